@@ -1,5 +1,4 @@
-// Package address tells of hosts and ports that cannot be, before anything is sent to
-// them. It asks no network.
+// Package address checks hosts and ports before a program uses them. It asks no network.
 package address
 
 import (
@@ -23,9 +22,9 @@ func CheckURL(u *url.URL) error {
 	return nil
 }
 
-// CheckHost tells why a host can be none. What ends in a number is an IPv4 address or
-// nothing (WHATWG URL, "ends in a number"); one with fewer numbers than four, or with
-// zeros before them, is read in several ways, and is none here.
+// CheckHost returns an error for an invalid host. A host that ends in a number must be an
+// IPv4 address (WHATWG URL, "ends in a number"). Programs read addresses with fewer than four
+// numbers or with leading zeros in different ways, so CheckHost rejects them.
 func CheckHost(host string) error {
 	if host == "" {
 		return errors.New("has no host; write a name or an address, like 192.168.1.40")

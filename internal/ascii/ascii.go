@@ -1,7 +1,6 @@
-// Package ascii says what a plain name is: one of ASCII letters, digits and a
-// few other characters, short enough to be part of paths, URLs and topics.
-// Names are looked at for every message; a regular expression that counts to
-// 200 takes 100 KB, from the start of the program to its end.
+// Package ascii checks plain names: ASCII letters, digits and a few other characters, short
+// enough to be part of paths, URLs and topics. Every message needs such a check, and a
+// regular expression that counts to 200 would take 100 KB of memory.
 package ascii
 
 import "strings"

@@ -1,8 +1,7 @@
-// Package atplace is how one program on a machine asks another of the same user
-// something, by the data folder that the other works in. Its sockets are on no
-// disk, so that they work where none can be written.
+// Package atplace connects two programs of one user on one machine, by the data folder of the
+// one that answers. Its sockets need no disk, so that they work on a full one.
 //
-// It knows neither what is asked nor what is answered.
+// It does not know the questions and answers.
 package atplace
 
 import (
@@ -28,8 +27,7 @@ func Ask(conn net.Conn, q, a any, within time.Duration, most int64) error {
 	return err
 }
 
-// Asked reads a question of most bytes, as it was sent. It, and the answer, are to be
-// over within a time.
+// Asked reads a question of at most most bytes. Question and answer must end within a time.
 func Asked(conn net.Conn, within time.Duration, most int64) (q json.RawMessage, err error) {
 	if err = conn.SetDeadline(time.Now().Add(within)); err == nil {
 		err = json.NewDecoder(io.LimitReader(conn, most)).Decode(&q)

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// address is a name that is on no disk (unix(7), abstract sockets): it is there
-// where none can be written. It stands for the data folder, however that is
-// called.
+// address returns the abstract socket (unix(7)) of a data folder. It needs no disk, and does
+// not depend on the path by which a program names the folder.
 func address(what, folder string) (*net.UnixAddr, error) {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -31,7 +30,7 @@ func Listen(what, folder string) (net.Listener, error) {
 	return net.ListenUnix("unix", at)
 }
 
-// Dial reaches who listens for what with a folder.
+// Dial connects to the program that listens for what with a folder.
 func Dial(what, folder string) (net.Conn, error) {
 	at, err := address(what, folder)
 	if err != nil {

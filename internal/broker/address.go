@@ -16,10 +16,10 @@ import (
 	"github.com/messkit/messkit/internal/address"
 )
 
-// Address says where a broker is, and with what one comes in.
+// Address is the address of a broker, with the user and password for it.
 type Address struct {
 	URL          string `yaml:"url"`           // mqtt://192.168.1.20:1883, or mqtts:// with TLS
-	User         string `yaml:"user"`          // "": nobody in particular, or as the client is called
+	User         string `yaml:"user"`          // "": none, or the client's name
 	PasswordFile string `yaml:"password_file"` // with the password on its first line; "": none
 	CA           string `yaml:"ca"`            // file with the certificate that has signed the broker's; "": those that the system trusts
 	Cert         string `yaml:"cert"`          // file with the client's own certificate; "": none
@@ -103,13 +103,13 @@ func (a Address) Password() (string, error) {
 	return line, nil
 }
 
-// TLS is how connections are secured; nil: in plain text.
+// TLS returns the TLS settings of connections; nil: plain text.
 func (a Address) TLS() (*tls.Config, error) {
 	u, err := url.Parse(a.URL)
 	if err != nil || u.Scheme != "mqtts" {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()} // what brokers in the field have
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()} // the version that today's brokers have
 	var errs []error
 	if a.CA != "" {
 		data, err := os.ReadFile(a.CA)

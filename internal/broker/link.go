@@ -1,6 +1,6 @@
-// Package broker is a connection to an MQTT 3.1.1 broker that comes back: with a
-// will and a birth for every session, and with a patience that is measured by how
-// long sessions live and not by whether one could be had. It knows no topics.
+// Package broker keeps a connection to an MQTT 3.1.1 broker and connects again after a
+// failure, with a will and a birth message for every session. The pause between tries depends
+// on how long sessions last, not on whether one could begin. It knows no topics.
 package broker
 
 import (
@@ -24,25 +24,25 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Message is something that is published.
+// Message is an MQTT message.
 type Message struct {
 	Topic   string
 	Payload []byte
-	Retain  bool // of one that arrives: it was not said now
-	QoS     byte // of one that arrives; what is sent has 1
+	Retain  bool // of a received message: the broker had it stored
+	QoS     byte // of a received message; sent messages have 1
 
 	done func()
 }
 
-// Done tells the broker that a message that has arrived has been taken, where
-// Config.Manual asks for that. Until then it may come again.
+// Done acknowledges a received message, if Config.Manual is set. Until then the broker may
+// send it again.
 func (m Message) Done() {
 	if m.done != nil {
 		m.done()
 	}
 }
 
-// Session is what one session says of itself.
+// Session has the settings of one session.
 type Session struct {
 	Will  Message // by the broker, when the connection breaks
 	Birth Message // when the subscriptions stand
@@ -53,11 +53,11 @@ type Session struct {
 type Config struct {
 	Address
 	ID      string   // of the client
-	Filters []string // what is subscribed to, with QoS 1
-	Clean   bool     // nothing of an earlier session is wanted
+	Filters []string // subscriptions, with QoS 1
+	Clean   bool     // the broker drops the earlier session
 	// Secure is how connections are secured; nil: as Address says.
 	Secure *tls.Config
-	Manual bool // a message has arrived when its Done is called
+	Manual bool // acknowledge a message when its Done is called
 	// Begin is called before every try, and makes what that session says.
 	Begin func() (Session, error)
 	// Handle takes what arrives, in order. It must not wait for the link.
@@ -89,7 +89,7 @@ type session struct {
 	client paho.Client
 	ctx    context.Context // ends with it
 	work   *works
-	began  time.Time // its birth was taken
+	began  time.Time // the broker acknowledged the birth message
 }
 
 // works are calls on their way to a connection that may be dead.
@@ -165,7 +165,7 @@ const (
 	lastWait   = time.Minute
 	aliveTries = 2           // a session whose birth the broker acknowledged leaves a wait of at most firstWait<<aliveTries
 	takenWait  = time.Minute // at least, where another client has the same id
-	kicksSeen  = 2           // sessions in a row that the broker ended and in which another client's status was seen
+	kicksSeen  = 2           // sessions in a row that the broker ended and that had another client's status
 	kicksBlind = 8           // the same where the broker lets this client not read its own status
 )
 
@@ -186,17 +186,16 @@ func (l *Link) Run(ctx context.Context) error {
 	return nil
 }
 
-// patience is how long to wait before the next try. It is kept by the age that
-// sessions reach: a broker that accepts and then kicks is no better than none.
+// patience computes the pause before the next try from the age that sessions reach: a broker
+// that accepts and then disconnects is no better than none.
 type patience struct {
 	backoff wait.Backoff
 	kicks   int
 }
 
-// after returns how long to wait after a session of that age, and whether another
-// client uses the same id. One broker that ends its connections in order twice looks
-// like two clients that end each other's; what tells them apart is a status on this
-// client's own topic that this client has not published.
+// after returns the pause after a session of that age, and whether another client uses the
+// same id. A broker that ends connections in order twice looks like two clients with one id.
+// A status on this client's topic that this client has not published shows the second client.
 func (p *patience) after(age time.Duration, err error, seen sight) (pause time.Duration, taken bool) {
 	switch {
 	case age >= healthy:
@@ -258,7 +257,7 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 	cancel(err)
 	client.Disconnect(uint(farewell.Milliseconds()))
 	if s.began.IsZero() {
-		return 1, err // it was let in, and no more
+		return 1, err // the session began, and ended at once
 	}
 	return max(1, time.Since(s.began)), err
 }
@@ -383,7 +382,7 @@ func ended(err error) error {
 	return err
 }
 
-// refused makes of a broker's "no" one that tells what to do.
+// refused adds the remedy to a broker's refusal.
 func refused(err error) error {
 	for _, code := range []byte{packets.ErrRefusedBadUsernameOrPassword, packets.ErrRefusedNotAuthorised, packets.ErrRefusedIDRejected} {
 		if errors.Is(err, packets.ConnErrors[code]) {
@@ -404,7 +403,7 @@ func (l *Link) set(s *session) {
 	l.turned()
 }
 
-// turned wakes those who wait for a session. l.mu is held.
+// turned wakes the goroutines that wait for a session. The caller holds l.mu.
 func (l *Link) turned() {
 	close(l.turn)
 	l.turn = make(chan struct{})

@@ -10,7 +10,7 @@ type sight int
 
 const (
 	unseen     sight = iota // the broker lets this client not read its own status
-	nobodyElse              // all that appeared there was published by this client, or before it began
+	nobodyElse              // this client has published every message there, or it is older
 	another                 // another client has published there
 )
 
@@ -26,8 +26,8 @@ type ownTopic struct {
 	last     sight
 }
 
-// maxKnown bounds the memory of what was published: between one and two times as
-// many payloads are remembered.
+// maxKnown bounds the memory of published payloads: ownTopic keeps between one and two times
+// as many.
 const maxKnown = 512
 
 // begin starts a session with its own messages.
@@ -41,7 +41,7 @@ func (o *ownTopic) begin(says Session) {
 	}
 }
 
-// publishes notes a message before it is sent.
+// publishes records a message before the client sends it.
 func (o *ownTopic) publishes(m Message) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

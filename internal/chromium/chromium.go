@@ -37,7 +37,7 @@ type Tab struct {
 	session string
 
 	mu     sync.Mutex
-	faults []string // what went wrong in the page
+	faults []string // errors of the page
 }
 
 type reply struct {
@@ -90,7 +90,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// read takes what the browser says, each message ended by a zero byte.
+// read receives the messages of the browser, each ended by a zero byte.
 func (b *Browser) read(out *os.File) {
 	r := bufio.NewReaderSize(out, 1<<20)
 	for {
@@ -256,7 +256,7 @@ func (p *Tab) Dark(dark bool) {
 	p.Call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": value}}}, nil)
 }
 
-// Front has a person look at the tab: what lies behind another one is hidden.
+// Front makes the tab visible: the browser hides tabs behind another one.
 func (p *Tab) Front() {
 	p.t.Helper()
 	p.Call("Page.bringToFront", object{}, nil)
@@ -269,8 +269,7 @@ func (p *Tab) Offline(offline bool) {
 	p.Call("Network.emulateNetworkConditions", object{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
 }
 
-// Allow lets the pages of an origin use what a person would be asked for, such as
-// "geolocation".
+// Allow grants permissions, such as "geolocation", to the pages of an origin.
 func (p *Tab) Allow(origin string, permissions ...string) {
 	p.t.Helper()
 	if err := p.b.call("", "Browser.grantPermissions", object{"origin": origin, "permissions": permissions}, nil); err != nil {
@@ -321,7 +320,7 @@ func (p *Tab) eval(expression string, result any) error {
 	return json.Unmarshal(v.Result.Value, result)
 }
 
-// Until waits until an expression, or what it promises, is true.
+// Until waits until an expression, or its promise, is true.
 func (p *Tab) Until(expression string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -367,7 +366,7 @@ func (p *Tab) Fill(selector, text string) {
 	p.Call("Input.insertText", object{"text": text}, nil)
 }
 
-// keys are what Press knows.
+// keys are the keys that Press knows.
 var keys = map[string]object{
 	"Tab":   {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9},
 	"Enter": {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"},
@@ -391,7 +390,7 @@ func (p *Tab) Press(key string) {
 	p.Call("Input.dispatchKeyEvent", up, nil)
 }
 
-// Picture is what the window shows, as PNG.
+// Picture returns a screenshot of the window as PNG.
 func (p *Tab) Picture() []byte {
 	p.t.Helper()
 	var v struct{ Data string }

@@ -100,7 +100,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// verdict says what becomes of a character.
+// verdict is the treatment of a character.
 type verdict int
 
 const (
@@ -132,7 +132,7 @@ func scan(s string, each func(piece string, v verdict, r rune)) {
 	}
 }
 
-// judge says what becomes of r between two characters.
+// judge returns the treatment of r between two characters.
 func judge(before, r, next rune) verdict {
 	switch {
 	case r >= ' ' && r <= '~':

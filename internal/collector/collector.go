@@ -1,6 +1,6 @@
-// Package collector has the garbage collector run often while little happens, and
-// gives back what is free, so that an idle program stays small; and seldom while much
-// happens, so that answers do not wait for it.
+// Package collector sets the pace of the garbage collector. It collects often in an idle
+// program and returns free memory, so that the program stays small. It collects seldom in a
+// busy program, so that answers do not wait.
 package collector
 
 import (
@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Pace is when how often is collected. Percents are those of debug.SetGCPercent.
+// Pace has the settings of the collector. Percents are those of debug.SetGCPercent.
 type Pace struct {
 	Idle int // percent while little happens
 	Busy int // percent at most while much does
 	More int // bytes at most that Busy lets the heap grow beyond what lives
 
 	Often time.Duration // collected again within this, much happens
-	Calm  time.Duration // not collected for so long, little does; what is free is given back
+	Calm  time.Duration // time without a collection after which the program counts as idle
 }
 
 // DefaultPace is for a board with 512 MB.
@@ -26,8 +26,8 @@ func DefaultPace() Pace {
 	return Pace{Idle: 50, Busy: 200, More: 64 << 20, Often: time.Second, Calm: 5 * time.Second}
 }
 
-// Keep keeps a pace until stop is called, which returns to Idle. It costs nothing
-// while nothing is collected: what it needs to know, the collector tells.
+// Keep keeps a pace until stop is called, which returns to Idle. It costs nothing between two
+// collections: a cleanup function reports each collection.
 func (p Pace) Keep() (stop func()) {
 	k := &keeper{pace: p, is: p.Idle}
 	debug.SetGCPercent(p.Idle)
@@ -54,7 +54,7 @@ type keeper struct {
 	over bool
 }
 
-// await has the next collection told: it finds something that nobody needs.
+// await arranges that the next collection reports itself, by the cleanup of an unused object.
 func (k *keeper) await() {
 	runtime.AddCleanup(new([64]byte), (*keeper).collected, k)
 }

@@ -28,7 +28,7 @@ func Replace(name string, data []byte) error {
 	return SyncDir(filepath.Dir(name))
 }
 
-// SyncDir makes what was done to the names in a folder survive a power cut.
+// SyncDir makes new, changed and removed names of a folder survive a power cut.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// ErrIrregular is what nobody opens: a pipe, a device, a socket, a symbolic
-// link. Some of them make their reader wait for ever.
+// ErrIrregular is the error for a pipe, a device, a socket or a symbolic link. Some of them
+// block their reader forever.
 var ErrIrregular = errors.New("is neither a folder nor a regular file")
 
-// Place is where files are opened: an *os.Root.
+// Place opens files: an *os.Root.
 type Place interface {
 	Lstat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
@@ -28,13 +28,13 @@ func (anywhere) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, err
 	return os.OpenFile(name, flag, perm)
 }
 
-// tries is how often it is looked again where another file was put in the place
-// of one between the look and the opening.
+// tries is the number of attempts if another program replaces the file between the check and
+// the opening.
 const tries = 5
 
-// OpenIn opens a folder or a regular file, without waiting for anybody and
-// without following a link; what it is when it is open counts. With os.O_CREATE
-// a file that is not there is made, readable by its owner alone.
+// OpenIn opens a folder or a regular file, without blocking and without following a link. It
+// checks the type of the open file. With os.O_CREATE it makes a missing file that only its
+// owner can read.
 func OpenIn(p Place, name string, flag int) (*os.File, error) {
 	for range tries {
 		before, err := p.Lstat(name)
@@ -55,7 +55,7 @@ func OpenIn(p Place, name string, flag int) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A new file may have the number of one that was removed.
+		// A new file may have the inode number of a removed one.
 		if now, err := f.Stat(); err == nil && os.SameFile(before, now) && now.Mode().Type() == before.Mode().Type() {
 			return f, nil
 		}

@@ -12,8 +12,8 @@ const mark = "used"
 
 const markText = "messkit has run with this folder. What is missing here was removed.\n"
 
-// Use marks a data folder, once all that a program keeps in it is there. From
-// then on what is missing is known to have been there (Used).
+// Use marks a data folder as complete. From then on Used reports that a missing part was
+// there.
 func Use(data string, names ...string) error {
 	if Used(data) {
 		return nil
@@ -29,8 +29,8 @@ func Use(data string, names ...string) error {
 // Used reports whether a program has run with a data folder.
 func Used(data string) bool { return There(filepath.Join(data, mark)) }
 
-// There reports whether something has a name; what cannot be looked at may be
-// there. In what is no folder there is nothing.
+// There reports whether a name exists; it returns true if it cannot tell. A path through a
+// regular file does not exist.
 func There(name string) bool {
 	_, err := os.Lstat(name)
 	return !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)

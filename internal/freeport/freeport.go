@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// Linux hands out ports from 32768 on to whoever asks for any: one of them that is
-// free now may be somebody else's in a moment. Those below are taken by number
-// alone.
+// Linux assigns ports from 32768 on to programs that ask for any port: such a port may be in
+// use a moment later. Programs take the ports below by number only.
 const first, after = 10_000, 32_768
 
 var (

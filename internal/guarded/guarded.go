@@ -1,6 +1,5 @@
-// Package guarded makes HTTP clients for addresses that somebody else has named:
-// what counts is the address to which a connection is made, whatever name led
-// there. It knows nothing of what is sent.
+// Package guarded makes HTTP clients for addresses that come from other parties. It checks
+// the IP address of each connection, whatever the host name. It does not know the requests.
 package guarded
 
 import (

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Queues hold entries by name. The entries of one name are worked on one after the other, in
-// their order; those of different names at the same time. The zero value is empty and closed.
+// Queues holds entries by name. It works on the entries of one name in order, one at a time,
+// and on those of different names at the same time. The zero value is empty and closed.
 type Queues[T any] struct {
 	Runner Runner // it is open while entries are worked on
 
@@ -27,7 +27,7 @@ func (q *Queues[T]) Add(name string, entry T) {
 	q.Runner.Wake(name)
 }
 
-// Waiting is how many entries there are, with those that are worked on.
+// Waiting returns the number of entries, those in work included.
 func (q *Queues[T]) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

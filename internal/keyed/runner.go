@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Idle is what the work for a name returns if there is nothing left to do.
+// Idle is the result of the work for a name without more work.
 const Idle time.Duration = -1
 
 // Runner does work by name: for one name one piece after the other, for different names at
 // the same time. Only names with work have a goroutine. The zero value is closed.
 type Runner struct {
 	mu    sync.Mutex
-	work  func(name string) (again time.Duration) // nil: the runner is closed
+	work  func(name string) (again time.Duration) // nil: closed
 	names map[string]*state
 	group sync.WaitGroup
 }
@@ -22,12 +22,11 @@ type Runner struct {
 type state struct {
 	runs  bool
 	woken bool        // there is work, or may be
-	timer *time.Timer // wakes the name; nil: nothing is planned
+	timer *time.Timer // wakes the name; nil: no timer
 }
 
-// Open has work called for each name that was woken, until Close. Work does one piece. It
-// returns after which time it has to be called again, Idle if only Wake makes that
-// necessary.
+// Open calls work for each woken name, until Close. Work does one piece and returns the time
+// until its next call, or Idle to wait for Wake.
 func (r *Runner) Open(work func(name string) (again time.Duration)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,8 +36,8 @@ func (r *Runner) Open(work func(name string) (again time.Duration)) {
 	}
 }
 
-// Close begins no more work. What runs goes on, and names with more work keep it for the next
-// Open.
+// Close begins no more work. Running work continues, and names keep their remaining work for
+// the next Open.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +47,7 @@ func (r *Runner) Close() {
 // Wait waits until no work runs.
 func (r *Runner) Wait() { r.group.Wait() }
 
-// Run does work until ctx ends, and waits for what runs then.
+// Run does work until ctx ends, and waits for the running work.
 func (r *Runner) Run(ctx context.Context, work func(ctx context.Context, name string) (again time.Duration)) {
 	r.Open(func(name string) time.Duration { return work(ctx, name) })
 	<-ctx.Done()
@@ -65,7 +64,7 @@ func (r *Runner) Wake(name string) {
 	r.begin(name, s)
 }
 
-// Later wakes a name after a time, unless that is planned already.
+// Later wakes a name after a time, unless a wake-up is pending.
 func (r *Runner) Later(name string, d time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +91,7 @@ func (r *Runner) name(name string) *state {
 	return s
 }
 
-// plan is Later. r.mu is held, as in all below.
+// plan is Later. The caller holds r.mu, as in all functions below.
 func (r *Runner) plan(name string, s *state, d time.Duration) {
 	if s.timer == nil {
 		s.timer = time.AfterFunc(d, func() { r.Wake(name) })
@@ -106,7 +105,7 @@ func (r *Runner) begin(name string, s *state) {
 	}
 }
 
-// run does the work of a name until there is none, or the runner is closed.
+// run does the work of a name until none is left, or the runner is closed.
 func (r *Runner) run(name string, s *state) {
 	for {
 		work := r.next(name, s)

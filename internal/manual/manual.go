@@ -1,5 +1,5 @@
-// Package manual makes manual pages of a command line, as its --help tells it.
-// It is used when they are built, and is no part of the program.
+// Package manual makes manual pages from the help of a command line. The build uses it; it is
+// no part of the program.
 package manual
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Pages are the pages of a command and all below it, by the names of their
-// files: messkit-ask.1. version stands in their feet, and home is written as ~.
+// Pages returns the pages of a command and its subcommands, by file name: messkit-ask.1. Their
+// footers have the version, and ~ replaces home.
 func Pages(root *cobra.Command, version, home string) map[string][]byte {
 	pages := map[string][]byte{}
 	var walk func(*cobra.Command)
@@ -31,7 +31,7 @@ func Pages(root *cobra.Command, version, home string) map[string][]byte {
 	return pages
 }
 
-// Write writes the pages into a folder, which is made.
+// Write writes the pages to a new folder.
 func Write(dir string, pages map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -46,7 +46,7 @@ func Write(dir string, pages map[string][]byte) error {
 
 func name(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// page is written in the macros of man(7).
+// page returns a page in the macros of man(7).
 func page(c *cobra.Command, version, home string) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\" \"%[2]s\"\n", quoted(strings.ToUpper(name(c))), quoted(c.Root().Name()), quoted(version))
@@ -79,7 +79,7 @@ func plain(b *bytes.Buffer, description string) {
 	}
 }
 
-// asIs writes lines that are not filled.
+// asIs writes lines without filling.
 func asIs(b *bytes.Buffer, lines string) {
 	b.WriteString(".PP\n.nf\n" + text(strings.Trim(lines, "\n")) + "\n.fi\n")
 }
@@ -133,7 +133,7 @@ func related(b *bytes.Buffer, c *cobra.Command) {
 	}
 }
 
-// text is what stands on a page, whatever it is.
+// text escapes a text for a page.
 func text(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`).Replace(s)
 	lines := strings.Split(s, "\n")

@@ -1,5 +1,5 @@
-// Package mistake keeps one message that this program cannot bear from ending the
-// process: whoever sent it would otherwise stop everything here.
+// Package mistake recovers from a panic in the work on one message. Otherwise the sender of
+// such a message could stop the whole process.
 package mistake
 
 import (
@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// Caught is deferred around the work on one message of somebody else. It turns a panic
-// into a line of the log, and the message is dropped.
+// Caught recovers from a panic and logs it. Defer it in the work on one message from outside;
+// the caller drops the message.
 func Caught(log *slog.Logger, attrs ...any) {
 	if p := recover(); p != nil {
 		log.Error("mistake in the program; one message is dropped", append(attrs, "err", p, "stack", string(debug.Stack()))...)

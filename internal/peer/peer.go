@@ -23,19 +23,19 @@ func UID(local, remote string) (int, error) {
 	return s.uid, err
 }
 
-// Same reports whether the process at the other end runs as the user of this one,
-// or as root, who may do everything anyway. What is not known is not the same.
+// Same reports whether the process at the other end runs as the user of this process, or as
+// root, which may do everything anyway. It returns false if it cannot tell.
 func Same(local, remote string) bool {
 	uid, err := UID(local, remote)
 	return err == nil && (uid == os.Geteuid() || uid == 0)
 }
 
-// Terminal returns nil if the process pid holds the other end of a connection over
-// loopback, is of the user of this process, and reads from the terminal that
-// controls it, in the foreground. A process of root is not looked into.
+// Terminal returns nil if the process pid holds the other end of a connection over loopback,
+// belongs to the user of this process, and reads from its controlling terminal in the
+// foreground. It does not check processes of root.
 //
-// It proves no person: a process of the same user can open a pseudo-terminal.
-// Where the system has no /proc, it takes the word of the process.
+// It proves no person: a process of the same user can open a pseudo-terminal. On a system
+// without /proc it trusts the process.
 func Terminal(pid int, local, remote string) error {
 	l, r, err := loopback(local, remote)
 	if err != nil {
@@ -65,7 +65,7 @@ func loopback(local, remote string) (l, r netip.AddrPort, err error) {
 	return plain(l), plain(r), nil
 }
 
-// plain writes an address of IPv4 within IPv6 as what it is.
+// plain returns an IPv4 address for an IPv4-mapped IPv6 address.
 func plain(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

@@ -15,11 +15,11 @@ import (
 	"syscall"
 )
 
-// tables are the connections of this machine. They are read below /proc/self: a
-// service with ProcSubset=pid has no /proc/net.
+// tables list the connections of this machine. They lie below /proc/self, because a service
+// with ProcSubset=pid has no /proc/net.
 var tables = []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"}
 
-// find finds the socket that has the address local and is connected with remote.
+// find returns the socket with the address local and the peer remote.
 func find(local, remote netip.AddrPort) (socket, error) {
 	for _, name := range tables {
 		f, err := os.Open(name)
@@ -27,7 +27,7 @@ func find(local, remote netip.AddrPort) (socket, error) {
 			continue // a machine without IPv6
 		}
 		s, err := findIn(f, local, remote)
-		_ = f.Close() // it was only read
+		_ = f.Close() // closing after a read cannot lose data
 		if err == nil {
 			return s, nil
 		}
@@ -47,8 +47,8 @@ const (
 	fieldInode  = 9
 )
 
-// established is the only state that counts: a socket that its process has closed
-// is listed as root's.
+// established is the only state that counts: the kernel lists a socket that its process has
+// closed as root's.
 const established = "01"
 
 // findIn finds a socket in a table.
@@ -100,7 +100,7 @@ func terminal(pid int, local, remote netip.AddrPort) error {
 	case err != nil:
 		return err
 	case s.uid == 0 && os.Geteuid() != 0:
-		return nil // root may do everything, and is not to be looked into
+		return nil // root may do everything, and other users cannot read its /proc
 	case s.uid != os.Geteuid():
 		return fmt.Errorf("the process is of the user %d, and this one of %d", s.uid, os.Geteuid())
 	}

@@ -4,7 +4,7 @@ package peer
 
 import "net/netip"
 
-// find knows nothing here: a stranger is refused, and sends a code or a key.
+// find returns ErrUnknown here: an unknown process needs a code or a key.
 func find(_, _ netip.AddrPort) (socket, error) { return socket{}, ErrUnknown }
 
 func terminal(int, netip.AddrPort, netip.AddrPort) error { return nil }

@@ -1,5 +1,5 @@
-// Package resources reads the limits that the machine sets for this process, and
-// what the process uses. It sets no limit itself.
+// Package resources reads the machine's limits for this process, and the use of them. It sets
+// no limit itself.
 package resources
 
 import (
@@ -34,8 +34,8 @@ func Of() Limits {
 	return l
 }
 
-// memoryShare is the part of the memory that one kind of connection may take.
-// There are three kinds, so that five eighths are left to everything else.
+// memoryShare is the divisor for the memory of one kind of connection. There are three kinds,
+// so that five eighths remain for everything else.
 const memoryShare = 8
 
 // Share returns how many connections of size bytes fit into an eighth of the
@@ -67,7 +67,7 @@ type Use struct {
 	Last    time.Time `json:"last,omitzero"` // time of the last refusal
 }
 
-// Process is what this process has used.
+// Process has the use of resources by this process.
 type Process struct {
 	CPU        float64 `json:"cpu_s"` // seconds of a processor since the start
 	Memory     int64   `json:"rss"`   // bytes in memory now; 0: not known
@@ -82,7 +82,7 @@ func Spent() Process {
 // resident returns the bytes of the process in memory, or 0 if the system does not
 // tell.
 func resident() int64 {
-	text, _ := os.ReadFile("/proc/self/statm") // without it, it is not known
+	text, _ := os.ReadFile("/proc/self/statm") // 0 without it
 	fields := strings.Fields(string(text))
 	if len(fields) < 2 {
 		return 0

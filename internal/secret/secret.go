@@ -1,4 +1,4 @@
-// Package secret keeps passwords and keys out of everything that is printed.
+// Package secret keeps passwords and keys out of every output.
 package secret
 
 import (
@@ -19,5 +19,5 @@ func (Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) } // a 
 // LogValue hides it from logs.
 func (Text) LogValue() slog.Value { return slog.StringValue(hidden) }
 
-// MarshalText hides it from everything that is encoded.
+// MarshalText hides the secret in JSON, YAML and other encodings.
 func (Text) MarshalText() ([]byte, error) { return []byte(hidden), nil }

@@ -14,7 +14,7 @@ type Watch struct {
 	seen  time.Duration
 }
 
-// NewWatch makes a watch that counts from now on; slept nil is Slept.
+// NewWatch makes a watch that counts from now on; a nil slept means Slept.
 func NewWatch(slept func() time.Duration) *Watch {
 	if slept == nil {
 		slept = Slept

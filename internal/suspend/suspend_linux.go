@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Slept is how long this machine has been suspended since it was booted. CLOCK_MONOTONIC,
-// which Go's timers and durations use, stands still then, and CLOCK_BOOTTIME does not
-// (clock_gettime(2)). It is 0 where the kernel cannot tell.
+// Slept returns the time for which this machine has been suspended since its boot.
+// CLOCK_MONOTONIC, which Go's timers use, stops during it, and CLOCK_BOOTTIME does not
+// (clock_gettime(2)). It returns 0 if the kernel cannot tell.
 func Slept() time.Duration {
 	var slept time.Duration
 	for range tries {

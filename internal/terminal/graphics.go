@@ -20,7 +20,7 @@ const (
 	Sixel      Graphics = "sixel" // DEC STD 070, as VT340 and xterm have it
 )
 
-// Display is where a picture is to be shown.
+// Display has the graphics abilities of a terminal.
 type Display struct {
 	Graphics      Graphics
 	Columns, Rows int // of the terminal
@@ -49,8 +49,8 @@ func (d Display) cell() (w, h int) {
 	return d.CellW, d.CellH
 }
 
-// Picture is what shows m at the cursor and leaves the cursor at the beginning
-// of a line below; nil where the terminal shows none. m fits into Room.
+// Picture returns the bytes that show m at the cursor and move the cursor to the beginning of
+// the line below; nil for a terminal without graphics. m must fit into Room.
 func (d Display) Picture(m image.Image) ([]byte, error) {
 	switch d.Graphics {
 	case Kitty:
@@ -75,8 +75,8 @@ func encode(m image.Image) ([]byte, error) {
 // kittyChunk is how much one sequence may carry, of base64.
 const kittyChunk = 4096
 
-// kitty sends and shows (a=T) a PNG (f=100), and wants no answer (q=2), which
-// would look as if it had been typed.
+// kitty sends and shows (a=T) a PNG (f=100) and asks for no answer (q=2), which would look like
+// typed text.
 func kitty(data []byte) []byte {
 	var b bytes.Buffer
 	text := base64.StdEncoding.EncodeToString(data)
@@ -105,8 +105,8 @@ func iterm(data []byte, size image.Rectangle) []byte {
 	return b.Bytes()
 }
 
-// named are programs that say in the environment who they are, and what they
-// understand. In a multiplexer that is not known.
+// named returns the graphics of a terminal program that names itself in the environment. In a
+// multiplexer they are unknown.
 func named(env func(string) string) Graphics {
 	if env("TMUX") != "" || env("STY") != "" || strings.HasPrefix(env("TERM"), "screen") || strings.HasPrefix(env("TERM"), "tmux") {
 		return ""
@@ -117,7 +117,7 @@ func named(env func(string) string) Graphics {
 	case env("TERM_PROGRAM") == "iTerm.app", env("LC_TERMINAL") == "iTerm2", env("TERM_PROGRAM") == "WezTerm", env("TERM_PROGRAM") == "mintty":
 		return ITerm
 	case env("TERM") == "linux", env("TERM") == "dumb", env("TERM") == "":
-		return NoGraphics // and no question is answered there
+		return NoGraphics // and it answers no query
 	}
 	return ""
 }

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Live is a terminal with some lines at its end that are drawn again in place.
-// What is written to it stands above them and stays. It is safe for concurrent
-// use. Everything is cleaned but what is written Raw.
+// Live is a terminal whose last lines are redrawn in place. Text written to it appears above
+// them and stays. It is safe for concurrent use. It removes control characters from all text
+// but that of Raw.
 type Live struct {
 	mu    sync.Mutex
 	out   io.Writer
@@ -29,11 +29,11 @@ const (
 	wrap      = "\x1b[?7h"
 )
 
-// unknownWidth is what a terminal has that does not tell.
+// unknownWidth is the width of a terminal that does not report one.
 const unknownWidth = 80
 
-// Draw replaces the lines at the end, or takes them away where there are none.
-// Nothing is sent where nothing has changed.
+// Draw replaces the last lines, or removes them if there are none. It writes nothing without a
+// change.
 func (l *Live) Draw(lines ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *Live) rub(b *bytes.Buffer) {
 	}
 }
 
-// put draws the lines, and leaves the cursor below them. What is wider than
-// believed is cut by the terminal.
+// put draws the lines, and leaves the cursor below them. The terminal cuts lines that are too
+// wide.
 func (l *Live) put(b *bytes.Buffer) {
 	if len(l.lines) > 0 {
 		b.WriteString(noWrap + strings.Join(l.lines, "\n") + "\n" + wrap)

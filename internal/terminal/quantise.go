@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// A colour is counted in five bits a channel, which is finer than 256 colours
-// can be.
+// The quantiser counts colors with five bits a channel, which is finer than 256 colors can be.
 const (
 	levelBits = 5
 	levels    = 1 << levelBits

@@ -24,24 +24,24 @@ func Size(f *os.File) (columns, rows int) {
 	return columns, rows
 }
 
-// Resized tells when a terminal has got another size, until forget is called.
+// Resized sends after each change of the terminal's size, until forget is called.
 func Resized() (again <-chan os.Signal, forget func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
-// question asks, in this order: can you show Kitty's graphics? who are you? how
-// many pixels has a character? and at last what every terminal answers since the
-// VT100, so that nobody waits for what does not come.
+// question queries, in this order: Kitty's graphics, the name of the terminal, the pixels of a
+// character, and last the device attributes, which every terminal since the VT100 answers, so
+// that the wait has an end.
 const question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>q" + "\x1b[16t" + "\x1b[c"
 
 // patience is how long an answer may take, over a slow line too.
 const patience = 500 * time.Millisecond
 
-// Ask finds out what the terminal of in and out can show: from the environment,
-// and by asking it within half a second. What is typed meanwhile is lost. choice
-// is what a person has set: a way, or "" for what is found.
+// Ask returns the abilities of the terminal of in and out: from the environment, and by a query
+// of at most half a second. Text typed meanwhile is lost. choice is the user's setting, "" for
+// the result of the query.
 func Ask(in, out *os.File, env func(string) string, choice Graphics) Display {
 	d := Display{Graphics: cmp.Or(choice, named(env))}
 	d.Columns, d.Rows = Size(out)
@@ -54,13 +54,13 @@ func Ask(in, out *os.File, env func(string) string, choice Graphics) Display {
 	return d
 }
 
-// ask sends the question and reads what comes, "" where nothing can be asked.
+// ask sends the query and returns the answer, "" for none.
 func ask(in, out *os.File) string {
 	before, err := term.MakeRaw(int(in.Fd()))
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = term.Restore(int(in.Fd()), before) }() // it was taken a moment ago
+	defer func() { _ = term.Restore(int(in.Fd()), before) }() // the state was valid a moment ago
 	if _, err := out.WriteString(question); err != nil {
 		return ""
 	}
@@ -116,7 +116,7 @@ func attributes(said string) ([]string, bool) {
 	}
 }
 
-// understood reads the answers: what can be shown, and how large a character is.
+// understood returns the abilities and the size of a character from the answer.
 func understood(said string) Display {
 	d := Display{Graphics: NoGraphics}
 	if _, after, ok := strings.Cut(said, "\x1b[6;"); ok { // of height ; width t

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Screen is a whole terminal on which something stands for a while. What was
-// there before comes back at its end. Lines are cleaned.
+// Screen is the alternate screen of a terminal. The earlier content returns at its end. It
+// removes control characters from lines.
 type Screen struct {
 	out  io.Writer
 	size func() (columns, rows int)
@@ -17,7 +17,7 @@ const (
 	enter = "\x1b[?1049h\x1b[?25l"
 	leave = "\x1b[?25h\x1b[?1049l"
 	home  = "\x1b[H"
-	rest  = "\x1b[K" // of this line, to be erased
+	rest  = "\x1b[K" // erase the rest of the line
 )
 
 // OpenScreen takes the terminal.

@@ -7,8 +7,7 @@ import (
 	"image/draw"
 )
 
-// sixelColours is how many colour registers terminals have: 256 is what xterm
-// and all later ones take.
+// sixelColours is the number of color registers: xterm and all later terminals have 256.
 const sixelColours = 256
 
 // sixelRows is the height of a band: one character is six pixels, one above the
@@ -18,7 +17,7 @@ const sixelRows = 6
 // sixel encodes m for terminals that understand DEC's sixels.
 func sixel(m image.Image) []byte {
 	flat := image.NewNRGBA(image.Rectangle{Max: m.Bounds().Size()})
-	draw.Draw(flat, flat.Bounds(), image.Black, image.Point{}, draw.Src) // behind what is transparent
+	draw.Draw(flat, flat.Bounds(), image.Black, image.Point{}, draw.Src) // the background of transparent pixels
 	draw.Draw(flat, flat.Bounds(), m, m.Bounds().Min, draw.Over)
 	palette, pixels := quantise(flat, sixelColours)
 	size := flat.Bounds().Size()

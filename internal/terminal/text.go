@@ -1,7 +1,6 @@
-// Package terminal writes for people who sit at a terminal: text from elsewhere
-// without what plays with it, lines that are drawn again in place, and pictures
-// where the terminal can show them. It knows what terminals understand, and
-// nothing of what is told to whom.
+// Package terminal writes to terminals: text from other programs without control characters,
+// lines that are redrawn in place, and images if the terminal can show them. It does not know
+// the content.
 package terminal
 
 import (

@@ -1,5 +1,5 @@
-// Package brokertest is a broker for tests: it knows one client at a time, speaks
-// over a pipe, and does what it is told, also what no broker should.
+// Package brokertest is a broker for tests: it serves one client at a time over a pipe, and
+// does what a test tells it, faults too.
 package brokertest
 
 import (
@@ -24,12 +24,12 @@ type Broker struct {
 	wills   [][]byte
 }
 
-// Behaviour is what a broker does.
+// Behaviour sets the faults of a broker.
 type Behaviour struct {
 	Gone    bool   // nobody listens
 	Kick    bool   // it accepts, and then cuts off
 	Refuse  byte   // the return code of its CONNACK
-	Swallow bool   // it takes what is published, and says and does nothing
+	Swallow bool   // accept messages, without an acknowledgement
 	Deny    string // a topic that the client may not read
 	// Published hears what the client publishes; answer sends to it.
 	Published func(topic string, payload []byte, answer func(topic string, payload []byte, retain bool))
@@ -102,7 +102,7 @@ func (b *Broker) Cut() {
 func (b *Broker) Wait() { b.serving.Wait() }
 
 func (b *Broker) serve(conn net.Conn) {
-	defer func() { // what was said is still said
+	defer func() { // send what was published before
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		close(b.outs[conn])
@@ -119,8 +119,7 @@ func (b *Broker) serve(conn net.Conn) {
 	}
 }
 
-// take does what is to be done for one packet, and reports false when the
-// connection ends with it.
+// take handles one packet, and returns false when the connection ends with it.
 func (b *Broker) take(conn net.Conn, p packets.ControlPacket) bool {
 	does := b.does()
 	switch p := p.(type) {

@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-// Port is a listener of a broker. It gives connections a time for their first
-// words, takes care of TLS, and when it is closed it has let go of everybody.
+// Port is a listener of a broker. It limits the time for the CONNECT packet, handles TLS, and
+// has no connection left when it is closed.
 type Port struct {
 	net.Listener
 	tls    *tls.Config
@@ -38,17 +38,16 @@ type Port struct {
 
 var _ listeners.Listener = (*Port)(nil)
 
-// New makes a port of a server; secure is nil for plain text. It is closed with
-// the server, once it is added to it. Hooks that are added after it see a client
-// come when nothing of its last connection is left.
+// New makes a port of a server; secure is nil for plain text. The server closes it with
+// itself. Hooks added after it see a client only when its last connection has ended
+// completely.
 func New(s *broker.Server, l net.Listener, secure *tls.Config) *Port {
 	return &Port{Listener: l, tls: secure, server: s, conns: map[net.Conn]*visit{}, last: map[string]*visit{}}
 }
 
-// Limit sets how many clients may be connected. Call it before the server serves.
-// The broker tells one client more that it is busy. The port itself closes
-// connections beyond nine eighths of the limit, since slow ones may never say who
-// they are.
+// Limit sets the largest number of connected clients. Call it before the server serves. The
+// broker answers one client more with "busy". The port closes connections beyond nine eighths
+// of the limit, since slow clients may never send a CONNECT packet.
 func (p *Port) Limit(clients int) {
 	p.most = clients
 	p.server.Options.Capabilities.MaximumClients = int64(clients)
@@ -66,7 +65,7 @@ func (p *Port) full() { p.refused, p.at = p.refused+1, time.Now() }
 
 const (
 	helloTime    = 10 * time.Second // for a connection's first words
-	farewellTime = time.Second      // for what is still to be written when the port closes
+	farewellTime = time.Second      // for pending writes when the port closes
 )
 
 // ID names the port.
@@ -81,7 +80,7 @@ func (p *Port) Address() string { return p.Addr().String() }
 // Init has the clients of an id take turns. The port is open already.
 func (p *Port) Init(*slog.Logger) error { return p.server.AddHook(&turns{port: p}, nil) }
 
-// Serve lets clients in until the port is closed.
+// Serve accepts clients until the port is closed.
 func (p *Port) Serve(establish listeners.EstablishFn) {
 	for {
 		conn, err := p.Accept()
@@ -93,7 +92,7 @@ func (p *Port) Serve(establish listeners.EstablishFn) {
 			conn = tls.Server(conn, p.tls)
 		}
 		if !p.enter(conn, establish) {
-			_ = conn.Close() // it has been told nothing
+			_ = conn.Close() // it has got no answer
 			return
 		}
 	}
@@ -121,7 +120,7 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	return true
 }
 
-// serve serves one client. Whatever it sends, the others are served on.
+// serve serves one client. No packet of it can end the service of the others.
 func (p *Port) serve(conn net.Conn, establish listeners.EstablishFn) {
 	defer mistake.Caught(p.server.Log, "remote", conn.RemoteAddr())
 	if err := establish(p.ID(), conn); errors.Is(err, packets.ErrServerBusy) { // the hooks have heard of any other end
@@ -131,11 +130,10 @@ func (p *Port) serve(conn net.Conn, establish listeners.EstablishFn) {
 	}
 }
 
-// Close ends all connections, and returns when nobody is there any more. The
-// broker counts its clients in a way that allows no one to come meanwhile. It has
-// a function that finds those of a port, which is not called: it takes a lock
-// twice, and never returns if a client that goes asks for the lock in between
-// (Clients.GetByListener and Delete of github.com/mochi-mqtt/server/v2 2.7.9).
+// Close ends all connections, and returns when none is left. The broker's own count allows no
+// new client meanwhile. Close does not call the broker's function that lists the clients of a
+// port: it takes a lock twice, and never returns if a leaving client asks for the lock in
+// between (Clients.GetByListener and Delete of github.com/mochi-mqtt/server/v2 2.7.9).
 func (p *Port) Close(listeners.CloseFn) {
 	_ = p.Listener.Close()
 	p.mu.Lock()

@@ -8,23 +8,22 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// Retained is a hook of a broker that keeps apart those who change its retained
-// messages and those who look through them. The broker itself does not: it writes
-// the name of a retained topic under locks that a subscription with wildcards does
-// not take (TopicsIndex.RetainMessage and scanMessages of
-// github.com/mochi-mqtt/server/v2 2.7.9), and half a name ends the process.
+// Retained is a hook of a broker that separates changes of retained messages from searches in
+// them. The broker itself does not: it writes the name of a retained topic under locks that a
+// subscription with wildcards does not take (TopicsIndex.RetainMessage and scanMessages of
+// github.com/mochi-mqtt/server/v2 2.7.9), and a half-written name crashes the process.
 //
-// It is the last hook that is added, so that nothing comes between it and the
-// change. Between OnPublish or OnWill and OnRetainMessage the broker waits for
-// nobody. Between the SUBACK, which OnPacketSent sees, and OnPacketProcessed it may
-// wait for the client, which is cut off if it takes nothing.
+// Add it as the last hook, so that no other hook runs between it and the change. Between
+// OnPublish or OnWill and OnRetainMessage the broker does not block. Between the SUBACK, which
+// OnPacketSent sees, and OnPacketProcessed it may wait for the client; Retained disconnects a
+// client that does not read.
 type Retained struct {
 	broker.HookBase
 	server *broker.Server
-	tree   sync.RWMutex // for writing: a message is retained
+	tree   sync.RWMutex // a writer holds it while the broker stores a message
 
 	mu      sync.Mutex
-	readers map[*broker.Client]*time.Timer // those who look through what is retained
+	readers map[*broker.Client]*time.Timer // clients whose subscription searches the retained messages
 	wills   map[string]bool                // by client's id: retained, and said after a delay
 }
 
@@ -33,12 +32,12 @@ func NewRetained(s *broker.Server) *Retained {
 	return &Retained{server: s, readers: map[*broker.Client]*time.Timer{}, wills: map[string]bool{}}
 }
 
-const readTime = 5 * time.Second // for what a client gets when it subscribes, until it is in the client's queue
+const readTime = 5 * time.Second // until the retained messages for a subscription are in the client's queue
 
 // ID names the hook.
 func (*Retained) ID() string { return "retained" }
 
-// Provides tells what the hook is to be told.
+// Provides lists the events that the hook receives.
 func (*Retained) Provides(b byte) bool {
 	switch b {
 	case broker.OnPublish, broker.OnWill, broker.OnRetainMessage, broker.OnWillSent, broker.OnPacketSent, broker.OnPacketProcessed,
@@ -48,7 +47,7 @@ func (*Retained) Provides(b byte) bool {
 	return false
 }
 
-// OnPublish waits until nobody looks, if a message is to be retained.
+// OnPublish waits for the end of all searches, if the message is to be retained.
 func (r *Retained) OnPublish(_ *broker.Client, pk packets.Packet) (packets.Packet, error) {
 	if pk.FixedHeader.Retain {
 		r.tree.Lock()
@@ -56,8 +55,8 @@ func (r *Retained) OnPublish(_ *broker.Client, pk packets.Packet) (packets.Packe
 	return pk, nil
 }
 
-// OnWill does so for a will. One with a delay is retained when it is sent, of which
-// the broker would not tell before.
+// OnWill does the same for a will. The broker stores a will with a delay when it sends it, and
+// calls no hook before.
 func (r *Retained) OnWill(cl *broker.Client, w broker.Will) (broker.Will, error) {
 	switch {
 	case !w.Retain:
@@ -72,7 +71,7 @@ func (r *Retained) OnWill(cl *broker.Client, w broker.Will) (broker.Will, error)
 	return w, nil
 }
 
-// OnRetainMessage comes when the message is retained.
+// OnRetainMessage runs when the broker has stored the message.
 func (r *Retained) OnRetainMessage(*broker.Client, packets.Packet, int64) { r.tree.Unlock() }
 
 // OnWillSent retains a will that had a delay.
@@ -85,7 +84,7 @@ func (r *Retained) OnWillSent(cl *broker.Client, pk packets.Packet) {
 	}
 }
 
-// OnPacketSent sees the SUBACK: next, the broker looks through what is retained.
+// OnPacketSent sees the SUBACK: next, the broker searches the retained messages.
 func (r *Retained) OnPacketSent(cl *broker.Client, pk packets.Packet, _ []byte) {
 	if pk.FixedHeader.Type != packets.Suback {
 		return
@@ -97,7 +96,7 @@ func (r *Retained) OnPacketSent(cl *broker.Client, pk packets.Packet, _ []byte) 
 	r.readers[cl] = late
 }
 
-// OnPacketProcessed comes when that is done. It is not, where there was no SUBACK.
+// OnPacketProcessed runs after that search. Without a SUBACK there was none.
 func (r *Retained) OnPacketProcessed(cl *broker.Client, pk packets.Packet, _ error) {
 	if pk.FixedHeader.Type != packets.Subscribe {
 		return

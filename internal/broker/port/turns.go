@@ -9,13 +9,12 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// turns is a hook of a broker by which the connections of a client's id follow one
-// another: who comes is let in when the one before him has gone altogether, with
-// his will said. The broker itself does not wait. It clears away a session by the
-// client's id when its connection has ended, also if the id has come back
-// meanwhile, which then hears nothing for good (attachClient, from OnDisconnect to
-// Clients.Delete, of github.com/mochi-mqtt/server/v2 2.7.9); and an old will may
-// come after a new birth.
+// turns is a hook of a broker that orders the connections of one client id: a new connection
+// begins when the earlier one has ended completely and its will is published. The broker
+// itself does not wait. When a connection has ended, it deletes the session by the client id,
+// also if a new connection with that id exists, which then never receives a message
+// (attachClient, from OnDisconnect to Clients.Delete, of github.com/mochi-mqtt/server/v2
+// 2.7.9). An old will could also follow a new birth message.
 type turns struct {
 	broker.HookBase
 	port *Port
@@ -24,9 +23,9 @@ type turns struct {
 // visit is a connection.
 type visit struct {
 	conn   net.Conn
-	client *broker.Client // nil: nobody is let in yet
+	client *broker.Client // nil: no connection has begun
 	before *visit         // of the same client's id, and still there
-	over   chan struct{}  // closed when nothing of it is left; nil without a client
+	over   chan struct{}  // closed when the connection has ended completely; nil without a client
 }
 
 const turnTime = 10 * time.Second // for an earlier connection to go; if it does not, the later one is to come again
@@ -34,13 +33,13 @@ const turnTime = 10 * time.Second // for an earlier connection to go; if it does
 // ID names the hook.
 func (*turns) ID() string { return "turns" }
 
-// Provides tells what the hook is to be told.
+// Provides lists the events that the hook receives.
 func (*turns) Provides(b byte) bool {
 	return slices.Contains([]byte{broker.OnSessionEstablish, broker.OnPacketRead, broker.OnClientExpired}, b)
 }
 
-// OnSessionEstablish ends the earlier connections of a client's id, and waits until
-// they are over. No lock is held meanwhile.
+// OnSessionEstablish ends the earlier connections of a client id, and waits for their end. It
+// holds no lock meanwhile.
 func (t *turns) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
 	v, old := t.port.comes(cl)
 	if old == nil {
@@ -68,8 +67,8 @@ func (t *turns) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Pack
 	return pk, nil
 }
 
-// OnClientExpired lets go of what a session has subscribed to, which the broker
-// does not: the client would get it when it comes back, without having asked.
+// OnClientExpired deletes the subscriptions of an expired session. The broker keeps them: the
+// client would get messages of them after its return.
 func (t *turns) OnClientExpired(cl *broker.Client) {
 	p := t.port
 	p.mu.Lock()
@@ -101,8 +100,8 @@ func (p *Port) next(v *visit) *visit {
 	return v.before
 }
 
-// sendAway ends a connection because its client has come by another. It is closed
-// below the broker, which so sees that it breaks, and says the will.
+// sendAway ends a connection because its client has a new one. It closes the network
+// connection, so that the broker sees a failure and publishes the will.
 func (p *Port) sendAway(v *visit) {
 	p.mu.Lock()
 	told := v.before == nil && v.client.Properties.ProtocolVersion == 5
@@ -117,9 +116,9 @@ func (p *Port) sendAway(v *visit) {
 	Cut(v.client)
 }
 
-// Cut ends a client's connection as if it had broken. Ended by the broker's own
-// Stop, a client for whom something is just being done goes without his will
-// (Client.Read of github.com/mochi-mqtt/server/v2 2.7.9).
+// Cut ends a client's connection like a failure of the network. The broker's own Stop may
+// lose the will of a client that has a packet in work (Client.Read of
+// github.com/mochi-mqtt/server/v2 2.7.9).
 func Cut(cl *broker.Client) { _ = cl.Net.Conn.Close() }
 
 // keep sees to it that a client is on the broker's list.
@@ -134,7 +133,7 @@ func (p *Port) keep(cl *broker.Client) {
 	}
 }
 
-// goes notes that nothing of a connection is left. p.mu is held.
+// goes records that a connection has ended completely. The caller holds p.mu.
 func (p *Port) goes(v *visit) {
 	delete(p.conns, v.conn)
 	if v.client == nil {

@@ -11,17 +11,17 @@ import (
 
 // Pause pauses the device's activity.
 func (p *Pass) Pause(ctx context.Context, d drivers.Pauser) error {
-	return p.does(ctx, capabilities.Pause, "pause", p.dev.limits.Timeout, d.Pause)
+	return p.do(ctx, capabilities.Pause, true, d.Pause)
 }
 
 // Resume continues the device's activity.
 func (p *Pass) Resume(ctx context.Context, d drivers.Pauser) error {
-	return p.does(ctx, capabilities.Resume, "resume", p.dev.limits.Timeout, d.Resume)
+	return p.do(ctx, capabilities.Resume, true, d.Resume)
 }
 
 // Stop ends the device's activity. left describes the remaining work for a person.
 func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err error) {
-	err = p.does(ctx, capabilities.Stop, "stop", p.dev.limits.Timeout, func(ctx context.Context) (err error) {
+	err = p.do(ctx, capabilities.Stop, true, func(ctx context.Context) (err error) {
 		left, err = d.Stop(ctx)
 		return err
 	})
@@ -33,7 +33,7 @@ func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err er
 
 // Spot cleans the spot at the cleaner's position. It calls progress from another goroutine.
 func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(drivers.Progress)) error {
-	return p.does(ctx, capabilities.CleanSpot, "clean the spot", p.dev.limits.LongTimeout, func(ctx context.Context) error {
+	return p.do(ctx, capabilities.CleanSpot, true, func(ctx context.Context) error {
 		return d.Spot(ctx, progress)
 	})
 }
@@ -43,9 +43,9 @@ func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(driver
 func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 	s, line := d.(drivers.Switch)
 	if !line {
-		return p.does(ctx, capabilities.Press, "set it off", p.dev.limits.LongTimeout, d.Press)
+		return p.do(ctx, capabilities.Press, true, d.Press)
 	}
-	err := p.does(ctx, capabilities.Press, "press it", p.dev.limits.LongTimeout, func(ctx context.Context) error { return p.switchOn(ctx, s, d.Press) })
+	err := p.do(ctx, capabilities.Press, true, func(ctx context.Context) error { return p.switchOn(ctx, s, d.Press) })
 	if err == nil { // the driver has released it
 		p.g.setOff(p.dev)
 	}
@@ -55,15 +55,6 @@ func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 // Pressed reads back when the device last fired.
 func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
 	return readDevice(ctx, p, "read when it was set off", r.Pressed)
-}
-
-// does performs an act without a result, if it is the act of the plan.
-func (p *Pass) does(ctx context.Context, c capabilities.Command, name string, limit time.Duration, f func(context.Context) error) error {
-	if err := p.matchesPlan(name, c, true); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
-	return err
 }
 
 // Print starts the print of a file.

@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
@@ -11,6 +10,37 @@ import (
 
 // Acts end with their ctx and at a Stop. Reading continues during a Stop, so that a client may
 // still check the state of a device.
+
+// verb describes the driver call of a command.
+type verb struct {
+	name string // in errors
+	long bool   // the call lasts as long as the task
+}
+
+// verbs has the commands that Pass.do carries out.
+var verbs = map[capabilities.Command]verb{
+	capabilities.Dim: {name: "dim"}, capabilities.Tint: {name: "tint"}, capabilities.Warm: {name: "set the white"},
+	capabilities.SetTemperature: {name: "set the temperature"},
+	capabilities.Open:           {name: "open", long: true}, capabilities.OpenTo: {name: "open", long: true}, capabilities.Shut: {name: "close", long: true},
+	capabilities.Lock: {name: "lock"}, capabilities.Unlock: {name: "unlock"},
+	capabilities.TurnTo: {name: "turn", long: true}, capabilities.Dock: {name: "dock", long: true}, capabilities.CleanSpot: {name: "clean the spot", long: true},
+	capabilities.Pause: {name: "pause"}, capabilities.Resume: {name: "resume"}, capabilities.Stop: {name: "stop"},
+	capabilities.Press: {name: "press it", long: true},
+}
+
+// do carries out a command, if it is the command of the plan and args says that it has the
+// arguments of the plan.
+func (p *Pass) do(ctx context.Context, c capabilities.Command, args bool, f func(context.Context) error) error {
+	v, limit := verbs[c], p.dev.limits.Timeout
+	if v.long {
+		limit = p.dev.limits.LongTimeout
+	}
+	if err := p.matchesPlan(v.name, c, args); err != nil {
+		return err
+	}
+	_, err := act(ctx, p, v.name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
 
 // Switch turns the device on or off. Run switches it off when its time is over, the watchdog if
 // this program cannot, and the device itself if it has a timer.
@@ -42,14 +72,12 @@ type DimmableLight interface {
 func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error {
 	level, fixed := p.order.Args.Get("level")
 	is, known := number(level)
-	if err := p.matchesPlan("dim", capabilities.Dim, !fixed && percent > 0 || known && is == percent); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "dim", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
+	args := !fixed && percent > 0 || known && is == percent
+	err := p.do(ctx, capabilities.Dim, args, func(ctx context.Context) error {
 		if percent > 0 {
-			return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Dim(ctx, percent) })
+			return p.switchOn(ctx, l, func(ctx context.Context) error { return l.Dim(ctx, percent) })
 		}
-		return struct{}{}, l.Dim(ctx, 0)
+		return l.Dim(ctx, 0)
 	})
 	if err == nil && percent == 0 {
 		p.g.setOff(p.dev)
@@ -66,13 +94,9 @@ type ColorLight interface {
 // Tint sets the color of a light and switches it on.
 func (p *Pass) Tint(ctx context.Context, l ColorLight, c drivers.Colour) error {
 	colour, _ := p.order.Args.Get("colour")
-	if err := p.matchesPlan("tint", capabilities.Tint, colour == c.String()); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "tint", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Tint(ctx, c) })
+	return p.do(ctx, capabilities.Tint, colour == c.String(), func(ctx context.Context) error {
+		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.Tint(ctx, c) })
 	})
-	return err
 }
 
 // ColorTemperatureLight is a light with an adjustable color temperature.
@@ -84,13 +108,9 @@ type ColorTemperatureLight interface {
 // Warm sets the color temperature of a light, in kelvin, and switches it on.
 func (p *Pass) Warm(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
-	if err := p.matchesPlan("set the white", capabilities.Warm, changes || p.planHas("kelvin", kelvin)); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "set the white", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, p.switchOn(ctx, l, func(ctx context.Context) error { return l.Warm(ctx, kelvin) })
+	return p.do(ctx, capabilities.Warm, changes || p.planHas("kelvin", kelvin), func(ctx context.Context) error {
+		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.Warm(ctx, kelvin) })
 	})
-	return err
 }
 
 // planHas reports whether the plan has this number for a parameter.
@@ -107,13 +127,7 @@ func (p *Pass) Warmth(ctx context.Context, r drivers.WarmthReader) (float64, err
 
 // TurnTo turns a device to an angle, in degrees.
 func (p *Pass) TurnTo(ctx context.Context, t drivers.Turner, degrees float64) error {
-	if err := p.matchesPlan("turn", capabilities.TurnTo, p.planHas("angle", degrees)); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "turn", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, t.TurnTo(ctx, degrees)
-	})
-	return err
+	return p.do(ctx, capabilities.TurnTo, p.planHas("angle", degrees), func(ctx context.Context) error { return t.TurnTo(ctx, degrees) })
 }
 
 // Angle reads back the angle of the device, in degrees.
@@ -128,13 +142,7 @@ func (p *Pass) EstimatedOpening(ctx context.Context, e drivers.OpeningEstimator)
 
 // SetTarget sets the target temperature of a thermostat, in °C.
 func (p *Pass) SetTarget(ctx context.Context, t drivers.Thermostat, celsius float64) error {
-	if err := p.matchesPlan("set the temperature", capabilities.SetTemperature, p.planHas("temperature", celsius)); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "set the temperature", p.dev.limits.Timeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, t.SetTarget(ctx, celsius)
-	})
-	return err
+	return p.do(ctx, capabilities.SetTemperature, p.planHas("temperature", celsius), func(ctx context.Context) error { return t.SetTarget(ctx, celsius) })
 }
 
 // Target reads back the target temperature, in °C.
@@ -165,53 +173,32 @@ func (p *Pass) Clean(ctx context.Context, c drivers.Cleaner, areas []string, pro
 
 // Dock sends a cleaner to its dock.
 func (p *Pass) Dock(ctx context.Context, c drivers.Cleaner) error {
-	if err := p.matchesPlan("dock", capabilities.Dock, true); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "dock", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, c.Dock(ctx)
-	})
-	return err
+	return p.do(ctx, capabilities.Dock, true, c.Dock)
 }
 
 // Open opens a cover, a door or a valve.
 func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
-	return p.moves(ctx, "open", capabilities.Open, p.dev.limits.LongTimeout, o.Open)
+	return p.do(ctx, capabilities.Open, true, o.Open)
 }
 
 // Shut closes a cover, a door or a valve.
 func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
-	return p.moves(ctx, "close", capabilities.Shut, p.dev.limits.LongTimeout, o.Shut)
+	return p.do(ctx, capabilities.Shut, true, o.Shut)
 }
 
 // OpenTo opens a cover to a position, in percent.
 func (p *Pass) OpenTo(ctx context.Context, o drivers.Positioner, percent float64) error {
-	if err := p.matchesPlan("open", capabilities.OpenTo, p.planHas("opening", percent)); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, "open", p.dev.limits.LongTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, o.OpenTo(ctx, percent)
-	})
-	return err
+	return p.do(ctx, capabilities.OpenTo, p.planHas("opening", percent), func(ctx context.Context) error { return o.OpenTo(ctx, percent) })
 }
 
 // Lock locks a lock.
 func (p *Pass) Lock(ctx context.Context, l drivers.Locker) error {
-	return p.moves(ctx, "lock", capabilities.Lock, p.dev.limits.Timeout, l.Lock)
+	return p.do(ctx, capabilities.Lock, true, l.Lock)
 }
 
 // Unlock unlocks a lock.
 func (p *Pass) Unlock(ctx context.Context, l drivers.Locker) error {
-	return p.moves(ctx, "unlock", capabilities.Unlock, p.dev.limits.Timeout, l.Unlock)
-}
-
-// moves performs an act without arguments.
-func (p *Pass) moves(ctx context.Context, name string, c capabilities.Command, limit time.Duration, f func(context.Context) error) error {
-	if err := p.matchesPlan(name, c, true); err != nil {
-		return err
-	}
-	_, err := act(ctx, p, name, limit, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
-	return err
+	return p.do(ctx, capabilities.Unlock, true, l.Unlock)
 }
 
 // Opening reads back the opening of the device, in percent.

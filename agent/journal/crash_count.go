@@ -28,7 +28,7 @@ type crashCounts struct {
 	crashes map[string]int
 }
 
-// triesFile is in the folder of the segments. Its size is fixed, so that one write replaces all
+// crashFile is in the folder of the segments. Its size is fixed, so that one write replaces all
 // of it.
 const (
 	crashFile      = "tries"
@@ -66,7 +66,7 @@ func openCrashCounts(dir string) *crashCounts {
 	return t
 }
 
-// parseCrashCounts decodes the file. With an error it returns no tries.
+// parseCrashCounts decodes the file. With an error it returns no counts.
 func parseCrashCounts(data []byte) ([]crashCount, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 // have ended, because a journal has one writer at a time.
 const maxProcesses = 64
 
-// runsFile holds the names in an older format; maxBytes limits its size.
+// processesFile holds the names in an older format; maxBytes limits its size.
 const (
 	processesFile = "runs"
 	maxBytes      = 16 << 10

@@ -144,12 +144,12 @@ type ThreadInfo struct {
 	Ref     string
 	Epoch   uint64 // of the newest claim
 	State   string
-	Digest  string       // the run of the program that began it last
-	Boot    string       // time of its newest record
-	At      time.Time    // length of its records
-	Bytes   int          // number of intents
-	Begun   int          // number of later runs that found it open
-	Found   int          // how often a later run has found it open
+	Digest  string       // of the plan
+	Boot    string       // the run of the program that began it last
+	At      time.Time    // time of its newest record
+	Bytes   int          // length of its records
+	Begun   int          // number of intents
+	Found   int          // number of later runs that found it open
 	Records []RecordInfo // its records
 }
 

@@ -141,7 +141,7 @@ func (f Folder) LockOut(device, why string, now time.Time) error {
 // ErrNotSet reports that there is nothing to remove, such as a lockout.
 var ErrNotSet = errors.New("not so")
 
-// ReleaseLockout removes a lockout; the error is ErrNot if there is none.
+// ReleaseLockout removes a lockout; the error is ErrNotSet if there is none.
 func (f Folder) ReleaseLockout(device string) error {
 	return f.edit(func(d *decisions) error {
 		if _, locked := d.Locked[device]; !locked {

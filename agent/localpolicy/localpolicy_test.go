@@ -48,7 +48,7 @@ func TestLocksAndArming(t *testing.T) {
 	}
 	must(t, f.Arm(capabilities.RiskMotion), f.ArmDevice("fan"), f.ReleaseLockout("lamp"))
 	if err := f.ReleaseLockout("lamp"); !errors.Is(err, localpolicy.ErrNotSet) {
-		t.Errorf("%v, want ErrNot", err)
+		t.Errorf("%v, want ErrNotSet", err)
 	}
 	l = f.Decisions()
 	if len(l.LockedOut)+len(l.DisarmedDevices) > 0 || len(l.Disarmed) != 1 {

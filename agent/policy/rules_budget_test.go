@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// book is a policy.Book in memory that outlives a policy.
+// book is a policy.Ledger in memory that outlives a policy.
 type book struct {
 	mu     sync.Mutex
 	kept   journal.Ledger

@@ -82,7 +82,7 @@ const (
 	maxConcurrent = 4           // simultaneous answers
 )
 
-// Ask asks the messkit that runs with a folder to use devices. It may take askTime.
+// Ask asks the messkit that runs with a folder to use devices. It may take queryTimeout.
 func Ask(ctx context.Context, folder string, q Query) (a Response, err error) {
 	conn, err := atplace.Dial(socket, folder)
 	if err != nil {

@@ -56,7 +56,7 @@ func (g *Watchdog) adopt(list []RemainingDevice) {
 	}
 }
 
-// ParseRemaining decodes the result of PrintLeft and validates it.
+// ParseRemaining decodes the result of EncodeRemaining and validates it.
 func ParseRemaining(data []byte) ([]RemainingDevice, error) {
 	list, err := parse[[]RemainingDevice](data)
 	for _, l := range list {

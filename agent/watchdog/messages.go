@@ -56,7 +56,7 @@ const (
 	maxName    = 128       // bytes
 )
 
-// parseMessage decodes and validates one line. With an error it returns the zero Word.
+// parseMessage decodes and validates one line. With an error it returns the zero Message.
 func parseMessage(line []byte) (Message, error) {
 	w, err := parse[Message](line)
 	if err != nil {
@@ -126,7 +126,7 @@ func named(device string) bool { return device != "" && len(device) <= maxName }
 func print(v any) ([]byte, error) {
 	line, err := json.Marshal(v)
 	if err == nil && len(line) > maxMessage {
-		err = fmt.Errorf("guard: %d bytes in one word; %d are the most", len(line), maxMessage)
+		err = fmt.Errorf("watchdog: a message has %d bytes; the limit is %d", len(line), maxMessage)
 	}
 	return append(line, '\n'), err
 }

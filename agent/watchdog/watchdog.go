@@ -81,22 +81,22 @@ type orderResult struct {
 }
 
 // New returns a watchdog without devices.
-func New(obey Execute, log *slog.Logger) *Watchdog {
-	return &Watchdog{suspendWatch: suspend.NewWatch(nil), execute: obey, log: log, devices: map[string]*deviceState{}, done: make(chan orderResult), yield: make(chan struct{}, 1), adopted: make(chan []RemainingDevice)}
+func New(execute Execute, log *slog.Logger) *Watchdog {
+	return &Watchdog{suspendWatch: suspend.NewWatch(nil), execute: execute, log: log, devices: map[string]*deviceState{}, done: make(chan orderResult), yield: make(chan struct{}, 1), adopted: make(chan []RemainingDevice)}
 }
 
 // Run reads the agent's messages from in and writes answers to out. It returns when the agent
 // is gone and all devices are safe, or when another watchdog takes over. The error reports a
 // malformed message, which counts as the end of the agent.
 func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
-	words, answers := make(chan Message), make(chan Answer, 64)
+	messages, answers := make(chan Message), make(chan Answer, 64)
 	var group errgroup.Group
 	group.Go(func() error {
-		defer close(words)
+		defer close(messages)
 		return lines(in, func(line []byte) error {
 			w, err := parseMessage(line)
 			if err == nil {
-				words <- w
+				messages <- w
 			}
 			return err
 		})
@@ -107,9 +107,9 @@ func (g *Watchdog) Run(in io.Reader, out io.Writer) error {
 		g.startOrders(&group)
 		t := time.NewTimer(g.untilNextEvent())
 		select {
-		case w, ok := <-words:
+		case w, ok := <-messages:
 			if !ok {
-				words = nil
+				messages = nil
 				g.agentGone()
 				break
 			}

@@ -389,6 +389,12 @@ var mutants = []mutant{
 	{"a thread that had ended and went on stands as it had ended", []edit{{
 		"exchange/store/files/endedindex.go", "e != nil && e.Ver > was.Ver", "e != nil && e.Ver > was.Ver+9",
 	}}, "./exchange/store/files TestEndedThreadsAgainst"},
+	{"a copy of an archived thread begins again", []edit{{
+		"exchange/store/files/newcomer.go", "if !ending(p.Folder) && s.archived(ref) {", "if false {",
+	}}, "./exchange/store/files TestArchivesLeaveFilesOfOthers"},
+	{"a thread that changes while it is archived loses the change", []edit{{
+		"exchange/store/files/archive.go", "!slices.Equal(s.contents(a.place), a.files) {", "false {",
+	}}, "./exchange/store/files TestAThreadThatChangesMeanwhile"},
 	{"a log of a later format is opened", []edit{{
 		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},

@@ -42,14 +42,15 @@ const encrypted = 1
 func Archive(w io.Writer, fsys fs.FS, places ...Place) error {
 	z := zip.NewWriter(w)
 	for _, p := range places {
-		if err := p.addTo(z, fsys); err != nil {
+		if err := p.AddTo(z, fsys); err != nil {
 			return err
 		}
 	}
 	return z.Close()
 }
 
-func (p Place) addTo(z *zip.Writer, fsys fs.FS) error {
+// AddTo adds the thread to an archive.
+func (p Place) AddTo(z *zip.Writer, fsys fs.FS) error {
 	own, attachments, err := p.Whole(fsys)
 	if err != nil {
 		return err

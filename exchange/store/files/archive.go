@@ -1,224 +1,209 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
-	"io/fs"
-	"os"
+	"maps"
 	"path"
-	"path/filepath"
-	"regexp"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// lookEvery is how often it is looked for threads that ended long ago.
-const lookEvery = time.Hour
+const (
+	// archiveEvery is the longest time between two searches for threads that ended long
+	// ago, and archiveLate the time between two additions to archives of past periods.
+	archiveEvery = time.Hour
+	archiveLate  = 24 * time.Hour
+	// archiveAtOnce is the largest number of threads that the store archives in one step.
+	archiveAtOnce = 1000
+)
 
-// retain archives the threads that ended long ago, and removes attachments that
-// nobody names any more.
+// retain archives the threads that ended long ago, and removes attachments that no thread
+// names any more, until ctx ends.
 func (s *Store) retain(ctx context.Context) error {
-	t := time.NewTicker(lookEvery)
-	defer t.Stop()
-	for {
+	every := archiveEvery
+	if after := s.cfg.ArchiveAfter; after > 0 {
+		every = min(archiveEvery, max(time.Second, after/24))
+	}
+	var late time.Time
+	cleaned := time.Now()
+	for ctx.Err() == nil {
 		if s.cfg.ArchiveAfter > 0 && s.log.Err() == nil {
-			s.archiveBefore(ctx, s.cfg.Now().Add(-s.cfg.ArchiveAfter))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-t.C:
-		}
-		if err := s.blobs.clean(s.used()); err != nil {
-			s.project.complain("attachments", err)
-		}
-	}
-}
-
-func (s *Store) archiveBefore(ctx context.Context, before time.Time) {
-	refs, err := s.endedBefore(before)
-	if err != nil {
-		s.project.complain("archive", err)
-	}
-	for _, ref := range refs {
-		if ctx.Err() != nil {
-			return
-		}
-		for _, p := range s.places(ref) {
-			if err := Archive(s.root, p); err != nil {
-				s.project.complain(ref, err)
-				continue
+			now := time.Now()
+			past := now.Sub(late) >= archiveLate
+			err := s.archiveBefore(ctx, s.cfg.Now().Add(-s.cfg.ArchiveAfter), past)
+			switch {
+			case errors.Is(err, wal.ErrMoved), errors.Is(err, errBusy), ctx.Err() != nil: // the next search finds the rest
+			case err != nil:
+				s.project.complain("archive", err)
+			case past:
+				late = now
 			}
-			if err := s.store(ctx, []record{{Gone: ref}}); err != nil {
-				s.project.complain(ref, err)
+		}
+		wait.For(ctx, every)
+		if ctx.Err() == nil && time.Since(cleaned) >= archiveEvery {
+			cleaned = time.Now()
+			if err := s.blobs.clean(s.used()); err != nil {
+				s.project.complain("attachments", err)
 			}
 		}
 	}
+	return nil
 }
 
-var dated = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}-`)
-
-// archiveFolder is where the archive of a thread is: by its month, if its ref
-// has one.
-func archiveFolder(ref string) string {
-	if dated.MatchString(ref) {
-		return "archive/" + ref[:7]
-	}
-	return "archive/other"
-}
-
-// ArchiveName is where the archive of a thread is in an exchange's folder.
-func ArchiveName(ref string) string { return path.Join(archiveFolder(ref), ref+messeaf.ZipExt) }
-
-// Archive makes an archive of a thread in an exchange's folder, and removes the
-// thread when the archive is on the disk.
-func Archive(root *os.Root, p messeaf.Place) error {
-	if err := errors.Join(makeDir(root, archiveFolder(p.Ref)), root.MkdirAll("tmp", 0o700)); err != nil {
-		return err
-	}
-	tmp := path.Join("tmp", p.Ref+messeaf.ZipExt)
-	f, err := root.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = messeaf.Archive(f, tree{root}, p)
-	if err == nil {
-		err = readsAs(f, p.Ref)
-	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, root.Remove(tmp))
-	}
-	if err := root.Rename(tmp, ArchiveName(p.Ref)); err != nil {
-		return err
-	}
-	if err := syncDir(root, archiveFolder(p.Ref)); err != nil {
-		return err
-	}
-	return root.RemoveAll(p.Path)
-}
-
-// makeDir makes a folder and its parents. Their names are on the disk when it returns.
-func makeDir(root *os.Root, name string) error {
-	if _, err := root.Lstat(name); err == nil {
+// archiveBefore moves threads that ended before t from their folders into archives: those
+// of archives that become full, and with past those of periods that were over at t.
+func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error {
+	x := s.index
+	if x.ended.log == nil {
 		return nil
 	}
-	if err := root.MkdirAll(name, 0o700); err != nil {
+	if x.restingBefore(t) {
+		if err := s.keepEnded(ctx, 1); err != nil {
+			return err
+		}
+	}
+	var busy error // another program writes to a thread; the others go on
+	move := func(name string, threads []entry) error {
+		err := s.archiveAll(ctx, name, threads)
+		if errors.Is(err, errBusy) {
+			busy, err = err, nil
+		}
 		return err
 	}
-	for name != "." {
-		name = path.Dir(name)
-		if err := syncDir(root, name); err != nil {
+	due := map[string][]entry{} // by archive
+	for _, b := range x.dueBlocks(t) {
+		all, err := x.ended.read(b, same)
+		if err != nil {
+			return err
+		}
+		for i, e := range all {
+			if b.dead&place(i).mask() != 0 || !e.Updated.Before(t) {
+				continue
+			}
+			name := archiveOf(e.Ref)
+			if due[name] = append(due[name], e); len(due[name]) >= threadsOf(name) {
+				if err := move(name, due[name]); err != nil {
+					return err
+				}
+				delete(due, name)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(due)) {
+		if !past || !periodEnd(name).Before(t) {
+			continue
+		}
+		if err := move(name, due[name]); err != nil {
+			return err
+		}
+	}
+	return busy
+}
+
+// archiveAll moves threads into an archive. While others take steps, it then leaves the disk
+// and the processor to them for as long as that took.
+func (s *Store) archiveAll(ctx context.Context, name string, threads []entry) error {
+	for some := range slices.Chunk(threads, archiveAtOnce) {
+		began := time.Now()
+		if err := s.archiveSome(ctx, name, some); err != nil {
+			return err
+		}
+		if s.project.steps.Load() > 0 {
+			wait.For(ctx, time.Since(began))
+		}
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readsAs reports whether what was written can be read again.
-func readsAs(f *os.File, ref string) error {
-	info, err := f.Stat()
+// archiveSome moves threads into an archive. The archive is on the disk before the folders
+// go, and the log forgets the threads last. If the program dies in between, the next start
+// finds each thread in its folder, in the archive, or in both.
+func (s *Store) archiveSome(ctx context.Context, name string, threads []entry) error {
+	w, err := s.newArchive(name)
 	if err != nil {
 		return err
 	}
-	_, err = readArchive(f, info.Size(), ref)
-	return err
-}
-
-func readArchive(r io.ReaderAt, size int64, ref string) (messeaf.Thread, error) {
-	fsys, err := messeaf.OpenArchive(r, size)
-	if err != nil {
-		return messeaf.Thread{}, err
-	}
-	places, err := messeaf.List(fsys)
-	if err != nil {
-		return messeaf.Thread{}, err
-	}
-	for _, p := range places {
-		if p.Ref == ref {
-			return p.Read(fsys)
+	defer w.discard()
+	for _, e := range threads {
+		if err := errors.Join(ctx.Err(), w.add(ctx, e)); err != nil {
+			return err
 		}
 	}
-	return messeaf.Thread{}, thread.ErrNoThread
+	if len(w.added) == 0 {
+		return w.busy
+	}
+	if err := w.finish(); err != nil {
+		return err
+	}
+	return errors.Join(s.leaveFolders(ctx, w.added), w.busy)
 }
 
-// openArchive opens the archive of a thread.
-func (s *Store) openArchive(ref string) (*os.File, int64, error) {
-	if !messeaf.ValidRef(ref) {
-		return nil, 0, fs.ErrNotExist
+// leaveFolders removes the folders of archived threads, and forgets the threads. A thread
+// that has changed meanwhile stays as it is.
+func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) error {
+	refs := make([]string, len(archived))
+	for i, a := range archived {
+		refs[i] = a.Ref
 	}
-	f, err := s.tree().regular(ArchiveName(ref))
-	if err != nil {
-		return nil, 0, err
+	defer s.locks.Lock(refs...)()
+	if err := errors.Join(s.root.RemoveAll(archivedDir), s.root.Mkdir(archivedDir, 0o700)); err != nil {
+		return err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
-}
-
-func (s *Store) archived(ref string) bool {
-	f, _, err := s.openArchive(ref)
-	if err != nil {
-		return false
-	}
-	return f.Close() == nil
-}
-
-// readArchived reads a thread from the archive.
-func (s *Store) readArchived(ref string) (thread.Thread, error) {
-	f, size, err := s.openArchive(ref)
-	if err != nil {
-		return thread.Thread{}, thread.ErrNoThread
-	}
-	defer f.Close()
-	t, err := readArchive(f, size, ref)
-	if err != nil {
-		return thread.Thread{}, errors.Join(errors.New(filepath.Join(s.dir, ArchiveName(ref))), err)
-	}
-	return inward(t), nil
-}
-
-// maxArchived bounds an attachment that is read out of an archive, in bytes.
-const maxArchived = 256 << 20
-
-type bytesFile struct{ *bytes.Reader }
-
-func (bytesFile) Close() error { return nil }
-
-// archivedBlob reads an attachment out of the archive.
-func (s *Store) archivedBlob(ref, name string) (io.ReadSeekCloser, error) {
-	f, size, err := s.openArchive(ref)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	fsys, err := messeaf.OpenArchive(f, size)
-	if err != nil {
-		return nil, err
-	}
-	in, err := fsys.Open(path.Join(ref, name))
-	if err != nil {
-		return nil, err
-	}
-	data, err := io.ReadAll(io.LimitReader(in, maxArchived))
-	return bytesFile{bytes.NewReader(data)}, errors.Join(err, in.Close())
-}
-
-// archivedSerial is the highest serial of a day in the archive, 0 if there is
-// none.
-func (s *Store) archivedSerial(day string) int {
-	highest := 0
-	entries, _ := fs.ReadDir(s.tree(), archiveFolder(day+"-")) // none, if it is not there
-	for _, e := range entries {
-		if d, serial, ok := messeaf.ParseRef(strings.TrimSuffix(e.Name(), messeaf.ZipExt)); ok && d == day {
-			highest = max(highest, serial)
+	var gone []record
+	for _, a := range archived {
+		e, ok := s.index.endedEntry(a.Ref)
+		if !ok || e.seq != a.seq || !slices.Equal(s.contents(a.place), a.files) {
+			continue
 		}
+		if err := s.removeFolder(a); err != nil {
+			s.project.complain(a.Ref, err)
+			continue
+		}
+		gone = append(gone, record{Gone: a.Ref})
 	}
-	return highest
+	s.crash("folders removed")
+	if err := s.store(ctx, gone); err != nil {
+		return err
+	}
+	return s.keepEnded(ctx, endedAtOnce)
+}
+
+// archivedDir has the folders of archived threads that are about to go. No ref ends in .zip.
+const archivedDir = "tmp/archived.zip"
+
+// removeFolder removes the folder of an archived thread. If another program has written
+// there since the store read it, the store sets the folder aside.
+func (s *Store) removeFolder(a archivedThread) error {
+	gone := a.place
+	gone.Path = path.Join(archivedDir, path.Base(a.place.Path))
+	if err := s.root.Rename(a.place.Path, gone.Path); err != nil {
+		return err
+	}
+	s.crash("folder moved")
+	if !slices.Equal(s.contents(gone), a.files) {
+		return s.setAside(gone, errors.New("another program changed the thread while the exchange archived it"))
+	}
+	return s.root.RemoveAll(gone.Path)
+}
+
+// crash is a place where the program could die while it archives.
+func (s *Store) crash(step string) {
+	if s.atCrash != nil {
+		s.atCrash(step)
+	}
+}
+
+// archivedThread is a thread that an archive has, and its folder as it was then.
+type archivedThread struct {
+	entry
+	place messeaf.Place
+	files []signature
 }

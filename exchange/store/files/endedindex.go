@@ -24,6 +24,7 @@ type ended struct {
 	live   int      // entries
 	dead   int
 	whole  []uint64 // at the start: all 64 bits of the hashes of refs, by place; 0: there is no entry
+	starts bool     // the store fills whole
 	say    *slog.Logger
 }
 
@@ -32,6 +33,7 @@ type block struct {
 	at       wal.Place
 	min, max uint64 // numbers of the changes in it
 	dead     uint64 // which of its entries count no more, a bit each
+	oldest   int64  // when the first of its threads ended, in seconds since 1970; 0: all are gone
 }
 
 // place is an entry: its block, and which it is in that one.
@@ -125,6 +127,9 @@ func blockOf(all []entry) block {
 	b := block{min: all[0].seq}
 	for _, e := range all {
 		b.min, b.max = min(b.min, e.seq), max(b.max, e.seq)
+		if at := max(1, e.Updated.Unix()); e.Status != "" && (b.oldest == 0 || at < b.oldest) {
+			b.oldest = at
+		}
 	}
 	return b
 }
@@ -133,7 +138,13 @@ func blockOf(all []entry) block {
 func (d *ended) add(at wal.Place, all []entry) (refs, keys []uint64) {
 	b := blockOf(all)
 	b.at = at
+	if d.starts {
+		d.whole = append(d.whole, make([]uint64, len(d.blocks)*blockEntries-len(d.whole))...)
+	}
 	for i, e := range all {
+		if d.starts {
+			d.whole = append(d.whole, d.ofRef(e.Ref))
+		}
 		p := place(len(d.blocks)*blockEntries + i)
 		refs = append(refs, packed(d.ofRef(e.Ref), p))
 		for _, k := range e.keys() {

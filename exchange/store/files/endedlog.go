@@ -39,6 +39,7 @@ func (s *Store) openEnded() (err error) {
 	var refs, keys []uint64
 	var gone []place
 	names := map[string]string{}
+	d.starts = true
 	d.log, err = o.OpenPlaces(filepath.Join(s.dir, "log", "ended"), func(at wal.Place, data []byte) error {
 		all, err := decodeBlock(data, func(name string) string {
 			one, ok := names[name]
@@ -51,9 +52,7 @@ func (s *Store) openEnded() (err error) {
 			return errors.Join(err, errBlock)
 		}
 		first := len(d.blocks) * blockEntries
-		d.whole = append(d.whole, make([]uint64, first-len(d.whole))...)
 		for i, e := range all {
-			d.whole = append(d.whole, d.ofRef(e.Ref))
 			s.index.given(e.Ref)
 			if e.Status == "" {
 				gone = append(gone, place(first+i))
@@ -156,23 +155,36 @@ func (x *index) kept(threads []*kept, gone, all []entry, places []wal.Place) {
 	d.keys.add(keys)
 }
 
-// endedBefore lists the threads that have ended before t and lie in their folders.
-func (s *Store) endedBefore(t time.Time) (refs []string, err error) {
-	x := s.index
+// restingBefore reports whether a thread in memory has ended before t.
+func (x *index) restingBefore(t time.Time) bool {
 	x.mu.RLock()
-	for ref, k := range x.resting {
+	defer x.mu.RUnlock()
+	for _, k := range x.resting {
 		if k.Updated.Before(t) {
-			refs = append(refs, ref)
+			return true
 		}
 	}
-	blocks := slices.Clone(x.ended.blocks)
-	x.mu.RUnlock()
-	err = x.ended.each(blocks, func(_ place, e entry) {
-		if e.Updated.Before(t) {
-			refs = append(refs, e.Ref)
+	return false
+}
+
+// dueBlocks returns the blocks with threads that ended before t.
+func (x *index) dueBlocks(t time.Time) (due []block) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, b := range x.ended.blocks {
+		if b.oldest > 0 && b.oldest <= t.Unix() && b.dead != ^uint64(0) {
+			due = append(due, b)
 		}
-	})
-	return refs, err
+	}
+	return due
+}
+
+// endedEntry returns the entry of a thread that has ended and left memory.
+func (x *index) endedEntry(ref string) (entry, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	e, _, ok := x.ended.thread(ref)
+	return e, ok
 }
 
 // each calls fn with the entries of blocks that count.

@@ -6,7 +6,7 @@
 //	log/ended/             what is known of the threads that have ended
 //	attachments/           staged files, by SHA-256
 //	state=received/ ...    threads, as MESSE-AF has them
-//	archive/2026-01/       threads that ended long ago, as zips
+//	archive/               threads that ended long ago, in a few zips a month
 //	set-aside/             what could not be read, and was in the way
 //	tmp/                   what is not whole yet
 //
@@ -30,12 +30,13 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wal"
+	"github.com/messkit/messkit/mess/messeaf"
 )
 
 // Config of a store.
 type Config struct {
-	// ArchiveAfter is how long a thread that has ended stays in its folder; 0: for
-	// ever.
+	// ArchiveAfter is the time after which a thread that has ended moves from its folder to
+	// the archive of its month; 0: never.
 	ArchiveAfter time.Duration
 	Log          *slog.Logger
 	Now          func() time.Time
@@ -61,6 +62,9 @@ type Store struct {
 	damage  damage
 	tail    tail.Tail
 	format  int // of the log; 0: it has none yet
+
+	listed  map[messeaf.Folder]time.Time // when state folders were changed last before the start listed them
+	atCrash func(step string)            // in tests: what happens where the program could die
 
 	keeping sync.Mutex    // held by whoever changes the log of ended threads
 	locks   keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document

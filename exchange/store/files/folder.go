@@ -98,7 +98,7 @@ func (s *Store) places(ref string) []messeaf.Place {
 
 // readEnded reads a thread from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (thread.Thread, error) {
-	k, _ := s.index.thread(ref) // what is not known can be in the archive
+	k, _ := s.index.thread(ref) // what is not known can be in an archive
 	for _, p := range s.endedPlaces(k.summary) {
 		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -151,7 +151,8 @@ func (s *Store) beside(ref, name string, k kept, known bool) (io.ReadSeekCloser,
 // in the archive.
 func (s *Store) isFree(ref string) bool {
 	known, _ := s.index.has(ref)
-	return !known && len(s.places(ref)) == 0 && !s.archived(ref)
+	_, err := FindArchive(s.root, ref)
+	return !known && len(s.places(ref)) == 0 && err != nil
 }
 
 // setAside moves away what is in the way and is not ours to mend.

@@ -467,7 +467,7 @@ func TestArchives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var g sync.WaitGroup
 	g.Go(func() { _ = store.Run(ctx, s) })
-	archive := s.path("archive", "2026-02", ref+".messe-af.zip")
+	archive := s.path("archive", "2026-02.messe-af.zip")
 	for {
 		if _, err := os.Stat(s.path("state=finished", ref)); errors.Is(err, os.ErrNotExist) {
 			break

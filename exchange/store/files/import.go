@@ -75,7 +75,13 @@ func syncDir(root *os.Root, name string) error {
 
 // free reports an error if there is a thread of that name.
 func free(root *os.Root, ref string) error {
-	names := []string{ArchiveName(ref)}
+	switch name, err := FindArchive(root, ref); {
+	case err == nil:
+		return fmt.Errorf("%s: %w", name, fs.ErrExist)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	var names []string
 	for _, f := range messeaf.Folders {
 		dir := threadDir(f, ref)
 		names = append(names, dir, dir+messeaf.Ext, dir+messeaf.ShortExt)

@@ -16,7 +16,7 @@ import (
 // errBusy: another program is writing there now.
 var errBusy = errors.New("another program is writing")
 
-// errGone: somebody has archived the thread.
+// errGone: a person has archived the thread.
 var errGone = errors.New("archived")
 
 // quiet is for how long a file must not have changed before it is read: others
@@ -30,7 +30,9 @@ func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
 	places := s.places(w.env.Ref)
 	if len(places) == 0 {
 		if w.env.Status.Terminal() && s.archived(w.env.Ref) {
-			return folder{}, nil, errGone
+			if t, err := s.readArchived(w.env.Ref); err == nil && len(t.Messages) >= len(w.messages) {
+				return folder{}, nil, errGone
+			}
 		}
 		if w.folder.at != "" {
 			s.cfg.Log.Warn("another program has removed a thread that is open; it is written again, cancel it to end it", "ref", w.env.Ref)

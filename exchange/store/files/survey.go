@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -32,15 +33,22 @@ func (s *Store) settle() error {
 	return s.blobs.clean(s.used())
 }
 
-// survey makes memory and folders agree at the start: it looks at the names in
-// the folders, and reads only the threads that the log does not know.
+// clockStep is the time in which a file system can give two changes of a folder the same time.
+const clockStep = 3 * time.Second
+
+// survey makes memory and folders agree at the start: it looks at the names in the folders,
+// each once, and reads only the threads that the log does not know.
 func (s *Store) survey() error {
 	there, complete := []uint64(nil), true
 	ended := s.index.ended.atStart()
 	var unknown []messeaf.Place
 	var doubtful []string
+	s.listed = map[messeaf.Folder]time.Time{}
 	for _, f := range messeaf.Folders {
-		places, err := messeaf.ListFolder(s.tree(), f)
+		if info, err := s.root.Lstat(string(f)); err == nil && time.Since(info.ModTime()) > clockStep {
+			s.listed[f] = info.ModTime()
+		}
+		places, err := s.listFolder(f)
 		if err != nil {
 			s.cfg.Log.Warn("a folder cannot be read; its threads are missing until it can", "path", filepath.Join(s.dir, string(f)), "err", err)
 			complete = false
@@ -59,7 +67,6 @@ func (s *Store) survey() error {
 				doubtful = append(doubtful, p.Ref)
 			}
 		}
-		s.tellIgnored(f)
 	}
 	if complete {
 		slices.Sort(there)
@@ -67,7 +74,7 @@ func (s *Store) survey() error {
 			return err
 		}
 	}
-	s.index.ended.whole = nil
+	s.index.ended.whole, s.index.ended.starts = nil, false
 	if err := s.adoptAll(context.Background(), unknown); err != nil {
 		return err
 	}
@@ -76,6 +83,19 @@ func (s *Store) survey() error {
 	}
 	s.project.doubt(append(s.index.inLog(), doubtful...))
 	return nil
+}
+
+// listFolder lists the threads of a state folder, and logs once what lies there and is no
+// thread. It reads the names of the folder once.
+func (s *Store) listFolder(f messeaf.Folder) ([]messeaf.Place, error) {
+	names := s.tree().listed(string(f))
+	places, err := messeaf.ListFolder(names, f)
+	if ignored, err := messeaf.Ignored(names, f); err == nil { // else the caller has the same error
+		for _, one := range ignored {
+			s.project.ignored(one)
+		}
+	}
+	return places, err
 }
 
 // makeFolders makes the folders that threads lie in, unless the disk can only be read.
@@ -94,19 +114,8 @@ func (s *Store) makeFolders() error {
 	return nil
 }
 
-// tellIgnored tells once of what lies in a state folder and is no thread.
-func (s *Store) tellIgnored(f messeaf.Folder) {
-	all, err := messeaf.Ignored(s.tree(), f)
-	if err != nil {
-		return // it was said that the folder cannot be read
-	}
-	for _, one := range all {
-		s.project.ignored(one)
-	}
-}
-
-// forgetMissing forgets the threads that have ended and that a person has
-// removed or archived.
+// forgetMissing forgets the threads that have ended and that a person has removed
+// or archived.
 func (s *Store) forgetMissing(there []uint64) error {
 	var gone []record
 	d := &s.index.ended

@@ -69,6 +69,30 @@ func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, errors.Join(err, f.Close())
 }
 
+// listed returns the tree with the names of one folder read once, in any order.
+func (t tree) listed(name string) fs.FS {
+	f, err := t.file(name)
+	if err != nil {
+		return listed{t, name, nil, err}
+	}
+	list, err := f.ReadDir(-1)
+	return listed{t, name, list, errors.Join(err, f.Close())}
+}
+
+type listed struct {
+	tree
+	name string
+	list []fs.DirEntry
+	err  error
+}
+
+func (l listed) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == l.name {
+		return l.list, l.err
+	}
+	return l.tree.ReadDir(name)
+}
+
 func (t tree) ReadLink(name string) (string, error) { return t.Readlink(name) }
 
 // file opens a folder or a regular file for reading.

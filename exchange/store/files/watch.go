@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"golang.org/x/sync/errgroup"
@@ -124,6 +125,12 @@ func (w *watcher) lost(ref string) {
 	}
 }
 
+// unchangedSince reports whether a state folder has the names that it had when it was listed.
+func (s *Store) unchangedSince(f messeaf.Folder, listed map[messeaf.Folder]time.Time) bool {
+	info, err := s.root.Lstat(string(f))
+	return err == nil && !listed[f].IsZero() && info.ModTime().Equal(listed[f])
+}
+
 // watch notes what other programs do in the folders until ctx ends.
 func (s *Store) watch(ctx context.Context) error {
 	if err := s.watcher.open(s); err != nil {
@@ -165,7 +172,7 @@ func (s *Store) noticed(e fsnotify.Event) {
 	ref = strings.TrimSuffix(strings.TrimSuffix(ref, messeaf.Ext), messeaf.ShortExt)
 	if !messeaf.ValidRef(ref) {
 		if !strings.HasPrefix(ref, ".") {
-			s.tellIgnored(messeaf.Folder(state))
+			_, _ = s.listFolder(messeaf.Folder(state)) // the start says that it cannot be read
 		}
 		return
 	}
@@ -178,22 +185,26 @@ func (s *Store) noticed(e fsnotify.Event) {
 // lookForNew looks at the threads that nobody knows: they were put there before
 // the folders were watched.
 func (s *Store) lookForNew() {
-	s.lookAt(func(ref string) bool { known, _ := s.index.has(ref); return !known })
+	s.lookAt(s.listed, func(ref string) bool { known, _ := s.index.has(ref); return !known })
 }
 
 // lookAtAll looks at every thread that is not known to have ended: so much has
 // happened that the system has not told all.
 func (s *Store) lookAtAll() {
-	s.lookAt(func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
+	s.lookAt(nil, func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
 }
 
-func (s *Store) lookAt(wanted func(ref string) bool) {
+// lookAt looks at the threads that wanted selects. It skips folders that are as they were when
+// the store listed them.
+func (s *Store) lookAt(listed map[messeaf.Folder]time.Time, wanted func(ref string) bool) {
 	for _, f := range messeaf.Folders {
-		places, err := messeaf.ListFolder(s.tree(), f)
-		if err != nil {
-			continue // it was said at the start
+		if s.unchangedSince(f, listed) {
+			continue
 		}
-		s.tellIgnored(f)
+		places, err := s.listFolder(f)
+		if err != nil {
+			continue // the start says that it cannot be read
+		}
 		for _, p := range places {
 			if wanted(p.Ref) {
 				s.project.look(p.Ref, quiet)

@@ -25,9 +25,10 @@ func threadArchiveCommand(a *output.Env, use string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   use,
 		Short: "Put threads that have ended into archive/ as zips",
-		Long: `Put threads that have ended into archive/ as zips: those named, or with --older
-those that ended so long ago. An exchange that runs there does the same by itself
-(archive_after in its configuration), and still shows what is archived.`,
+		Long: `Put threads that have ended into archive/, each into a zip of its own: those named,
+or with --older those that ended so long ago. An exchange moves old threads into
+archive/ without this command, many into one zip (archive_after in its
+configuration), and still shows the threads in archive/.`,
 		Example: "  messkit archive --older 30d",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if (older == "") == (len(args) == 0) {

@@ -118,8 +118,8 @@ func findThread(data, arg string) (OnDisk, error) {
 		case t != nil:
 			return *t, nil
 		}
-		if all, err := ThreadsIn(filepath.Join(data, filepath.FromSlash(files.ArchiveName(arg)))); err == nil && len(all) == 1 {
-			return all[0], nil
+		if t, err := archived(data, arg); !errors.Is(err, fs.ErrNotExist) {
+			return t, err
 		}
 	}
 	all, err := ThreadsIn(arg)
@@ -132,6 +132,26 @@ func findThread(data, arg string) (OnDisk, error) {
 		return OnDisk{}, output.Hint(fmt.Errorf("%s: there are %d threads in it", arg, len(all)), "messkit thread list %s shows them", arg)
 	}
 	return all[0], nil
+}
+
+// archived finds a thread in the archives of a data folder. The error is fs.ErrNotExist if
+// no archive has it.
+func archived(data, ref string) (OnDisk, error) {
+	root, err := os.OpenRoot(data)
+	if err != nil {
+		return OnDisk{}, err
+	}
+	name, err := files.FindArchive(root, ref)
+	if err := errors.Join(err, root.Close()); err != nil {
+		return OnDisk{}, err
+	}
+	all, err := ThreadsIn(filepath.Join(data, filepath.FromSlash(name)))
+	for _, t := range all {
+		if t.Ref == ref {
+			return t, nil
+		}
+	}
+	return OnDisk{}, errors.Join(err, fs.ErrNotExist)
 }
 
 // onlyOne returns the one thread whose ref is arg or begins with it, or nil.

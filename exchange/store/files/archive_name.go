@@ -1,0 +1,101 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess/messeaf"
+)
+
+// The ref of a thread says which archive it belongs to, so that a reader finds it without an
+// index, and a start reads nothing:
+//
+//	2026-08            the first 32 threads of each day of a month
+//	2026-08-14         the threads of a day up to number 1000
+//	2026-08-14-1001    the next 1000 threads of that day, and so on
+//	other              threads whose ref has no day
+const (
+	firstOfDay     = 32
+	threadsInBlock = 1000
+)
+
+// archiveOf returns the name of the archive that a thread belongs to.
+func archiveOf(ref string) string {
+	if len(ref) < len(time.DateOnly) {
+		return "other"
+	}
+	day := ref[:len(time.DateOnly)]
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return "other"
+	}
+	_, serial, _ := messeaf.ParseRef(ref)
+	switch first := (serial-1)/threadsInBlock*threadsInBlock + 1; {
+	case serial <= firstOfDay:
+		return day[:len("2006-01")]
+	case first == 1:
+		return day
+	default:
+		return fmt.Sprintf("%s-%d", day, first)
+	}
+}
+
+// threadsOf returns the number of threads of a full archive.
+func threadsOf(name string) int {
+	if len(name) == len(time.DateOnly) {
+		return threadsInBlock - firstOfDay
+	}
+	return threadsInBlock
+}
+
+// periodEnd returns when no thread of an archive is made any more, in every time zone.
+func periodEnd(name string) time.Time {
+	if month, err := time.Parse("2006-01", name); err == nil {
+		return month.AddDate(0, 1, 1)
+	}
+	if len(name) >= len(time.DateOnly) {
+		if day, err := time.Parse(time.DateOnly, name[:len(time.DateOnly)]); err == nil {
+			return day.AddDate(0, 0, 2)
+		}
+	}
+	return time.Time{}
+}
+
+// archivePath returns the path of an archive in the folder of an exchange.
+func archivePath(name string) string { return path.Join("archive", name+messeaf.ZipExt) }
+
+// ArchiveName returns the path of the archive of one thread alone in the folder of an
+// exchange. messkit archive makes such archives.
+func ArchiveName(ref string) string {
+	month := "other"
+	if day, _, ok := strings.Cut(archiveOf(ref), "other"); !ok {
+		month = day[:len("2006-01")]
+	}
+	return path.Join("archive", month, ref+messeaf.ZipExt)
+}
+
+// FindArchive returns the path of the archive that has a thread, in the folder of an
+// exchange, or fs.ErrNotExist.
+func FindArchive(root *os.Root, ref string) (string, error) {
+	if !messeaf.ValidRef(ref) {
+		return "", fs.ErrNotExist
+	}
+	if info, err := root.Lstat(ArchiveName(ref)); err == nil && info.Mode().IsRegular() {
+		return ArchiveName(ref), nil
+	}
+	name := archivePath(archiveOf(ref))
+	a, err := openArchive(tree{root}, name)
+	if err != nil {
+		return "", err
+	}
+	_, err = a.place(ref)
+	if errors.Is(err, thread.ErrNoThread) {
+		err = fs.ErrNotExist
+	}
+	return name, errors.Join(err, a.Close())
+}

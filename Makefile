@@ -161,6 +161,10 @@ bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT
 bench-scale: ## measure what grows with the size of an exchange, beside an earlier commit and the goals, some minutes; LARGE=1 has a million threads
 	@scripts/bench-scale.sh
 
+.PHONY: soak
+soak: ## create, end and archive N (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000
+	@MESSKIT_SOAK=$(or $(N),1000000) go test ./exchange/store/files -run '^TestSoak$$' -count=1 -timeout 0 -v
+
 .PHONY: bench-intents
 bench-intents: ## measure what is understood of 591 sentences about a home, and what of 4,936 others would be acted on
 	@MESSKIT_INTENTS=$(or $(SHOW),table) go test ./cmd/messkit -run '^TestIntents$$' -count=1 -v | grep -v '^=== \|^--- PASS\|^PASS\|^ok'

@@ -50,9 +50,9 @@ func (d *drain) apply(hold, resume *mess.DrainOrder, from string) {
 		d.changed = make(chan struct{})
 		d.wake()
 		if why != "" {
-			d.log.Warn("on hold: nothing new is taken", "err", why)
+			d.log.Warn("drained: the executor claims no new threads", "err", why)
 		} else {
-			d.log.Info("not on hold any more")
+			d.log.Info("the drain has ended")
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
 		}})
 		a.session.Heard(!session.IsUnavailable(err))
 		if err != nil {
-			a.log.Debug("heartbeat not heard", "err", err)
+			a.log.Debug("the exchange has not received a heartbeat", "err", err)
 			continue
 		}
 		a.tasks.Agree(ack.Threads)

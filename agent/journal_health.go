@@ -47,11 +47,11 @@ func (h *journalHealth) check(ctx context.Context) (armed bool) {
 	h.mu.Unlock()
 	switch {
 	case err != nil && was == nil:
-		h.log.Error("disarmed: the journal cannot be written; only questions are answered", "err", err)
+		h.log.Error("disarmed: the journal takes no records; the executor only answers questions", "err", err)
 	case err == nil && was == nil && broken != nil:
-		h.log.Error("the journal was broken, and is written anew; nothing that was begun is forgotten", "err", broken)
+		h.log.Error("the journal was broken; its new file holds every begun thread", "err", broken)
 	case err == nil && was != nil:
-		h.log.Warn("armed again: the journal can be written")
+		h.log.Warn("armed again: the journal takes records")
 	}
 	return err == nil && was != nil
 }
@@ -84,7 +84,7 @@ func (a *Agent) watchJournal(ctx context.Context) error {
 	pause := session.NewBackoff(a.cfg.Jitter, nil)
 	for {
 		if !a.reportArmed(ctx) && ctx.Err() == nil {
-			a.log.Debug("the exchange does not know yet what is offered")
+			a.log.Debug("the exchange does not know the current capabilities yet")
 		}
 		if a.health.failure() != nil {
 			if !pause.Sleep(ctx) {

@@ -20,7 +20,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	defer a.runTimers(ctx)()
 	defer a.runStops(ctx)()
 	if err := a.journal.Run(ctx, a.session.Instance); err != nil {
-		a.log.Error("the name of this process is not written down; if it dies at a start, nobody gives that thread back", "err", err)
+		a.log.Error("the journal does not take the name of this process; if the process dies at a start, no executor returns that thread", "err", err)
 	}
 	a.devices.StartAll(ctx)
 	a.health.check(ctx)

@@ -108,7 +108,7 @@ func (run Run) noteEstimate(ctx context.Context, r *Result) {
 	}
 	is, err := run.Pass.EstimatedOpening(ctx, e)
 	if err != nil {
-		r.Note("where it stands is not known: %v", err)
+		r.Note("its position is unknown: %v", err)
 		return
 	}
 	r.Facts = r.Facts.Set("estimated", true).Set("opening", mess.Number(wording.Number(is)))

@@ -103,7 +103,7 @@ func (run Run) captureAfter(ctx context.Context, since time.Time, r *Result) {
 // confusing.
 func noImageReason(err error) error {
 	if errors.Is(err, drivers.ErrHalted) || errors.Is(err, drivers.ErrNotStarted) {
-		return errors.New("it was halted, and shows nothing until it is started again")
+		return errors.New("it has halted, and has no image until its next start")
 	}
 	return err
 }

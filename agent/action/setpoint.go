@@ -18,7 +18,7 @@ func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.Targe
 func (run Run) setTemperature(ctx context.Context) Result {
 	want, ok := numberArg(run.Plan.Args, "temperature")
 	if !ok {
-		return Result{Err: fmt.Errorf("%s: the plan does not say to what temperature", run.Device.Name), Effect: mess.EffectNone}
+		return Result{Err: fmt.Errorf("%s: the plan has no temperature", run.Device.Name), Effect: mess.EffectNone}
 	}
 	err := run.Pass.SetTarget(ctx, run.Device.Driver.(drivers.Thermostat), want)
 	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true)}
@@ -63,7 +63,7 @@ const angleWithin = 2
 func (run Run) setAngle(ctx context.Context) Result {
 	degrees, ok := numberArg(run.Plan.Args, "angle")
 	if !ok {
-		return Result{Err: fmt.Errorf("%s: the plan does not say to what angle", run.Device.Name), Effect: mess.EffectNone}
+		return Result{Err: fmt.Errorf("%s: the plan has no angle", run.Device.Name), Effect: mess.EffectNone}
 	}
 	err := run.Pass.TurnTo(ctx, run.Device.Driver.(drivers.Turner), degrees)
 	r := Result{

@@ -352,5 +352,5 @@ func (w *conditionWait) facts(so bool) Result {
 // interrupted returns the result of a cancelled wait. After the end of the program, the next run
 // continues it.
 func (w *conditionWait) interrupted(ctx context.Context) Result {
-	return Result{Err: fmt.Errorf("the watch was ended: %w", context.Cause(ctx)), Effect: mess.EffectNone, Continues: runtime.ProgramEnds(ctx)}
+	return Result{Err: fmt.Errorf("the wait has ended: %w", context.Cause(ctx)), Effect: mess.EffectNone, Continues: runtime.ProgramEnds(ctx)}
 }

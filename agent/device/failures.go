@@ -48,7 +48,7 @@ func (s *Set) ReportFailing(ctx context.Context, x *session.Session, told []any)
 		}
 		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: x.Config.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
 		if _, err := x.Send(ctx, m); err != nil {
-			s.log.Debug("which devices fail is not told", "err", err)
+			s.log.Debug("the exchange has not received the failing devices", "err", err)
 			continue
 		}
 		told = now

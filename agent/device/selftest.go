@@ -162,7 +162,7 @@ func (t *SelfTest) readings(d Device, p *policy.Pass) (all []func(context.Contex
 	if v, ok := d.Driver.(drivers.Observer); ok {
 		add(func(ctx context.Context) (string, error) {
 			_, err := p.Observe(ctx, v)
-			return "tells what it knows", err
+			return "reports its observations", err
 		})
 	}
 	return all

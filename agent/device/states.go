@@ -180,7 +180,7 @@ func (r *StateReports) tell(ctx context.Context, b *stateTable) {
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
 		if err != nil {
-			r.log.Debug("how the devices are is not told", "err", err)
+			r.log.Debug("the exchange has not received the states of the devices", "err", err)
 			continue
 		}
 		told, at = states, now

@@ -87,7 +87,7 @@ func (t *task) askQuestion(ctx context.Context, q capabilities.Question) error {
 	}
 	if err != nil { // after a crash the next run asks again
 		t.Host.JournalFailed()
-		t.Log.Warn("question not written down", "ref", t.ref, "err", err)
+		t.Log.Warn("the journal does not take a question", "ref", t.ref, "err", err)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (t *task) clearQuestion(ctx context.Context) {
 	}
 	if err := t.Journal.Sent(ctx, t.ref); err != nil {
 		t.Host.JournalFailed()
-		t.Log.Warn("journal cannot be written", "ref", t.ref, "err", err)
+		t.Log.Warn("the journal takes no records", "ref", t.ref, "err", err)
 	}
 }
 

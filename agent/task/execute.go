@@ -73,7 +73,7 @@ func (t *task) policyOrder(plan, step capabilities.Plan) policy.Order {
 func (t *task) reportWaiting(ctx context.Context, why string) {
 	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
 	if _, err := t.Session.Send(ctx, t.message(s)); err != nil {
-		t.Log.Debug("waiting not told", "ref", t.ref, "err", err)
+		t.Log.Debug("the exchange has not received a waiting status", "ref", t.ref, "err", err)
 	}
 }
 
@@ -256,6 +256,6 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 // leaves no doubt about an act that must not repeat.
 func (t *task) storeResult(ctx context.Context, plan capabilities.Plan, r action.Result) {
 	if !plan.Repeatable() && r.Err == nil {
-		t.store(ctx, t.message(t.terminalStatus(ctx, plan, r), t.response(plan, r, nil, []string{"it was not looked at again"})))
+		t.store(ctx, t.message(t.terminalStatus(ctx, plan, r), t.response(plan, r, nil, []string{"the agent did not read the device again"})))
 	}
 }

@@ -41,7 +41,7 @@ func (ts *Tasks) Deliver(m mess.Message) {
 // caller holds Tasks.mu.
 func (ts *Tasks) passMessage(t *task, m mess.Message) {
 	if t.inbox == nil {
-		ts.Log.Debug("said before the claim; nothing was asked", "ref", t.ref, "message", m.Ref)
+		ts.Log.Debug("a message came before the claim; the agent has asked nothing", "ref", t.ref, "message", m.Ref)
 		return
 	}
 	select {

@@ -173,7 +173,7 @@ func (ts *Tasks) reportLateAct(ctx context.Context, t *task, plan capabilities.P
 	defer cancel()
 	if err := ts.Journal.Done(kctx, t.ref, m.Epoch, m); err != nil {
 		ts.Host.JournalFailed()
-		ts.Log.Error("the journal does not take a late act; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+		ts.Log.Error("the journal does not take a late act; only the memory of this program holds its report", "ref", t.ref, "err", err)
 	}
 	ts.WakeOutbox()
 	return true

@@ -68,7 +68,7 @@ func (t *task) store(ctx context.Context, m mess.Message) {
 	m = t.signed(m)
 	if err := t.Journal.Done(ctx, t.ref, m.Epoch, m); err != nil {
 		t.Host.JournalFailed()
-		t.Log.Error("report not written down; it is lost if the program ends before it is sent", "ref", t.ref, "err", err)
+		t.Log.Error("the journal does not take a report; only the memory of this program holds it", "ref", t.ref, "err", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func (ts *Tasks) DeliverLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastReportsTime)
 	defer cancel()
 	if _, left := ts.sendReports(ctx); left {
-		ts.Log.Warn("reports are left for the next start")
+		ts.Log.Warn("the next start sends the remaining reports")
 	}
 }
 
@@ -138,11 +138,11 @@ func (ts *Tasks) sendReports(ctx context.Context) (sent int, left bool) {
 			ts.mu.Lock()
 			ts.rejectedReports[task.Ref] = task.Epoch
 			ts.mu.Unlock()
-			ts.Log.Error("report refused; it is dropped", "ref", task.Ref, "err", err)
+			ts.Log.Error("the exchange has rejected a report; the agent drops it", "ref", task.Ref, "err", err)
 		}
 		if err := ts.Journal.Sent(ctx, task.Ref); err != nil {
 			ts.Host.JournalFailed()
-			ts.Log.Error("journal cannot be written; the next start may send a report again", "ref", task.Ref, "err", err)
+			ts.Log.Error("the journal takes no records; the next start may send a report again", "ref", task.Ref, "err", err)
 		}
 		ts.addDeferredOffer(task.Ref)
 	}
@@ -170,7 +170,7 @@ func (ts *Tasks) retryWithoutFiles(ctx context.Context, task journal.Task, refus
 	ts.mu.Unlock()
 	m = ts.Session.SignAgain(task.Ref, m)
 	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, m); err != nil {
-		ts.Log.Error("journal cannot be written", "err", err)
+		ts.Log.Error("the journal takes no records", "err", err)
 		return false
 	}
 	ts.WakeOutbox()
@@ -188,10 +188,10 @@ func (ts *Tasks) retryAsUnknown(ctx context.Context, task journal.Task, refusal 
 	t := ts.taskOf(mess.HeldThread{Ref: task.Ref, Epoch: task.Epoch})
 	s := failed(unreportedType, "the exchange has refused the report: "+r.Text, mess.EffectUnknown, capabilities.Plan{})
 	if err := ts.Journal.Done(ctx, task.Ref, task.Epoch, t.signed(t.message(s))); err != nil {
-		ts.Log.Error("journal cannot be written", "err", err)
+		ts.Log.Error("the journal takes no records", "err", err)
 		return false
 	}
-	ts.Log.Error("report refused; the outcome is told as unknown", "ref", task.Ref, "err", refusal)
+	ts.Log.Error("the exchange has rejected a report; the agent reports an unknown result", "ref", task.Ref, "err", refusal)
 	ts.WakeOutbox()
 	return true
 }

@@ -130,7 +130,7 @@ func (ts *Tasks) reconcileClaim(ctx context.Context, h mess.HeldThread) (unbegun
 	case h.Instance == ts.Session.Instance: // this process knows its own acts, even after a loss of the journal
 		return true
 	case ts.Journal.IsNew():
-		ts.taskOf(h).report(ctx, failed("interrupted", "the executor has lost its journal and does not know what was done", mess.EffectUnknown, capabilities.Plan{}), nil)
+		ts.taskOf(h).report(ctx, failed("interrupted", "the executor has lost its journal, and the result is unknown", mess.EffectUnknown, capabilities.Plan{}), nil)
 		ts.WakeOutbox()
 		return false
 	case h.Instance != "" && !ts.Journal.RunBy(h.Instance):

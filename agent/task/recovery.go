@@ -77,7 +77,7 @@ func (ts *Tasks) resumeQuestion(ctx context.Context, task journal.Task, ours boo
 	err := json.Unmarshal(task.Question.Memo, &w)
 	t := newTask(ts, task.Ref, w.By, w.Request)
 	if err != nil || !ours {
-		ts.Log.Info("a question is not waited for any more", "ref", task.Ref, "err", err)
+		ts.Log.Info("the agent no longer waits for an answer", "ref", task.Ref, "err", err)
 		t.clearQuestion(ctx)
 		return
 	}
@@ -94,7 +94,7 @@ func (ts *Tasks) resumeQuestion(ctx context.Context, task journal.Task, ours boo
 func (ts *Tasks) noteFound(ctx context.Context, task journal.Task) journal.Task {
 	if err := ts.Journal.RecordFound(ctx, task.Ref, ts.Session.Instance); err != nil {
 		ts.Host.JournalFailed()
-		ts.Log.Error("journal cannot be written", "ref", task.Ref, "err", err)
+		ts.Log.Error("the journal takes no records", "ref", task.Ref, "err", err)
 	}
 	task.Found++
 	return task
@@ -235,7 +235,7 @@ func (ts *Tasks) describeUncontrolled(ctx context.Context, plan capabilities.Pla
 			continue
 		}
 		ask := fmt.Sprintf("to have it stand, ask \"stop the %s\"", cmp.Or(d.Label, d.Name))
-		ts.Log.Warn("goes on by itself with what an earlier run has begun, and nobody follows it", "device", d.Name, "do", ask)
+		ts.Log.Warn("a device continues the activity of an earlier run, and no task follows it", "device", d.Name, "do", ask)
 		d.Used(ts.Now(), "device", fmt.Errorf("it moves by what was begun before this program was started, and nobody follows it; %s", ask))
 		if !slices.Contains(do, ask) {
 			do = append(do, ask)

@@ -99,7 +99,7 @@ func (t *task) storeCompletedSteps(ctx context.Context, plan capabilities.Plan, 
 	t.completed = &completedSteps{Done: all.Done, Text: all.Text, Notes: all.Notes, Evidence: all.EvidenceWithoutImages, Facts: all.Facts}
 	if err := t.writeIntent(ctx, plan, withoutNotes); err != nil {
 		t.completed = nil
-		t.Log.Warn("the steps before a watch are not written down; what was done is not known after a crash", "ref", t.ref, "err", err)
+		t.Log.Warn("the journal does not take the steps before a wait; after a crash their results are unknown", "ref", t.ref, "err", err)
 	}
 }
 

@@ -169,7 +169,7 @@ func (t *task) reportSteps(ctx context.Context, done []string, left []capabiliti
 	defer cancel()
 	s := &mess.Status{Code: mess.InProgress, Message: left[0].Summary, Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left)}
 	if _, err := t.Session.Send(ctx, t.message(s)); err != nil {
-		t.Log.Debug("steps not told", "ref", t.ref, "err", err)
+		t.Log.Debug("the exchange has not received the completed steps", "ref", t.ref, "err", err)
 	}
 }
 

@@ -156,7 +156,7 @@ func (t *task) prepare(ctx context.Context) error {
 		return t.declineFor(ctx, mess.Reason{Type: no.Rule, Detail: no.Error()})
 	}
 	if n := t.Journal.CrashCount(t.ref); n >= maxCrashes {
-		t.Log.Error("quarantined: the program has died of its words more than once", "ref", t.ref)
+		t.Log.Error("quarantined: the program has died during its interpretation more than once", "ref", t.ref)
 		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
 	}
 	var out capabilities.Outcome

@@ -108,7 +108,7 @@ func (ts *Tasks) next() *task {
 		}
 		t, err := o.task(ts)
 		if err != nil {
-			ts.Log.Error("an offer is left to others", "ref", o.ref, "err", err)
+			ts.Log.Error("the agent skips an offer", "ref", o.ref, "err", err)
 			continue
 		}
 		ts.byRef[t.ref] = t

@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// Config is what a configuration file may cost.
+// Config has the limits of a configuration file.
 var Config = Limits{Bytes: 1 << 20, Apart: 1 << 20, Depth: 32, Keys: 1000}
 
-// Decode reads a configuration in YAML into out, a pointer to a struct, over
-// what is in it. Fields are known by their `yaml:"name"` tags. Unknown keys and
-// values of the wrong kind are told all at once, as Problems with file, line
-// and path. What has a method Validate() error is validated when it is read;
-// an error of it (or each, if joined) that begins with "key: " is told at that
-// key's line.
+// Decode reads a configuration in YAML into out, a pointer to a struct, over its present
+// values. The `yaml:"name"` tags name the fields. Decode returns all unknown keys and values
+// of the wrong kind together, as Problems with file, line and path. It calls Validate() error
+// of each decoded value that has this method. An error of it (or each, if joined) that begins
+// with "key: " gets the line of that key.
 func Decode(file string, data []byte, out any) error {
 	docs, twice, err := parse(data, Config)
 	if err != nil {
@@ -39,7 +38,7 @@ func Decode(file string, data []byte, out any) error {
 	return d.root(root, out)
 }
 
-// DecodeValue is Decode of what Parse has read of the file.
+// DecodeValue is Decode for a value that Parse has read from the file.
 func DecodeValue(file string, root *Value, out any) error {
 	return newDecoder(file).root(root, out)
 }
@@ -62,7 +61,7 @@ func inFile(file string, err error) error {
 type decoder struct {
 	file     string
 	problems Problems
-	known    map[reflect.Type][]field // fieldsOf what was decoded
+	known    map[reflect.Type][]field // result of fieldsOf, by type
 }
 
 func newDecoder(file string) *decoder {
@@ -192,7 +191,7 @@ func (d *decoder) entries(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// items takes a single text where a list of texts is wanted.
+// items decodes a list; it accepts a single text for a list of texts.
 func (d *decoder) items(out reflect.Value, v *Value, path string) {
 	list := v.List
 	if v.Kind == String && out.Type().Elem().Kind() == reflect.String {
@@ -281,7 +280,7 @@ func (d *decoder) numeric(v *Value, path, want string, err error) {
 	}
 }
 
-// validate asks what was read whether it can be.
+// validate calls the Validate method of a decoded value.
 func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	val, ok := out.Addr().Interface().(interface{ Validate() error })
 	if !ok || out.Kind() == reflect.Pointer {
@@ -301,8 +300,8 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// told reports whether something was said of a key already, or of an item of its
-// list: what it would have been is not known then.
+// told reports whether a key, or an item of its list, has a problem already: its value is
+// unknown then.
 func told(problems Problems, path string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool {
 		item, ok := strings.CutPrefix(p.Path, path+"[")

@@ -43,8 +43,8 @@ func suggest(key string, known []field) string {
 	return ""
 }
 
-// Meant is what a key that a struct does not have may have been: " (did you mean
-// class?)", "" for nothing.
+// Meant returns a suggestion for an unknown key of a struct: " (did you mean class?)", ""
+// for none.
 func Meant(key string, of any) string { return suggest(key, fieldsOf(reflect.TypeOf(of))) }
 
 // slip reports whether one letter more, less, other or swapped makes b of a.
@@ -65,7 +65,7 @@ func slip(a, b string) bool {
 	return false
 }
 
-// Keys lists the keys that a struct is decoded from, in order.
+// Keys lists the keys of a struct, in order.
 func Keys(of any) []string {
 	fields := fieldsOf(reflect.TypeOf(of))
 	list := make([]string, len(fields))

@@ -11,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// jsonReader reads JSON token by token, so that a deep or long text is refused
-// where it goes too far.
+// jsonReader reads JSON token by token, so that it stops where a deep or long text exceeds a
+// limit.
 type jsonReader struct {
 	limits Limits
 	data   []byte
 	dec    *json.Decoder
 	line   int // of offset at
 	at     int64
-	from   int64 // where the last token began, or what stands before it
+	from   int64 // start of the last token and the space before it
 }
 
 func (l Limits) json(data []byte) (*Value, error) {
@@ -35,7 +35,7 @@ func (l Limits) json(data []byte) (*Value, error) {
 	return v, nil
 }
 
-// here is the line of what was read last.
+// here returns the line of the last token.
 func (r *jsonReader) here() int {
 	if at := r.dec.InputOffset(); at > r.at {
 		r.line += bytes.Count(r.data[r.at:at], []byte("\n"))
@@ -56,7 +56,7 @@ func (r *jsonReader) token() (json.Token, error) {
 	return t, nil
 }
 
-// text checks the text that was read last: what its escapes make must be text.
+// text checks the last string: its escapes must make valid text.
 func (r *jsonReader) text(t string) error {
 	switch {
 	case strings.Contains(t, "\x00"):

@@ -12,15 +12,15 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Node is a part of a configuration that is decoded later, by the package that
-// knows it. A field of this type takes any value.
+// Node is a part of a configuration that another package decodes later. A field of this type
+// accepts any value.
 type Node struct {
 	value *Value
 	file  string
 	path  string
 }
 
-// IsZero reports whether nothing was written there.
+// IsZero reports whether the node is absent.
 func (n Node) IsZero() bool { return n.value == nil }
 
 // Line is where the node starts, 0 if it is nowhere.
@@ -31,8 +31,8 @@ func (n Node) Line() int {
 	return n.value.Line
 }
 
-// Problem makes a problem of this place, of one of its keys, or of what a path like
-// a.b[2].c leads to below it.
+// Problem makes a problem of this node, of one of its keys, or of a path below it such as
+// a.b[2].c.
 func (n Node) Problem(key, format string, args ...any) Problem {
 	p := Problem{File: n.file, Line: n.Line(), Path: n.path, Text: fmt.Sprintf(format, args...)}
 	if n.value != nil && key != "" {
@@ -44,7 +44,7 @@ func (n Node) Problem(key, format string, args ...any) Problem {
 	return p
 }
 
-// Under is what stands below a key of a mapping, nothing where there is no such key.
+// Under returns the value of a key of a mapping, an absent node without such a key.
 func (n Node) Under(key string) Node {
 	if n.value != nil && n.value.Kind == Map {
 		if v := n.value.Get(key); v != nil {
@@ -86,9 +86,8 @@ func (n Node) Keys() []string {
 	return keys
 }
 
-// Split parts a mapping that two packages read: what the fields of as (a
-// struct) are named for, and the rest. What is no mapping goes to both, so that
-// both can say so.
+// Split divides a mapping that two packages read: the keys of the fields of as (a struct), and
+// the rest. Another kind of value goes to both, so that both can report it.
 func (n Node) Split(as any) (theirs, rest Node) {
 	if n.value == nil || n.value.Kind != Map {
 		return n, n
@@ -106,8 +105,8 @@ func (n Node) Split(as any) (theirs, rest Node) {
 	return Node{&a, n.file, n.path}, Node{&b, n.file, n.path}
 }
 
-// Decode reads the node into out, over what is in it, as the function Decode
-// does. A node that is not there leaves out as it is, and is validated.
+// Decode reads the node into out, over its present values, as the function Decode does. An
+// absent node only validates out.
 func (n Node) Decode(out any) error {
 	d := newDecoder(n.file)
 	v := n.value
@@ -118,11 +117,11 @@ func (n Node) Decode(out any) error {
 	return d.problems.Err()
 }
 
-// From makes the Node of a value that was made by a program.
+// From makes the Node of a value from a program.
 func From(v *Value, path string) Node { return Node{value: v, path: path} }
 
-// Sum stands for what is written there: it is the same for two nodes that say the
-// same, wherever they stand and however they are written.
+// Sum returns a hash of the content: two nodes with equal values have the same one, whatever
+// their place and notation.
 func (n Node) Sum() string {
 	h := sha256.New()
 	n.value.sum(h)

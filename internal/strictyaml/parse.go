@@ -12,9 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Parse reads all documents of a YAML text, or the one of a JSON text, which is
-// known by its first character. The error is of type Problems. A text without a
-// document gives none.
+// Parse reads all documents of a YAML text, or the one of a JSON text, which it recognizes by
+// the first character. The error is of type Problems. A text without a document gives none.
 func Parse(data []byte, limits Limits) ([]*Value, error) {
 	docs, twice, err := parse(data, limits)
 	if err == nil {
@@ -26,8 +25,8 @@ func Parse(data []byte, limits Limits) ([]*Value, error) {
 	return docs, nil
 }
 
-// parse is Parse with the keys that are in a mapping twice by themselves: of each
-// the first counts, so that the rest of what is wrong can be told as well.
+// parse is Parse that returns duplicate keys of mappings apart. The first of each counts, so
+// that a caller can report the other problems as well.
 func parse(data []byte, limits Limits) (docs []*Value, twice Problems, err error) {
 	if data, err = limits.check(data); err != nil {
 		return nil, nil, err
@@ -54,8 +53,8 @@ func isJSON(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
 }
 
-// isFlow reports whether a text that looks like JSON was meant as YAML: its
-// first key has no quotes.
+// isFlow reports whether a text that looks like JSON is YAML in flow style: its first key has
+// no quotes.
 func isFlow(data []byte) bool {
 	data = bytes.TrimLeft(data, " \t\r\n[{")
 	return len(data) > 0 && data[0] != '"'
@@ -186,8 +185,8 @@ func (r *reader) mapping(n *yaml.Node, depth int) *Value {
 // jsonNumber is the grammar of RFC 8259 section 6.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// scalar takes what JSON can say as that, and all else as text: 007, 0x1F,
-// 1_000, yes, .inf and dates stay as they were written.
+// scalar reads the scalars of JSON as such, and all others as text: 007, 0x1F, 1_000, yes, .inf
+// and dates stay unchanged.
 func (r *reader) scalar(n *yaml.Node) *Value {
 	if strings.Contains(n.Value, "\x00") {
 		return r.fail(n, "a NUL character; this is not text")
@@ -212,7 +211,7 @@ func (r *reader) scalar(n *yaml.Node) *Value {
 	return v
 }
 
-// inRange reports whether a number fits in what everybody can read.
+// inRange reports whether every reader can represent a number.
 func inRange(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil

@@ -12,9 +12,9 @@ import (
 	"github.com/messkit/messkit/internal/cleantext"
 )
 
-// YAML prints documents, each with its end where there are several. Text that
-// some reader could take for something else (no, 12:30, 2026-01-31) is put in
-// quotes; text of several lines becomes a block.
+// YAML prints documents, with separators if there are several. It quotes text that a reader
+// could take for another type (no, 12:30, 2026-01-31), and writes text of several lines as a
+// block.
 func YAML(docs ...*Value) ([]byte, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -79,9 +79,8 @@ func text(s string) *yaml.Node {
 	return n
 }
 
-// blockSafe reports whether a block scalar gives s back exactly: no line begins
-// or ends with a space, and every character can be seen. An output can
-// escape a character that nobody sees in double quotes alone.
+// blockSafe reports whether a block scalar keeps s exactly: no line begins or ends with a
+// space, and every character is visible. Only double quotes can escape invisible characters.
 func blockSafe(s string) bool {
 	for line := range strings.SplitSeq(s, "\n") {
 		if strings.HasPrefix(line, " ") || strings.HasSuffix(line, " ") {
@@ -100,7 +99,7 @@ func blockSafe(s string) bool {
 // date, a merge or nothing.
 var looksLike = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nil|~|<<|=|[-+.]?[0-9][-+0-9a-fox_.,:eT tz]*|[-+]?\.(inf|nan))$`)
 
-// version is what no reader takes for a number: 1.0.0.
+// version is a version number, such as 1.0.0, which no reader takes for a number.
 var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // maxLooksLike is longer than any number or date that somebody writes.
@@ -149,8 +148,7 @@ func (v *Value) json(b *bytes.Buffer) {
 	}
 }
 
-// quote writes s as a JSON string, which a string always can be. Nearly all of
-// them have nothing in them that is written in another way.
+// quote writes s as a JSON string. Nearly all strings need no escape.
 func quote(b *bytes.Buffer, s string) {
 	if bare(s) {
 		b.WriteByte('"')

@@ -15,7 +15,7 @@ type Problem struct {
 	File string // "" where the text came from no file
 	Line int    // from 1; 0 if it is about the whole, or not known
 	Path string // devices.porch-lamp.pin, [0].request.intent; "" for the whole
-	Text string // what is wrong; what to do
+	Text string // problem; remedy
 }
 
 func (p Problem) Error() string {
@@ -35,8 +35,8 @@ func (p Problem) Error() string {
 	return oneLine(b.String())
 }
 
-// oneLine is text in which control characters are written out: a name with a line break
-// would tear what is said of it apart.
+// oneLine returns text with escaped control characters: a line break in a name would split the
+// message.
 func oneLine(text string) string {
 	if !strings.ContainsFunc(text, unicode.IsControl) {
 		return text
@@ -52,11 +52,11 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// Problems are all that is wrong with a document, a line each.
+// Problems are all problems of a document, one line each.
 type Problems []Problem
 
-// maxShown is how many problems are printed: a person mends the first ones and
-// looks again.
+// maxShown is the largest number of printed problems: a person fixes the first ones and checks
+// again.
 const maxShown = 50
 
 func (p Problems) Error() string {

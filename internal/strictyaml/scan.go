@@ -89,7 +89,7 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// maxMediaType is how far behind data: the mark ;base64, is looked for.
+// maxMediaType is the distance after "data:" within which scan looks for ";base64,".
 const maxMediaType = 128
 
 // inDataURIs counts the bytes of base64 in data URIs.

@@ -7,7 +7,7 @@
 // messages, devices or files.
 package strictyaml
 
-// Kind is what a Value is.
+// Kind is the type of a Value.
 type Kind uint8
 
 // The kinds of values: those of JSON.
@@ -31,7 +31,7 @@ type Value struct {
 	Text  string   // Bool: true or false; Number: as written, in JSON's grammar; String: the text
 	List  []*Value // List
 	Pairs []Pair   // Map, in the order written
-	Line  int      // where it starts, from 1; 0 if it was not read from a document
+	Line  int      // first line, from 1; 0 for a value from a program
 }
 
 // Pair is one key of a Map and its value.

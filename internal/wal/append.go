@@ -12,9 +12,8 @@ import (
 // Append writes records, all of them or none, and returns when they are on the
 // disk. Callers that come at the same time share one sync.
 //
-// With an error the records are not in the log, except after an error of the
-// disk (see Err), when they may be. ctx ends the wait for one's turn, not a
-// write that has begun.
+// After an error the records are not in the log, except after an error of the disk (see Err),
+// when they may be. ctx ends the wait for the turn, not a write that has begun.
 func (l *Log) Append(ctx context.Context, records ...[]byte) error {
 	_, err := l.Put(ctx, records...)
 	return err
@@ -25,9 +24,9 @@ func (l *Log) Put(ctx context.Context, records ...[]byte) ([]Place, error) {
 	return l.PutThen(ctx, nil, records...)
 }
 
-// PutThen is Put that calls then with the places when the records are on the disk, before
-// it returns. The calls of all appenders come one after the other, in the order in which
-// Open replays the records. then must not append.
+// PutThen is Put that calls then with the places when the records are on the disk, before it
+// returns. The log makes these calls one at a time, in the order in which Open replays the
+// records. then must not append.
 func (l *Log) PutThen(ctx context.Context, then func([]Place), records ...[]byte) ([]Place, error) {
 	e, err := newEntry(records)
 	if err != nil {
@@ -82,8 +81,7 @@ func (l *Log) withdraw(e *entry) bool {
 	return true
 }
 
-// commit writes what waits, as much of it as fits in one frame. The turn is
-// held.
+// commit writes the waiting records, as many as fit in one frame. The caller holds the turn.
 func (l *Log) commit() {
 	// Whom the last one has told runs first, and what they append next shares this
 	// sync. Else two of them could take turns for a whole time slice of the
@@ -129,7 +127,7 @@ func (l *Log) take() (batch []*entry, body []byte) {
 	return batch, body
 }
 
-// write puts one frame on the disk. The turn is held.
+// write writes and syncs one frame. The caller holds the turn.
 func (l *Log) write(body []byte) error {
 	if err := l.Err(); err != nil {
 		return err
@@ -163,8 +161,7 @@ func (l *Log) write(body []byte) error {
 	return nil
 }
 
-// rotate begins a new segment. If that fails the log goes on being usable for
-// what still fits.
+// rotate begins a new segment. If that fails, the log stays usable for records that still fit.
 func (l *Log) rotate() error {
 	next, err := createSegment(l.dir, l.seg.seq+1, false, l.opts.SegmentBytes)
 	if err != nil {
@@ -188,9 +185,8 @@ func (l *Log) Reserve(ctx context.Context, n int64) error {
 	})
 }
 
-// Check tells whether the log is still where it will be looked for, as every
-// Append does. One whose files were removed or moved away is broken, as after an
-// error of the disk.
+// Check returns an error if the log's files are no longer at their path, as every Append does.
+// A log with removed or moved files is broken, as after an error of the disk.
 func (l *Log) Check(ctx context.Context) error {
 	return l.inTurn(ctx, func() error {
 		if err := l.seg.there(); err != nil {

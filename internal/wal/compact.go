@@ -12,10 +12,9 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Compact replaces all that is in the log with records, crash-safe: whoever
-// opens the log afterwards finds the old records or the new ones, never a mix.
-// No Append runs meanwhile, so records may be read from what the appenders
-// guard only if they do not hold that guard while they append.
+// Compact replaces the content of the log with records, crash-safe: Open finds the old records
+// or the new ones, never a mix. No Append runs meanwhile. records may take a lock of the
+// appenders only if these do not hold it while they append.
 func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
 	return l.inTurn(ctx, func() error {
 		next, err := createSegment(l.dir, l.seg.seq+1, true, l.opts.SegmentBytes, fillWith(ctx, records, &[]Place{}, false))
@@ -33,13 +32,13 @@ func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
 	})
 }
 
-// Repack replaces all that is in the log now with other records, while Append goes on. It
-// is as crash-safe as Compact.
+// Repack replaces the present content of the log with other records, while Append continues.
+// It is as crash-safe as Compact.
 //
-// cut runs between two appends, and must not append. What the log has before is replaced
-// with the records that cut returns; Repack asks for these while others append. moved gets
-// the places of the records, before the places from before stop being good. With an error
-// before that, the log and its places stay as they are.
+// cut runs between two appends, and must not append. The records that it returns replace the
+// earlier content; Repack reads them while others append. moved gets the new places before the
+// earlier ones become invalid. After an error before that, the log and its places stay
+// unchanged.
 func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved func([]Place)) error {
 	l.packing.Lock()
 	defer l.packing.Unlock()
@@ -105,8 +104,8 @@ func (l *Log) inTurn(ctx context.Context, fn func() error) error {
 // frame, in bytes.
 const fillFrame = 256 << 10
 
-// syncBytes is after how many bytes a segment is synced that is written while others
-// append. The disk takes what an append writes together with what is not synced.
+// syncBytes is the number of bytes after which Repack syncs its segment. The sync of an append
+// would otherwise wait for all of these bytes.
 const syncBytes = 1 << 20
 
 func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place, often bool) func(*segment) error {
@@ -144,15 +143,15 @@ func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place, of
 			*places = append(*places, placeOf(0, int64(len(body)), r))
 			body = append(body, r...)
 		}
-		if ctx.Err() != nil { // whoever gives the records may have none to give
+		if ctx.Err() != nil { // a cancelled records may have ended early
 			return context.Cause(ctx)
 		}
 		return flush()
 	}
 }
 
-// removeBefore removes the segments that a base has superseded. Open does the
-// same for what is left after a crash.
+// removeBefore removes the segments that a base has superseded. Open does the same for segments
+// that remain after a crash.
 func (l *Log) removeBefore(base uint64) error {
 	for seq := base - 1; seq > 0; seq-- {
 		err := os.Remove(filepath.Join(l.dir, segmentName(seq)))

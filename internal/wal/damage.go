@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Damage is a place in a log that is not as it was written. It is an error.
+// Damage is a place in a log with changed bytes. It is an error.
 type Damage struct {
 	*CorruptError
 	// Mended: one bit had flipped, and was turned back; nothing is lost.
@@ -23,7 +23,7 @@ type Damage struct {
 	Copy string
 }
 
-// Error says what was damaged and what was done about it.
+// Error describes the damage and the repair.
 func (d Damage) Error() string {
 	where := fmt.Sprintf("%s: byte %d: %s", filepath.Base(d.File), d.Offset, d.What)
 	switch {
@@ -38,9 +38,8 @@ func (d Damage) Error() string {
 // damagedExt is the extension of a file with damaged bytes.
 const damagedExt = ".damaged"
 
-// mender opens a log although some of it is damaged: it turns a flipped bit back, or
-// else keeps a copy of the damaged bytes and goes on behind them. A nil mender leaves
-// the damage as it is, and the log is not opened.
+// mender opens a damaged log: it corrects a flipped bit, or else copies the damaged bytes and
+// continues after them. With a nil mender, Open fails and leaves the damage unchanged.
 type mender struct {
 	dir  string
 	told func(Damage) error
@@ -105,21 +104,21 @@ func (m *mender) turnBack(path string, at int64, is byte) error {
 func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
 	lost = bytes.TrimRight(lost, "\x00")
 	d := Damage{CorruptError: c, Lost: lost, Copy: filepath.Join(m.dir, name+damagedExt)}
-	if len(lost) == 0 || durable.Replace(d.Copy, lost) != nil { // a disk that can only be read keeps the segment itself
+	if len(lost) == 0 || durable.Replace(d.Copy, lost) != nil { // on a read-only disk the segment itself stays
 		d.Copy = ""
 	}
 	return m.told(d)
 }
 
-// headers mends the headers of segments. It moves a segment whose header cannot be mended
-// out of the way, because no frame of it can be told from anything else.
+// headers repairs the headers of segments. It renames a segment with an irreparable header,
+// because no frame of it can be identified.
 func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
 	for _, seq := range seqs {
 		path := filepath.Join(m.dir, segmentName(seq))
 		_, err := readHeader(path, seq)
 		c, damaged := errors.AsType[*CorruptError](err)
 		if !damaged || c.Rule != RuleHeader && c.Rule != RuleHeaderChecksum {
-			good = append(good, seq) // it is whole, or baseOf tells why it is refused
+			good = append(good, seq) // it is intact, or baseOf returns its error
 			continue
 		}
 		data, err := os.ReadFile(path)
@@ -192,8 +191,8 @@ func flipped(b []byte, salt uint32) (pos int64, bit byte, ok bool) {
 	return 0, 0, false
 }
 
-// syndrome finds which one bit of n bytes changes their checksum by diff; 0 if none does.
-// A checksum is linear: what a bit changes depends only on how many bytes follow it.
+// syndrome returns the one bit of n bytes that changes their checksum by diff; 0 if none does.
+// A checksum is linear: the effect of a bit depends only on the number of bytes after it.
 func syndrome(diff uint32, n int) (pos int64, bit byte) {
 	var changes [8]uint32
 	for b := range changes {

@@ -15,7 +15,7 @@ import (
 
 // load replays the segments in dir and opens the last one for appending.
 func (l *Log) load(replay func(Place, []byte) error) error {
-	seal := readSeal(l.dir) // before a damaged segment that it is of is set aside
+	seal := readSeal(l.dir) // before a damaged last segment is renamed
 	seqs, err := l.tidy()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func noGap(dir string, seqs []uint64) error {
 		for missing := seqs[max(0, i-1)] + 1; missing < seq; missing++ {
 			name := filepath.Join(dir, segmentName(missing))
 			if _, err := os.Stat(name + damagedExt); err == nil {
-				continue // it was set aside
+				continue // renamed
 			}
 			return inFile(name, &CorruptError{Rule: RuleSequence, What: "is missing"})
 		}
@@ -79,8 +79,8 @@ func (l *Log) tidy() ([]uint64, error) {
 	return seqs[base:], l.remove(seqs[:base])
 }
 
-// list lists the segments in dir, oldest first, and the names of those that
-// were not whole when the program ended.
+// list lists the segments in dir, oldest first, and the names of those that were incomplete
+// when the program ended.
 func list(dir string) (seqs []uint64, left []string, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -114,8 +114,8 @@ func sequence(name string) (uint64, error) {
 	return seq, nil
 }
 
-// baseOf is the index of the first segment that counts: what is before the
-// newest base is superseded.
+// baseOf returns the index of the first segment that counts: the newest base supersedes all
+// before it.
 func baseOf(dir string, seqs []uint64) (int, error) {
 	for i := len(seqs) - 1; i > 0; i-- {
 		h, err := readHeader(filepath.Join(dir, segmentName(seqs[i])), seqs[i])
@@ -186,13 +186,13 @@ func (l *Log) loadSegment(seq uint64, sealed int64, last bool, replay func(Place
 		return nil
 	}
 	l.ended = end
-	if sealed > end { // the handler knows of what resume cuts off; the seal must not promise what follows in its place
+	if sealed > end { // the handler knows the part that resume cuts off; the seal must not cover later records at its place
 		err = seal{seq, end}.write(l.dir)
 	}
 	if err == nil {
 		err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, info.Size())
 	}
-	if unwritable(err) || errors.Is(err, syscall.EIO) { // all that is there was read
+	if unwritable(err) || errors.Is(err, syscall.EIO) { // every record was readable
 		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
 		err = nil
 	}
@@ -226,8 +226,8 @@ func (l *Log) resume(s segment, was int64) error {
 	return nil
 }
 
-// first is the number of the first segment of a log that has none: behind those that
-// were set aside.
+// first returns the number of the first segment of a log without segments: after the renamed
+// ones.
 func (l *Log) first() uint64 {
 	first := uint64(1)
 	names, _ := filepath.Glob(filepath.Join(l.dir, "*.wal"+damagedExt)) // the pattern is well formed

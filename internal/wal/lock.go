@@ -17,9 +17,8 @@ func (e inUse) Error() string {
 
 func (e inUse) Is(target error) bool { return target == ErrInUse }
 
-// Lock keeps a second program out of what a file stands for, until it is closed
-// or the program ends, however that is. Where nobody can write there is no lock,
-// and no error.
+// Lock locks a file against other programs, until it is closed or the program ends in any way.
+// On a disk without write access it returns no lock and no error.
 func Lock(path string) (io.Closer, error) {
 	f, err := lockDir(path)
 	if f == nil {

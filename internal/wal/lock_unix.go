@@ -29,7 +29,7 @@ func lockDir(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(inUse{holder(f)}, f.Close())
 	}
-	_ = f.Truncate(0) // who holds it is only told to help
+	_ = f.Truncate(0) // the content only helps people
 	_, _ = fmt.Fprintf(io.NewOffsetWriter(f, 0), "%d\n", os.Getpid())
 	return f, nil
 }

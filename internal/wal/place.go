@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Place is where a record lies. It is good until the log is compacted.
+// Place is the position of a record. It is valid until the next compaction.
 type Place struct {
 	seq  uint64 // of the segment
 	at   int64  // of the record in it, in bytes
@@ -26,11 +26,11 @@ func placeOf(seq uint64, at int64, record []byte) Place {
 // Size of the record, in bytes.
 func (p Place) Size() int { return int(p.size) }
 
-// ErrMoved: the log was compacted since the place was told.
+// ErrMoved: a compaction has made the place invalid.
 var ErrMoved = errors.New("the record has moved")
 
-// Record reads a record again. The error is ErrMoved, a *CorruptError where
-// what lies there, which is returned, is not what was written, or one of the disk.
+// Record reads a record again. The error is ErrMoved, one of the disk, or a *CorruptError for
+// changed bytes, which it returns as well.
 func (l *Log) Record(p Place) ([]byte, error) {
 	f, err := l.reader(p.seq)
 	if err != nil {

@@ -22,13 +22,13 @@ type Entry struct {
 type Tail struct {
 	File   string // path of the newest segment; "" for a log without one
 	Offset int64  // where the next frame goes, in bytes
-	Torn   bool   // a frame that was never acknowledged begins there; Open cuts it off
+	Torn   bool   // a frame without acknowledgement begins there; Open cuts it off
 }
 
-// Read calls visit with every record of the log in dir, oldest first. It changes
-// nothing, so it works on a disk that can only be read, and beside a program
-// that has the log open: then it sees what was there when it came, and a frame
-// that is just being written looks torn. Damage is a *CorruptError with its File.
+// Read calls visit with every record of the log in dir, oldest first. It changes nothing, so it
+// works on a read-only disk, and while a program has the log open: then it sees the records at
+// its start, and a frame in the middle of a write looks torn. Damage is a *CorruptError with
+// its File.
 func Read(dir string, visit func(Entry) error) (Tail, error) {
 	files, err := openSegments(dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func Read(dir string, visit func(Entry) error) (Tail, error) {
 	}
 	defer func() {
 		for _, f := range files {
-			_ = f.Close() // it was only read
+			_ = f.Close() // closing after a read cannot lose data
 		}
 	}()
 	var tail Tail
@@ -49,12 +49,12 @@ func Read(dir string, visit func(Entry) error) (Tail, error) {
 	return tail, nil
 }
 
-// maxLooks is how often the list of segments is made anew because one of them
-// has gone: a program that has the log open may compact it at any time.
+// maxLooks is the number of times that Read lists the segments again because one is missing: a
+// program that has the log open may compact it at any time.
 const maxLooks = 10
 
-// openSegments opens the segments that count, oldest first. What is open stays
-// readable when it is removed.
+// openSegments opens the segments that count, oldest first. An open file stays readable after
+// its removal.
 func openSegments(dir string) ([]*os.File, error) {
 	for look := 1; ; look++ {
 		files, err := openListed(dir)

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// reserve makes sure that the disk has room for the first n bytes of f. File
-// systems that cannot promise that are taken at their word.
+// reserve reserves room on the disk for the first n bytes of f. It ignores file systems that do
+// not support this.
 func reserve(f *os.File, n int64) error {
 	err := syscall.Fallocate(int(f.Fd()), 0, 0, n)
 	for err == syscall.EINTR {

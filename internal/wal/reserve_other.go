@@ -4,5 +4,5 @@ package wal
 
 import "os"
 
-// reserve does nothing where room cannot be reserved without writing to it.
+// reserve does nothing: this system cannot reserve room without writing.
 func reserve(*os.File, int64) error { return nil }

@@ -11,17 +11,17 @@ import (
 	"slices"
 )
 
-// TornError is a segment that ends in the middle of a frame: the power failed
-// while it was written, before anybody was told that it is there.
+// TornError is a segment that ends in the middle of a frame: the power failed during the
+// write, before its acknowledgement.
 type TornError struct {
-	Offset int64 // of the torn frame, in bytes; what lies before is whole
+	Offset int64 // of the torn frame, in bytes; all before it is intact
 }
 
 func (e *TornError) Error() string {
 	return fmt.Sprintf("ends at byte %d in the middle of a frame", e.Offset)
 }
 
-// CorruptError is damage to what had been written and promised.
+// CorruptError is damage to acknowledged records.
 type CorruptError struct {
 	File   string // path of the segment
 	Offset int64  // of the damaged frame, in bytes
@@ -68,11 +68,11 @@ func parseHeader(b []byte, seq uint64) (header, error) {
 	return header{salt: binary.LittleEndian.Uint32(b[16:]), base: flags&flagBase != 0}, nil
 }
 
-// visit gets a record of a segment, which is only lent: where its frame and where
-// it itself begins, in bytes, and what is in it.
+// visit gets the offset of a frame, the offset of a record in it, and the record, which is
+// valid during the call only.
 type visit func(frame, at int64, record []byte) error
 
-// scanned is a segment that is read.
+// scanned is a segment during its scan.
 type scanned struct {
 	io.ReaderAt
 	path   string
@@ -125,8 +125,8 @@ func scan(s scanned, m *mender, v visit) (header, int64, error) {
 	return h, at, nil
 }
 
-// promised is how a segment ends at byte at: nothing whole is there, and nothing
-// behind it, but before the place where the log was closed that is damage.
+// promised returns the error for the end of a segment at byte at, without an intact frame at or
+// after it. Before the place where the log was closed this is damage.
 func (s scanned) promised(err error, at int64) error {
 	if _, torn := errors.AsType[*TornError](err); (torn || err == nil) && at < s.sealed {
 		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, and the log was closed in order at byte %d", s.sealed)}
@@ -134,8 +134,8 @@ func (s scanned) promised(err error, at int64) error {
 	return err
 }
 
-// settled looks again at a place where no whole frame was found, in what may just be
-// written: whole says that there is one now, else err says how the segment ends.
+// settled reads a place without an intact frame again, because a program may be writing it:
+// whole reports an intact frame, else err says how the segment ends.
 func settled(r io.ReaderAt, at, size int64, salt uint32) (whole bool, err error) {
 	rest := make([]byte, max(0, size-at))
 	for range 2 { // one look may find the old beginning of a frame, and the new one that follows it
@@ -156,7 +156,7 @@ func settled(r io.ReaderAt, at, size int64, salt uint32) (whole bool, err error)
 // frames reads the frames of a segment one after the other.
 type frames struct {
 	r    *bufio.Reader
-	left int64  // bytes of the segment that were not read
+	left int64  // unread bytes of the segment
 	body []byte // of the last frame
 }
 
@@ -174,8 +174,8 @@ func (f *frames) header(seq uint64) (header, error) {
 	return parseHeader(b[:n], seq)
 }
 
-// ended reports whether err says that there is nothing more. The reserved end of
-// a segment may be cut off while it is read.
+// ended reports whether err is the end of the file. A program may cut off the reserved end of a
+// segment during the scan.
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
 // next reads the next frame's body, which is good until the next call; nil if
@@ -221,9 +221,8 @@ func frame(b []byte, salt uint32) ([]byte, bool) {
 	return body, checksum(salt, body) == binary.LittleEndian.Uint32(b[4:])
 }
 
-// ending says what it means that there is no whole frame at the start of rest,
-// which is at byte at: nil where only reserved room follows, torn where nothing
-// whole follows, else damage.
+// ending returns the meaning of rest, at byte at, which does not begin with an intact frame: nil
+// if only reserved room follows, torn if no intact frame follows, else damage.
 func ending(rest []byte, at int64, salt uint32) error {
 	if len(bytes.TrimLeft(rest, "\x00")) == 0 {
 		return nil
@@ -236,8 +235,8 @@ func ending(rest []byte, at int64, salt uint32) error {
 	return &TornError{Offset: at}
 }
 
-// maxSearch bounds how many bytes are summed up in search of a whole frame, so
-// that bytes made to look like many long frames cost no more than seconds.
+// maxSearch bounds the bytes that the search for an intact frame sums up, so that bytes forged
+// to look like many long frames cost no more than seconds.
 const maxSearch = 1 << 30
 
 func wholeFrame(b []byte, salt uint32) (int, bool) {

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// seal says where a log ended when it was last closed in order. What lies before was
-// on the disk then, so a frame that is not whole there is damaged and was not torn by a
-// power cut. A seal stays true when the log grows.
+// seal has the end of a log at its last orderly close. All bytes before it were on the disk,
+// so an incomplete frame there is damage, not the effect of a power cut. A seal stays true when
+// the log grows.
 type seal struct {
 	seq uint64 // of the newest segment
 	end int64  // of its last frame, in bytes

@@ -20,9 +20,9 @@ import (
 //	20 flags    uint32, bit 0: everything before this segment is superseded
 //	24 crc32c   uint32, of bytes 0 to 23
 //
-// A frame: length uint32 of the body, crc32c uint32 of salt, length and body,
-// then the body: records, each with its length as uvarint. The salt keeps a
-// record that looks like a frame from being taken for one.
+// A frame: length uint32 of the body, crc32c uint32 of salt, length and body, then the body:
+// records, each with its length as uvarint. Because of the salt, a record cannot look like a
+// frame.
 const (
 	magic       = "messkwal"
 	headerBytes = 28
@@ -105,8 +105,8 @@ func newSegment(dir string, seq uint64, base bool, reserve int64, fill ...func(*
 // tmp is the path of the segment until it is on the disk.
 func (s *segment) tmp() string { return s.path + ".tmp" }
 
-// errUncertain: a new segment may or may not be there after a crash, so what is
-// written to the old one may or may not count.
+// errUncertain: a new segment may or may not exist after a crash, so records in the old one may
+// or may not count.
 var errUncertain = errors.New("nothing more is written until the log is opened again")
 
 func (s *segment) build(base bool, size int64, fill []func(*segment) error) error {
@@ -135,10 +135,10 @@ func (s *segment) append(body []byte) error {
 	return s.file.Sync()
 }
 
-// errGone: what is written is on the disk, where nobody will find it.
+// errGone: the file of the log has lost its name, so that Open cannot find new records.
 var errGone = errors.New("was removed, or is another file now")
 
-// there tells whether the file that is written to has its name still.
+// there returns an error if the file of the segment has lost its name.
 func (s *segment) there() error {
 	mine, err := s.file.Stat()
 	if err != nil {
@@ -160,10 +160,10 @@ func (s *segment) put(body []byte) error {
 	return nil
 }
 
-// close gives back what was reserved and not used.
+// close releases the reserved room that is unused.
 func (s *segment) close() error {
 	if s.file == nil {
-		return nil // it could only be read
+		return nil // opened for reading only
 	}
 	return errors.Join(s.file.Truncate(s.end), s.file.Close())
 }

@@ -1,13 +1,10 @@
-// Package wal is a write-ahead log: records that are on the disk when Append
-// returns, and that come back in order when the log is opened again. It knows
-// nothing of what is in them.
+// Package wal is a write-ahead log: records are on the disk when Append returns, and Open
+// replays them in order. It does not know their content.
 //
-// On disk a log is a folder of segments. A segment is a header and a row of
-// frames; a frame is everything that was written and synced at once, under one
-// checksum. So of all that a power cut can tear, only the last frame is ever
-// torn, and nothing in it had been promised to anybody: it is cut off. A frame
-// that is damaged before a good one is damage of another kind, and Open says
-// where it is instead of guessing.
+// On disk a log is a folder of segments. A segment is a header and a row of frames. A frame has
+// the records of one write and sync, under one checksum. A power cut can therefore tear the
+// last frame only, which was not acknowledged yet: Open cuts it off. A damaged frame before an
+// intact one is damage of another kind, and Open reports its place instead of guessing.
 package wal
 
 import (
@@ -42,13 +39,13 @@ type Options struct {
 	Damaged func(Damage) error
 }
 
-// DefaultOptions are what Open uses.
+// DefaultOptions returns the options of Open.
 func DefaultOptions() Options { return Options{SegmentBytes: 4 << 20} }
 
 // MaxRecord is the largest record, in bytes.
 const MaxRecord = 16 << 20
 
-// maxFrame bounds what is written at once. A record always fits.
+// maxFrame is the largest body of a frame, in bytes. A record always fits.
 const maxFrame = MaxRecord + 64
 
 // Errors of Append.
@@ -60,13 +57,13 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
-// Log is an open log. Its methods may be called by many goroutines at once.
+// Log is an open log. Its methods are safe for concurrent use.
 type Log struct {
 	dir  string
 	opts Options
 	lock *os.File
 
-	ended   int64 // where the last segment ended when the log was opened, in bytes
+	ended   int64 // end of the last segment at Open, in bytes
 	orderly bool
 
 	// turn is held by whoever writes to the newest segment or gives segments their names.
@@ -75,14 +72,14 @@ type Log struct {
 	packing sync.Mutex // held by Repack
 
 	// Guarded by turn.
-	seg segment // the one that is written to
+	seg segment // the newest one, for writes
 
 	reading sync.RWMutex
-	readers map[uint64]*os.File // of segments that records were read from, by number; guarded by reading
+	readers map[uint64]*os.File // open segments for reads, by number; guarded by reading
 
 	mu      sync.Mutex
 	waiting []*entry
-	broken  error // why nothing can be written any more
+	broken  error // error that forbids further writes
 	size    int64 // of all segments, in bytes
 	room    int64 // reserved and not used, in bytes
 	written written
@@ -91,18 +88,17 @@ type Log struct {
 // entry is the records of one Append on their way to the disk.
 type entry struct {
 	body   []byte        // encoded
-	places []Place       // of the records; until they are written, within body
+	places []Place       // of the records; before the write, within body
 	then   func([]Place) // called when the records are on the disk; nil: nothing
 	done   chan struct{}
 	err    error
 }
 
-// Open opens the log in dir, which is made if it is not there, and calls replay
-// with every record in the order in which they were appended. What replay gets
-// is its own to keep. A torn tail is cut off; damage anywhere else, unless
-// Options.Damaged is told of it, and an error by replay, end Open with an error. A log that is there and cannot be
-// written (a full disk, one that is read-only or does not sync) is opened for
-// reading: Err says why, and so does every Append.
+// Open opens the log in dir, makes the folder if needed, and calls replay with every record in
+// the order of the appends. replay may keep the record. Open cuts off a torn tail. It returns an
+// error for damage anywhere else, unless Options.Damaged handles it, and for an error of replay.
+// It opens a log on a disk without write access (full, read-only, or one that does not sync) for
+// reading: Err and every Append return the reason.
 func Open(dir string, replay func(record []byte) error) (*Log, error) {
 	return DefaultOptions().Open(dir, replay)
 }
@@ -112,8 +108,8 @@ func (o Options) Open(dir string, replay func(record []byte) error) (*Log, error
 	return o.OpenPlaces(dir, func(_ Place, record []byte) error { return replay(bytes.Clone(record)) })
 }
 
-// OpenPlaces is Open where replay also gets the place of each record, from which
-// it can be read again, and the record is only lent.
+// OpenPlaces is Open whose replay also gets the place of each record, for reading it again. The
+// record is valid during the call only.
 func (o Options) OpenPlaces(dir string, replay func(at Place, record []byte) error) (*Log, error) {
 	if o.SegmentBytes < headerBytes {
 		return nil, fmt.Errorf("wal: segments of %d bytes hold nothing; use %d or more", o.SegmentBytes, 4096)
@@ -135,34 +131,32 @@ func (o Options) OpenPlaces(dir string, replay func(at Place, record []byte) err
 	return l, nil
 }
 
-// Size is how much room the log takes, in bytes, without what is reserved.
+// Size returns the size of the log in bytes, without reserved room.
 func (l *Log) Size() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.size
 }
 
-// Room is how much can still be appended before more must be had of the disk, in
-// bytes.
+// Room returns the bytes that still fit in the reserved room.
 func (l *Log) Room() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.room
 }
 
-// Orderly reports whether the log was closed when it was last used, and not left by a
-// program that died.
+// Orderly reports whether the last program closed the log, and did not die with it open.
 func (l *Log) Orderly() bool { return l.orderly }
 
-// Err tells why nothing can be written any more, or nil. After an error of the
-// disk nobody knows what is on it; open the log again, which looks.
+// Err returns the error that forbids further writes, or nil. After an error of the disk its
+// content is unknown until the log is opened again.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.broken
 }
 
-// Close waits for what is being written, and gives the folder free for others.
+// Close waits for the running write, and releases the folder.
 func (l *Log) Close() error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -176,7 +170,7 @@ func (l *Log) Close() error {
 	return errors.Join(l.seg.close(), l.closeReaders(math.MaxUint64), closeLock(l.lock))
 }
 
-// closeLock gives the folder free; there is no lock where none could be made.
+// closeLock releases the folder; without write access there is no lock.
 func closeLock(lock *os.File) error {
 	if lock == nil {
 		return nil
@@ -184,8 +178,7 @@ func closeLock(lock *os.File) error {
 	return lock.Close()
 }
 
-// unwritable reports whether err says that a disk takes nothing, and not that
-// something is wrong with what is on it.
+// unwritable reports whether err means a disk that accepts no writes, not damaged content.
 func unwritable(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
@@ -197,7 +190,7 @@ func (l *Log) breakWith(err error) {
 	l.broken = err
 }
 
-// grow accounts for n more bytes. The turn is held.
+// grow accounts for n more bytes. The caller holds the turn.
 func (l *Log) grow(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

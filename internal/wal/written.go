@@ -2,14 +2,14 @@ package wal
 
 import "time"
 
-// written counts what was handed to the disk.
+// written counts the bytes written to the disk.
 type written struct {
 	total, today int64 // bytes
 	day          time.Time
 }
 
-// Written is how much was written since the log was opened, and how much of it
-// today, in bytes. What the file system adds of its own is not in it.
+// Written returns the bytes written since Open, and those of today, without the overhead of the
+// file system.
 func (l *Log) Written() (total, today int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -268,7 +268,7 @@ func TestEvidence(t *testing.T) {
 			part
 			cleaner
 			mapper
-		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is old"},
+		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is too old"},
 		{name: "clean, seen", plan: shown(sweep), dev: &struct {
 			part
 			cleaner
@@ -348,7 +348,7 @@ func TestEvidence(t *testing.T) {
 			part
 			observer
 			shooter
-		}{shooter: shooter{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is old"},
+		}{shooter: shooter{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is too old"},
 		{name: "observe, old", plan: ask(capabilities.Observe), dev: &struct {
 			part
 			observer

@@ -123,26 +123,26 @@ var layers = map[string]layer{
 	"exchange/store/storetest":      {below: []string{"exchange/thread", "mess", "mess/messeaf"}, from: []string{"github.com/google/go-cmp", "golang.org/x/sync"}},
 	"exchange/keys":                 {below: []string{"exchange", "internal/durable", "internal/order", "mess", "mess/receipt"}},
 	"internal/test/referenceserver": {},
-	"drivers":                       {below: []string{"internal/order", "internal/secret"}, from: []string{"gobot.io/x/gobot/v2"}},
-	"docs/gobot":                    {below: []string{"drivers"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers":                       {below: []string{"internal/order", "internal/secret", "internal/strictyaml"}},
+	"docs/gobot":                    {below: []string{"drivers", "drivers/gobotdevice"}, from: []string{"gobot.io/x/gobot/v2"}},
 	"drivers/all":                   {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest":            {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/mdns":                  {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},
 	"drivers/homeassistant": {
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/wait"},
-		from:  []string{"github.com/gorilla/websocket", "gobot.io/x/gobot/v2", "golang.org/x/sync"},
+		from:  []string{"github.com/gorilla/websocket", "golang.org/x/sync"},
 	},
 	"drivers/onvif": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web"},
 	},
 	"drivers/printer": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/order"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/order"},
 	},
 	"drivers/valetudo": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web"}, from: []string{"gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web"},
 	},
 	"drivers/roombawifi": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "gobot.io/x/gobot/v2"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang"},
 	},
 	"drivers/mqttclient": {below: []string{"drivers", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"drivers/mqttdevice": {
@@ -160,7 +160,7 @@ var layers = map[string]layer{
 	"drivers/board/boardtest":    {below: []string{"drivers/board"}},
 	"drivers/web":                {below: []string{"drivers", "internal/address"}},
 	"drivers/family/familytest":  {below: []string{"drivers"}},
-	"drivers/family":             {below: []string{"drivers", "internal/ascii", "internal/strictyaml", "internal/wait"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"drivers/family":             {below: []string{"drivers", "internal/ascii", "internal/strictyaml", "internal/wait"}},
 	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/address", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"internal/broker/port":       {below: []string{"internal/mistake", "internal/resources"}, from: []string{"github.com/mochi-mqtt/server/v2"}},

@@ -2,8 +2,8 @@
 // driver kinds. A driver knows its device, its verbs and its safe state. It does not know
 // requests.
 //
-// Gobot is the hardware layer: each Device is a gobot.Device, so a Gobot user can add a
-// device of their own.
+// A device of Gobot is a Device as it stands. Package drivers/gobotdevice gives it verbs and
+// a safe state.
 package drivers
 
 import (
@@ -13,15 +13,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"gobot.io/x/gobot/v2"
 )
 
 // Device is one physical or simulated device. Start opens the device and sets its initial
 // state. Halt takes it to its safe, inert state; a caller may call Halt at any time and
 // more than once. Callers find the verbs of a device by type assertion.
 type Device interface {
-	gobot.Device
+	// Name returns the name of the device, which is unique in a program.
+	Name() string
+	Start() error
+	Halt() error
+}
+
+// Connected is a device that may share its connection with others, such as a host in the
+// network. A caller that reads many devices reads few of one connection at a time.
+type Connected interface {
+	Connection() *Link
 }
 
 // Photographer takes images.

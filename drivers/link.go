@@ -1,15 +1,9 @@
 package drivers
 
-import (
-	"sync"
+import "sync"
 
-	"gobot.io/x/gobot/v2"
-)
-
-var _ gobot.Connection = (*Link)(nil)
-
-// Link is the Gobot adaptor of a device without a connection: it has a name and does
-// nothing. An adaptor of a driver may embed it. The zero value is ready for use. It is safe
+// Link names the connection of a device, which other devices may share. The zero value is a
+// connection without a name. It is also an adaptor for Gobot that does nothing. It is safe
 // for concurrent use.
 type Link struct {
 	mu   sync.Mutex

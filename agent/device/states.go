@@ -112,14 +112,14 @@ func (r *StateReports) newTable() *stateTable {
 
 // hostOf returns the host of a device, and the limit of simultaneous readings on it.
 func hostOf(d *Handle) (host string, atOnce int) {
-	c := d.Driver.Connection()
-	if c == nil || c.Name() == "" {
+	shared, ok := d.Driver.(drivers.Connected)
+	if !ok || shared.Connection().Name() == "" {
 		return d.Name, 1
 	}
-	if h, ok := c.(interface{ Hub() bool }); ok && h.Hub() {
-		return c.Name(), maxReadings / 2
+	if shared.Connection().Hub() {
+		return shared.Connection().Name(), maxReadings / 2
 	}
-	return c.Name(), maxReadingsPerHost
+	return shared.Connection().Name(), maxReadingsPerHost
 }
 
 // set stores the state of a device and reports whether there is a change to report.

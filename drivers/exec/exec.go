@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/command"
 )
@@ -45,16 +43,12 @@ func Kinds() []drivers.Kind {
 type program struct {
 	drivers.Life
 	limits Limits
-	link   drivers.Link
 	turn   chan struct{} // semaphore: one command at a time
 }
 
 func newProgram(name string, l Limits) program {
 	return program{Life: drivers.NewLife(name), limits: l, turn: make(chan struct{}, 1)}
 }
-
-// Connection returns a Gobot adaptor that does nothing.
-func (p *program) Connection() gobot.Connection { return &p.link }
 
 // run checks the program again, because another user may have changed it, and runs it.
 func (p *program) run(ctx context.Context, args []string, maxBytes int) (command.Result, error) {

@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -140,7 +138,7 @@ type Device struct {
 	class    string
 	levels   Levels
 	verbs    Verbs
-	link     gobot.Connection
+	link     *drivers.Link
 	haltTime time.Duration
 	turn     sync.Mutex // serializes Start and Halt
 	live     bool       // set since Start; guarded by turn
@@ -151,7 +149,7 @@ type Device struct {
 
 // New returns a device with these verbs. haltTime limits the commands for the initial and
 // the safe state.
-func New(name, class string, l Levels, haltTime time.Duration, link gobot.Connection, v Verbs) drivers.Device {
+func New(name, class string, l Levels, haltTime time.Duration, link *drivers.Link, v Verbs) drivers.Device {
 	d := &Device{
 		Life: drivers.NewLife(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
 		users: make(chan int, 1),
@@ -168,8 +166,8 @@ func (d *Device) Changes() <-chan struct{} {
 	return d.verbs.Changes()
 }
 
-// Connection returns the Gobot adaptor.
-func (d *Device) Connection() gobot.Connection { return d.link }
+// Connection returns the host of the device.
+func (d *Device) Connection() *drivers.Link { return d.link }
 
 // Holds returns the resources that no other device may use.
 func (d *Device) Holds() []drivers.Hold {

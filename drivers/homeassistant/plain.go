@@ -3,8 +3,6 @@ package homeassistant
 import (
 	"sync"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -21,8 +19,8 @@ func newPlain(name string, e *entity) plain {
 	return plain{Life: drivers.NewLife(name), entity: e, link: drivers.NewHub(e.web.Host())}
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (p *plain) Connection() gobot.Connection { return p.link }
+// Connection returns the host of the device.
+func (p *plain) Connection() *drivers.Link { return p.link }
 
 // Start opens the device. It sends no request to Home Assistant.
 func (p *plain) Start() error {

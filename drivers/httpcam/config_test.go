@@ -120,10 +120,10 @@ func TestOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Name() != "door-cam" || d.Connection().Name() != "cam:81" {
-		t.Errorf("name %q, connection %q", d.Name(), d.Connection().Name())
+	if d.Name() != "door-cam" || d.(drivers.Connected).Connection().Name() != "cam:81" {
+		t.Errorf("name %q, connection %q", d.Name(), d.(drivers.Connected).Connection().Name())
 	}
-	d.SetName("porch-cam")
+	d.(*httpcam.Camera).SetName("porch-cam")
 	if _, err := d.(drivers.Photographer).Photo(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "porch-cam: ") {
 		t.Errorf("the new name is not in %v", err)
 	}

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -67,8 +65,8 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Came
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewLink(u.Host)}, nil
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return c.link }
+// Connection returns the host of the device.
+func (c *Camera) Connection() *drivers.Link { return c.link }
 
 // Start reads the password file. It sends no request, because the camera may be off.
 func (c *Camera) Start() error {

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -49,12 +47,7 @@ type Output struct {
 	ends  Ends
 	port  port
 	buses Buses
-	link  drivers.Link
 }
-
-// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
-// a verb.
-func (o *Output) Connection() gobot.Connection { return &o.link }
 
 // Start sets the initial level.
 func (o *Output) Start() error {

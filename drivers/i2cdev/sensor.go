@@ -6,8 +6,6 @@ import (
 	"math"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -21,16 +19,11 @@ type Sensor struct {
 	buses   Buses
 	now     func() time.Time
 	measure func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error)
-	link    drivers.Link
 }
 
 func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context, At, Bus) ([]drivers.Reading, error)) *Sensor {
 	return &Sensor{Life: drivers.NewLife(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
 }
-
-// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
-// a verb.
-func (s *Sensor) Connection() gobot.Connection { return &s.link }
 
 // Start allows measurements. It sends nothing to the chip, which may be connected later.
 func (s *Sensor) Start() error { s.Opened(); return nil }

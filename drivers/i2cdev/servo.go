@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/gpio"
 	"gobot.io/x/gobot/v2/drivers/i2c"
 
@@ -139,17 +138,12 @@ type Servo struct {
 	cfg   ServoConfig
 	turns drivers.Turns
 	buses Buses
-	link  drivers.Link
 }
 
 // NewServo returns a servo for a valid configuration.
 func NewServo(name string, cfg ServoConfig, buses Buses) *Servo {
 	return &Servo{Life: drivers.NewLife(name), cfg: cfg, turns: cfg.turns(), buses: buses}
 }
-
-// Connection returns a Gobot adaptor that does nothing, because the bus is open only during
-// a verb.
-func (s *Servo) Connection() gobot.Connection { return &s.link }
 
 // Turns returns the limits of the servo.
 func (s *Servo) Turns() drivers.Turns { return s.turns }

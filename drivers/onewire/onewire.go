@@ -14,7 +14,6 @@ import (
 	"regexp"
 	"time"
 
-	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/onewire"
 
 	"github.com/messkit/messkit/drivers"
@@ -77,9 +76,6 @@ func (t *Thermometer) Holds() []drivers.Hold {
 	}
 	return []drivers.Hold{h}
 }
-
-// Connection returns the Gobot adaptor.
-func (t *Thermometer) Connection() gobot.Connection { return t.bus }
 
 // Start allows measurements. The chip may be connected later.
 func (t *Thermometer) Start() error {

@@ -17,8 +17,6 @@ import (
 	"strings"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -64,8 +62,8 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, path: path, link: drivers.NewLink(client.Host()), now: now}, nil
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return c.link }
+// Connection returns the host of the device.
+func (c *Camera) Connection() *drivers.Link { return c.link }
 
 // Start allows requests. It sends none.
 func (c *Camera) Start() error { c.Opened(); return nil }

@@ -15,8 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -71,8 +69,8 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Prin
 	return &Printer{Life: drivers.NewLife(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (p *Printer) Connection() gobot.Connection { return p.link }
+// Connection returns the host of the device.
+func (p *Printer) Connection() *drivers.Link { return p.link }
 
 // Holds returns the printer, because a second device would not know the prints of the
 // first.

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -40,7 +38,6 @@ func Kind() drivers.Kind {
 type Robot struct {
 	drivers.Life
 	cfg    Config
-	link   *drivers.Link
 	log    *slog.Logger
 	now    func() time.Time
 	errand drivers.Errand
@@ -66,11 +63,8 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a robot for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
-	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: drivers.NewLink(cfg.Port), log: log, now: now}
+	return &Robot{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now}
 }
-
-// Connection returns a Gobot adaptor that does nothing.
-func (r *Robot) Connection() gobot.Connection { return r.link }
 
 // Holds returns the serial port.
 func (r *Robot) Holds() []drivers.Hold {

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -70,8 +68,8 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot
 	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: newLink(cfg, log), gobot: drivers.NewLink(cfg.Host), log: log, now: now}
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (r *Robot) Connection() gobot.Connection { return r.gobot }
+// Connection returns the host of the device.
+func (r *Robot) Connection() *drivers.Link { return r.gobot }
 
 // Holds returns the robot, which accepts only one connection.
 func (r *Robot) Holds() []drivers.Hold {

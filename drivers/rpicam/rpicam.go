@@ -20,8 +20,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/command"
 )
@@ -103,7 +101,6 @@ type Camera struct {
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
-	link drivers.Link
 	turn chan struct{} // semaphore: one image at a time
 
 	mu      sync.Mutex
@@ -114,9 +111,6 @@ type Camera struct {
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
 }
-
-// Connection returns a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return &c.link }
 
 // Holds returns the camera, because a second device would find it busy.
 func (c *Camera) Holds() []drivers.Hold {

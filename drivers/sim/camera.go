@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -66,9 +64,6 @@ func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error)
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
-
-// Connection returns the Gobot adaptor.
-func (c *Camera) Connection() gobot.Connection { return newAdaptor(c.world, c.Name) }
 
 // Start allows verbs.
 func (c *Camera) Start() error { c.Opened(); return nil }

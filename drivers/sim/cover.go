@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -60,9 +58,6 @@ func openLine(env drivers.Env, decode func(any) error) (*twoStates, error) {
 	}
 	return &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, nil
 }
-
-// Connection returns the Gobot adaptor.
-func (t *twoStates) Connection() gobot.Connection { return newAdaptor(t.world, t.Name) }
 
 // Start allows verbs. The state does not change.
 func (t *twoStates) Start() error { t.Opened(); return nil }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -88,9 +86,6 @@ func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error
 func NewPrinter(name string, cfg PrinterConfig, w *World) *Printer {
 	return &Printer{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
-
-// Connection returns the Gobot adaptor.
-func (p *Printer) Connection() gobot.Connection { return newAdaptor(p.world, p.Name) }
 
 // Start allows verbs.
 func (p *Printer) Start() error { p.Opened(); return nil }

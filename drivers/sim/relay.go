@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -113,9 +111,6 @@ func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
 	r.relay = newSwitch(r.pins, cfg.Line)
 	return r
 }
-
-// Connection returns the Gobot adaptor.
-func (r *Relay) Connection() gobot.Connection { return r.pins }
 
 // Start sets the initial level.
 func (r *Relay) Start() error {

@@ -42,7 +42,7 @@ func TestLog(t *testing.T) {
 	var shared drivers.Shared
 	w := worldOf(t, &shared)
 	lamp := started(t, &shared, "sim-lamp", "initial: keep")
-	lamp.SetName("porch-light")
+	lamp.(*sim.Relay).SetName("porch-light")
 	if err := lamp.(drivers.Switch).Switch(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -65,9 +63,6 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	}
 	return &Rover{Life: drivers.NewLife(env.Name), cfg: cfg, world: w}, nil
 }
-
-// Connection returns the Gobot adaptor.
-func (r *Rover) Connection() gobot.Connection { return newAdaptor(r.world, r.Name) }
 
 // Start stops a movement of an earlier process.
 func (r *Rover) Start() error {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -70,9 +68,6 @@ func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error)
 func NewSensor(name string, cfg SensorConfig, w *World) *Sensor {
 	return &Sensor{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
-
-// Connection returns the Gobot adaptor.
-func (s *Sensor) Connection() gobot.Connection { return newAdaptor(s.world, s.Name) }
 
 // Start allows measurements.
 func (s *Sensor) Start() error { s.Opened(); return nil }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -82,9 +80,6 @@ func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	}
 	return &Servo{Life: drivers.NewLife(env.Name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}, nil
 }
-
-// Connection returns the Gobot adaptor.
-func (s *Servo) Connection() gobot.Connection { return newAdaptor(s.world, s.Name) }
 
 // Start allows verbs. The servo does not move.
 func (s *Servo) Start() error { s.Opened(); return nil }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -80,9 +78,6 @@ func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error)
 func NewVacuum(name string, cfg VacuumConfig, w *World) *Vacuum {
 	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, world: w}
 }
-
-// Connection returns the Gobot adaptor.
-func (v *Vacuum) Connection() gobot.Connection { return newAdaptor(v.world, v.Name) }
 
 // Start allows verbs. The vacuum does not move.
 func (v *Vacuum) Start() error { v.Opened(); return nil }

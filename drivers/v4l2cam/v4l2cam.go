@@ -14,8 +14,6 @@ import (
 	"log/slog"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -60,7 +58,6 @@ type Camera struct {
 	video Video
 	log   *slog.Logger
 	now   func() time.Time
-	link  drivers.Link
 
 	turn chan struct{} // semaphore: one image at a time
 }
@@ -69,9 +66,6 @@ type Camera struct {
 func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
 	return &Camera{Life: drivers.NewLife(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
 }
-
-// Connection returns a Gobot adaptor that does nothing.
-func (c *Camera) Connection() gobot.Connection { return &c.link }
 
 // Holds returns the camera, with one identity for all its names.
 func (c *Camera) Holds() []drivers.Hold {

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gobot.io/x/gobot/v2"
-
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
 )
@@ -76,8 +74,8 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacu
 	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
 }
 
-// Connection returns a Gobot adaptor that does nothing.
-func (v *Vacuum) Connection() gobot.Connection { return v.link }
+// Connection returns the host of the device.
+func (v *Vacuum) Connection() *drivers.Link { return v.link }
 
 // Holds returns the robot, because a second device would not know the task of the first.
 func (v *Vacuum) Holds() []drivers.Hold {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/gpio"
 	"gobot.io/x/gobot/v2/platforms/adaptors"
 	"gobot.io/x/gobot/v2/system"
@@ -23,13 +24,13 @@ import (
 	"github.com/messkit/messkit/drivers/gpiorelay"
 )
 
-func relay(line string, change func(*gpiorelay.Config)) drivers.Device {
+func relay(line string, change func(*gpiorelay.Config)) gobot.Device {
 	cfg := gpiorelay.DefaultConfig()
 	cfg.Chip, cfg.Line = label, line
 	if change != nil {
 		change(&cfg)
 	}
-	return gpiorelay.New("lamp", cfg, board.Kernel{})
+	return gpiorelay.New("lamp", cfg, board.Kernel{}).(gobot.Device)
 }
 
 // The suite of all drivers, on the kernel's own lines.
@@ -38,7 +39,7 @@ func TestBridgeRelaySuite(t *testing.T) {
 	var last drivers.Device
 	release := func() {
 		if last != nil {
-			_ = last.Connection().Finalize()
+			_ = last.(gobot.Device).Connection().Finalize()
 		}
 	}
 	defer release()

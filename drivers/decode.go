@@ -1,0 +1,11 @@
+package drivers
+
+import "github.com/messkit/messkit/internal/strictyaml"
+
+// Decode decodes a YAML mapping over the defaults in out, a pointer to the Config of a
+// driver. It does the same as the decode function of a Factory: it reports every unknown key
+// and invalid value with file and line, and calls the Validate method of each struct that
+// has one. file stands in the errors only. A caller must not use out after an error.
+func Decode(file string, data []byte, out any) error {
+	return strictyaml.Decode(file, data, out)
+}

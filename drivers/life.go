@@ -117,6 +117,12 @@ func (l *Life) Told(ctx context.Context, err error) error {
 	return l.Ended(ctx)
 }
 
+// Do runs f as a verb of a started device, between Begin and done.
+func (l *Life) Do(ctx context.Context, f func(context.Context) error) error {
+	_, err := During(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	return err
+}
+
 // During runs f as a verb of a started device, between Begin and done.
 func During[T any](ctx context.Context, l *Life, f func(context.Context) (T, error)) (T, error) {
 	var none T

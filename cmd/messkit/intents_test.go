@@ -17,6 +17,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/capabilities/interpret"
+	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/cli/requests"
 	"github.com/messkit/messkit/internal/config"
@@ -59,7 +61,7 @@ func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	if err := c.Read("(built in)", slices.Concat(config.SimulatedHome, []byte(strings.Join(more, "")))); err != nil {
 		t.Fatal(err)
 	}
-	h, err := config.OpenDevices(c.Devices, output.NoLog)
+	h, err := config.OpenDevices(c.Devices, drivers.NewRegistry(all.Kinds()), output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ package main
 import (
 	"os"
 
-	"github.com/messkit/messkit/internal/cli"
+	"github.com/messkit/messkit"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() { os.Exit(messkit.Main()) }

@@ -1,5 +1,5 @@
 // Package gobot is an example: a kind of driver for messkit with a relay driver of Gobot on an
-// adaptor of your own (docs/own-driver.md).
+// adaptor of your own (docs/how-to/own-driver.md).
 package gobot
 
 import (

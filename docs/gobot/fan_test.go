@@ -2,12 +2,12 @@ package gobot_test
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,7 +16,6 @@ import (
 	"github.com/messkit/messkit/docs/gobot"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
-	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 func pin(file string) string {
@@ -29,7 +28,7 @@ func TestKeepsTheRules(t *testing.T) {
 	acts, looked := 0, time.Unix(1, 0) // as old as the file is once its writing was seen
 	drivertest.Run(t, func(t *testing.T) drivers.Device {
 		env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
-		d, err := gobot.Kind().Open(env, func(out any) error { return strictyaml.Decode("c.yaml", []byte("file: "+file), out) })
+		d, err := gobot.Kind().Open(env, func(out any) error { return drivers.Decode("c.yaml", []byte("file: "+file), out) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +53,8 @@ func TestKeepsTheRules(t *testing.T) {
 	)
 }
 
-// The page docs/how-to/own-driver.md is followed: the file is put in its place, messkit
-// is built, and a request in plain words switches the fan.
+// TestOwnBuild follows docs/how-to/own-driver.md: a module outside the tree has the program of
+// the page and the driver of fan.go, and a request in plain words switches the fan.
 func TestOwnBuild(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds messkit")
@@ -65,26 +64,22 @@ func TestOwnBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
-		filepath.Join(root, "drivers/all/own.go"): filepath.Join(root, "docs/gobot/own.go.txt"),
-	}})
-	if err != nil {
+	program := regexp.MustCompile("(?ms)^```go\n(package main.*?)^```$").FindStringSubmatch(read(t, filepath.Join(root, "docs/how-to/own-driver.md")))
+	if program == nil {
+		t.Fatal("docs/how-to/own-driver.md has no program")
+	}
+	if err := os.Mkdir(filepath.Join(dir, "driver"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
+	mod := strings.Replace(read(t, filepath.Join(root, "go.mod")), "module github.com/messkit/messkit\n", "module fan\n", 1)
+	write(t, dir, "go.mod", mod+"\nrequire github.com/messkit/messkit v0.0.0\n\nreplace github.com/messkit/messkit => "+root+"\n")
+	write(t, dir, "go.sum", read(t, filepath.Join(root, "go.sum")))
+	write(t, dir, "main.go", program[1])
+	write(t, dir, "driver/fan.go", strings.Replace(read(t, "fan.go"), "package gobot\n", "package driver\n", 1))
 	bin, board := filepath.Join(dir, "messkit"), filepath.Join(dir, "board")
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", write("overlay.json", string(overlay)), "-o", bin, "./cmd/messkit")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	config := write("home.yaml", "exchange: {listen: '127.0.0.1:0', data: "+dir+"/data}\nagent: {data: "+dir+"/data}\ndevices: {fan: {driver: my-fan, file: "+board+"}}\n")
+	t.Setenv("GOPROXY", "off")
+	command(t, dir, "go", "build", "-mod=mod", "-o", bin, ".")
+	config := write(t, dir, "home.yaml", "exchange: {listen: '127.0.0.1:0', data: "+dir+"/data}\nagent: {data: "+dir+"/data}\ndevices: {fan: {driver: my-fan, file: "+board+"}}\n")
 	run := exec.CommandContext(t.Context(), bin, "run", "--config", config)
 	out, err := run.StdoutPipe()
 	if err == nil {

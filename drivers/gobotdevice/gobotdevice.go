@@ -41,12 +41,11 @@ func (b *base) start() error {
 
 // call runs f as a verb, and no other call at the same time. Gobot cannot end a call early.
 func (b *base) call(ctx context.Context, f func() error) error {
-	_, err := drivers.During(ctx, &b.Life, func(context.Context) (struct{}, error) {
+	return b.Do(ctx, func(context.Context) error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return struct{}{}, f()
+		return f()
 	})
-	return err
 }
 
 // Switch is a switch on a device of Gobot. It is off after Start and after Halt. It has no

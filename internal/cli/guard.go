@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"errors"
-	"log/slog"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -28,15 +25,8 @@ when run has died, is frozen or hangs. It opens no network.`,
 		Example: "  messkit guard        # messkit run starts it",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			process.Detach()
 			debug.SetGCPercent(daemon.GCPercent)
-			notes := process.NewLog(a.Err)
-			defer notes.End()
-			log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
-			g := watchdog.New(process.ExecuteBy(drivers.NewRegistry(all.Kinds())), log)
-			s := process.TakeOver(will, g, log)
-			err := g.Run(a.In, a.Out)
-			return errors.Join(err, s.WriteRemaining(g.Remaining()))
+			return process.Serve(a.In, a.Out, a.Err, will, drivers.NewRegistry(all.Kinds()))
 		},
 	}
 	c.Flags().StringVar(&will, "will", "", "file in which a guard leaves what is on to the next one")

@@ -95,6 +95,8 @@ type Connect struct {
 	Poll      time.Duration `yaml:"poll"`      // server of another make: time between two polls
 	Settle    time.Duration `yaml:"settle"`    // and the longest wait before each of the two checks of a claim
 
+	Secret httpclient.Secret `yaml:"-"` // the key that a program has given; "": the one in KeyFile
+
 	User     string `yaml:"user"` // user name at a broker; "": the executor's id
 	CA       string `yaml:"ca"`   // files for TLS to a broker
 	Cert     string `yaml:"cert"`

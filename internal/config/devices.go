@@ -16,7 +16,6 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/picture"
 	"github.com/messkit/messkit/internal/strictyaml"
 	"github.com/messkit/messkit/mess"
@@ -68,10 +67,10 @@ type DeviceSet struct {
 	Notes     strictyaml.Problems // hints that are no errors
 }
 
-// OpenDevices makes the devices of a configuration and does not start them. It returns all
-// errors together.
-func OpenDevices(nodes map[string]strictyaml.Node, log *slog.Logger) (*DeviceSet, error) {
-	h, shared, registry := &DeviceSet{}, &drivers.Shared{}, drivers.NewRegistry(all.Kinds())
+// OpenDevices makes the devices of a configuration, of the kinds in registry, and does not
+// start them. It returns all errors together.
+func OpenDevices(nodes map[string]strictyaml.Node, registry *drivers.Registry, log *slog.Logger) (*DeviceSet, error) {
+	h, shared := &DeviceSet{}, &drivers.Shared{}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(nodes)) {
 		d, err := openDevice(registry, shared, log, name, nodes[name])

@@ -155,6 +155,9 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 // openConnection makes the client of an exchange on another machine, and the function that
 // maintains its connection, nil if none is needed.
 func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
+	if err := keepSecret(c); err != nil {
+		return nil, nil, err
+	}
 	if broker.Is(c.URL) {
 		x, err := mqttclient.New(c.Broker(who.ID, who.Data), log)
 		if err != nil {
@@ -171,6 +174,21 @@ func openConnection(ctx context.Context, c config.Connect, who config.Agent, log
 		return nil, nil, err
 	}
 	return remote.For(x, c.Server, c.Field(who.ID)), nil, nil
+}
+
+// keepSecret writes the key that a program has given to the file of the key.
+func keepSecret(c config.Connect) error {
+	if is, err := config.ReadKey(c.KeyFile); c.Secret == "" || err == nil && is == c.Secret {
+		return nil
+	}
+	return writeKey(c.KeyFile, c.Secret)
+}
+
+func writeKey(file string, key httpclient.Secret) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	return durable.Replace(file, []byte(string(key)+"\n"))
 }
 
 // readOrEnroll reads this executor's key, or registers and saves the new one.
@@ -190,9 +208,6 @@ func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *
 	if err != nil {
 		return "", output.Hint(err, "an exchange on another machine needs an enrollment code (run messkit keys enrol there): connect: enrol: CODE; if the name is taken, set another agent: id:")
 	}
-	if err := os.MkdirAll(filepath.Dir(c.KeyFile), 0o700); err != nil {
-		return "", err
-	}
 	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
-	return fresh, durable.Replace(c.KeyFile, []byte(string(fresh)+"\n"))
+	return fresh, writeKey(c.KeyFile, fresh)
 }

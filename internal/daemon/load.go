@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/config/discovery"
@@ -30,19 +31,33 @@ func LoadConfig(name string, log *slog.Logger) (*config.Config, error) {
 		c.File, _ = filepath.Abs(name) // an empty path only shortens messages
 	}
 	err := c.Read(name, data)
-	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
-		c.Exchange.Mail.Secrets = config.SecretsIn(name, data)
-	}
 	if builtIn {
 		findLocalDevices(c, log)
 	}
-	home, more := config.OpenDevices(c.Devices, log) // its errors belong to the same list
+	return c, checkConfig(c, name, data, err, drivers.NewRegistry(all.Kinds()), log)
+}
+
+// LoadDocument is LoadConfig for a configuration that a program has made. Its devices are of
+// the kinds in registry.
+func LoadDocument(data []byte, registry *drivers.Registry, log *slog.Logger) (*config.Config, error) {
+	c := &config.Config{Agent: config.DefaultAgent()}
+	err := c.Read("", data)
+	return c, checkConfig(c, "", data, err, registry, log)
+}
+
+// checkConfig opens the devices of c, which was read from data, and returns err with all
+// errors in it.
+func checkConfig(c *config.Config, name string, data []byte, err error, registry *drivers.Registry, log *slog.Logger) error {
+	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
+		c.Exchange.Mail.Secrets = config.SecretsIn(name, data)
+	}
+	home, more := config.OpenDevices(c.Devices, registry, log) // its errors belong to the same list
 	c.Opened = home
 	c.Opened.Catalogue, c.Opened.LeftOut = c.Agent.Catalogue()
 	for _, one := range c.Opened.LeftOut {
 		log.Warn("words left out", "file", one.File, "err", one.Why)
 	}
-	return c, config.MergeProblems(err, more, c.CheckZones(), config.NoTimes(c.Document.Under("agent").Under("limits")), home.CheckNames(c.Devices), home.CheckClasses(c.Devices))
+	return config.MergeProblems(err, more, c.CheckZones(), config.NoTimes(c.Document.Under("agent").Under("limits")), home.CheckNames(c.Devices), home.CheckClasses(c.Devices))
 }
 
 // findTime is the longest time that a start looks for devices.

@@ -4,8 +4,11 @@ package watchdog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +16,33 @@ import (
 	"github.com/messkit/messkit/agent/watchdog"
 	"github.com/messkit/messkit/drivers"
 )
+
+// arguments returns the arguments with which Start starts a program as the watchdog. will is
+// the file of the handover.
+func arguments(will string) []string { return []string{"messkit", "guard", "--will", will} }
+
+// Called reports whether the arguments of a program are those of Start, and the file of the
+// handover.
+func Called(args []string) (will string, ok bool) {
+	if len(args) == 0 {
+		return "", false
+	}
+	will = args[len(args)-1]
+	return will, slices.Equal(args, arguments(will))
+}
+
+// Serve makes this process the watchdog until its agent ends and everything is off. It reads
+// messages from in and writes answers to out. The kinds switch their devices off.
+func Serve(in io.Reader, out, errs io.Writer, will string, kinds *drivers.Registry) error {
+	Detach()
+	notes := NewLog(errs)
+	defer notes.End()
+	log := slog.New(slog.NewTextHandler(notes, nil)).With("process", "guard")
+	g := watchdog.New(ExecuteBy(kinds), log)
+	s := TakeOver(will, g, log)
+	err := g.Run(in, out)
+	return errors.Join(err, s.WriteRemaining(g.Remaining()))
+}
 
 // ExecuteBy returns a function that carries out orders by the drivers of a registry.
 func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {

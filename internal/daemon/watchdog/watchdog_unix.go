@@ -40,7 +40,7 @@ func Start(will string) (watchdog.Process, error) {
 		return nil, errors.Join(err, p.Close(), theirAnswers.Close(), theirWords.Close())
 	}
 	c := &exec.Cmd{
-		Path: name, Args: []string{"messkit", "guard", "--will", will}, Dir: "/",
+		Path: name, Args: arguments(will), Dir: "/",
 		Stdin: theirWords, Stdout: theirAnswers, Stderr: os.Stderr,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}

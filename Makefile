@@ -72,6 +72,10 @@ unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
 	go test -race -timeout 35m ./...
 
+.PHONY: new-driver
+new-driver: ## write drivers/NAME with its test and page, and add it to drivers/all
+	@scripts/new-driver.sh "$(NAME)"
+
 .PHONY: fuzz
 fuzz: ## run every fuzz test for FUZZTIME (10s) each
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestContributing follows CONTRIBUTING.md: it puts the files of the example in
-// their places, runs the tests of the new driver, builds messkit, and checks the
-// configuration. Every make target that the page names exists.
+// TestContributing follows CONTRIBUTING.md: it makes a new driver in a copy, whose tests pass at
+// once, puts the files of the example in their places, runs their tests, builds messkit, and
+// checks the configuration. Every make target that the page names exists.
 func TestContributing(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -29,13 +29,14 @@ func TestContributing(t *testing.T) {
 		t.Skip("builds messkit")
 	}
 	dir := t.TempDir()
-	replace := map[string]string{}
+	tree := newDriver(t, root, "thermalzone")
+	replace := map[string]string{filepath.Join(root, "drivers/all/all.go"): filepath.Join(tree, "drivers/all/all.go")}
 	for i, m := range regexp.MustCompile("(?ms)^```go\n// (\\S+\\.go)\n\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		replace[filepath.Join(root, m[1])] = write(t, dir, string(rune('a'+i))+".go.txt", m[2])
 	}
 	config := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindStringSubmatch(page)
 	if len(replace) != 3 || config == nil {
-		t.Fatalf("CONTRIBUTING.md has %d Go files and the configuration %q; want 3 and one", len(replace), config)
+		t.Fatalf("CONTRIBUTING.md has %d Go files and the configuration %q; want 2 and one", len(replace)-1, config)
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -55,6 +56,36 @@ func TestContributing(t *testing.T) {
 	if out := command(t, dir, bin, "plan", "--config", "home.yaml", "what is the temperature in the cellar?"); !strings.Contains(out, "cpu") {
 		t.Errorf("messkit plan prints %s", out)
 	}
+}
+
+// newDriver runs make new-driver in a copy of the part of the tree that drivers need, and the
+// tests of the new driver. It returns the copy.
+func newDriver(t *testing.T, root, name string) string {
+	t.Helper()
+	tree := t.TempDir()
+	for _, part := range []string{"drivers", "docs/drivers", "internal", "scripts"} {
+		if err := os.CopyFS(filepath.Join(tree, part), os.DirFS(filepath.Join(root, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"Makefile", "CHANGELOG.md", "go.mod", "go.sum"} {
+		write(t, tree, file, read(t, filepath.Join(root, file)))
+	}
+	command(t, tree, "make", "--no-print-directory", "new-driver", "NAME="+name)
+	if out := command(t, tree, "go", "test", "-vet=off", "-v", "./drivers/"+name); !strings.Contains(out, "--- PASS: TestConformance") {
+		t.Errorf("the tests of the new driver print\n%s", out)
+	}
+	for _, wrong := range []string{"", "Foo", "a/b", "a b", name} {
+		c := exec.CommandContext(t.Context(), "make", "--no-print-directory", "new-driver", "NAME="+wrong)
+		c.Dir = tree
+		if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "new-driver: ") {
+			t.Errorf("make new-driver NAME=%s: %v, %s; want an error", wrong, err, out)
+		}
+	}
+	if out := command(t, tree, "gofmt", "-l", "drivers/all", "drivers/"+name); out != "" {
+		t.Errorf("gofmt wants to change %s", out)
+	}
+	return tree
 }
 
 func read(t *testing.T, file string) string {

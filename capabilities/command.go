@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Command is what an executor does with a device; each stands for one verb of
+// Command is what an executor does with a device. Each command stands for one verb of
 // package drivers.
 type Command string
 
@@ -43,8 +43,8 @@ const (
 // Known reports whether c is one of the commands.
 func (c Command) Known() bool { return slices.Contains(AllCommands, string(c)) }
 
-// Parameters are what a plan with this command may bear: its arguments, and for
-// how long a state is to last.
+// Parameters lists the parameters that a plan with this command may have: its arguments,
+// and "for" if the state may have a duration.
 func (c Command) Parameters() []string {
 	switch c {
 	case SetSwitch:
@@ -76,7 +76,7 @@ func (c Command) Parameters() []string {
 // KnownCommands lists the commands for people.
 func KnownCommands() string { return strings.Join(AllCommands, ", ") }
 
-// Watches reports whether a command waits for something to happen, and only looks.
+// Watches reports whether a command waits for an event and only observes.
 func (c Command) Watches() bool { return c == Watch || c == Await }
 
 // Acts reports whether the command changes the physical state of a device.

@@ -6,18 +6,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Definition is a capability as exchanges list it (MESS 1.0 section 8.2), and what
-// else its file says of it.
+// Definition is a capability as exchanges list it (MESS 1.0 section 8.2), with the other
+// keys of its file.
 type Definition struct {
 	ID          string
 	Description string
 	Tags        []string
 	Command     Command
-	Classes     []string // of devices that it is for; none: all
+	Classes     []string // of devices that have it; none: all
 	Risk        Risk
-	Risks       map[string]Risk // where it is another for a class
+	Risks       map[string]Risk // of the classes with another risk
 	Effect      Effect
-	Evidence    mess.Evidence // by which it is known, where the device can tell
+	Evidence    mess.Evidence // of its effect, if the device can report it
 	Parameters  []Parameter
 }
 
@@ -30,7 +30,7 @@ type Parameter struct {
 	Max  *float64 `yaml:"max"`
 }
 
-// Outside returns why the parameter cannot have the value, "" if it can.
+// Outside returns why the parameter cannot have the value, or "" if it can.
 func (p Parameter) Outside(value any) string {
 	n, number := value.(float64)
 	_, text := value.(string)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Reports reports whether a device may be asked for a quantity.
+// Reports reports whether a device may measure a quantity.
 func (d *Device) Reports(quantity string) bool {
 	return d.Quantities == nil || slices.Contains(d.Quantities, quantity)
 }
 
-// HasName reports whether name is one of the device's.
+// HasName reports whether the device has the name.
 func (d Device) HasName(name string) bool {
 	return strings.EqualFold(d.Name, name) || strings.EqualFold(d.Label, name) ||
 		slices.ContainsFunc(d.Aliases, func(a string) bool { return strings.EqualFold(a, name) })

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Digest is what a confirmation is bound to: the SHA-256, in hex, of what will
-// be done with which device. Words for people are not in it.
+// Digest returns the SHA-256, in hex, of the commands, devices and parameters of the plan.
+// A confirmation is valid for one digest. The texts for people are not in it.
 func (p Plan) Digest() string {
 	what := map[string]any{
 		"capability": p.Capability, "device": p.Device, "command": p.Command,
@@ -38,8 +38,8 @@ func (p Plan) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// plain turns a value into what JSON prints with sorted keys, the same whether
-// it was made here or read back from JSON.
+// plain converts a value so that JSON prints it with sorted keys, and equally before and
+// after a way through JSON.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string:

@@ -4,28 +4,28 @@ import (
 	"time"
 )
 
-// Home is what a resolver may choose from.
+// Home is the devices and facts that an interpreter may choose from.
 type Home struct {
 	Devices []Device
-	// Now is when the request is read, in the zone of the home; zero where nobody
-	// knows: times of the clock cannot be kept then.
+	// Now is the time of the request, in the zone of the home. It is zero if the time is
+	// unknown: a plan cannot have a clock time then.
 	Now time.Time
-	// Unset is why the clock is not known to be set, "" if it is: a length of time
-	// can be kept then, and no time of the clock.
+	// Unset is why the clock may be wrong, or "" if it is right. With a wrong clock a plan
+	// can have a duration, and no clock time.
 	Unset string
 	// Where the home is, for daylight; nil where nobody knows.
 	Where *Position
 	// Facts are capabilities that are so of the place, like home-kitchen-access:
 	// nobody does anything for them.
 	Facts []string
-	// MaxSteps is how many things one request may do without a question; 0 is 12.
+	// MaxSteps is the largest number of steps of a plan without a question; 0 is 12.
 	MaxSteps int
-	// WatchFor is how long a watch lasts where the request does not say it, and
+	// WatchFor is how long a watch lasts if the request does not say it, and
 	// WatchLongest how long it may at most; 0 is WatchFor and WatchLongest.
 	WatchFor, WatchLongest time.Duration
 }
 
-// Device is a configured device as the resolver sees it.
+// Device is a configured device as the interpreter sees it.
 type Device struct {
 	Name    string   // unique: "porch-lamp"
 	Label   string   // what people call it: "porch light"
@@ -33,28 +33,28 @@ type Device struct {
 	Class   string   // light, plug, camera, vacuum, lock, garage-door, fan, heater, ...
 	Area    string   // "porch"
 	Sees    []string // what a camera looks at: "fridge", "front door"
-	SeenBy  string   // the camera that takes a picture of it after an act; "" for none
-	Maps    bool     // it draws a map of what it has cleaned
-	Places  bool     // it can tell Spots of its own, though maybe not now
-	// Commands that the device's verbs allow.
+	SeenBy  string   // the camera that takes an image of it after an act; "" for none
+	Maps    bool     // it draws a map of the cleaned area
+	Places  bool     // it reports its own Spots, but perhaps not now
+	// Commands are the commands that the driver supports.
 	Commands []Command
-	// Quantities are what it can tell; nil where that is not known before it is asked.
+	// Quantities are the quantities that it measures; nil if only the device knows them.
 	Quantities []string
 	// Within are the device's own limits for parameters of plans: "angle" in degrees,
 	// "kelvin", "temperature" in °C.
 	Within map[string]Range
-	// Positions are the angles that have a name here.
+	// Positions are the angles with a name.
 	Positions []Pose
-	// Spots are places within reach of the device that have a name of their
-	// own: rooms and spills for a vacuum.
+	// Spots are the places that the device can reach and that have a name of their own:
+	// rooms and spills for a vacuum.
 	Spots []Spot
-	// Risk, where configured, replaces the catalogue's class for this device.
+	// Risk replaces the risk class of the catalog for this device; "" for none.
 	Risk Risk
-	// Effect, where configured, is what doing a thing twice means for this device.
+	// Effect replaces the effect of the catalog for this device; "" for none.
 	Effect Effect
 }
 
-// Range is what a parameter may be, both ends included.
+// Range is the range of a parameter, both ends included.
 type Range struct{ Min, Max float64 }
 
 // Pose is an angle with a name.
@@ -70,8 +70,8 @@ type Spot struct {
 	Note string // "rice spill"
 }
 
-// How long a watch lasts where it is not said, and at most, unless the home says
-// otherwise.
+// The duration of a watch without a duration of its own, and the longest one, unless the
+// home sets others.
 const (
 	WatchFor     = time.Hour
 	WatchLongest = 24 * time.Hour

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// DurationText says a length of time in words.
+// DurationText returns a duration in words.
 func DurationText(d time.Duration) string {
 	var parts []string
 	add := func(n float64, unit string) {
@@ -33,40 +33,38 @@ var YesOrNo = []string{"yes", "no"}
 
 // Plan is a request resolved to one device, one command and its parameters.
 type Plan struct {
-	Capability string        // id in the catalogue: "switch-on"
+	Capability string        // id in the catalog: "switch-on"
 	Device     string        // name in the configuration: "porch-lamp"
-	Command    Command       // what is done with the device
-	Args       mess.Object   // parameters in SI units, in the catalogue's order
-	Risk       Risk          // the effect of being wrong
-	Effect     Effect        // what doing it twice means
-	For        time.Duration // how long a state is to last, 0 for until told otherwise
-	Summary    string        // what will be done, for a person: "turn on the porch lamp"
+	Command    Command       // for the device
+	Args       mess.Object   // parameters in SI units, in the order of the catalog
+	Risk       Risk          // of a wrong interpretation
+	Effect     Effect        // of the plan on the world
+	For        time.Duration // how long a state lasts; 0 for until another order
+	Summary    string        // for a person: "turn on the porch lamp"
 	// Consequences for a confirmation: "the vacuum will move about the kitchen".
 	Consequences string
 	Reversible   bool
-	// NotBefore is when it may begin; zero for at once.
+	// NotBefore is the earliest begin; zero for at once.
 	NotBefore time.Time `json:",omitzero"`
-	// After is how long a step waits when the one before it is done.
+	// After is how long a step waits after the end of the one before it.
 	After time.Duration `json:",omitzero"`
-	// Steps, if there are any, are carried out in order, and the plan has no
-	// command of its own.
+	// Steps run in their order. A plan with steps has no command of its own.
 	Steps []Plan `json:",omitempty"`
-	// Want is what the requester asked to get back beyond the capability's own
-	// answer (response_hint), as content types.
+	// Want are the content types that the requester asks for in addition to the answer of
+	// the capability (response_hint).
 	Want []string
-	// Place is where the device is, or what it works on, where the requester asked for
-	// that; "" where nobody knows.
+	// Place is where the device is or works, if the requester asks for the location; "" if
+	// it is unknown.
 	Place string `json:",omitempty"`
-	// Asks is the state that a question asks for with yes or no, like "on" or "closed",
-	// behind AnyOf where one of several things is enough; "" for none.
+	// Asks is the state that a yes/no question asks about, like "on" or "closed", behind AnyOf
+	// if one of several devices is enough; "" for none.
 	Asks string `json:",omitempty"`
-	// Unused is what of the request's context changes nothing of the plan, as it was
-	// written. It is told to the requester.
+	// Unused are the lines of the context that change nothing of the plan. The executor reports
+	// them to the requester.
 	Unused []string `json:",omitempty"`
 }
 
-// Actuates reports whether the plan would change the world, whatever it says of
-// itself.
+// Actuates reports whether the plan would change the world, whatever effect it declares.
 func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.Acts() }
 
 // Repeatable reports whether carrying out the plan twice changes no more than once does.
@@ -80,7 +78,8 @@ func (p Plan) Repeatable() bool {
 	return true
 }
 
-// Outcome is what a request was resolved to: exactly one of the three is set.
+// Outcome is the interpretation of a request: exactly one of plan, clarification and
+// rejection is set.
 type Outcome struct {
 	Plan     *Plan
 	Question *Question
@@ -88,31 +87,31 @@ type Outcome struct {
 	Explain  Explanation
 }
 
-// Question is what must be answered before there is a plan.
+// Question is the question that the requester must answer before there is a plan.
 type Question struct {
 	Field   string   // the name the answer goes by
 	Text    string   // "Rice near the sink and crumbs by the stove: which area?"
 	Options []string // the answers that fit
-	// Given are the answers to earlier questions of the same request; a resolver
-	// that is given the question back goes on from them.
+	// Given are the answers to earlier questions of the same request. The interpreter
+	// continues with them.
 	Given mess.Object
 }
 
-// Refusal is why there is no plan.
+// Refusal says why there is no plan.
 type Refusal struct {
-	Reason  string   // for the requester: what was not understood or is not there, and what is
-	Nearest []string // names or capabilities that come nearest
+	Reason  string   // for the requester: what is missing, and what this home has
+	Nearest []string // the nearest names or capabilities
 }
 
-// Explanation shows how an outcome was reached.
+// Explanation shows how the interpreter reached an outcome.
 type Explanation struct {
-	Template   string            // the sentence template that matched
-	Capability string            // that the text is about, whatever the outcome
-	Evidence   mess.Evidence     // by which it would be known that it was done
-	Slots      map[string]string // what its slots took
+	Template   string            // the matching sentence template
+	Capability string            // of the text, with any outcome
+	Evidence   mess.Evidence     // of the effect, once it is complete
+	Slots      map[string]string // the values of its slots
 	Score      float64           // 1 for a template, less for the scorer
 	RunnerUp   string            // the next best reading, and its score
-	Leftover   []string          // words that nothing consumed
+	Leftover   []string          // words without a meaning
 }
 
 // NoneOfThese is the option that takes no guess.
@@ -121,7 +120,7 @@ const NoneOfThese = "none of these"
 // Image is the type of content that a request for a picture wants.
 const Image = "image"
 
-// Begins is when a plan begins that is made now.
+// Begins returns when a plan of this moment begins.
 func (p *Plan) Begins(now time.Time) time.Time {
 	if p.NotBefore.IsZero() {
 		return now
@@ -129,13 +128,13 @@ func (p *Plan) Begins(now time.Time) time.Time {
 	return p.NotBefore
 }
 
-// Seen is the state that a plan asks for which looks for a thing: whether it is there.
+// Seen is the state that a search for an object asks about.
 const Seen = "there"
 
-// AnyOf stands before the state that a plan asks for where one of several things is
-// enough for a yes.
+// AnyOf stands before the state that a plan asks about if one of several devices is enough
+// for a yes.
 const AnyOf = "any "
 
-// AsksFor is the state that a plan asks for, and whether one of several things in it is
+// AsksFor returns the state that a plan asks about, and whether one of several devices is
 // enough for a yes.
 func (p Plan) AsksFor() (state string, any bool) { return strings.CutPrefix(p.Asks, AnyOf) }

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Position is where a home is on the earth.
+// Position is the position of a home on the earth.
 type Position struct {
 	Lat float64 // degrees north
 	Lng float64 // degrees east
 }
 
-// Known reports whether the position can be.
+// Known reports whether the coordinates are in their ranges.
 func (p Position) Known() bool {
 	return math.Abs(p.Lat) <= 90 && math.Abs(p.Lng) <= 180 // so that NaN is not
 }
 
-// Horizon is the sun's elevation at which it is seen to rise and set, in degrees:
-// refraction, and half its width.
+// Horizon is the elevation of the sun at sunrise and sunset, in degrees: refraction, and
+// half the width of the sun.
 const Horizon = -0.833
 
-// Elevation is how high the sun stands at a time, in degrees over the horizon: the
+// Elevation returns how high the sun stands at a time, in degrees over the horizon: the
 // low-precision formula of the Astronomical Almanac, good for 0.01 degrees from
 // 1950 to 2050.
 func (p Position) Elevation(at time.Time) float64 {
@@ -39,8 +39,8 @@ func (p Position) Elevation(at time.Time) float64 {
 // Daylight reports whether the sun is up.
 func (p Position) Daylight(at time.Time) bool { return p.Elevation(at) > Horizon }
 
-// NextCrossing is when the sun rises over, or sinks below, an elevation the next time after
-// from, to the second. There is none within a day near the poles.
+// NextCrossing returns when the sun next rises over, or sinks below, an elevation after
+// from, to the second. Near the poles there may be none within a day.
 func (p Position) NextCrossing(from time.Time, up bool, elevation float64) (time.Time, bool) {
 	const pace = 10 * time.Minute
 	over := func(at time.Time) bool { return p.Elevation(at) > elevation }

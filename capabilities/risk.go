@@ -1,6 +1,6 @@
 package capabilities
 
-// Risk is the effect of being wrong, mildest first.
+// Risk is the effect of a wrong interpretation, the mildest first.
 type Risk string
 
 // The risk classes of a plan.
@@ -9,8 +9,8 @@ const (
 	RiskComfort      Risk = "comfort"      // lamp
 	RiskAppliance    Risk = "appliance"    // heat, motor, pump
 	RiskAccess       Risk = "access"       // lock, garage, valve
-	RiskMotion       Risk = "motion"       // something that moves about
-	RiskIrreversible Risk = "irreversible" // cannot be undone
+	RiskMotion       Risk = "motion"       // something that moves around
+	RiskIrreversible Risk = "irreversible" // nothing undoes it
 )
 
 // Known reports whether r is one of the classes.
@@ -22,14 +22,14 @@ func (r Risk) Known() bool {
 	return false
 }
 
-// Effect says what doing a thing twice means.
+// Effect is what a repetition does.
 type Effect string
 
 // Values of Effect.
 const (
 	Query      Effect = "query"      // reads; changes nothing
-	Idempotent Effect = "idempotent" // twice is as once
-	Once       Effect = "once"       // must not happen twice
+	Idempotent Effect = "idempotent" // a repetition changes nothing more
+	Once       Effect = "once"       // must not repeat
 )
 
 // AllRisks lists the risk classes, the mildest first.

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// measured is a home with things that take amounts.
+// measured is a home with devices that take amounts.
 func measured() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "blind", Label: "bedroom blind", Aliases: []string{"blinds"}, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{
@@ -32,8 +32,8 @@ func measured() *interpret.Interpreter {
 	}})
 }
 
-// Amounts reach the plan as they were said.
-func TestAmounts(t *testing.T) {
+// The plan has the amounts of the text.
+func TestAmountsReachThePlan(t *testing.T) {
 	r := measured()
 	for text, want := range map[string]string{
 		"open the blinds half way":                                   "blind open-to opening 50",
@@ -78,8 +78,8 @@ func TestAmounts(t *testing.T) {
 	}
 }
 
-// What a device cannot be set to is refused with what it can, and nothing acts.
-func TestAmountsOutOfRange(t *testing.T) {
+// The refusal of an amount says the range of the device, and nothing acts.
+func TestAmountsOutOfRangeAreRefused(t *testing.T) {
 	r := measured()
 	for text, want := range map[string]string{
 		"turn the camera to 170 degrees":    "20 to 160 degrees, and knows left, the door",
@@ -102,8 +102,9 @@ func TestAmountsOutOfRange(t *testing.T) {
 	}
 }
 
-// What may be meant two ways is asked about, and what was not said is not done.
-func TestAmountsThatAreAsked(t *testing.T) {
+// An amount with two meanings leads to a question. The plan has nothing that the text does
+// not say.
+func TestAmbiguousAmountsLeadToQuestion(t *testing.T) {
 	r := measured()
 	req := ask("close the blinds to 30 percent")
 	out := r.Resolve(req)

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// question is what the resolver asks about a request.
+// question returns the question of the interpreter about a request.
 func question(t *testing.T, r *interpret.Interpreter, req mess.Request) capabilities.Question {
 	t.Helper()
 	o := r.Resolve(req)
@@ -131,8 +131,8 @@ func TestAnswerGoesOn(t *testing.T) {
 	}
 }
 
-// What was to be picked may be gone when the answer comes.
-func TestAnswerToWhatIsGone(t *testing.T) {
+// An option may be gone when the answer comes.
+func TestAnswerAfterTheOptionIsGone(t *testing.T) {
 	req := ask("turn on the light")
 	q := question(t, resolver(), req)
 	h := house()

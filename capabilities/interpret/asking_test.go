@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rich is the house with a fan, a pump, and a door that tells how it stands.
+// rich is the house with a fan, a pump, and a door that reports its state.
 func rich() *interpret.Interpreter {
 	h := house()
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
@@ -28,8 +28,8 @@ func rich() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// Whoever asks is answered, and nothing acts, however it is asked.
-func TestQuestionsThatAskForAYes(t *testing.T) {
+// A yes/no question gets an answer and never acts, whatever its words.
+func TestYesNoQuestionsNeverAct(t *testing.T) {
 	for intent, want := range map[string]string{
 		"isn't the fan on?": "read-switch fan", "isn't the fan on": "read-switch fan", "aren't the hall lights off?": "read-switch hall-lamp",
 		"is the fan running?": "read-switch fan", "is the fan still running?": "read-switch fan", "didn't you turn off the heater?": "read-switch heater",
@@ -47,8 +47,8 @@ func TestQuestionsThatAskForAYes(t *testing.T) {
 	}
 }
 
-// What asks that something stays as it is changes nothing.
-func TestLeaveItAsItIs(t *testing.T) {
+// An order for no change changes nothing.
+func TestOrderForNoChangeIsRefused(t *testing.T) {
 	for _, intent := range []string{"leave the garage door open", "keep the hall light on", "leave the hall light off", "please keep the fan on for ten minutes", "turn on the fan and leave the hall light on", "leave the lovely lamp on"} {
 		if o := rich().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "asks for no change") {
 			t.Errorf("Resolve(%q) = %q, want a refusal", intent, got(o))
@@ -56,8 +56,8 @@ func TestLeaveItAsItIs(t *testing.T) {
 	}
 }
 
-// One of two is asked for, and never the first of them taken.
-func TestEitherOr(t *testing.T) {
+// An order with "or" leads to a question, and never to the first of the two.
+func TestDisjunctionAsksForOne(t *testing.T) {
 	for intent, want := range map[string]string{
 		"turn on the hall light or the fan":               "turn on the hall light|turn on the bedroom fan",
 		"open or close the garage door":                   "open the garage door|close the garage door",
@@ -86,8 +86,8 @@ func TestEitherOr(t *testing.T) {
 	}
 }
 
-// A remark beside an order is as what is said beside a request.
-func TestRemarksBesideAnOrder(t *testing.T) {
+// A remark beside an order has the effect of a line of context.
+func TestRemarksCountAsContext(t *testing.T) {
 	for intent, want := range map[string]string{
 		"It's dark, turn on the hall light":            "switch-on hall-lamp",
 		"turn on the hall light, it is dark":           "switch-on hall-lamp",
@@ -125,8 +125,8 @@ func TestMoreOrders(t *testing.T) {
 	}
 }
 
-// What is to begin when nobody needs it any more is refused.
-func TestNeededBefore(t *testing.T) {
+// The interpreter refuses a plan that begins after its deadline.
+func TestBeginAfterDeadlineIsRefused(t *testing.T) {
 	at := func(until string) mess.Request {
 		return mess.Request{Intent: "turn on the fan at 8 pm", NeededBy: mess.Time(until)}
 	}
@@ -150,8 +150,8 @@ func TestNeededBefore(t *testing.T) {
 	}
 }
 
-// Metadata of requires say how much of what.
-func TestRequiresBearsParameters(t *testing.T) {
+// The metadata of requires have parameters.
+func TestRequiresHasParameters(t *testing.T) {
 	n := func(s string) mess.Number { return mess.Number(s) }
 	for _, tt := range []struct {
 		intent string

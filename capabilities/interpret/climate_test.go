@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heated is a home with two thermostats, and things beside them that are none.
+// heated is a home with two thermostats, and devices beside them that have no target
+// temperature.
 func heated() *interpret.Interpreter {
 	thermostat := []capabilities.Command{capabilities.SetSwitch, capabilities.Toggle, capabilities.ReadState, capabilities.SetTemperature}
 	within := map[string]capabilities.Range{"temperature": {Min: 5, Max: 30}}
@@ -26,8 +27,8 @@ func heated() *interpret.Interpreter {
 	}})
 }
 
-// Temperatures reach the plan in °C, whoever says them how.
-func TestTemperatures(t *testing.T) {
+// Temperatures reach the plan in °C, whatever their unit in the text.
+func TestTemperaturesReachThePlanInCelsius(t *testing.T) {
 	r := heated()
 	for text, want := range map[string]string{
 		"set the living room to 21 degrees":                      "living set-temperature temperature 21",
@@ -62,8 +63,9 @@ func TestTemperatures(t *testing.T) {
 	}
 }
 
-// What cannot be set is refused with what can, and a word is never left out.
-func TestTemperaturesThatAreRefused(t *testing.T) {
+// The refusal of a temperature says what the device can take. The interpreter never drops a
+// word.
+func TestUnsettableTemperaturesAreRefused(t *testing.T) {
 	r := heated()
 	for text, want := range map[string]string{
 		"set the living room to 45 degrees":                "it goes from 5 to 30",

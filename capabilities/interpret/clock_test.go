@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// clocked is the house in Berlin with a light that dims, at a time of its clocks.
+// clocked is the house in Berlin with a dimmable light, at a clock time.
 func clocked(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")
@@ -26,7 +26,7 @@ func clocked(t *testing.T, at string) *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// when says from when to when a plan is, else the question or refusal.
+// when returns the begin and duration of a plan, otherwise the question or refusal.
 func when(o capabilities.Outcome) string {
 	switch p := o.Plan; {
 	case o.Question != nil:
@@ -42,8 +42,8 @@ func when(o capabilities.Outcome) string {
 	}
 }
 
-// Times of the clock, with and without "at", and what is before or after one.
-func TestTimesOfTheClock(t *testing.T) {
+// Clock times, with and without "at", and times before or after them.
+func TestClockTimes(t *testing.T) {
 	for said, want := range map[string]string{
 		"half past 7":                        `? "half past 7": at 07:30 or 19:30?`,
 		"half past 7 pm":                     "Sat 19:30 CET",
@@ -130,8 +130,8 @@ func TestDuskAndDawn(t *testing.T) {
 	}
 }
 
-// When the clocks are changed, an hour is not there, or is there twice.
-func TestChangesOfTheClocks(t *testing.T) {
+// When the clocks change, one hour does not exist, or exists twice.
+func TestClockChanges(t *testing.T) {
 	for _, c := range []struct{ now, said, want string }{
 		{"2026-03-28 20:00", "at 2:30 am", "no: 02:30 is no time of that day, as the clocks go forward then"},
 		{"2026-03-28 20:00", "at 3:30 am", "Sun 03:30 CEST"},

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// beside is a request with lines of context.
+// beside returns a request with lines of context.
 func beside(intent string, lines ...string) mess.Request {
 	req := ask(intent)
 	for _, line := range lines {
@@ -18,9 +18,9 @@ func beside(intent string, lines ...string) mess.Request {
 	return req
 }
 
-// What is no plain description is quoted before anything acts, in whatever words it
-// forbids, orders, wishes or warns.
-func TestContextThatIsNotUnderstoodIsAskedAbout(t *testing.T) {
+// The interpreter quotes every line that is no plain description before anything acts,
+// whether it forbids, orders, wishes or warns.
+func TestUnclearContextLeadsToQuestion(t *testing.T) {
 	for _, line := range []string{
 		"keep it dark", "leave the light off, the baby sleeps", "leave it as it is", "hands off", "total darkness please", "darkness suits us", "everything stays dark",
 		"the lamp stays off", "the baby is asleep", "my wife sleeps", "lights should be off", "it is better off", "it is fine off", "Mum hates it", "kids prefer pasta",
@@ -38,9 +38,9 @@ func TestContextThatIsNotUnderstoodIsAskedAbout(t *testing.T) {
 	}
 }
 
-// A description is no reason to ask, and it is told that it was not used. Beside an
-// act that may hurt somebody every word of it has to be known.
-func TestContextThatDescribes(t *testing.T) {
+// A description needs no question, and the plan lists it as unused. Beside a dangerous act
+// the interpreter must know every word of it.
+func TestDescriptionsNeedNoQuestion(t *testing.T) {
 	for _, tt := range []struct{ intent, line, want string }{
 		{"turn on the porch light", "I am cooking", "switch-on porch-lamp"},
 		{"turn on the porch light", "It's dark out here", "switch-on porch-lamp"},
@@ -62,8 +62,8 @@ func TestContextThatDescribes(t *testing.T) {
 	}
 }
 
-// A hint says which thing, where, how much and how long.
-func TestContextThatNarrows(t *testing.T) {
+// A hint says which device, where, how much and how long.
+func TestContextNarrowsTheOrder(t *testing.T) {
 	object := func(kind string, fields ...mess.Field) mess.Entry {
 		return mess.Entry{Type: kind, Value: mess.Object(fields)}
 	}
@@ -97,8 +97,8 @@ func TestContextThatNarrows(t *testing.T) {
 	}
 }
 
-// What tells where it is dark may say which light, and is asked about.
-func TestContextOfWhereItIsDark(t *testing.T) {
+// A line about a dark place may say which light, and leads to a question.
+func TestDarknessInContextNamesTheLight(t *testing.T) {
 	for _, tt := range []struct{ intent, line, want string }{
 		{"turn on the light", "it is dark on the porch", `the context says "it is dark on the porch": shall I turn on the porch light?`},
 		{"turn on the light", "it is not dark on the porch", "no: the context says"},
@@ -115,8 +115,9 @@ func TestContextOfWhereItIsDark(t *testing.T) {
 	}
 }
 
-// What names another thing outright is offered beside what the request names.
-func TestContextThatCorrects(t *testing.T) {
+// The question offers the device that a line of context names beside the one of the
+// request.
+func TestCorrectionInContextIsAnOption(t *testing.T) {
 	for line, both := range map[string]bool{
 		"I meant the reading lamp": true, "actually the reading lamp": true, "sorry, the reading lamp": true, "the reading lamp": true,
 		"I meant the heater": false, "the reading lamp is broken": false, "and the reading lamp": false,
@@ -140,9 +141,9 @@ func TestContextThatCorrects(t *testing.T) {
 	}
 }
 
-// What data say that nobody here has words for is asked about; what is in a file or a
-// picture is neither read nor asked about.
-func TestContextThatIsData(t *testing.T) {
+// Data without words in this home lead to a question. The interpreter neither reads nor
+// mentions the content of a file or an image.
+func TestUnknownDataLeadsToQuestion(t *testing.T) {
 	for _, tt := range []struct {
 		entry mess.Entry
 		want  string
@@ -165,8 +166,8 @@ func TestContextThatIsData(t *testing.T) {
 	}
 }
 
-// The answer to a question about the context goes on from what hints have answered.
-func TestAnswersToQuestionsAboutContext(t *testing.T) {
+// The answer to a question about the context continues from the answers of the hints.
+func TestAnswerKeepsWhatHintsAnswered(t *testing.T) {
 	r, req := resolver(), beside("turn on the light", "the reading one", "Mum hates it")
 	q := question(t, r, req)
 	if want := `the context says "Mum hates it": shall I turn on the reading lamp?`; q.Text != want {
@@ -189,9 +190,9 @@ func TestAnswersToQuestionsAboutContext(t *testing.T) {
 	}
 }
 
-// However long a context is, it takes no longer than a request, and what was not read
-// is asked about.
-func TestLongContext(t *testing.T) {
+// A long context takes no longer than a request, and the interpreter asks about the lines
+// that it does not read.
+func TestLongContextIsBounded(t *testing.T) {
 	lines := make([]string, 20_000)
 	for i := range lines {
 		lines[i] = "it is dark"
@@ -219,7 +220,7 @@ func FuzzContext(f *testing.F) {
 	})
 }
 
-// one is how many of the three kinds of outcome there are.
+// one returns how many of the three kinds of outcome there are.
 func one(o capabilities.Outcome) (n int) {
 	for _, is := range []bool{o.Plan != nil, o.Question != nil, o.Refusal != nil} {
 		if is {

@@ -40,9 +40,8 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// What is no length of time, or none that can be kept, is told as that and not
-// as a time to begin.
-func TestDurationsRefused(t *testing.T) {
+// The refusal of an impossible duration speaks of a duration, and not of a time to begin.
+func TestDurationsAreRefusedAsDurations(t *testing.T) {
 	tests := []struct{ intent, because string }{
 		{"turn on the heater for 0 seconds", `"for 0 seconds" is no possible length of time`},
 		{"turn on the heater for 1e9 seconds", `"for 1e9 seconds" is no possible length of time`},

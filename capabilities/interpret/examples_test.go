@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// What a refusal says to ask like can be asked for in that home.
-func TestWhatARefusalSaysToAskLikeIsUnderstood(t *testing.T) {
+// The examples in a refusal work in that home.
+func TestExamplesInRefusalsWork(t *testing.T) {
 	robot := []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.Observe, capabilities.ReadState, capabilities.Pause, capabilities.Stop}
 	camera := []capabilities.Command{capabilities.TakePhoto}
 	for name, devices := range map[string][]capabilities.Device{

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A garage is its door where one stands there; that is asked before it moves. What a
-// thing of the home is called by is that thing, also where the word is one for stops.
-func TestTheGarageAndTheRobot(t *testing.T) {
+// In a home with a garage door, "garage" is that door, and the interpreter asks before it
+// moves. A name of a device stays a name, even if a stop word is in it.
+func TestDeviceNamesWinOverStopWords(t *testing.T) {
 	cover := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState}
 	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "garage-door", Label: "garage door", Class: "garage-door", Area: "garage", Commands: cover},

@@ -33,9 +33,9 @@ intents:
   HassBakeCake: ["bake {name}"]
 `
 
-// Both layouts of Home Assistant's sentence files are read; what has no meaning
-// here is left out, and said.
-func TestHomeAssistantSentences(t *testing.T) {
+// The loader reads both layouts of Home Assistant's sentence files. It skips and lists the
+// sentences without a meaning here.
+func TestHomeAssistantLayouts(t *testing.T) {
 	c, err := catalog.Load(catalog.English(), fstest.MapFS{"a.yaml": {Data: []byte(hassData)}, "b.yaml": {Data: []byte(hassList)}})
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestHomeAssistantSentences(t *testing.T) {
 	}
 }
 
-// hassBase is a small catalogue.
+// hassBase is a small catalog.
 const hassBase = `
 hass: {A: on, HassTurnOn: on, HassTurnOff: on}
 frames: [{capability: on, any: [go]}]
@@ -71,7 +71,7 @@ capabilities:
   - {id: on, description: d, tags: [t], command: switch, args: {on: true}, risk: comfort, effect: idempotent, answer: command, summary: s, sentences: ["go {device}"]}
 `
 
-// Whatever a file holds, it is read or refused.
+// The loader reads or refuses any content of a file.
 func FuzzHomeAssistantSentences(f *testing.F) {
 	f.Add([]byte(hassData))
 	f.Add([]byte(hassList))

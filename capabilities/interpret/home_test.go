@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// spills are two things that wait in one room.
+// spills are two spots in one room.
 var spills = []capabilities.Spot{
 	{Name: "kitchen", Room: "kitchen"},
 	{Name: "hall", Room: "hall"},
@@ -15,7 +15,7 @@ var spills = []capabilities.Spot{
 	{Name: "by stove", Room: "kitchen", Note: "crumbs"},
 }
 
-// house is a home with one of most things, and two lamps in the living room.
+// house is a home with one device of most classes, and two lamps in the living room.
 func house() capabilities.Home {
 	lamp := func(name, label, area string) capabilities.Device {
 		return capabilities.Device{

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// A resolver at another moment answers as one that was made for it.
-func TestAt(t *testing.T) {
+// An interpreter at another moment answers like a new one for that moment.
+func TestAtEqualsANewInterpreter(t *testing.T) {
 	home := house()
 	r := interpret.New(catalog.Default(), home)
 	for _, c := range []struct {
@@ -31,8 +31,8 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// Areas are one area in whatever case they are written, by the rules of Unicode.
-func TestAreasInAnyCase(t *testing.T) {
+// Area names ignore case by the rules of Unicode.
+func TestAreaNamesIgnoreCase(t *testing.T) {
 	for _, areas := range [][]string{{"kitchen", "KITCHEN", "\u212aitchen"}, {"Küche", "KÜCHE", "küche"}, {"house 1", "House 1", "hou\u017fe 1"}} {
 		var home capabilities.Home
 		for i, area := range areas {

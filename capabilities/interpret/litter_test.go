@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// kitchenOf is a home with the things of the specifications' examples; its vacuum knows
-// rooms alone.
+// kitchenOf is a home with the devices of the examples in the specifications. Its vacuum
+// knows only rooms.
 func kitchenOf() *interpret.Interpreter {
 	cover := []capabilities.Command{capabilities.Open, capabilities.Shut}
 	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
@@ -23,7 +23,7 @@ func kitchenOf() *interpret.Interpreter {
 	}})
 }
 
-// The examples of the specifications are understood or asked about.
+// Each example of the specifications leads to a plan or to a question.
 func TestExamplesOfSpecifications(t *testing.T) {
 	r := kitchenOf()
 	say(t, r, [][2]string{

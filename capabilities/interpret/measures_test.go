@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What measures is read when it is asked by its name what it measures, whatever its
-// class; what measures nothing says so.
-func TestWhatDoesItMeasure(t *testing.T) {
+// A named device that measures gives its values, whatever its class. A device that measures
+// nothing says so.
+func TestNamedSensorIsRead(t *testing.T) {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "pump", Label: "pump", Class: "pump", Area: "garden", Commands: on},
@@ -37,8 +37,8 @@ func TestWhatDoesItMeasure(t *testing.T) {
 	}
 }
 
-// All that drivers measure can be asked for by its name, and by what it is about.
-func TestWhatIsMeasuredIsAskedFor(t *testing.T) {
+// Every quantity of a driver has a question by its name and by its subject.
+func TestEveryQuantityHasAQuestion(t *testing.T) {
 	device := func(name, class string, quantities ...string) capabilities.Device {
 		return capabilities.Device{Name: name, Label: name, Class: class, Area: "study", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: quantities}
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What a refusal offers begins with what comes closest to the words, wherever it
-// stands in the home, and is short.
-func TestTheNearestStandsFirst(t *testing.T) {
+// The names in a refusal begin with the one closest to the words, and are few.
+func TestNearestNamesStandFirst(t *testing.T) {
 	r := resolver()
 	for _, tt := range []struct{ ask, first string }{
 		{"turn on the porch lite", "porch light"},

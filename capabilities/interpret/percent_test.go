@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// A percent sign behind a number is the word; a share of the lights is no level.
+// A percent sign behind a number is a word. A share of the lights is no level.
 func TestPercentSigns(t *testing.T) {
 	r := appliances()
 	for _, text := range []string{"set the hall light to 40%", "hall light 40 %", "dim the hall light to 40%.", "set the hall light to 40 percent"} {
@@ -27,8 +27,8 @@ func TestPercentSigns(t *testing.T) {
 	}
 }
 
-// What stands behind an article is a thing, and no order.
-func TestTheVacuumIsAThing(t *testing.T) {
+// A word behind an article is a device, and no order.
+func TestNounBehindArticleIsNoOrder(t *testing.T) {
 	r := appliances()
 	for text, want := range map[string]capabilities.Command{
 		"tell the vacuum to go home": capabilities.Dock, "make the vacuum go home": capabilities.Dock, "have the vacuum return to its base": capabilities.Dock,
@@ -46,8 +46,8 @@ func TestTheVacuumIsAThing(t *testing.T) {
 	}
 }
 
-// "Off after ten minutes" behind "on" is one step that lasts.
-func TestOffAfterOn(t *testing.T) {
+// "Off after ten minutes" behind "on" is one step with a duration.
+func TestOffAfterOnIsADuration(t *testing.T) {
 	r := appliances()
 	for _, text := range []string{
 		"turn on the heater and turn it off after ten minutes", "turn on the heater, then after ten minutes turn it off",

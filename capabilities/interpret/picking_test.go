@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// An answer to "which one?" is read whole: what fits is done with those that it picks,
-// and what does not is asked for again.
-func TestWhichOneIsPicked(t *testing.T) {
+// The matcher reads the whole answer to "which one?". It picks the options that fit, and
+// repeats the question for any other answer.
+func TestAnswerPicksOptions(t *testing.T) {
 	const again, none = "again", "no: the answer picks none of them; nothing happens"
 	const kitchen, hall, porch = "switch-on kitchen-light", "switch-on hall-light", "switch-on porch-light"
 	r, req := lamps(), ask("turn on the light")
@@ -75,9 +75,9 @@ func TestWhichOneIsPicked(t *testing.T) {
 	}
 }
 
-// Of two "the other one" says which, once one is ruled out; of what only one can be
-// done "both" is asked again.
-func TestOneOfTwoIsPicked(t *testing.T) {
+// Of two options "the other one" picks one after the exclusion of the other. "Both" repeats
+// a question that takes only one.
+func TestOtherOneNeedsAnExcludedOne(t *testing.T) {
 	r, req := resolver(), ask("turn on the living room light")
 	q := question(t, r, req)
 	for answer, want := range map[string]string{

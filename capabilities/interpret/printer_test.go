@@ -76,8 +76,8 @@ func TestPrintsAndVacuumsAreSteered(t *testing.T) {
 	}
 }
 
-// Which file is not known is told as that, with those that are.
-func TestAFileThatIsNotThere(t *testing.T) {
+// The refusal of an unknown file lists the known ones.
+func TestUnknownFileListsKnownFiles(t *testing.T) {
 	home := workshop()
 	for want, spots := range map[string][]capabilities.Spot{
 		`not understood: "rocket"; the printer has benchy, calibration cube`: home.Devices[0].Spots,
@@ -91,8 +91,8 @@ func TestAFileThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Who asks for a spot of a robot that cleans none is not asked about all floors instead.
-func TestASpotThatNobodyCleans(t *testing.T) {
+// An order for an unknown spot leads to no offer to clean all floors.
+func TestUnknownSpotOffersNoWholeFloor(t *testing.T) {
 	home := workshop()
 	for i := range home.Devices {
 		home.Devices[i].Commands = slices.DeleteFunc(slices.Clone(home.Devices[i].Commands), func(c capabilities.Command) bool { return c == capabilities.CleanSpot })

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A request that names another in its context may point to it: to what it asks for, to its
-// place and to its device.
+// A request that names another one in its context may refer to its order, to its place and
+// to its device.
 func TestReferences(t *testing.T) {
 	for _, tt := range []struct{ intent, before, want string }{
 		{"the same again", "turn on the porch light", "switch-on porch-lamp"},

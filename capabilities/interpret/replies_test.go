@@ -14,7 +14,7 @@ import (
 //go:embed testdata/answers.txt
 var answers string
 
-// several is a home where most orders for one thing must be asked about.
+// several is a home in which most orders lead to a question.
 func several() *interpret.Interpreter {
 	of := func(name, class, area string, commands ...capabilities.Command) capabilities.Device {
 		return capabilities.Device{
@@ -35,9 +35,9 @@ func several() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// Answers as people give them: each picks what it says, ends the request, or is asked
-// for again. None with a correction, a condition or a doubt in it does anything.
-func TestAnswersAsPeopleGiveThem(t *testing.T) {
+// Each everyday answer picks an option, ends the request, or repeats the question. An
+// answer with a correction, a condition or a doubt does nothing.
+func TestEverydayAnswers(t *testing.T) {
 	r := several()
 	var req mess.Request
 	var q capabilities.Question
@@ -72,8 +72,8 @@ func TestAnswersAsPeopleGiveThem(t *testing.T) {
 	}
 }
 
-// A no ends it: the words that led to the question are no reason to refuse it anew.
-func TestANoIsToldAsANo(t *testing.T) {
+// A no ends the request. The refusal does not repeat the words that led to the question.
+func TestNoEndsTheRequest(t *testing.T) {
 	r, req := resolver(), ask("turn on the secret porch light")
 	o := r.Answer(question(t, r, req), nil, "no", req)
 	if got(o) != "no: the answer was no; nothing happens" {

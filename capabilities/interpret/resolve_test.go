@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// got is an outcome in one line: "switch-on porch-lamp", "? area: a, b" or
-// "no: reason".
+// got returns an outcome in one line: "switch-on porch-lamp", "? area: a, b" or "no:
+// reason".
 func got(o capabilities.Outcome) string {
 	switch {
 	case o.Plan != nil:
@@ -86,8 +86,8 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Nothing of these may act, and the reason must quote what stood in the way.
-func TestNothingIsIgnored(t *testing.T) {
+// None of these acts, and the reason quotes the obstacle.
+func TestObstaclesAreQuoted(t *testing.T) {
 	tests := []struct{ intent, because string }{
 		{"turn on the porch light in ten minutes", `"in ten minutes" is a time`},
 		{"turn on the porch light at 8", `"at 8" is a time`},
@@ -247,8 +247,7 @@ func TestConfiguredRiskWins(t *testing.T) {
 	}
 }
 
-// A feeder is switched as a lamp is, but not twice; to look at it changes
-// nothing.
+// A feeder is a switch, but its effect is once. A query of it changes nothing.
 func TestConfiguredEffectWins(t *testing.T) {
 	h := house()
 	h.Devices[0].Effect = capabilities.Once

@@ -10,8 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Rooms that are named together are one plan with all of them, in the order in which
-// they were named.
+// Rooms in one order are one plan with all of them, in the order of the text.
 func TestSeveralRoomsAreOnePlan(t *testing.T) {
 	r := lamps()
 	for intent, want := range map[string]string{
@@ -46,8 +45,8 @@ func TestSeveralRoomsAreOnePlan(t *testing.T) {
 	}
 }
 
-// A place beside the words does not go with rooms that are elsewhere.
-func TestSeveralRoomsInOnePlace(t *testing.T) {
+// constraints.location does not fit rooms that are elsewhere.
+func TestLocationMustHaveTheRooms(t *testing.T) {
 	r := lamps()
 	for place, want := range map[string]string{
 		"kitchen": `no: the request is for "hall", but constraints.location says "kitchen"; make them agree`,
@@ -61,8 +60,8 @@ func TestSeveralRoomsInOnePlace(t *testing.T) {
 	}
 }
 
-// What is no list of rooms that the vacuum knows is no such plan.
-func TestWhatIsNoListOfRooms(t *testing.T) {
+// Words that are no list of known rooms are no such plan.
+func TestOnlyListsOfRoomsAreOnePlan(t *testing.T) {
 	r := lamps()
 	for intent, want := range map[string]string{
 		"vacuum the kitchen and the porch":                      "no: the vacuum does not know the way to the porch; it knows kitchen, hall, bedroom",
@@ -88,8 +87,8 @@ func TestWhatIsNoListOfRooms(t *testing.T) {
 	}
 }
 
-// A room that no cleaner knows is answered with the rooms that it knows.
-func TestARoomThatIsNotThere(t *testing.T) {
+// The refusal of an unknown room lists the rooms that the cleaner knows.
+func TestUnknownRoomListsKnownRooms(t *testing.T) {
 	r := lamps()
 	for _, intent := range []string{
 		"vacuum the attic", "please vacuum the attic", "could you clean the attic?", "hoover the attic and the kitchen", "send the vacuum to the attic",

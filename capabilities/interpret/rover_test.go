@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// A rover drives for a time that is said, at a pace that is not.
+// A rover drives for the duration of the text, at its own pace.
 func TestDriving(t *testing.T) {
 	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "rover", Label: "rover", Class: "rover", Commands: []capabilities.Command{capabilities.Move}},

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What no sentence matches is asked about, and never done unasked.
-func TestScoredReadingsAsk(t *testing.T) {
+// A text that matches no sentence leads to a question, and never acts without an answer.
+func TestScoredReadingsLeadToQuestions(t *testing.T) {
 	tests := []struct{ intent, want string }{
 		{"turn off the heater turn off", "? meaning: turn off the heater, none of these"},
 		{"turn down the lights", `no: porch light, reading lamp, ceiling light cannot do that (make a light darker) here`},
@@ -33,9 +33,9 @@ func TestScoredReadingsAsk(t *testing.T) {
 	}
 }
 
-// A name alone is no order: it is asked what is to be done with that device, and the answer
-// is an order like any other.
-func TestANameAloneIsAskedAbout(t *testing.T) {
+// A name alone is no order. The interpreter asks for the order, and the answer is an order
+// like any other.
+func TestNameAloneLeadsToQuestion(t *testing.T) {
 	r := resolver()
 	const orders = "? order: turn on the porch light, turn off the porch light, look whether the porch light is on, none of these"
 	for said, want := range map[string]string{
@@ -76,8 +76,8 @@ func TestScoredAnswers(t *testing.T) {
 	}
 }
 
-// Taken loosely, a text may have words that nobody knows, but only to look.
-func TestLooseOnlyLooks(t *testing.T) {
+// With precision loose a text may have unknown words, but only for a query.
+func TestLoosePrecisionOnlyQueries(t *testing.T) {
 	for _, tt := range []struct{ intent, want string }{
 		{"is there still some milk left in the fridge", "check-visual fridge-cam"},
 		{"has the parcel come to the front door", "take-photo porch-cam"},
@@ -95,8 +95,8 @@ func TestLooseOnlyLooks(t *testing.T) {
 	}
 }
 
-// What is done as the nearest thing says so.
-func TestLooseSaysWhatItPassedOver(t *testing.T) {
+// The plan of a nearest query lists the skipped words.
+func TestLoosePlanListsSkippedWords(t *testing.T) {
 	o := resolver().Resolve(mess.Request{Intent: "what does the weather look like in the fridge", Precision: mess.Loose})
 	if o.Plan == nil || o.Plan.Actuates() || len(o.Plan.Unused) != 1 || !strings.Contains(o.Plan.Unused[0], `"weather"`) || !strings.Contains(o.Plan.Unused[0], "nearest") {
 		t.Errorf("%s, not used: %v", got(o), o.Plan)

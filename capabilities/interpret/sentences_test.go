@@ -47,7 +47,7 @@ func sentences(t *testing.T, name string) []spoken {
 	return list
 }
 
-// mansion is a home in which most of what people ask for is there once.
+// mansion is a home with one device for most requests.
 func mansion() capabilities.Home {
 	h := capabilities.Home{}
 	add := func(name, class, area string, commands ...capabilities.Command) {

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Where and when the sun stands, by NOAA's solar calculator.
+// The position of the sun, by NOAA's solar calculator.
 func TestElevation(t *testing.T) {
 	for _, c := range []struct {
 		lat, lng float64
@@ -67,8 +67,8 @@ func TestUntilSunset(t *testing.T) {
 	}
 }
 
-// A request that is for daylight or darkness is held to where the sun stands.
-func TestEnvironment(t *testing.T) {
+// A request for daylight or darkness needs the matching elevation of the sun.
+func TestEnvironmentFollowsTheSun(t *testing.T) {
 	for _, c := range []struct{ at, want, says string }{
 		{"2026-06-21T11:00:00Z", "daylight", ""},
 		{"2026-06-21T11:00:00Z", "darkness", `no: constraints.environment: "darkness": the sun stands at 61 degrees`},
@@ -83,9 +83,9 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What comes again and again is declined with the reason; what waits for something
-// to happen is asked about.
-func TestSchedulesAndEvents(t *testing.T) {
+// The interpreter refuses a recurring order with the reason, and asks about an order with a
+// condition.
+func TestRecurringIsRefusedAndConditionAsked(t *testing.T) {
 	for _, intent := range []string{"turn on the porch light every morning", "turn on the porch light every day at 7 pm", "turn the heater on daily"} {
 		if o := atNoon().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "messkit has no schedules") {
 			t.Errorf("Resolve(%q) = %q, want a refusal that tells of schedules", intent, got(o))

@@ -55,9 +55,9 @@ func TestStepsThatWait(t *testing.T) {
 	}
 }
 
-// What is switched on, and off after a wait, is one plan that lasts: it goes off
-// whatever becomes of the program. A wait before all is a time to begin.
-func TestWaitingPlans(t *testing.T) {
+// An on, a wait and an off are one step with a duration, so that the device goes off in any
+// case. A wait before the first step is a time to begin.
+func TestOffAfterWaitIsADuration(t *testing.T) {
 	p := atNoon().Resolve(ask("turn on the porch light, wait ten minutes, turn it off")).Plan
 	if p == nil || p.For != 10*time.Minute || len(p.Steps) != 0 {
 		t.Fatalf("%+v, want one step that lasts ten minutes", p)
@@ -78,8 +78,8 @@ func TestWaitingPlans(t *testing.T) {
 	}
 }
 
-// A question about one of several orders is answered for that one.
-func TestQuestionOfSeveral(t *testing.T) {
+// The answer to a question about one of several orders is for that order.
+func TestQuestionOfOneOrderKeepsTheOthers(t *testing.T) {
 	req := ask("turn off the heater and turn on the light and turn off the lamp on the porch")
 	q := atNoon().Resolve(req).Question
 	if q == nil || q.Field != "device_2" || !strings.Contains(q.Text, `"turn on the light"`) {

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watchHouse is a house in which something can be watched.
+// watchHouse is a house with objects to watch.
 func watchHouse() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -36,7 +36,7 @@ func watchHouse() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// told is an outcome in a few words.
+// told returns an outcome in a few words.
 func told(o capabilities.Outcome) string {
 	switch {
 	case o.Plan != nil:
@@ -105,8 +105,8 @@ func TestWhatIsWatched(t *testing.T) {
 	}
 }
 
-// How it is now is told at once, and waits for nothing.
-func TestWhatIsAskedIsNotWatched(t *testing.T) {
+// A question about the present state gets an answer at once, and waits for nothing.
+func TestStateQuestionDoesNotWait(t *testing.T) {
 	for _, intent := range []string{"let me know if the garage door is open", "tell me whether the front door is closed", "is the garage door open?"} {
 		out := watchHouse().Resolve(ask(intent))
 		if out.Plan == nil || out.Plan.Command != capabilities.ReadState {
@@ -148,9 +148,9 @@ func TestHowLongAWatchMayLast(t *testing.T) {
 	}
 }
 
-// Without a verb a question asks how it is; the same words without the mark are an
-// order.
-func TestShortQuestionsLook(t *testing.T) {
+// Without a verb a question asks about the state. The same words without the question mark
+// are an order.
+func TestShortQuestionsQuery(t *testing.T) {
 	for intent, want := range map[string]string{
 		"Garage door open?":             "read the contact from the garage door",
 		"garage door closed?":           "read the contact from the garage door",

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// What cannot be done is told in the words of the one who asked, and why.
-func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
+// The refusal of an impossible order quotes the text and says why.
+func TestRefusalsQuoteTheText(t *testing.T) {
 	r := interpret.New(catalog.Default(), house())
 	for intent, want := range map[string]string{
 		"undo":                       `"undo": a request does not know the one before it; "messkit cancel REF"`,
@@ -27,8 +27,8 @@ func TestWhatIsNoRequestIsToldWhy(t *testing.T) {
 	}
 }
 
-// What is nearest shares a word with what was asked, but for a letter.
-func TestWhatIsNearestSharesAWord(t *testing.T) {
+// The nearest names share a word with the text, or all but one letter.
+func TestNearestSharesAWord(t *testing.T) {
 	r := interpret.New(catalog.Default(), house())
 	o := r.Resolve(ask("water the plants on the balcony"))
 	if o.Refusal == nil || len(o.Refusal.Nearest) > 0 {

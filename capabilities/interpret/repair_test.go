@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// An order with something in it that nobody here understands or can keep is asked
-// about, by its words; it never acts without a yes to that.
-func TestAlmostAnOrder(t *testing.T) {
+// An order with a word that this home does not know or cannot obey leads to a question that
+// quotes the word. It never acts without a confirmation.
+func TestUnknownWordsNeedConfirmation(t *testing.T) {
 	for _, c := range []struct{ intent, names, options string }{
 		{"turn off the security light on the porch", `not understood: "security"; without that, shall I turn off the porch light?`, "yes no"},
 		{"turn on the upstairs light", `not understood: "upstairs"; without that, which one: `, "porch light reading lamp ceiling light"},
@@ -35,16 +35,16 @@ func TestAlmostAnOrder(t *testing.T) {
 }
 
 // An order that ends in a number has no word behind it that the number could count.
-func TestAlmostAnOrderThatEndsInANumber(t *testing.T) {
+func TestNumberAtTheEndCountsNothing(t *testing.T) {
 	const intent = "turn on the hall light (the big one)"
 	if o := resolver().Resolve(ask(intent)); o.Plan != nil {
 		t.Errorf("Resolve(%q) = %q, want no plan: there is no such light", intent, got(o))
 	}
 }
 
-// What forbids, tells, asks how, limits, or names a place is not asked about as if
-// it were an order with a word too many.
-func TestAlmostNoOrder(t *testing.T) {
+// A text that forbids, reports, asks how, limits, or names a place is no order with an
+// unknown word.
+func TestNoOrderIsNoRecovery(t *testing.T) {
 	for _, intent := range []string{
 		"don't turn on the security light", "never turn on the strange porch light", "turn off the strange lights except the porch",
 		"he said turn on the porch light", "how do I turn on the strange porch light", "explain how to turn on the porch light",
@@ -61,8 +61,8 @@ func TestAlmostNoOrder(t *testing.T) {
 	}
 }
 
-// What was passed over stands in the explanation too.
-func TestAlmostExplains(t *testing.T) {
+// The trace has the words that the interpreter skips.
+func TestTraceHasSkippedWords(t *testing.T) {
 	o := resolver().Resolve(ask("turn off the security light on the porch"))
 	if want := []string{"security"}; !slices.Equal(o.Explain.Leftover, want) || o.Explain.Capability != "switch-off" {
 		t.Errorf("Explain = %+v, want %q left over", o.Explain, want)

@@ -30,7 +30,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// own is a tree with one file of a resident's own.
+// own is a tree with one file of the user.
 func own(yaml string) fstest.MapFS { return fstest.MapFS{"own.yaml": {Data: []byte(yaml)}} }
 
 func TestLoadAddsAndReplaces(t *testing.T) {

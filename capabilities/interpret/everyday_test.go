@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// crowd is a home of which many kinds of people ask many kinds of things.
+// crowd is a home for many kinds of requests.
 func crowd() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	light := append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)
@@ -25,8 +25,8 @@ func crowd() *interpret.Interpreter {
 	}})
 }
 
-// People greet, hurry, tell why, and make mistakes.
-func TestHowPeopleAsk(t *testing.T) {
+// People greet, hurry, give reasons, and make mistakes.
+func TestEverydayLanguage(t *testing.T) {
 	say(t, crowd(), [][2]string{
 		{"good evening, turn on the kitchen light pls", "switch-on"},
 		{"turn on the kitchen light if you please", "switch-on"},
@@ -46,9 +46,9 @@ func TestHowPeopleAsk(t *testing.T) {
 	})
 }
 
-// What says two things at once, or limits in a remark, is neither done nor half asked
-// about.
-func TestWhatIsNotHalfDone(t *testing.T) {
+// The interpreter refuses a text with two contradicting orders, or with a limit in a
+// remark, as a whole.
+func TestContradictionsAreRefusedWhole(t *testing.T) {
 	for _, text := range []string{
 		"turn the kitchen light on and off", "kitchen light off or on", "open the blind up and down",
 		"make the hall light red and blue", "make the hall light green or yellow",

@@ -24,8 +24,7 @@ func dimming() *interpret.Interpreter {
 	}})
 }
 
-// cut is a plan with what is in it of numbers and times, a question or a refusal, in
-// short.
+// cut returns a plan with its numbers and times, or the question or refusal, in short.
 func cut(o capabilities.Outcome) string {
 	switch {
 	case o.Question != nil:
@@ -48,7 +47,7 @@ func cut(o capabilities.Outcome) string {
 	return said
 }
 
-// say checks what becomes of sentences: the plan as it is, or words of the question or
+// say compares the outcome of each sentence with the plan, or with words of the question or
 // refusal.
 func say(t *testing.T, r *interpret.Interpreter, cases [][2]string) {
 	t.Helper()
@@ -63,7 +62,8 @@ func say(t *testing.T, r *interpret.Interpreter, cases [][2]string) {
 	}
 }
 
-// Numbers are read as they are said, and one that cannot be is told how far it goes.
+// The interpreter reads numbers in words. The refusal of an impossible number says the
+// range.
 func TestNumbersInWords(t *testing.T) {
 	say(t, dimming(), [][2]string{
 		{"set the kitchen light to 20 percent", "set-brightness 20"},
@@ -111,8 +111,8 @@ func TestNumbersInWords(t *testing.T) {
 	})
 }
 
-// Lengths of time are read as they are said.
-func TestLengthsInWords(t *testing.T) {
+// The interpreter reads durations in words.
+func TestDurationsInWords(t *testing.T) {
 	for said, want := range map[string]string{
 		"half an hour": "30m0s", "a quarter of an hour": "15m0s", "a quarter hour": "15m0s", "three quarters of an hour": "45m0s", "an hour and a quarter": "1h15m0s",
 		"one and a quarter hours": "1h15m0s", "two and a half hours": "2h30m0s", "2 hours and a half": "2h30m0s", "an hour and a half": "1h30m0s",
@@ -129,9 +129,9 @@ func TestLengthsInWords(t *testing.T) {
 	}
 }
 
-// Times of the clock are read as they are said; where a day or half of it is named it is
-// that one.
-func TestTimesInWords(t *testing.T) {
+// The interpreter reads clock times in words. A named day or half of a day decides which
+// one.
+func TestClockTimesInWords(t *testing.T) {
 	for said, want := range map[string]string{
 		"at 7 pm": "Sun 19:00:00", "at 7:30 pm": "Sun 19:30:00", "at 19:30": "Sun 19:30:00", "at 19h": "Sun 19:00:00", "at 19h30": "Sun 19:30:00", "at 19.30": "Sun 19:30:00",
 		"at 1930": "Sun 19:30:00", "at 1930 hours": "Sun 19:30:00", "at 0730": "Mon 07:30:00", "at half past seven pm": "Sun 19:30:00", "at half past seven in the evening": "Sun 19:30:00",
@@ -168,8 +168,8 @@ func TestTimesInWords(t *testing.T) {
 	})
 }
 
-// What comes again and again is told as that.
-func TestAgainAndAgain(t *testing.T) {
+// The refusal of a recurring order says that it recurs.
+func TestRecurringOrdersAreRefused(t *testing.T) {
 	for _, often := range []string{
 		"every morning", "each evening", "daily", "twice a day", "once a day", "three times a week", "two times per day", "every other day", "every second day", "every two hours",
 		"every 10 minutes", "each hour", "on weekends", "on weekdays at 7 pm", "on mondays", "mondays at 8 pm", "every monday", "every few minutes", "from now on",

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// needs is a capability of requires, narrowed by pairs of key and value.
+// needs returns a capability of requires, narrowed by pairs of key and value.
 func needs(id string, pairs ...any) mess.Capability {
 	var meta mess.Object
 	for i := 0; i+1 < len(pairs); i += 2 {

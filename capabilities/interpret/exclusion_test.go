@@ -32,7 +32,7 @@ func lamps() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), home)
 }
 
-// devicesOf are the devices of a plan, in its order.
+// devicesOf returns the devices of a plan, in its order.
 func devicesOf(p *capabilities.Plan) string {
 	var list []string
 	for _, step := range p.Each() {
@@ -41,9 +41,8 @@ func devicesOf(p *capabilities.Plan) string {
 	return strings.Join(list, " ")
 }
 
-// What is left out by name is left out; where nobody knows what that is, nothing is
-// done.
-func TestExceptions(t *testing.T) {
+// The plan leaves out the named devices. An exclusion of an unknown name does nothing.
+func TestExclusionLeavesDevicesOut(t *testing.T) {
 	r := lamps()
 	for text, want := range map[string]string{
 		"turn off all lights except the kitchen":                          "hall-light bedroom-light porch-light",
@@ -95,8 +94,9 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// "Twice" is two steps of what can follow itself, and refused of anything else.
-func TestRepetitions(t *testing.T) {
+// "Twice" is two steps of an act that can follow itself. The interpreter refuses it for any
+// other act.
+func TestRepetitionIsAPlanWithSteps(t *testing.T) {
 	r := lamps()
 	for text, want := range map[string]string{
 		"vacuum the kitchen twice":                           "vacuum vacuum",

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// numberedHome has things and places whose names end in numbers, as they are given.
+// numberedHome has devices and places whose names end in numbers.
 func numberedHome(devices ...capabilities.Device) *interpret.Interpreter {
 	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: devices})
 }
@@ -21,8 +21,8 @@ func blind(name string) capabilities.Device {
 	return capabilities.Device{Name: name, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.ReadState}}
 }
 
-// A number behind a name belongs to the name: nothing is set to it where no thing here is
-// called so. Another executor may have the thing.
+// A number behind a name belongs to the name. It is no value if no device of this home has
+// that name, because another executor may have the device.
 func TestNumberAfterNameBelongsToName(t *testing.T) {
 	say(t, numberedHome(bulb("lamp", "hall"), blind("blind")), [][2]string{
 		{"turn on lamp 50", `no: nothing here has the name "lamp 50"`},

@@ -10,9 +10,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// All that is wrong with the files of a folder is told at once, each with the line of
-// what it is about.
-func TestMistakesSayWhere(t *testing.T) {
+// The error lists all mistakes in the files of a folder, each with the line of its subject.
+func TestMistakesHaveLines(t *testing.T) {
 	tree := fstest.MapFS{
 		"a.yaml": {Data: []byte(`rules:
   bad: (open
@@ -90,9 +89,8 @@ classes: [1, 2]
 	}
 }
 
-// An entry of a user's folder stands beside those that come with messkit, or takes the
-// place of one.
-func TestEntriesOfAFolder(t *testing.T) {
+// An entry of the folder of a user adds to the entries of messkit, or replaces one.
+func TestEntriesAddToTheCatalog(t *testing.T) {
 	tree := fstest.MapFS{"mine.yaml": {Data: []byte(`classes:
   light: [light, lamp, licht]
 capabilities:

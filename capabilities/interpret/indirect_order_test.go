@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// appliances is a home with two things on plugs and two lamps, at noon.
+// appliances is a home with two devices on plugs and two lamps, at noon.
 func appliances() *interpret.Interpreter {
 	plug := func(name, class, area string) capabilities.Device {
 		return capabilities.Device{Name: name, Class: class, Area: area, Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Toggle}}
@@ -33,9 +33,8 @@ func appliances() *interpret.Interpreter {
 	})
 }
 
-// A wish for how a thing should be is no order: it is asked about, and a yes to that
-// acts.
-func TestAWishIsAskedAbout(t *testing.T) {
+// A wish for a state is no order. It leads to a question, and acts after a yes.
+func TestWishNeedsConfirmation(t *testing.T) {
 	r := appliances()
 	for _, text := range []string{
 		"the heater should be on", "the heater has to be on", "the heater needs to be on", "the heater must be on",
@@ -57,8 +56,8 @@ func TestAWishIsAskedAbout(t *testing.T) {
 	}
 }
 
-// An order in quotation marks is what somebody has said; a name in them is a name.
-func TestAQuotationIsAskedAbout(t *testing.T) {
+// An order in quotation marks quotes a person. A name in quotation marks is a name.
+func TestQuotedOrderNeedsConfirmation(t *testing.T) {
 	r := appliances()
 	for _, text := range []string{
 		`"turn on the heater"`, `'turn on the heater'`, "“turn on the heater”", "«turn on the heater»", "„turn on the heater“", "`turn on the heater`",
@@ -88,9 +87,9 @@ func TestAQuotationIsAskedAbout(t *testing.T) {
 	}
 }
 
-// What is said of one thing and followed by "and" another is neither lost nor spread
-// without a question.
-func TestWhatWasSaidOfOneIsNotSpread(t *testing.T) {
+// A time beside one of two devices leads to a question: the plan neither drops it nor
+// applies it to both.
+func TestTimeOfOneDeviceLeadsToQuestion(t *testing.T) {
 	r := appliances()
 	for text, says := range map[string]string{
 		"turn on the TV for ten minutes and heater":              `"for ten minutes" may be for one device only`,
@@ -121,8 +120,8 @@ func TestWhatWasSaidOfOneIsNotSpread(t *testing.T) {
 	}
 }
 
-// A stop of everything is no request; the refusal says what it is.
-func TestStopEverythingPointsToTheStop(t *testing.T) {
+// A stop of everything is no request, and the refusal names the command that stops.
+func TestBareStopNamesTheStopCommand(t *testing.T) {
 	r := appliances()
 	for _, text := range []string{
 		"stop", "STOP!", "stop everything", "stop everything now", "please stop all devices", "emergency stop", "Emergency!", "halt", "freeze",

@@ -9,9 +9,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// A blind goes up and down in the words that people have for it; what is told of it
-// moves nothing.
-func TestBlindsUpAndDown(t *testing.T) {
+// A blind goes up and down with the usual words. A report about it moves nothing.
+func TestBlindOrdersAndReports(t *testing.T) {
 	h := house()
 	h.Devices = append(h.Devices, capabilities.Device{Name: "bedroom-blind", Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut}})
 	r := interpret.New(catalog.Default(), h)

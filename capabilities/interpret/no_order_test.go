@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// What counts out, asks about the past or takes an order back is none, and nobody is
-// asked whether the rest of it is meant.
-func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
+// A text that excludes, asks about the past, or withdraws an order is no order, and leads
+// to no question about the rest of it.
+func TestNonOrdersLeadToNoQuestion(t *testing.T) {
 	r := interpret.New(catalog.Default(), house())
 	for _, intent := range []string{
 		"turn on none of the lights",
@@ -34,8 +34,8 @@ func TestWhatIsNoOrderIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// Where a word says to end something, the rest is not offered as a beginning.
-func TestAStopIsNotAskedAboutAsAStart(t *testing.T) {
+// If a word ends something, the question does not offer a start.
+func TestStopIsNotOfferedAsStart(t *testing.T) {
 	r := interpret.New(catalog.Default(), house())
 	for _, intent := range []string{
 		"stop the vacuum cleaning the kitchen", "pause the vacuum, then go on", "quit the vacuum cleaning the kitchen", "send the vacuum away", "stop turning the hall light on",

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Nobody switches on again what was switched off for a time.
+// Nothing switches a device on again after an order to switch it off for a time.
 func TestOffForATimeIsRefused(t *testing.T) {
 	text := func(intent string) mess.Request { return mess.Request{Intent: intent} }
 	for _, req := range []mess.Request{

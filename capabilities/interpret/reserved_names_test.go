@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// A name that a sentence hears as something else is told; what people call their things
-// is none of these.
-func TestHowANameIsHeard(t *testing.T) {
+// A name that means something else in a sentence gets a warning. Usual names of devices get
+// none.
+func TestReservedNameUse(t *testing.T) {
 	c := catalog.Default()
 	for name, want := range map[string]string{
 		"💡": "has no word", "!?": "has no word",

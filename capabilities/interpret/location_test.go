@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Who asks for a location gets the place of the device, or that where it works.
-func TestPlaceOfAPlan(t *testing.T) {
+// A request for a location gets the place of the device, or the place where it works.
+func TestLocationHintGetsPlace(t *testing.T) {
 	r := resolver()
 	for intent, want := range map[string]string{
 		"turn on the porch light": "porch", "take a photo of the fridge": "kitchen", "vacuum near the sink": "kitchen", "vacuum the hall": "hall",

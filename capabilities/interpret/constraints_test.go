@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// expect resolves a request and holds the outcome to want, or a refusal to the
+// expect resolves a request and compares the outcome with want, or the refusal with the
 // words behind "no: ".
 func expect(t *testing.T, req mess.Request, want string) {
 	t.Helper()
@@ -59,8 +59,8 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 	}
 }
 
-// A key in the wrong place would have limited an act.
-func TestMisplacedKeys(t *testing.T) {
+// A key in the wrong place may be meant to limit an act.
+func TestMisplacedKeysAreRefused(t *testing.T) {
 	for key, meant := range map[string]string{
 		"not_before": "constraints.timing.not_before", "notBefore": "constraints.timing.not_before", "timing": "constraints.timing",
 		"confirmBefore": "confirm_before", "confirm-before": "confirm_before", "confirm_befor": "confirm_before",
@@ -111,8 +111,8 @@ func TestContextThatLimits(t *testing.T) {
 	}
 }
 
-// Words count whatever they are called; addresses and pictures have none.
-func TestContextOfOtherTypes(t *testing.T) {
+// The text of a context entry counts for any type. Addresses and images have no text.
+func TestContextTextCountsForAnyType(t *testing.T) {
 	for _, tt := range []struct {
 		entry mess.Entry
 		want  string
@@ -130,8 +130,8 @@ func TestContextOfOtherTypes(t *testing.T) {
 	}
 }
 
-// What limits is told before anything is asked.
-func TestContextComesBeforeQuestions(t *testing.T) {
+// The interpreter refuses a limit before it asks anything.
+func TestLimitInContextComesBeforeQuestions(t *testing.T) {
 	for _, intent := range []string{"turn on the light", "vacuum the kitchen", "can you turn on the porch light?"} {
 		req := ask(intent)
 		req.Context = []mess.Entry{mess.TextEntry("do not")}

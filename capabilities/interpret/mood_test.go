@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What tells how things are, or what happens, orders nothing.
-func TestWhatTellsIsNoOrder(t *testing.T) {
+// A report about a state or an event orders nothing.
+func TestReportsOrderNothing(t *testing.T) {
 	for _, intent := range []string{
 		"heater still on", "garage door still open", "hall light still on please", "fan still running", "garage door now open", "vacuum still vacuuming", "vacuum still in the kitchen",
 		"the heater turns off", "hall light turns on", "the pump runs", "pump runs for 10 seconds", "hall light dims", "the hall light changes to red", "the vacuum cleans the kitchen",
@@ -31,8 +31,8 @@ func TestWhatTellsIsNoOrder(t *testing.T) {
 	}
 }
 
-// Of what is named nothing is left out, and nothing waits that was to be at once.
-func TestOfSeveralInSeveralPlaces(t *testing.T) {
+// The plan leaves out nothing that the text names, and delays nothing.
+func TestSeveralPlacesLoseNothing(t *testing.T) {
 	for intent, no := range map[string]string{
 		"turn off the heater now and the fan at 9 pm":              "are two times",
 		"right now turn off the heater and the fan in ten minutes": "are two times",
@@ -47,9 +47,9 @@ func TestOfSeveralInSeveralPlaces(t *testing.T) {
 	}
 }
 
-// Values of a context by other keys than the known ones pick nothing, and neither does
-// what is near a place.
-func TestContextThatPicksNothing(t *testing.T) {
+// Values of a context with unknown keys pick nothing, and neither does a place that
+// something is near to.
+func TestUnknownKeysPickNothing(t *testing.T) {
 	field := func(key string, value any) mess.Entry {
 		return mess.Entry{Type: "json", Value: mess.Object{{Key: key, Value: value}}}
 	}

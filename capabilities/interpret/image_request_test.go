@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// "and show me" is a picture after the act, where a camera sees it; every other
-// word beside the act counts as before.
-func TestAndShowMe(t *testing.T) {
+// "and show me" is an image after the act, if a camera sees it. Every other word beside the
+// act counts as before.
+func TestImageAfterTheAct(t *testing.T) {
 	for _, c := range []struct{ intent, want string }{
 		{"turn on the porch light and show me", "switch-on porch-lamp"},
 		{"Turn on the porch light, then show me a picture of it, please", "switch-on porch-lamp"},
@@ -44,8 +44,8 @@ func TestAndShowMe(t *testing.T) {
 	}
 }
 
-// An answer goes on with the picture that was asked for.
-func TestAndShowMeAfterAQuestion(t *testing.T) {
+// An answer keeps the order for an image.
+func TestAnswerKeepsTheImage(t *testing.T) {
 	req := ask("turn on the light and show me")
 	q := resolver().Resolve(req).Question
 	o := resolver().Answer(*q, mess.Object{{Key: "device", Value: "porch light"}}, "", req)
@@ -57,8 +57,8 @@ func TestAndShowMeAfterAQuestion(t *testing.T) {
 	}
 }
 
-// A vacuum that draws maps shows what it has cleaned, and nothing else.
-func TestShowsItsMap(t *testing.T) {
+// A vacuum that draws maps shows the cleaned area, and nothing else.
+func TestVacuumShowsItsMap(t *testing.T) {
 	home := house()
 	for i := range home.Devices {
 		home.Devices[i].Maps = home.Devices[i].Name == "robot"
@@ -75,9 +75,9 @@ func TestShowsItsMap(t *testing.T) {
 	}
 }
 
-// Asked for twice it is one picture; asked for beside the words only, where
-// nothing sees it, the act is done and the executor says why there is none.
-func TestAPictureBesideTheWords(t *testing.T) {
+// An order for an image in the text and in response_hint is one image. With response_hint
+// alone and without a camera, the executor does the act and says why there is no image.
+func TestImageHintAndWordsAreOneImage(t *testing.T) {
 	hint := []mess.ResponseHint{{Type: "text"}, {Type: "image"}}
 	o := resolver().Resolve(mess.Request{Intent: "turn on the porch light and show me", ResponseHint: hint})
 	if o.Plan == nil || !slices.Equal(o.Plan.Want, []string{"text", "image"}) {
@@ -88,8 +88,8 @@ func TestAPictureBesideTheWords(t *testing.T) {
 	}
 }
 
-// requires goes with the words, and still beats them.
-func TestAndShowMeWithRequires(t *testing.T) {
+// requires works with "and show me", and still wins over the text.
+func TestRequiresWinsWithImage(t *testing.T) {
 	for _, c := range []struct{ intent, id, want string }{
 		{"turn on the porch light and show me", "switch-on", "switch-on porch-lamp"},
 		{"turn on the porch light and show me", "switch-off", "no: "},

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// A number of things that are not all there is asked about.
-func TestCountedDevices(t *testing.T) {
+// A count of devices that is not the count of all leads to a question.
+func TestCountBelowAllLeadsToQuestion(t *testing.T) {
 	tests := []struct{ intent, want string }{
 		{"turn on both porch lights", "? go_ahead: yes, no"},
 		{"turn on the two porch lights", "? go_ahead: yes, no"},

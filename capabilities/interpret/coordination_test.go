@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each thing of a list is done with what was said of it, or nothing is.
-func TestEachThingOfAList(t *testing.T) {
+// The plan does the order with each device of a list, or nothing happens.
+func TestEachDeviceOfAListActsOrNone(t *testing.T) {
 	r := lamps()
 	for intent, want := range map[string]string{
 		"turn on the hall light and kitchen light off":                 "turn on the hall light, turn off the kitchen light",
@@ -59,9 +59,9 @@ func TestEachThingOfAList(t *testing.T) {
 	}
 }
 
-// How much, or which colour, that stands behind the last of several things behind one
-// verb may be for all of them: it is asked about.
-func TestHowMuchBehindTheLast(t *testing.T) {
+// A value or color behind the last of several devices may be for all of them, so the
+// interpreter asks.
+func TestValueBehindTheLastLeadsToQuestion(t *testing.T) {
 	r := lamps()
 	for _, intent := range []string{
 		"dim the hall light and the kitchen light to 30 percent",

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// stage is a home with a scene, a script and a button, and what is called alike.
+// stage is a home with a scene, a script and a button, some of which share a name.
 func stage() capabilities.Home {
 	press := []capabilities.Command{capabilities.Press}
 	return capabilities.Home{Devices: []capabilities.Device{
@@ -21,8 +21,9 @@ func stage() capabilities.Home {
 	}}
 }
 
-// What is set off is once, and a matter of access unless its device says less.
-func TestActivate(t *testing.T) {
+// A scene, script or button has the effect once and the risk access, unless its device has
+// a lower one.
+func TestSceneRunsOnceWithRiskAccess(t *testing.T) {
 	r := interpret.New(catalog.Default(), stage())
 	for text, want := range map[string]string{
 		"activate movie night":                   "activate movie",

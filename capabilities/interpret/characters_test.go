@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A sign may turn an order into its opposite, so none is left out.
-func TestSignsAreWords(t *testing.T) {
+// A sign may turn an order into its opposite, so the interpreter drops none.
+func TestUnknownSignsAreRefused(t *testing.T) {
 	tests := []struct{ intent, sign string }{
 		{"❌ turn on the porch light", "❌"},
 		{"🚫turn on the porch light", "🚫"},
@@ -53,8 +53,8 @@ func TestSignsAreWords(t *testing.T) {
 	}
 }
 
-// Signs that part words and end sentences say nothing by themselves.
-func TestPlainSignsPartWords(t *testing.T) {
+// Signs that separate words and end sentences have no meaning of their own.
+func TestPunctuationMeansNothing(t *testing.T) {
 	for _, intent := range []string{
 		"Hey! Turn on the porch light!!!", "please: turn on the porch light", `turn on the "porch light"...`,
 		"turn on (please) the porch-light", "turn on the ‘porch light’", "turn on the “porch light”; thanks!", "turn on porch_light",
@@ -67,7 +67,7 @@ func TestPlainSignsPartWords(t *testing.T) {
 	}
 }
 
-// A name is taken as the home writes it, with its signs.
+// A name has the signs of the configuration.
 func TestSignsInNames(t *testing.T) {
 	h := house()
 	h.Devices[0].Label = "Tom & Ann's lamp #1"

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// What is to last and does not say how long is asked for, and what nothing ends then is
-// told so before it is done.
-func TestForAWhile(t *testing.T) {
+// A duration of unknown length leads to a question. If nothing ends the state, the question
+// says so.
+func TestOpenDurationLeadsToQuestion(t *testing.T) {
 	r := lamps()
 	for _, intent := range []string{
 		"turn on the heater for a while", "turn the pump on for a moment", "for now turn on the hall light", "hall light on for a bit", "turn on the heater for the time being",

@@ -79,7 +79,7 @@ func TestLoadWordsLeavesOutFiles(t *testing.T) {
 	}
 }
 
-// FuzzLoadWords has a file of one's own with any text: the catalogue is there in any case.
+// FuzzLoadWords loads a file of the user with any text: there always is a catalog.
 func FuzzLoadWords(f *testing.F) {
 	f.Add("capabilities: [{id: switch-on, risk: 3}]")
 	f.Add("language: en\nintents: {HassTurnOn: ['<a> {name}']}\nexpansion_rules: {a: '<a> <a>'}")

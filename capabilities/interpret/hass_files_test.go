@@ -40,9 +40,9 @@ intents:
         requires_context: {area: {slot: true}}
 `
 
-// The folder of a language is read as Home Assistant has it: what the files share
-// lies beside them, and a domain narrows a sentence to classes of devices.
-func TestHomeAssistantFolder(t *testing.T) {
+// The loader reads the folder of a language in the layout of Home Assistant: shared content
+// lies beside the files, and a domain narrows a sentence to classes of devices.
+func TestHomeAssistantLanguageFolder(t *testing.T) {
 	for _, folder := range []string{"sentences/en/", "custom_sentences/en/", ""} {
 		c, err := catalog.Load(catalog.English(), fstest.MapFS{folder + "_common.yaml": {Data: []byte(hassCommon)}, folder + "light_HassTurnOn.yaml": {Data: []byte(hassLight)}})
 		if err != nil {
@@ -72,9 +72,8 @@ func TestHomeAssistantFolder(t *testing.T) {
 	}
 }
 
-// A rule beside sentences counts there alone, and before that of its name which all
-// share.
-func TestHomeAssistantRulesBesideSentences(t *testing.T) {
+// A rule beside sentences counts only there, and wins over a shared rule of the same name.
+func TestLocalRulesWinOverSharedRules(t *testing.T) {
 	const file = `
 language: en
 intents:
@@ -112,8 +111,9 @@ expansion_rules:
 	}
 }
 
-// Files that would become very many sentences are left out or refused, and take no time.
-func TestHostileHomeAssistantFiles(t *testing.T) {
+// The loader skips or refuses files that expand to very many sentences, and takes little
+// time for them.
+func TestHugeTemplatesAreRefused(t *testing.T) {
 	bomb := "language: en\nintents:\n  HassTurnOn:\n    data:\n      - sentences: ['<r0> {name}']\nexpansion_rules:\n"
 	for i := range 60 {
 		bomb += fmt.Sprintf("  r%d: '(<r%d>|<r%d> <r%d>)'\n", i, i+1, i+1, i+1)
@@ -138,8 +138,8 @@ func TestHostileHomeAssistantFiles(t *testing.T) {
 	}
 }
 
-// What cannot be is told with its file and line.
-func TestHomeAssistantMistakes(t *testing.T) {
+// Each mistake has its file and line.
+func TestHomeAssistantMistakesHaveFileAndLine(t *testing.T) {
 	for _, c := range []struct{ yaml, want string }{
 		{"intents:\n  HassTurnOn:\n    - \"zap [the {name}\"\n", `a.yaml:3: HassTurnOn: sentence "zap [the {name}": a closing bracket is missing`},
 		{"intents: [HassTurnOn]\n", "a.yaml:1: intents: no mapping"},
@@ -167,8 +167,8 @@ func TestHomeAssistantMistakes(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once, file by file.
-func TestHomeAssistantMistakesAtOnce(t *testing.T) {
+// The error lists all mistakes, file by file.
+func TestHomeAssistantMistakesAreListedTogether(t *testing.T) {
 	_, err := catalog.Load(catalog.English(), catalog.Named(fstest.MapFS{
 		"a.yaml": {Data: []byte("intents:\n  HassTurnOn: [\"<nope> {name}\", \"zap [ {name}\"]\nlists: {x: 5}\n")},
 		"b.yaml": {Data: []byte("language: de\nintents: {}\n")},
@@ -180,9 +180,8 @@ func TestHomeAssistantMistakesAtOnce(t *testing.T) {
 	}
 }
 
-// What stands in gaps is read as the parameter that it is: a number in its range, a
-// text of a list, the name of a colour.
-func TestHomeAssistantParameters(t *testing.T) {
+// A slot is a parameter: a number in its range, a text of a list, the name of a color.
+func TestHomeAssistantSlotsAreParameters(t *testing.T) {
 	const file = `
 language: en-GB
 lists:
@@ -252,9 +251,9 @@ intents:
 	}
 }
 
-// In the layout with a folder for each intent the file says for which devices it is,
-// and with a domain an intent may be another deed.
-func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
+// In the layout with a folder for each intent the file says for which devices it is. With a
+// domain an intent may be another act.
+func TestHomeAssistantIntentFolders(t *testing.T) {
 	files := fstest.MapFS{
 		"sentences/en/_common.yaml":                     {Data: []byte("language: en\nexpansion_rules: {zap: '(zap|zip)'}\nskip_words: [i want, \"i'd like\"]\n")},
 		"sentences/en/HassTurnOn/name_only.yaml":        {Data: []byte("language: en\nsentences: ['<zap> [<the>] {name}', '[<the>] {name}', '<the> {name}']\nresponse: default\n")},
@@ -291,8 +290,8 @@ func TestHomeAssistantFolderOfAnIntent(t *testing.T) {
 	}
 }
 
-// Of what is left out it is told why, and a floor is a place.
-func TestHomeAssistantSentencesThatAreLeftOut(t *testing.T) {
+// Each skipped sentence has a reason, and a floor is a place.
+func TestSkippedSentencesHaveAReason(t *testing.T) {
 	const file = `
 language: en
 lists:

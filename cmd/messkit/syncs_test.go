@@ -127,14 +127,14 @@ var madeUpFor = map[string]string{
 	"internal/wal/segment.go build":                  "the next sync of the segment; TestPowerCutsWithoutSync holds it back",
 	"internal/wal/load.go resume":                    "the next sync of the segment",
 	"internal/wal/compact.go fillWith":               "the sync of the whole segment in build; it only spreads the work of the disk",
-	"exchange/store/files/blobs.go keep":             "on ext4, the next sync of any file",
+	"exchange/store/files/store_blobs.go keep":       "on ext4, the next sync of any file",
 	"internal/durable/durable.go SyncDir":            "on ext4, the next sync of any file",
 	"exchange/store/files/archive_single.go Archive": "nothing: it is for messkit archive",
 	"exchange/store/files/archive_write.go finish":   "nothing: no thread here is old enough to be archived",
 	"exchange/store/files/import.go copyFile":        "nothing: it is for messkit thread import",
 	"exchange/store/files/import.go syncDir":         "nothing: it is for messkit thread import and archive",
-	"exchange/store/files/sync_linux.go sync":        "the log, until it is made anew, which this load seldom reaches",
-	"exchange/store/files/sync_other.go sync":        "nothing: it is for other systems",
+	"exchange/store/files/folder_sync_linux.go sync": "the log, until it is made anew, which this load seldom reaches",
+	"exchange/store/files/folder_sync_other.go sync": "nothing: it is for other systems",
 	"internal/wal/damage.go turnBack":                "nothing: no record is damaged here",
 }
 

@@ -378,25 +378,25 @@ var mutants = []mutant{
 		"exchange/storage.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
 	}}, "./exchange TestAnUnknownOutcome"},
 	{"a ref is given twice", []edit{{
-		"exchange/store/files/files.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
+		"exchange/store/files/store.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
-		"exchange/store/files/compact.go", "c.last = x.last()", "c.last = 0",
+		"exchange/store/files/log_compact.go", "c.last = x.last()", "c.last = 0",
 	}}, "./exchange/store/files TestPositionsStayGood"},
 	{"what is stored while the log is made anew is not found", []edit{{
-		"exchange/store/files/compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",
+		"exchange/store/files/log_compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",
 	}}, "./exchange/store/files TestACutWhile"},
 	{"a thread that had ended and went on stands as it had ended", []edit{{
-		"exchange/store/files/endedindex.go", "e != nil && e.Ver > was.Ver", "e != nil && e.Ver > was.Ver+9",
+		"exchange/store/files/log_ended_index.go", "e != nil && e.Ver > was.Ver", "e != nil && e.Ver > was.Ver+9",
 	}}, "./exchange/store/files TestEndedThreadsAgainst"},
 	{"a copy of an archived thread begins again", []edit{{
-		"exchange/store/files/newcomer.go", "if !ending(p.Folder) && s.archived(ref) {", "if false {",
+		"exchange/store/files/import_external.go", "if !isEndedFolder(p.Folder) && s.archived(ref) {", "if false {",
 	}}, "./exchange/store/files TestArchivesLeaveFilesOfOthers"},
 	{"a thread that changes while it is archived loses the change", []edit{{
 		"exchange/store/files/archive.go", "!slices.Equal(s.contents(a.place), a.files) {", "false {",
 	}}, "./exchange/store/files TestAThreadThatChangesMeanwhile"},
 	{"a log of a later format is opened", []edit{{
-		"exchange/store/files/format.go", "if n <= format {", "if n > 0 {",
+		"exchange/store/files/log_format.go", "if n <= format {", "if n > 0 {",
 	}}, "./exchange/store/files TestADowngrade"},
 	{"what has begun is handed on", []edit{{
 		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.NotStarted {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a", "if false {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a",
@@ -450,22 +450,22 @@ var mutants = []mutant{
 		"exchange/inbox/store.go", "if err == nil && due {", "if due {",
 	}}, "./exchange/inbox TestTheRequestersAreStoredFirst"},
 	{"a folder that was not synced is trusted", []edit{{
-		"exchange/store/files/distrust.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
+		"exchange/store/files/folder_rewrite.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
 	}}, "./exchange/store/files TestAFolderThatWasNotSynced"},
 	{"the name of a new folder is not synced", []edit{{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
 	{"steps leave the folders behind", []edit{{
-		"exchange/store/files/lag.go", "now.Sub(p.queue[0].at) > mostLag || len(p.queue) > mostBehind", "false",
+		"exchange/store/files/folder_lag.go", "now.Sub(p.queue[0].at) > maxLag || len(p.queue) > maxBehind", "false",
 	}}, "./exchange/store/files TestStepsWait"},
 	{"clean-up deletes an upload under way", []edit{{
-		"exchange/store/files/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
+		"exchange/store/files/store_blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/store/files TestCleanUpLeaves"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
 	}}, "./internal/wal TestADamagedLastFrame"},
 	{"a thread that lost its last steps is offered again", []edit{{
-		"exchange/store/files/damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
+		"exchange/store/files/log_damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
 	}}, "./exchange/store/files TestADamagedLastStep"},
 	{"torn records are believed", []edit{{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",

@@ -39,7 +39,7 @@ func (s *Store) retain(ctx context.Context) error {
 			switch {
 			case errors.Is(err, wal.ErrMoved), errors.Is(err, errBusy), ctx.Err() != nil: // the next search finds the rest
 			case err != nil:
-				s.project.complain("archive", err)
+				s.project.logOnce("archive", err)
 			case past:
 				late = now
 			}
@@ -48,7 +48,7 @@ func (s *Store) retain(ctx context.Context) error {
 		if ctx.Err() == nil && time.Since(cleaned) >= archiveEvery {
 			cleaned = time.Now()
 			if err := s.blobs.clean(s.used()); err != nil {
-				s.project.complain("attachments", err)
+				s.project.logOnce("attachments", err)
 			}
 		}
 	}
@@ -77,7 +77,7 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 	}
 	due := map[string][]entry{} // by archive
 	for _, b := range x.dueBlocks(t) {
-		all, err := x.ended.read(b, same)
+		all, err := x.ended.read(b, unchangedName)
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) err
 			continue
 		}
 		if err := s.removeFolder(a); err != nil {
-			s.project.complain(a.Ref, err)
+			s.project.logOnce(a.Ref, err)
 			continue
 		}
 		gone = append(gone, record{Gone: a.Ref})

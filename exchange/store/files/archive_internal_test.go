@@ -54,9 +54,9 @@ func (s *Store) rests(t *testing.T) {
 		if ref == "" {
 			break
 		}
-		s.project.one(t.Context(), ref)
+		s.project.process(t.Context(), ref)
 	}
-	s.project.rest(t.Context())
+	s.project.releaseEnded(t.Context())
 	if err := s.keepEnded(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestArchivesLeaveFilesOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(quiet)
-	s.project.one(t.Context(), refs[1])
+	s.project.process(t.Context(), refs[1])
 	if left := s.folders(t); !slices.Equal(left, refs[:1]) {
 		t.Errorf("folders: %s, want %s", left, refs[:1])
 	}

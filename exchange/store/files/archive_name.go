@@ -89,7 +89,7 @@ func FindArchive(root *os.Root, ref string) (string, error) {
 		return ArchiveName(ref), nil
 	}
 	name := archivePath(archiveOf(ref))
-	a, err := openArchive(tree{root}, name)
+	a, err := openArchive(folderTree{root}, name)
 	if err != nil {
 		return "", err
 	}

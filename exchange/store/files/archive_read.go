@@ -26,7 +26,7 @@ type archive struct {
 func (a archive) Close() error { return a.file.Close() }
 
 // openArchive opens an archive by its path.
-func openArchive(t tree, name string) (archive, error) {
+func openArchive(t folderTree, name string) (archive, error) {
 	f, err := t.regular(name)
 	if err != nil {
 		return archive{}, err
@@ -96,7 +96,7 @@ func (s *Store) archived(ref string) bool {
 func (s *Store) readArchived(ref string) (t thread.Thread, err error) {
 	err = s.inArchive(ref, func(a archive, p messeaf.Place) error {
 		in, err := p.Read(a)
-		t = inward(in)
+		t = fromFile(in)
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {

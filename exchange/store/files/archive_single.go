@@ -20,7 +20,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err != nil {
 		return err
 	}
-	err = messeaf.Archive(f, tree{root}, p)
+	err = messeaf.Archive(f, folderTree{root}, p)
 	if err == nil {
 		err = readsAs(f, p.Ref)
 	}

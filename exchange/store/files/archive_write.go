@@ -65,8 +65,8 @@ func (w *archiveWriter) add(ctx context.Context, e entry) error {
 	if len(places) != 1 {
 		return nil
 	}
-	if w.s.written(places[0], quiet) {
-		if wait.For(ctx, quiet); w.s.written(places[0], quiet) {
+	if w.s.changedWithin(places[0], quiet) {
+		if wait.For(ctx, quiet); w.s.changedWithin(places[0], quiet) {
 			w.busy = errBusy
 			return nil
 		}
@@ -74,14 +74,14 @@ func (w *archiveWriter) add(ctx context.Context, e entry) error {
 	a := archivedThread{e, places[0], w.s.contents(places[0])}
 	m, err := a.place.ReadEnvelope(w.s.tree())
 	if err == nil && (m.Ref != e.Ref || !m.Status.Terminal()) {
-		err = wrong(a.place, "", "the envelope does not say that the thread %s has ended, so the exchange does not archive it", e.Ref)
+		err = problem(a.place, "", "the envelope does not say that the thread %s has ended, so the exchange does not archive it", e.Ref)
 	}
 	own, attachments, more := a.place.Whole(w.s.tree())
 	if err = errors.Join(err, more); err == nil && len(own)+len(attachments) != len(a.files) {
 		err = errOtherFiles
 	}
 	if err != nil {
-		w.s.project.complain(e.Ref, err)
+		w.s.project.logOnce(e.Ref, err)
 		return nil
 	}
 	if err := a.place.AddTo(w.zip, w.s.tree()); err != nil {

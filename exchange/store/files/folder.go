@@ -107,7 +107,7 @@ func (s *Store) readEnded(ref string) (thread.Thread, error) {
 		if err != nil {
 			return thread.Thread{}, err
 		}
-		in := inward(t)
+		in := fromFile(t)
 		in.Ver = max(in.Ver, k.Ver) // a step can have had no message, or several
 		return in, nil
 	}
@@ -125,8 +125,8 @@ func (s *Store) endedEnvelope(e summary) thread.Envelope {
 	return e.envelope()
 }
 
-// beside opens a file that lies beside a thread's documents.
-func (s *Store) beside(ref, name string, k kept, known bool) (io.ReadSeekCloser, error) {
+// openExternal opens a file that lies beside a thread's documents.
+func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.ReadSeekCloser, error) {
 	if messeaf.ValidAttachment(name) {
 		places := s.endedPlaces(k.summary)
 		if k.inLog() {

@@ -28,10 +28,10 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if _, _, err := p.Whole(fsys); err != nil { // which tells of links, and of what is no file
 		return "", err
 	}
-	if err := mayBegin(fsys, p, t); err != nil {
+	if err := checkImport(fsys, p, t); err != nil {
 		return "", err
 	}
-	if err := free(root, ref); err != nil {
+	if err := checkFree(root, ref); err != nil {
 		return "", err
 	}
 	tmp := path.Join("tmp", "import-"+ref)
@@ -49,19 +49,19 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	return at, errors.Join(makeDir(root, string(at)), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
 }
 
-// mayBegin refuses what an exchange would not take in: nobody would hear of it but
+// checkImport refuses what an exchange would not take in: nobody would hear of it but
 // in the log.
-func mayBegin(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
-	at := inward(t).Status
+func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
+	at := fromFile(t).Status
 	if at.Terminal() {
 		return nil
 	}
-	request, err := isWhole(p, t)
+	request, err := checkComplete(p, t)
 	if err != nil || at != mess.Pending {
 		return err
 	}
 	t.Messages = t.Messages[:request+1]
-	return canBeOffered(p, t, func(name string) (fs.FileInfo, error) { return fs.Stat(fsys, name) })
+	return checkOfferable(p, t, func(name string) (fs.FileInfo, error) { return fs.Stat(fsys, name) })
 }
 
 // syncDir has the names in a folder on the disk.
@@ -73,8 +73,8 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// free reports an error if there is a thread of that name.
-func free(root *os.Root, ref string) error {
+// checkFree reports an error if there is a thread of that name.
+func checkFree(root *os.Root, ref string) error {
 	switch name, err := FindArchive(root, ref); {
 	case err == nil:
 		return fmt.Errorf("%s: %w", name, fs.ErrExist)

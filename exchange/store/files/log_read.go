@@ -10,8 +10,8 @@ import (
 )
 
 // read reads a thread from the log; false if it is not there whole.
-func (s *Store) read(ref string) (w whole, ok bool, err error) {
-	err = s.steady(func() error {
+func (s *Store) read(ref string) (w loadedThread, ok bool, err error) {
+	err = s.retryMoved(func() error {
 		k, known := s.index.thread(ref)
 		if ok = known && k.inLog(); !ok {
 			return nil
@@ -22,8 +22,8 @@ func (s *Store) read(ref string) (w whole, ok bool, err error) {
 	return w, ok, err
 }
 
-// steady calls fn, and again where what it reads has just moved.
-func (s *Store) steady(fn func() error) (err error) {
+// retryMoved calls fn, and again where what it reads has just moved.
+func (s *Store) retryMoved(fn func() error) (err error) {
 	for range 3 {
 		if err = fn(); !errors.Is(err, wal.ErrMoved) {
 			break
@@ -33,23 +33,23 @@ func (s *Store) steady(fn func() error) (err error) {
 }
 
 // readWhole reads all records of a thread.
-func (s *Store) readWhole(k kept) (whole, error) {
+func (s *Store) readWhole(k threadState) (loadedThread, error) {
 	raw, err := s.readRaw(&k)
 	if err != nil {
-		return whole{}, err
+		return loadedThread{}, err
 	}
-	w := whole{messages: raw.messages, binds: k.binds, folder: k.folder, as: k.state()}
+	w := loadedThread{messages: raw.messages, binds: k.binds, folder: k.folder, as: k.state()}
 	for _, p := range k.records {
 		w.bytes += p.Size()
 	}
 	if err := json.Unmarshal(raw.envelope, &w.env); err != nil {
-		return whole{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
+		return loadedThread{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
 	}
 	return w, nil
 }
 
 // readRaw reads all records of a thread, as one.
-func (s *Store) readRaw(k *kept) (record, error) {
+func (s *Store) readRaw(k *threadState) (record, error) {
 	all := record{Thread: &k.summary}
 	for i, p := range k.records {
 		r, err := s.readRecord(k.Ref, p)
@@ -81,8 +81,8 @@ func (s *Store) envelope(ref string) (e thread.Envelope, err error) {
 	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
 		return t.Envelope, nil
 	}
-	var k kept
-	err = s.steady(func() error {
+	var k threadState
+	err = s.retryMoved(func() error {
 		if k, _ = s.index.thread(ref); !k.inLog() {
 			return nil
 		}

@@ -54,7 +54,7 @@ type Store struct {
 	root    *os.Root // dir
 	disk    disk     // dir
 	index   *index
-	recent  recent
+	recent  threadCache
 	log     *wal.Log
 	blobs   *blobs
 	project *projector
@@ -66,10 +66,10 @@ type Store struct {
 	listed  map[messeaf.Folder]time.Time // when state folders were changed last before the start listed them
 	atCrash func(step string)            // in tests: what happens where the program could die
 
-	keeping sync.Mutex    // held by whoever changes the log of ended threads
-	locks   keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
-	next    atomic.Int64  // size of the log, in bytes, at which it is made anew
-	due     chan struct{} // has it made anew
+	endedMu    sync.Mutex    // held by whoever changes the log of ended threads
+	locks      keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
+	compactAt  atomic.Int64  // size of the log, in bytes, at which it is made anew
+	compactDue chan struct{} // has it made anew
 }
 
 var (
@@ -97,7 +97,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}
-	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}, due: make(chan struct{}, 1)}
+	s := &Store{cfg: c, dir: dir, root: root, disk: disk, index: newIndex(), blobs: b, watcher: &watcher{}, compactDue: make(chan struct{}, 1)}
 	s.project, s.index.ended.say = newProjector(s), c.Log
 	s.damage.refs, s.damage.lost = map[string]bool{}, map[string]thread.Thread{}
 	o := wal.DefaultOptions()
@@ -113,7 +113,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	if s.damage.gaps() {
 		s.index.skip(lostChanges)
 	}
-	if err := errors.Join(s.mark(), s.settle()); err != nil {
+	if err := errors.Join(s.mark(), s.prepareFolders()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), s.closeLogs(), disk.Close(), root.Close())
 	}
 	s.tail.Begin(s.index.last())
@@ -159,7 +159,7 @@ func (s *Store) take(r record, at wal.Place) error {
 	case r.Step != nil:
 		return s.index.step(*r.Step, r.Seq, at, r.Binds)
 	case r.Ref != "":
-		return s.index.more(r.Ref, at)
+		return s.index.addMessages(r.Ref, at)
 	case r.Ended != nil:
 		s.index.setEnded(*r.Ended, r.Seq)
 	case r.Gone != "":
@@ -210,8 +210,8 @@ func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 
 // Append adds one step to a thread.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
-	defer s.project.keepUp(ctx)
-	defer s.grown()
+	defer s.project.waitForFolders(ctx)
+	defer s.compactIfDue()
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)
 	ref := step.Envelope.Ref
@@ -235,7 +235,7 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 		if is.ver == step.Envelope.Ver && is.records == 1 {
 			s.recent.put(thread.Thread{Envelope: step.Envelope, Messages: step.Messages}, is, bytes)
 		}
-		s.index.left(ref, folder{fresh: true})
+		s.index.noteFolder(ref, folder{fresh: true})
 	}
 	s.project.mark(ref)
 	return revOf(step.Envelope.Ver), nil
@@ -263,14 +263,14 @@ func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
 		}
 	}
 	if step.After != "" && !k.inLog() {
-		return s.back(ref, step)
+		return s.returnToLog(ref, step)
 	}
 	return stepRecord(step)
 }
 
-// back is a step of a thread that lies in its folder, as a record of the whole
+// returnToLog is a step of a thread that lies in its folder, as a record of the whole
 // thread: the log knows only that it ended.
-func (s *Store) back(ref string, step thread.Step) (record, error) {
+func (s *Store) returnToLog(ref string, step thread.Step) (record, error) {
 	t, err := s.readEnded(ref)
 	switch {
 	case err != nil:
@@ -279,7 +279,7 @@ func (s *Store) back(ref string, step thread.Step) (record, error) {
 		return record{}, thread.ErrStale
 	}
 	r, err := threadRecord(thread.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
-	r.Thread.Keys = moreKeys(step)
+	r.Thread.Keys = extraKeys(step)
 	r.Binds, r.step = step.Binds, &step
 	return r, err
 }
@@ -289,7 +289,7 @@ func revOf(ver uint64) thread.Rev { return thread.Rev(strconv.FormatUint(ver, 10
 
 // Put stores or removes a small document.
 func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
-	defer s.grown()
+	defer s.compactIfDue()
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
 	if s.index.docRev(kind, id) != after {
 		return "", thread.ErrStale
@@ -297,8 +297,8 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thre
 	return s.putDoc(ctx, kind, id, doc)
 }
 
-// keep is Put for whatever revision.
-func (s *Store) keep(ctx context.Context, kind, id string, doc []byte) error {
+// putAnyRevision is Put for whatever revision.
+func (s *Store) putAnyRevision(ctx context.Context, kind, id string, doc []byte) error {
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
 	_, err := s.putDoc(ctx, kind, id, doc)
 	return err
@@ -376,7 +376,7 @@ func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekClos
 			return f, nil
 		}
 	}
-	return s.beside(ref, name, k, known)
+	return s.openExternal(ref, name, k, known)
 }
 
 // Close waits for what is being written, and brings the folders up to date.

@@ -10,14 +10,14 @@ import (
 const (
 	// mostLag is how far the folders may be behind the log before steps wait for them. A
 	// thread that is late then is written within the rest of five seconds.
-	mostLag = 2500 * time.Millisecond
+	maxLag = 2500 * time.Millisecond
 	// mostBehind is how many threads may be behind the log before steps wait for them.
-	mostBehind = 8192
+	maxBehind = 8192
 	// lateWait is how long one step waits while the folders are late, so that they get their
 	// share of the processor and of the disk, and fullWait while there are too many. An
 	// executor that asks for permission to act must get the answer while it is fresh.
-	lateWait = 20 * time.Millisecond
-	fullWait = 250 * time.Millisecond
+	lagWait   = 20 * time.Millisecond
+	queueWait = 250 * time.Millisecond
 )
 
 // Lag is how many threads have steps that their folders do not show yet, and for how long the
@@ -33,9 +33,9 @@ func (s *Store) Lag() (threads int, oldest time.Duration) {
 	return len(p.behind), oldest
 }
 
-// begin notes that a thread's folder is being brought after the log, and returns since when
+// startFolder notes that a thread's folder is being brought after the log, and returns since when
 // it is behind. Steps from now on may come too late for it.
-func (p *projector) begin(ref string) time.Time {
+func (p *projector) startFolder(ref string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	since := p.behind[ref]
@@ -43,8 +43,8 @@ func (p *projector) begin(ref string) time.Time {
 	return since
 }
 
-// undo notes that a thread's folder could not be brought after the log.
-func (p *projector) undo(ref string, since time.Time) {
+// retryFolder notes that a thread's folder could not be brought after the log.
+func (p *projector) retryFolder(ref string, since time.Time) {
 	if since.IsZero() {
 		return
 	}
@@ -53,30 +53,30 @@ func (p *projector) undo(ref string, since time.Time) {
 	p.behind[ref] = since
 }
 
-// late reports whether the folders are so far behind that steps wait. p.mu is held.
-func (p *projector) late(now time.Time) bool {
-	return p.to != nil && len(p.queue) > 0 && (now.Sub(p.queue[0].at) > mostLag || len(p.queue) > mostBehind)
+// isLate reports whether the folders are so far behind that steps wait. p.mu is held.
+func (p *projector) isLate(now time.Time) bool {
+	return p.to != nil && len(p.queue) > 0 && (now.Sub(p.queue[0].at) > maxLag || len(p.queue) > maxBehind)
 }
 
-// pressed lets steps go on, or has them wait.
-func (p *projector) pressed() {
+// updatePressure lets steps go on, or has them wait.
+func (p *projector) updatePressure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch late := p.late(time.Now()); {
-	case late && p.level == nil:
-		p.level = make(chan struct{})
-	case !late && p.level != nil:
-		close(p.level)
-		p.level = nil
+	switch late := p.isLate(time.Now()); {
+	case late && p.caughtUp == nil:
+		p.caughtUp = make(chan struct{})
+	case !late && p.caughtUp != nil:
+		close(p.caughtUp)
+		p.caughtUp = nil
 	}
 }
 
-// keepUp waits until the folders are not late any more. The step that calls it is on the disk.
-func (p *projector) keepUp(ctx context.Context) {
+// waitForFolders waits until the folders are not late any more. The step that calls it is on the disk.
+func (p *projector) waitForFolders(ctx context.Context) {
 	p.mu.Lock()
-	level, wait := p.level, lateWait
-	if len(p.queue) > mostBehind {
-		wait = fullWait
+	level, wait := p.caughtUp, lagWait
+	if len(p.queue) > maxBehind {
+		wait = queueWait
 	}
 	p.mu.Unlock()
 	if level == nil {

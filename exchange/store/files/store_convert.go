@@ -8,10 +8,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// inward is a thread as it lies in its folder, for the exchange. Where a file
+// fromFile is a thread as it lies in its folder, for the exchange. Where a file
 // does not say what may have happened, what is safe is taken: work that is not
 // waiting for a claim has begun.
-func inward(t messeaf.Thread) thread.Thread {
+func fromFile(t messeaf.Thread) thread.Thread {
 	e := envelope(t.Envelope)
 	e.Ver = uint64(max(1, len(t.Messages)))
 	for _, m := range t.Messages {
@@ -28,10 +28,10 @@ func inward(t messeaf.Thread) thread.Thread {
 		e.Intent = req.Intent
 	}
 	if c := req.Constraints; c != nil && c.Timing != nil {
-		e.NotBefore = at(c.Timing.NotBefore)
+		e.NotBefore = timeOf(c.Timing.NotBefore)
 	}
 	if e.Expires.IsZero() {
-		e.Expires = at(req.NeededBy)
+		e.Expires = timeOf(req.NeededBy)
 	}
 	return thread.Thread{Envelope: e, Messages: t.Messages}
 }
@@ -40,13 +40,13 @@ func inward(t messeaf.Thread) thread.Thread {
 func envelope(m messeaf.Envelope) thread.Envelope {
 	e := thread.Envelope{
 		Ref: m.Ref, ClientID: m.ClientID, Requestor: m.Requestor, Executor: m.Executor, Status: status(m.Status),
-		Created: at(m.Created), Updated: at(m.Updated), Expires: at(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
+		Created: timeOf(m.Created), Updated: timeOf(m.Updated), Expires: timeOf(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
 	}
 	if e.Priority == "" {
 		e.Priority = mess.Normal
 	}
 	for _, h := range m.History {
-		e.History = append(e.History, thread.HistoryEntry{Action: h.Action, At: at(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
+		e.History = append(e.History, thread.HistoryEntry{Action: h.Action, At: timeOf(h.At), By: h.By, Ref: h.Ref, Note: h.Note})
 		if h.Action == string(mess.Claimed) {
 			e.Epoch++
 		}
@@ -72,7 +72,7 @@ func status(c mess.Code) mess.Code {
 	return mess.InProgress
 }
 
-func at(t mess.Time) time.Time {
+func timeOf(t mess.Time) time.Time {
 	when, _ := messeaf.Time(t)
 	return when
 }

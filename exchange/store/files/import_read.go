@@ -18,8 +18,8 @@ import (
 func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
 	if size, err := s.size(p); err != nil {
 		return nil, err
-	} else if size > maxAdopted {
-		return nil, wrong(p, "", "has %d bytes; %d are the most that an exchange takes in", size, maxAdopted)
+	} else if size > maxExternal {
+		return nil, problem(p, "", "has %d bytes; %d are the most that an exchange takes in", size, maxExternal)
 	}
 	files, err := p.ReadFiles(s.tree())
 	if err != nil {
@@ -33,9 +33,9 @@ func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
 		return nil, err
 	}
 	if t.Envelope.Ref != p.Ref {
-		return nil, wrong(p, "ref", "is %s, and the name says %s; make them the same", t.Envelope.Ref, p.Ref)
+		return nil, problem(p, "ref", "is %s, and the name says %s; make them the same", t.Envelope.Ref, p.Ref)
 	}
-	in := inward(t)
+	in := fromFile(t)
 	switch {
 	case in.Status.Terminal():
 		e := summaryOf(in.Envelope)
@@ -43,39 +43,39 @@ func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
 	case in.Status == mess.Pending:
 		in, err = s.offerable(p, t)
 	default:
-		_, err = isWhole(p, t)
+		_, err = checkComplete(p, t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return inParts(p, in)
+	return splitRecords(p, in)
 }
 
-// wrong is what is wrong with a thread.
-func wrong(p messeaf.Place, where, format string, args ...any) error {
+// problem is what is wrong with a thread.
+func problem(p messeaf.Place, where, format string, args ...any) error {
 	return messeaf.Problems{{File: p.Path, Path: where, Text: fmt.Sprintf(format, args...)}}
 }
 
-// isWhole refuses an open thread of which something is missing: its writer may
+// checkComplete refuses an open thread of which something is missing: its writer may
 // not have come to the end. It returns which message is the request.
-func isWhole(p messeaf.Place, t messeaf.Thread) (request int, err error) {
+func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	e := t.Envelope
-	request = slices.IndexFunc(t.Messages, asks)
+	request = slices.IndexFunc(t.Messages, hasRequest)
 	switch {
 	case e.Requestor == "":
-		return 0, wrong(p, "requestor", "is missing; the thread may not be whole yet")
+		return 0, problem(p, "requestor", "is missing; the thread may not be whole yet")
 	case status(e.Status) == mess.InProgress && !e.Status.Known() && e.Executor == "":
-		return 0, wrong(p, "status", "%.40q is not in the specification, and nobody is named who works on it", e.Status)
+		return 0, problem(p, "status", "%.40q is not in the specification, and nobody is named who works on it", e.Status)
 	case request < 0:
-		return 0, wrong(p, "", "has no request that can be read; the thread may not be whole yet")
+		return 0, problem(p, "", "has no request that can be read; the thread may not be whole yet")
 	case e.Requestor == thread.Self || t.Messages[request].From == thread.Self:
-		return 0, wrong(p, "requestor", "nobody but the exchange itself is called %q", thread.Self)
+		return 0, problem(p, "requestor", "nobody but the exchange itself is called %q", thread.Self)
 	}
 	return request, nil
 }
 
-// asks reports whether there is a request in a message that can be read.
-func asks(m mess.Message) bool {
+// hasRequest reports whether there is a request in a message that can be read.
+func hasRequest(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool { _, ok := i.(*mess.Request); return ok })
 }
 
@@ -83,38 +83,38 @@ func asks(m mess.Message) bool {
 // what was said after its request is still to be judged, unless its requester
 // has cancelled it. It refuses what a door refuses.
 func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, error) {
-	at, err := isWhole(p, t)
+	at, err := checkComplete(p, t)
 	if err != nil {
 		return thread.Thread{}, err
 	}
 	for _, m := range t.Messages {
-		if cancels(m, t.Envelope.Requestor) {
+		if isCancelledBy(m, t.Envelope.Requestor) {
 			s.cfg.Log.Info("a thread that another program has made is cancelled in its folder; nobody is asked", "ref", p.Ref)
-			return s.cancelled(inward(t), m.Ref), nil
+			return s.cancelled(fromFile(t), m.Ref), nil
 		}
 	}
-	end, acked := at+1, ackedIn(t)
+	end, acked := at+1, judgedRefs(t)
 	for end < len(t.Messages) && (messeaf.IsAck(t.Messages[end]) || acked[t.Messages[end].Ref]) {
 		end++
 	}
 	t.Messages = t.Messages[:end]
-	return inward(t), canBeOffered(p, t, s.root.Lstat)
+	return fromFile(t), checkOfferable(p, t, s.root.Lstat)
 }
 
-// canBeOffered refuses a request that no door would take, or whose attachments are
+// checkOfferable refuses a request that no door would take, or whose attachments are
 // not there, or not whole.
-func canBeOffered(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
-	in := inward(t)
+func checkOfferable(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
+	in := fromFile(t)
 	req := in.Request()
 	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
-		return wrong(p, "", "cannot be offered: %v", err)
+		return problem(p, "", "cannot be offered: %v", err)
 	}
-	return complete(p, t, look)
+	return checkAttachments(p, t, look)
 }
 
-// ackedIn are the refs of the messages that an exchange has judged before: the
+// judgedRefs are the refs of the messages that an exchange has judged before: the
 // log was lost.
-func ackedIn(t messeaf.Thread) map[string]bool {
+func judgedRefs(t messeaf.Thread) map[string]bool {
 	refs := map[string]bool{}
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -126,8 +126,8 @@ func ackedIn(t messeaf.Thread) map[string]bool {
 	return refs
 }
 
-// cancels reports whether the requester takes the request back.
-func cancels(m mess.Message, requestor string) bool {
+// isCancelledBy reports whether the requester takes the request back.
+func isCancelledBy(m mess.Message, requestor string) bool {
 	for _, item := range m.Items {
 		if item.Kind() == mess.KindCancel && m.From == requestor {
 			return true
@@ -144,8 +144,8 @@ func (s *Store) cancelled(t thread.Thread, by string) thread.Thread {
 	return t
 }
 
-// complete refuses a request whose attachments are not there, or not whole.
-func complete(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
+// checkAttachments refuses a request whose attachments are not there, or not whole.
+func checkAttachments(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
 	for _, a := range t.Attachments() {
 		if a.Data != nil || a.Thread != "" {
 			continue // it is in the document, or elsewhere
@@ -168,8 +168,8 @@ func complete(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.File
 // padding of base64 (contract, "A complete thread as the Node server writes it").
 const padding = 2
 
-// inParts is a thread as records of the log, each of which fits.
-func inParts(p messeaf.Place, t thread.Thread) ([]record, error) {
+// splitRecords is a thread as records of the log, each of which fits.
+func splitRecords(p messeaf.Place, t thread.Thread) ([]record, error) {
 	whole, err := threadRecord(t)
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func inParts(p messeaf.Place, t thread.Thread) ([]record, error) {
 	whole.parts(func(r record) {
 		var data []byte
 		if data, err = r.encode(); err == nil && len(data) > wal.MaxRecord {
-			err = wrong(p, "", "a message has %d bytes; put what is large into files beside it", len(data))
+			err = problem(p, "", "a message has %d bytes; put what is large into files beside it", len(data))
 		}
 		all = append(all, r)
 	})

@@ -26,11 +26,11 @@ const (
 	compactAgain = time.Minute
 )
 
-// grown has the log made anew where it has doubled since the last time. Nobody waits for
+// compactIfDue has the log made anew where it has doubled since the last time. Nobody waits for
 // that.
-func (s *Store) grown() {
-	if s.log.Size() > s.next.Load() {
-		wait.Notify(s.due)
+func (s *Store) compactIfDue() {
+	if s.log.Size() > s.compactAt.Load() {
+		wait.Notify(s.compactDue)
 	}
 }
 
@@ -40,12 +40,12 @@ func (s *Store) compactor(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.due:
+		case <-s.compactDue:
 		}
 		if err := errors.Join(s.compact(ctx), s.repackEnded(ctx)); err != nil && ctx.Err() == nil && s.log.Err() == nil { // what has broken the log every later step says
 			s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
 			wait.For(ctx, compactAgain)
-			s.grown()
+			s.compactIfDue()
 		}
 	}
 }
@@ -58,7 +58,7 @@ const compactTries = 3
 // which it cannot read a record, as far as it knows the thread.
 func (s *Store) compact(ctx context.Context) (err error) {
 	for range compactTries {
-		if s.log.Size() <= s.next.Load() {
+		if s.log.Size() <= s.compactAt.Load() {
 			return nil // it is short enough
 		}
 		ctx, stop := context.WithCancelCause(ctx)
@@ -66,14 +66,14 @@ func (s *Store) compact(ctx context.Context) (err error) {
 		err = s.log.Repack(ctx, c.cut, c.moved)
 		stop(nil)
 		if err == nil {
-			s.next.Store(2*s.log.Size() + firstCompact)
+			s.compactAt.Store(2*s.log.Size() + firstCompact)
 			return nil
 		}
 		if len(c.lost) == 0 {
 			return err
 		}
 		for ref, why := range c.lost {
-			if err := s.mend(context.WithoutCancel(ctx), ref, why); err != nil {
+			if err := s.restoreUnreadable(context.WithoutCancel(ctx), ref, why); err != nil {
 				return err
 			}
 		}
@@ -81,10 +81,10 @@ func (s *Store) compact(ctx context.Context) (err error) {
 	return err
 }
 
-// shorten makes the log anew at the end, where the next start would read much
+// compactAtClose makes the log anew at the end, where the next start would read much
 // that is in its folder meanwhile.
-func (s *Store) shorten(ctx context.Context) error {
-	s.next.Store(s.index.bytes() + firstCompact/4)
+func (s *Store) compactAtClose(ctx context.Context) error {
+	s.compactAt.Store(s.index.bytes() + firstCompact/4)
 	return s.compact(ctx)
 }
 
@@ -94,7 +94,7 @@ const endedBytes = 250
 // bytes is about how long a log is that is made anew.
 func (x *index) bytes() int64 {
 	n := int64(0)
-	x.each(func(k *kept) bool {
+	x.each(func(k *threadState) bool {
 		if !k.inLog() {
 			n += endedBytes
 		}
@@ -109,8 +109,8 @@ func (x *index) bytes() int64 {
 // compaction is one making of the log anew.
 type compaction struct {
 	s       *Store
-	threads []*kept  // at the cut, oldest change first; nobody changes them
-	gone    []string // threads that the log of ended threads has still
+	threads []*threadState // at the cut, oldest change first; nobody changes them
+	gone    []string       // threads that the log of ended threads has still
 	rest    []record
 	last    uint64 // number of the last change
 	n       int    // records
@@ -121,7 +121,7 @@ type compaction struct {
 
 // move is a thread whose records lie elsewhere in a log made anew.
 type move struct {
-	was      *kept
+	was      *threadState
 	from, to int // its records
 }
 
@@ -179,9 +179,9 @@ func (c *compaction) records(yield func([]byte) bool) {
 
 var errLost = errors.New("threads have lost records")
 
-// mend stores a thread anew of which a record cannot be read: as it was read last, or
+// restoreUnreadable stores a thread anew of which a record cannot be read: as it was read last, or
 // from its folder.
-func (s *Store) mend(ctx context.Context, ref string, why error) error {
+func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) error {
 	defer s.locks.Lock(ref)()
 	k, ok := s.index.thread(ref)
 	if _, err := s.readRaw(&k); !ok || !k.inLog() || err == nil {
@@ -190,11 +190,11 @@ func (s *Store) mend(ctx context.Context, ref string, why error) error {
 	t, _, ok := s.recent.get(ref, k.state())
 	how := rebuilt
 	if !ok {
-		r := rescue{k: k, certain: true, projected: k.folder.ver == k.Ver}
+		r := damagedThread{k: k, certain: true, projected: k.folder.ver == k.Ver}
 		if r.folder = s.inFolder(ref); r.folder != nil {
 			r.folder.DependsOn = dependsOn(*r.folder, s.index.find)
 		}
-		if t, how = s.rescued(r); how == "" {
+		if t, how = s.rebuild(r); how == "" {
 			t, how = s.endUnknown(thread.Thread{Envelope: k.envelope()}), unknown
 			t.Ver = k.Ver + 1
 		}
@@ -255,21 +255,21 @@ func (x *index) moved(moves []move, places []wal.Place) {
 
 // snapshot is all threads in memory as they are, oldest change first, and those that are
 // gone, which the log of ended threads does not say yet.
-func (x *index) snapshot() (all []*kept, gone []string) {
+func (x *index) snapshot() (all []*threadState, gone []string) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Back(); e != nil; e = e.Prev() {
-		k := e.Value.(*kept)
+		k := e.Value.(*threadState)
 		if k.inLog() {
 			one := *k
 			k = &one
 		}
 		all = append(all, k)
 	}
-	return all, slices.Clone(x.ended.gone)
+	return all, slices.Clone(x.ended.removed)
 }
 
-func (k *kept) bound() []thread.Bind {
+func (k *threadState) bound() []thread.Bind {
 	var binds []thread.Bind
 	for name, sum := range k.binds {
 		binds = append(binds, thread.Bind{Name: name, SHA256: sum})
@@ -280,7 +280,7 @@ func (k *kept) bound() []thread.Bind {
 // used are the attachments that threads in the log name.
 func (s *Store) used() map[string]bool {
 	used := map[string]bool{}
-	s.index.each(func(k *kept) bool {
+	s.index.each(func(k *threadState) bool {
 		for _, sum := range k.binds {
 			used[sum] = true
 		}

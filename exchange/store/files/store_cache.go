@@ -15,16 +15,16 @@ const (
 	recentMost  = 128 << 10 // of one thread
 )
 
-// recent keeps the threads that were made or read last as they are read, so that
+// threadCache keeps the threads that were made or read last as they are read, so that
 // who asks for one again and again, or for a new one, does not have the log read.
-type recent struct {
+type threadCache struct {
 	mu    sync.Mutex
 	refs  map[string]*list.Element // of *remembered
 	order list.List                // the last one first
 	bytes int
 }
 
-type remembered struct {
+type cachedThread struct {
 	as     state
 	thread thread.Thread
 	bytes  int
@@ -49,23 +49,23 @@ func (x *index) state(ref string) state {
 	return k.state()
 }
 
-func (k *kept) state() state { return state{k.seq, k.Ver, len(k.records)} }
+func (k *threadState) state() state { return state{k.seq, k.Ver, len(k.records)} }
 
 // get returns a thread of the log, if it is remembered and as it was.
-func (r *recent) get(ref string, as state) (t thread.Thread, bytes int, ok bool) {
+func (r *threadCache) get(ref string, as state) (t thread.Thread, bytes int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := r.refs[ref]
-	if e == nil || as.records == 0 || e.Value.(*remembered).as != as {
+	if e == nil || as.records == 0 || e.Value.(*cachedThread).as != as {
 		return thread.Thread{}, 0, false
 	}
 	r.order.MoveToFront(e)
-	one := e.Value.(*remembered)
+	one := e.Value.(*cachedThread)
 	return one.thread, one.bytes, true
 }
 
 // put remembers a thread as it was read or made, and forgets what is too much.
-func (r *recent) put(t thread.Thread, as state, bytes int) {
+func (r *threadCache) put(t thread.Thread, as state, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(r.refs[t.Ref])
@@ -76,7 +76,7 @@ func (r *recent) put(t thread.Thread, as state, bytes int) {
 		r.refs = map[string]*list.Element{}
 	}
 	t.Messages = slices.Clip(t.Messages) // who appends has a list of their own
-	r.refs[t.Ref] = r.order.PushFront(&remembered{as, t, bytes})
+	r.refs[t.Ref] = r.order.PushFront(&cachedThread{as, t, bytes})
 	for r.bytes += bytes; r.bytes > recentBytes; {
 		r.drop(r.order.Back())
 	}
@@ -84,7 +84,7 @@ func (r *recent) put(t thread.Thread, as state, bytes int) {
 
 // step has what is remembered follow a step that has been stored, with so many
 // bytes.
-func (r *recent) step(s thread.Step, was, is state, bytes int) {
+func (r *threadCache) step(s thread.Step, was, is state, bytes int) {
 	t, before, ok := r.get(s.Envelope.Ref, was)
 	if !ok || is.ver != s.Envelope.Ver || is.records != was.records+1 {
 		return
@@ -94,18 +94,18 @@ func (r *recent) step(s thread.Step, was, is state, bytes int) {
 }
 
 // forget lets go of a thread.
-func (r *recent) forget(ref string) {
+func (r *threadCache) forget(ref string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(r.refs[ref])
 }
 
 // drop is for those who hold r.mu.
-func (r *recent) drop(e *list.Element) {
+func (r *threadCache) drop(e *list.Element) {
 	if e == nil {
 		return
 	}
-	one := e.Value.(*remembered)
+	one := e.Value.(*cachedThread)
 	r.order.Remove(e)
 	delete(r.refs, one.thread.Ref)
 	r.bytes -= one.bytes

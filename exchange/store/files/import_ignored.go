@@ -7,43 +7,43 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// leftAlone is why a thread that the log does not know is not taken in. It is
+// ignoredError is why a thread that the log does not know is not taken in. It is
 // looked at again when it changes.
-type leftAlone struct{ error }
+type ignoredError struct{ error }
 
-func (e leftAlone) Unwrap() error { return e.error }
+func (e ignoredError) Unwrap() error { return e.error }
 
-func isLeftAlone(err error) bool {
-	_, ok := errors.AsType[leftAlone](err)
+func isIgnored(err error) bool {
+	_, ok := errors.AsType[ignoredError](err)
 	return ok
 }
 
-// left is a thread that was left alone, as it was then.
-type left struct {
+// ignoredThread is a thread that was left alone, as it was then.
+type ignoredThread struct {
 	path     string
 	contents []signature
 	err      error
 }
 
-// whyLeft is why a thread was left alone that has not changed since, or nil:
+// ignoredReason is why a thread was left alone that has not changed since, or nil:
 // what is too large to be a thread is not read again for every look at it.
-func (p *projector) whyLeft(at messeaf.Place, now []signature) error {
+func (p *projector) ignoredReason(at messeaf.Place, now []signature) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if was := p.left[at.Ref]; was.path == at.Path && len(now) > 0 && slices.Equal(was.contents, now) {
+	if was := p.ignored[at.Ref]; was.path == at.Path && len(now) > 0 && slices.Equal(was.contents, now) {
 		return was.err
 	}
 	return nil
 }
 
-// leave notes why a thread is left alone; nil if it is not. What the file system
+// noteIgnored notes why a thread is left alone; nil if it is not. What the file system
 // refuses may be allowed without a change that can be seen.
-func (p *projector) leave(at messeaf.Place, was []signature, err error) {
+func (p *projector) noteIgnored(at messeaf.Place, was []signature, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.left, at.Ref)
+	delete(p.ignored, at.Ref)
 	if _, ok := errors.AsType[messeaf.Problems](err); ok {
-		p.left[at.Ref] = left{at.Path, was, err}
+		p.ignored[at.Ref] = ignoredThread{at.Path, was, err}
 	}
 }
 

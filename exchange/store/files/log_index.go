@@ -18,31 +18,31 @@ import (
 // index is what is in memory: of each thread so much that it is found, in the log
 // or, if it has ended, in its folder.
 type index struct {
-	mu      sync.RWMutex
-	threads map[string]*kept
-	keys    map[thread.Key]string // to ref
-	serials map[string]int        // by day, the highest that was given
-	changed *list.List            // of *kept, newest change first
-	seq     uint64                // of the last change
-	docs    map[string]map[string]smallDoc
-	names   map[string]string // each actor's id once, however many threads bear it
-	resting map[string]*kept  // of threads, those that have ended and lie in their folders
-	ended   ended             // the others that have
+	mu            sync.RWMutex
+	threads       map[string]*threadState
+	keys          map[thread.Key]string // to ref
+	serials       map[string]int        // by day, the highest that was given
+	changed       *list.List            // of *kept, newest change first
+	seq           uint64                // of the last change
+	docs          map[string]map[string]smallDoc
+	names         map[string]string       // each actor's id once, however many threads bear it
+	endedInMemory map[string]*threadState // of threads, those that have ended and lie in their folders
+	ended         endedIndex              // the others that have
 }
 
-// kept is a thread.
-type kept struct {
+// threadState is a thread.
+type threadState struct {
 	summary
 	records []wal.Place // that are the thread in the log; none if it lies in its folder
 	newest  int         // which of them has its envelope
 	binds   map[string]string
 	folder  folder // as it was left
-	place   *list.Element
+	element *list.Element
 	seq     uint64 // of its last change
 }
 
 // inLog reports whether the log has the thread whole.
-func (k *kept) inLog() bool { return len(k.records) > 0 }
+func (k *threadState) inLog() bool { return len(k.records) > 0 }
 
 // summary is what is kept of every thread.
 type summary struct {
@@ -76,8 +76,8 @@ func (e summary) keys() []thread.Key {
 	return append([]thread.Key{{Owner: e.Requestor, Name: e.ClientID}}, e.Keys...)
 }
 
-// moreKeys are the keys of a step that its summary does not imply.
-func moreKeys(s thread.Step) []thread.Key {
+// extraKeys are the keys of a step that its summary does not imply.
+func extraKeys(s thread.Step) []thread.Key {
 	implied := thread.Key{Owner: s.Envelope.Requestor, Name: s.Envelope.ClientID}
 	return slices.DeleteFunc(slices.Clone(s.Keys), func(k thread.Key) bool { return k == implied && k.Name != "" })
 }
@@ -96,9 +96,9 @@ func (e summary) envelope() thread.Envelope {
 
 func newIndex() *index {
 	return &index{
-		threads: map[string]*kept{}, keys: map[thread.Key]string{}, serials: map[string]int{},
+		threads: map[string]*threadState{}, keys: map[thread.Key]string{}, serials: map[string]int{},
 		changed: list.New(), docs: map[string]map[string]smallDoc{}, names: map[string]string{},
-		resting: map[string]*kept{}, ended: ended{seed: maphash.MakeSeed()},
+		endedInMemory: map[string]*threadState{}, ended: endedIndex{seed: maphash.MakeSeed()},
 	}
 }
 
@@ -122,25 +122,25 @@ func (x *index) next(seq uint64) uint64 {
 }
 
 // put makes a thread, as it is now, the newest change. x.mu is held.
-func (x *index) put(e summary, seq uint64) *kept {
+func (x *index) put(e summary, seq uint64) *threadState {
 	ref := e.Ref
 	k := x.threads[ref]
 	if k == nil {
-		k = &kept{}
+		k = &threadState{}
 		if was, p, ok := x.ended.thread(ref); ok {
 			k.Keys = was.Keys
-			x.ended.kill(p)
+			x.ended.markDead(p)
 		}
-		k.place = x.changed.PushFront(k)
+		k.element = x.changed.PushFront(k)
 	} else if !k.inLog() {
 		one := *k // who has it as it had ended keeps that
 		k = &one
-		k.place.Value = k
+		k.element.Value = k
 	}
 	x.threads[ref] = k
-	delete(x.resting, ref)
+	delete(x.endedInMemory, ref)
 	k.seq = x.next(seq)
-	x.changed.MoveToFront(k.place)
+	x.changed.MoveToFront(k.element)
 	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
 	e.Keys = slices.Concat(k.Keys, e.Keys)
 	k.summary = e
@@ -171,17 +171,17 @@ func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bin
 func (x *index) setEnded(e summary, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.rest(x.put(e, seq))
+	x.releaseLocked(x.put(e, seq))
 }
 
-// rest lets go of all but what is needed to find a thread that has ended. x.mu is held.
-func (x *index) rest(k *kept) {
-	k.leaveLog()
-	x.resting[k.Ref] = k
+// releaseLocked lets go of all but what is needed to find a thread that has ended. x.mu is held.
+func (x *index) releaseLocked(k *threadState) {
+	k.dropRecords()
+	x.endedInMemory[k.Ref] = k
 }
 
-// leaveLog lets go of all but what is needed to find the thread.
-func (k *kept) leaveLog() { k.records, k.newest, k.binds, k.folder = nil, 0, nil, folder{} }
+// dropRecords lets go of all but what is needed to find the thread.
+func (k *threadState) dropRecords() { k.records, k.newest, k.binds, k.folder = nil, 0, nil, folder{} }
 
 // forget removes a thread.
 func (x *index) forget(ref string, seq uint64) {
@@ -189,8 +189,8 @@ func (x *index) forget(ref string, seq uint64) {
 	defer x.mu.Unlock()
 	x.next(seq)
 	if _, p, ok := x.ended.thread(ref); ok {
-		x.ended.kill(p)
-		x.ended.gone = append(x.ended.gone, ref)
+		x.ended.markDead(p)
+		x.ended.removed = append(x.ended.removed, ref)
 	}
 	if k := x.threads[ref]; k != nil {
 		x.remove(k)
@@ -198,10 +198,10 @@ func (x *index) forget(ref string, seq uint64) {
 }
 
 // remove takes a thread out of memory. x.mu is held.
-func (x *index) remove(k *kept) {
-	x.changed.Remove(k.place)
+func (x *index) remove(k *threadState) {
+	x.changed.Remove(k.element)
 	delete(x.threads, k.Ref)
-	delete(x.resting, k.Ref)
+	delete(x.endedInMemory, k.Ref)
 	for _, key := range k.keys() {
 		if x.keys[key] == k.Ref {
 			delete(x.keys, key)
@@ -211,17 +211,19 @@ func (x *index) remove(k *kept) {
 
 // step puts a step to a thread of the log.
 func (x *index) step(e summary, seq uint64, at wal.Place, binds []thread.Bind) error {
-	return x.grow(e.Ref, at, func(k *kept) {
+	return x.addRecord(e.Ref, at, func(k *threadState) {
 		x.put(e, seq)
 		k.newest = len(k.records) - 1
 		k.bind(binds)
 	})
 }
 
-// more puts further messages to a thread of the log.
-func (x *index) more(ref string, at wal.Place) error { return x.grow(ref, at, func(*kept) {}) }
+// addMessages puts further messages to a thread of the log.
+func (x *index) addMessages(ref string, at wal.Place) error {
+	return x.addRecord(ref, at, func(*threadState) {})
+}
 
-func (x *index) grow(ref string, at wal.Place, change func(*kept)) error {
+func (x *index) addRecord(ref string, at wal.Place, change func(*threadState)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.threads[ref]
@@ -234,7 +236,7 @@ func (x *index) grow(ref string, at wal.Place, change func(*kept)) error {
 }
 
 // bind adds names of attachments. Who has the earlier ones keeps those.
-func (k *kept) bind(binds []thread.Bind) {
+func (k *threadState) bind(binds []thread.Bind) {
 	if len(binds) == 0 {
 		return
 	}
@@ -248,13 +250,13 @@ func (k *kept) bind(binds []thread.Bind) {
 
 // thread is what is kept of a thread, as it may be handed out; false if there is
 // no such thread.
-func (x *index) thread(ref string) (kept, bool) {
+func (x *index) thread(ref string) (threadState, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
 	if k == nil {
 		e, _, ok := x.ended.thread(ref)
-		return kept{summary: e.summary, seq: e.seq}, ok
+		return threadState{summary: e.summary, seq: e.seq}, ok
 	}
 	one := *k
 	one.records = slices.Clip(k.records)
@@ -265,11 +267,11 @@ func (x *index) thread(ref string) (kept, bool) {
 func (x *index) find(k thread.Key) (string, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.findHeld(k)
+	return x.findLocked(k)
 }
 
-// findHeld is find for those who hold x.mu.
-func (x *index) findHeld(k thread.Key) (string, bool) {
+// findLocked is find for those who hold x.mu.
+func (x *index) findLocked(k thread.Key) (string, bool) {
 	if ref, ok := x.keys[k]; ok {
 		return ref, true
 	}
@@ -301,8 +303,8 @@ func (x *index) skip(n uint64) {
 	x.seq += n
 }
 
-// known reports whether a day has had a ref.
-func (x *index) known(day string) bool {
+// hasDay reports whether a day has had a ref.
+func (x *index) hasDay(day string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	_, ok := x.serials[day]
@@ -318,26 +320,28 @@ func (x *index) last() uint64 {
 
 // each calls fn with every thread in memory, oldest change first, until it returns false.
 // What it gets is not changed meanwhile: the caller keeps others from it.
-func (x *index) each(fn func(*kept) bool) {
+func (x *index) each(fn func(*threadState) bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Back(); e != nil; e = e.Prev() {
-		if !fn(e.Value.(*kept)) {
+		if !fn(e.Value.(*threadState)) {
 			return
 		}
 	}
 }
 
 // inLog lists the threads that the log has whole.
-func (x *index) inLog() []string { return x.refs((*kept).inLog) }
+func (x *index) inLog() []string { return x.refs((*threadState).inLog) }
 
 // open lists the threads that have not ended.
-func (x *index) open() []string { return x.refs(func(k *kept) bool { return !k.Status.Terminal() }) }
+func (x *index) open() []string {
+	return x.refs(func(k *threadState) bool { return !k.Status.Terminal() })
+}
 
 // refs lists the threads that fn selects, oldest change first.
-func (x *index) refs(fn func(*kept) bool) []string {
+func (x *index) refs(fn func(*threadState) bool) []string {
 	var refs []string
-	x.each(func(k *kept) bool {
+	x.each(func(k *threadState) bool {
 		if fn(k) {
 			refs = append(refs, k.Ref)
 		}
@@ -346,8 +350,8 @@ func (x *index) refs(fn func(*kept) bool) []string {
 	return refs
 }
 
-// left notes how a thread's folder was left.
-func (x *index) left(ref string, f folder) {
+// noteFolder notes how a thread's folder was left.
+func (x *index) noteFolder(ref string, f folder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if k := x.threads[ref]; k != nil && k.inLog() {
@@ -355,16 +359,16 @@ func (x *index) left(ref string, f folder) {
 	}
 }
 
-// done leaves so much of a thread that it is found, if it has ended with
+// tryRelease leaves so much of a thread that it is found, if it has ended with
 // version ver and is in its folder.
-func (x *index) done(ref string, ver uint64) bool {
+func (x *index) tryRelease(ref string, ver uint64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.threads[ref]
 	if k == nil || !k.inLog() || k.Ver != ver || k.folder.ver != ver {
 		return false
 	}
-	x.rest(k)
+	x.releaseLocked(k)
 	return true
 }
 

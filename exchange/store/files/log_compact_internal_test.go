@@ -82,11 +82,11 @@ func (g *ground) end(refs ...string) {
 	g.t.Helper()
 	for _, ref := range refs {
 		g.step(ref, mess.Completed)
-		if err := g.s.project.bring(g.t.Context(), ref); err != nil && !errors.Is(err, errBusy) {
+		if err := g.s.project.updateFolder(g.t.Context(), ref); err != nil && !errors.Is(err, errBusy) {
 			g.t.Fatal(err)
 		}
 	}
-	g.s.project.rest(g.t.Context())
+	g.s.project.releaseEnded(g.t.Context())
 }
 
 // holds fails where a store does not have exactly what was acknowledged, with the same
@@ -209,7 +209,7 @@ func benchmarkCompaction(b *testing.B, n int) {
 	for b.Loop() {
 		alone = max(alone, steps(g, open, func(ctx context.Context) error { <-ctx.Done(); return nil }))
 		beside = max(beside, steps(g, open, func(context.Context) error {
-			g.s.next.Store(0)
+			g.s.compactAt.Store(0)
 			begun := time.Now()
 			defer func() { took = max(took, time.Since(begun)) }()
 			return g.s.compact(b.Context())

@@ -95,7 +95,7 @@ func (s *Store) give(all []outline, past *pastFeed, fn func(tail.Change) error) 
 
 // pastFeed gives the changes of ended threads in order, of blocks that are nearly so.
 type pastFeed struct {
-	d      *ended
+	d      *endedIndex
 	after  uint64
 	blocks []block // by their least number
 	ready  []entry
@@ -184,7 +184,7 @@ func (x *index) since(seq uint64) (all []outline, blocks []block, last uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Front(); e != nil; e = e.Next() {
-		k := e.Value.(*kept)
+		k := e.Value.(*threadState)
 		if k.seq <= seq {
 			break
 		}
@@ -223,7 +223,7 @@ func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
 // Serials are the highest serials by day. Those of today, which are looked for in the
 // archive too, are there in any case.
 func (s *Store) Serials() map[string]int {
-	if day := s.cfg.Now().Format(time.DateOnly); !s.index.known(day) {
+	if day := s.cfg.Now().Format(time.DateOnly); !s.index.hasDay(day) {
 		s.index.atLeast(day, s.archivedSerial(day))
 	}
 	s.index.mu.RLock()

@@ -17,49 +17,49 @@ func Dir(name string) fs.FS { return dir(name) }
 
 type dir string
 
-func (d dir) in(fn func(tree) error) error {
+func (d dir) in(fn func(folderTree) error) error {
 	root, err := os.OpenRoot(string(d))
 	if err != nil {
 		return err
 	}
-	return errors.Join(fn(tree{root}), root.Close())
+	return errors.Join(fn(folderTree{root}), root.Close())
 }
 
 func (d dir) Open(name string) (f fs.File, err error) {
-	err = d.in(func(t tree) (err error) { f, err = t.Open(name); return err })
+	err = d.in(func(t folderTree) (err error) { f, err = t.Open(name); return err })
 	return f, err
 }
 
 func (d dir) ReadDir(name string) (list []fs.DirEntry, err error) {
-	err = d.in(func(t tree) (err error) { list, err = t.ReadDir(name); return err })
+	err = d.in(func(t folderTree) (err error) { list, err = t.ReadDir(name); return err })
 	return list, err
 }
 
 func (d dir) Lstat(name string) (info fs.FileInfo, err error) {
-	err = d.in(func(t tree) (err error) { info, err = t.Lstat(name); return err })
+	err = d.in(func(t folderTree) (err error) { info, err = t.Lstat(name); return err })
 	return info, err
 }
 
 func (d dir) ReadLink(name string) (to string, err error) {
-	err = d.in(func(t tree) (err error) { to, err = t.ReadLink(name); return err })
+	err = d.in(func(t folderTree) (err error) { to, err = t.ReadLink(name); return err })
 	return to, err
 }
 
-// tree is an open folder of threads.
-type tree struct{ *os.Root }
+// folderTree is an open folder of threads.
+type folderTree struct{ *os.Root }
 
-func (s *Store) tree() tree { return tree{s.root} }
+func (s *Store) tree() folderTree { return folderTree{s.root} }
 
 var (
-	_ fs.ReadLinkFS = tree{}
-	_ fs.ReadDirFS  = tree{}
+	_ fs.ReadLinkFS = folderTree{}
+	_ fs.ReadDirFS  = folderTree{}
 	_ fs.ReadLinkFS = dir("")
 	_ fs.ReadDirFS  = dir("")
 )
 
-func (t tree) Open(name string) (fs.File, error) { return t.file(name) }
+func (t folderTree) Open(name string) (fs.File, error) { return t.file(name) }
 
-func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
+func (t folderTree) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := t.file(name)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
 }
 
 // listed returns the tree with the names of one folder read once, in any order.
-func (t tree) listed(name string) fs.FS {
+func (t folderTree) listed(name string) fs.FS {
 	f, err := t.file(name)
 	if err != nil {
 		return listed{t, name, nil, err}
@@ -80,7 +80,7 @@ func (t tree) listed(name string) fs.FS {
 }
 
 type listed struct {
-	tree
+	folderTree
 	name string
 	list []fs.DirEntry
 	err  error
@@ -90,18 +90,18 @@ func (l listed) ReadDir(name string) ([]fs.DirEntry, error) {
 	if name == l.name {
 		return l.list, l.err
 	}
-	return l.tree.ReadDir(name)
+	return l.folderTree.ReadDir(name)
 }
 
-func (t tree) ReadLink(name string) (string, error) { return t.Readlink(name) }
+func (t folderTree) ReadLink(name string) (string, error) { return t.Readlink(name) }
 
 // file opens a folder or a regular file for reading.
-func (t tree) file(name string) (*os.File, error) {
+func (t folderTree) file(name string) (*os.File, error) {
 	return durable.OpenIn(t, name, os.O_RDONLY)
 }
 
 // extend opens a regular file to append to it, or makes one.
-func (t tree) extend(name string, begin bool) (*os.File, error) {
+func (t folderTree) extend(name string, begin bool) (*os.File, error) {
 	flag := os.O_RDWR | os.O_APPEND
 	if begin {
 		flag |= os.O_CREATE
@@ -110,7 +110,7 @@ func (t tree) extend(name string, begin bool) (*os.File, error) {
 }
 
 // regular opens a regular file.
-func (t tree) regular(name string) (*os.File, error) {
+func (t folderTree) regular(name string) (*os.File, error) {
 	f, err := t.file(name)
 	if err != nil {
 		return nil, err

@@ -9,23 +9,23 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// settle makes log, folders and memory agree when the log has been read.
-func (s *Store) settle() error {
+// prepareFolders makes log, folders and memory agree when the log has been read.
+func (s *Store) prepareFolders() error {
 	if err := s.makeFolders(); err != nil {
 		return err
 	}
 	if err := s.repair(context.Background()); err != nil {
 		return err
 	}
-	if err := s.survey(); err != nil {
+	if err := s.scanFolders(); err != nil {
 		return err
 	}
 	if err := s.log.Err(); err != nil {
 		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
 		return nil
 	}
-	if s.next.Store(2*s.index.bytes() + firstCompact); s.damage.gaps() {
-		s.next.Store(0) // the log is made anew, without what is damaged
+	if s.compactAt.Store(2*s.index.bytes() + firstCompact); s.damage.gaps() {
+		s.compactAt.Store(0) // the log is made anew, without what is damaged
 	}
 	if err := s.compact(context.Background()); err != nil && s.log.Err() == nil {
 		s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again later", "err", err)
@@ -36,9 +36,9 @@ func (s *Store) settle() error {
 // clockStep is the time in which a file system can give two changes of a folder the same time.
 const clockStep = 3 * time.Second
 
-// survey makes memory and folders agree at the start: it looks at the names in the folders,
+// scanFolders makes memory and folders agree at the start: it looks at the names in the folders,
 // each once, and reads only the threads that the log does not know.
-func (s *Store) survey() error {
+func (s *Store) scanFolders() error {
 	there, complete := []uint64(nil), true
 	ended := s.index.ended.atStart()
 	var unknown []messeaf.Place
@@ -61,9 +61,9 @@ func (s *Store) survey() error {
 				_, known = slices.BinarySearch(ended, h)
 			}
 			switch {
-			case ending(p.Folder) && !known, !known && !s.archived(p.Ref):
+			case isEndedFolder(p.Folder) && !known, !known && !s.archived(p.Ref):
 				unknown = append(unknown, p)
-			case !ending(p.Folder) && !inLog: // it has ended, and a copy lies where it began
+			case !isEndedFolder(p.Folder) && !inLog: // it has ended, and a copy lies where it began
 				doubtful = append(doubtful, p.Ref)
 			}
 		}
@@ -74,14 +74,14 @@ func (s *Store) survey() error {
 			return err
 		}
 	}
-	s.index.ended.whole, s.index.ended.starts = nil, false
-	if err := s.adoptAll(context.Background(), unknown); err != nil {
+	s.index.ended.fullHashes, s.index.ended.loading = nil, false
+	if err := s.importAll(context.Background(), unknown); err != nil {
 		return err
 	}
 	if len(s.index.docsOf(diskKind)) > 0 {
-		s.index.distrust()
+		s.index.markRewrite()
 	}
-	s.project.doubt(append(s.index.inLog(), doubtful...))
+	s.project.checkLater(append(s.index.inLog(), doubtful...))
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *Store) listFolder(f messeaf.Folder) ([]messeaf.Place, error) {
 	places, err := messeaf.ListFolder(names, f)
 	if ignored, err := messeaf.Ignored(names, f); err == nil { // else the caller has the same error
 		for _, one := range ignored {
-			s.project.ignored(one)
+			s.project.logIgnored(one)
 		}
 	}
 	return places, err
@@ -123,13 +123,13 @@ func (s *Store) forgetMissing(there []uint64) error {
 		_, found := slices.BinarySearch(there, hash)
 		return !found
 	}
-	s.index.each(func(k *kept) bool {
+	s.index.each(func(k *threadState) bool {
 		if !k.inLog() && missing(d.ofRef(k.Ref)) {
 			gone = append(gone, record{Gone: k.Ref})
 		}
 		return true
 	})
-	for p, hash := range d.whole {
+	for p, hash := range d.fullHashes {
 		if p := place(p); hash != 0 && !d.isDead(p) && missing(hash) {
 			e, err := d.entry(p)
 			if err != nil {

@@ -80,7 +80,7 @@ func decodeEntry(data []byte, n int) (e entry, err error) {
 	}
 	r := reader{rest: string(data[1:])}
 	for ; n >= 0; n-- {
-		e = r.entry(same)
+		e = r.entry(unchangedName)
 	}
 	if r.bad {
 		return entry{}, errBlock

@@ -17,10 +17,10 @@ func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
 		wait   time.Duration
 	}{
 		{"nothing", 0, 0, false, 0},
-		{"few", 10, mostLag, false, 0},
-		{"late", 10, mostLag + 1, false, lateWait},
-		{"many", mostBehind, 0, false, 0},
-		{"too many", mostBehind + 1, 0, false, fullWait},
+		{"few", 10, maxLag, false, 0},
+		{"late", 10, maxLag + 1, false, lagWait},
+		{"many", maxBehind, 0, false, 0},
+		{"too many", maxBehind + 1, 0, false, queueWait},
 		{"late, and the program ends", 10, time.Hour, true, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -33,16 +33,16 @@ func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
 					p.queue = append(p.queue, marked{at: time.Now()})
 				}
 				time.Sleep(tt.age) // of the bubble
-				p.pressed()
+				p.updatePressure()
 				began := time.Now()
-				p.keepUp(t.Context())
+				p.waitForFolders(t.Context())
 				if took := time.Since(began); took != tt.wait {
 					t.Errorf("a step waited %v, want %v", took, tt.wait)
 				}
 				p.queue = nil
-				p.pressed()
+				p.updatePressure()
 				began = time.Now()
-				p.keepUp(t.Context())
+				p.waitForFolders(t.Context())
 				if took := time.Since(began); took != 0 {
 					t.Errorf("a step waited %v for nothing", took)
 				}

@@ -11,21 +11,21 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// ended finds the threads that have ended and are in the log of ended threads. In memory it
+// endedIndex finds the threads that have ended and are in the log of ended threads. In memory it
 // has some 18 bytes of each: hashes, and where the thread is in that log. index.mu guards
 // it.
-type ended struct {
-	log    *wal.Log
-	blocks []block
-	refs   lookup
-	keys   lookup
-	seed   maphash.Seed
-	gone   []string // threads that are gone, which the log does not say yet
-	live   int      // entries
-	dead   int
-	whole  []uint64 // at the start: all 64 bits of the hashes of refs, by place; 0: there is no entry
-	starts bool     // the store fills whole
-	say    *slog.Logger
+type endedIndex struct {
+	log        *wal.Log
+	blocks     []block
+	refs       hashIndex
+	keys       hashIndex
+	seed       maphash.Seed
+	removed    []string // threads that are gone, which the log does not say yet
+	live       int      // entries
+	dead       int
+	fullHashes []uint64 // at the start: all 64 bits of the hashes of refs, by place; 0: there is no entry
+	loading    bool     // the store fills whole
+	say        *slog.Logger
 }
 
 // block is a record of the log of ended threads.
@@ -43,11 +43,11 @@ func (p place) block() int   { return int(p / blockEntries) }
 func (p place) entry() int   { return int(p % blockEntries) }
 func (p place) mask() uint64 { return 1 << p.entry() }
 
-// lookup finds places by a hash of 32 bits, which others can have too.
-type lookup struct{ old, fresh []uint64 } // hash and place, sorted; fresh has few
+// hashIndex finds places by a hash of 32 bits, which others can have too.
+type hashIndex struct{ old, fresh []uint64 } // hash and place, sorted; fresh has few
 
 // add adds places.
-func (l *lookup) add(some []uint64) {
+func (l *hashIndex) add(some []uint64) {
 	slices.Sort(some)
 	if l.fresh = merged(l.fresh, some); len(l.fresh) > 4096+len(l.old)/16 {
 		l.old, l.fresh = merged(l.old, l.fresh), nil
@@ -68,7 +68,7 @@ func merged(a, b []uint64) []uint64 {
 }
 
 // find returns the places of a hash.
-func (l *lookup) find(hash uint64) (all []place) {
+func (l *hashIndex) find(hash uint64) (all []place) {
 	hash = hash >> 32 << 32
 	for _, list := range [][]uint64{l.old, l.fresh} {
 		i, _ := slices.BinarySearch(list, hash)
@@ -80,7 +80,7 @@ func (l *lookup) find(hash uint64) (all []place) {
 }
 
 // move gives places their new numbers; noPlace drops one.
-func (l *lookup) move(to []place) {
+func (l *hashIndex) move(to []place) {
 	all := make([]uint64, 0, len(l.old)+len(l.fresh))
 	for _, v := range merged(l.old, l.fresh) {
 		if p := to[place(v)]; p != noPlace {
@@ -94,18 +94,18 @@ const noPlace = ^place(0)
 
 func packed(hash uint64, p place) uint64 { return hash>>32<<32 | uint64(p) }
 
-func (d *ended) ofRef(ref string) uint64   { return maphash.String(d.seed, ref) }
-func (d *ended) ofKey(k thread.Key) uint64 { return maphash.Comparable(d.seed, k) }
-func (d *ended) isDead(p place) bool       { return d.blocks[p.block()].dead&p.mask() != 0 }
+func (d *endedIndex) ofRef(ref string) uint64   { return maphash.String(d.seed, ref) }
+func (d *endedIndex) ofKey(k thread.Key) uint64 { return maphash.Comparable(d.seed, k) }
+func (d *endedIndex) isDead(p place) bool       { return d.blocks[p.block()].dead&p.mask() != 0 }
 
-func (d *ended) close() error {
+func (d *endedIndex) close() error {
 	if d.log == nil {
 		return nil
 	}
 	return d.log.Close()
 }
 
-func (d *ended) written() (size, total, today int64) {
+func (d *endedIndex) written() (size, total, today int64) {
 	if d.log == nil {
 		return 0, 0, 0
 	}
@@ -113,8 +113,8 @@ func (d *ended) written() (size, total, today int64) {
 	return d.log.Size(), total, today
 }
 
-// kill has an entry count no more.
-func (d *ended) kill(p place) {
+// markDead has an entry count no more.
+func (d *endedIndex) markDead(p place) {
 	if !d.isDead(p) {
 		d.blocks[p.block()].dead |= p.mask()
 		d.live--
@@ -135,15 +135,15 @@ func blockOf(all []entry) block {
 }
 
 // add takes a block that is in the log, and the hashes of what is in it.
-func (d *ended) add(at wal.Place, all []entry) (refs, keys []uint64) {
+func (d *endedIndex) add(at wal.Place, all []entry) (refs, keys []uint64) {
 	b := blockOf(all)
 	b.at = at
-	if d.starts {
-		d.whole = append(d.whole, make([]uint64, len(d.blocks)*blockEntries-len(d.whole))...)
+	if d.loading {
+		d.fullHashes = append(d.fullHashes, make([]uint64, len(d.blocks)*blockEntries-len(d.fullHashes))...)
 	}
 	for i, e := range all {
-		if d.starts {
-			d.whole = append(d.whole, d.ofRef(e.Ref))
+		if d.loading {
+			d.fullHashes = append(d.fullHashes, d.ofRef(e.Ref))
 		}
 		p := place(len(d.blocks)*blockEntries + i)
 		refs = append(refs, packed(d.ofRef(e.Ref), p))
@@ -158,7 +158,7 @@ func (d *ended) add(at wal.Place, all []entry) (refs, keys []uint64) {
 
 // read reads a block. A damaged one is as if it were empty: the next start reads its
 // threads from their folders.
-func (d *ended) read(b block, name func(string) string) (all []entry, err error) {
+func (d *endedIndex) read(b block, name func(string) string) (all []entry, err error) {
 	data, err := d.log.Record(b.at)
 	if err == nil {
 		all, err = decodeBlock(data, name)
@@ -167,7 +167,7 @@ func (d *ended) read(b block, name func(string) string) (all []entry, err error)
 }
 
 // entry reads an entry. One in a damaged block is empty.
-func (d *ended) entry(p place) (e entry, err error) {
+func (d *endedIndex) entry(p place) (e entry, err error) {
 	data, err := d.log.Record(d.blocks[p.block()].at)
 	if err == nil {
 		e, err = decodeEntry(data, p.entry())
@@ -176,7 +176,7 @@ func (d *ended) entry(p place) (e entry, err error) {
 }
 
 // readable says that a block is damaged; other errors it returns.
-func (d *ended) readable(err error) error {
+func (d *endedIndex) readable(err error) error {
 	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
 		d.say.Error("the exchange's log of ended threads is damaged; start messkit again, which reads these threads from their folders", "err", err)
 		return nil
@@ -184,11 +184,11 @@ func (d *ended) readable(err error) error {
 	return err
 }
 
-// same returns its argument.
-func same(s string) string { return s }
+// unchangedName returns its argument.
+func unchangedName(s string) string { return s }
 
-// among returns the entry of some places that fn selects, if it counts.
-func (d *ended) among(some []place, fn func(entry) bool) (entry, place, bool) {
+// firstMatch returns the entry of some places that fn selects, if it counts.
+func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place, bool) {
 	for _, p := range some {
 		if d.isDead(p) {
 			continue
@@ -205,19 +205,19 @@ func (d *ended) among(some []place, fn func(entry) bool) (entry, place, bool) {
 }
 
 // thread is the entry of a thread.
-func (d *ended) thread(ref string) (entry, place, bool) {
-	return d.among(d.refs.find(d.ofRef(ref)), func(e entry) bool { return e.Ref == ref })
+func (d *endedIndex) thread(ref string) (entry, place, bool) {
+	return d.firstMatch(d.refs.find(d.ofRef(ref)), func(e entry) bool { return e.Ref == ref })
 }
 
 // key is the entry of the thread that has a key.
-func (d *ended) key(k thread.Key) (entry, bool) {
-	e, _, ok := d.among(d.keys.find(d.ofKey(k)), func(e entry) bool { return slices.Contains(e.keys(), k) })
+func (d *endedIndex) key(k thread.Key) (entry, bool) {
+	e, _, ok := d.firstMatch(d.keys.find(d.ofKey(k)), func(e entry) bool { return slices.Contains(e.keys(), k) })
 	return e, ok
 }
 
 // atStart are the hashes of the threads that count, sorted. It is good at the start only.
-func (d *ended) atStart() (all []uint64) {
-	for p, hash := range d.whole {
+func (d *endedIndex) atStart() (all []uint64) {
+	for p, hash := range d.fullHashes {
 		if hash != 0 && !d.isDead(place(p)) {
 			all = append(all, hash)
 		}
@@ -228,7 +228,7 @@ func (d *ended) atStart() (all []uint64) {
 
 // settle makes what was added at the start fit to be searched: of the entries of one thread
 // the newest counts, and none where that says that the thread is gone.
-func (d *ended) settle(refs, keys []uint64) {
+func (d *endedIndex) settle(refs, keys []uint64) {
 	slices.Sort(refs)
 	slices.Sort(keys)
 	d.refs.old, d.keys.old = refs, keys
@@ -245,7 +245,7 @@ func (d *ended) settle(refs, keys []uint64) {
 }
 
 // supersede has only the newest entry of each thread count, of those with one hash.
-func (d *ended) supersede(some []uint64) {
+func (d *endedIndex) supersede(some []uint64) {
 	later := map[string]bool{}
 	for _, v := range slices.Backward(some) {
 		e, err := d.entry(place(v))
@@ -253,7 +253,7 @@ func (d *ended) supersede(some []uint64) {
 			continue
 		}
 		if later[e.Ref] {
-			d.kill(place(v))
+			d.markDead(place(v))
 		}
 		later[e.Ref] = true
 	}

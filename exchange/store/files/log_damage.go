@@ -58,7 +58,7 @@ func (d *damage) note(data []byte, cfg Config) bool {
 	case err != nil:
 		return false
 	case r.hasEnvelope():
-		w := whole{messages: r.messages}
+		w := loadedThread{messages: r.messages}
 		if json.Unmarshal(r.envelope, &w.env) != nil || w.env.Ref != ref || !messeaf.ValidRef(ref) {
 			return false
 		}
@@ -128,7 +128,7 @@ func (s *Store) repair(ctx context.Context) error {
 		return nil
 	}
 	if d.any {
-		s.lackAny()
+		s.suspectAll()
 	}
 	// Else the last steps before the program died may be in no folder.
 	projected := s.log.Orderly() || d.last.Sub(d.at) > written
@@ -137,7 +137,7 @@ func (s *Store) repair(ctx context.Context) error {
 		if known && !k.inLog() {
 			continue // it has ended, and lies in its folder
 		}
-		r := rescue{k: k, certain: known && k.seq > d.seq, projected: projected, folder: s.inFolder(ref)}
+		r := damagedThread{k: k, certain: known && k.seq > d.seq, projected: projected, folder: s.inFolder(ref)}
 		if lost, ok := d.lost[ref]; ok {
 			r.lost = &lost
 		}
@@ -151,9 +151,9 @@ func (s *Store) repair(ctx context.Context) error {
 	return nil
 }
 
-// lackAny counts every open thread that has not changed since among those that have lost
+// suspectAll counts every open thread that has not changed since among those that have lost
 // records.
-func (s *Store) lackAny() {
+func (s *Store) suspectAll() {
 	for _, ref := range s.index.open() {
 		if k, _ := s.index.thread(ref); k.seq <= s.damage.seq {
 			s.damage.lack(ref)
@@ -162,7 +162,7 @@ func (s *Store) lackAny() {
 	for _, f := range messeaf.Folders {
 		places, _ := messeaf.ListFolder(s.tree(), f) // survey says that it cannot be read
 		for _, p := range places {
-			if known, _ := s.index.has(p.Ref); !known && !ending(f) && !s.archived(p.Ref) {
+			if known, _ := s.index.has(p.Ref); !known && !isEndedFolder(f) && !s.archived(p.Ref) {
 				s.damage.lack(p.Ref)
 			}
 		}
@@ -173,10 +173,10 @@ func (s *Store) lackAny() {
 // inFolder is a thread as its folder has it; nil if it has none that can be read.
 func (s *Store) inFolder(ref string) *thread.Thread {
 	places := s.places(ref)
-	slices.SortFunc(places, further)
+	slices.SortFunc(places, compareProgress)
 	for _, p := range places {
 		if t, err := p.Read(s.tree()); err == nil && t.Envelope.Ref == ref {
-			in := inward(t)
+			in := fromFile(t)
 			return &in
 		}
 	}
@@ -198,9 +198,9 @@ func dependsOn(t thread.Thread, find func(thread.Key) (string, bool)) []string {
 	return refs
 }
 
-// rescue is a thread of which some records cannot be read.
-type rescue struct {
-	k         kept
+// damagedThread is a thread of which some records cannot be read.
+type damagedThread struct {
+	k         threadState
 	certain   bool // the newest record of it in the log is the last that there was
 	projected bool // its folder shows all that there was
 	folder    *thread.Thread
@@ -208,8 +208,8 @@ type rescue struct {
 }
 
 // restore puts a thread that has lost records into the log again, as far as it is known.
-func (s *Store) restore(ctx context.Context, r rescue) error {
-	t, how := s.rescued(r)
+func (s *Store) restore(ctx context.Context, r damagedThread) error {
+	t, how := s.rebuild(r)
 	if how == "" {
 		if r.k.Ref != "" {
 			return nil // its folder shows that nothing is lost
@@ -243,9 +243,9 @@ const (
 	unknown = "was ended with an unknown outcome"
 )
 
-// rescued returns a thread as far as the store knows it, and how it was treated; "" means
+// rebuild returns a thread as far as the store knows it, and how it was treated; "" means
 // that it has lost nothing, or that the store knows nothing of it.
-func (s *Store) rescued(r rescue) (thread.Thread, string) {
+func (s *Store) rebuild(r damagedThread) (thread.Thread, string) {
 	log, all := s.readable(r.k)
 	t, how := thread.Thread{}, rebuilt
 	switch {
@@ -281,8 +281,8 @@ func (s *Store) rescued(r rescue) (thread.Thread, string) {
 
 // readable returns the part of a thread that the store can read in the log, and whether that
 // is all of it. The ref is empty if the envelope cannot be read.
-func (s *Store) readable(k kept) (t thread.Thread, all bool) {
-	w := whole{}
+func (s *Store) readable(k threadState) (t thread.Thread, all bool) {
+	w := loadedThread{}
 	all = true
 	for i, p := range k.records {
 		r, err := s.readRecord(k.Ref, p)

@@ -19,11 +19,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// bring makes a thread's folder what the thread is: the messages that are
+// writeFolder makes a thread's folder what the thread is: the messages that are
 // missing are appended, then the envelope is replaced, then the folder moves
 // (MESSE-AF 2.1, "Append Message + Update Envelope"). It returns how the folder
 // is left.
-func (s *Store) bring(w whole, f folder) (folder, error) {
+func (s *Store) writeFolder(w loadedThread, f folder) (folder, error) {
 	if f.at == "" {
 		return s.create(w)
 	}
@@ -54,13 +54,13 @@ func (s *Store) bring(w whole, f folder) (folder, error) {
 		}
 		f.at = want
 	}
-	return s.leave(w, f)
+	return s.checkFolder(w, f)
 }
 
-// leave notes how the folder is when all of the thread is in it. If it is not
+// checkFolder notes how the folder is when all of the thread is in it. If it is not
 // as we have written it, another program was there too, and it is looked at
 // again.
-func (s *Store) leave(w whole, f folder) (folder, error) {
+func (s *Store) checkFolder(w loadedThread, f folder) (folder, error) {
 	now, err := s.signatures(threadDir(f.at, w.env.Ref))
 	if err != nil {
 		return folder{at: f.at}, err
@@ -80,7 +80,7 @@ type document struct {
 }
 
 // documents prints the messages of a thread from the nth on.
-func (w whole) documents(from int) ([]document, error) {
+func (w loadedThread) documents(from int) ([]document, error) {
 	w.messages = w.messages[from:]
 	t, err := w.decode()
 	if err != nil {
@@ -99,7 +99,7 @@ func (w whole) documents(from int) ([]document, error) {
 }
 
 // print prints the whole thread.
-func (w whole) print() (env []byte, docs []document, err error) {
+func (w loadedThread) print() (env []byte, docs []document, err error) {
 	if env, err = messeaf.PrintEnvelope(w.env.MESSEAF()); err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +108,7 @@ func (w whole) print() (env []byte, docs []document, err error) {
 }
 
 // create makes a thread's folder, whole before it has its name.
-func (s *Store) create(w whole) (folder, error) {
+func (s *Store) create(w loadedThread) (folder, error) {
 	tmp := path.Join("tmp", w.env.Ref)
 	if err := errors.Join(s.root.RemoveAll(tmp), s.root.Mkdir(tmp, 0o700)); err != nil {
 		return folder{}, err
@@ -128,7 +128,7 @@ func (s *Store) create(w whole) (folder, error) {
 	if err := s.root.Rename(tmp, threadDir(begun.at, w.env.Ref)); err != nil {
 		return folder{}, err
 	}
-	return s.leave(w, begun)
+	return s.checkFolder(w, begun)
 }
 
 // appendTo appends documents to the thread's last file, and to new ones where
@@ -174,7 +174,7 @@ func (s *Store) appendFile(dir string, file *signature, text []byte) error {
 
 // replaceEnvelope puts a new envelope before the documents of the first file,
 // which stay as they are.
-func (s *Store) replaceEnvelope(dir string, w whole, f *folder) error {
+func (s *Store) replaceEnvelope(dir string, w loadedThread, f *folder) error {
 	name := path.Join(dir, messeaf.FileName(0, w.env.Ref))
 	data, err := fs.ReadFile(s.tree(), name)
 	if err != nil {
@@ -215,7 +215,7 @@ func (s *Store) replace(tmp, name string, data []byte) error {
 
 // attach puts the files that the thread has, and is to have beside its
 // documents, into its folder.
-func (s *Store) attach(dir string, w whole, docs []document) error {
+func (s *Store) attach(dir string, w loadedThread, docs []document) error {
 	for name, sum := range w.binds {
 		if err := s.place(path.Join(dir, name), sum); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (s *Store) place(name, sum string) error {
 // external takes what is too large to be inside a document out of a message
 // (section "Size Limits"). The exchange does so before it stores a message; this is
 // for what an earlier release has stored, or another program has written.
-func (w whole) external(m mess.Message) (mess.Message, map[string][]byte) {
+func (w loadedThread) external(m mess.Message) (mess.Message, map[string][]byte) {
 	var files map[string][]byte
 	items := slices.Clone(m.Items)
 	for i := range items {
@@ -291,7 +291,7 @@ func (w whole) external(m mess.Message) (mess.Message, map[string][]byte) {
 }
 
 // freeName names a file that had no name of its own in the thread.
-func (w whole) freeName(serial int, kind, name, mimeType string, taken map[string][]byte) string {
+func (w loadedThread) freeName(serial int, kind, name, mimeType string, taken map[string][]byte) string {
 	if name == "" {
 		name = kind + messeaf.Extension(mimeType)
 	}

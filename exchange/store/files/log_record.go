@@ -104,7 +104,7 @@ func threadRecord(t thread.Thread) (record, error) {
 // stepRecord is a step as a record.
 func stepRecord(s thread.Step) (record, error) {
 	sum := summaryOf(s.Envelope)
-	sum.Keys = moreKeys(s)
+	sum.Keys = extraKeys(s)
 	r := record{Binds: s.Binds, step: &s}
 	if s.After == "" {
 		r.Thread = &sum
@@ -127,8 +127,8 @@ func (r *record) put(e thread.Envelope, messages []mess.Message) (err error) {
 	return nil
 }
 
-// whole is a thread with all that belongs to it.
-type whole struct {
+// loadedThread is a thread with all that belongs to it.
+type loadedThread struct {
 	env      thread.Envelope
 	messages []json.RawMessage
 	binds    map[string]string // bound name to SHA-256
@@ -138,7 +138,7 @@ type whole struct {
 }
 
 // decode is the thread with its messages.
-func (w whole) decode() (thread.Thread, error) {
+func (w loadedThread) decode() (thread.Thread, error) {
 	t := thread.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
 	for i, m := range w.messages {
 		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {

@@ -18,24 +18,24 @@ import (
 const (
 	// batch is how many threads are taken into the log at once, at most, and
 	// batchBytes how large they are together, unless one alone is larger.
-	batch      = 500
-	batchBytes = 16 << 20
+	importBatch = 500
+	importBytes = 16 << 20
 	// maxAdopted bounds what is read of one thread, in bytes.
-	maxAdopted = 64 << 20
+	maxExternal = 64 << 20
 )
 
-// adopted is a thread that is taken in.
-type adopted struct {
+// externalThread is a thread that is taken in.
+type externalThread struct {
 	place    messeaf.Place
 	contents []signature // before it was read
 	records  []record
 	err      error
 }
 
-// adoptAll takes threads in that the log does not know: somebody has put them
+// importAll takes threads in that the log does not know: somebody has put them
 // there, or the log was lost. What cannot be taken in is told.
-func (s *Store) adoptAll(ctx context.Context, places []messeaf.Place) error {
-	order.By(places, func(a, b messeaf.Place) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), further(a, b)) })
+func (s *Store) importAll(ctx context.Context, places []messeaf.Place) error {
+	order.By(places, func(a, b messeaf.Place) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), compareProgress(a, b)) })
 	if len(places) > 1000 {
 		s.cfg.Log.Info("reading threads that the log does not know", "threads", len(places))
 	}
@@ -43,15 +43,15 @@ func (s *Store) adoptAll(ctx context.Context, places []messeaf.Place) error {
 	for len(places) > 0 {
 		some := s.nextBatch(places)
 		places = places[len(some):]
-		all := s.readAll(some)
+		all := s.readPlaces(some)
 		var records []record
 		for _, a := range all {
 			switch {
 			case a.place.Ref == ref: // where it has come furthest it was taken in
-				s.project.doubt([]string{ref})
+				s.project.checkLater([]string{ref})
 			case a.err != nil:
-				s.project.leave(a.place, a.contents, a.err)
-				s.project.complain(a.place.Ref, a.err)
+				s.project.noteIgnored(a.place, a.contents, a.err)
+				s.project.logOnce(a.place.Ref, a.err)
 			default:
 				records = append(records, a.records...)
 			}
@@ -64,14 +64,14 @@ func (s *Store) adoptAll(ctx context.Context, places []messeaf.Place) error {
 	return nil
 }
 
-// further orders the places of one thread: first where it has come furthest.
-func further(a, b messeaf.Place) int {
+// compareProgress orders the places of one thread: first where it has come furthest.
+func compareProgress(a, b messeaf.Place) int {
 	return cmp.Or(
 		-cmp.Compare(slices.Index(messeaf.Folders, a.Folder), slices.Index(messeaf.Folders, b.Folder)),
-		cmp.Compare(flat(a), flat(b)), cmp.Compare(a.Path, b.Path))
+		cmp.Compare(isFlat(a), isFlat(b)), cmp.Compare(a.Path, b.Path))
 }
 
-func flat(p messeaf.Place) int {
+func isFlat(p messeaf.Place) int {
 	if p.Flat {
 		return 1
 	}
@@ -81,13 +81,13 @@ func flat(p messeaf.Place) int {
 // nextBatch is so much of places as is read at once.
 func (s *Store) nextBatch(places []messeaf.Place) []messeaf.Place {
 	var bytes int64
-	for i, p := range places[:min(batch, len(places))] {
+	for i, p := range places[:min(importBatch, len(places))] {
 		size, _ := s.size(p) // what cannot be read is told when it is
-		if bytes += size; bytes > batchBytes && i > 0 {
+		if bytes += size; bytes > importBytes && i > 0 {
 			return places[:i]
 		}
 	}
-	return places[:min(batch, len(places))]
+	return places[:min(importBatch, len(places))]
 }
 
 // size is how large a thread's own files are together.
@@ -100,9 +100,9 @@ func (s *Store) size(p messeaf.Place) (int64, error) {
 	return bytes, err
 }
 
-// readAll reads threads as records of the log.
-func (s *Store) readAll(places []messeaf.Place) []adopted {
-	all := make([]adopted, len(places))
+// readPlaces reads threads as records of the log.
+func (s *Store) readPlaces(places []messeaf.Place) []externalThread {
+	all := make([]externalThread, len(places))
 	var g errgroup.Group
 	g.SetLimit(8)
 	for i, p := range places {
@@ -160,35 +160,35 @@ func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
 	return len(data), nil
 }
 
-// newcomer takes a thread in that another program has put there.
-func (s *Store) newcomer(ctx context.Context, ref string) error {
+// importExternal takes a thread in that another program has put there.
+func (s *Store) importExternal(ctx context.Context, ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
-		s.project.leave(messeaf.Place{Ref: ref}, nil, nil)
+		s.project.noteIgnored(messeaf.Place{Ref: ref}, nil, nil)
 		return nil
 	}
-	p := slices.MinFunc(places, further)
-	if !ending(p.Folder) && s.archived(ref) {
-		return s.stale(p, errors.New("the thread has ended, and is in the archive; what is to be done again needs a ref of its own"))
+	p := slices.MinFunc(places, compareProgress)
+	if !isEndedFolder(p.Folder) && s.archived(ref) {
+		return s.setAsideStale(p, errors.New("the thread has ended, and is in the archive; what is to be done again needs a ref of its own"))
 	}
-	if s.written(p, quiet) {
+	if s.changedWithin(p, quiet) {
 		return errBusy
 	}
 	contents := s.contents(p)
-	records, err := []record(nil), s.project.whyLeft(p, contents)
+	records, err := []record(nil), s.project.ignoredReason(p, contents)
 	if err == nil {
 		records, err = s.readPlace(p)
-		s.project.leave(p, contents, err)
+		s.project.noteIgnored(p, contents, err)
 	}
 	if err != nil {
-		s.watcher.newcomer(s, p)
-		return leftAlone{err}
+		s.watcher.watchIgnored(s, p)
+		return ignoredError{err}
 	}
 	if err := s.store(ctx, records); err != nil {
 		return err
 	}
 	if len(places) > 1 {
-		s.project.look(ref, again)
+		s.project.checkAfter(ref, retrySoon)
 	}
 	if records[0].Thread == nil {
 		return nil

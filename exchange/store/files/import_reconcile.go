@@ -16,8 +16,8 @@ import (
 // errBusy: another program is writing there now.
 var errBusy = errors.New("another program is writing")
 
-// errGone: a person has archived the thread.
-var errGone = errors.New("archived")
+// errArchived: a person has archived the thread.
+var errArchived = errors.New("archived")
 
 // quiet is for how long a file must not have changed before it is read: others
 // write without a lock.
@@ -26,12 +26,12 @@ const quiet = 200 * time.Millisecond
 // reconcile looks at a thread's folder when it is not as we left it, or when we
 // do not know. It returns how the folder is and what others have said there.
 // The zero folder means that it is to be made anew.
-func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
+func (s *Store) reconcile(w loadedThread) (folder, []mess.Message, error) {
 	places := s.places(w.env.Ref)
 	if len(places) == 0 {
 		if w.env.Status.Terminal() && s.archived(w.env.Ref) {
 			if t, err := s.readArchived(w.env.Ref); err == nil && len(t.Messages) >= len(w.messages) {
-				return folder{}, nil, errGone
+				return folder{}, nil, errArchived
 			}
 		}
 		if w.folder.at != "" {
@@ -39,7 +39,7 @@ func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
 		}
 		return folder{}, nil, nil
 	}
-	keep := s.choose(w, places)
+	keep := s.choosePlace(w, places)
 	for _, p := range places {
 		if p != keep {
 			if err := s.setAside(p, errors.New("the thread is also in "+keep.Path)); err != nil {
@@ -47,15 +47,15 @@ func (s *Store) reconcile(w whole) (folder, []mess.Message, error) {
 			}
 		}
 	}
-	if s.written(keep, quiet) {
+	if s.changedWithin(keep, quiet) {
 		return folder{}, nil, errBusy
 	}
 	return s.compare(w, keep)
 }
 
-// choose is the place that counts of several: where we left the thread, else
+// choosePlace is the place that counts of several: where we left the thread, else
 // where it belongs, else a folder rather than a file.
-func (s *Store) choose(w whole, places []messeaf.Place) messeaf.Place {
+func (s *Store) choosePlace(w loadedThread, places []messeaf.Place) messeaf.Place {
 	for _, at := range []messeaf.Folder{w.folder.at, messeaf.FolderOf(w.env.Status)} {
 		for _, p := range places {
 			if p.Folder == at && !p.Flat {
@@ -71,8 +71,8 @@ func (s *Store) choose(w whole, places []messeaf.Place) messeaf.Place {
 	return places[0]
 }
 
-// written reports whether a thread's files have changed within d.
-func (s *Store) written(p messeaf.Place, d time.Duration) bool {
+// changedWithin reports whether a thread's files have changed within d.
+func (s *Store) changedWithin(p messeaf.Place, d time.Duration) bool {
 	own, _, err := p.Files(s.tree())
 	if err != nil {
 		return false
@@ -90,7 +90,7 @@ func (s *Store) written(p messeaf.Place, d time.Duration) bool {
 }
 
 // compare holds what lies there against the log.
-func (s *Store) compare(w whole, p messeaf.Place) (folder, []mess.Message, error) {
+func (s *Store) compare(w loadedThread, p messeaf.Place) (folder, []mess.Message, error) {
 	files, err := p.ReadFiles(s.tree())
 	var t messeaf.Thread
 	if err == nil {
@@ -102,8 +102,8 @@ func (s *Store) compare(w whole, p messeaf.Place) (folder, []mess.Message, error
 	torn := w.torn(files)
 	switch {
 	case err == nil && !torn:
-		return s.same(w, p, t)
-	case errors.Is(err, fs.ErrNotExist), s.written(p, 10*quiet):
+		return s.compareThread(w, p, t)
+	case errors.Is(err, fs.ErrNotExist), s.changedWithin(p, 10*quiet):
 		return folder{}, nil, errBusy // it is being moved or written
 	case torn:
 		f, err := s.remake(w, p)
@@ -112,9 +112,9 @@ func (s *Store) compare(w whole, p messeaf.Place) (folder, []mess.Message, error
 	return folder{}, nil, s.setAside(p, err)
 }
 
-// same counts which of the thread's messages are there, and finds what others
+// compareThread counts which of the thread's messages are there, and finds what others
 // have said. That must be taken first; then the folder is looked at again.
-func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess.Message, error) {
+func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread) (folder, []mess.Message, error) {
 	docs, err := w.documents(0)
 	if err != nil {
 		return folder{}, nil, err
@@ -134,7 +134,7 @@ func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess
 			left = slices.Delete(left, i, i+1)
 		case len(said) > 0 && m.From == thread.Self:
 			return folder{}, said, nil // the exchange may have said this to what comes before: that is judged first
-		case s.project.handOver(w.env.Ref, m):
+		case s.project.isUnjudged(w.env.Ref, m):
 			said = append(said, m)
 		}
 	}
@@ -156,7 +156,7 @@ func (s *Store) same(w whole, p messeaf.Place, t messeaf.Thread) (folder, []mess
 // remake writes a thread's documents anew, where another program has left them
 // in an order that is not the log's, as a v1 file that is now to change, or
 // where the power failed. Attachments stay.
-func (s *Store) remake(w whole, p messeaf.Place) (folder, error) {
+func (s *Store) remake(w loadedThread, p messeaf.Place) (folder, error) {
 	if p.Flat {
 		f, err := s.create(w)
 		return f, errors.Join(err, s.root.Remove(p.Path))
@@ -179,7 +179,7 @@ func (s *Store) remake(w whole, p messeaf.Place) (folder, error) {
 
 // refill replaces the first file of a thread's folder, and writes the further
 // ones.
-func (s *Store) refill(w whole, p messeaf.Place) (folder, error) {
+func (s *Store) refill(w loadedThread, p messeaf.Place) (folder, error) {
 	env, docs, err := w.print()
 	if err != nil {
 		return folder{}, err
@@ -194,7 +194,7 @@ func (s *Store) refill(w whole, p messeaf.Place) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	return s.leave(w, begun)
+	return s.checkFolder(w, begun)
 }
 
 // printed is a message as it stands in a folder.
@@ -223,7 +223,7 @@ func sameEnvelope(a, b messeaf.Envelope) bool {
 
 // torn reports whether the last document is one that we write, cut off: the
 // power failed while it was written, and the log has it all.
-func (w whole) torn(files []messeaf.File) bool {
+func (w loadedThread) torn(files []messeaf.File) bool {
 	var docs []messeaf.Document
 	for _, f := range files {
 		docs = append(docs, f.Documents...)

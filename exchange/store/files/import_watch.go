@@ -77,8 +77,8 @@ func (w *watcher) thread(s *Store, ref string, f folder) {
 	w.set(s, ref, dir)
 }
 
-// newcomer watches the folder of a thread that could not be taken in.
-func (w *watcher) newcomer(s *Store, p messeaf.Place) {
+// watchIgnored watches the folder of a thread that could not be taken in.
+func (w *watcher) watchIgnored(s *Store, p messeaf.Place) {
 	if !p.Flat {
 		w.set(s, p.Ref, filepath.Join(s.dir, p.Path))
 	}
@@ -106,7 +106,7 @@ func (w *watcher) set(s *Store, ref, dir string) {
 	switch {
 	case err == nil:
 		w.dirs[ref] = dir
-		s.project.look(ref, quiet) // for what was written before
+		s.project.checkAfter(ref, quiet) // for what was written before
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fsnotify.ErrClosed):
 		// It has moved, it was told that it cannot be read, or we are at the end.
 	case !w.full:
@@ -115,8 +115,8 @@ func (w *watcher) set(s *Store, ref, dir string) {
 	}
 }
 
-// lost notes that a thread's folder has moved, which ends the watch.
-func (w *watcher) lost(ref string) {
+// unwatch notes that a thread's folder has moved, which ends the watch.
+func (w *watcher) unwatch(ref string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if dir := w.dirs[ref]; dir != "" {
@@ -138,7 +138,7 @@ func (s *Store) watch(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	s.lookForNew()
+	s.checkForNew()
 	for _, ref := range s.index.open() {
 		k, _ := s.index.thread(ref)
 		s.watcher.thread(s, ref, k.folder)
@@ -150,19 +150,19 @@ func (s *Store) watch(ctx context.Context) error {
 			return in.Close()
 		case e, ok := <-in.Events:
 			if ok {
-				s.noticed(e)
+				s.onEvent(e)
 			}
 		case err, ok := <-in.Errors:
 			if ok && errors.Is(err, fsnotify.ErrEventOverflow) {
-				s.lookAtAll()
+				s.checkAllFolders()
 			}
 		}
 	}
 }
 
-// noticed looks at the thread that something has happened to, when it has been
+// onEvent looks at the thread that something has happened to, when it has been
 // quiet for a moment.
-func (s *Store) noticed(e fsnotify.Event) {
+func (s *Store) onEvent(e fsnotify.Event) {
 	rel, err := filepath.Rel(s.dir, e.Name)
 	if err != nil {
 		return
@@ -177,26 +177,26 @@ func (s *Store) noticed(e fsnotify.Event) {
 		return
 	}
 	if inside == "" && (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) {
-		s.watcher.lost(ref)
+		s.watcher.unwatch(ref)
 	}
-	s.project.look(ref, quiet)
+	s.project.checkAfter(ref, quiet)
 }
 
-// lookForNew looks at the threads that nobody knows: they were put there before
+// checkForNew looks at the threads that nobody knows: they were put there before
 // the folders were watched.
-func (s *Store) lookForNew() {
-	s.lookAt(s.listed, func(ref string) bool { known, _ := s.index.has(ref); return !known })
+func (s *Store) checkForNew() {
+	s.checkFolders(s.listed, func(ref string) bool { known, _ := s.index.has(ref); return !known })
 }
 
-// lookAtAll looks at every thread that is not known to have ended: so much has
+// checkAllFolders looks at every thread that is not known to have ended: so much has
 // happened that the system has not told all.
-func (s *Store) lookAtAll() {
-	s.lookAt(nil, func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
+func (s *Store) checkAllFolders() {
+	s.checkFolders(nil, func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
 }
 
-// lookAt looks at the threads that wanted selects. It skips folders that are as they were when
+// checkFolders looks at the threads that wanted selects. It skips folders that are as they were when
 // the store listed them.
-func (s *Store) lookAt(listed map[messeaf.Folder]time.Time, wanted func(ref string) bool) {
+func (s *Store) checkFolders(listed map[messeaf.Folder]time.Time, wanted func(ref string) bool) {
 	for _, f := range messeaf.Folders {
 		if s.unchangedSince(f, listed) {
 			continue
@@ -207,7 +207,7 @@ func (s *Store) lookAt(listed map[messeaf.Folder]time.Time, wanted func(ref stri
 		}
 		for _, p := range places {
 			if wanted(p.Ref) {
-				s.project.look(p.Ref, quiet)
+				s.project.checkAfter(p.Ref, quiet)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (s *Store) openEnded() (err error) {
 	var refs, keys []uint64
 	var gone []place
 	names := map[string]string{}
-	d.starts = true
+	d.loading = true
 	d.log, err = o.OpenPlaces(filepath.Join(s.dir, "log", "ended"), func(at wal.Place, data []byte) error {
 		all, err := decodeBlock(data, func(name string) string {
 			one, ok := names[name]
@@ -71,7 +71,7 @@ func (s *Store) openEnded() (err error) {
 	}
 	d.settle(refs, keys)
 	for _, p := range gone {
-		d.kill(p)
+		d.markDead(p)
 	}
 	return nil
 }
@@ -84,12 +84,12 @@ func takesNothing(err error) bool {
 // keepEnded moves the threads that have ended, and lie in their folders, to the log of ended
 // threads if there are so many. They leave memory.
 func (s *Store) keepEnded(ctx context.Context, least int) error {
-	if !s.keeping.TryLock() {
+	if !s.endedMu.TryLock() {
 		return nil // the next call does it
 	}
-	defer s.keeping.Unlock()
+	defer s.endedMu.Unlock()
 	x := s.index
-	threads, gone := x.toKeep()
+	threads, gone := x.releasable()
 	if len(threads)+len(gone) < max(1, least) || x.ended.log == nil || x.ended.log.Err() != nil {
 		return nil
 	}
@@ -110,31 +110,31 @@ func (s *Store) keepEnded(ctx context.Context, least int) error {
 	if err != nil {
 		return fmt.Errorf("log of ended threads: %w", err)
 	}
-	x.kept(threads, old, ended, places)
+	x.release(threads, old, ended, places)
 	return nil
 }
 
-// toKeep are the threads that can leave memory, oldest change first, and those that are gone.
-func (x *index) toKeep() (threads []*kept, gone []string) {
+// releasable are the threads that can leave memory, oldest change first, and those that are gone.
+func (x *index) releasable() (threads []*threadState, gone []string) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	threads = slices.SortedFunc(maps.Values(x.resting), func(a, b *kept) int { return cmp.Compare(a.seq, b.seq) })
-	return threads, slices.Clip(x.ended.gone)
+	threads = slices.SortedFunc(maps.Values(x.endedInMemory), func(a, b *threadState) int { return cmp.Compare(a.seq, b.seq) })
+	return threads, slices.Clip(x.ended.removed)
 }
 
-// kept takes threads out of memory that the log of ended threads has. One that has changed
+// release takes threads out of memory that the log of ended threads has. One that has changed
 // meanwhile stays.
-func (x *index) kept(threads []*kept, gone, all []entry, places []wal.Place) {
+func (x *index) release(threads []*threadState, gone, all []entry, places []wal.Place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	d := &x.ended
-	d.gone = slices.Clone(d.gone[len(gone):])
+	d.removed = slices.Clone(d.removed[len(gone):])
 	for some := range slices.Chunk(gone, blockEntries) {
 		first := place(len(d.blocks) * blockEntries)
 		d.add(places[0], some)
 		places = places[1:]
 		for i := range some {
-			d.kill(first + place(i))
+			d.markDead(first + place(i))
 		}
 	}
 	var refs, keys []uint64
@@ -148,7 +148,7 @@ func (x *index) kept(threads []*kept, gone, all []entry, places []wal.Place) {
 		if x.threads[k.Ref] == k {
 			x.remove(k)
 		} else {
-			d.kill(first + place(i))
+			d.markDead(first + place(i))
 		}
 	}
 	d.refs.add(refs)
@@ -159,7 +159,7 @@ func (x *index) kept(threads []*kept, gone, all []entry, places []wal.Place) {
 func (x *index) restingBefore(t time.Time) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, k := range x.resting {
+	for _, k := range x.endedInMemory {
 		if k.Updated.Before(t) {
 			return true
 		}
@@ -188,12 +188,12 @@ func (x *index) endedEntry(ref string) (entry, bool) {
 }
 
 // each calls fn with the entries of blocks that count.
-func (d *ended) each(blocks []block, fn func(place, entry)) error {
+func (d *endedIndex) each(blocks []block, fn func(place, entry)) error {
 	for n, b := range blocks {
 		if b.dead == ^uint64(0) {
 			continue
 		}
-		all, err := d.read(b, same)
+		all, err := d.read(b, unchangedName)
 		if err != nil {
 			return err
 		}
@@ -229,8 +229,8 @@ func (s *Store) repackEnded(ctx context.Context) error {
 
 func (s *Store) endedAnew(ctx context.Context) error {
 	x := s.index
-	s.keeping.Lock()
-	defer s.keeping.Unlock()
+	s.endedMu.Lock()
+	defer s.endedMu.Unlock()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	r := repacking{d: &x.ended, stop: stop}
@@ -252,7 +252,7 @@ func (s *Store) endedAnew(ctx context.Context) error {
 
 // repacking is one making anew of the log of ended threads.
 type repacking struct {
-	d    *ended
+	d    *endedIndex
 	was  []block
 	now  []block
 	to   []place // of each old place
@@ -293,7 +293,7 @@ func (r *repacking) moved(places []wal.Place) {
 	}
 	for i, p := range r.from {
 		if was[p.block()].dead&p.mask() != 0 { // since the cut
-			d.kill(place(i))
+			d.markDead(place(i))
 		}
 	}
 	d.refs.move(r.to)

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ending reports whether a folder is one of threads that have ended.
-func ending(f messeaf.Folder) bool { return f == messeaf.Finished || f == messeaf.Canceled }
+// isEndedFolder reports whether a folder is one of threads that have ended.
+func isEndedFolder(f messeaf.Folder) bool { return f == messeaf.Finished || f == messeaf.Canceled }
 
 // endedPlaces are the places of a thread of which the log knows only how it
 // stood when it was let go: first where that belongs, then where others have put
@@ -21,7 +21,7 @@ func (s *Store) endedPlaces(e summary) []messeaf.Place {
 		switch {
 		case p.Folder == messeaf.FolderOf(e.Status):
 			belongs = append(belongs, p)
-		case ending(p.Folder):
+		case isEndedFolder(p.Folder):
 			ended = append(ended, p)
 		default:
 			if env, err := p.ReadEnvelope(s.tree()); err == nil && env.Status.Terminal() {
@@ -32,9 +32,9 @@ func (s *Store) endedPlaces(e summary) []messeaf.Place {
 	return slices.Concat(belongs, ended, elsewhere)
 }
 
-// settled looks at a thread that has ended: one that a person has removed or
+// checkEnded looks at a thread that has ended: one that a person has removed or
 // archived is forgotten, and copies of it are set aside.
-func (s *Store) settled(ref string) error {
+func (s *Store) checkEnded(ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
 		return s.store(context.Background(), []record{{Gone: ref}})
@@ -48,16 +48,16 @@ func (s *Store) settled(ref string) error {
 		if len(keep) > 0 && p == keep[0] {
 			continue
 		}
-		if err := s.stale(p, fmt.Errorf("the thread has ended (%s); what is to be done again needs a ref of its own", k.Status)); err != nil {
+		if err := s.setAsideStale(p, fmt.Errorf("the thread has ended (%s); what is to be done again needs a ref of its own", k.Status)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stale sets a copy of a thread that has ended aside, when it is quiet.
-func (s *Store) stale(p messeaf.Place, why error) error {
-	if s.written(p, quiet) {
+// setAsideStale sets a copy of a thread that has ended aside, when it is quiet.
+func (s *Store) setAsideStale(p messeaf.Place, why error) error {
+	if s.changedWithin(p, quiet) {
 		return errBusy
 	}
 	return s.setAside(p, why)

@@ -1,0 +1,48 @@
+package files
+
+import "context"
+
+// The kernel reports an error of the disk once, and it may go on showing data that it failed
+// to write. So the store then writes the folders of all threads in its log anew before it
+// lets go of one. A document in the log remembers that over a restart.
+const (
+	diskKind   = "disk"
+	diskUnsure = "unsure"
+)
+
+// rewriteAll has the folders of all threads in the log written anew.
+func (s *Store) rewriteAll(ctx context.Context) {
+	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
+		return // nothing can be stored, so nothing is let go
+	}
+	s.index.markRewrite()
+	s.project.checkLater(s.index.inLog())
+	s.project.wakeUp()
+}
+
+// noteSynced notes that the disk has all folders, if it has.
+func (s *Store) noteSynced(ctx context.Context) {
+	if len(s.index.docsOf(diskKind)) == 0 || s.index.hasRewrites() {
+		return
+	}
+	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, nil); err != nil {
+		s.project.logOnce("all", err)
+	}
+}
+
+func (x *index) markRewrite() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, k := range x.threads {
+		k.folder.rewrite = k.inLog()
+	}
+}
+
+// hasRewrites reports whether a thread waits for its folder to be written anew.
+func (x *index) hasRewrites() (any bool) {
+	x.each(func(k *threadState) bool {
+		any = any || k.folder.rewrite
+		return !any
+	})
+	return any
+}

@@ -1,0 +1,68 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// noteEnded notes a thread that has ended and is in its folder.
+func (p *projector) noteEnded(w loadedThread) {
+	if !w.env.Status.Terminal() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.endedThreads) == 0 {
+		p.since = time.Now()
+	}
+	p.endedThreads[w.env.Ref] = w.env.Ver
+}
+
+func (p *projector) releaseDue() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.endedThreads) > 0 && p.releaseIn(time.Now()) <= 0
+}
+
+// releaseIn is in how long the threads that have ended are let go. p.mu is held.
+func (p *projector) releaseIn(now time.Time) time.Duration {
+	if len(p.endedThreads) >= releaseMany {
+		return 0
+	}
+	waited := now.Sub(p.since)
+	return min(releaseLate-waited, max(releaseAfter-waited, p.sinceLull(now)))
+}
+
+// releaseEnded lets go of the threads that have ended, when their folders are on the
+// disk: from then on the log need not know them.
+func (p *projector) releaseEnded(ctx context.Context) {
+	p.mu.Lock()
+	resting := p.endedThreads
+	p.endedThreads = map[string]uint64{}
+	p.mu.Unlock()
+	if err := p.s.disk.sync(); err != nil {
+		p.logOnce("all", fmt.Errorf("sync: %w; the folders of all threads in the log are written anew", err))
+		p.s.rewriteAll(ctx)
+		return
+	}
+	for ref, ver := range resting {
+		if p.s.release(ref, ver) {
+			p.s.recent.forget(ref)
+			p.mu.Lock()
+			delete(p.judged, ref)
+			p.mu.Unlock()
+		}
+	}
+	if err := p.s.keepEnded(ctx, endedAtOnce); err != nil {
+		p.logOnce("all", err)
+	}
+	p.s.noteSynced(ctx)
+	p.s.compactIfDue()
+}
+
+// release leaves so much of a thread in memory that it is found.
+func (s *Store) release(ref string, ver uint64) bool {
+	defer s.locks.Lock(ref)()
+	return s.index.tryRelease(ref, ver)
+}

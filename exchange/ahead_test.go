@@ -41,7 +41,7 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 		h.registers(kitchen, "cook")
 		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
 		third := h.mustAhead("request: {id: third, intent: eat, constraints: {depends_on: [second, other]}}")
-		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet, "first, which has not come")
+		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet, "first, which does not exist yet")
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		h.registers(kitchen, "cook")

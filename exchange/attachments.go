@@ -45,7 +45,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	case source.err != nil: // an error of the sender, not of the store
 		return mess.Media{}, fmt.Errorf("%s: %w", name, source.err)
 	case errors.Is(err, ErrTooLarge) && most < x.cfg.MaxAttachment:
-		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, of which %d are left", name, x.cfg.MaxThreadAttachments, left)
+		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: the attachments of one thread may take %d bytes together, and %d remain", name, x.cfg.MaxThreadAttachments, left)
 	case errors.Is(err, ErrTooLarge):
 		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: larger than %d bytes, which is the most that this exchange takes", name, x.cfg.MaxAttachment)
 	case err != nil:

@@ -40,13 +40,13 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 		gate := func(hash string) string {
 			return "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: " + hash + "}}]"
 		}
-		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "not been given")
+		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "confirmation is missing")
 		h.refuses(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
 		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.NotFound)
 		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.StaleToken, "question-002")
 		h.says(agent, "reply: {re: valve, confirm: true}")
 		h.is(ref, mess.Claimed)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.IllegalTransition, "no confirmation is asked for")
+		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.IllegalTransition, "no confirmation is open")
 		h.refuses(kitchen, gate("d2"), mess.Unconfirmed, "another plan")
 		h.says(kitchen, gate("d1"))
 		h.is(ref, mess.InProgress)
@@ -125,7 +125,7 @@ func TestTheGateWantsThePlanThatWasConfirmed(t *testing.T) {
 		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
 		// Another plan in its midst waits for its own yes.
 		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "not been given")
+		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "confirmation is missing")
 		h.says(agent, "reply: {re: "+ref+", confirm: true, action_hash: d2}")
 		h.is(ref, mess.InProgress)
 	})

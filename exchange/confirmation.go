@@ -76,8 +76,8 @@ func (c ConfirmBy) enough(p Proof) bool {
 type refusal struct{ does, must, not string }
 
 var (
-	forPlan    = refusal{"this plan is confirmed", "a person must confirm this plan", "nothing was confirmed"}
-	forRelease = refusal{"a stop is released, and what is locked or disarmed may act again,", "a person must release a stop, arm and unlock", "nothing was changed"}
+	forPlan    = refusal{"a person confirms this plan", "a person must confirm this plan", "nothing was confirmed"}
+	forRelease = refusal{"a person resets a stop, arms or unlocks", "a person must release a stop, arm and unlock", "nothing was changed"}
 )
 
 // needs returns the error for a missing proof. A model may read the text, so it names no command.
@@ -88,7 +88,7 @@ func (c ConfirmBy) needs(r refusal) error {
 	case ConfirmCode:
 		return mess.Errorf(mess.Forbidden, "confirm: %s with a code alone, which the page of the exchange shows to an operator; send it as code; %s (exchange: confirm: code)", r.does, r.not)
 	}
-	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; a program that holds the key is refused; %s (exchange: confirm: terminal)", r.must, r.not)
+	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; the exchange rejects a program that holds the key; %s (exchange: confirm: terminal)", r.must, r.not)
 }
 
 // MayRelease returns an error unless the proof is enough to reset a stop, to arm, or to release a
@@ -163,7 +163,7 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 	case x.ConfirmBy() != ConfirmCode:
 		return "", ends, mess.Errorf(mess.Conflict, "confirm: this exchange asks for no codes; exchange: confirm: code does")
 	case !who.Has(Operator) || proof != OnPage:
-		return "", ends, mess.Errorf(mess.Forbidden, "confirm: the page shows the code to an operator alone, in a browser that was signed in from a terminal or from such a page")
+		return "", ends, mess.Errorf(mess.Forbidden, "confirm: only the page shows the code, to an operator whose browser signed in from a terminal or from such a page")
 	}
 	question := releaseCode
 	if ref != "" {
@@ -197,7 +197,7 @@ func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	if l := x.open.byRef[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
 		return l.env.Confirm.Message, nil
 	}
-	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is asked for", ref)
+	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is open", ref)
 }
 
 // guess reports whether text is the code of a question. It counts wrong codes, and drops the code

@@ -159,17 +159,17 @@ func TestWhoIsNotForgotten(t *testing.T) {
 		refuses(kitchen, kitchen.ID, mess.Forbidden, "only operators forget executors")
 		refuses(person, "nobody", mess.NotFound, `"nobody" is no executor here`)
 		h.after(10 * time.Second)
-		refuses(person, kitchen.ID, mess.NotYet, "was heard of 10s ago, and may act; if it is gone, forget it in 21s")
+		refuses(person, kitchen.ID, mess.NotYet, "sent its last message 10s ago, and may act; if it is gone, forget it in 21s")
 		e := h.listens(kitchen, "")
 		h.after(time.Hour)
-		refuses(person, kitchen.ID, mess.NotYet, "is connected, and may act")
+		refuses(person, kitchen.ID, mess.NotYet, "has a connection, and may act")
 		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
 		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
 		e.stop()
 		h.ears = nil
 		h.after(2 * time.Minute)
-		refuses(person, kitchen.ID, mess.NotYet, "has tasks that have not ended ("+ref+")")
+		refuses(person, kitchen.ID, mess.NotYet, "has open tasks ("+ref+")")
 		h.after(2 * time.Hour)
 		h.forgets(kitchen.ID)
 		refuses(person, kitchen.ID, mess.NotFound, "is no executor here")
@@ -184,7 +184,7 @@ func TestNobodyIsForgottenAtOnce(t *testing.T) {
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		h.after(5 * time.Second)
-		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.NotYet) || !strings.Contains(err.Error(), "the exchange was started 5s ago") {
+		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.NotYet) || !strings.Contains(err.Error(), "the exchange started 5s ago") {
 			t.Errorf("%v", err)
 		}
 		h.after(time.Minute)

@@ -272,7 +272,7 @@ func TestAHoldThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "hold", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		if ack := h.heard(kitchen, looks); ack.Drain == nil || !strings.Contains(ack.Drain.Reason, "cannot be read") {
+		if ack := h.heard(kitchen, looks); ack.Drain == nil || !strings.Contains(ack.Drain.Reason, "unreadable reason") {
 			t.Errorf("%+v", ack)
 		}
 		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden)

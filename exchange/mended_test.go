@@ -17,7 +17,7 @@ import (
 func TestTheExchangesNameIsItsOwn(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
-		h.refuses(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "nobody but the exchange")
+		h.refuses(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "only the exchange itself")
 	})
 }
 
@@ -166,8 +166,8 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 		if len(ack.Threads) != 1 || ack.Threads[0].Ref != begun {
 			t.Errorf("the new process is told of %+v, want what has begun", ack.Threads)
 		}
-		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is asked for")
-		if s := h.lastStatus(asked); !strings.Contains(s.Message, "started anew") {
+		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is open")
+		if s := h.lastStatus(asked); !strings.Contains(s.Message, "restarted before it began") {
 			t.Errorf("the thread says %q", s.Message)
 		}
 	})

@@ -80,9 +80,9 @@ func (l *openThread) waitReason(now time.Time) string {
 	for dep, code := range l.deps {
 		if code != mess.Completed {
 			if isRef(dep) {
-				return "depends on " + dep + ", which is not completed"
+				return "depends on " + dep + ", which has not completed"
 			}
-			return "depends on " + dep + ", which has not come or is not completed"
+			return "depends on " + dep + ", which does not exist yet or has not completed"
 		}
 	}
 	return ""

@@ -153,7 +153,7 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.why: %d bytes are too long; write at most %d", verb, len(h.Reason), registry.MaxReason)
 	}
 	if len(h.Extra) > 0 { // a misspelled executors key would mean all executors
-		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.%.60s: is not known here; write why and executors, or leave them out", verb, h.Extra[0].Key)
+		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.%.60s: unknown key; known keys: why, executors", verb, h.Extra[0].Key)
 	}
 	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
 	given, err := x.registry.Drain(ctx, who, registry.Drain{On: verb == "hold", Order: h})

@@ -40,7 +40,7 @@ type Inbound struct {
 // thread comes in through PostExternal.
 func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	if in.Actor.ID == Self {
-		return mess.Message{}, mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+		return mess.Message{}, mess.Errorf(mess.Forbidden, "only the exchange itself has the name %q", Self)
 	}
 	if err := in.Message.Validate(); err != nil {
 		return mess.Message{}, mess.Errorf(mess.Invalid, "%v", err)
@@ -262,7 +262,7 @@ func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message)
 		_, err = x.postToThread(ctx, in, s)
 	}
 	if r, ok := errors.AsType[*mess.Error](err); ok && !errors.Is(r, mess.Unavailable) {
-		x.log.Warn("a message that another program has put into a thread is refused", "ref", ref, "from", m.From, "err", err)
+		x.log.Warn("the exchange has rejected a message of another program in a thread", "ref", ref, "from", m.From, "err", err)
 		err = x.recordRejected(ctx, in, s, r.Error())
 	}
 	return err
@@ -271,7 +271,7 @@ func (x *Exchange) PostExternal(ctx context.Context, ref string, m mess.Message)
 // checkExternal rejects invalid messages, and those in the name of the exchange.
 func (x *Exchange) checkExternal(m mess.Message) error {
 	if m.From == Self {
-		return mess.Errorf(mess.Forbidden, "nobody but the exchange itself is called %q", Self)
+		return mess.Errorf(mess.Forbidden, "only the exchange itself has the name %q", Self)
 	}
 	if err := m.Validate(); err != nil {
 		return mess.Errorf(mess.Invalid, "%v", err)

@@ -99,8 +99,8 @@ func TestOrdersWithWrongWords(t *testing.T) {
 		h.registers(kitchen, "look")
 		long := strings.Repeat("x", 50_000)
 		h.refuses(person, "config: {hold: {why: "+long+"}}", mess.Invalid, "config.hold.why: 50000 bytes")
-		h.refuses(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: is not known")
-		h.refuses(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: is not known")
+		h.refuses(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: unknown key")
+		h.refuses(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: unknown key")
 		if e := h.x.Executors()[0]; e.Drain != nil {
 			t.Errorf("%+v", e.Drain)
 		}

@@ -44,7 +44,7 @@ func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess
 	case "executors":
 		return mess.Object{{Key: "executors", Value: x.executorList(f.Executor)}}, nil
 	}
-	return nil, mess.Errorf(mess.Invalid, "query.type: %q is not known; use status, capabilities or executors", q.Type)
+	return nil, mess.Errorf(mess.Invalid, "query.type: unknown type %q; use status, capabilities or executors", q.Type)
 }
 
 // statusOf lists the threads that the filter names or selects. Without a filter it lists the open

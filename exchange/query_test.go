@@ -87,7 +87,7 @@ func TestAttachments(t *testing.T) {
 		if _, err := h.x.Attach(h.t.Context(), stranger, ref, "x", "", strings.NewReader("x")); err == nil {
 			t.Error("a stranger attaches a file")
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.MissingReference, "not uploaded")
+		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.MissingReference, "nobody has uploaded")
 		entry := "{image: {file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + "}}"
 		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
 		var names []string
@@ -150,7 +150,7 @@ func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = h.attaches(kitchen, ref, "c", 40_000)
-		if !errors.Is(err, mess.TooLarge) || !strings.Contains(err.Error(), "20000 are left") {
+		if !errors.Is(err, mess.TooLarge) || !strings.Contains(err.Error(), "20000 remain") {
 			t.Errorf("beyond the limit: %v, want a refusal that says what is left", err)
 		}
 		if err := h.attaches(kitchen, ref, "d", 20_000); err != nil {

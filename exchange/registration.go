@@ -93,7 +93,7 @@ func (x *Exchange) releaseClaims(ctx context.Context, c mess.Executor) {
 			if env.Holder() != c.ID || env.Phase != NotStarted || env.Instance == c.Instance {
 				return x.ownInput(env, nil)
 			}
-			return x.ownInput(env, transition.OfferAgain(c.ID+" was started anew before it began", x.cfg.MaxAttempts))
+			return x.ownInput(env, transition.OfferAgain(c.ID+" restarted before it began", x.cfg.MaxAttempts))
 		})
 		if err != nil {
 			x.log.Warn("a claim of an earlier process stays until its lease is over", "ref", ref, "err", err)

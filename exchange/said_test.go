@@ -53,8 +53,8 @@ func TestWhatOthersMayNotAppend(t *testing.T) {
 			{"other-agent", "cancel: {re: " + ref + "}", "thread"},
 			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // an operator by name proves nothing in a file
 			{"garage-pi", "status: {re: " + ref + ", code: completed}", ""},
-			{"exchange", "ack: {re: last, ref: " + ref + "}", "nobody but the exchange itself"},
-			{"exchange", "status: {code: completed}", "nobody but the exchange itself"},
+			{"exchange", "ack: {re: last, ref: " + ref + "}", "only the exchange itself"},
+			{"exchange", "status: {code: completed}", "only the exchange itself"},
 			{"claude-agent", "request: {intent: another}", ""},
 			{"claude-agent", "status: {code: 7}", ""},
 		} {

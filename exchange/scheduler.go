@@ -55,7 +55,7 @@ func (x *Exchange) accountForSleep() {
 	if d == 0 {
 		return
 	}
-	x.log.Warn("the machine was suspended; claims without a sign of life since are over", "for", d.Round(time.Millisecond))
+	x.log.Warn("the machine slept; claims without a sign of life since then are over", "for", d.Round(time.Millisecond))
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for _, l := range x.open.byRef {

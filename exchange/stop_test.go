@@ -252,7 +252,7 @@ func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.is(ref, mess.Pending)
-		if last := h.lastStatus(ref); !strings.Contains(last.Message, "has stopped everything while it waited; it is left to people") {
+		if last := h.lastStatus(ref); !strings.Contains(last.Message, "has stopped everything while it waited; only people may still take it") {
 			t.Errorf("it says: %+v", last)
 		}
 		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
@@ -292,7 +292,7 @@ func TestAStopThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "stop", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "cannot be read") {
+		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "unreadable reason") {
 			t.Errorf("the kitchen hears %s", whys(s))
 		}
 	})

@@ -97,7 +97,7 @@ func (x *Exchange) adopt(e Envelope) {
 		x.threads.Set(e)
 	default:
 		if _, err := x.load(context.Background(), e.Ref); err != nil {
-			x.log.Error("a thread that another process has made cannot be read; it waits for the next start", "ref", e.Ref, "err", err)
+			x.log.Error("the exchange cannot read a thread of another process; it waits for the next start", "ref", e.Ref, "err", err)
 		}
 	}
 }

@@ -287,7 +287,7 @@ func (a *Subscription) Close() error {
 }
 
 // ErrSlow reports that a subscriber did not keep up. It can resume after its last event.
-var ErrSlow = errors.New("the events came faster than they were read; resume from the last one")
+var ErrSlow = errors.New("the events came faster than the subscriber read them; resume from the last one")
 
 // publish publishes an event to one actor.
 func (x *Exchange) publish(e Event, to string) {

@@ -88,7 +88,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	case errors.Is(err, ErrStale):
 		return mess.Ack{}, false, x.reread(ctx, l)
 	case errors.Is(err, ErrNoBlob):
-		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that was not uploaded for this thread")
+		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that nobody has uploaded for this thread")
 	case err != nil:
 		return mess.Ack{}, true, x.storeError(err)
 	}

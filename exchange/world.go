@@ -46,7 +46,7 @@ func (w world) Load(id string) int { return len(w.x.open.held[id]) + w.x.open.of
 func (w world) MayClaim(who Actor, env Envelope) error {
 	e := w.s.Executor(who.ID)
 	if e == nil || !who.Has(ExecutorRole) {
-		return mess.Errorf(mess.Forbidden, "%q is not registered as an executor; send config.executor first", who.ID)
+		return mess.Errorf(mess.Forbidden, "%q is no registered executor; send config.executor first", who.ID)
 	}
 	if err := w.request(&env).Unable(e.Executor); err != nil {
 		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
@@ -59,7 +59,7 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 		return mess.Errorf(mess.IllegalTransition, "it has ended")
 	}
 	if wait := l.waitReason(w.now); wait != "" {
-		return mess.Errorf(mess.NotYet, "it may not be claimed yet: %s", wait)
+		return mess.Errorf(mess.NotYet, "nobody may claim it yet: %s", wait)
 	}
 	if l.isExpired(w.now) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))

@@ -23,7 +23,7 @@ func Follow(ctx context.Context, x *exchange.Exchange, log *slog.Logger, begin f
 			return nil
 		})
 		if err != nil {
-			log.Warn("the feed of the store is interrupted", "err", err)
+			log.Warn("the store has interrupted its feed", "err", err)
 			wait.For(ctx, retryAfter)
 		}
 	}

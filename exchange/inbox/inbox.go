@@ -60,7 +60,7 @@ func (b *Inbox) Run(ctx context.Context, send Send) {
 		from := b.read
 		b.mu.Unlock()
 		if err := b.x.Changes(ctx, from, b.take); err != nil {
-			b.log.Warn("the feed of the store is interrupted", "channel", b.channel, "err", err)
+			b.log.Warn("the store has interrupted its feed", "channel", b.channel, "err", err)
 			wait.For(ctx, retryAfter)
 		}
 	}

@@ -41,7 +41,7 @@ func (b *Inbox) load(ctx context.Context) error {
 	if doc := docs[positionName]; doc != nil {
 		if err := errors.Join(json.Unmarshal(doc, &b.pos), isPosition(b.pos)); err != nil {
 			b.pos = ""
-			b.log.Error("the position of an inbox cannot be read; it reads the feed from the start", "channel", b.channel, "err", err)
+			b.log.Error("an inbox cannot read its position, and reads the feed from the start", "channel", b.channel, "err", err)
 		}
 	}
 	b.read = later(b.pos, b.x.Position())
@@ -52,7 +52,7 @@ func (b *Inbox) load(ctx context.Context) error {
 		}
 		r, err := parse(doc)
 		if err != nil {
-			b.log.Error("how far a requester is cannot be read; it gets what is said from now on", "channel", b.channel, "requester", id, "err", err)
+			b.log.Error("an inbox cannot read the state of a requester, and sends it only new messages", "channel", b.channel, "requester", id, "err", err)
 			r = &requester{at: b.now(), low: b.x.Position()}
 		}
 		switch {
@@ -145,7 +145,7 @@ func (b *Inbox) save(ctx context.Context) {
 		b.mu.Lock()
 		b.moved = b.moved || due
 		b.mu.Unlock()
-		b.log.Debug("how far requesters are is not stored", "channel", b.channel, "err", err)
+		b.log.Debug("an inbox could not store its requesters", "channel", b.channel, "err", err)
 	}
 }
 

@@ -163,7 +163,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 // It renews the key of the operator instead, because without that key nobody could repair anything.
 func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
-		return false, mess.Errorf(mess.Conflict, "the operator's key cannot be revoked; rotate it without an overlap")
+		return false, mess.Errorf(mess.Conflict, "nobody can revoke the operator's key; rotate it without an overlap")
 	}
 	err = k.update(func(next ring) error {
 		if _, had = next.current(actor); !had {

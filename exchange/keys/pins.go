@@ -28,7 +28,7 @@ func Pins(dir string) (map[string]string, error) {
 	}
 	pins, err := parsePins(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and the keys that come next are believed", name, err)
+		return nil, fmt.Errorf("%s: %w; restore it from a copy, or remove it, and the exchange accepts the next keys", name, err)
 	}
 	return pins, nil
 }

@@ -23,7 +23,7 @@ func Roles(names []string) (exchange.Role, error) {
 	for _, name := range names {
 		r, ok := roleNames[name]
 		if !ok {
-			return 0, mess.Errorf(mess.Invalid, "roles: %.40q is not known; write some of: %s", name, strings.Join(RoleNames(), ", "))
+			return 0, mess.Errorf(mess.Invalid, "roles: unknown role %.40q; known roles: %s", name, strings.Join(RoleNames(), ", "))
 		}
 		roles |= r
 	}

@@ -59,17 +59,17 @@ func (r *Registry) mayDeregister(e *Executor, id string) error {
 	now := r.cfg.Now()
 	switch {
 	case r.cfg.IsPresent(id):
-		return mess.Errorf(mess.NotYet, "%s is connected, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
+		return mess.Errorf(mess.NotYet, "%s has a connection, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
 	case r.IsLive(e, now):
 		ago := now.Sub(e.Seen())
 		left := r.Patience(e, r.cfg.Unreachable) - ago + time.Second
-		return mess.Errorf(mess.NotYet, "%s was heard of %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
+		return mess.Errorf(mess.NotYet, "%s sent its last message %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
 	case now.Sub(r.opened) <= r.cfg.Unreachable: // a live executor may not have sent anything yet
-		return mess.Errorf(mess.NotYet, "the exchange was started %v ago, and %s may not have spoken yet; if it is gone, forget it in %v",
+		return mess.Errorf(mess.NotYet, "the exchange started %v ago, and %s may not have sent anything yet; if it is gone, forget it in %v",
 			now.Sub(r.opened).Round(time.Second), id, (r.cfg.Unreachable - now.Sub(r.opened) + time.Second).Round(time.Second))
 	}
 	if refs := r.cfg.Held(id); len(refs) > 0 {
-		return mess.Errorf(mess.NotYet, "%s has tasks that have not ended (%s), and may be at them; each ends by itself when it is not heard of for long, and then forget it", id, strings.Join(refs, ", "))
+		return mess.Errorf(mess.NotYet, "%s has open tasks (%s), and may work on them; each ends by itself after a long silence, and then forget it", id, strings.Join(refs, ", "))
 	}
 	return nil
 }
@@ -93,8 +93,8 @@ func (r *Registry) Recall(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
-	r.cfg.Log.Warn("an executor that was forgotten speaks, and is there again", "executor", id)
+	r.cfg.Log.Warn("a deregistered executor is back", "executor", id)
 	if err := r.save(ctx, documents.Key{Kind: executorKind, ID: id}); err != nil { // after a restart, the next message recalls it again
-		r.cfg.Log.Error("that an executor is there again is not stored", "executor", id, "err", err)
+		r.cfg.Log.Error("the registry could not store that an executor is back", "executor", id, "err", err)
 	}
 }

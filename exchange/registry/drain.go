@@ -25,8 +25,8 @@ func (r *Registry) readDrains(d *draft) error {
 		o := d.Orders(id)
 		o.Drain = &Drain{}
 		if err := json.Unmarshal(doc, o.Drain); err != nil {
-			r.cfg.Log.Error("a hold cannot be read, and counts as one", "executor", id, "err", err)
-			o.Drain = &Drain{On: true, Order: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+			r.cfg.Log.Error("the registry cannot read a drain order, and keeps the executor drained", "executor", id, "err", err)
+			o.Drain = &Drain{On: true, Order: mess.DrainOrder{ID: "unreadable", By: thread.Self, Reason: "a hold with an unreadable reason", At: mess.TimeOf(r.cfg.Now())}}
 		}
 		d.setOrders(id, o)
 	}
@@ -69,12 +69,12 @@ func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, orde
 		own := who.Has(thread.Operator) || isOn && o.Drain.Order.By == who.ID
 		switch {
 		case e == nil || e.Deregistered:
-			return nil, nil, mess.Errorf(mess.MissingReference, "executors: %q is not registered; leave the list out for all", id)
+			return nil, nil, mess.Errorf(mess.MissingReference, "executors: unknown executor %q; leave the list out for all", id)
 		case on && isOn && !own: // the order of another actor is in force
 			given = append(given, id)
 			continue
 		case !on && !own && o.IsDrained() && len(names) > 0:
-			return nil, nil, mess.Errorf(mess.Forbidden, "config.resume: %s is %s; who has said that can end it, or an operator", id, o.DrainReason())
+			return nil, nil, mess.Errorf(mess.Forbidden, "config.resume: %s is %s; only its author or an operator can end that", id, o.DrainReason())
 		case !on && !own, !on && !o.IsDrained() && len(names) == 0:
 			continue // it is not drained, or only others may end that
 		}
@@ -184,7 +184,7 @@ func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
 	if i := strings.LastIndex(why, reasonBy); i >= 0 && mess.ValidID(why[i+len(reasonBy):]) {
 		why, by = why[:i], why[i+len(reasonBy):]
 	}
-	r.cfg.Log.Info("hold that was given elsewhere", "actor", by, "executors", c.ID, "why", why)
+	r.cfg.Log.Info("hold from another broker", "actor", by, "executors", c.ID, "why", why)
 	return &Drain{On: true, Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
 }
 

@@ -42,8 +42,8 @@ func (r *Registry) readStopAll(d *draft) error {
 		return nil
 	}
 	if err := json.Unmarshal(doc, &d.StopAll); err != nil {
-		r.cfg.Log.Error("the record of the last stop of everything cannot be read; what waits counts as stopped", "err", err)
-		d.StopAll = StopAll{Count: 1 << 62, Stop: mess.Stop{By: thread.Self, Reason: "a stop that cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+		r.cfg.Log.Error("the registry cannot read the last stop of everything, and stops all pending threads", "err", err)
+		d.StopAll = StopAll{Count: 1 << 62, Stop: mess.Stop{By: thread.Self, Reason: "an unreadable stop", At: mess.TimeOf(r.cfg.Now())}}
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func (r *Registry) readStops(d *draft) error {
 	for id, doc := range r.docs.Take(stopKind) {
 		var list []mess.Stop
 		if err := json.Unmarshal(doc, &list); err != nil { // its existence is enough
-			r.cfg.Log.Error("a stop cannot be read, and is passed on as one", "executor", id, "err", err)
-			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop whose reason cannot be read", At: mess.TimeOf(r.cfg.Now())}}
+			r.cfg.Log.Error("the registry cannot read a stop, and passes one on", "executor", id, "err", err)
+			list = []mess.Stop{{ID: "unreadable-" + rand.Text(), By: thread.Self, Reason: "a stop with an unreadable reason", At: mess.TimeOf(r.cfg.Now())}}
 		}
 		o := d.Orders(id)
 		o.Stops = list
@@ -96,7 +96,7 @@ func (r *Registry) Stop(ctx context.Context, s mess.Stop) (ids []string, err err
 func (r *Registry) toStop(s *Snapshot, names mess.Refs) ([]string, error) {
 	for _, id := range names {
 		if s.Executor(id) == nil {
-			return nil, mess.Errorf(mess.MissingReference, "config.stop.executors: %q is not registered; leave the list out to stop all", id)
+			return nil, mess.Errorf(mess.MissingReference, "config.stop.executors: unknown executor %q; leave the list out to stop all", id)
 		}
 	}
 	if len(names) > 0 {

@@ -62,9 +62,9 @@ func (r Request) Unable(e *Executor) error {
 	case noCapability:
 		return fmt.Errorf("it has no capability %s", c)
 	case notMeant:
-		return fmt.Errorf("another executor is asked for %s", c)
+		return fmt.Errorf("the request names another executor for %s", c)
 	case wasStopped:
-		return fmt.Errorf("everything was stopped while it waited, and what waited begins by itself no more; ask anew")
+		return fmt.Errorf("somebody has stopped everything since this request; ask again")
 	case cannotConfirm:
 		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")
 	case notNow:

@@ -33,7 +33,7 @@ func (f Filter) From() (uint64, error) {
 	}
 	n, err := strconv.ParseUint(f.Cursor, 10, 64)
 	if err != nil {
-		return 0, mess.Errorf(mess.Invalid, "cursor: %q was not given by this exchange; leave it out to start again", f.Cursor)
+		return 0, mess.Errorf(mess.Invalid, "cursor: %q is not a cursor of this exchange; leave it out to start again", f.Cursor)
 	}
 	return n, nil
 }

@@ -110,8 +110,8 @@ type Staged struct {
 
 // Errors of a store.
 var (
-	ErrStale    = errors.New("it has changed since it was read")
-	ErrUnknown  = errors.New("it is not known whether it was stored")
+	ErrStale    = errors.New("another writer has changed it")
+	ErrUnknown  = errors.New("the store may or may not have it")
 	ErrNoThread = errors.New("no such thread")
 	ErrNoBlob   = errors.New("no such attachment")
 	ErrTooLarge = errors.New("too large")
@@ -123,4 +123,4 @@ type TakenError struct {
 	Ref string
 }
 
-func (e *TakenError) Error() string { return "the id is taken by " + e.Ref }
+func (e *TakenError) Error() string { return "the id belongs to " + e.Ref }

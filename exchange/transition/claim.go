@@ -71,7 +71,7 @@ func (t *transition) correctEffect(was mess.Code) {
 	}
 	s := t.Also.Items[0].(*mess.Status)
 	s.Reason.Effect, s.Suggestion = mess.EffectUnknown, "look before retrying"
-	s.Reason.Detail = strings.TrimPrefix(s.Reason.Detail+"; "+t.Env.BegunBy+" had begun it and did not come back; what it did is not known", "; ")
+	s.Reason.Detail = strings.TrimPrefix(s.Reason.Detail+"; "+t.Env.BegunBy+" had begun it and did not come back; its effect is unknown", "; ")
 }
 
 // hasNoEffect reports whether the message says, or suggests, that nothing was done.
@@ -172,7 +172,7 @@ func (t *transition) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {
-			return mess.Errorf(mess.IllegalTransition, "it has begun, so it cannot be passed on; end it with partial or failed, and say what was done")
+			return mess.Errorf(mess.IllegalTransition, "it has begun, so nobody can take it over; end it with partial or failed, and report the effect")
 		}
 		t.Env.Attempts++
 		t.Env.Phase, t.Env.Effect, back = thread.NotStarted, "", true

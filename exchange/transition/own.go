@@ -119,7 +119,7 @@ func FailUnreachable(silent []string) Change {
 func LeaveToPeople(s mess.Stop) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		e.Stopped = true
-		return &mess.Status{Code: mess.Pending, Message: DescribeStop(s) + " while it waited; it is left to people"}
+		return &mess.Status{Code: mess.Pending, Message: DescribeStop(s) + " while it waited; only people may still take it"}
 	}
 }
 
@@ -132,7 +132,7 @@ func FailStopped(s mess.Stop) Change {
 		}
 		return &mess.Status{
 			Code: mess.Failed, Reason: &mess.Reason{Type: "stop", Detail: DescribeStop(s) + " before anybody began", Effect: effect},
-			Recoverable: new(true), Suggestion: "ask anew when it is released",
+			Recoverable: new(true), Suggestion: "ask again after the reset of the stop",
 		}
 	}
 }

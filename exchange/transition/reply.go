@@ -14,7 +14,7 @@ func (t *transition) mayAnswer() error {
 	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Errorf(mess.Forbidden, "only %s, who made the request, and operators may answer or cancel it", t.Env.Requestor)
+	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requestor)
 }
 
 // reply takes a reply (MESS 1.0 section 6).
@@ -180,7 +180,7 @@ func (t *transition) meant(yes bool, of mess.Refs, hash string) (again bool, _ e
 }
 
 func (t *transition) notAsked() error {
-	r := mess.Errorf(mess.IllegalTransition, "no confirmation is asked for")
+	r := mess.Errorf(mess.IllegalTransition, "no confirmation is open")
 	r.Allowed = t.legal(mess.ByRequester)
 	return r
 }

@@ -36,7 +36,7 @@ func (t *transition) allowed(s *mess.Status) error {
 // holder may ask again.
 func (t *transition) startPermission(s *mess.Status) error {
 	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
-		return mess.Errorf(mess.NotYet, "a stop was ordered; say first that you have stopped")
+		return mess.Errorf(mess.NotYet, "there is an unconfirmed stop; confirm it first")
 	}
 	// An executor that names its process asks for permission; one that does not reports progress.
 	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
@@ -80,7 +80,7 @@ func (t *transition) confirmed() error {
 	case c == nil:
 		return mess.Errorf(mess.Unconfirmed, "the request says confirm_before; ask with needs_confirmation first")
 	case c.Epoch != t.Env.Epoch || c.Given == nil:
-		return mess.Errorf(mess.Unconfirmed, "the confirmation has not been given")
+		return mess.Errorf(mess.Unconfirmed, "the confirmation is missing")
 	case !*c.Given:
 		return mess.Errorf(mess.Unconfirmed, "%s said no", c.GivenBy)
 	}
@@ -95,7 +95,7 @@ func (t *transition) samePlan(hash string) error {
 	case c == nil || c.ActionHash == "" || c.ActionHash == hash:
 		return nil
 	case hash == "":
-		return mess.Errorf(mess.Unconfirmed, "the confirmation was given to one plan; say with action_hash that this is the one which starts")
+		return mess.Errorf(mess.Unconfirmed, "the confirmation is for one plan; send its action_hash with the start")
 	}
-	return mess.Errorf(mess.Unconfirmed, "the confirmation was given to another plan; ask again")
+	return mess.Errorf(mess.Unconfirmed, "the confirmation is for another plan; ask again")
 }

@@ -81,7 +81,7 @@ func (t *transition) proposal(of mess.Refs) (int, error) {
 	case named >= 0:
 		return named, nil
 	case len(open) == 0 || len(t.messagesIn(of)) > 0:
-		r := mess.Errorf(mess.IllegalTransition, "no such suggestion is open, so none can be accepted or rejected")
+		r := mess.Errorf(mess.IllegalTransition, "no such suggestion is open")
 		r.Allowed = t.legal(mess.ByRequester)
 		return 0, r
 	case len(open) > 1:

@@ -138,7 +138,7 @@ func (t *transition) item(item mess.Item) error {
 	case *mess.Other:
 		return t.partyOnly()
 	}
-	return mess.Errorf(mess.Invalid, "%s: cannot be said to a thread", item.Kind())
+	return mess.Errorf(mess.Invalid, "%s: a thread accepts no such item", item.Kind())
 }
 
 // status takes an executor's report.

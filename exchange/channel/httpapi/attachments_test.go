@@ -168,7 +168,7 @@ func TestUploadLimitsOfThread(t *testing.T) {
 	h.want(h.do("PATCH", one, phone, holding), 200, "")
 	h.want(h.do("PUT", one+"/attachments/a.bin", phone, strings.Repeat("a", 20_001)), 413, "")
 	h.want(h.do("PUT", one+"/attachments/a.bin", phone, strings.Repeat("a", 20_000)), 200, "")
-	if r := h.do("PUT", one+"/attachments/b.bin", phone, strings.Repeat("b", 20_000)); r.code != 413 || !strings.Contains(r.body, "10000 are left") {
+	if r := h.do("PUT", one+"/attachments/b.bin", phone, strings.Repeat("b", 20_000)); r.code != 413 || !strings.Contains(r.body, "10000 remain") {
 		t.Errorf("beyond the thread's limit: %d %s", r.code, r.body)
 	}
 	h.want(h.do("PATCH", one, agent, `{"status":"cancelled"}`), 200, "")

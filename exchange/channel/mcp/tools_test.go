@@ -107,7 +107,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 		return ref, needs
 	}
 	ref, needs := ask("ask", mess.NeedsInput)
-	g.fails("mess_answer", map[string]any{"ref": ref, "confirm": true}, "no confirmation is asked for")
+	g.fails("mess_answer", map[string]any{"ref": ref, "confirm": true}, "no confirmation is open")
 	g.fails("mess_answer", map[string]any{"ref": ref}, "exactly one of")
 	g.fails("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"area": "sink"}, "confirm": true}, "exactly one of")
 	g.ok("mess_answer", map[string]any{"ref": needs["ref"], "answers": map[string]any{"area": "sink"}})

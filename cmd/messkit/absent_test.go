@@ -100,7 +100,7 @@ func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	f := client.NewFollower(a, x, "2026-11-22-001", &client.FollowOptions{Absent: time.Nanosecond})
 	f.Away = time.Now().Add(-time.Hour)
 	err = f.Look(t.Context())
-	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(err.Error(), "was not reached for") || !strings.Contains(h.Hint, "messkit show 2026-11-22-001") {
+	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(err.Error(), "did not answer for") || !strings.Contains(h.Hint, "messkit show 2026-11-22-001") {
 		t.Error(err)
 	}
 }

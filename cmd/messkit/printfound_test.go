@@ -86,7 +86,7 @@ devices:
 	if err != nil || len(c.Opened.Devices) != 3 || !c.Opened.Limits()["lamp"].Locked {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if !strings.Contains(string(text), "# the MQTT broker house evil: 1: mqtts://192.168.1.9:8883 (messkit discover --mqtt mqtts://192.168.1.9:8883 tells") {
+	if !strings.Contains(string(text), "# the MQTT broker house evil: 1: mqtts://192.168.1.9:8883 (messkit discover --mqtt mqtts://192.168.1.9:8883 lists") {
 		t.Errorf("%s", text)
 	}
 	if empty, _, err := (&doctor.Beginning{ID: "b"}).Text(name, nil, nil); err != nil || !strings.Contains(string(empty), "# devices:\n#   porch-light:") {
@@ -224,7 +224,7 @@ func TestThousandsAreAnnounced(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
-	if err != nil || n != 500 || !strings.Contains(string(text), "# 2500 more are announced, and left out") {
+	if err != nil || n != 500 || !strings.Contains(string(text), "# 2500 more announced devices are left out") {
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {

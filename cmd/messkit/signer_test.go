@@ -33,7 +33,7 @@ func TestSigner(t *testing.T) {
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Signer(dir, log); err != nil || !strings.Contains(said.String(), "others can read") {
+	if _, err := daemon.Signer(dir, log); err != nil || !strings.Contains(said.String(), "other users can read") {
 		t.Errorf("a key that all can read: %v, %q", err, said.String())
 	}
 	secret, err := os.ReadFile(name)
@@ -53,7 +53,7 @@ func TestSigner(t *testing.T) {
 		}
 	}
 	said.Reset()
-	if s, err := daemon.Signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "not signed") {
+	if s, err := daemon.Signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "no signed receipts") {
 		t.Errorf("where nothing can be written: %v, %v, %q", s, err, said.String())
 	}
 	if _, err := daemon.ReadSigner(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {

@@ -81,7 +81,7 @@ func refusedModels(ctx context.Context, k *client.Client) (found []output.CheckR
 	}
 	for _, r := range list {
 		if r.Code == http.StatusBadRequest {
-			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s got %s refused, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
+			found = append(found, output.CheckResult{What: "mcp", OK: true, Note: true, Says: fmt.Sprintf("%s: refused %s, last at %s: %s", cmp.Or(r.Actor, r.From), output.Count(r.Count, "time"), r.At.Local().Format(time.DateTime), r.Error)})
 		}
 	}
 	return found

@@ -72,7 +72,7 @@ func (d Discovered) opening() (note string) {
 		d.Config["class"] = map[bool]string{true: "gate", false: "valve"}[slices.Contains(all, "gate")]
 	case told == "":
 		d.Config["class"] = "door"
-		return "; its class is unknown, and a door needs a confirmation: write class: blind if it is one"
+		return "; its class is unknown, and a door needs the confirmation of a person: write class: blind if it is one"
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 	if err := errors.Join(wrong...); err != nil {
 		return nil, err
 	}
-	store := &store{file: filepath.Join(dir, fileName), now: now, post: make(chan struct{}, 1), news: make(chan struct{})}
+	store := &store{file: filepath.Join(dir, fileName), now: now, changed: make(chan struct{}, 1), news: make(chan struct{})}
 	if err := store.read(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, box Mailbox, di
 // newAdapter connects the parts of an adapter. Each part knows the parts below it.
 func newAdapter(s *shared, box Mailbox) *Adapter {
 	d := &Adapter{shared: s}
-	d.outbox = &outbox{shared: s, box: box, rests: map[string]rest{}}
+	d.outbox = &outbox{shared: s, box: box, backoffs: map[string]backoff{}}
 	d.assignments = &assignments{shared: s}
 	d.outbox.withdrawn, d.outbox.undeliverable = d.assignments.withdrawn, d.assignments.undeliverable
 	d.tasks = &tasks{shared: s}
@@ -82,7 +82,7 @@ func newAdapter(s *shared, box Mailbox) *Adapter {
 // Run serves until ctx ends.
 func (d *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	for _, run := range []func(context.Context){d.tasks.follow, d.tasks.tellAll, d.tasks.beatAll} {
+	for _, run := range []func(context.Context){d.tasks.follow, d.tasks.notifyAll, d.tasks.reportSilentTasks} {
 		g.Go(func() error { run(ctx); return nil })
 	}
 	for _, a := range d.cfg.Agents {

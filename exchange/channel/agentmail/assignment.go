@@ -29,7 +29,7 @@ func (as *assignments) register(ctx context.Context, a Agent) error {
 	if len(a.Areas) > 0 {
 		e.Extra = e.Extra.Set("areas", a.Areas)
 	}
-	_, err := as.say(ctx, a.actor(), mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
+	_, err := as.post(ctx, a.actor(), mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
 	return err
 }
 
@@ -39,7 +39,7 @@ func (as *assignments) serve(ctx context.Context, a Agent) error {
 	as.resume(ctx, a)
 	return as.x.As(a.actor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
-			if err := as.hear(ctx, a, m, item); err != nil && ctx.Err() == nil {
+			if err := as.receive(ctx, a, m, item); err != nil && ctx.Err() == nil {
 				as.log.Warn("not passed on to the agent", "executor", a.executor(), "ref", first(m.Re), "err", err)
 			}
 		}
@@ -63,7 +63,7 @@ func (as *assignments) resume(ctx context.Context, a Agent) {
 	for _, e := range page.Threads {
 		if e.Phase == exchange.NotStarted && !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
-			if err := as.keep(e.Ref, &given{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: as.now()}); err != nil {
+			if err := as.save(e.Ref, &assignment{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: as.now()}); err != nil {
 				as.log.Warn("a claim is not written down", "ref", e.Ref, "err", err)
 			}
 		}
@@ -75,7 +75,7 @@ func (as *assignments) resume(ctx context.Context, a Agent) {
 	}
 }
 
-func (as *assignments) keep(ref string, g *given) error {
+func (as *assignments) save(ref string, g *assignment) error {
 	return as.change(func(s *state) { s.Given[ref] = g })
 }
 
@@ -90,8 +90,8 @@ func (as *assignments) givenTo(from peer, task string) string {
 	return ""
 }
 
-// hear takes what the exchange tells an agent.
-func (as *assignments) hear(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
+// receive takes what the exchange tells an agent.
+func (as *assignments) receive(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Request:
 		return as.claim(ctx, a, first(m.Re))
@@ -106,7 +106,7 @@ func (as *assignments) hear(ctx context.Context, a Agent, m mess.Message, item m
 			return nil
 		}
 		if !g.Begun {
-			return as.consented(ctx, a, ref, g, item)
+			return as.acceptConsent(ctx, a, ref, g, item)
 		}
 		return as.forward(a, ref, g, m, item)
 	}
@@ -119,7 +119,7 @@ func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	if as.of(ref) != nil {
 		return nil
 	}
-	answer, err := as.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
+	answer, err := as.post(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
 	if err != nil {
 		if errors.Is(err, mess.AlreadyClaimed) || errors.Is(err, mess.IllegalTransition) {
 			return nil // others were faster
@@ -130,7 +130,7 @@ func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	if ack == nil || ack.Epoch == 0 {
 		return nil
 	}
-	if err := as.keep(ref, &given{Agent: a.Name, ID: a.executor(), Epoch: ack.Epoch, At: as.now()}); err != nil {
+	if err := as.save(ref, &assignment{Agent: a.Name, ID: a.executor(), Epoch: ack.Epoch, At: as.now()}); err != nil {
 		return err
 	}
 	return as.proceed(ctx, a, ref)
@@ -150,19 +150,19 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 		return as.change(func(s *state) { delete(s.Given, ref) })
 	}
 	if !th.Needs.ConfirmBefore || g.Begun {
-		return as.give(ctx, a, ref, g, th)
+		return as.start(ctx, a, ref, g, th)
 	}
 	if c := th.Confirm; c != nil && c.Epoch == g.Epoch {
 		if c.Given != nil && *c.Given {
-			return as.give(ctx, a, ref, g, th)
+			return as.start(ctx, a, ref, g, th)
 		}
 		return nil // it is asked, or will be told
 	}
 	g.Consent = digest(a, th)
-	if err := as.keep(ref, g); err != nil {
+	if err := as.save(ref, g); err != nil {
 		return err
 	}
-	return as.tells(ctx, a, ref, g, &mess.Status{
+	return as.postAs(ctx, a, ref, g, &mess.Status{
 		Code: mess.NeedsConfirmation, Action: "give this to " + a.Name + " by mail: " + th.Intent, ActionHash: g.Consent,
 		Consequences: "from then on the other side decides when it acts, and may ask again",
 	})
@@ -175,33 +175,33 @@ func digest(a Agent, th exchange.Thread) string {
 	return "sha256:" + hex.EncodeToString(sum[:16])
 }
 
-// tells says something to a thread as its executor.
-func (as *assignments) tells(ctx context.Context, a Agent, ref string, g *given, items ...mess.Item) error {
-	_, err := as.say(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
+// postAs says something to a thread as its executor.
+func (as *assignments) postAs(ctx context.Context, a Agent, ref string, g *assignment, items ...mess.Item) error {
+	_, err := as.post(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
 	return err
 }
 
-// give passes the start gate, and sends the task then: from that moment the other
+// start passes the start gate, and sends the task then: from that moment the other
 // side may act. A run that ends in between passes it once more.
-func (as *assignments) give(ctx context.Context, a Agent, ref string, g *given, th exchange.Thread) error {
+func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assignment, th exchange.Thread) error {
 	g.Begun = true
-	if err := as.keep(ref, g); err != nil {
+	if err := as.save(ref, g); err != nil {
 		return err
 	}
 	start := &mess.Status{Code: mess.InProgress, ActionHash: g.Consent, Message: "given to " + a.Name + " by mail", Extra: mess.Object{{Key: "effect", Value: "once"}}}
-	if err := as.tells(ctx, a, ref, g, start); err != nil {
+	if err := as.postAs(ctx, a, ref, g, start); err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return err
 		}
 		return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) })) // the exchange's no
 	}
 	return as.change(func(s *state) {
-		s.add(entry{ID: newID(), To: a.Name, At: as.now(), Task: ref, Thread: ref, Ref: ref, Kind: string(format.TypeTaskAssignment)})
+		s.add(outboxEntry{ID: newID(), To: a.Name, At: as.now(), Task: ref, Thread: ref, Ref: ref, Kind: string(format.TypeTaskAssignment)})
 	})
 }
 
-// consented takes the yes or no to giving a task away.
-func (as *assignments) consented(ctx context.Context, a Agent, ref string, g *given, item mess.Item) error {
+// acceptConsent takes the yes or no to giving a task away.
+func (as *assignments) acceptConsent(ctx context.Context, a Agent, ref string, g *assignment, item mess.Item) error {
 	yes, said := false, false
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -219,6 +219,6 @@ func (as *assignments) consented(ctx context.Context, a Agent, ref string, g *gi
 	case yes:
 		return as.proceed(ctx, a, ref)
 	}
-	err := as.tells(ctx, a, ref, g, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
+	err := as.postAs(ctx, a, ref, g, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
 	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // forward passes on to the agent what is said to its task.
-func (as *assignments) forward(a Agent, ref string, g *given, m mess.Message, item mess.Item) error {
+func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Message, item mess.Item) error {
 	topic := "More was said about this task"
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -24,7 +24,7 @@ func (as *assignments) forward(a Agent, ref string, g *given, m mess.Message, it
 			}
 			r.ActionHash = g.Asks[n-1].Hash
 		}
-		item, topic = &r, replyInWords(&r)
+		item, topic = &r, replyText(&r)
 	case *mess.Answer:
 		if yes, ok := i.Value.(bool); ok { // in the form that binds it
 			return as.forward(a, ref, g, m, &mess.Reply{Confirm: &yes})
@@ -34,27 +34,27 @@ func (as *assignments) forward(a Agent, ref string, g *given, m mess.Message, it
 		if n := len(g.Asks); n > 0 && g.Asks[n-1].There != "" {
 			c.Re = mess.Refs{g.Asks[n-1].There}
 		}
-		item, topic = &c, "Answer: "+inWords(i.Value)
+		item, topic = &c, "Answer: "+textOf(i.Value)
 	case *mess.Cancel:
 		topic = strings.TrimSuffix("Cancel this task: "+i.Reason, ": ")
-		if as.takenBack(ref) {
-			return as.end(a, ref, g, mess.Cancelled, "cancelled", "it was cancelled before it was sent")
+		if as.unqueue(ref) {
+			return as.fail(a, ref, g, mess.Cancelled, "cancelled", "it was cancelled before it was sent")
 		}
 	}
-	return as.tellAgent(a, ref, topic, item)
+	return as.sendToAgent(a, ref, topic, item)
 }
 
-// tellAgent queues a message for the one who works on a task.
-func (as *assignments) tellAgent(a Agent, ref, topic string, item mess.Item) error {
+// sendToAgent queues a message for the one who works on a task.
+func (as *assignments) sendToAgent(a Agent, ref, topic string, item mess.Item) error {
 	body := format.Say(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
 	return as.queue(peer{name: a.Name}, ref, as.wrap(newID(), as.now(), body))
 }
 
-// takenBack takes an assignment out of what is to be sent, if it was never tried.
-func (as *assignments) takenBack(ref string) bool {
+// unqueue takes an assignment out of what is to be sent, if it was never tried.
+func (as *assignments) unqueue(ref string) bool {
 	back := false
 	err := as.change(func(s *state) {
-		s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool {
+		s.Out = slices.DeleteFunc(s.Out, func(e *outboxEntry) bool {
 			is := e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) && e.Tried.IsZero()
 			back = back || is
 			return is
@@ -63,18 +63,18 @@ func (as *assignments) takenBack(ref string) bool {
 	return back && err == nil
 }
 
-// end ends the thread of a task that the agent has not got.
-func (as *assignments) end(a Agent, ref string, g *given, code mess.Code, kind, why string) error {
+// fail ends the thread of a task that the agent has not got.
+func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, kind, why string) error {
 	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: why, Effect: mess.EffectNone}}
 	if code == mess.Failed {
 		s.Recoverable = new(true)
 	}
-	err := as.tells(context.Background(), a, ref, g, s)
+	err := as.postAs(context.Background(), a, ref, g, s)
 	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }
 
 // undeliverable ends a task that the mail server does not deliver.
-func (as *assignments) undeliverable(_ context.Context, e entry, why error) {
+func (as *assignments) undeliverable(_ context.Context, e outboxEntry, why error) {
 	g := as.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
 		return
@@ -83,12 +83,12 @@ func (as *assignments) undeliverable(_ context.Context, e entry, why error) {
 	if !ok {
 		return
 	}
-	if err := as.end(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
+	if err := as.fail(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
 		as.log.Warn("a task that was not sent is not ended", "ref", e.Ref, "err", err)
 	}
 }
 
-func replyInWords(r *mess.Reply) string {
+func replyText(r *mess.Reply) string {
 	switch {
 	case r.Confirm != nil && *r.Confirm:
 		return "Answer: yes"
@@ -97,12 +97,12 @@ func replyInWords(r *mess.Reply) string {
 	}
 	var said []string
 	for _, f := range r.Answers {
-		said = append(said, f.Key+": "+inWords(f.Value))
+		said = append(said, f.Key+": "+textOf(f.Value))
 	}
 	return "Answer: " + strings.Join(said, "; ")
 }
 
-func inWords(v any) string {
+func textOf(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
@@ -123,18 +123,18 @@ func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
 	as.mu.Unlock()
 	var errs []error
 	for _, ref := range refs {
-		if as.takenBack(ref) {
-			errs = append(errs, as.end(a, ref, as.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
+		if as.unqueue(ref) {
+			errs = append(errs, as.fail(a, ref, as.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
 			continue
 		}
-		errs = append(errs, as.tellAgent(a, ref, "STOP this task at once: "+stop.Reason, &mess.Cancel{Reason: "stop: " + stop.Reason}))
+		errs = append(errs, as.sendToAgent(a, ref, "STOP this task at once: "+stop.Reason, &mess.Cancel{Reason: "stop: " + stop.Reason}))
 	}
 	return errors.Join(errs...)
 }
 
 // withdrawn reports whether the requester has cancelled a task before its assignment was sent.
 // It ends the task then.
-func (as *assignments) withdrawn(ctx context.Context, e entry) (bool, error) {
+func (as *assignments) withdrawn(ctx context.Context, e outboxEntry) (bool, error) {
 	g := as.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
 		return false, nil
@@ -148,14 +148,14 @@ func (as *assignments) withdrawn(ctx context.Context, e entry) (bool, error) {
 
 // revoke ends a task that was taken back and has not arrived, and all that was to be
 // said about it.
-func (as *assignments) revoke(e entry, g *given) error {
+func (as *assignments) revoke(e outboxEntry, g *assignment) error {
 	a, ok := as.cfg.agent(g.Agent)
 	if ok {
-		if err := as.end(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
+		if err := as.fail(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
 			as.log.Warn("a task that was taken back is not ended", "ref", e.Ref, "err", err)
 		}
 	}
 	return as.change(func(s *state) {
-		s.Out = slices.DeleteFunc(s.Out, func(one *entry) bool { return !one.HTTP && one.To == e.To && one.Task == e.Ref })
+		s.Out = slices.DeleteFunc(s.Out, func(one *outboxEntry) bool { return !one.HTTP && one.To == e.To && one.Task == e.Ref })
 	})
 }

@@ -13,31 +13,31 @@ import (
 )
 
 // report takes what an agent tells of a task that was given to it.
-func (as *assignments) report(ctx context.Context, l letter, ref string, m format.Message) (receipt, error) {
+func (as *assignments) report(ctx context.Context, l email, ref string, m format.Message) (receipt, error) {
 	g := as.of(ref)
 	if g == nil {
-		return receipt{}, no(codeUnknownTask, "task %s is over", ref)
+		return receipt{}, reject(codeUnknownTask, "task %s is over", ref)
 	}
 	items, err := as.reported(ref, m)
 	if err != nil {
-		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
 	if len(items) == 0 { // it goes with another message
 		return receipt{TaskID: ref, Ref: ref}, nil
 	}
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}, Epoch: g.Epoch}
-	var ask *theirs
+	var ask *agentQuestion
 	for _, item := range items {
 		switch i := item.(type) {
 		case *mess.Status:
-			s := as.here(*i)
+			s := as.localStatus(*i)
 			if s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation {
-				ask = &theirs{There: format.RefOf(m.Body), Hash: s.ActionHash}
+				ask = &agentQuestion{There: format.RefOf(m.Body), Hash: s.ActionHash}
 			}
 			said.Items = append(said.Items, s)
 		case *mess.Response:
 			r := *i
-			r.Re, r.Content = nil, as.kept(ctx, l.from.agent.actor(), ref, r.Content)
+			r.Re, r.Content = nil, as.attachFiles(ctx, l.from.agent.actor(), ref, r.Content)
 			said.Items = append(said.Items, &r)
 		case *mess.Suggestion:
 			s := *i
@@ -46,10 +46,10 @@ func (as *assignments) report(ctx context.Context, l letter, ref string, m forma
 		case *mess.Other:
 			said.Items = append(said.Items, i)
 		default:
-			return receipt{}, no(codeUnexpected, "metadata.mess.%s: one who works on a task says status and response", item.Kind())
+			return receipt{}, reject(codeUnexpected, "metadata.mess.%s: one who works on a task says status and response", item.Kind())
 		}
 	}
-	answer, err := as.say(ctx, l.from.agent.actor(), said)
+	answer, err := as.post(ctx, l.from.agent.actor(), said)
 	if err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return receipt{}, err
@@ -83,7 +83,7 @@ func (as *assignments) refusedReport(ctx context.Context, ref string, why error)
 func (as *assignments) reported(ref string, m format.Message) ([]mess.Item, error) {
 	e, ok := m.Body.(*format.ErrorReport)
 	if ok && slices.Contains([]string{format.CodeInvalidFormat, format.CodeVersionMismatch, format.CodeUnknownType, format.CodeSenderMismatch, codeForbidden}, e.Error.Code) {
-		if _, about := e.Error.Context.Get("message_id"); about && !as.heardOf(ref) {
+		if _, about := e.Error.Context.Get("message_id"); about && !as.hasReported(ref) {
 			return []mess.Item{&mess.Status{
 				Code: mess.Failed, Reason: &mess.Reason{Type: e.Error.Code, Detail: "the agent does not take the task: " + e.Error.Message, Effect: mess.EffectNone}, Recoverable: new(true),
 			}}, nil
@@ -92,8 +92,8 @@ func (as *assignments) reported(ref string, m format.Message) ([]mess.Item, erro
 	return format.Reports(m, as.now())
 }
 
-// heardOf reports whether an agent has told anything of a task yet.
-func (as *assignments) heardOf(ref string) bool {
+// hasReported reports whether an agent has told anything of a task yet.
+func (as *assignments) hasReported(ref string) bool {
 	th, err := as.x.Thread(context.Background(), self, ref)
 	if err != nil {
 		return true
@@ -118,9 +118,9 @@ func (as *assignments) heardOf(ref string) bool {
 	return false
 }
 
-// here is a status of another exchange's as one of a task that has begun here.
+// localStatus is a status of another exchange's as one of a task that has begun here.
 // What it was there stays in it.
-func (as *assignments) here(s mess.Status) *mess.Status {
+func (as *assignments) localStatus(s mess.Status) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID = nil, 0, "", ""
 	switch s.Code {
@@ -147,8 +147,8 @@ func (as *assignments) here(s mess.Status) *mess.Status {
 	return &s
 }
 
-// kept puts the files that came in a response into its thread.
-func (as *assignments) kept(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
+// attachFiles puts the files that came in a response into its thread.
+func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()

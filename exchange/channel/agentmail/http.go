@@ -29,19 +29,19 @@ func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 	from := peer{name: who.ID, who: who, http: true, gives: true}
 	switch r.Method {
 	case http.MethodPost:
-		d.posted(from, w, r)
+		d.servePost(from, w, r)
 	case http.MethodGet, http.MethodHead:
-		d.fetched(from, w, r)
+		d.serveFetch(from, w, r)
 	case http.MethodDelete:
-		d.freed(who, w, r)
+		d.serveRelease(who, w, r)
 	default:
 		w.Header().Set("Allow", "DELETE, GET, HEAD, POST")
 		answer(w, http.StatusMethodNotAllowed, problem{Error: "method_not_allowed", Details: "post a message, or get what was answered"})
 	}
 }
 
-// freed frees a device that somebody has reserved, for an operator.
-func (d *Adapter) freed(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+// serveRelease frees a device that somebody has reserved, for an operator.
+func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	device := r.URL.Query().Get("device")
 	if !who.Has(exchange.Operator) {
 		answer(w, http.StatusForbidden, problem{Error: "only an operator may free what others have reserved", Why: mess.Forbidden})
@@ -75,14 +75,14 @@ var codes = map[string]int{
 	string(mess.TooLarge): http.StatusRequestEntityTooLarge,
 }
 
-func (d *Adapter) posted(from peer, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) servePost(from peer, w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil || len(body) > maxBody {
 		answer(w, http.StatusRequestEntityTooLarge, problem{Error: "too_large", Details: "a message has 10 MB at most"})
 		return
 	}
-	l := letter{from: from, body: string(body), at: d.now(), mail: format.Mail{From: from.name, Created: d.now()}}
-	got, err := d.inbound.take(r.Context(), l)
+	l := email{from: from, body: string(body), at: d.now(), mail: format.Mail{From: from.name, Created: d.now()}}
+	got, err := d.inbound.accept(r.Context(), l)
 	if err == nil {
 		answer(w, http.StatusAccepted, got)
 		return
@@ -92,9 +92,9 @@ func (d *Adapter) posted(from peer, w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
 		return
 	}
-	d.record(l, bad.Code, bad.Details)
+	d.recordRejected(l, bad.Code, bad.Details)
 	p := problem{Error: bad.Code, Details: d.redacted(bad.Details), MessageID: bad.MessageID}
-	if report, ok := bad.Report(d.name(), newID(), d.now()); ok {
+	if report, ok := bad.Report(d.agentName(), newID(), d.now()); ok {
 		text, _ := report.JSON() // an answer without it says the same
 		p.Report = d.withoutSecrets(text)
 	}
@@ -111,9 +111,9 @@ type item struct {
 	Message json.RawMessage `json:"message"`
 }
 
-// fetched answers with the messages for an actor after a number, which says that it
+// serveFetch answers with the messages for an actor after a number, which says that it
 // has those before. It waits for one if it is told how long.
-func (d *Adapter) fetched(from peer, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) serveFetch(from peer, w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.ParseUint("0"+r.URL.Query().Get("after"), 10, 63)
 	if err != nil {
 		answer(w, http.StatusBadRequest, problem{Error: "invalid", Details: "after: write the number next of the last answer"})
@@ -126,14 +126,14 @@ func (d *Adapter) fetched(from peer, w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), wait)
 	defer cancel()
-	if err := d.outbox.got(from, after); err != nil {
+	if err := d.outbox.acknowledge(from, after); err != nil {
 		answer(w, http.StatusServiceUnavailable, problem{Error: "unavailable", Details: err.Error()})
 		return
 	}
 	for {
-		list, news := d.outbox.waiting(from, after)
+		list, news := d.outbox.pending(from, after)
 		if len(list) > 0 || wait == 0 || ctx.Err() != nil {
-			d.hand(r.Context(), w, after, list)
+			d.writeMessages(r.Context(), w, after, list)
 			return
 		}
 		select {
@@ -154,8 +154,8 @@ func waitOf(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// hand gives messages out, as many as one answer holds.
-func (d *Adapter) hand(ctx context.Context, w http.ResponseWriter, after uint64, list []entry) {
+// writeMessages gives messages out, as many as one answer holds.
+func (d *Adapter) writeMessages(ctx context.Context, w http.ResponseWriter, after uint64, list []outboxEntry) {
 	out := struct {
 		Messages []item `json:"messages"`
 		Next     uint64 `json:"next"`

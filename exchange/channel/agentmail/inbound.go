@@ -17,12 +17,12 @@ type inbound struct {
 	zones       *zones
 }
 
-// take takes one message. What is wrong with it is an *agentmail.Invalid; any
+// accept takes one message. What is wrong with it is an *agentmail.Invalid; any
 // other error is the exchange's, which may take it later.
-func (in *inbound) take(ctx context.Context, l letter) (receipt, error) {
+func (in *inbound) accept(ctx context.Context, l email) (receipt, error) {
 	m, err := format.Parse(l.body, l.mail, in.cfg.profile())
 	if bad, ok := errors.AsType[*format.Invalid](err); ok && format.Plain(l.body) && bad.Type == "" {
-		return in.tasks.words(ctx, l)
+		return in.tasks.acceptText(ctx, l)
 	}
 	if err != nil {
 		return receipt{}, err
@@ -30,26 +30,26 @@ func (in *inbound) take(ctx context.Context, l letter) (receipt, error) {
 	for _, note := range m.Notes {
 		in.log.Info("mail taken otherwise than it is written", "from", l.from.name, "type", string(m.Type), "note", note)
 	}
-	r, err := in.message(ctx, l, m)
+	r, err := in.dispatch(ctx, l, m)
 	r.MessageID = m.MessageID
 	if err == nil || errors.Is(err, mess.Unavailable) {
 		return r, err
 	}
-	return r, about(err, m)
+	return r, rejectionOf(err, m)
 }
 
-// message takes one that fits its format: from one who works on the task that it is
+// dispatch takes one that fits its format: from one who works on the task that it is
 // about, or from one who may give tasks.
-func (in *inbound) message(ctx context.Context, l letter, m format.Message) (receipt, error) {
+func (in *inbound) dispatch(ctx context.Context, l email, m format.Message) (receipt, error) {
 	if g := in.assignments.givenTo(l.from, format.TaskOf(m.Body)); g != "" {
 		return in.assignments.report(ctx, l, g, m)
 	}
 	if !l.from.gives {
-		return receipt{}, no(codeForbidden, "%s may not give tasks here, and was given no task %q", l.from.name, format.TaskOf(m.Body))
+		return receipt{}, reject(codeForbidden, "%s may not give tasks here, and was given no task %q", l.from.name, format.TaskOf(m.Body))
 	}
 	switch b := m.Body.(type) {
 	case *format.TaskAssignment:
-		return in.tasks.assigned(ctx, l, m, b)
+		return in.tasks.accept(ctx, l, m, b)
 	case *format.CoordinationRequest:
 		return in.coordinate(ctx, l, m, b)
 	case *format.FileReservation:
@@ -57,18 +57,18 @@ func (in *inbound) message(ctx context.Context, l letter, m format.Message) (rec
 	case *format.TaskCompletion:
 		return in.zones.completed(l.from, b)
 	case *format.ErrorReport:
-		in.record(l, b.Error.Code, b.Error.Message)
+		in.recordRejected(l, b.Error.Code, b.Error.Message)
 		return receipt{TaskID: b.TaskID, Note: "noted"}, nil
 	}
-	return receipt{}, no(codeUnknownTask, "no task %q was given to %s from here, so it has nothing to tell of it", format.TaskOf(m.Body), l.from.name)
+	return receipt{}, reject(codeUnknownTask, "no task %q was given to %s from here, so it has nothing to tell of it", format.TaskOf(m.Body), l.from.name)
 }
 
 // coordinate takes what a requester says to a task, and what it wants to be told or
 // to arrange.
-func (in *inbound) coordinate(ctx context.Context, l letter, m format.Message, c *format.CoordinationRequest) (receipt, error) {
+func (in *inbound) coordinate(ctx context.Context, l email, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	items, _, err := format.Carried(c)
 	if err != nil {
-		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
 	id := format.TaskOf(c)
 	ref, t := in.tasks.task(l.from, id)
@@ -77,9 +77,9 @@ func (in *inbound) coordinate(ctx context.Context, l letter, m format.Message, c
 	}
 	switch {
 	case len(items) > 0 && t == nil:
-		return receipt{}, no(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
+		return receipt{}, reject(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
 	case len(items) > 0:
-		return in.tasks.speak(ctx, l, m, ref, *t, items)
+		return in.tasks.postItems(ctx, l, m, ref, *t, items)
 	case format.InReplyTo(c) != "": // which is never answered, or there would be no end
 		in.log.Info("coordination answered", "by", l.from.name, "topic", short(c.Topic))
 		if t != nil {
@@ -87,19 +87,19 @@ func (in *inbound) coordinate(ctx context.Context, l letter, m format.Message, c
 		}
 		return receipt{Note: "noted"}, nil
 	case c.RequestType == "handoff":
-		return receipt{}, no(codeUnsupported, "work is taken over as a task_assignment; send one")
+		return receipt{}, reject(codeUnsupported, "work is taken over as a task_assignment; send one")
 	case len(c.SharedResources) > 0:
 		return in.zones.share(ctx, l.from, m, c)
 	case t != nil:
 		in.tasks.noteIn(ctx, l.from, ref, m.MessageID, "coordination", mess.Object{{Key: "request_type", Value: c.RequestType}, {Key: "topic", Value: c.Topic}})
-		in.tasks.again(ref)
+		in.tasks.repeatStatus(ref)
 		r, err := in.tasks.receipt(ctx, ref, t.ID)
 		if r.Note = strings.TrimPrefix(notUsed(c), "; "); err == nil && r.Note != "" {
-			err = in.answer(l.from, m, r.Note)
+			err = in.answerCoordination(l.from, m, r.Note)
 		}
 		return r, err
 	case id != "":
-		return receipt{}, no(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
+		return receipt{}, reject(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
 	}
-	return receipt{}, in.answer(l.from, m, in.tasks.overview(ctx, l.from)+notUsed(c))
+	return receipt{}, in.answerCoordination(l.from, m, in.tasks.overview(ctx, l.from)+notUsed(c))
 }

@@ -41,7 +41,7 @@ func (ms *mailboxSync) status() Health {
 	return ms.health
 }
 
-func (ms *mailboxSync) stands(err error) {
+func (ms *mailboxSync) setHealth(err error) {
 	why := ""
 	if err != nil {
 		why = ms.redacted(err.Error())
@@ -63,11 +63,11 @@ func (ms *mailboxSync) run(ctx context.Context) error {
 	pause := wait.Backoff{First: firstWait, Last: lastWait}
 	var entered time.Time // the server keeps no connection: who has come in, is in
 	for ctx.Err() == nil {
-		reached, err := ms.visit(ctx, &entered)
+		reached, err := ms.syncOnce(ctx, &entered)
 		if ctx.Err() != nil {
 			break
 		}
-		ms.stands(err)
+		ms.setHealth(err)
 		if reached {
 			pause = wait.Backoff{First: firstWait, Last: lastWait}
 		}
@@ -76,7 +76,7 @@ func (ms *mailboxSync) run(ctx context.Context) error {
 			pause.First = lastWait
 			if errors.Is(err, mailbox.ErrToken) {
 				err = fmt.Errorf("%w; agentmail.json does not have the token for this name: choose another name: in the configuration, or have the server's admin remove the agent", err)
-				ms.stands(err)
+				ms.setHealth(err)
 			}
 			ms.log.Error("the mail server refuses this agent", "err", ms.redacted(err.Error()))
 		} else {
@@ -87,13 +87,13 @@ func (ms *mailboxSync) run(ctx context.Context) error {
 	return nil
 }
 
-// visit is at the server until something fails. reached tells that something worked.
-func (ms *mailboxSync) visit(ctx context.Context, entered *time.Time) (reached bool, err error) {
+// syncOnce is at the server until something fails. reached tells that something worked.
+func (ms *mailboxSync) syncOnce(ctx context.Context, entered *time.Time) (reached bool, err error) {
 	poll := time.NewTicker(ms.cfg.Poll)
 	defer poll.Stop()
 	for {
 		if entered.IsZero() || ms.now().Sub(*entered) >= stayTime {
-			if err := ms.enter(ctx); err != nil {
+			if err := ms.register(ctx); err != nil {
 				return reached, err
 			}
 			*entered = ms.now()
@@ -102,18 +102,18 @@ func (ms *mailboxSync) visit(ctx context.Context, entered *time.Time) (reached b
 			return reached, err
 		}
 		reached = true
-		ms.stands(nil)
+		ms.setHealth(nil)
 		select {
 		case <-ctx.Done():
 			return reached, nil
 		case <-poll.C:
-		case <-ms.post:
+		case <-ms.changed:
 		}
 	}
 }
 
-// enter comes to the server as the agent that it knows, or becomes one.
-func (ms *mailboxSync) enter(ctx context.Context) error {
+// register comes to the server as the agent that it knows, or becomes one.
+func (ms *mailboxSync) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	was := ms.identity()
@@ -144,10 +144,10 @@ func (ms *mailboxSync) fetch(ctx context.Context) error {
 		return err
 	}
 	for _, m := range mails {
-		if ms.taken(m.ID) {
+		if ms.isSeen(m.ID) {
 			continue
 		}
-		if err := ms.open(ctx, m); err != nil {
+		if err := ms.receive(ctx, m); err != nil {
 			return err
 		}
 		err := ms.change(func(s *state) {
@@ -166,10 +166,10 @@ func (ms *mailboxSync) fetch(ctx context.Context) error {
 	return nil
 }
 
-// open takes one mail. Its error is that it has to be taken later.
-func (ms *mailboxSync) open(ctx context.Context, m mailbox.Mail) error {
+// receive takes one mail. Its error is that it has to be taken later.
+func (ms *mailboxSync) receive(ctx context.Context, m mailbox.Mail) error {
 	from, ok := ms.peer(m.From)
-	l := letter{from: from, body: m.Body, at: m.Created, mail: format.Mail{
+	l := email{from: from, body: m.Body, at: m.Created, mail: format.Mail{
 		From: m.From, Subject: m.Subject, ThreadID: m.Thread, ID: strconv.FormatInt(m.ID, 10), Created: m.Created,
 	}}
 	switch {
@@ -181,17 +181,17 @@ func (ms *mailboxSync) open(ctx context.Context, m mailbox.Mail) error {
 		return ms.box.Admit(ctx, m.From)
 	case !ok:
 		l.from.name = m.From
-		ms.record(l, codeForbidden, "the sender is not in senders or agents of the configuration")
+		ms.recordRejected(l, codeForbidden, "the sender is not in senders or agents of the configuration")
 		return nil
 	case len(m.Body) > maxBody:
-		return ms.refuse(l, &format.Invalid{Code: format.CodeInvalidFormat, Details: "the mail is larger than 10 MB", TaskID: m.Thread, MessageID: l.mail.ID})
+		return ms.reject(l, &format.Invalid{Code: format.CodeInvalidFormat, Details: "the mail is larger than 10 MB", TaskID: m.Thread, MessageID: l.mail.ID})
 	}
-	_, err := ms.inbound.take(ctx, l)
+	_, err := ms.inbound.accept(ctx, l)
 	if bad, ok := errors.AsType[*format.Invalid](err); ok {
-		return ms.refuse(l, bad)
+		return ms.reject(l, bad)
 	}
 	if err != nil && !errors.Is(err, mess.Unavailable) {
-		return ms.refuse(l, &format.Invalid{Code: codeRefused, Details: err.Error(), TaskID: m.Thread, MessageID: l.mail.ID})
+		return ms.reject(l, &format.Invalid{Code: codeRefused, Details: err.Error(), TaskID: m.Thread, MessageID: l.mail.ID})
 	}
 	return err
 }
@@ -209,18 +209,18 @@ func (ms *mailboxSync) peer(name string) (peer, bool) {
 	return peer{name: sender, who: mailActor(sender), gives: gives, agent: a}, gives || works
 }
 
-// refuse records what is wrong with a message, and reports it to its sender, unless
+// reject records what is wrong with a message, and reports it to its sender, unless
 // it is an error report itself.
-func (ms *mailboxSync) refuse(l letter, bad *format.Invalid) error {
-	ms.record(l, bad.Code, bad.Details)
-	report, ok := bad.Report(ms.name(), newID(), ms.now())
+func (ms *mailboxSync) reject(l email, bad *format.Invalid) error {
+	ms.recordRejected(l, bad.Code, bad.Details)
+	report, ok := bad.Report(ms.agentName(), newID(), ms.now())
 	if !ok {
 		return nil
 	}
 	return ms.queue(l.from, threadOf(l, bad), report)
 }
 
-func threadOf(l letter, bad *format.Invalid) string {
+func threadOf(l email, bad *format.Invalid) string {
 	if l.mail.ThreadID != "" {
 		return l.mail.ThreadID
 	}

@@ -35,8 +35,8 @@ func mailActor(name string) exchange.Actor {
 	return exchange.Actor{ID: "mail/" + name, Roles: exchange.Requester}
 }
 
-// letter is a message as it came.
-type letter struct {
+// email is a message as it came.
+type email struct {
 	from peer
 	body string
 	mail format.Mail
@@ -64,13 +64,13 @@ const (
 	codeUnsupported = "not_supported"
 )
 
-// no refuses a message.
-func no(code, text string, args ...any) error {
+// reject refuses a message.
+func reject(code, text string, args ...any) error {
 	return &format.Invalid{Code: code, Details: fmt.Sprintf(text, args...)}
 }
 
-// about makes of a refusal what the sender of a message is told.
-func about(err error, m format.Message) error {
+// rejectionOf makes of a refusal what the sender of a message is told.
+func rejectionOf(err error, m format.Message) error {
 	bad, ok := errors.AsType[*format.Invalid](err)
 	if !ok {
 		bad = &format.Invalid{Code: codeRefused, Details: err.Error()}
@@ -115,8 +115,8 @@ type asked struct {
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-// entry is a message that is to be sent, or fetched.
-type entry struct {
+// outboxEntry is a message that is to be sent, or fetched.
+type outboxEntry struct {
 	Seq    uint64    `json:"seq"`
 	ID     string    `json:"id"` // message_id
 	To     string    `json:"to"`
@@ -136,20 +136,20 @@ type entry struct {
 	Tried time.Time `json:"tried,omitzero"` // first
 }
 
-// given is a task that was given to a mail agent, or is about to be.
-type given struct {
-	Agent   string    `json:"agent"`    // its name at the mail server
-	ID      string    `json:"executor"` // and as an executor
-	Epoch   uint64    `json:"epoch"`
-	Consent string    `json:"consent,omitempty"` // digest under which somebody is asked whether it may be given away
-	Begun   bool      `json:"begun,omitempty"`   // the exchange may have let it begin
-	Sent    bool      `json:"sent,omitempty"`    // it has arrived
-	Asks    []theirs  `json:"asks,omitempty"`
-	At      time.Time `json:"at"`
+// assignment is a task that was given to a mail agent, or is about to be.
+type assignment struct {
+	Agent   string          `json:"agent"`    // its name at the mail server
+	ID      string          `json:"executor"` // and as an executor
+	Epoch   uint64          `json:"epoch"`
+	Consent string          `json:"consent,omitempty"` // digest under which somebody is asked whether it may be given away
+	Begun   bool            `json:"begun,omitempty"`   // the exchange may have let it begin
+	Sent    bool            `json:"sent,omitempty"`    // it has arrived
+	Asks    []agentQuestion `json:"asks,omitempty"`
+	At      time.Time       `json:"at"`
 }
 
-// theirs is a question of the agent's.
-type theirs struct {
+// agentQuestion is a question of the agent's.
+type agentQuestion struct {
 	Here  string `json:"here"`            // ref of the message that asks, here
 	There string `json:"there,omitempty"` // and at the agent, if it has told
 	Hash  string `json:"hash,omitempty"`

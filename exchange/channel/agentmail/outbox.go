@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rest is how long a recipient gets nothing since the server would not take it.
-type rest struct {
+// backoff is how long a recipient gets nothing since the server would not take it.
+type backoff struct {
 	until time.Time
 	wait  time.Duration
 }
@@ -23,14 +23,14 @@ type outbox struct {
 	*shared
 	box Mailbox // nil: there is no mail server
 
-	rests  map[string]rest // recipients that take nothing now; for send alone
-	pixels sync.Mutex      // held while an image is scaled
+	backoffs map[string]backoff // recipients that take nothing now; for send alone
+	pixels   sync.Mutex         // held while an image is scaled
 
 	// withdrawn reports whether an assignment was cancelled before it was sent; its task has
 	// ended then.
-	withdrawn func(context.Context, entry) (bool, error)
+	withdrawn func(context.Context, outboxEntry) (bool, error)
 	// undeliverable ends the task of an assignment that cannot be delivered.
-	undeliverable func(context.Context, entry, error)
+	undeliverable func(context.Context, outboxEntry, error)
 }
 
 // send sends what waits, for each recipient in order. Its error is that the server
@@ -49,27 +49,27 @@ func (b *outbox) send(ctx context.Context) error {
 }
 
 // next is the first message whose recipient takes one now.
-func (b *outbox) next() (entry, bool) {
+func (b *outbox) next() (outboxEntry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.s.Out {
-		if !e.HTTP && !b.now().Before(b.rests[e.To].until) {
+		if !e.HTTP && !b.now().Before(b.backoffs[e.To].until) {
 			return *e, true
 		}
 	}
-	return entry{}, false
+	return outboxEntry{}, false
 }
 
 // sendOne sends one message: that it is tried is written down before, so that what
 // may have arrived is looked for, and not sent twice.
-func (b *outbox) sendOne(ctx context.Context, e entry) error {
+func (b *outbox) sendOne(ctx context.Context, e outboxEntry) error {
 	if !e.Tried.IsZero() {
-		there, err := b.wasSent(ctx, e)
+		there, err := b.isAtServer(ctx, e)
 		if err != nil {
 			return err
 		}
 		if there {
-			return b.sent(e, e.Tried)
+			return b.markSent(e, e.Tried)
 		}
 	}
 	body, err := b.render(ctx, &e) // a slow machine may take longer than a call
@@ -78,7 +78,7 @@ func (b *outbox) sendOne(ctx context.Context, e entry) error {
 	}
 	if err != nil {
 		b.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
-		return b.drop(e)
+		return b.remove(e)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -87,30 +87,30 @@ func (b *outbox) sendOne(ctx context.Context, e entry) error {
 		if over, err := b.withdrawn(ctx, e); over || err != nil {
 			return err
 		}
-		if err := b.alter(e.Seq, func(one *entry) { one.Tried = e.Tried }); err != nil {
+		if err := b.update(e.Seq, func(one *outboxEntry) { one.Tried = e.Tried }); err != nil {
 			return err
 		}
 	}
-	at, err := b.box.Send(ctx, b.letter(e, body))
+	at, err := b.box.Send(ctx, b.emailOf(e, body))
 	var tool *mailbox.ToolError
 	switch {
 	case err == nil:
-		return b.sent(e, at)
+		return b.markSent(e, at)
 	case !errors.As(err, &tool):
 		return err
 	}
-	return b.notTaken(ctx, e, err)
+	return b.handleError(ctx, e, err)
 }
 
-// wasSent reports whether the server has a message of an earlier attempt.
-func (b *outbox) wasSent(ctx context.Context, e entry) (bool, error) {
+// isAtServer reports whether the server has a message of an earlier attempt.
+func (b *outbox) isAtServer(ctx context.Context, e outboxEntry) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	return b.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
 }
 
-// notTaken is what becomes of a message that the server does not take.
-func (b *outbox) notTaken(ctx context.Context, e entry, err error) error {
+// handleError is what becomes of a message that the server does not take.
+func (b *outbox) handleError(ctx context.Context, e outboxEntry, err error) error {
 	b.log.Warn("the mail server does not take a message", "to", e.To, "ref", e.Ref, "err", err)
 	switch {
 	case errors.Is(err, mailbox.ErrToken):
@@ -121,37 +121,37 @@ func (b *outbox) notTaken(ctx context.Context, e entry, err error) error {
 		}
 	case errors.Is(err, mailbox.ErrBadName), errors.Is(err, mailbox.ErrBadMessage):
 		b.undeliverable(ctx, e, err)
-		return b.drop(e)
+		return b.remove(e)
 	}
 	if b.now().Sub(e.At) > giveUp(e) {
 		b.undeliverable(ctx, e, err)
-		return b.drop(e)
+		return b.remove(e)
 	}
 	if over, err := b.withdrawn(ctx, e); over || err != nil {
 		return err
 	}
-	if err := b.alter(e.Seq, func(one *entry) { one.Tried = time.Time{} }); err != nil { // it has not arrived
+	if err := b.update(e.Seq, func(one *outboxEntry) { one.Tried = time.Time{} }); err != nil { // it has not arrived
 		return err
 	}
-	r := b.rests[e.To]
+	r := b.backoffs[e.To]
 	r.wait = min(max(2*r.wait, firstWait), lastWait)
 	r.until = b.now().Add(r.wait)
-	b.rests[e.To] = r
+	b.backoffs[e.To] = r
 	return nil
 }
 
 // giveUp is how long a message is tried to be sent: a task that nobody gets is soon
 // given to another.
-func giveUp(e entry) time.Duration {
+func giveUp(e outboxEntry) time.Duration {
 	if e.Kind == string(format.TypeTaskAssignment) {
-		return beat
+		return silentTime
 	}
 	return keptFor
 }
 
-// sent notes that a message has arrived, and when, by the server's clock.
-func (b *outbox) sent(e entry, at time.Time) error {
-	delete(b.rests, e.To)
+// markSent notes that a message has arrived, and when, by the server's clock.
+func (b *outbox) markSent(e outboxEntry, at time.Time) error {
+	delete(b.backoffs, e.To)
 	return b.change(func(s *state) {
 		s.remove(e.Seq)
 		if t := s.Tasks[e.Ref]; t != nil {
@@ -167,13 +167,13 @@ func (b *outbox) sent(e entry, at time.Time) error {
 	})
 }
 
-func (b *outbox) drop(e entry) error { return b.change(func(s *state) { s.remove(e.Seq) }) }
+func (b *outbox) remove(e outboxEntry) error { return b.change(func(s *state) { s.remove(e.Seq) }) }
 
 func (s *state) remove(seq uint64) {
-	s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool { return e.Seq == seq })
+	s.Out = slices.DeleteFunc(s.Out, func(e *outboxEntry) bool { return e.Seq == seq })
 }
 
-func (b *outbox) alter(seq uint64, do func(*entry)) error {
+func (b *outbox) update(seq uint64, do func(*outboxEntry)) error {
 	return b.change(func(s *state) {
 		for _, e := range s.Out {
 			if e.Seq == seq {
@@ -183,12 +183,12 @@ func (b *outbox) alter(seq uint64, do func(*entry)) error {
 	})
 }
 
-// waiting are the messages for an actor after a number, and what is closed when
+// pending are the messages for an actor after a number, and what is closed when
 // there are others.
-func (b *outbox) waiting(from peer, after uint64) ([]entry, chan struct{}) {
+func (b *outbox) pending(from peer, after uint64) ([]outboxEntry, chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var list []entry
+	var list []outboxEntry
 	for _, e := range b.s.Out {
 		if e.HTTP && e.To == from.name && e.Seq > after && len(list) < maxBatch {
 			list = append(list, *e)
@@ -197,9 +197,9 @@ func (b *outbox) waiting(from peer, after uint64) ([]entry, chan struct{}) {
 	return list, b.news
 }
 
-// got forgets the messages that an actor has.
-func (b *outbox) got(from peer, after uint64) error {
-	mine := func(e *entry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
+// acknowledge forgets the messages that an actor has.
+func (b *outbox) acknowledge(from peer, after uint64) error {
+	mine := func(e *outboxEntry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
 	b.mu.Lock()
 	found := false
 	for _, e := range b.s.Out {
@@ -210,7 +210,7 @@ func (b *outbox) got(from peer, after uint64) error {
 		return nil
 	}
 	return b.change(func(s *state) {
-		var left []*entry
+		var left []*outboxEntry
 		for _, e := range s.Out {
 			if !mine(e) {
 				left = append(left, e)

@@ -26,9 +26,9 @@ const (
 	mailHead = 4 << 10
 )
 
-// whole is a message with its files in it, as far as they fit: a mail agent cannot
+// withFiles is a message with its files in it, as far as they fit: a mail agent cannot
 // fetch them here. Pictures are scaled for that.
-func (b *outbox) whole(ctx context.Context, ref string, m mess.Message) mess.Message {
+func (b *outbox) withFiles(ctx context.Context, ref string, m mess.Message) mess.Message {
 	said, _ := m.JSON()                      // it was read from JSON
 	left := maxMail - mailHead - 2*len(said) // it stands there in words, and as it is
 	files := 0
@@ -50,27 +50,27 @@ func (b *outbox) whole(ctx context.Context, ref string, m mess.Message) mess.Mes
 		switch one := item.(type) {
 		case *mess.Response:
 			c := *one
-			c.Content = b.inlined(ctx, ref, c.Content, share, used)
+			c.Content = b.inline(ctx, ref, c.Content, share, used)
 			m.Items[i] = &c
 		case *mess.Request:
 			c := *one
-			c.Context = b.inlined(ctx, ref, c.Context, share, used)
+			c.Context = b.inline(ctx, ref, c.Context, share, used)
 			m.Items[i] = &c
 		}
 	}
 	return m
 }
 
-// inlined is content with its files in it. share is how many bytes the next file may
+// inline is content with its files in it. share is how many bytes the next file may
 // have, and used is told how many it has.
-func (b *outbox) inlined(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
+func (b *outbox) inline(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()
 		if !ok || !messeaf.ValidAttachment(media.File) {
 			continue
 		}
-		f, err := b.fitted(ctx, ref, media.File, e.Type == "image", share())
+		f, err := b.fit(ctx, ref, media.File, e.Type == "image", share())
 		if err != nil {
 			b.log.Warn("a file does not go with the mail", "ref", ref, "file", media.File, "err", err)
 			media.Resource, media.File = messeaf.Resource(ref, media.File), ""
@@ -98,13 +98,13 @@ type attachment struct {
 	scaled bool
 }
 
-// fitted is a file of at most so many bytes. A picture is scaled for that.
-func (b *outbox) fitted(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
+// fit is a file of at most so many bytes. A picture is scaled for that.
+func (b *outbox) fit(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
 	limit := most
 	if image && most >= picture.MinBytes {
 		limit = maxPicture
 	}
-	data, mime, err := b.attached(ctx, ref, name, limit)
+	data, mime, err := b.readFile(ctx, ref, name, limit)
 	if err != nil || limit == most {
 		return attachment{data: data, mime: mime}, err
 	}
@@ -120,7 +120,7 @@ func (b *outbox) fitted(ctx context.Context, ref, name string, image bool, most 
 	return attachment{}, err
 }
 
-func (b *outbox) attached(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
+func (b *outbox) readFile(ctx context.Context, ref, name string, most int64) (_ []byte, mime string, err error) {
 	r, a, err := b.x.Attachment(ctx, self, ref, name)
 	if err != nil {
 		return nil, "", err

@@ -11,25 +11,25 @@ import (
 )
 
 // assignment is an entry for a task that is given away, as a message.
-func (b *outbox) assignment(ctx context.Context, e *entry) ([]byte, error) {
+func (b *outbox) assignment(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	th, err := b.x.Thread(ctx, self, e.Ref)
 	if err != nil {
 		return nil, err
 	}
 	req := th.Request()
-	m := b.whole(ctx, e.Ref, mess.Message{Items: []mess.Item{&req}})
+	m := b.withFiles(ctx, e.Ref, mess.Message{Items: []mess.Item{&req}})
 	whole, _ := m.Items[0].(*mess.Request)
 	return b.wrap(e.ID, e.At, format.Assign(e.Ref, *whole, th.Expires)).JSON()
 }
 
 // render is an entry as the message that goes out, without secrets.
-func (b *outbox) render(ctx context.Context, e *entry) ([]byte, error) {
-	body, err := b.made(ctx, e)
+func (b *outbox) render(ctx context.Context, e *outboxEntry) ([]byte, error) {
+	body, err := b.build(ctx, e)
 	return b.withoutSecrets(body), err
 }
 
-// made is an entry as a message.
-func (b *outbox) made(ctx context.Context, e *entry) ([]byte, error) {
+// build is an entry as a message.
+func (b *outbox) build(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	if e.Body != nil {
 		return e.Body, nil
 	}
@@ -44,7 +44,7 @@ func (b *outbox) made(ctx context.Context, e *entry) ([]byte, error) {
 		return nil, mess.Errorf(mess.NotFound, "%s has no message %d", e.Ref, e.Index)
 	}
 	th.Messages = slices.Clone(th.Messages)
-	th.Messages[e.Index] = b.whole(ctx, e.Ref, th.Messages[e.Index])
+	th.Messages[e.Index] = b.withFiles(ctx, e.Ref, th.Messages[e.Index])
 	all := bodies(th, &task{ID: e.Task, Peer: e.To, Actor: e.Actor, Waits: e.Waits}, e.Index)
 	if e.Part >= len(all) {
 		return nil, mess.Errorf(mess.NotFound, "%s: message %d has no part %d", e.Ref, e.Index, e.Part)
@@ -52,8 +52,8 @@ func (b *outbox) made(ctx context.Context, e *entry) ([]byte, error) {
 	return b.wrap(e.ID, e.At, all[e.Part]).JSON()
 }
 
-// letter is a message as a mail.
-func (b *outbox) letter(e entry, body []byte) mailbox.Letter {
+// emailOf is a message as a mail.
+func (b *outbox) emailOf(e outboxEntry, body []byte) mailbox.Letter {
 	l := mailbox.Letter{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
 	kind, about, importance := describe(body)
 	l.Subject = mailbox.Subject("[" + kind + "] " + strings.TrimSpace(e.Task+" "+about))

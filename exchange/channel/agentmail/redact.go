@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// hidden stands where a secret was.
-const hidden = "***"
+// redactedText stands where a secret was.
+const redactedText = "***"
 
 // minSecret is the shortest secret that is looked for in what goes out, in bytes:
 // shorter ones stand by chance in numbers and pictures.
@@ -32,7 +32,7 @@ func (h *shared) secrets() []string {
 // redacted is a text without secrets.
 func (h *shared) redacted(text string) string {
 	for _, s := range h.secrets() {
-		text = strings.ReplaceAll(text, s, hidden)
+		text = strings.ReplaceAll(text, s, redactedText)
 	}
 	return text
 }
@@ -42,7 +42,7 @@ func (h *shared) redacted(text string) string {
 func (h *shared) withoutSecrets(body []byte) []byte {
 	text := string(body)
 	for _, s := range h.secrets() {
-		text = strings.ReplaceAll(text, inString(s), hidden)
+		text = strings.ReplaceAll(text, inString(s), redactedText)
 	}
 	if text == string(body) {
 		return body

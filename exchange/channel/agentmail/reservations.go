@@ -33,9 +33,9 @@ func (z *zones) reserved(device, by string) (holder string, until time.Time, cha
 	return "", time.Time{}, nil, false
 }
 
-// bound are the devices that patterns name: zone/NAME, zone/NAME/**, zone/NAME/DEVICE
+// devicesOf are the devices that patterns name: zone/NAME, zone/NAME/**, zone/NAME/DEVICE
 // and device/NAME, with * and ** as in the names of files.
-func (c Config) bound(patterns []string) (devices, unknown []string) {
+func (c Config) devicesOf(patterns []string) (devices, unknown []string) {
 	for _, p := range patterns {
 		found := false
 		for _, zone := range slices.Sorted(maps.Keys(c.Zones)) {
@@ -74,9 +74,9 @@ func (z *zones) reserve(ctx context.Context, from peer, m format.Message, f *for
 	minutes := min(f.Request.Minutes, z.cfg.MaxZone.Minutes())
 	until := z.now().Add(time.Duration(minutes * float64(time.Minute)))
 	as := Reservation{Message: m.MessageID, Task: f.TaskID, From: z.now(), Until: until, Reason: short(f.Request.Reason)}
-	note, err := z.hold(from, as, want)
+	note, err := z.reserveAll(from, as, want)
 	if err != nil && len(f.Alternatives) > 0 {
-		other, err2 := z.hold(from, as, f.Alternatives)
+		other, err2 := z.reserveAll(from, as, f.Alternatives)
 		if err2 == nil {
 			note, err = "instead of what was asked for: "+other, nil
 		}
@@ -110,7 +110,7 @@ func (z *zones) share(ctx context.Context, from peer, m format.Message, c *forma
 		}
 	}
 	if len(want) == 0 {
-		return receipt{}, no(codeUnsupported, "shared_resources: only zones can be shared here: {type: zone, patterns: [zone/NAME/**], access_mode: read_write}")
+		return receipt{}, reject(codeUnsupported, "shared_resources: only zones can be shared here: {type: zone, patterns: [zone/NAME/**], access_mode: read_write}")
 	}
 	begin, err := z.startOf(c)
 	if err != nil {
@@ -123,13 +123,13 @@ func (z *zones) share(ctx context.Context, from peer, m format.Message, c *forma
 			long = min(time.Duration(minutes*float64(time.Minute)), z.cfg.MaxZone)
 		}
 	}
-	note, err := z.hold(from, Reservation{Message: m.MessageID, Task: format.TaskOf(c), From: begin, Until: begin.Add(long), Reason: short(c.Topic)}, want)
+	note, err := z.reserveAll(from, Reservation{Message: m.MessageID, Task: format.TaskOf(c), From: begin, Until: begin.Add(long), Reason: short(c.Topic)}, want)
 	if err != nil {
 		return receipt{}, err
 	}
 	z.tasks.noteReservations(ctx, from, format.TaskOf(c))
 	note += notUsed(c)
-	return receipt{Note: note}, z.answer(from, m, note)
+	return receipt{Note: note}, z.answerCoordination(from, m, note)
 }
 
 // maxAhead is how long before it begins something may be reserved.
@@ -144,7 +144,7 @@ func (z *zones) startOf(c *format.CoordinationRequest) (time.Time, error) {
 	case err != nil || at.Before(now): // it was checked when it was read
 		return now, nil
 	case at.After(now.Add(maxAhead)):
-		return time.Time{}, no(codeUnsupported, "schedule.start_time: %s is more than 7 days ahead; ask later", text)
+		return time.Time{}, reject(codeUnsupported, "schedule.start_time: %s is more than 7 days ahead; ask later", text)
 	}
 	return at, nil
 }
@@ -160,11 +160,11 @@ func notUsed(c *format.CoordinationRequest) string {
 // maxZones is how many reservations one actor may have at a time.
 const maxZones = 64
 
-// hold writes reservations down, all or none of them. Whoever may ask for nothing
+// reserveAll writes reservations down, all or none of them. Whoever may ask for nothing
 // may keep nobody from it either.
-func (z *zones) hold(from peer, r Reservation, want []format.Alternative) (note string, err error) {
+func (z *zones) reserveAll(from peer, r Reservation, want []format.Alternative) (note string, err error) {
 	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
-		return "", no(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
+		return "", reject(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
 	}
 	byMode := map[bool][]string{}
 	for _, w := range want {
@@ -176,9 +176,9 @@ func (z *zones) hold(from peer, r Reservation, want []format.Alternative) (note 
 		if len(patterns) == 0 {
 			continue
 		}
-		devices, unknown := z.cfg.bound(patterns)
+		devices, unknown := z.cfg.devicesOf(patterns)
 		if len(unknown) > 0 {
-			return "", no(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), z.zoneNames())
+			return "", reject(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), z.zoneNames())
 		}
 		r.Actor, r.By, r.Patterns, r.Devices, r.Exclusive = from.who.ID, from.name, patterns, devices, exclusive
 		rows = append(rows, r)
@@ -202,7 +202,7 @@ func (z *zones) hold(from peer, r Reservation, want []format.Alternative) (note 
 		return "", err
 	}
 	if len(conflicts) > 0 {
-		return "", no(codeConflict, "%s", strings.Join(conflicts, "; "))
+		return "", reject(codeConflict, "%s", strings.Join(conflicts, "; "))
 	}
 	var words []string
 	for _, one := range rows {
@@ -274,7 +274,7 @@ func (z *zones) completed(from peer, c *format.TaskCompletion) (receipt, error) 
 	n := 0
 	err := z.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })
 	if err == nil && n == 0 {
-		err = no(codeUnknownTask, "%s was given no task %q from here, and has reserved nothing for it", from.name, c.TaskID)
+		err = reject(codeUnknownTask, "%s was given no task %q from here, and has reserved nothing for it", from.name, c.TaskID)
 	}
 	return receipt{TaskID: c.TaskID, Note: "what was reserved for it is free"}, err
 }

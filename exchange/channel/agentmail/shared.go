@@ -19,8 +19,8 @@ type shared struct {
 	*store
 }
 
-// name is who the door is for others.
-func (h *shared) name() string {
+// agentName is who the door is for others.
+func (h *shared) agentName() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.s.Name != "" {
@@ -32,8 +32,8 @@ func (h *shared) name() string {
 	return h.x.ID()
 }
 
-// known reports whether an id is one of a capability.
-func (h *shared) known(id string) bool {
+// isCapability reports whether an id is one of a capability.
+func (h *shared) isCapability(id string) bool {
 	for _, c := range h.x.Capabilities(nil) {
 		if c.ID == id {
 			return true
@@ -42,8 +42,8 @@ func (h *shared) known(id string) bool {
 	return false
 }
 
-// say posts a message of an actor.
-func (h *shared) say(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
+// post posts a message of an actor.
+func (h *shared) post(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
 	defer cancel()
 	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, DependsOnLater: true})
@@ -54,7 +54,7 @@ const sayTime = 30 * time.Second
 
 // wrap makes a message of a body.
 func (h *shared) wrap(id string, at time.Time, b format.Body) format.Message {
-	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: h.name(), MessageID: id, Type: b.Type(), Body: b}
+	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: h.agentName(), MessageID: id, Type: b.Type(), Body: b}
 }
 
 // queue writes a whole message down that is to be sent.
@@ -68,12 +68,12 @@ func (h *shared) queue(to peer, thread string, m format.Message) error {
 		return err
 	}
 	return h.change(func(s *state) {
-		s.add(entry{ID: m.MessageID, To: to.name, HTTP: to.http, At: at, Task: format.TaskOf(m.Body), Thread: thread, Kind: string(m.Type), Body: body})
+		s.add(outboxEntry{ID: m.MessageID, To: to.name, HTTP: to.http, At: at, Task: format.TaskOf(m.Body), Thread: thread, Kind: string(m.Type), Body: body})
 	})
 }
 
-// record notes a message that was not taken.
-func (h *shared) record(l letter, code, details string) {
+// recordRejected notes a message that was not taken.
+func (h *shared) recordRejected(l email, code, details string) {
 	h.log.Warn("mail refused", "from", l.from.name, "code", code, "err", short(details))
 	err := h.change(func(s *state) {
 		s.Refused = append(s.Refused, Refused{At: h.now(), From: short(l.from.name), Code: code, Details: short(details), Subject: short(l.mail.Subject)})
@@ -83,8 +83,8 @@ func (h *shared) record(l letter, code, details string) {
 	}
 }
 
-// answer answers a coordination request.
-func (h *shared) answer(to peer, m format.Message, text string) error {
+// answerCoordination answers a coordination request.
+func (h *shared) answerCoordination(to peer, m format.Message, text string) error {
 	id := newID()
 	now := h.now()
 	reply := h.wrap(id, now, &format.CoordinationRequest{

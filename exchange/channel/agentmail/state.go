@@ -30,10 +30,10 @@ type state struct {
 	Since time.Time `json:"since,omitzero"`  // when the newest mail came that was taken
 	Seen  []int64   `json:"seen,omitempty"`  // the last mails that were taken
 
-	Tasks map[string]*task  `json:"tasks,omitempty"` // that were given here, by ref
-	Given map[string]*given `json:"given,omitempty"` // that were given to others, by ref
-	Out   []*entry          `json:"out,omitempty"`   // what is to be sent, in order
-	Seq   uint64            `json:"seq,omitempty"`   // of the last entry
+	Tasks map[string]*task       `json:"tasks,omitempty"` // that were given here, by ref
+	Given map[string]*assignment `json:"given,omitempty"` // that were given to others, by ref
+	Out   []*outboxEntry         `json:"out,omitempty"`   // what is to be sent, in order
+	Seq   uint64                 `json:"seq,omitempty"`   // of the last entry
 
 	Zones   []Reservation `json:"zones,omitempty"`
 	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
@@ -42,9 +42,9 @@ type state struct {
 // store is the state and its file. All parts share it, because a step that changes several parts
 // of the state is written at once or not at all.
 type store struct {
-	file string
-	now  func() time.Time
-	post chan struct{} // receives after each change: there may be a message to send
+	file    string
+	now     func() time.Time
+	changed chan struct{} // receives after each change: there may be a message to send
 
 	mu   sync.Mutex
 	s    state
@@ -58,7 +58,7 @@ func (st *store) read() error {
 	}
 	if err == nil {
 		err := json.Unmarshal(data, &st.s)
-		if err == nil && st.s.torn() {
+		if err == nil && st.s.hasMissingFields() {
 			err = errors.New("some of it is null")
 		}
 		if err != nil {
@@ -69,13 +69,13 @@ func (st *store) read() error {
 		st.s.Tasks = map[string]*task{}
 	}
 	if st.s.Given == nil {
-		st.s.Given = map[string]*given{}
+		st.s.Given = map[string]*assignment{}
 	}
 	return nil
 }
 
-// torn reports whether something is named and not there.
-func (s *state) torn() bool {
+// hasMissingFields reports whether something is named and not there.
+func (s *state) hasMissingFields() bool {
 	for _, t := range s.Tasks {
 		if t == nil {
 			return true
@@ -109,7 +109,7 @@ func (st *store) change(do func(*state)) error {
 	st.s = next
 	close(st.news)
 	st.news = make(chan struct{})
-	wait.Notify(st.post)
+	wait.Notify(st.changed)
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (s *state) prune(now time.Time) {
 			kept[e.To]++
 		}
 	}
-	s.Out = slices.DeleteFunc(s.Out, func(e *entry) bool {
+	s.Out = slices.DeleteFunc(s.Out, func(e *outboxEntry) bool {
 		old := e.HTTP && (kept[e.To] > maxKept || now.Sub(e.At) > keptFor)
 		if old {
 			kept[e.To]--
@@ -155,21 +155,21 @@ func (s *state) prune(now time.Time) {
 }
 
 // add queues a message.
-func (s *state) add(e entry) {
+func (s *state) add(e outboxEntry) {
 	s.Seq++
 	e.Seq = s.Seq
 	s.Out = append(s.Out, &e)
 }
 
-// taken reports whether a mail was taken.
-func (st *store) taken(id int64) bool {
+// isSeen reports whether a mail was taken.
+func (st *store) isSeen(id int64) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return slices.Contains(st.s.Seen, id)
 }
 
 // of is a task that was given to an agent, nil if none is.
-func (st *store) of(ref string) *given {
+func (st *store) of(ref string) *assignment {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if g := st.s.Given[ref]; g != nil {
@@ -182,7 +182,7 @@ func (st *store) of(ref string) *given {
 func (st *store) queued(ref string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	return slices.ContainsFunc(st.s.Out, func(e *entry) bool { return e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) })
+	return slices.ContainsFunc(st.s.Out, func(e *outboxEntry) bool { return e.Ref == ref && e.Kind == string(format.TypeTaskAssignment) })
 }
 
 // identity returns the name and token that the mail server knows this agent by.

@@ -18,54 +18,54 @@ import (
 // tasks are the threads that mail agents have asked for.
 type tasks struct {
 	*shared
-	looks keyed.Runner // by the ref of the task whose sender is notified
+	notifiers keyed.Runner // by the ref of the task whose sender is notified
 }
 
 // follow looks at tasks when their threads change, until ctx ends.
 func (ts *tasks) follow(ctx context.Context) {
-	inbox.Follow(ctx, ts.x, ts.log, ts.lookAtAll, func(e exchange.Envelope) { ts.look(e.Ref) })
+	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) { ts.wake(e.Ref) })
 }
 
-// tellAll notifies the senders of tasks, until ctx ends.
-func (ts *tasks) tellAll(ctx context.Context) { ts.looks.Run(ctx, ts.tellOf) }
+// notifyAll notifies the senders of tasks, until ctx ends.
+func (ts *tasks) notifyAll(ctx context.Context) { ts.notifiers.Run(ctx, ts.notifyOne) }
 
-// look has the sender of a task told what was said in its thread.
-func (ts *tasks) look(ref string) {
+// wake has the sender of a task told what was said in its thread.
+func (ts *tasks) wake(ref string) {
 	ts.mu.Lock()
 	known := ts.s.Tasks[ref] != nil
 	ts.mu.Unlock()
 	if known {
-		ts.looks.Wake(ref)
+		ts.notifiers.Wake(ref)
 	}
 }
 
-func (ts *tasks) lookAtAll() {
+func (ts *tasks) wakeAll() {
 	ts.mu.Lock()
 	refs := slices.Collect(maps.Keys(ts.s.Tasks))
 	ts.mu.Unlock()
 	for _, ref := range refs {
-		ts.looks.Wake(ref)
+		ts.notifiers.Wake(ref)
 	}
 }
 
-// assigned makes a thread of a task.
-func (ts *tasks) assigned(ctx context.Context, l letter, m format.Message, a *format.TaskAssignment) (receipt, error) {
+// accept makes a thread of a task.
+func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *format.TaskAssignment) (receipt, error) {
 	if ref, t := ts.task(l.from, a.TaskID); t != nil && t.From == m.MessageID {
 		return ts.receipt(ctx, ref, a.TaskID) // it came twice
 	}
-	req, err := a.Request(ts.known)
+	req, err := a.Request(ts.isCapability)
 	if err != nil {
-		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
 	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
-		return receipt{}, no(format.CodeInvalidFormat, "%v", err)
+		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
-	answer, err := ts.say(ctx, l.from.who, mess.Message{Items: []mess.Item{&req}})
+	answer, err := ts.post(ctx, l.from.who, mess.Message{Items: []mess.Item{&req}})
 	if err != nil {
 		return receipt{}, err
 	}
 	ack, _ := answer.Items[0].(*mess.Ack)
-	told, err := ts.alreadyTold(ctx, ack.Ref)
+	told, err := ts.reportedMessages(ctx, ack.Ref)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -77,10 +77,10 @@ func (ts *tasks) assigned(ctx context.Context, l letter, m format.Message, a *fo
 		Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
 		From: m.MessageID, Told: told, At: ts.now(),
 	}
-	var first []entry
+	var first []outboxEntry
 	if note != "" && len(a.Dependencies) > 0 {
 		t.Waits = true
-		if first, err = ts.waits(&t, ack.Ref, note); err != nil {
+		if first, err = ts.waitNotice(&t, ack.Ref, note); err != nil {
 			return receipt{}, err
 		}
 	}
@@ -94,7 +94,7 @@ func (ts *tasks) assigned(ctx context.Context, l letter, m format.Message, a *fo
 		return receipt{}, err
 	}
 	ts.noteReservations(ctx, l.from, a.TaskID)
-	ts.look(ack.Ref)
+	ts.wake(ack.Ref)
 	ts.log.Info("task by mail", "ref", ack.Ref, "by", l.from.name, "intent", req.Intent)
 	r, err := ts.receipt(ctx, ack.Ref, a.TaskID)
 	r.Note = note
@@ -104,19 +104,19 @@ func (ts *tasks) assigned(ctx context.Context, l letter, m format.Message, a *fo
 	return r, err
 }
 
-// waits tells the sender of a task that the task waits for others.
-func (ts *tasks) waits(t *task, ref, note string) ([]entry, error) {
-	e := entry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: ts.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
+// waitNotice tells the sender of a task that the task waits for others.
+func (ts *tasks) waitNotice(t *task, ref, note string) ([]outboxEntry, error) {
+	e := outboxEntry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: ts.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
 	body, err := ts.wrap(e.ID, e.At, &format.StatusUpdate{
 		TaskID: t.ID, UpdateType: "blocker", Summary: note, Blockers: []any{note}, Metadata: mess.Object{{Key: "ref", Value: ref}},
 	}).JSON()
 	e.Body = body
-	return []entry{e}, err
+	return []outboxEntry{e}, err
 }
 
-// alreadyTold is how much of a thread need not be told: of one that is not new, all
+// reportedMessages is how much of a thread need not be told: of one that is not new, all
 // but how it stands.
-func (ts *tasks) alreadyTold(ctx context.Context, ref string) (int, error) {
+func (ts *tasks) reportedMessages(ctx context.Context, ref string) (int, error) {
 	t, err := ts.x.Thread(ctx, self, ref)
 	if err != nil {
 		return 0, err
@@ -164,9 +164,9 @@ func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
 	return "", nil
 }
 
-// again has told once more how a task stands.
-func (ts *tasks) again(ref string) {
-	told, err := ts.alreadyTold(context.Background(), ref)
+// repeatStatus has told once more how a task stands.
+func (ts *tasks) repeatStatus(ref string) {
+	told, err := ts.reportedMessages(context.Background(), ref)
 	if err == nil {
 		err = ts.change(func(s *state) {
 			if t := s.Tasks[ref]; t != nil {
@@ -177,7 +177,7 @@ func (ts *tasks) again(ref string) {
 	if err != nil {
 		ts.log.Warn("not told again", "ref", ref, "err", err)
 	}
-	ts.look(ref)
+	ts.wake(ref)
 }
 
 // overview is how the tasks of a peer stand, in words.
@@ -204,7 +204,7 @@ func (ts *tasks) overview(ctx context.Context, from peer) string {
 
 // noteIn writes into a thread what its requester has arranged by mail, once for an id.
 func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
-	_, err := ts.say(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
+	_, err := ts.post(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
 	if err != nil {
 		ts.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
 	}

@@ -11,16 +11,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// speak says to a task what its requester says. A yes or no, and an answer, count
+// postItems says to a task what its requester says. A yes or no, and an answer, count
 // for what was asked and told before, and while it is asked.
-func (ts *tasks) speak(ctx context.Context, l letter, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
+func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
 	at, err := m.Timestamp.Time()
 	if err != nil {
 		return receipt{}, err
 	}
 	for _, item := range items {
-		one, q, err := ts.bound(item, t, l, at)
+		one, q, err := ts.bindItem(item, t, l, at)
 		if err != nil {
 			return receipt{}, err
 		}
@@ -29,14 +29,14 @@ func (ts *tasks) speak(ctx context.Context, l letter, m format.Message, ref stri
 		}
 		said.Items = append(said.Items, one)
 	}
-	if _, err := ts.say(ctx, l.from.who, said); err != nil {
+	if _, err := ts.post(ctx, l.from.who, said); err != nil {
 		return receipt{}, err
 	}
 	return ts.receipt(ctx, ref, t.ID)
 }
 
-// bound is an item as it goes to the thread, and the question that it answers.
-func (ts *tasks) bound(item mess.Item, t task, l letter, at time.Time) (mess.Item, string, error) {
+// bindItem is an item as it goes to the thread, and the question that it answers.
+func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.Item, string, error) {
 	switch i := item.(type) {
 	case *mess.Reply:
 		r := *i
@@ -49,7 +49,7 @@ func (ts *tasks) bound(item mess.Item, t task, l letter, at time.Time) (mess.Ite
 			return nil, "", err
 		}
 		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Letter) }) {
-			return nil, "", no(codeStale, "nobody knows whether the question was read: name it with the yes, metadata.mess.reply.re: %s", q.Letter)
+			return nil, "", reject(codeStale, "nobody knows whether the question was read: name it with the yes, metadata.mess.reply.re: %s", q.Letter)
 		}
 		r.Re = nil
 		if r.Confirm != nil {
@@ -73,15 +73,15 @@ func (ts *tasks) bound(item mess.Item, t task, l letter, at time.Time) (mess.Ite
 		s.Re = nil
 		return &s, "", nil
 	}
-	return nil, "", no(codeUnexpected, "metadata.mess.%s: a requester says reply, answer, cancel or suggestion", item.Kind())
+	return nil, "", reject(codeUnexpected, "metadata.mess.%s: a requester says reply, answer, cancel or suggestion", item.Kind())
 }
 
 // question is the one that an answer is for: the last that was asked, if it was
 // told before the answer was written, is the one that the answer names, and is not
 // over. at is when the answer was written, by its own word.
-func (ts *tasks) question(t task, l letter, at time.Time, re mess.Refs, hash string) (asked, error) {
+func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
-		return asked{}, no(codeStale, "nothing is asked about task %s", t.ID)
+		return asked{}, reject(codeStale, "nothing is asked about task %s", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
 	letters := []string{q.Ref} // by which it may be named: it may have been told again
@@ -98,22 +98,22 @@ func (ts *tasks) question(t task, l letter, at time.Time, re mess.Refs, hash str
 	})
 	switch {
 	case hash != "" && hash != q.Hash:
-		return asked{}, no(codeStale, "the answer is for another plan; the open question is %s", q.Letter)
+		return asked{}, reject(codeStale, "the answer is for another plan; the open question is %s", q.Letter)
 	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(letters, r) }):
-		return asked{}, no(codeStale, "the answer is for another question; the open one is %s", q.Letter)
+		return asked{}, reject(codeStale, "the answer is for another question; the open one is %s", q.Letter)
 	case at.Before(q.At.Truncate(time.Second)):
-		return asked{}, no(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))
+		return asked{}, reject(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))
 	case !l.from.http && (q.Sent.IsZero() || l.at.Before(q.Sent)):
-		return asked{}, no(codeStale, "the answer was sent before the question %s; answer it anew", q.Letter)
+		return asked{}, reject(codeStale, "the answer was sent before the question %s; answer it anew", q.Letter)
 	case !q.Deadline.IsZero() && ts.now().After(q.Deadline):
-		return asked{}, no(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
+		return asked{}, reject(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
 	}
 	return q, nil
 }
 
-// words takes plain words: in the thread of a task they answer what is asked there,
+// acceptText takes plain words: in the thread of a task they answer what is asked there,
 // or take the task back.
-func (ts *tasks) words(ctx context.Context, l letter) (receipt, error) {
+func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 	bad := &format.Invalid{Code: format.CodeInvalidFormat, TaskID: l.mail.ThreadID, MessageID: l.mail.ID}
 	refuse := func(text string) (receipt, error) {
 		bad.Details = text
@@ -148,9 +148,9 @@ func (ts *tasks) words(ctx context.Context, l letter) (receipt, error) {
 		return refuse("nothing is asked about " + t.ID + ", which is " + string(th.Status) + "; write cancel to take it back, or send a task_assignment for something else")
 	}
 	m := format.Message{MessageID: "mail-" + l.mail.ID, Timestamp: mess.TimeOf(l.at)}
-	r, err := ts.speak(ctx, l, m, ref, *t, []mess.Item{item})
+	r, err := ts.postItems(ctx, l, m, ref, *t, []mess.Item{item})
 	if err != nil && !errors.Is(err, mess.Unavailable) {
-		err = about(err, format.Message{MessageID: l.mail.ID, Body: &format.StatusUpdate{TaskID: t.ID}})
+		err = rejectionOf(err, format.Message{MessageID: l.mail.ID, Body: &format.StatusUpdate{TaskID: t.ID}})
 	}
 	return r, err
 }

@@ -33,7 +33,7 @@ func endOf(th exchange.Thread) int {
 // says.
 func bodies(th exchange.Thread, t *task, i int) []format.Body {
 	m := th.Messages[i]
-	say := told(th, t, i)
+	say := updateContext(th, t, i)
 	if i == endOf(th) {
 		return say.Bodies(atEnd(th, i))
 	}

@@ -20,19 +20,19 @@ func openKeys(items []exchange.OpenQuestion) []string {
 	return keys
 }
 
-// beat is how long a task that runs may go on without a word to who has given it.
-const beat = 10 * time.Minute
+// silentTime is how long a task that runs may go on without a word to who has given it.
+const silentTime = 10 * time.Minute
 
-// beatAll tells of tasks that have been silent for long, until ctx ends.
-func (ts *tasks) beatAll(ctx context.Context) {
+// reportSilentTasks tells of tasks that have been silent for long, until ctx ends.
+func (ts *tasks) reportSilentTasks(ctx context.Context) {
 	for wait.For(ctx, time.Minute) {
-		ts.beat(ctx)
+		ts.reportSilent(ctx)
 	}
 }
 
-// tellOf has the sender of a task told what was said in its thread.
-func (ts *tasks) tellOf(ctx context.Context, ref string) (again time.Duration) {
-	err := ts.tell(ctx, ref)
+// notifyOne has the sender of a task told what was said in its thread.
+func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration) {
+	err := ts.notify(ctx, ref)
 	if err == nil {
 		return keyed.Idle
 	}
@@ -42,9 +42,9 @@ func (ts *tasks) tellOf(ctx context.Context, ref string) (again time.Duration) {
 	return time.Second
 }
 
-// tell queues what was said in a thread since it was last told. What is queued and
+// notify queues what was said in a thread since it was last told. What is queued and
 // how far it was told are written down together: nothing is told twice, or left out.
-func (ts *tasks) tell(ctx context.Context, ref string) error {
+func (ts *tasks) notify(ctx context.Context, ref string) error {
 	th, err := ts.x.Thread(ctx, self, ref)
 	if errors.Is(err, mess.NotFound) { // somebody has removed it
 		return ts.change(func(s *state) { delete(s.Tasks, ref) })
@@ -66,7 +66,7 @@ func (ts *tasks) tell(ctx context.Context, ref string) error {
 		}
 		end := endOf(th)
 		for i := t.Told; i < len(th.Messages) && (end < 0 || i <= end); i++ {
-			s.tellOne(th, ref, t, i, ts.now())
+			s.queueUpdate(th, ref, t, i, ts.now())
 		}
 		t.Told = len(th.Messages)
 		if th.Status.Terminal() {
@@ -75,8 +75,8 @@ func (ts *tasks) tell(ctx context.Context, ref string) error {
 	})
 }
 
-// tellOne queues what one message says.
-func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time.Time) {
+// queueUpdate queues what one message says.
+func (s *state) queueUpdate(th exchange.Thread, ref string, t *task, i int, now time.Time) {
 	for part, b := range bodies(th, t, i) {
 		kind := string(b.Type())
 		if u, ok := b.(*format.StatusUpdate); ok {
@@ -85,7 +85,7 @@ func (s *state) tellOne(th exchange.Thread, ref string, t *task, i int, now time
 		if kind == progress {
 			s.dropProgress(ref)
 		}
-		e := entry{
+		e := outboxEntry{
 			ID: newID(), To: t.Peer, HTTP: t.HTTP, At: now, Task: t.ID, Thread: t.Thread, Actor: t.Actor, Waits: t.Waits,
 			Ref: ref, Index: i, Part: part, Kind: kind,
 		}
@@ -112,7 +112,7 @@ func (s *state) dropProgress(ref string) {
 }
 
 // question is what a message asks, as it was told.
-func question(m mess.Message, e entry) asked {
+func question(m mess.Message, e outboxEntry) asked {
 	q := asked{Ref: m.Ref, Letter: e.ID}
 	q.At, _ = m.Received.Time()
 	for _, item := range m.Items {
@@ -130,8 +130,8 @@ func question(m mess.Message, e entry) asked {
 	return q
 }
 
-// told is what the bodies of a message have in common.
-func told(th exchange.Thread, t *task, i int) format.Told {
+// updateContext is what the bodies of a message have in common.
+func updateContext(th exchange.Thread, t *task, i int) format.Told {
 	out := format.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
 	out.Criteria, out.Unused = format.Kept(th.Request())
 	out.Now, _ = th.Messages[i].Received.Time()
@@ -150,12 +150,12 @@ func told(th exchange.Thread, t *task, i int) format.Told {
 	return out
 }
 
-// beat tells of tasks that run and have been silent for long how they stand.
-func (ts *tasks) beat(ctx context.Context) {
+// reportSilent tells of tasks that run and have been silent for long how they stand.
+func (ts *tasks) reportSilent(ctx context.Context) {
 	ts.mu.Lock()
 	var silent []string
 	for ref, t := range ts.s.Tasks {
-		if !t.HTTP && ts.now().Sub(t.At) >= beat {
+		if !t.HTTP && ts.now().Sub(t.At) >= silentTime {
 			silent = append(silent, ref)
 		}
 	}
@@ -165,6 +165,6 @@ func (ts *tasks) beat(ctx context.Context) {
 		if err != nil || th.Status != mess.InProgress && th.Status != mess.Claimed {
 			continue
 		}
-		ts.again(ref)
+		ts.repeatStatus(ref)
 	}
 }

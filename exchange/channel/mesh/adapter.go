@@ -79,7 +79,7 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 		background: &background{log: log, wake: make(chan struct{}, 1)}, registry: &registry{cfg: cfg, opts: opts, log: log},
 	}
 	s.tokens.Store(&tokens)
-	post := delivery.New(s.takePeers(cfg), delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
+	post := delivery.New(s.setPeers(cfg), delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
 	a := newAdapter(s, post)
 	return a, errors.Join(a.restore(ctx), a.assignments.register(ctx))
 }
@@ -87,19 +87,19 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 // newAdapter connects the parts of an adapter. Each part knows the parts below it.
 func newAdapter(s *shared, post *delivery.Post) *Adapter {
 	a := &Adapter{shared: s}
-	a.files = &fileServer{shared: s, files: map[string]served{}}
+	a.files = &fileServer{shared: s, files: map[string]servedFile{}}
 	a.outbox = &outbox{shared: s, files: a.files, post: post, deliveries: map[string]*awaited{}}
-	a.requests = &requests{shared: s, files: a.files, outbox: a.outbox, asks: map[string]*ask{}}
-	a.outbox.ended = a.requests.delivered
+	a.requests = &requests{shared: s, files: a.files, outbox: a.outbox, byID: map[string]*outgoingRequest{}}
+	a.outbox.ended = a.requests.recordDelivery
 	a.tasks = &tasks{
 		shared: s, files: a.files, outbox: a.outbox,
-		works: map[string]*work{}, tasks: map[string]*task{}, byAsked: map[string]string{}, questions: map[string]string{},
+		pending: map[string]*pendingRequest{}, tasks: map[string]*task{}, byAsked: map[string]string{}, questions: map[string]string{},
 	}
-	a.assignments = &assignments{shared: s, files: a.files, requests: a.requests, given: map[string]given{}}
+	a.assignments = &assignments{shared: s, files: a.files, requests: a.requests, byRef: map[string]assignment{}}
 	a.incidents = &incidents{shared: s, outbox: a.outbox}
 	a.inbound = &inbound{
 		shared: s, outbox: a.outbox, requests: a.requests, tasks: a.tasks, incidents: a.incidents,
-		texts: rate.NewLimiter(rate.Limit(s.cfg.Rate/60), s.cfg.Burst), seen: &dedup{documents: s.documents, seen: map[string]seen{}},
+		texts: rate.NewLimiter(rate.Limit(s.cfg.Rate/60), s.cfg.Burst), seen: &dedup{documents: s.documents, seen: map[string]seenMessage{}},
 	}
 	return a
 }
@@ -108,13 +108,13 @@ func newAdapter(s *shared, post *delivery.Post) *Adapter {
 func (a *Adapter) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, run := range []func(context.Context){
-		a.tasks.follow, a.tasks.tell, a.tasks.convert, a.outbox.replay, a.incidents.summarize, a.inbound.summarize, a.sweep, a.watchFiles,
+		a.tasks.follow, a.tasks.notifyAll, a.tasks.convert, a.outbox.replay, a.incidents.summarize, a.inbound.summarize, a.sweep, a.watchFiles,
 	} {
 		g.Go(func() error { run(ctx); return nil })
 	}
 	for _, p := range a.allPeers() {
-		if p.works() {
-			g.Go(func() error { return a.assignments.employ(ctx, p) })
+		if p.isExecutor() {
+			g.Go(func() error { return a.assignments.serve(ctx, p) })
 		}
 	}
 	a.background.run(ctx, g)
@@ -129,8 +129,8 @@ func (a *Adapter) restore(ctx context.Context) error {
 		return err
 	}
 	kinds := map[string]func(doc []byte) error{
-		keptSeen: a.inbound.seen.restore, keptText: a.inbound.restoreText, keptWork: a.tasks.restoreWork, keptTask: a.tasks.restore,
-		keptGiven: a.assignments.restore, keptOut: a.outbox.restore, keptAsk: a.requests.restore, keptFile: a.files.restore,
+		docSeen: a.inbound.seen.restore, docText: a.inbound.restoreText, docPending: a.tasks.restoreWork, docTask: a.tasks.restore,
+		docAssignment: a.assignments.restore, docOutgoing: a.outbox.restore, docRequest: a.requests.restore, docFile: a.files.restore,
 	}
 	for name, doc := range docs {
 		kind, _, _ := strings.Cut(name, "-")
@@ -151,7 +151,7 @@ func (a *Adapter) sweep(ctx context.Context) {
 	for {
 		now := time.Now()
 		for _, name := range slices.Concat(a.inbound.seen.expire(now), a.tasks.expire(now), a.requests.expire(now), a.files.expire(now)) {
-			if err := a.keep(ctx, name, nil); err != nil && ctx.Err() == nil {
+			if err := a.save(ctx, name, nil); err != nil && ctx.Err() == nil {
 				a.log.Warn("mesh: an expired document cannot be removed", "err", err)
 			}
 		}
@@ -179,7 +179,7 @@ func (a *Adapter) Health() map[string]any {
 			h["status"] = "degraded"
 		}
 	}
-	if a.unstored.Load() || a.store.Failing() || a.opts.Storage != nil && a.opts.Storage() != nil {
+	if a.failing.Load() || a.store.Failing() || a.opts.Storage != nil && a.opts.Storage() != nil {
 		h["status"], h["storage"] = "degraded", "failing"
 	}
 	return h

@@ -12,22 +12,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// given is a task that a peer carries out for this exchange, or is about to (section 6,
+// assignment is a task that a peer carries out for this exchange, or is about to (section 6,
 // pattern 6).
-type given struct {
-	Ref     string    `json:"ref"`
-	Peer    string    `json:"peer"`
-	Epoch   uint64    `json:"epoch"`
-	Consent string    `json:"consent,omitempty"` // digest under which somebody is asked whether the peer may have it
-	Begun   bool      `json:"begun,omitempty"`   // the exchange may have let it begin
-	Ask     string    `json:"ask,omitempty"`     // the id of our request to the peer
-	Acked   string    `json:"acked,omitempty"`   // what the peer has said last
-	Posed   []posed   `json:"posed,omitempty"`   // the questions of the peer that the thread has
-	Over    time.Time `json:"over,omitzero"`     // the thread has ended without an answer of the peer
+type assignment struct {
+	Ref     string            `json:"ref"`
+	Peer    string            `json:"peer"`
+	Epoch   uint64            `json:"epoch"`
+	Consent string            `json:"consent,omitempty"` // digest under which somebody is asked whether the peer may have it
+	Begun   bool              `json:"begun,omitempty"`   // the exchange may have let it begin
+	Ask     string            `json:"ask,omitempty"`     // the id of our request to the peer
+	Acked   string            `json:"acked,omitempty"`   // what the peer has said last
+	Posed   []relayedQuestion `json:"posed,omitempty"`   // the questions of the peer that the thread has
+	Over    time.Time         `json:"over,omitzero"`     // the thread has ended without an answer of the peer
 }
 
-// posed is a question of a peer, as the thread has it.
-type posed struct {
+// relayedQuestion is a question of a peer, as the thread has it.
+type relayedQuestion struct {
 	ID   string `json:"id"`   // of the peer's message
 	Hash string `json:"hash"` // of the plan that it asks about, "" for a question
 }
@@ -42,13 +42,13 @@ type assignments struct {
 	requests *requests
 
 	mu    sync.Mutex
-	given map[string]given // by ref
+	byRef map[string]assignment // by ref
 }
 
 func (as *assignments) restore(doc []byte) error {
-	g, err := stored[given](doc)
+	g, err := stored[assignment](doc)
 	if err == nil {
-		as.given[g.Ref] = g
+		as.byRef[g.Ref] = g
 	}
 	return err
 }
@@ -56,10 +56,10 @@ func (as *assignments) restore(doc []byte) error {
 // register makes peers executors.
 func (as *assignments) register(ctx context.Context) error {
 	for _, p := range as.allPeers() {
-		if !p.works() {
+		if !p.isExecutor() {
 			continue
 		}
-		c := p.now().cfg
+		c := p.settings().cfg
 		e := &mess.Executor{ID: p.executor().ID, Name: p.name + " (mesh)", Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"}}
 		for _, one := range c.Capabilities {
 			e.Capabilities = append(e.Capabilities, mess.Capability{ID: one})
@@ -74,26 +74,26 @@ func (as *assignments) register(ctx context.Context) error {
 	return nil
 }
 
-// employ takes for a peer what the exchange offers it, and what others say to its tasks,
+// serve takes for a peer what the exchange offers it, and what others say to its tasks,
 // until ctx ends.
-func (as *assignments) employ(ctx context.Context, p *peer) error {
-	for _, g := range as.givenTo(p) {
+func (as *assignments) serve(ctx context.Context, p *peer) error {
+	for _, g := range as.ofPeer(p) {
 		as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
 	}
 	return as.x.As(p.executor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
-			if err := as.hearAs(ctx, p, m, item); err != nil && ctx.Err() == nil {
+			if err := as.receive(ctx, p, m, item); err != nil && ctx.Err() == nil {
 				as.log.Warn("mesh: a word about a task did not go on to its peer", "peer", p.name, "err", err)
 			}
 		}
 	})
 }
 
-// givenTo are copies of what a peer was given.
-func (as *assignments) givenTo(p *peer) (list []given) {
+// ofPeer are copies of what a peer was given.
+func (as *assignments) ofPeer(p *peer) (list []assignment) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	for _, g := range as.given {
+	for _, g := range as.byRef {
 		if g.Peer == p.name {
 			list = append(list, g)
 		}
@@ -101,40 +101,40 @@ func (as *assignments) givenTo(p *peer) (list []given) {
 	return list
 }
 
-func (as *assignments) givenOf(ref string) (given, bool) {
+func (as *assignments) get(ref string) (assignment, bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	g, ok := as.given[ref]
+	g, ok := as.byRef[ref]
 	return g, ok
 }
 
-// keepGiven writes down how far a task of a peer is.
-func (as *assignments) keepGiven(ctx context.Context, g given) error {
+// save writes down how far a task of a peer is.
+func (as *assignments) save(ctx context.Context, g assignment) error {
 	doc, err := json.Marshal(g)
 	if err == nil {
-		err = as.put(ctx, keptGiven+g.Ref, doc)
+		err = as.saveRaw(ctx, docAssignment+g.Ref, doc)
 	}
 	if err != nil {
 		return err
 	}
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	as.given[g.Ref] = g
+	as.byRef[g.Ref] = g
 	return nil
 }
 
 func (as *assignments) forget(ctx context.Context, ref string) error {
 	as.mu.Lock()
-	delete(as.given, ref)
+	delete(as.byRef, ref)
 	as.mu.Unlock()
-	return as.put(ctx, keptGiven+ref, nil)
+	return as.saveRaw(ctx, docAssignment+ref, nil)
 }
 
-// hearAs takes what the exchange tells a peer as an executor.
-func (as *assignments) hearAs(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
+// receive takes what the exchange tells a peer as an executor.
+func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
 	if c, ok := item.(*mess.Config); ok && c.Stop != nil {
 		var errs []error
-		for _, g := range as.givenTo(p) {
+		for _, g := range as.ofPeer(p) {
 			if g.Begun && g.Over.IsZero() {
 				errs = append(errs, as.withdraw(ctx, p, g, "stop: "+c.Stop.Reason))
 			}
@@ -144,7 +144,7 @@ func (as *assignments) hearAs(ctx context.Context, p *peer, m mess.Message, item
 	if len(m.Re) == 0 {
 		return nil
 	}
-	g, ok := as.givenOf(m.Re[0])
+	g, ok := as.get(m.Re[0])
 	switch item.(type) {
 	case *mess.Request:
 		if ok {
@@ -156,9 +156,9 @@ func (as *assignments) hearAs(ctx context.Context, p *peer, m mess.Message, item
 		case !ok || g.Peer != p.name || m.Epoch != 0 && m.Epoch != g.Epoch || !g.Over.IsZero():
 			return nil
 		case !g.Begun:
-			return as.consented(ctx, p, g, item)
+			return as.acceptConsent(ctx, p, g, item)
 		}
-		return as.passOn(ctx, p, g, item)
+		return as.forward(ctx, p, g, item)
 	}
 	return nil
 }
@@ -176,16 +176,16 @@ func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
 	if ack == nil || ack.Epoch == 0 {
 		return nil
 	}
-	g := given{Ref: ref, Peer: p.name, Epoch: ack.Epoch}
-	if err := as.keepGiven(ctx, g); err != nil {
+	g := assignment{Ref: ref, Peer: p.name, Epoch: ack.Epoch}
+	if err := as.save(ctx, g); err != nil {
 		return err
 	}
 	as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
 	return nil
 }
 
-// says says something to a thread as the peer's executor.
-func (as *assignments) says(ctx context.Context, p *peer, g given, id string, items ...mess.Item) (mess.Ack, error) {
+// post says something to a thread as the peer's executor.
+func (as *assignments) post(ctx context.Context, p *peer, g assignment, id string, items ...mess.Item) (mess.Ack, error) {
 	answer, err := as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{ID: id, Re: mess.Refs{g.Ref}, Epoch: g.Epoch, Items: items}})
 	if err != nil {
 		return mess.Ack{}, err
@@ -197,7 +197,7 @@ func (as *assignments) says(ctx context.Context, p *peer, g given, id string, it
 }
 
 // proceed goes on with a task of a peer until it is over, or waits for somebody.
-func (as *assignments) proceed(ctx context.Context, p *peer, g given) {
+func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
 	for ctx.Err() == nil {
 		err := as.advance(ctx, p, g)
 		if err == nil || ctx.Err() != nil {
@@ -211,7 +211,7 @@ func (as *assignments) proceed(ctx context.Context, p *peer, g given) {
 			return
 		}
 		wait.For(ctx, tryAgain)
-		if now, ok := as.givenOf(g.Ref); ok {
+		if now, ok := as.get(g.Ref); ok {
 			g = now
 		}
 	}
@@ -219,9 +219,9 @@ func (as *assignments) proceed(ctx context.Context, p *peer, g given) {
 
 // advance asks for consent where the request wants it, passes the start gate, sends the
 // task and attends to it.
-func (as *assignments) advance(ctx context.Context, p *peer, g given) error {
-	if !g.Over.IsZero() || g.Ask != "" && as.requests.asked(g.Ask) {
-		return as.attend(ctx, p, g)
+func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error {
+	if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {
+		return as.follow(ctx, p, g)
 	}
 	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil {
@@ -234,10 +234,10 @@ func (as *assignments) advance(ctx context.Context, p *peer, g given) error {
 		c := th.Confirm
 		if c == nil || c.Epoch != g.Epoch {
 			g.Consent = "sha256:" + digest(p.name+"\n"+g.Ref+"\n"+th.Intent)
-			if err := as.keepGiven(ctx, g); err != nil {
+			if err := as.save(ctx, g); err != nil {
 				return err
 			}
-			_, err := as.says(ctx, p, g, "", &mess.Status{
+			_, err := as.post(ctx, p, g, "", &mess.Status{
 				Code: mess.NeedsConfirmation, Action: "give this to " + p.name + " of the mesh: " + th.Intent, ActionHash: g.Consent,
 				Consequences: "from then on the other side decides when it acts, and may ask again",
 			})
@@ -251,25 +251,25 @@ func (as *assignments) advance(ctx context.Context, p *peer, g given) error {
 		g.Ask = newID()
 	}
 	g.Begun = true
-	if err := as.keepGiven(ctx, g); err != nil { // its id holds before anything is sent
+	if err := as.save(ctx, g); err != nil { // its id holds before anything is sent
 		return err
 	}
 	start := &mess.Status{Code: mess.InProgress, ActionHash: g.Consent, Message: "given to " + p.name + " of the mesh", Extra: mess.Object{{Key: "effect", Value: "once"}}}
-	if _, err := as.says(ctx, p, g, "", start); err != nil {
+	if _, err := as.post(ctx, p, g, "", start); err != nil {
 		return err
 	}
-	if err := as.handOver(ctx, p, g, th); err != nil {
+	if err := as.sendTask(ctx, p, g, th); err != nil {
 		if unavailable(err) {
 			return err
 		}
-		_, err := as.says(ctx, p, g, "", &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Type: "not_sent", Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: new(true)})
+		_, err := as.post(ctx, p, g, "", &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Type: "not_sent", Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: new(true)})
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
-	return as.attend(ctx, p, g)
+	return as.follow(ctx, p, g)
 }
 
-// consented takes the yes or no to giving a task away.
-func (as *assignments) consented(ctx context.Context, p *peer, g given, item mess.Item) error {
+// acceptConsent takes the yes or no to giving a task away.
+func (as *assignments) acceptConsent(ctx context.Context, p *peer, g assignment, item mess.Item) error {
 	yes, said := false, false
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -288,6 +288,6 @@ func (as *assignments) consented(ctx context.Context, p *peer, g given, item mes
 		as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
 		return nil
 	}
-	_, err := as.says(ctx, p, g, "", &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
+	_, err := as.post(ctx, p, g, "", &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
 	return errors.Join(err, as.forget(ctx, g.Ref))
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// handOver sends a task to a peer: in words, whole as a message of MESS, and with its
+// sendTask sends a task to a peer: in words, whole as a message of MESS, and with its
 // files.
-func (as *assignments) handOver(ctx context.Context, p *peer, g given, th exchange.Thread) error {
+func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th exchange.Thread) error {
 	req := th.Request()
 	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
 	if !th.Expires.IsZero() {
@@ -63,10 +63,10 @@ func (as *assignments) handOver(ctx context.Context, p *peer, g given, th exchan
 	return err
 }
 
-// attend says in the thread what the peer says, until the task is over.
-func (as *assignments) attend(ctx context.Context, p *peer, g given) error {
+// follow says in the thread what the peer says, until the task is over.
+func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error {
 	for {
-		if now, ok := as.givenOf(g.Ref); ok {
+		if now, ok := as.get(g.Ref); ok {
 			g = now
 		} else {
 			return nil
@@ -105,13 +105,13 @@ func (as *assignments) attend(ctx context.Context, p *peer, g given) error {
 }
 
 // relay says what is new of a request of ours, and reports whether no more can come.
-func (as *assignments) relay(ctx context.Context, p *peer, g *given, a ask) (over bool, err error) {
+func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outgoingRequest) (over bool, err error) {
 	if a.Result != nil {
 		return true, as.relayResult(ctx, p, *g, a)
 	}
 	if a.Acked != g.Acked && g.Over.IsZero() {
 		g.Acked = a.Acked
-		if err := as.keepGiven(ctx, *g); err != nil {
+		if err := as.save(ctx, *g); err != nil {
 			return false, err
 		}
 		if err := as.relayAck(ctx, p, *g); err != nil {
@@ -119,15 +119,15 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *given, a ask) (ove
 		}
 	}
 	for _, q := range a.Questions {
-		if q.Answered || !g.Over.IsZero() || slices.ContainsFunc(g.Posed, func(one posed) bool { return one.ID == q.ID }) {
+		if q.Answered || !g.Over.IsZero() || slices.ContainsFunc(g.Posed, func(one relayedQuestion) bool { return one.ID == q.ID }) {
 			continue
 		}
-		one, s := questionHere(q)
-		if _, err := as.says(ctx, p, *g, q.ID, s); err != nil {
+		one, s := localQuestion(q)
+		if _, err := as.post(ctx, p, *g, q.ID, s); err != nil {
 			return false, err
 		}
 		g.Posed = append(slices.Clone(g.Posed), one)
-		if err := as.keepGiven(ctx, *g); err != nil {
+		if err := as.save(ctx, *g); err != nil {
 			return false, err
 		}
 	}
@@ -143,21 +143,21 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *given, a ask) (ove
 	} else if ok && l.Attempts == 0 || refused { // the peer has not got it, or does not take it
 		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
 	}
-	if _, err := as.says(ctx, p, *g, "", s); err != nil {
+	if _, err := as.post(ctx, p, *g, "", s); err != nil {
 		return false, err
 	}
 	g.Over = time.Now()
-	return refused, as.keepGiven(ctx, *g)
+	return refused, as.save(ctx, *g)
 }
 
 // relayAck says what a peer says meanwhile, unless the thread waits for an answer: that
 // it goes on would end the wait.
-func (as *assignments) relayAck(ctx context.Context, p *peer, g given) error {
+func (as *assignments) relayAck(ctx context.Context, p *peer, g assignment) error {
 	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil || th.Status != mess.InProgress {
 		return err
 	}
-	_, err = as.says(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
+	_, err = as.post(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
 	if err != nil && !unavailable(err) {
 		as.log.Debug("mesh: an ack is not in the thread", "ref", g.Ref, "err", err)
 		return nil
@@ -165,21 +165,21 @@ func (as *assignments) relayAck(ctx context.Context, p *peer, g given) error {
 	return err
 }
 
-// questionHere is a question of a peer as the thread has it.
-func questionHere(q backward) (posed, *mess.Status) {
+// localQuestion is a question of a peer as the thread has it.
+func localQuestion(q counterQuestion) (relayedQuestion, *mess.Status) {
 	if m, err := mess.Parse([]byte(q.MESS)); q.MESS != "" && err == nil {
 		for _, item := range m.Items {
 			if s, ok := item.(*mess.Status); ok && s.Code == mess.NeedsConfirmation {
-				return posed{q.ID, q.ID}, &mess.Status{Code: mess.NeedsConfirmation, Action: s.Action, ActionHash: q.ID, Consequences: s.Consequences}
+				return relayedQuestion{q.ID, q.ID}, &mess.Status{Code: mess.NeedsConfirmation, Action: s.Action, ActionHash: q.ID, Consequences: s.Consequences}
 			}
 		}
 	}
-	return posed{ID: q.ID}, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "answer", Question: q.Text}}}
+	return relayedQuestion{ID: q.ID}, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "answer", Question: q.Text}}}
 }
 
-// passOn tells a peer what its task's requester says. An answer is for the question that
+// forward tells a peer what its task's requester says. An answer is for the question that
 // was posed last.
-func (as *assignments) passOn(ctx context.Context, p *peer, g given, item mess.Item) error {
+func (as *assignments) forward(ctx context.Context, p *peer, g assignment, item mess.Item) error {
 	text := ""
 	switch i := item.(type) {
 	case *mess.Cancel:
@@ -221,11 +221,11 @@ func answerText(v any) string {
 
 // withdraw takes a task back: one that has not reached the peer ends at once, and else
 // the peer is asked to cancel, and has the last word.
-func (as *assignments) withdraw(ctx context.Context, p *peer, g given, why string) error {
+func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why string) error {
 	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
-		_, err := as.says(ctx, p, g, "", as.takenBack(ctx, p, g))
+		_, err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
 	s := Sending{To: p.name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
@@ -233,8 +233,8 @@ func (as *assignments) withdraw(ctx context.Context, p *peer, g given, why strin
 	return err
 }
 
-// takenBack is the end of a task that was withdrawn before the peer had it.
-func (as *assignments) takenBack(ctx context.Context, p *peer, g given) *mess.Status {
+// withdrawnStatus is the end of a task that was withdrawn before the peer had it.
+func (as *assignments) withdrawnStatus(ctx context.Context, p *peer, g assignment) *mess.Status {
 	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
 	if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
 		s.Code, s.Recoverable = mess.Failed, new(true)
@@ -243,7 +243,7 @@ func (as *assignments) takenBack(ctx context.Context, p *peer, g given) *mess.St
 }
 
 // relayResult ends the thread with what the peer has answered.
-func (as *assignments) relayResult(ctx context.Context, p *peer, g given, a ask) error {
+func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a outgoingRequest) error {
 	r := a.Result
 	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
 	if m, err := parseMess(r.MESS); r.MESS != "" && err == nil {
@@ -262,25 +262,25 @@ func (as *assignments) relayResult(ctx context.Context, p *peer, g given, a ask)
 	if err != nil {
 		return err
 	}
-	status = endHere(*status, r, th)
+	status = localStatus(*status, r, th)
 	if content == nil {
 		content = []mess.Entry{mess.TextEntry(r.Body)}
 	}
 	answer := &mess.Response{Notes: strings.Join(r.Notes, "; ")}
-	if answer.Content, err = as.filesHere(ctx, p, g, a, content); err != nil {
+	if answer.Content, err = as.attachFiles(ctx, p, g, a, content); err != nil {
 		return err
 	}
 	var meta mess.Object
 	if len(r.Metadata) > 0 && json.Unmarshal(r.Metadata, &meta) == nil {
 		answer.Extra = answer.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
 	}
-	_, err = as.says(ctx, p, g, r.ID, status, answer)
+	_, err = as.post(ctx, p, g, r.ID, status, answer)
 	return err
 }
 
-// endHere is how a task has ended for a peer as an end of the thread here, which has
+// localStatus is how a task has ended for a peer as an end of the thread here, which has
 // begun.
-func endHere(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
+func localStatus(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID, s.Executor = nil, 0, "", "", ""
 	if !s.Code.Terminal() && was != unreadable { // a peer that does not speak MESS has answered
@@ -312,9 +312,9 @@ func endHere(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 	return &s
 }
 
-// filesHere puts the files of an answer into the thread: where its content names them,
+// attachFiles puts the files of an answer into the thread: where its content names them,
 // and else behind it.
-func (as *assignments) filesHere(ctx context.Context, p *peer, g given, a ask, content []mess.Entry) (list []mess.Entry, err error) {
+func (as *assignments) attachFiles(ctx context.Context, p *peer, g assignment, a outgoingRequest, content []mess.Entry) (list []mess.Entry, err error) {
 	left := slices.Clone(a.Result.Files)
 	attach := func(name string, was mess.Media, kind string) error {
 		data, err := as.files.savedFile(a.ID, name)

@@ -54,7 +54,7 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 
 // fetchURL gets a file that a peer serves, from nowhere but the peer.
 func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
-	if !p.now().where.Near(address) {
+	if !p.settings().where.Near(address) {
 		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
 	}
 	client := fs.clientFor(p)
@@ -140,9 +140,9 @@ func nameOf(a wire.Attachment) string {
 
 func (s *shared) clientFor(p *peer) *http.Client {
 	if s.opts.Through != nil {
-		return s.opts.Through(p.now().where, fetchTime)
+		return s.opts.Through(p.settings().where, fetchTime)
 	}
-	return p.now().where.Client(fetchTime)
+	return p.settings().where.Client(fetchTime)
 }
 
 func (fs *fileServer) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {

@@ -22,8 +22,8 @@ import (
 // FilesPath is where peers fetch files that do not fit into a message.
 const FilesPath = "/mesh/files/"
 
-// served is a file that whoever knows its address may fetch for a while.
-type served struct {
+// servedFile is a file that whoever knows its address may fetch for a while.
+type servedFile struct {
 	Secret string    `json:"secret"`
 	Name   string    `json:"name"`
 	MIME   string    `json:"mime"`
@@ -40,11 +40,11 @@ type fileServer struct {
 	*shared
 
 	mu    sync.Mutex
-	files map[string]served // what peers may fetch, by the secret part of the address
+	files map[string]servedFile // what peers may fetch, by the secret part of the address
 }
 
 func (fs *fileServer) restore(doc []byte) error {
-	f, err := stored[served](doc)
+	f, err := stored[servedFile](doc)
 	if err == nil {
 		fs.files[f.Secret] = f
 	}
@@ -59,7 +59,7 @@ func (fs *fileServer) expire(now time.Time) (names []string) {
 		if now.After(f.Until) {
 			delete(fs.files, name)
 			fs.removeServed(name)
-			names = append(names, keptFile+name)
+			names = append(names, docFile+name)
 		}
 	}
 	return names
@@ -67,7 +67,7 @@ func (fs *fileServer) expire(now time.Time) (names []string) {
 
 // serve makes a file one that can be fetched, and returns its address.
 func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
-	s := served{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
+	s := servedFile{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
 	dir := filepath.Join(fs.opts.Dir, outFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -75,7 +75,7 @@ func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
 	if err := durable.Replace(filepath.Join(dir, s.Secret), f.Data); err != nil {
 		return "", err
 	}
-	if err := fs.keep(ctx, keptFile+s.Secret, s); err != nil {
+	if err := fs.save(ctx, docFile+s.Secret, s); err != nil {
 		return "", err
 	}
 	fs.mu.Lock()

@@ -29,20 +29,20 @@ type inbound struct {
 	incidents *incidents
 	seen      *dedup
 
-	wrong    wrong         // wrong tokens, by address
-	texts    *rate.Limiter // texts that name no sender
-	refusals refusals
+	failedLogins failedLoginsByAddress // wrong tokens, by address
+	texts        *rate.Limiter         // texts that name no sender
+	rejections   rejectionLog
 }
 
 // envelope takes a message with an envelope.
 func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	e, err := wire.Parse(h.Message)
 	if bad, ok := errors.AsType[*wire.Error](err); ok {
-		return nil, refuse(http.StatusBadRequest, bad.Code, bad.Text)
+		return nil, reject(http.StatusBadRequest, bad.Code, bad.Text)
 	}
 	*line = lineOf(e)
 	if sender != "agent" && sender != e.From {
-		return nil, refuse(http.StatusForbidden, "wrong_path", "the path names another sender than from")
+		return nil, reject(http.StatusForbidden, "wrong_path", "the path names another sender than from")
 	}
 	p, err := b.sender(e.From, b.orRelayed(e, may))
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 	if in.session, err = b.sessionOf(h.SessionKey, e.SessionKey()); err != nil {
 		return nil, err
 	}
-	if err := b.checked(in); err != nil {
+	if err := b.verify(in); err != nil {
 		return nil, err
 	}
 	in.line = lineOf(in.Envelope)
@@ -71,7 +71,7 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 	}
 	p.turn.Lock()
 	defer p.turn.Unlock()
-	return b.take(ctx, in)
+	return b.dispatch(ctx, in)
 }
 
 // workTime is what the exchange may take for one message.
@@ -92,8 +92,8 @@ func (b *inbound) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) b
 	}
 }
 
-// checked judges size, time and signature, and decrypts.
-func (b *inbound) checked(in *incoming) error {
+// verify judges size, time and signature, and decrypts.
+func (b *inbound) verify(in *incoming) error {
 	size := len(in.text)
 	for _, a := range in.Payload.Attachments {
 		if a.Type != "inline" {
@@ -103,31 +103,31 @@ func (b *inbound) checked(in *incoming) error {
 		data, err := base64.StdEncoding.DecodeString(a.Data)
 		switch {
 		case err != nil || a.Encoding != "" && a.Encoding != "base64":
-			return refuse(http.StatusBadRequest, "invalid", "payload.attachments: the data of one is not base64")
+			return reject(http.StatusBadRequest, "invalid", "payload.attachments: the data of one is not base64")
 		case len(data) > wire.MaxInline:
-			return refuse(http.StatusRequestEntityTooLarge, "too_large", "payload.attachments: one is larger than 64 KiB; send a file by its address")
+			return reject(http.StatusRequestEntityTooLarge, "too_large", "payload.attachments: one is larger than 64 KiB; send a file by its address")
 		}
 	}
 	if size > wire.MaxText {
-		return refuse(http.StatusRequestEntityTooLarge, "too_large", "the message is larger than 64 KiB; send a file by its address")
+		return reject(http.StatusRequestEntityTooLarge, "too_large", "the message is larger than 64 KiB; send a file by its address")
 	}
 	if in.Time.After(time.Now().Add(tooEarly)) {
-		return refuse(http.StatusBadRequest, "clock", "timestamp: is more than a day ahead; look at the clock")
+		return reject(http.StatusBadRequest, "clock", "timestamp: is more than a day ahead; look at the clock")
 	}
-	p, key := in.peer, in.peer.now().key
+	p, key := in.peer, in.peer.settings().key
 	if in.Signature != "" && key != "" {
 		if in.signed = key.Verify(in.text); !in.signed {
-			return refuse(http.StatusForbidden, "bad_signature", "signature: does not fit the message and the key that is shared")
+			return reject(http.StatusForbidden, "bad_signature", "signature: does not fit the message and the key that is shared")
 		}
 	}
-	if p.now().cfg.Signed && !in.signed {
-		return refuse(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.name+" must be signed")
+	if p.settings().cfg.Signed && !in.signed {
+		return reject(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.name+" must be signed")
 	}
 	return in.open()
 }
 
-// take takes a message that was not seen before. in.peer.turn is held.
-func (b *inbound) take(ctx context.Context, in *incoming) (map[string]any, error) {
+// dispatch takes a message that was not seen before. in.peer.turn is held.
+func (b *inbound) dispatch(ctx context.Context, in *incoming) (map[string]any, error) {
 	answer := map[string]any{"ok": true, "id": in.ID}
 	if of, twice := b.seenBefore(in); twice {
 		answer["duplicate"] = true
@@ -135,7 +135,7 @@ func (b *inbound) take(ctx context.Context, in *incoming) (map[string]any, error
 		if in.Type != wire.Request {
 			return answer, nil
 		}
-		if err := b.tasks.again(ctx, in, of); err != nil {
+		if err := b.tasks.repeat(ctx, in, of); err != nil {
 			return nil, err
 		}
 		return answer, b.seen.remember(ctx, in)
@@ -149,14 +149,14 @@ func (b *inbound) take(ctx context.Context, in *incoming) (map[string]any, error
 	var err error
 	switch in.Type {
 	case wire.Request:
-		status, err = b.request(ctx, in)
+		status, err = b.acceptRequest(ctx, in)
 	case wire.Response, wire.Ack:
-		status, err = b.answer(ctx, in)
+		status, err = b.acceptAnswer(ctx, in)
 	case wire.Alert:
-		status, err = b.incidents.alert(ctx, in)
+		status, err = b.incidents.accept(ctx, in)
 		answer["verdict"] = status
 	default:
-		status, err = b.notified(ctx, in)
+		status, err = b.acceptNotification(ctx, in)
 	}
 	if err != nil {
 		return nil, err
@@ -168,20 +168,20 @@ func (b *inbound) take(ctx context.Context, in *incoming) (map[string]any, error
 	return answer, nil
 }
 
-// request takes a request: a question about a request of ours, or a new task.
-func (b *inbound) request(ctx context.Context, in *incoming) (string, error) {
-	if asked, err := b.requests.askedBack(ctx, in); asked || err != nil {
+// acceptRequest takes a request: a question about a request of ours, or a new task.
+func (b *inbound) acceptRequest(ctx context.Context, in *incoming) (string, error) {
+	if asked, err := b.requests.acceptQuestion(ctx, in); asked || err != nil {
 		return "question", err
 	}
-	return b.tasks.request(ctx, in)
+	return b.tasks.accept(ctx, in)
 }
 
-// answer takes a response or an ack: to a question about a task, or to a request of ours.
-func (b *inbound) answer(ctx context.Context, in *incoming) (string, error) {
-	if status, ours, err := b.tasks.answerOf(ctx, in); ours || err != nil {
+// acceptAnswer takes a response or an ack: to a question about a task, or to a request of ours.
+func (b *inbound) acceptAnswer(ctx context.Context, in *incoming) (string, error) {
+	if status, ours, err := b.tasks.acceptAnswer(ctx, in); ours || err != nil {
 		return status, err
 	}
-	return b.requests.heard(ctx, in)
+	return b.requests.acceptAnswer(ctx, in)
 }
 
 // seenBefore reports whether a message was received before, and under which id. A request whose
@@ -196,16 +196,16 @@ func (b *inbound) seenBefore(in *incoming) (of string, duplicate bool) {
 // received is the status of what was only noted.
 const received = "received"
 
-// notified takes a notification: the end of a task of the peer's, or something to
+// acceptNotification takes a notification: the end of a task of the peer's, or something to
 // note.
-func (b *inbound) notified(ctx context.Context, in *incoming) (string, error) {
+func (b *inbound) acceptNotification(ctx context.Context, in *incoming) (string, error) {
 	if in.CorrelationID != "" {
 		if t := b.tasks.taskOf(in.peer, in.CorrelationID); t != nil && strings.EqualFold(strings.Trim(in.Payload.Body, " \t\r\n."), "cancel") {
 			return b.tasks.cancel(ctx, in, t)
 		}
 	}
 	b.log.Info("mesh: notification", "from", in.From, "subject", in.Payload.Subject)
-	b.notice(priorityOf(in.Priority), in.From+": "+in.Payload.Subject, in.Payload.Body)
+	b.notify(priorityOf(in.Priority), in.From+": "+in.Payload.Subject, in.Payload.Body)
 	return received, nil
 }
 
@@ -214,11 +214,11 @@ func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, er
 	to := b.peer(in.To)
 	switch {
 	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != b.cfg.Agent:
-		return nil, refuse(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+b.cfg.Agent)
+		return nil, reject(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+b.cfg.Agent)
 	case !b.cfg.Forward:
-		return nil, refuse(http.StatusForbidden, "no_relay", "messages for others are not passed on here")
+		return nil, reject(http.StatusForbidden, "no_relay", "messages for others are not passed on here")
 	case to == nil:
-		return nil, refuse(http.StatusBadRequest, "unknown_recipient", "to: this agent does not know "+in.To)
+		return nil, reject(http.StatusBadRequest, "unknown_recipient", "to: this agent does not know "+in.To)
 	}
 	if time.Now().After(in.Expires().Add(skew)) {
 		b.audit(in, "expired", "it was over when it came")

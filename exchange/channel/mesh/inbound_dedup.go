@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// seen is a message that has come. What comes again within its time is known.
-type seen struct {
+// seenMessage is a message that has come. What comes again within its time is known.
+type seenMessage struct {
 	Key   string    `json:"key"`
 	Of    string    `json:"of"` // the id of the message
 	Until time.Time `json:"until"`
@@ -23,11 +23,11 @@ type dedup struct {
 	*documents
 
 	mu   sync.Mutex
-	seen map[string]seen // by the keys of messages
+	seen map[string]seenMessage // by the keys of messages
 }
 
 func (d *dedup) restore(doc []byte) error {
-	s, err := stored[seen](doc)
+	s, err := stored[seenMessage](doc)
 	if err == nil {
 		d.seen[s.Key] = s
 	}
@@ -62,8 +62,8 @@ func (d *dedup) remember(ctx context.Context, in *incoming) error {
 		if known && time.Now().Before(was.Until) {
 			continue
 		}
-		s := seen{Key: key, Of: in.ID, Until: until}
-		if err := d.keep(ctx, keptSeen+digest(key), s); err != nil {
+		s := seenMessage{Key: key, Of: in.ID, Until: until}
+		if err := d.save(ctx, docSeen+digest(key), s); err != nil {
 			return err
 		}
 		d.mu.Lock()
@@ -80,7 +80,7 @@ func (d *dedup) expire(now time.Time) (names []string) {
 	for key, s := range d.seen {
 		if now.After(s.Until) {
 			delete(d.seen, key)
-			names = append(names, keptSeen+digest(key))
+			names = append(names, docSeen+digest(key))
 		}
 	}
 	return names

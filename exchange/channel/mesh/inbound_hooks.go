@@ -25,31 +25,31 @@ import (
 // HooksPath is where peers send their messages.
 const HooksPath = "/hooks/"
 
-// refusal is a "no" to a request. It says why, and the audit log has it too.
-type refusal struct {
+// rejection is a "no" to a request. It says why, and the audit log has it too.
+type rejection struct {
 	code  int
 	name  string
 	text  string
 	after time.Duration // 0: not told
 }
 
-func (r *refusal) Error() string { return r.text }
+func (r *rejection) Error() string { return r.text }
 
-func refuse(code int, name, text string) *refusal {
-	return &refusal{code: code, name: name, text: text}
+func reject(code int, name, text string) *rejection {
+	return &rejection{code: code, name: name, text: text}
 }
 
 // ServeHTTP takes a message of a peer, which shows a token of its own.
 func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var line state.Line
 	answer, err := b.hook(r, &line)
-	no, refused := errors.AsType[*refusal](err)
+	no, refused := errors.AsType[*rejection](err)
 	switch {
 	case err == nil:
 		reply(w, http.StatusAccepted, answer)
 		return
 	case !refused: // the exchange cannot store it now: the peer tries again
-		no = &refusal{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
+		no = &rejection{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
 		b.log.Error("mesh: a message was not taken", "err", err)
 	}
 	if no.code == http.StatusMethodNotAllowed {
@@ -64,8 +64,8 @@ func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case no.name == "locked_out": // who guesses must not fill the disk
-		b.refusals.skip()
-	case b.refusals.note(host(r), time.Now()):
+		b.rejections.skip()
+	case b.rejections.note(host(r), time.Now()):
 		b.store.Audit(line)
 	}
 	reply(w, no.code, map[string]any{"ok": false, "error": no.name, "message": no.text})
@@ -83,11 +83,11 @@ func (b *inbound) hook(r *http.Request, line *state.Line) (map[string]any, error
 	sender, ok := strings.CutPrefix(r.URL.Path, HooksPath)
 	switch {
 	case r.URL.Query().Has("token"):
-		return nil, refuse(http.StatusBadRequest, "token_in_query", "a token does not belong into the address; send Authorization: Bearer TOKEN")
+		return nil, reject(http.StatusBadRequest, "token_in_query", "a token does not belong into the address; send Authorization: Bearer TOKEN")
 	case !ok || !wire.ValidName(sender):
-		return nil, refuse(http.StatusNotFound, "not_found", "there is only /hooks/{sender} and /hooks/agent")
+		return nil, reject(http.StatusNotFound, "not_found", "there is only /hooks/{sender} and /hooks/agent")
 	case r.Method != http.MethodPost:
-		return nil, refuse(http.StatusMethodNotAllowed, "method", "use POST")
+		return nil, reject(http.StatusMethodNotAllowed, "method", "use POST")
 	}
 	may, err := b.authenticate(r)
 	if err != nil {
@@ -96,13 +96,13 @@ func (b *inbound) hook(r *http.Request, line *state.Line) (map[string]any, error
 	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxBody+1))
 	switch {
 	case err != nil:
-		return nil, refuse(http.StatusBadRequest, "unread", "the body did not come through")
+		return nil, reject(http.StatusBadRequest, "unread", "the body did not come through")
 	case len(body) > wire.MaxBody:
-		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 256 KiB; send a file by its address")
+		return nil, reject(http.StatusRequestEntityTooLarge, "too_large", "the body is larger than 256 KiB; send a file by its address")
 	}
 	h, err := wire.ParseHook(body)
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, "invalid", err.Error())
+		return nil, reject(http.StatusBadRequest, "invalid", err.Error())
 	}
 	if !wire.Detect(h.Message) {
 		if _, err := b.sessionOf(h.SessionKey, ""); err != nil {
@@ -129,12 +129,12 @@ func (b *inbound) sessionOf(beside, within string) (string, error) {
 		within = "" // it is only echoed
 	}
 	keys := []string{beside, within}
-	if beside == "" || within != "" && beside == bare(within) {
+	if beside == "" || within != "" && beside == withoutAgentPrefix(within) {
 		keys = []string{within}
 	}
 	for _, key := range keys {
 		if key != "" && !b.sessionAllowed(key) {
-			return "", refuse(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
+			return "", reject(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
 		}
 	}
 	return keys[0], nil
@@ -151,26 +151,26 @@ func (b *inbound) authenticate(r *http.Request) (may func(p *peer) bool, _ error
 	}
 	common, own := false, map[string]bool{}
 	for _, one := range *b.tokens.Load() {
-		common = same(shown, one) || common
+		common = sameToken(shown, one) || common
 	}
 	for name, p := range b.allPeers() {
-		c := p.now().cfg
-		if same(shown, c.Accept) || c.Accept != "" && same(shown, c.AcceptBefore) {
+		c := p.settings().cfg
+		if sameToken(shown, c.Accept) || c.Accept != "" && sameToken(shown, c.AcceptBefore) {
 			own[name] = true
 		}
 	}
 	if common || len(own) > 0 {
-		return func(p *peer) bool { return own[p.name] || common && p.now().cfg.Accept == "" }, nil
+		return func(p *peer) bool { return own[p.name] || common && p.settings().cfg.Accept == "" }, nil
 	}
-	if wait := b.wrong.count(host(r), time.Now()); wait > 0 {
-		no := refuse(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
+	if wait := b.failedLogins.count(host(r), time.Now()); wait > 0 {
+		no := reject(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
 		no.after = wait
 		return nil, no
 	}
-	return nil, refuse(http.StatusUnauthorized, "unauthorized", "the token is missing or wrong; send Authorization: Bearer TOKEN with the token of this agent")
+	return nil, reject(http.StatusUnauthorized, "unauthorized", "the token is missing or wrong; send Authorization: Bearer TOKEN with the token of this agent")
 }
 
-func same(shown string, token secret.Text) bool {
+func sameToken(shown string, token secret.Text) bool {
 	return token != "" && subtle.ConstantTimeCompare([]byte(shown), []byte(string(token))) == 1
 }
 
@@ -182,13 +182,13 @@ func host(r *http.Request) string {
 	return h
 }
 
-// wrong counts wrong tokens by address.
-type wrong struct {
+// failedLoginsByAddress counts wrong tokens by address.
+type failedLoginsByAddress struct {
 	mu sync.Mutex
-	of map[string]*misses
+	of map[string]*failedLogins
 }
 
-type misses struct {
+type failedLogins struct {
 	n     int
 	until time.Time
 }
@@ -199,15 +199,15 @@ const (
 )
 
 // count counts one, and returns how long the address is to wait.
-func (w *wrong) count(from string, now time.Time) time.Duration {
+func (w *failedLoginsByAddress) count(from string, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil || len(w.of) >= maxWrongPlaces && w.of[from] == nil {
-		w.of = map[string]*misses{}
+		w.of = map[string]*failedLogins{}
 	}
 	m := w.of[from]
 	if m == nil || now.After(m.until) {
-		m = &misses{until: now.Add(time.Minute)}
+		m = &failedLogins{until: now.Add(time.Minute)}
 		w.of[from] = m
 	}
 	if m.n++; m.n <= maxWrong {
@@ -220,10 +220,10 @@ func (w *wrong) count(from string, now time.Time) time.Duration {
 func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
 	p := b.peer(name)
 	if p == nil {
-		return nil, refuse(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
+		return nil, reject(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
 	}
 	if !may(p) {
-		return nil, refuse(http.StatusForbidden, "wrong_token", "this token is not that of "+name)
+		return nil, reject(http.StatusForbidden, "wrong_token", "this token is not that of "+name)
 	}
 	return p, nil
 }
@@ -233,7 +233,7 @@ func spend(of *rate.Limiter) error {
 	if of.Allow() {
 		return nil
 	}
-	no := refuse(http.StatusTooManyRequests, "rate_limited", "too many messages; send fewer a minute")
+	no := reject(http.StatusTooManyRequests, "rate_limited", "too many messages; send fewer a minute")
 	no.after = time.Duration((1 - of.Tokens()) / float64(of.Limit()) * float64(time.Second))
 	return no
 }
@@ -243,7 +243,7 @@ func spend(of *rate.Limiter) error {
 func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
-		return nil, refuse(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
+		return nil, reject(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
 	}
 	of := b.texts
 	if sender != "agent" {
@@ -260,7 +260,7 @@ func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*
 	if err := b.inSession(h.SessionKey, state.InSession{From: sender, To: b.cfg.Agent, Type: "text", Body: h.Message, Timestamp: time.Now()}); err != nil {
 		return nil, err
 	}
-	if err := b.handOn(r.Context(), sender, h); err != nil {
+	if err := b.forwardText(r.Context(), sender, h); err != nil {
 		return nil, err
 	}
 	line.To, line.Status = b.cfg.Agent, "received_text"

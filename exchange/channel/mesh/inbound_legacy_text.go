@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// text is a text without an envelope, as it is posted to who is configured for it.
-type text struct {
+// legacyText is a text without an envelope, as it is posted to who is configured for it.
+type legacyText struct {
 	ID         string    `json:"id"`
 	From       string    `json:"from"` // the peer that the path names; "agent": nobody is named
 	To         string    `json:"to"`
@@ -28,35 +28,35 @@ type text struct {
 }
 
 func (b *inbound) restoreText(doc []byte) error {
-	t, err := stored[text](doc)
+	t, err := stored[legacyText](doc)
 	if err == nil {
-		b.spawn(func(ctx context.Context) { b.handed(ctx, t) })
+		b.spawn(func(ctx context.Context) { b.deliverText(ctx, t) })
 	}
 	return err
 }
 
-// handOn has a text handed on, if somebody is configured for that. It returns when
+// forwardText has a text handed on, if somebody is configured for that. It returns when
 // it is written down.
-func (b *inbound) handOn(ctx context.Context, from string, h wire.Hook) error {
+func (b *inbound) forwardText(ctx context.Context, from string, h wire.Hook) error {
 	if b.cfg.TextURL == "" {
 		return nil
 	}
-	t := text{ID: newID(), From: from, To: b.cfg.Agent, Text: h.Message, SessionKey: h.SessionKey, At: time.Now().UTC()}
+	t := legacyText{ID: newID(), From: from, To: b.cfg.Agent, Text: h.Message, SessionKey: h.SessionKey, At: time.Now().UTC()}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 	defer cancel()
-	if err := b.keep(ctx, keptText+t.ID, t); err != nil {
+	if err := b.save(ctx, docText+t.ID, t); err != nil {
 		return err
 	}
-	b.spawn(func(ctx context.Context) { b.handed(ctx, t) })
+	b.spawn(func(ctx context.Context) { b.deliverText(ctx, t) })
 	return nil
 }
 
 // textGaps are the waits before each attempt, as between agents (section 8).
 var textGaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, time.Minute}
 
-// handed hands a text on. One that nobody takes is in the audit log, which it was
+// deliverText hands a text on. One that nobody takes is in the audit log, which it was
 // in before.
-func (b *inbound) handed(ctx context.Context, t text) {
+func (b *inbound) deliverText(ctx context.Context, t legacyText) {
 	status, detail := "text_not_handed_on", ""
 	for _, gap := range textGaps {
 		if !wait.For(ctx, gap) {
@@ -80,13 +80,13 @@ func (b *inbound) handed(ctx context.Context, t text) {
 		b.log.Error("mesh: a text is not handed on", "from", t.From, "id", t.ID, "err", detail)
 	}
 	b.store.Audit(state.Line{From: t.From, To: t.To, Type: "text", ID: t.ID, Status: status, Detail: detail})
-	if err := b.keep(ctx, keptText+t.ID, nil); err != nil {
+	if err := b.save(ctx, docText+t.ID, nil); err != nil {
 		b.log.Warn("mesh: a text may be handed on twice", "id", t.ID, "err", err)
 	}
 }
 
 // postText posts a text once. What is answered beside the code is not read.
-func (b *inbound) postText(ctx context.Context, t text) (code int, _ error) {
+func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error) {
 	body, err := json.Marshal(t)
 	if err != nil {
 		return 0, err

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// refusals bounds what refusals cost: each line of the audit log waits for the
+// rejectionLog bounds what refusals cost: each line of the audit log waits for the
 // disk, and pushes out an older one in the end.
-type refusals struct {
+type rejectionLog struct {
 	mu    sync.Mutex
 	until time.Time      // of this minute
 	of    map[string]int // written in it, by address
@@ -26,7 +26,7 @@ const (
 )
 
 // note reports whether a refusal is to be written.
-func (r *refusals) note(from string, now time.Time) bool {
+func (r *rejectionLog) note(from string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.After(r.until) {
@@ -42,14 +42,14 @@ func (r *refusals) note(from string, now time.Time) bool {
 }
 
 // skip counts a refusal that is not written.
-func (r *refusals) skip() {
+func (r *rejectionLog) skip() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left++
 }
 
 // take returns how many refusals were not written since the last call.
-func (r *refusals) take() int {
+func (r *rejectionLog) take() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.left
@@ -61,7 +61,7 @@ func (r *refusals) take() int {
 func (b *inbound) summarize(ctx context.Context) {
 	for more := true; more; {
 		more = wait.For(ctx, summaryEvery)
-		if n := b.refusals.take(); n > 0 {
+		if n := b.rejections.take(); n > 0 {
 			b.store.Audit(state.Line{To: b.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("%d more refusals are not listed", n)})
 		}
 	}

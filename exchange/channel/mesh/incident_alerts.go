@@ -17,22 +17,22 @@ import (
 // incidents judges the alerts of peers, and notifies people of new incidents.
 type incidents struct {
 	*shared
-	outbox  *outbox
-	telling sync.Mutex // held while people are notified
+	outbox    *outbox
+	notifying sync.Mutex // held while people are notified
 }
 
-// alert takes an alert, and tells people where it is new (section 9).
-func (ic *incidents) alert(ctx context.Context, in *incoming) (string, error) {
+// accept takes an alert, and tells people where it is new (section 9).
+func (ic *incidents) accept(ctx context.Context, in *incoming) (string, error) {
 	verdict, incident, err := ic.judge(ctx, in)
 	if err != nil {
 		return "", err
 	}
 	if in.ReplyTo != nil {
-		e := ic.outbox.answerTo(in.peer, ic.outbox.askedBy(in), wire.Ack)
+		e := ic.outbox.answerTo(in.peer, ic.outbox.replyTargetOf(in), wire.Ack)
 		e.ID, e.TTL = newID(), wire.DefaultTTL
 		e.Payload.Body = "Noted: " + string(verdict)
 		e.Payload.Metadata = wire.Object{}.With("status", string(verdict)).With("incident", incident.ID)
-		o := ic.outbox.sealed(in.peer, e, ic.outbox.askedBy(in))
+		o := ic.outbox.answer(in.peer, e, ic.outbox.replyTargetOf(in))
 		o.Once = true
 		if err := ic.outbox.enqueue(ctx, o); err != nil {
 			return "", err
@@ -44,11 +44,11 @@ func (ic *incidents) alert(ctx context.Context, in *incoming) (string, error) {
 // judge judges an alert, and tells people where it is new. What cannot be told now
 // is told by summarize.
 func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
-	ic.telling.Lock()
-	defer ic.telling.Unlock()
+	ic.notifying.Lock()
+	defer ic.notifying.Unlock()
 	verdict, incident, err := ic.store.Judge(ic.cfg.policy(), alertOf(in))
 	if err == nil && verdict != state.Suppressed {
-		ic.tellOf(ctx, incident, in.Payload.Body)
+		ic.notify(ctx, incident, in.Payload.Body)
 	}
 	return verdict, incident, err
 }
@@ -58,7 +58,7 @@ func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, st
 func alertOf(in *incoming) state.Alert {
 	meta := in.Payload.Metadata
 	subject := cmp.Or(strings.TrimSpace(in.Payload.Subject), strings.TrimSpace(in.Payload.Body))
-	a := state.Alert{Host: meta.Get("host"), Check: meta.Get("check"), Group: meta.Get("scope"), Subject: subject, At: in.Time, Recovery: over(meta.Get("status"), subject, in.Payload.Body)}
+	a := state.Alert{Host: meta.Get("host"), Check: meta.Get("check"), Group: meta.Get("scope"), Subject: subject, At: in.Time, Recovery: isRecovery(meta.Get("status"), subject, in.Payload.Body)}
 	if a.Host == "" {
 		a.Host = in.From
 	}
@@ -77,8 +77,8 @@ func alertOf(in *incoming) state.Alert {
 // beginning.
 var recoveries = []string{"resolved", "recovered", "recovery", "back online", "cleared"}
 
-// over reports whether an alert says that something is over.
-func over(status string, texts ...string) bool {
+// isRecovery reports whether an alert says that something is over.
+func isRecovery(status string, texts ...string) bool {
 	switch strings.ToLower(status) {
 	case "":
 	case "resolved", "recovered", "recovery", "ok", "up":
@@ -87,15 +87,15 @@ func over(status string, texts ...string) bool {
 		return false
 	}
 	for _, text := range texts {
-		if word, _ := leading(text); word != "" {
+		if word, _ := recoveryWord(text); word != "" {
 			return true
 		}
 	}
 	return false
 }
 
-// leading is the word of a recovery that a text begins with, and the rest.
-func leading(text string) (word, rest string) {
+// recoveryWord is the word of a recovery that a text begins with, and the rest.
+func recoveryWord(text string) (word, rest string) {
 	plain := strings.TrimLeft(text, " \t\r\n[(*✅🟢:-")
 	for _, w := range recoveries {
 		if len(plain) < len(w) || !strings.EqualFold(plain[:len(w)], w) {
@@ -110,26 +110,26 @@ func leading(text string) (word, rest string) {
 }
 
 func withoutWord(text string) string {
-	_, rest := leading(text)
+	_, rest := recoveryWord(text)
 	return rest
 }
 
-// tellOf tells people what is untold of an incident: in the log, and the peers that
+// notify tells people what is untold of an incident: in the log, and the peers that
 // are to know. d.telling is held.
-func (ic *incidents) tellOf(ctx context.Context, i state.Incident, text string) {
+func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Untold)
-	ic.notice(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), notice(what, i, text))
+	ic.shared.notify(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), incidentText(what, i, text))
 	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
 	for _, name := range ic.cfg.Notify {
 		p := ic.peer(name)
 		e := wire.Envelope{
 			ID: newID(), Time: time.Now(), From: ic.cfg.Agent, To: name, Type: wire.Notification, Priority: wire.High, TTL: wire.DefaultTTL, Nonce: newNonce(),
 			Payload: wire.Payload{
-				Subject: fmt.Sprintf("[%s] %s", what, i.Scope), Body: notice(what, i, text),
+				Subject: fmt.Sprintf("[%s] %s", what, i.Scope), Body: incidentText(what, i, text),
 				Metadata: wire.Object{}.With("incident", i.ID).With("status", what),
 			},
 		}
-		if err := ic.outbox.enqueue(ctx, ic.outbox.ready(p, e, false)); err != nil {
+		if err := ic.outbox.enqueue(ctx, ic.outbox.prepare(p, e, false)); err != nil {
 			ic.log.Error("mesh: a peer is not told of an incident yet", "to", name, "err", err)
 			return
 		}
@@ -141,14 +141,14 @@ func (ic *incidents) tellOf(ctx context.Context, i state.Incident, text string) 
 
 func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }
 
-// notice is an incident in words.
-func notice(what string, i state.Incident, text string) string {
+// incidentText is an incident in words.
+func incidentText(what string, i state.Incident, text string) string {
 	s := fmt.Sprintf("%s: %s, %d alerts since %s", what, cmp.Or(i.Subject, i.Scope), i.AlertCount, i.FirstSeen.UTC().Format(time.RFC3339))
 	if len(i.AffectedHosts) > 0 {
 		s += "; hosts: " + strings.Join(i.AffectedHosts, ", ")
 	}
 	if text != "" {
-		s += "\n" + clipped(text)
+		s += "\n" + clipBody(text)
 	}
 	return s
 }
@@ -156,22 +156,22 @@ func notice(what string, i state.Incident, text string) string {
 // summarize notifies people of lasting incidents as the policy says, until ctx ends.
 func (ic *incidents) summarize(ctx context.Context) {
 	for {
-		ic.tellUntold(ctx)
+		ic.notifyDue(ctx)
 		if !wait.For(ctx, summaryEvery) {
 			return
 		}
 	}
 }
 
-// tellUntold tells what is due now, and what could not be told before.
-func (ic *incidents) tellUntold(ctx context.Context) {
-	ic.telling.Lock()
-	defer ic.telling.Unlock()
+// notifyDue tells what is due now, and what could not be told before.
+func (ic *incidents) notifyDue(ctx context.Context) {
+	ic.notifying.Lock()
+	defer ic.notifying.Unlock()
 	if _, _, err := ic.store.Summaries(ic.cfg.policy()); err != nil {
 		ic.log.Warn("mesh: incidents cannot be written", "err", err)
 	}
 	for _, i := range ic.store.Untold() {
-		ic.tellOf(ctx, i, "")
+		ic.notify(ctx, i, "")
 	}
 }
 

@@ -27,18 +27,18 @@ import (
 // peer is another agent while the door runs.
 type peer struct {
 	name string
-	is   atomic.Pointer[settings]
+	is   atomic.Pointer[peerSettings]
 	rate *rate.Limiter
 
 	// turn is held while one of its messages is taken: never over the network.
 	turn sync.Mutex
 }
 
-// now are the settings of a peer now.
-func (p *peer) now() *settings { return p.is.Load() }
+// settings are the settings of a peer now.
+func (p *peer) settings() *peerSettings { return p.is.Load() }
 
-// settings of a peer. They are replaced when the registry changes.
-type settings struct {
+// peerSettings of a peer. They are replaced when the registry changes.
+type peerSettings struct {
 	cfg   Peer
 	key   wire.Key // that signs
 	seal  wire.Key // that encrypts
@@ -55,7 +55,7 @@ const actorPrefix = "mesh/"
 
 // executor is who a peer is as an executor.
 func (p *peer) executor() exchange.Actor {
-	c := p.now().cfg
+	c := p.settings().cfg
 	id := c.Executor
 	if id == "" {
 		id = p.name
@@ -63,25 +63,25 @@ func (p *peer) executor() exchange.Actor {
 	return exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
 }
 
-// works reports whether a peer is an executor.
-func (p *peer) works() bool { return len(p.now().cfg.Capabilities) > 0 }
+// isExecutor reports whether a peer is an executor.
+func (p *peer) isExecutor() bool { return len(p.settings().cfg.Capabilities) > 0 }
 
 // encrypts reports whether messkit encrypts a message for the peer. asked says that the
 // message or the peer asks for it.
 func (p *peer) encrypts(asked bool) bool {
-	return (asked || p.now().cfg.Encrypt) && p.now().seal != ""
+	return (asked || p.settings().cfg.Encrypt) && p.settings().seal != ""
 }
 
 // sealed is a text as the peer alone can read it.
 func (p *peer) sealed(text string) (string, error) {
 	var iv [aes.BlockSize]byte
 	_, _ = rand.Read(iv[:]) // never fails
-	return p.now().seal.Seal(text, iv)
+	return p.settings().seal.Seal(text, iv)
 }
 
 // messAsFile is a message of MESS as a file, encrypted where the text is.
 func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
-	if seal || p.now().cfg.Encrypt {
+	if seal || p.settings().cfg.Encrypt {
 		sealed, err := p.sealed(string(text))
 		if err != nil {
 			return file{}, err
@@ -96,7 +96,7 @@ func (p *peer) unsealed(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
 		return data, nil
 	}
-	text, err := p.now().seal.Open(string(data))
+	text, err := p.settings().seal.Open(string(data))
 	return []byte(text), err
 }
 
@@ -116,13 +116,13 @@ func (in *incoming) open() error {
 	if !in.Payload.Encrypted {
 		return nil
 	}
-	body, err := in.peer.now().seal.Open(in.Payload.Body)
+	body, err := in.peer.settings().seal.Open(in.Payload.Body)
 	if err != nil {
-		return refuse(http.StatusBadRequest, "sealed", "payload.body: "+err.Error())
+		return reject(http.StatusBadRequest, "sealed", "payload.body: "+err.Error())
 	}
 	if inner := in.Payload.Metadata.Get(messKey); strings.HasPrefix(inner, `{"enc":`) {
-		if inner, err = in.peer.now().seal.Open(inner); err != nil {
-			return refuse(http.StatusBadRequest, "sealed", "payload.metadata.mess: "+err.Error())
+		if inner, err = in.peer.settings().seal.Open(inner); err != nil {
+			return reject(http.StatusBadRequest, "sealed", "payload.metadata.mess: "+err.Error())
 		}
 		in.Payload.Metadata = in.Payload.Metadata.With(messKey, inner)
 	}
@@ -160,8 +160,8 @@ func newNonce() string {
 	return hex.EncodeToString(b[:])
 }
 
-// asked is one request for a task: the answer goes to each.
-type asked struct {
+// replyTarget is one request for a task: the answer goes to each.
+type replyTarget struct {
 	ID           string          `json:"id"`
 	URL          string          `json:"url,omitempty"` // "": the peer's own
 	Token        string          `json:"token,omitempty"`
@@ -196,7 +196,7 @@ type outgoing struct {
 	done func(delivery.Outcome) // told what came of it; nil for nobody
 }
 
-func (o outgoing) name() string { return keptOut + digest(o.To+"\x00"+o.ID) }
+func (o outgoing) name() string { return docOutgoing + digest(o.To+"\x00"+o.ID) }
 
 // body is the body of the request.
 func (o outgoing) body() []byte {

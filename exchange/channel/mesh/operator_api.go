@@ -199,7 +199,7 @@ func (a *Adapter) status() *Status {
 	}
 	peers := a.allPeers()
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
-		c := peers[name].now().cfg
+		c := peers[name].settings().cfg
 		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: breakers[name].State, Letters: letters[name]}
 		if p.Breaker == "" {
 			p.Breaker = state.Closed

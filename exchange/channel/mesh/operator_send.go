@@ -133,13 +133,13 @@ func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	return taken, nil
 }
 
-// errLeft says that a peer went out of the registry just now.
-var errLeft = mess.Errorf(mess.NotFound, "the peer is not in the registry any more")
+// errPeerRemoved says that a peer went out of the registry just now.
+var errPeerRemoved = mess.Errorf(mess.NotFound, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
 func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
 	if p == nil {
-		return Taken{}, errLeft
+		return Taken{}, errPeerRemoved
 	}
 	e := wire.Envelope{
 		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
@@ -153,7 +153,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	if err != nil {
 		return Taken{}, err
 	}
-	if s.Encrypt && p.now().seal == "" {
+	if s.Encrypt && p.settings().seal == "" {
 		return Taken{}, mess.Errorf(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
 	}
 	switch e.Payload.Metadata = meta; {
@@ -164,7 +164,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 			return Taken{}, err
 		}
 		s.Files = append(slices.Clone(s.Files), Attached(f))
-		e.Payload.Body = clipped(e.Payload.Body)
+		e.Payload.Body = clipBody(e.Payload.Body)
 	default:
 		e.Payload.Metadata = meta.With(messKey, s.MESS)
 	}
@@ -177,15 +177,15 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	if e.Payload.Attachments, err = rq.outbox.attached(ctx, p, e, s); err != nil {
 		return Taken{}, err
 	}
-	o := rq.outbox.ready(p, e, s.Encrypt)
+	o := rq.outbox.prepare(p, e, s.Encrypt)
 	o.NoRetry = s.NoRetry
 	if len(o.Text) > wire.MaxText {
 		return Taken{}, mess.Errorf(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
 	}
 	back := func() error { return nil }
-	if a, q, ok := rq.questionTo(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
+	if a, q, ok := rq.findQuestion(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
 		e.ReplyContext = q.Context
-		o = rq.outbox.ready(p, e, s.Encrypt)
+		o = rq.outbox.prepare(p, e, s.Encrypt)
 		o.URL, o.Token = q.URL, q.Token
 		back = func() error {
 			return rq.change(ctx, a, func() {
@@ -196,7 +196,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 		}
 	}
 	if s.Type == wire.Request {
-		if err := rq.newAsk(ctx, e, s.until); err != nil {
+		if err := rq.register(ctx, e, s.until); err != nil {
 			return Taken{}, err
 		}
 	}
@@ -272,7 +272,7 @@ func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, erro
 
 func (rq *requests) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
 	if p == nil {
-		return Taken{}, errLeft
+		return Taken{}, errPeerRemoved
 	}
 	e := wire.Envelope{
 		ID: newID(), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
@@ -280,10 +280,10 @@ func (rq *requests) rallyOne(ctx context.Context, p *peer, s Sending, c state.Co
 		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
 		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
 	}
-	if err := rq.newAsk(ctx, e, time.Time{}); err != nil {
+	if err := rq.register(ctx, e, time.Time{}); err != nil {
 		return Taken{}, err
 	}
-	o := rq.outbox.ready(p, e, s.Encrypt)
+	o := rq.outbox.prepare(p, e, s.Encrypt)
 	o.NoRetry = true
 	return Taken{ID: e.ID, To: p.name}, rq.outbox.enqueue(ctx, o)
 }

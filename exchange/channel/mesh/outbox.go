@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bare is a session key without agent:{id}:, which peers take off as well.
-func bare(key string) string {
+// withoutAgentPrefix is a session key without agent:{id}:, which peers take off as well.
+func withoutAgentPrefix(key string) string {
 	rest, ok := strings.CutPrefix(key, "agent:")
 	if _, tail, more := strings.Cut(rest, ":"); ok && more && tail != "" {
 		return tail
@@ -41,18 +41,18 @@ func (b *outbox) restore(doc []byte) error {
 	return err
 }
 
-// ready encrypts and signs a message for a peer.
-func (b *outbox) ready(p *peer, e wire.Envelope, seal bool) outgoing {
+// prepare encrypts and signs a message for a peer.
+func (b *outbox) prepare(p *peer, e wire.Envelope, seal bool) outgoing {
 	if p.encrypts(seal) {
 		e = b.seal(p, e)
 	}
 	text := e.Text()
 	o := outgoing{ID: e.ID, To: p.name, Path: HooksPath + b.cfg.Agent, Priority: e.Priority, Alert: e.Type == wire.Alert, Expires: e.Expires(), Text: text}
-	if p.now().key != "" {
-		o.Text, o.Signature = p.now().key.Sign(text)
+	if p.settings().key != "" {
+		o.Text, o.Signature = p.settings().key.Sign(text)
 	}
 	if key := e.SessionKey(); key != "" {
-		o.Path, o.SessionKey = HooksPath+"agent", bare(key)
+		o.Path, o.SessionKey = HooksPath+"agent", withoutAgentPrefix(key)
 	}
 	return o
 }
@@ -84,7 +84,7 @@ func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
 // enqueue writes a message down and sends it.
 func (b *outbox) enqueue(ctx context.Context, o outgoing) error {
 	if !o.Once {
-		if err := b.keep(ctx, o.name(), o); err != nil {
+		if err := b.save(ctx, o.name(), o); err != nil {
 			return err
 		}
 	}
@@ -114,13 +114,13 @@ func (b *outbox) deliver(ctx context.Context, o outgoing) {
 	}
 	b.auditOut(o, out)
 	if out.Status != delivery.Sent && !strings.HasPrefix(out.Status, relayedVia) && !o.Once && out.Status != delivery.Expired {
-		if err := b.bury(o, out); err != nil {
+		if err := b.storeDeadLetter(o, out); err != nil {
 			b.log.Error("mesh: a dead letter cannot be kept; it is sent again by the next run", "to", o.To, "id", o.ID, "err", err)
 			return
 		}
 	}
 	if !o.Once {
-		if err := b.keep(ctx, o.name(), nil); err != nil {
+		if err := b.save(ctx, o.name(), nil); err != nil {
 			b.log.Warn("mesh: a message may be sent twice", "id", o.ID, "err", err)
 		}
 	}
@@ -146,8 +146,8 @@ func (b *outbox) relayed(ctx context.Context, o outgoing, was delivery.Outcome) 
 	e.Relay = &wire.Relay{From: b.cfg.Agent, Via: via.name, OriginalTo: o.To}
 	text := e.Text()
 	r := o
-	if r.Text, r.Signature = text, ""; to.now().key != "" {
-		r.Text, r.Signature = to.now().key.Sign(text)
+	if r.Text, r.Signature = text, ""; to.settings().key != "" {
+		r.Text, r.Signature = to.settings().key.Sign(text)
 	}
 	r.To, r.Path, r.URL, r.Token, r.NoRetry = via.name, HooksPath+b.cfg.Agent, "", "", true
 	if out := b.post.Send(ctx, r.message()); out.Status == delivery.Sent {

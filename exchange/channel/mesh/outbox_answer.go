@@ -12,17 +12,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// askedBy is how the answer to a request goes back. An address that is not the
+// replyTargetOf is how the answer to a request goes back. An address that is not the
 // peer's own is not used.
-func (b *outbox) askedBy(in *incoming) asked {
-	a := asked{
+func (b *outbox) replyTargetOf(in *incoming) replyTarget {
+	a := replyTarget{
 		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
 		Subject: in.Payload.Subject,
 	}
 	if in.ReplyTo == nil || in.Relay != nil {
 		return a
 	}
-	if in.peer.now().where.Owns(in.ReplyTo.URL) {
+	if in.peer.settings().where.Owns(in.ReplyTo.URL) {
 		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
 		return a
 	}
@@ -31,7 +31,7 @@ func (b *outbox) askedBy(in *incoming) asked {
 }
 
 // answerTo is a message that goes back to where a request came from.
-func (b *outbox) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
+func (b *outbox) answerTo(p *peer, a replyTarget, kind wire.Type) wire.Envelope {
 	subject := a.Subject
 	if subject != "" {
 		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
@@ -45,9 +45,9 @@ func (b *outbox) answerTo(p *peer, a asked, kind wire.Type) wire.Envelope {
 // answerTTL is how long an answer is sent again, and kept as a dead letter.
 const answerTTL = 24 * time.Hour
 
-// sealed makes a message ready for the place that a request has named.
-func (b *outbox) sealed(p *peer, e wire.Envelope, a asked) outgoing {
-	o := b.ready(p, e, a.Sealed)
+// answer makes a message ready for the place that a request has named.
+func (b *outbox) answer(p *peer, e wire.Envelope, a replyTarget) outgoing {
+	o := b.prepare(p, e, a.Sealed)
 	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
 	if o.SessionKey != "" && o.URL == "" {
 		o.Path = HooksPath + "agent"
@@ -62,14 +62,14 @@ func (b *outbox) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
 	if sessionKey != "" {
 		path = "agent"
 	}
-	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.now().cfg.Accept, b.token()))}
+	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.settings().cfg.Accept, b.token()))}
 }
 
 // withFiles puts files into an answer, as far as they fit; the others are served.
-func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a asked, files []file, m mess.Message) (outgoing, error) {
+func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a replyTarget, files []file, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
-		f, err := p.messAsFile(native, a.Sealed && p.now().seal != "")
+		f, err := p.messAsFile(native, a.Sealed && p.settings().seal != "")
 		if err != nil {
 			return outgoing{}, err
 		}
@@ -77,8 +77,8 @@ func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a aske
 	} else {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(native))
 	}
-	e.Payload.Body = clipped(e.Payload.Body)
-	room := wire.MaxText - len(b.ready(p, e, a.Sealed).Text) - margin
+	e.Payload.Body = clipBody(e.Payload.Body)
+	room := wire.MaxText - len(b.prepare(p, e, a.Sealed).Text) - margin
 	for _, f := range files {
 		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
 		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
@@ -95,7 +95,7 @@ func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a aske
 		room -= cost
 		e.Payload.Attachments = append(e.Payload.Attachments, at)
 	}
-	return b.sealed(p, e, a), nil
+	return b.answer(p, e, a), nil
 }
 
 const (
@@ -104,7 +104,7 @@ const (
 	margin     = 2 << 10 // for the signature, and what escapes
 )
 
-func clipped(s string) string {
+func clipBody(s string) string {
 	if len(s) <= maxBodyOut {
 		return s
 	}
@@ -114,7 +114,7 @@ func clipped(s string) string {
 // attached puts files into a message, as far as they fit; the others are served.
 func (b *outbox) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
 	all := slices.Clone(e.Payload.Attachments)
-	room := wire.MaxText - len(b.ready(p, e, s.Encrypt).Text) - margin
+	room := wire.MaxText - len(b.prepare(p, e, s.Encrypt).Text) - margin
 	for _, f := range s.Files {
 		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
 		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {

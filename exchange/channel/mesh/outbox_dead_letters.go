@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func (b *outbox) bury(o outgoing, out delivery.Outcome) error {
+func (b *outbox) storeDeadLetter(o outgoing, out delivery.Outcome) error {
 	dropped, err := b.store.Bury(state.Letter{
 		ID: o.ID, To: o.To, FailReason: out.Status, Attempts: out.Attempts, Envelope: json.RawMessage(o.Text), Text: o.Text, URL: o.URL, Token: o.Token,
 		Session: o.SessionKey,

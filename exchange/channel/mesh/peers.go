@@ -42,9 +42,9 @@ func (r *registry) allPeers() map[string]*peer {
 	return nil
 }
 
-// takePeers takes the peers of a configuration. One that there was keeps what waits for
+// setPeers takes the peers of a configuration. One that there was keeps what waits for
 // it, and how much it has sent.
-func (r *registry) takePeers(cfg Config) (addresses []delivery.Peer) {
+func (r *registry) setPeers(cfg Config) (addresses []delivery.Peer) {
 	was, all := r.allPeers(), map[string]*peer{}
 	for name, c := range cfg.Peers {
 		p := was[name]
@@ -52,7 +52,7 @@ func (r *registry) takePeers(cfg Config) (addresses []delivery.Peer) {
 			p = &peer{name: name, rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
 		}
 		where := delivery.Peer{Name: name, URL: c.URL, Token: c.Token, Pin: c.Pin, Allow: cfg.Allow}
-		p.is.Store(&settings{c, cfg.keys[name], cfg.seals[name], where})
+		p.is.Store(&peerSettings{c, cfg.keys[name], cfg.seals[name], where})
 		addresses, all[name] = append(addresses, where), p
 	}
 	r.peers.Store(&all)
@@ -123,9 +123,9 @@ const watchEvery = 2 * time.Second
 // calls changed with the addresses of the new peers.
 func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
 	registry, token := r.cfg.registryFile(), filepath.Join(r.opts.Dir, tokenFile)
-	was := []string{stampOf(registry), stampOf(token)}
+	was := []string{fileStamp(registry), fileStamp(token)}
 	for wait.For(ctx, cmp.Or(r.opts.Watch, watchEvery)) {
-		is := []string{stampOf(registry), stampOf(token)}
+		is := []string{fileStamp(registry), fileStamp(token)}
 		if is[0] != was[0] {
 			r.readRegistry(changed)
 		}
@@ -140,8 +140,8 @@ func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
 	}
 }
 
-// stampOf tells whether a file has changed, "" if there is none.
-func stampOf(name string) string {
+// fileStamp tells whether a file has changed, "" if there is none.
+func fileStamp(name string) string {
 	if name == "" {
 		return ""
 	}
@@ -160,6 +160,6 @@ func (r *registry) readRegistry(changed func([]delivery.Peer)) {
 		r.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)
 		return
 	}
-	changed(r.takePeers(next))
+	changed(r.setPeers(next))
 	r.log.Info("mesh: the registry was read again", "peers", len(next.Peers))
 }

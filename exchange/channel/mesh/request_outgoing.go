@@ -17,27 +17,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ask is a request of ours to a peer, until a day after it is over.
-type ask struct {
-	ID           string     `json:"id"`
-	To           string     `json:"to"`
-	Subject      string     `json:"subject"`
-	Conversation string     `json:"conversation,omitempty"`
-	Made         time.Time  `json:"made"`
-	Expires      time.Time  `json:"expires"`
-	Delivery     string     `json:"delivery,omitempty"` // how it was delivered; "" while it is on its way
-	Why          string     `json:"why,omitempty"`      // it was not
-	Acked        string     `json:"acked,omitempty"`    // what the peer has said meanwhile
-	Questions    []backward `json:"questions,omitempty"`
-	Text         string     `json:"text,omitempty"`   // the response as it came
-	Result       *Result    `json:"result,omitempty"` // what it says, when its files are here
-	Failed       string     `json:"failed,omitempty"` // there will be no response
+// outgoingRequest is a request of ours to a peer, until a day after it is over.
+type outgoingRequest struct {
+	ID           string            `json:"id"`
+	To           string            `json:"to"`
+	Subject      string            `json:"subject"`
+	Conversation string            `json:"conversation,omitempty"`
+	Made         time.Time         `json:"made"`
+	Expires      time.Time         `json:"expires"`
+	Delivery     string            `json:"delivery,omitempty"` // how it was delivered; "" while it is on its way
+	Why          string            `json:"why,omitempty"`      // it was not
+	Acked        string            `json:"acked,omitempty"`    // what the peer has said meanwhile
+	Questions    []counterQuestion `json:"questions,omitempty"`
+	Text         string            `json:"text,omitempty"`   // the response as it came
+	Result       *Result           `json:"result,omitempty"` // what it says, when its files are here
+	Failed       string            `json:"failed,omitempty"` // there will be no response
 
 	changed chan struct{} // closed when something has. Adapter.mu
 }
 
-// backward is a question of a peer about what we have asked it for.
-type backward struct {
+// counterQuestion is a question of a peer about what we have asked it for.
+type counterQuestion struct {
 	ID       string          `json:"id"`
 	Text     string          `json:"text"`
 	MESS     string          `json:"mess,omitempty"` // the message of MESS that it bears
@@ -67,7 +67,7 @@ type Result struct {
 const unreadable = "unreadable"
 
 // over reports whether nothing more will come of it.
-func (a *ask) over() bool { return a.Result != nil || a.Failed != "" }
+func (a *outgoingRequest) over() bool { return a.Result != nil || a.Failed != "" }
 
 const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
 
@@ -78,15 +78,15 @@ type requests struct {
 	outbox *outbox
 
 	mu   sync.Mutex
-	asks map[string]*ask // by id
+	byID map[string]*outgoingRequest // by id
 }
 
 func (rq *requests) restore(doc []byte) error {
-	a := &ask{changed: make(chan struct{})}
+	a := &outgoingRequest{changed: make(chan struct{})}
 	if err := json.Unmarshal(doc, a); err != nil {
 		return err
 	}
-	rq.asks[a.ID] = a
+	rq.byID[a.ID] = a
 	rq.watch(a)
 	return nil
 }
@@ -95,11 +95,11 @@ func (rq *requests) restore(doc []byte) error {
 func (rq *requests) expire(now time.Time) (names []string) {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
-	for id, a := range rq.asks {
+	for id, a := range rq.byID {
 		if now.Sub(a.Expires) > remembered {
-			delete(rq.asks, id)
+			delete(rq.byID, id)
 			rq.files.removeFiles(id)
-			names = append(names, keptAsk+id)
+			names = append(names, docRequest+id)
 		}
 	}
 	return names
@@ -109,8 +109,8 @@ func (rq *requests) expire(now time.Time) (names []string) {
 func (rq *requests) list() (list []Asked) {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
-	for _, a := range rq.asks {
-		list = append(list, asksAs(*a))
+	for _, a := range rq.byID {
+		list = append(list, askedOf(*a))
 	}
 	order.By(list, func(a, b Asked) int { return strings.Compare(a.ID, b.ID) })
 	return list
@@ -118,39 +118,39 @@ func (rq *requests) list() (list []Asked) {
 
 // now returns a copy of a request, and a channel that is closed when the request changes. ok is
 // false for an unknown request.
-func (rq *requests) now(id string) (_ ask, changed <-chan struct{}, ok bool) {
+func (rq *requests) now(id string) (_ outgoingRequest, changed <-chan struct{}, ok bool) {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
-	a := rq.asks[id]
+	a := rq.byID[id]
 	if a == nil {
-		return ask{}, nil, false
+		return outgoingRequest{}, nil, false
 	}
 	now := *a
 	now.Questions = slices.Clone(a.Questions)
 	return now, a.changed, true
 }
 
-// newAsk notes a request before it is sent: its answer may be here before ours is
+// register notes a request before it is sent: its answer may be here before ours is
 // taken. until is when it is over; zero: when the message is.
-func (rq *requests) newAsk(ctx context.Context, e wire.Envelope, until time.Time) error {
+func (rq *requests) register(ctx context.Context, e wire.Envelope, until time.Time) error {
 	if until.IsZero() {
 		until = e.Expires()
 	}
-	a := &ask{
+	a := &outgoingRequest{
 		ID: e.ID, To: e.To, Subject: e.Payload.Subject, Conversation: e.ConversationID, Made: e.Time, Expires: until, changed: make(chan struct{}),
 	}
-	if err := rq.keep(ctx, keptAsk+a.ID, a); err != nil {
+	if err := rq.save(ctx, docRequest+a.ID, a); err != nil {
 		return err
 	}
 	rq.mu.Lock()
-	rq.asks[a.ID] = a
+	rq.byID[a.ID] = a
 	rq.mu.Unlock()
 	rq.watch(a)
 	return nil
 }
 
 // change changes an ask, writes it down and wakes who waits for it.
-func (rq *requests) change(ctx context.Context, a *ask, f func()) error {
+func (rq *requests) change(ctx context.Context, a *outgoingRequest, f func()) error {
 	rq.mu.Lock()
 	f()
 	doc, err := json.Marshal(a)
@@ -160,11 +160,11 @@ func (rq *requests) change(ctx context.Context, a *ask, f func()) error {
 	if err != nil {
 		return err
 	}
-	return rq.put(ctx, keptAsk+a.ID, doc)
+	return rq.saveRaw(ctx, docRequest+a.ID, doc)
 }
 
 // watch warns where there is no ack, and ends a request when its time is over.
-func (rq *requests) watch(a *ask) {
+func (rq *requests) watch(a *outgoingRequest) {
 	rq.spawn(func(ctx context.Context) {
 		rq.mu.Lock()
 		text, over := a.Text, a.over()
@@ -191,23 +191,23 @@ func (rq *requests) watch(a *ask) {
 		late := a.Text == "" && a.Failed == ""
 		rq.mu.Unlock()
 		if late {
-			rq.giveUp(ctx, a, "no answer in time")
+			rq.fail(ctx, a, "no answer in time")
 		}
 	})
 }
 
-// giveUp notes that a request comes to nothing.
-func (rq *requests) giveUp(ctx context.Context, a *ask, why string) {
+// fail notes that a request comes to nothing.
+func (rq *requests) fail(ctx context.Context, a *outgoingRequest, why string) {
 	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
 	if err := rq.change(ctx, a, func() { a.Failed = why }); err != nil {
 		rq.log.Warn("mesh: not written down", "err", err)
 	}
 }
 
-// delivered notes whether a request of ours has arrived.
-func (rq *requests) delivered(ctx context.Context, o outgoing, out delivery.Outcome) {
+// recordDelivery notes whether a request of ours has arrived.
+func (rq *requests) recordDelivery(ctx context.Context, o outgoing, out delivery.Outcome) {
 	rq.mu.Lock()
-	a := rq.asks[o.ID]
+	a := rq.byID[o.ID]
 	rq.mu.Unlock()
 	if a == nil {
 		return
@@ -223,10 +223,10 @@ func (rq *requests) delivered(ctx context.Context, o outgoing, out delivery.Outc
 	}
 }
 
-// heard takes a response or an ack to a request of ours.
-func (rq *requests) heard(ctx context.Context, in *incoming) (string, error) {
+// acceptAnswer takes a response or an ack to a request of ours.
+func (rq *requests) acceptAnswer(ctx context.Context, in *incoming) (string, error) {
 	rq.mu.Lock()
-	a := rq.asks[in.CorrelationID]
+	a := rq.byID[in.CorrelationID]
 	var twice bool
 	if a != nil && a.To == in.From {
 		twice = a.Text != ""
@@ -250,12 +250,12 @@ func (rq *requests) heard(ctx context.Context, in *incoming) (string, error) {
 }
 
 // finish gets the files of a response, and then says what it is.
-func (rq *requests) finish(ctx context.Context, a *ask) {
+func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 	p := rq.peer(a.To)
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
-		rq.giveUp(ctx, a, "the response cannot be read")
+		rq.fail(ctx, a, "the response cannot be read")
 		return
 	}
 	r := &Result{
@@ -306,10 +306,10 @@ func (rq *requests) finish(ctx context.Context, a *ask) {
 	}
 }
 
-// askedBack takes a question about a request of ours. It is never a task.
-func (rq *requests) askedBack(ctx context.Context, in *incoming) (bool, error) {
+// acceptQuestion takes a question about a request of ours. It is never a task.
+func (rq *requests) acceptQuestion(ctx context.Context, in *incoming) (bool, error) {
 	rq.mu.Lock()
-	a := rq.asks[in.CorrelationID]
+	a := rq.byID[in.CorrelationID]
 	if a != nil && a.To != in.From {
 		a = nil
 	}
@@ -317,25 +317,25 @@ func (rq *requests) askedBack(ctx context.Context, in *incoming) (bool, error) {
 	if a == nil {
 		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
 	}
-	q := backward{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
-	if in.ReplyTo != nil && in.peer.now().where.Owns(in.ReplyTo.URL) {
+	q := counterQuestion{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
+	if in.ReplyTo != nil && in.peer.settings().where.Owns(in.ReplyTo.URL) {
 		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
 	}
 	return true, rq.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })
 }
 
-// questionTo finds a question that a peer has asked us.
-func (rq *requests) questionTo(id string) (a *ask, q backward, ok bool) {
+// findQuestion finds a question that a peer has asked us.
+func (rq *requests) findQuestion(id string) (a *outgoingRequest, q counterQuestion, ok bool) {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
-	for _, a := range rq.asks {
+	for _, a := range rq.byID {
 		for _, q := range a.Questions {
 			if q.ID == id {
 				return a, q, true
 			}
 		}
 	}
-	return nil, backward{}, false
+	return nil, counterQuestion{}, false
 }
 
 func (rq *requests) conversation(id string) (*state.Conversation, error) {
@@ -356,7 +356,7 @@ func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, err
 		if !ok {
 			return nil, mess.Errorf(mess.NotFound, "there is no request %q of this agent, or not any more", id)
 		}
-		now := asksAs(a)
+		now := askedOf(a)
 		if now.Result != nil || now.Failed != "" || now.Lost() || len(now.Questions) > seen || !first {
 			return &now, nil
 		}
@@ -373,7 +373,7 @@ func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, err
 // awaitTime is how long news is waited for.
 const awaitTime = 20 * time.Second
 
-func asksAs(a ask) Asked {
+func askedOf(a outgoingRequest) Asked {
 	now := Asked{ID: a.ID, To: a.To, Delivery: a.Delivery, Why: a.Why, Acked: a.Acked, Result: a.Result, Failed: a.Failed}
 	for _, q := range a.Questions {
 		now.Questions = append(now.Questions, Question{q.ID, q.Text, q.Answered})
@@ -381,8 +381,8 @@ func asksAs(a ask) Asked {
 	return now
 }
 
-// asked reports whether a request of ours is known: it was sent, or is about to be.
-func (rq *requests) asked(id string) bool {
+// isKnown reports whether a request of ours is known: it was sent, or is about to be.
+func (rq *requests) isKnown(id string) bool {
 	_, _, ok := rq.now(id)
 	return ok
 }

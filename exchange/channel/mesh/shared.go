@@ -33,20 +33,20 @@ type shared struct {
 
 // documents are the documents that the exchange stores for the adapter.
 type documents struct {
-	x        *exchange.Exchange
-	unstored atomic.Bool // the exchange did not store the last document
+	x       *exchange.Exchange
+	failing atomic.Bool // the exchange did not store the last document
 }
 
 // The prefixes of the names of documents, by kind.
 const (
-	keptSeen  = "seen-"
-	keptWork  = "work-"
-	keptTask  = "task-"
-	keptGiven = "given-"
-	keptOut   = "out-"
-	keptAsk   = "ask-"
-	keptFile  = "file-"
-	keptText  = "text-"
+	docSeen       = "seen-"
+	docPending    = "work-"
+	docTask       = "task-"
+	docAssignment = "given-"
+	docOutgoing   = "out-"
+	docRequest    = "ask-"
+	docFile       = "file-"
+	docText       = "text-"
 )
 
 // stored decodes a document.
@@ -80,8 +80,8 @@ func lineOf(e wire.Envelope) state.Line {
 	}
 }
 
-// notice tells people by the notices of the exchange (ntfy, webhook).
-func (s *shared) notice(p mess.Priority, subject, body string) {
+// notify tells people by the notices of the exchange (ntfy, webhook).
+func (s *shared) notify(p mess.Priority, subject, body string) {
 	if s.opts.Notice == nil {
 		return
 	}
@@ -105,7 +105,7 @@ func clipNotice(s string) string {
 // escalate tells people of a dead letter that nobody sends again by itself.
 func (s *shared) escalate(l state.Letter, why string) {
 	s.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
-	s.notice(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
+	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }
 
 func (s *shared) inSession(key string, m state.InSession) error {
@@ -115,23 +115,23 @@ func (s *shared) inSession(key string, m state.InSession) error {
 	return s.store.InSession(key, m)
 }
 
-// keep stores a document of the door; nil removes it.
-func (d *documents) keep(ctx context.Context, name string, v any) error {
+// save stores a document of the door; nil removes it.
+func (d *documents) save(ctx context.Context, name string, v any) error {
 	if v == nil {
-		return d.put(ctx, name, nil)
+		return d.saveRaw(ctx, name, nil)
 	}
 	doc, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return d.put(ctx, name, doc)
+	return d.saveRaw(ctx, name, doc)
 }
 
-// put stores a document as it is, and notes whether that is possible now.
-func (d *documents) put(ctx context.Context, name string, doc []byte) error {
+// saveRaw stores a document as it is, and notes whether that is possible now.
+func (d *documents) saveRaw(ctx context.Context, name string, doc []byte) error {
 	err := d.x.SaveChannelState(ctx, channel, name, doc)
 	if ctx.Err() == nil {
-		d.unstored.Store(err != nil)
+		d.failing.Store(err != nil)
 	}
 	return err
 }

@@ -18,13 +18,13 @@ import (
 
 // task is a thread of the exchange that a peer has asked for.
 type task struct {
-	Ref      string    `json:"ref"`
-	Peer     string    `json:"peer"`
-	Asked    []asked   `json:"asked"`
-	Notes    []string  `json:"notes,omitempty"`    // what its answer is to say beside
-	Question *question `json:"question,omitempty"` // that the peer was asked last
-	Made     time.Time `json:"made"`
-	Ended    time.Time `json:"ended,omitzero"`
+	Ref      string        `json:"ref"`
+	Peer     string        `json:"peer"`
+	Asked    []replyTarget `json:"asked"`
+	Notes    []string      `json:"notes,omitempty"`    // what its answer is to say beside
+	Question *question     `json:"question,omitempty"` // that the peer was asked last
+	Made     time.Time     `json:"made"`
+	Ended    time.Time     `json:"ended,omitzero"`
 
 	save  sync.Mutex // held while it is written down
 	acked time.Time  // when the peer got the last report; for Adapter.tellOne alone
@@ -44,16 +44,16 @@ type question struct {
 // tasks are the threads that peers have asked for, and the requests that are to become one.
 type tasks struct {
 	*shared
-	files   *fileServer
-	outbox  *outbox
-	tellers keyed.Runner            // by the ref of the task whose peer is notified
-	queues  keyed.Queues[requested] // of the requests of a peer
+	files     *fileServer
+	outbox    *outbox
+	notifiers keyed.Runner                // by the ref of the task whose peer is notified
+	queues    keyed.Queues[queuedRequest] // of the requests of a peer
 
 	mu        sync.Mutex
-	works     map[string]*work  // by peer and id
-	tasks     map[string]*task  // by ref
-	byAsked   map[string]string // refs, by peer and id of the request
-	questions map[string]string // refs, by the ids of the questions to peers
+	pending   map[string]*pendingRequest // by peer and id
+	tasks     map[string]*task           // by ref
+	byAsked   map[string]string          // refs, by peer and id of the request
+	questions map[string]string          // refs, by the ids of the questions to peers
 }
 
 func (ts *tasks) restore(doc []byte) error {
@@ -72,7 +72,7 @@ func (ts *tasks) expire(now time.Time) (names []string) {
 	for ref, t := range ts.tasks {
 		if !t.Ended.IsZero() && now.Sub(t.Ended) > remembered && t.answered() {
 			ts.unindex(t)
-			names = append(names, keptTask+ref)
+			names = append(names, docTask+ref)
 		}
 	}
 	return names
@@ -83,7 +83,7 @@ func (ts *tasks) known(peer, id string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	key := idKey(peer, id)
-	return ts.works[key] != nil || ts.byAsked[key] != ""
+	return ts.pending[key] != nil || ts.byAsked[key] != ""
 }
 
 // index makes a task known. ts.mu is held, or Open runs.
@@ -135,23 +135,23 @@ func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return ts.put(ctx, keptTask+t.Ref, doc)
+	return ts.saveRaw(ctx, docTask+t.Ref, doc)
 }
 
 // follow looks at tasks when their threads change.
 func (ts *tasks) follow(ctx context.Context) {
-	inbox.Follow(ctx, ts.x, ts.log, ts.touchAll, func(e exchange.Envelope) {
+	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) {
 		if strings.HasPrefix(e.Requestor, actorPrefix) {
-			ts.touch(e.Ref)
+			ts.wake(e.Ref)
 		}
 	})
 }
 
-// tell notifies peers of their tasks until ctx ends.
-func (ts *tasks) tell(ctx context.Context) { ts.tellers.Run(ctx, ts.tellOne) }
+// notifyAll notifies peers of their tasks until ctx ends.
+func (ts *tasks) notifyAll(ctx context.Context) { ts.notifiers.Run(ctx, ts.notifyOne) }
 
-// touchAll looks at all tasks whose peers have no answer.
-func (ts *tasks) touchAll() {
+// wakeAll looks at all tasks whose peers have no answer.
+func (ts *tasks) wakeAll() {
 	ts.mu.Lock()
 	var refs []string
 	for ref, t := range ts.tasks {
@@ -161,22 +161,22 @@ func (ts *tasks) touchAll() {
 	}
 	ts.mu.Unlock()
 	for _, ref := range refs {
-		ts.touch(ref)
+		ts.wake(ref)
 	}
 }
 
-// touch has the peer of a task told how it stands, if it is one.
-func (ts *tasks) touch(ref string) {
+// wake has the peer of a task told how it stands, if it is one.
+func (ts *tasks) wake(ref string) {
 	ts.mu.Lock()
 	t := ts.tasks[ref]
 	ts.mu.Unlock()
 	if t != nil {
-		ts.tellers.Wake(ref)
+		ts.notifiers.Wake(ref)
 	}
 }
 
-// tellOne tells the peer of a task how it stands.
-func (ts *tasks) tellOne(ctx context.Context, ref string) (again time.Duration) {
+// notifyOne tells the peer of a task how it stands.
+func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration) {
 	defer mistake.Caught(ts.log, "channel", channel, "ref", ref)
 	again = keyed.Idle
 	ts.mu.Lock()
@@ -185,7 +185,7 @@ func (ts *tasks) tellOne(ctx context.Context, ref string) (again time.Duration) 
 	if t == nil {
 		return again
 	}
-	again, err := ts.report(ctx, t)
+	again, err := ts.notify(ctx, t)
 	if err == nil {
 		return again
 	}
@@ -200,9 +200,9 @@ const (
 	ackGap   = 30 * time.Second // between reports of progress
 )
 
-// report tells a peer how its task stands, as far as it does not know. It returns when there is
+// notify tells a peer how its task stands, as far as it does not know. It returns when there is
 // more to tell, even if nothing changes.
-func (ts *tasks) report(ctx context.Context, t *task) (again time.Duration, _ error) {
+func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ error) {
 	again = keyed.Idle
 	p := ts.peer(t.Peer)
 	if p == nil {
@@ -220,7 +220,7 @@ func (ts *tasks) report(ctx context.Context, t *task) (again time.Duration, _ er
 		return again, ts.respond(ctx, p, t, th)
 	}
 	if q, text, asks := openQuestion(th); asks {
-		return again, ts.ask(ctx, p, t, q, text, th)
+		return again, ts.askPeer(ctx, p, t, q, text, th)
 	}
 	return ts.progress(ctx, p, t, th)
 }
@@ -250,7 +250,7 @@ func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thr
 // one, or the response, says more.
 func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
 	ts.mu.Lock()
-	all := append([]asked(nil), t.Asked...)
+	all := append([]replyTarget(nil), t.Asked...)
 	ts.mu.Unlock()
 	t.acked = time.Now()
 	for _, a := range all {
@@ -264,7 +264,7 @@ func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, 
 			}
 			e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Items: []mess.Item{s}})))
 		}
-		o := ts.outbox.sealed(p, e, a)
+		o := ts.outbox.answer(p, e, a)
 		o.Once = true
 		if err := ts.outbox.enqueue(ctx, o); err != nil {
 			return err

@@ -74,9 +74,9 @@ func options(q mess.Question) string {
 // maxTries is how often a peer is asked the same.
 const maxTries = 3
 
-// ask asks a peer what its task waits for. The answer is a response to that
+// askPeer asks a peer what its task waits for. The answer is a response to that
 // message.
-func (ts *tasks) ask(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
+func (ts *tasks) askPeer(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
 	ts.mu.Lock()
 	was := t.Question
 	known := was != nil && was.Ref == q.Ref && slices.Equal(was.Keys, q.Keys)
@@ -94,7 +94,7 @@ func (ts *tasks) ask(ctx context.Context, p *peer, t *task, q question, text str
 	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
-	return ts.pose(ctx, p, t, q, text, s)
+	return ts.sendQuestion(ctx, p, t, q, text, s)
 }
 
 func (ts *tasks) setQuestion(t *task, q question) {
@@ -109,8 +109,8 @@ func (ts *tasks) setQuestion(t *task, q question) {
 	}
 }
 
-// pose sends a question: a request of which the answer comes here.
-func (ts *tasks) pose(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
+// sendQuestion sends a question: a request of which the answer comes here.
+func (ts *tasks) sendQuestion(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
 	ts.mu.Lock()
 	a := t.Asked[len(t.Asked)-1]
 	ts.mu.Unlock()
@@ -123,12 +123,12 @@ func (ts *tasks) pose(ctx context.Context, p *peer, t *task, q question, text st
 	if s != nil {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))
 	}
-	return ts.outbox.enqueue(ctx, ts.outbox.sealed(p, e, a))
+	return ts.outbox.enqueue(ctx, ts.outbox.answer(p, e, a))
 }
 
-// answerOf takes a peer's answer to a question about its own task. It counts for
+// acceptAnswer takes a peer's answer to a question about its own task. It counts for
 // the question that it was given to, and for no other.
-func (ts *tasks) answerOf(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
+func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
 	ts.mu.Lock()
 	t := ts.tasks[ts.questions[in.CorrelationID]]
 	if t == nil || t.Peer != in.From || t.Question == nil || t.Question.ID != in.CorrelationID {
@@ -157,11 +157,11 @@ func (ts *tasks) answerOf(ctx context.Context, in *incoming) (status string, our
 		why = err.Error()
 	}
 	ts.audit(in, "answer_refused", why)
-	return "answer_not_taken", true, ts.askOnce(ctx, in.peer, t, q, why)
+	return "answer_not_taken", true, ts.askAgain(ctx, in.peer, t, q, why)
 }
 
-// askOnce asks again what was not answered, some times.
-func (ts *tasks) askOnce(ctx context.Context, p *peer, t *task, q question, why string) error {
+// askAgain asks again what was not answered, some times.
+func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why string) error {
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (ts *tasks) askOnce(ctx context.Context, p *peer, t *task, q question, why 
 		return err
 	}
 	_, s := lastStatus(th)
-	return ts.pose(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
+	return ts.sendQuestion(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
 }
 
 // replyOf makes a reply of an answer, or says why it is none.

@@ -15,28 +15,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// work is a request that has been taken, and is to become a task.
-type work struct {
-	Peer   string  `json:"peer"`
-	ID     string  `json:"id"`
-	Text   string  `json:"text"`
-	Urgent bool    `json:"urgent,omitempty"` // its priority is high
-	Asked  []asked `json:"asked"`
+// pendingRequest is a request that has been taken, and is to become a task.
+type pendingRequest struct {
+	Peer   string        `json:"peer"`
+	ID     string        `json:"id"`
+	Text   string        `json:"text"`
+	Urgent bool          `json:"urgent,omitempty"` // its priority is high
+	Asked  []replyTarget `json:"asked"`
 }
 
-func (w *work) key() string  { return idKey(w.Peer, w.ID) }
-func (w *work) name() string { return keptWork + digest(w.key()) }
+func (w *pendingRequest) key() string  { return idKey(w.Peer, w.ID) }
+func (w *pendingRequest) name() string { return docPending + digest(w.key()) }
 
-// request stores a request that is to become a task.
-func (ts *tasks) request(ctx context.Context, in *incoming) (string, error) {
-	w := &work{Peer: in.From, ID: in.ID, Text: in.text, Urgent: in.Priority == wire.High, Asked: []asked{ts.outbox.askedBy(in)}}
-	if err := ts.keep(ctx, w.name(), w); err != nil {
+// accept stores a request that is to become a task.
+func (ts *tasks) accept(ctx context.Context, in *incoming) (string, error) {
+	w := &pendingRequest{Peer: in.From, ID: in.ID, Text: in.text, Urgent: in.Priority == wire.High, Asked: []replyTarget{ts.outbox.replyTargetOf(in)}}
+	if err := ts.save(ctx, w.name(), w); err != nil {
 		return "", err
 	}
 	ts.mu.Lock()
-	fresh := ts.works[w.key()] == nil
+	fresh := ts.pending[w.key()] == nil
 	if fresh {
-		ts.works[w.key()] = w
+		ts.pending[w.key()] = w
 	}
 	ts.mu.Unlock()
 	if fresh {
@@ -45,27 +45,27 @@ func (ts *tasks) request(ctx context.Context, in *incoming) (string, error) {
 	return received, nil
 }
 
-// again answers a request that has come before. A new message with the same
+// repeat answers a request that has come before. A new message with the same
 // idempotency key gets an answer of its own; the same message again gets the same
 // answer again.
-func (ts *tasks) again(ctx context.Context, in *incoming, of string) error {
-	mine := ts.outbox.askedBy(in)
+func (ts *tasks) repeat(ctx context.Context, in *incoming, of string) error {
+	mine := ts.outbox.replyTargetOf(in)
 	ts.mu.Lock()
-	w, ref := ts.works[idKey(in.From, of)], ts.byAsked[idKey(in.From, of)]
+	w, ref := ts.pending[idKey(in.From, of)], ts.byAsked[idKey(in.From, of)]
 	t := ts.tasks[ref]
 	if w != nil {
-		if !slices.ContainsFunc(w.Asked, func(a asked) bool { return a.ID == in.ID }) {
+		if !slices.ContainsFunc(w.Asked, func(a replyTarget) bool { return a.ID == in.ID }) {
 			w.Asked = append(w.Asked, mine)
 		}
 		c := *w
 		ts.mu.Unlock()
-		return ts.keep(ctx, w.name(), c)
+		return ts.save(ctx, w.name(), c)
 	}
 	if t == nil {
 		ts.mu.Unlock()
 		return nil // it is over long since, or was a question
 	}
-	i := slices.IndexFunc(t.Asked, func(a asked) bool { return a.ID == in.ID })
+	i := slices.IndexFunc(t.Asked, func(a replyTarget) bool { return a.ID == in.ID })
 	if i < 0 {
 		t.Asked = append(t.Asked, mine)
 		ts.byAsked[idKey(in.From, in.ID)] = t.Ref
@@ -76,28 +76,28 @@ func (ts *tasks) again(ctx context.Context, in *incoming, of string) error {
 	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
-	ts.touch(t.Ref)
+	ts.wake(t.Ref)
 	return nil
 }
 
 func (ts *tasks) restoreWork(doc []byte) error {
-	w := &work{}
+	w := &pendingRequest{}
 	if err := json.Unmarshal(doc, w); err != nil {
 		return err
 	}
 	if p := ts.peer(w.Peer); p != nil {
-		ts.works[w.key()] = w
+		ts.pending[w.key()] = w
 		ts.queue(p, w)
 	}
 	return nil
 }
 
 // convert makes tasks of requests until ctx ends.
-func (ts *tasks) convert(ctx context.Context) { ts.queues.Runner.Run(ctx, ts.workOff) }
+func (ts *tasks) convert(ctx context.Context) { ts.queues.Runner.Run(ctx, ts.convertNext) }
 
-// workOff makes a task of the first request in a queue.
-func (ts *tasks) workOff(ctx context.Context, name string) (again time.Duration) {
-	return ts.queues.Work(name, func(r requested) (again time.Duration) {
+// convertNext makes a task of the first request in a queue.
+func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Duration) {
+	return ts.queues.Work(name, func(r queuedRequest) (again time.Duration) {
 		again = keyed.Idle // also after a mistake in the program
 		defer mistake.Caught(ts.log, "channel", channel, "from", r.peer.name)
 		if !ts.makeTask(ctx, r.peer, r.work) {
@@ -111,7 +111,7 @@ func (ts *tasks) workOff(ctx context.Context, name string) (again time.Duration)
 const tryAgain = 5 * time.Second
 
 // makeTask makes a task of a request, and reports whether it is done with.
-func (ts *tasks) makeTask(ctx context.Context, p *peer, w *work) bool {
+func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
@@ -119,7 +119,7 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *work) bool {
 	}
 	if err != nil { // it was good when it came: the key has been changed
 		ts.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
-		return ts.done(ctx, w)
+		return ts.remove(ctx, w)
 	}
 	req, notes, err := ts.build(ctx, in)
 	if ctx.Err() != nil {
@@ -138,11 +138,11 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *work) bool {
 		return false
 	case err != nil:
 		ts.audit(in, "request_refused", err.Error())
-		if ts.refused(ctx, p, w, err) != nil {
+		if ts.sendRejection(ctx, p, w, err) != nil {
 			wait.For(ctx, tryAgain)
 			return false
 		}
-		return ts.done(ctx, w)
+		return ts.remove(ctx, w)
 	}
 	t := ts.taskFor(ref, w, notes)
 	for ts.saveTask(ctx, t) != nil {
@@ -152,14 +152,14 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *work) bool {
 	}
 	in.line.Ref = ref
 	ts.audit(in, "task", "")
-	ts.touch(ref)
-	return ts.done(ctx, w)
+	ts.wake(ref)
+	return ts.remove(ctx, w)
 }
 
 // taskFor is the task of a thread, for all who have asked for it: there is one
 // already if the power went after it was written down, or if two messages bear one
 // request.
-func (ts *tasks) taskFor(ref string, w *work, notes []string) *task {
+func (ts *tasks) taskFor(ref string, w *pendingRequest, notes []string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	t := ts.tasks[ref]
@@ -167,7 +167,7 @@ func (ts *tasks) taskFor(ref string, w *work, notes []string) *task {
 		t = &task{Ref: ref, Peer: w.Peer, Made: time.Now()}
 	}
 	for _, a := range w.Asked {
-		if !slices.ContainsFunc(t.Asked, func(b asked) bool { return a.ID == b.ID }) {
+		if !slices.ContainsFunc(t.Asked, func(b replyTarget) bool { return a.ID == b.ID }) {
 			t.Asked = append(t.Asked, a)
 		}
 	}
@@ -177,16 +177,16 @@ func (ts *tasks) taskFor(ref string, w *work, notes []string) *task {
 		}
 	}
 	ts.index(t)
-	delete(ts.works, w.key())
+	delete(ts.pending, w.key())
 	return t
 }
 
-// done lets go of a request that was worked off.
-func (ts *tasks) done(ctx context.Context, w *work) bool {
+// remove lets go of a request that was worked off.
+func (ts *tasks) remove(ctx context.Context, w *pendingRequest) bool {
 	ts.mu.Lock()
-	delete(ts.works, w.key())
+	delete(ts.pending, w.key())
 	ts.mu.Unlock()
-	for ts.keep(ctx, w.name(), nil) != nil {
+	for ts.save(ctx, w.name(), nil) != nil {
 		if !wait.For(ctx, tryAgain) {
 			return false
 		}
@@ -217,31 +217,31 @@ func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *inc
 	return "", errors.New("the exchange does not say which thread it has made")
 }
 
-// refused tells a peer that the exchange does not take its request.
-func (ts *tasks) refused(ctx context.Context, p *peer, w *work, why error) error {
+// sendRejection tells a peer that the exchange does not take its request.
+func (ts *tasks) sendRejection(ctx context.Context, p *peer, w *pendingRequest, why error) error {
 	for _, a := range w.Asked {
 		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = newID()
 		e.Payload.Body = "Not done: " + why.Error()
 		e.Payload.Metadata = wire.Object{}.With("status", string(mess.Failed))
-		if err := ts.outbox.enqueue(ctx, ts.outbox.sealed(p, e, a)); err != nil {
+		if err := ts.outbox.enqueue(ctx, ts.outbox.answer(p, e, a)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// requested is a request of a peer.
-type requested struct {
+// queuedRequest is a request of a peer.
+type queuedRequest struct {
 	peer *peer
-	work *work
+	work *pendingRequest
 }
 
 // queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
-func (ts *tasks) queue(p *peer, w *work) {
+func (ts *tasks) queue(p *peer, w *pendingRequest) {
 	name := p.name
 	if w.Urgent {
 		name += " urgent"
 	}
-	ts.queues.Add(name, requested{p, w})
+	ts.queues.Add(name, queuedRequest{p, w})
 }

@@ -17,7 +17,7 @@ import (
 // respond sends what came of a task to all who have asked for it.
 func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
 	ts.mu.Lock()
-	var open []asked
+	var open []replyTarget
 	for i := range t.Asked {
 		if !t.Asked[i].Sent {
 			t.Asked[i].Answer = cmp.Or(t.Asked[i].Answer, newID())
@@ -46,7 +46,7 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 		if !p.encrypts(a.Sealed) { // metadata go in clear
 			e.Payload.Metadata = append(e.Payload.Metadata, responseMetadata(th)...)
 		}
-		o, err := ts.outbox.withFiles(ctx, p, e, a, files, whole(th))
+		o, err := ts.outbox.withFiles(ctx, p, e, a, files, allResults(th))
 		if err == nil {
 			err = ts.outbox.enqueue(ctx, o)
 		}
@@ -56,7 +56,7 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 	}
 	ts.mu.Lock()
 	for i := range t.Asked {
-		if slices.ContainsFunc(open, func(a asked) bool { return a.ID == t.Asked[i].ID }) {
+		if slices.ContainsFunc(open, func(a replyTarget) bool { return a.ID == t.Asked[i].ID }) {
 			t.Asked[i].Sent = true
 		}
 	}
@@ -80,9 +80,9 @@ func responseMetadata(th exchange.Thread) (meta wire.Object) {
 	return meta
 }
 
-// whole is what the executors have answered, as one message of MESS: the last
+// allResults is what the executors have answered, as one message of MESS: the last
 // status, and all content.
-func whole(th exchange.Thread) mess.Message {
+func allResults(th exchange.Thread) mess.Message {
 	m, s := lastStatus(th)
 	if s == nil || s.Code != th.Status { // a cancel has ended it, or something was said behind the end
 		s = &mess.Status{Code: th.Status}

@@ -82,7 +82,7 @@ var layers = map[string]layer{
 	},
 	"exchange/channel/agentmail/mailboxtest": {from: []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"exchange/channel/agentmail": {
-		below: []string{"exchange", "exchange/channel/agentmail/format", "exchange/channel/agentmail/mailbox", "exchange/inbox", "internal/durable", "internal/keyed", "internal/picture", "internal/secret", "internal/wait", "mess", "mess/messeaf"},
+		below: []string{"exchange", "exchange/channel/agentmail/format", "exchange/channel/agentmail/mailbox", "exchange/channel/proxy", "exchange/inbox", "internal/durable", "internal/keyed", "internal/picture", "internal/secret", "internal/wait", "mess", "mess/messeaf"},
 		from:  []string{"golang.org/x/sync"},
 	},
 	"exchange/channel/mcp": {
@@ -90,12 +90,13 @@ var layers = map[string]layer{
 		from:  []string{"github.com/modelcontextprotocol/go-sdk", "golang.org/x/sync"},
 	},
 	"exchange/channel/mesh": {
-		below: []string{"exchange", "exchange/inbox", "exchange/channel/mesh/delivery", "exchange/channel/mesh/state", "exchange/channel/mesh/wire", "internal/durable", "internal/guarded", "internal/keyed", "internal/mistake", "internal/order", "internal/secret", "internal/wait", "mess"},
+		below: []string{"exchange", "exchange/inbox", "exchange/channel/mesh/delivery", "exchange/channel/mesh/state", "exchange/channel/mesh/wire", "exchange/channel/proxy", "internal/durable", "internal/guarded", "internal/keyed", "internal/mistake", "internal/order", "internal/secret", "internal/wait", "mess"},
 		from:  []string{"golang.org/x/sync", "golang.org/x/time"},
 	},
 	"exchange/channel/mesh/delivery":      {below: []string{"exchange/channel/mesh/state", "exchange/channel/mesh/wire", "internal/guarded", "internal/secret", "internal/wait"}},
 	"exchange/channel/mesh/state":         {below: []string{"internal/durable"}},
 	"exchange/channel/mesh/wire":          {pure: true, below: []string{"mess"}},
+	"exchange/channel/proxy":              {pure: true, below: []string{"mess"}},
 	"exchange/channel/webhook":            {below: []string{"exchange", "exchange/inbox", "internal/cleantext", "internal/durable", "internal/guarded", "internal/keyed", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
 	"exchange/channel/mqtt/homeassistant": {below: []string{"exchange", "internal/wait", "mess", "mess/messeaf", "mess/topic"}},
 	"exchange/channel/mqtt": {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
+	"github.com/messkit/messkit/exchange/channel/proxy"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -22,15 +23,7 @@ type assignments struct{ *shared }
 
 // register makes an agent an executor.
 func (as *assignments) register(ctx context.Context, a Agent) error {
-	e := &mess.Executor{ID: a.executor(), Name: a.Name + " (mail)", Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"}}
-	for _, c := range a.Capabilities {
-		e.Capabilities = append(e.Capabilities, mess.Capability{ID: c})
-	}
-	if len(a.Areas) > 0 {
-		e.Extra = e.Extra.Set("areas", a.Areas)
-	}
-	_, err := as.post(ctx, a.actor(), mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}})
-	return err
+	return proxy.Register(ctx, as.poster(a), a.executor(), a.Name+" (mail)", a.Capabilities, a.Areas)
 }
 
 // serve takes for an agent what is offered to it, and what is said to its tasks,
@@ -119,18 +112,11 @@ func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	if as.of(ref) != nil {
 		return nil
 	}
-	answer, err := as.post(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
-	if err != nil {
-		if errors.Is(err, mess.AlreadyClaimed) || errors.Is(err, mess.IllegalTransition) {
-			return nil // others were faster
-		}
+	epoch, err := proxy.Claim(ctx, as.poster(a), ref)
+	if epoch == 0 {
 		return err
 	}
-	ack, _ := answer.Items[0].(*mess.Ack)
-	if ack == nil || ack.Epoch == 0 {
-		return nil
-	}
-	if err := as.save(ref, &assignment{Agent: a.Name, ID: a.executor(), Epoch: ack.Epoch, At: as.now()}); err != nil {
+	if err := as.save(ref, &assignment{Agent: a.Name, ID: a.executor(), Epoch: epoch, At: as.now()}); err != nil {
 		return err
 	}
 	return as.proceed(ctx, a, ref)
@@ -162,10 +148,7 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 	if err := as.save(ref, g); err != nil {
 		return err
 	}
-	return as.postAs(ctx, a, ref, g, &mess.Status{
-		Code: mess.NeedsConfirmation, Action: "give this to " + a.Name + " by mail: " + th.Intent, ActionHash: g.Consent,
-		Consequences: "from then on the other side decides when it acts, and may ask again",
-	})
+	return as.postAs(ctx, a, ref, g, proxy.AskConsent(a.Name+" by mail", th.Intent, g.Consent))
 }
 
 // digest names what a yes is for: this request, for that agent.
@@ -175,7 +158,14 @@ func digest(a Agent, th exchange.Thread) string {
 	return "sha256:" + hex.EncodeToString(sum[:16])
 }
 
-// postAs says something to a thread as its executor.
+// poster returns a function that posts messages as an agent.
+func (as *assignments) poster(a Agent) proxy.Post {
+	return func(ctx context.Context, m mess.Message) (mess.Message, error) {
+		return as.post(ctx, a.actor(), m)
+	}
+}
+
+// postAs posts items to the thread of an assignment as its agent.
 func (as *assignments) postAs(ctx context.Context, a Agent, ref string, g *assignment, items ...mess.Item) error {
 	_, err := as.post(ctx, a.actor(), mess.Message{Re: mess.Refs{ref}, Epoch: g.Epoch, Items: items})
 	return err
@@ -188,8 +178,7 @@ func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assign
 	if err := as.save(ref, g); err != nil {
 		return err
 	}
-	start := &mess.Status{Code: mess.InProgress, ActionHash: g.Consent, Message: "given to " + a.Name + " by mail", Extra: mess.Object{{Key: "effect", Value: "once"}}}
-	if err := as.postAs(ctx, a, ref, g, start); err != nil {
+	if err := as.postAs(ctx, a, ref, g, proxy.Start(a.Name+" by mail", g.Consent)); err != nil {
 		if errors.Is(err, mess.Unavailable) {
 			return err
 		}
@@ -202,23 +191,16 @@ func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assign
 
 // acceptConsent takes the yes or no to giving a task away.
 func (as *assignments) acceptConsent(ctx context.Context, a Agent, ref string, g *assignment, item mess.Item) error {
-	yes, said := false, false
-	switch i := item.(type) {
-	case *mess.Reply:
-		if i.Confirm != nil {
-			yes, said = *i.Confirm, true
-		}
-	case *mess.Answer:
-		yes, said = i.Value.(bool)
-	case *mess.Cancel:
+	if _, ok := item.(*mess.Cancel); ok {
 		return as.change(func(s *state) { delete(s.Given, ref) })
 	}
+	yes, ok := proxy.Consent(item)
 	switch {
-	case !said:
+	case !ok:
 		return nil
 	case yes:
 		return as.proceed(ctx, a, ref)
 	}
-	err := as.postAs(ctx, a, ref, g, &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
+	err := as.postAs(ctx, a, ref, g, proxy.NoConsent())
 	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }

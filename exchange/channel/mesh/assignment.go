@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/proxy"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
@@ -60,14 +61,7 @@ func (as *assignments) register(ctx context.Context) error {
 			continue
 		}
 		c := p.settings().cfg
-		e := &mess.Executor{ID: p.executor().ID, Name: p.name + " (mesh)", Capabilities: []mess.Capability{}, Versions: []string{"1.0.0", "1.1.0"}}
-		for _, one := range c.Capabilities {
-			e.Capabilities = append(e.Capabilities, mess.Capability{ID: one})
-		}
-		if len(c.Areas) > 0 {
-			e.Extra = e.Extra.Set("areas", c.Areas)
-		}
-		if _, err := as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}}); err != nil {
+		if err := proxy.Register(ctx, as.poster(p), p.executor().ID, p.name+" (mesh)", c.Capabilities, c.Areas); err != nil {
 			return err
 		}
 	}
@@ -165,18 +159,11 @@ func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, ite
 
 // claim takes a thread for a peer before the peer hears of it: nobody else does it then.
 func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
-	answer, err := as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}})
-	if err != nil {
-		if errors.Is(err, mess.AlreadyClaimed) || errors.Is(err, mess.IllegalTransition) {
-			return nil // others were faster
-		}
+	epoch, err := proxy.Claim(ctx, as.poster(p), ref)
+	if epoch == 0 {
 		return err
 	}
-	ack, _ := answer.Items[0].(*mess.Ack)
-	if ack == nil || ack.Epoch == 0 {
-		return nil
-	}
-	g := assignment{Ref: ref, Peer: p.name, Epoch: ack.Epoch}
+	g := assignment{Ref: ref, Peer: p.name, Epoch: epoch}
 	if err := as.save(ctx, g); err != nil {
 		return err
 	}
@@ -184,16 +171,17 @@ func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
 	return nil
 }
 
-// post says something to a thread as the peer's executor.
-func (as *assignments) post(ctx context.Context, p *peer, g assignment, id string, items ...mess.Item) (mess.Ack, error) {
-	answer, err := as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: mess.Message{ID: id, Re: mess.Refs{g.Ref}, Epoch: g.Epoch, Items: items}})
-	if err != nil {
-		return mess.Ack{}, err
+// poster returns a function that posts messages as a peer's executor.
+func (as *assignments) poster(p *peer) proxy.Post {
+	return func(ctx context.Context, m mess.Message) (mess.Message, error) {
+		return as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: m})
 	}
-	if ack, ok := answer.Items[0].(*mess.Ack); ok {
-		return *ack, nil
-	}
-	return mess.Ack{}, nil
+}
+
+// post posts items to the thread of an assignment as the peer's executor.
+func (as *assignments) post(ctx context.Context, p *peer, g assignment, id string, items ...mess.Item) error {
+	_, err := as.poster(p)(ctx, mess.Message{ID: id, Re: mess.Refs{g.Ref}, Epoch: g.Epoch, Items: items})
+	return err
 }
 
 // proceed goes on with a task of a peer until it is over, or waits for somebody.
@@ -237,11 +225,7 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 			if err := as.save(ctx, g); err != nil {
 				return err
 			}
-			_, err := as.post(ctx, p, g, "", &mess.Status{
-				Code: mess.NeedsConfirmation, Action: "give this to " + p.name + " of the mesh: " + th.Intent, ActionHash: g.Consent,
-				Consequences: "from then on the other side decides when it acts, and may ask again",
-			})
-			return err
+			return as.post(ctx, p, g, "", proxy.AskConsent(p.name+" of the mesh", th.Intent, g.Consent))
 		}
 		if c.Given == nil || !*c.Given {
 			return nil // somebody is asked, or has said no
@@ -254,15 +238,14 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 	if err := as.save(ctx, g); err != nil { // its id holds before anything is sent
 		return err
 	}
-	start := &mess.Status{Code: mess.InProgress, ActionHash: g.Consent, Message: "given to " + p.name + " of the mesh", Extra: mess.Object{{Key: "effect", Value: "once"}}}
-	if _, err := as.post(ctx, p, g, "", start); err != nil {
+	if err := as.post(ctx, p, g, "", proxy.Start(p.name+" of the mesh", g.Consent)); err != nil {
 		return err
 	}
 	if err := as.sendTask(ctx, p, g, th); err != nil {
 		if unavailable(err) {
 			return err
 		}
-		_, err := as.post(ctx, p, g, "", &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Type: "not_sent", Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: new(true)})
+		err := as.post(ctx, p, g, "", &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Type: "not_sent", Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: new(true)})
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
 	return as.follow(ctx, p, g)
@@ -270,24 +253,17 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 
 // acceptConsent takes the yes or no to giving a task away.
 func (as *assignments) acceptConsent(ctx context.Context, p *peer, g assignment, item mess.Item) error {
-	yes, said := false, false
-	switch i := item.(type) {
-	case *mess.Reply:
-		if i.Confirm != nil {
-			yes, said = *i.Confirm, true
-		}
-	case *mess.Answer:
-		yes, said = i.Value.(bool)
-	case *mess.Cancel:
+	if _, ok := item.(*mess.Cancel); ok {
 		return as.forget(ctx, g.Ref)
 	}
+	yes, ok := proxy.Consent(item)
 	switch {
-	case !said:
+	case !ok:
 		return nil
 	case yes:
 		as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
 		return nil
 	}
-	_, err := as.post(ctx, p, g, "", &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "not_confirmed", Detail: "the answer was no", Effect: mess.EffectNone}})
+	err := as.post(ctx, p, g, "", proxy.NoConsent())
 	return errors.Join(err, as.forget(ctx, g.Ref))
 }

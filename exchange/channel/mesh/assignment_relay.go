@@ -123,7 +123,7 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 			continue
 		}
 		one, s := localQuestion(q)
-		if _, err := as.post(ctx, p, *g, q.ID, s); err != nil {
+		if err := as.post(ctx, p, *g, q.ID, s); err != nil {
 			return false, err
 		}
 		g.Posed = append(slices.Clone(g.Posed), one)
@@ -143,7 +143,7 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 	} else if ok && l.Attempts == 0 || refused { // the peer has not got it, or does not take it
 		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
 	}
-	if _, err := as.post(ctx, p, *g, "", s); err != nil {
+	if err := as.post(ctx, p, *g, "", s); err != nil {
 		return false, err
 	}
 	g.Over = time.Now()
@@ -157,7 +157,7 @@ func (as *assignments) relayAck(ctx context.Context, p *peer, g assignment) erro
 	if err != nil || th.Status != mess.InProgress {
 		return err
 	}
-	_, err = as.post(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
+	err = as.post(ctx, p, g, "", &mess.Status{Code: mess.InProgress, Message: g.Acked})
 	if err != nil && !unavailable(err) {
 		as.log.Debug("mesh: an ack is not in the thread", "ref", g.Ref, "err", err)
 		return nil
@@ -225,7 +225,7 @@ func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why 
 	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
-		_, err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))
+		err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
 	s := Sending{To: p.name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
@@ -274,7 +274,7 @@ func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a
 	if len(r.Metadata) > 0 && json.Unmarshal(r.Metadata, &meta) == nil {
 		answer.Extra = answer.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
 	}
-	_, err = as.post(ctx, p, g, r.ID, status, answer)
+	err = as.post(ctx, p, g, r.ID, status, answer)
 	return err
 }
 

@@ -128,6 +128,7 @@ var layers = map[string]layer{
 	"internal/test/referenceserver": {},
 	"drivers":                       {below: []string{"internal/order", "internal/secret", "internal/strictyaml"}},
 	"docs/gobot":                    {below: []string{"drivers", "drivers/gobotdevice"}, from: []string{"gobot.io/x/gobot/v2"}},
+	"internal/test/scenario":        {below: []string{"exchange", "mess"}},
 	"drivers/all":                   {below: []string{"drivers", "drivers/*"}},
 	"drivers/drivertest":            {below: []string{"drivers"}, from: []string{"github.com/google/go-cmp"}},
 	"drivers/mdns":                  {below: []string{"internal/order"}, from: []string{"golang.org/x/sync"}},

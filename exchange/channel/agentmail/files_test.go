@@ -40,18 +40,18 @@ func TestPicturesAreScaledForMail(t *testing.T) {
 	whole := noise(t)
 	content := []mess.Entry{mess.TextEntry("three pictures")}
 	for _, name := range []string{"a.jpg", "b.jpg", "c.jpg"} {
-		media, err := h.hands.Attach(t.Context(), ref, name, "image/jpeg", bytes.NewReader(whole))
+		media, err := h.Attach(t.Context(), ref, name, "image/jpeg", bytes.NewReader(whole))
 		if err != nil {
 			t.Fatal(err)
 		}
 		content = append(content, mess.MediaEntry("image", media))
 	}
-	media, err := h.hands.Attach(t.Context(), ref, "log.bin", "application/octet-stream", bytes.NewReader(whole))
+	media, err := h.Attach(t.Context(), ref, "log.bin", "application/octet-stream", bytes.NewReader(whole))
 	if err != nil {
 		t.Fatal(err)
 	}
 	content = append(content, mess.MediaEntry("file", media))
-	if _, err := h.hands.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}, &mess.Response{Content: content}}}); err != nil {
+	if _, err := h.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Completed}, &mess.Response{Content: content}}}); err != nil {
 		t.Fatal(err)
 	}
 	end := h.until(boss, "bd-1", format.TypeTaskCompletion)

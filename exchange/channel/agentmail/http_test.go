@@ -105,7 +105,7 @@ func TestOverHTTP(t *testing.T) {
 		t.Errorf("%d %s", code, text)
 	}
 	h.fetches(orchestrator, ends)
-	if n := len(h.deeds()); n != 2 {
+	if n := len(h.Deeds()); n != 2 {
 		t.Errorf("%d were done", n)
 	}
 }
@@ -162,7 +162,7 @@ func TestBadHTTP(t *testing.T) {
 	if code, text := h.calls(exchange.Actor{ID: boss, Roles: exchange.Observer}, http.MethodPost, "", good); code != http.StatusForbidden {
 		t.Errorf("%d %s", code, text)
 	}
-	if len(h.deeds()) != 0 {
+	if len(h.Deeds()) != 0 {
 		t.Error("something was done")
 	}
 }

@@ -64,12 +64,12 @@ func TestMetadataAndDescriptionsOfARequest(t *testing.T) {
 		th, err := h.x.Thread(t.Context(), watcher, ref)
 		return err == nil && th.Status == mess.InProgress
 	})
-	media, err := h.hands.Attach(t.Context(), ref, "chart.bin", "application/octet-stream", strings.NewReader("data"))
+	media, err := h.Attach(t.Context(), ref, "chart.bin", "application/octet-stream", strings.NewReader("data"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	media.Extra = mess.Object{{Key: "description", Value: "Production trend chart"}}
-	if _, err := h.hands.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
+	if _, err := h.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
 		&mess.Status{Code: mess.Completed}, &mess.Response{Content: []mess.Entry{mess.MediaEntry("file", media)}},
 	}}); err != nil {
 		t.Fatal(err)

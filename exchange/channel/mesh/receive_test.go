@@ -410,7 +410,7 @@ func TestRestart(t *testing.T) {
 		return ref != ""
 	})
 	h.stop()
-	h.about(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
+	h.About(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
 	h.open()
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "at last" {
 		t.Errorf("%+v", r.Payload)

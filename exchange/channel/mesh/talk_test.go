@@ -34,7 +34,7 @@ func TestQuestions(t *testing.T) {
 	}
 	h.takes(answer("msg_a", q.ID, "sink"))
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "done" || h.count(`reply {"area":"sink"}`) != 1 {
-		t.Errorf("%+v %v", r.Payload, h.deeds())
+		t.Errorf("%+v %v", r.Payload, h.Deeds())
 	}
 }
 
@@ -50,7 +50,7 @@ func TestSeveralQuestions(t *testing.T) {
 	h.takes(answer("msg_b", again.ID, "area: sink\ndepth: 2 cm"))
 	h.hub.wait(t, responseTo("msg_1"))
 	if h.count(`reply {"area":"sink","depth":"2 cm"}`) != 1 {
-		t.Errorf("%v", h.deeds())
+		t.Errorf("%v", h.Deeds())
 	}
 }
 
@@ -73,7 +73,7 @@ func TestConfirmations(t *testing.T) {
 	h.takes(answer("msg_m", again.ID, "yes?"))
 	third, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID && e.ID != again.ID })
 	if h.count("reply null") != 0 {
-		t.Fatalf("%v", h.deeds())
+		t.Fatalf("%v", h.Deeds())
 	}
 	h.takes(answer("msg_old", q.ID, "yes")) // to a question that was asked anew since
 	h.takes(answer("msg_y", third.ID, "yes"))
@@ -224,8 +224,8 @@ func TestLegacyText(t *testing.T) {
 			t.Errorf("%q: %d %v", text, code, v)
 		}
 	}
-	if !h.audited("received_text") || len(h.deeds()) != 0 {
-		t.Errorf("%v", h.deeds())
+	if !h.audited("received_text") || len(h.Deeds()) != 0 {
+		t.Errorf("%v", h.Deeds())
 	}
 }
 
@@ -272,8 +272,8 @@ func TestTextsAreHandedOn(t *testing.T) {
 	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusServiceUnavailable {
 		t.Error(code, v)
 	}
-	if len(h.deeds()) != 0 {
-		t.Errorf("%v", h.deeds())
+	if len(h.Deeds()) != 0 {
+		t.Errorf("%v", h.Deeds())
 	}
 }
 

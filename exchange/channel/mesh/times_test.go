@@ -23,7 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/exchange/store/memory"
-	"github.com/messkit/messkit/mess"
+	"github.com/messkit/messkit/internal/test/scenario"
 )
 
 // far is a peer without a network, in a time that passes as the test wants it.
@@ -94,7 +94,8 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hu
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
+		h := &house{Executor: scenario.NewExecutor(t, x), x: x, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
+		h.React = h.react
 		h.cfg.On, h.cfg.Token, h.cfg.Notify = true, tokenHere, []string{"hub"}
 		h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub, Capabilities: capabilitiesOfHub}}
 		if err := h.cfg.Load("arm_01", func(s string) string { return s }); err != nil {
@@ -111,8 +112,8 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hu
 		defer h.running.Wait()
 		defer cancel()
 		h.running.Go(func() { _ = x.Run(ctx) })
-		h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
-		h.running.Go(func() { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+		h.Register()
+		h.running.Go(func() { h.Run(ctx) })
 		h.running.Go(func() { _ = h.door.Run(ctx) })
 		synctest.Wait()
 		test(h, f)
@@ -176,10 +177,10 @@ func TestAcksInTime(t *testing.T) {
 		ref := page.Threads[0].Ref
 		for _, pct := range []int{20, 30, 40} {
 			later(6 * time.Second) // at 7, 13 and 19 s
-			h.about(ref, fmt.Sprintf(`[{status: {code: in_progress, progress_pct: %d}}]`, pct))
+			h.About(ref, fmt.Sprintf(`[{status: {code: in_progress, progress_pct: %d}}]`, pct))
 		}
 		later(5 * time.Minute)
-		h.about(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
+		h.About(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
 		later(time.Second)
 		came, _ := hub.all()
 		same(t, "told", came, []string{"5s ack in_progress", "35s ack in_progress", "5m19s response completed"})

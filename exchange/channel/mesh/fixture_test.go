@@ -25,10 +25,11 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/test/scenario"
 	"github.com/messkit/messkit/mess"
 )
 
-var kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
+var kitchen = scenario.Kitchen
 
 const (
 	tokenHere = "token-of-arm" // what peers show to the agent
@@ -131,20 +132,17 @@ func questionOf(e wire.Envelope) bool { return e.Type == wire.Request }
 // house is a real exchange with an executor that does what it is told, and the
 // door.
 type house struct {
-	testing.TB
+	*scenario.Executor
 	x       *exchange.Exchange
-	hands   *exchange.Local
 	door    *mesh.Adapter
 	hub     *hub
 	server  *httptest.Server
 	cfg     mesh.Config
 	dir     string
 	running sync.WaitGroup
-	offered map[string]bool
 	disk    *disk
 	storage error // what the program says of its disk
 	stop    context.CancelFunc
-	did     []string // what was done
 	told    []string // what people were told
 	doing   sync.Mutex
 }
@@ -204,7 +202,8 @@ func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}, hub: newHub(t), dir: t.TempDir(), disk: on}
+	h := &house{Executor: scenario.NewExecutor(t, x), x: x, hub: newHub(t), dir: t.TempDir(), disk: on}
+	h.React = h.react
 	h.cfg = mesh.DefaultConfig()
 	h.cfg.On, h.cfg.Token, h.cfg.Burst = true, tokenHere, 1000
 	h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: h.hub.URL, Token: tokenHub}, "beta": {URL: "http://127.0.0.1:1", Token: "x"}}
@@ -217,8 +216,8 @@ func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); h.running.Wait() })
 	h.running.Go(func() { _ = x.Run(ctx) })
-	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
-	h.running.Go(func() { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+	h.Register()
+	h.running.Go(func() { h.Run(ctx) })
 	h.open()
 	return h
 }
@@ -313,85 +312,48 @@ func (h *house) takes(e wire.Envelope) map[string]any {
 	return v
 }
 
-// says has the executor say something.
-func (h *house) says(text string) {
-	m, err := mess.Parse([]byte(text))
-	if err == nil {
-		_, err = h.hands.Send(context.Background(), m)
-	}
-	if err != nil {
-		h.Errorf("the executor says %s: %v", text, err)
-	}
-}
-
-// about is what the executor says to a thread.
-func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
-
-// hear does what a request says.
-func (h *house) hear(ctx context.Context, m mess.Message) {
-	if len(m.Items) == 0 || len(m.Re) == 0 {
-		return
-	}
-	ref := m.Re[0]
-	switch i := m.Items[0].(type) {
+// react does what a request says.
+func (h *house) react(ctx context.Context, ref string, item mess.Item) {
+	switch i := item.(type) {
 	case *mess.Request:
-		if h.offered[ref] {
-			return
-		}
-		h.offered[ref] = true
-		h.done("request " + i.Intent)
-		h.about(ref, `[{status: {code: claimed}}]`)
+		h.Did("request " + i.Intent)
+		h.About(ref, `[{status: {code: claimed}}]`)
 		switch i.Intent {
 		case "photo":
 			h.photo(ctx, ref, 640)
 		case "small photo":
 			h.photo(ctx, ref, 48)
 		case "ask":
-			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
 		case "ask two":
-			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?"}, {field: depth, question: "how deep?"}]}}]`)
+			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?"}, {field: depth, question: "how deep?"}]}}]`)
 		case "confirm":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, consequences: It may drip.}}]`)
+			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, consequences: It may drip.}}]`)
 		case "fail":
-			h.about(ref, `[{status: {code: in_progress}}]`)
-			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
+			h.About(ref, `[{status: {code: in_progress}}]`)
+			h.About(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		case "forever":
-			h.about(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
+			h.About(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
 		default:
-			h.about(ref, `[{status: {code: in_progress}}]`)
-			h.about(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)
+			h.About(ref, `[{status: {code: in_progress}}]`)
+			h.About(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)
 		}
 	case *mess.Reply:
 		if i.Confirm != nil && !*i.Confirm {
-			h.about(ref, `[{status: {code: cancelled}}]`)
+			h.About(ref, `[{status: {code: cancelled}}]`)
 			return
 		}
-		h.done("reply " + textOf(i.Answers))
-		h.about(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
-		h.about(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+		h.Did("reply " + textOf(i.Answers))
+		h.About(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.About(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
 	case *mess.Cancel:
-		h.about(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
+		h.About(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
 	}
-}
-
-func (h *house) done(what string) {
-	h.doing.Lock()
-	defer h.doing.Unlock()
-	h.did = append(h.did, what)
-}
-
-// deeds is what was done.
-func (h *house) deeds() []string {
-	h.doing.Lock()
-	defer h.doing.Unlock()
-	return slices.Clone(h.did)
 }
 
 // count is how often something was done.
 func (h *house) count(what string) (n int) {
-	h.doing.Lock()
-	defer h.doing.Unlock()
-	for _, one := range h.did {
+	for _, one := range h.Deeds() {
 		if one == what {
 			n++
 		}
@@ -400,19 +362,8 @@ func (h *house) count(what string) (n int) {
 }
 
 func (h *house) photo(ctx context.Context, ref string, side int) {
-	h.about(ref, `[{status: {code: in_progress}}]`)
-	media, err := h.hands.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture(side, side)))
-	if err != nil {
-		h.Error(err)
-		return
-	}
-	_, err = h.hands.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
-		&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
-		&mess.Response{Content: []mess.Entry{mess.TextEntry("the fridge"), mess.MediaEntry("image", media)}},
-	}})
-	if err != nil {
-		h.Error(err)
-	}
+	h.About(ref, `[{status: {code: in_progress}}]`)
+	h.Photo(ctx, ref, picture(side, side), "")
 }
 
 // picture is a JPEG with much to see.

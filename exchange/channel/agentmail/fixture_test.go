@@ -19,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailboxtest"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/internal/test/scenario"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -27,25 +28,21 @@ const (
 	boss    = "Orchestrator-1"
 )
 
-var kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
+var kitchen = scenario.Kitchen
 
 // house is a real exchange with an executor that does what it is told, and the
 // door, at a mail server.
 type house struct {
-	testing.TB
-	x       *exchange.Exchange
-	hands   *exchange.Local
-	mail    *mailboxtest.Server // nil for another one, or none
-	at      mailbox.Config      // where the server is; without URL there is none
-	door    *agentmail.Adapter
-	cfg     agentmail.Config
-	dir     string
-	name    string
-	ctx     context.Context // a test waits no longer
-	mu      sync.Mutex
-	offered map[string]bool
-	done    []string // intents of what was carried out
-	end     func()   // the door
+	*scenario.Executor
+	x    *exchange.Exchange
+	mail *mailboxtest.Server // nil for another one, or none
+	at   mailbox.Config      // where the server is; without URL there is none
+	door *agentmail.Adapter
+	cfg  agentmail.Config
+	dir  string
+	name string
+	ctx  context.Context // a test waits no longer
+	end  func()          // the door
 }
 
 // inHouse is a house with an executor, and a door under a name.
@@ -57,8 +54,8 @@ func inHouse(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.
 // lived brings an executor into a house, and opens its door.
 func (h *house) lived() *house {
 	h.Helper()
-	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
-	h.run(func(ctx context.Context) { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+	h.Register()
+	h.run(h.Run)
 	h.open()
 	return h
 }
@@ -83,7 +80,8 @@ func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name s
 	if mail != nil {
 		at = mailbox.Config{URL: mail.URL, Bearer: "let-me-in", Project: project}
 	}
-	h := &house{TB: t, x: x, mail: mail, at: at, hands: x.As(kitchen, "local"), cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx, offered: map[string]bool{}}
+	h := &house{Executor: scenario.NewExecutor(t, x), x: x, mail: mail, at: at, cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx}
+	h.React = h.react
 	h.run(func(ctx context.Context) { _ = x.Run(ctx) })
 	return h
 }
@@ -119,89 +117,44 @@ func (h *house) open() {
 	})
 }
 
-// says has the executor say something.
-func (h *house) says(text string) {
-	m, err := mess.Parse([]byte(text))
-	if err == nil {
-		_, err = h.hands.Send(context.Background(), m)
-	}
-	if err != nil {
-		h.Errorf("the executor says %s: %v", text, err)
-	}
-}
-
-func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
-
-func (h *house) did(intent string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.done = append(h.done, intent)
-}
-
-func (h *house) deeds() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return append([]string{}, h.done...)
-}
-
-// hear does what a request says.
-func (h *house) hear(ctx context.Context, m mess.Message) {
-	if len(m.Items) == 0 || len(m.Re) == 0 {
-		return
-	}
-	ref := m.Re[0]
-	switch i := m.Items[0].(type) {
+// react does what a request says.
+func (h *house) react(ctx context.Context, ref string, item mess.Item) {
+	switch i := item.(type) {
 	case *mess.Request:
-		if h.offered[ref] {
-			return
-		}
-		h.offered[ref] = true
-		h.about(ref, `[{status: {code: claimed, estimate: 5s}}]`)
+		h.About(ref, `[{status: {code: claimed, estimate: 5s}}]`)
 		switch i.Intent {
 		case "photo":
 			h.photo(ctx, ref)
-			h.did(i.Intent)
+			h.Did(i.Intent)
 		case "ask":
-			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
 		case "confirm":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true, confirm_within: PT5M}}]`)
+			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true, confirm_within: PT5M}}]`)
 		case "late":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, confirm_within: PT0.001S}}]`)
+			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, confirm_within: PT0.001S}}]`)
 		case "operator":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
+			h.About(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
 		case "wait":
-			h.about(ref, `[{status: {code: in_progress, message: begun}}]`)
+			h.About(ref, `[{status: {code: in_progress, message: begun}}]`)
 		case "fail":
-			h.about(ref, `[{status: {code: failed, reason: {type: jam, detail: the brush is stuck, effect: partial}, recoverable: true, suggestion: free the brush}}]`)
+			h.About(ref, `[{status: {code: failed, reason: {type: jam, detail: the brush is stuck, effect: partial}, recoverable: true, suggestion: free the brush}}]`)
 		}
 	case *mess.Reply:
 		if i.Confirm != nil && !*i.Confirm {
-			h.about(ref, `[{status: {code: cancelled}}]`)
+			h.About(ref, `[{status: {code: cancelled}}]`)
 			return
 		}
-		h.about(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
-		h.did(fmt.Sprint("after reply ", i.Answers))
-		h.about(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
+		h.About(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.Did(fmt.Sprint("after reply ", i.Answers))
+		h.About(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
 	case *mess.Cancel:
-		h.about(ref, `[{status: {code: cancelled, reason: {detail: it was stopped, effect: partial}}}]`)
+		h.About(ref, `[{status: {code: cancelled, reason: {detail: it was stopped, effect: partial}}}]`)
 	}
 }
 
 func (h *house) photo(ctx context.Context, ref string) {
-	h.about(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
-	media, err := h.hands.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture()))
-	if err != nil {
-		h.Error(err)
-		return
-	}
-	media.CapturedAt = "2026-11-21T09:44:50Z"
-	_, err = h.hands.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
-		&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
-		&mess.Response{Content: []mess.Entry{mess.TextEntry("the fridge"), mess.MediaEntry("image", media)}},
-	}})
-	if err != nil {
-		h.Error(err)
-	}
+	h.About(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
+	h.Photo(ctx, ref, picture(), "2026-11-21T09:44:50Z")
 }
 
 var picture = sync.OnceValue(func() []byte {

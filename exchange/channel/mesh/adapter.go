@@ -1,6 +1,6 @@
-// Package mesh is the MESH 1.0 door of an exchange: an agent among others. What a
-// peer asks for becomes a task of the exchange, with the peer as its requester;
-// what comes of it goes back. It translates and does nothing else.
+// Package mesh is the MESH 1.0 channel of an exchange: it makes the exchange an agent of a mesh. A
+// request of a peer becomes a task of the exchange with the peer as its requester, and the result
+// goes back to the peer. The package translates, and decides nothing about tasks.
 package mesh
 
 import (
@@ -26,28 +26,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// channel is the name of this door in threads.
+// channel is the name of this channel in threads.
 const channel = "mesh"
 
-// Options are what the door needs beside its configuration.
+// Options are what the adapter needs in addition to its configuration.
 type Options struct {
-	Dir     string // of its files
-	Base    string // where peers reach it, unless configured
+	Dir     string // folder for files
+	Base    string // address at which peers reach the agent, unless Config.URL is set
 	Version string
-	// YesNo reads an answer to "shall I?".
+	// YesNo reads the answer to a confirmation.
 	YesNo func(text string) (yes, no, stop bool)
-	// Storage tells why nothing can be stored; nil: it is not known before
-	// something is.
+	// Storage returns why the exchange can store nothing now; nil: the adapter learns it from the
+	// next document.
 	Storage func() error
-	// Watch is how soon a change of the registry or of the token counts; 0: 2 s.
+	// Watch is the time between two checks of the registry and the token file; 0: 2 s.
 	Watch time.Duration
-	// Notice tells people by the notices of the exchange; nil: nobody is told.
+	// Notice sends a notification to people (ntfy, webhook); nil: the adapter sends none.
 	Notice func(p mess.Priority, text string)
-	// Through makes the client for a peer; nil: the post's own.
+	// Through makes the HTTP client for a peer; nil: package delivery makes it.
 	Through func(p delivery.Peer, total time.Duration) *http.Client
 }
 
-// Adapter is the agent. Make it with Open, and keep its Run running.
+// Adapter is the channel adapter of MESH. Make it with Open, and keep Run running.
 type Adapter struct {
 	*shared
 	files       *fileServer
@@ -59,8 +59,8 @@ type Adapter struct {
 	inbound     *inbound
 }
 
-// Open restores what an earlier run has left, and registers the peers that are executors. The
-// configuration has been loaded.
+// Open restores the state of an earlier run and registers the peers that are executors.
+// Config.Load must have loaded cfg.
 func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Adapter, error) {
 	base, err := delivery.Base(cmp.Or(cfg.URL, opts.Base))
 	if err != nil {

@@ -19,21 +19,21 @@ type assignment struct {
 	Ref     string            `json:"ref"`
 	Peer    string            `json:"peer"`
 	Epoch   uint64            `json:"epoch"`
-	Consent string            `json:"consent,omitempty"` // digest under which somebody is asked whether the peer may have it
-	Begun   bool              `json:"begun,omitempty"`   // the exchange may have let it begin
-	Ask     string            `json:"ask,omitempty"`     // the id of our request to the peer
-	Acked   string            `json:"acked,omitempty"`   // what the peer has said last
-	Posed   []relayedQuestion `json:"posed,omitempty"`   // the questions of the peer that the thread has
-	Over    time.Time         `json:"over,omitzero"`     // the thread has ended without an answer of the peer
+	Consent string            `json:"consent,omitempty"` // digest of the consent question: may the peer have the task?
+	Begun   bool              `json:"begun,omitempty"`   // the exchange may have given the start permission
+	Ask     string            `json:"ask,omitempty"`     // id of our request to the peer
+	Acked   string            `json:"acked,omitempty"`   // last ack of the peer
+	Posed   []relayedQuestion `json:"posed,omitempty"`   // questions of the peer that stand in the thread
+	Over    time.Time         `json:"over,omitzero"`     // when the thread ended without an answer of the peer
 }
 
-// relayedQuestion is a question of a peer, as the thread has it.
+// relayedQuestion is a question of a peer that stands in the thread.
 type relayedQuestion struct {
-	ID   string `json:"id"`   // of the peer's message
-	Hash string `json:"hash"` // of the plan that it asks about, "" for a question
+	ID   string `json:"id"`   // id of the peer's message
+	Hash string `json:"hash"` // hash of the plan to confirm, "" for a question
 }
 
-// taskTime is how long a peer may take to answer a task.
+// taskTime is the time limit of a peer for the answer to a task.
 const taskTime = time.Hour
 
 // assignments are the tasks that peers carry out for this exchange as its executors.
@@ -54,7 +54,7 @@ func (as *assignments) restore(doc []byte) error {
 	return err
 }
 
-// register makes peers executors.
+// register registers the peers that are executors.
 func (as *assignments) register(ctx context.Context) error {
 	for _, p := range as.allPeers() {
 		if !p.isExecutor() {
@@ -68,8 +68,7 @@ func (as *assignments) register(ctx context.Context) error {
 	return nil
 }
 
-// serve takes for a peer what the exchange offers it, and what others say to its tasks,
-// until ctx ends.
+// serve handles the messages of the exchange for the executor of a peer, until ctx ends.
 func (as *assignments) serve(ctx context.Context, p *peer) error {
 	for _, g := range as.ofPeer(p) {
 		as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
@@ -83,7 +82,7 @@ func (as *assignments) serve(ctx context.Context, p *peer) error {
 	})
 }
 
-// ofPeer are copies of what a peer was given.
+// ofPeer returns copies of the assignments of a peer.
 func (as *assignments) ofPeer(p *peer) (list []assignment) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -102,7 +101,7 @@ func (as *assignments) get(ref string) (assignment, bool) {
 	return g, ok
 }
 
-// save writes down how far a task of a peer is.
+// save stores the state of an assignment.
 func (as *assignments) save(ctx context.Context, g assignment) error {
 	doc, err := json.Marshal(g)
 	if err == nil {
@@ -124,7 +123,7 @@ func (as *assignments) forget(ctx context.Context, ref string) error {
 	return as.saveRaw(ctx, docAssignment+ref, nil)
 }
 
-// receive takes what the exchange tells a peer as an executor.
+// receive handles one item of the exchange for the executor of a peer.
 func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
 	if c, ok := item.(*mess.Config); ok && c.Stop != nil {
 		var errs []error
@@ -157,7 +156,7 @@ func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, ite
 	return nil
 }
 
-// claim takes a thread for a peer before the peer hears of it: nobody else does it then.
+// claim claims a thread for a peer, and then sends it to the peer.
 func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
 	epoch, err := proxy.Claim(ctx, as.poster(p), ref)
 	if epoch == 0 {
@@ -184,7 +183,8 @@ func (as *assignments) post(ctx context.Context, p *peer, g assignment, id strin
 	return err
 }
 
-// proceed goes on with a task of a peer until it is over, or waits for somebody.
+// proceed continues an assignment until it has ended or waits for a person. It tries again while
+// the exchange is unavailable.
 func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
 	for ctx.Err() == nil {
 		err := as.advance(ctx, p, g)
@@ -205,8 +205,8 @@ func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
 	}
 }
 
-// advance asks for consent where the request wants it, passes the start gate, sends the
-// task and attends to it.
+// advance asks for consent if the request wants it, gets the start permission, sends the task, and
+// follows it.
 func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error {
 	if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {
 		return as.follow(ctx, p, g)
@@ -228,14 +228,14 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 			return as.post(ctx, p, g, "", proxy.AskConsent(p.name+" of the mesh", th.Intent, g.Consent))
 		}
 		if c.Given == nil || !*c.Given {
-			return nil // somebody is asked, or has said no
+			return nil // a person has not answered yet, or has said no
 		}
 	}
 	if g.Ask == "" {
 		g.Ask = newID()
 	}
 	g.Begun = true
-	if err := as.save(ctx, g); err != nil { // its id holds before anything is sent
+	if err := as.save(ctx, g); err != nil { // stored before the message is sent, so that a restart uses the same id
 		return err
 	}
 	if err := as.post(ctx, p, g, "", proxy.Start(p.name+" of the mesh", g.Consent)); err != nil {
@@ -251,7 +251,7 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 	return as.follow(ctx, p, g)
 }
 
-// acceptConsent takes the yes or no to giving a task away.
+// acceptConsent handles the answer to the question whether a peer may have a task.
 func (as *assignments) acceptConsent(ctx context.Context, p *peer, g assignment, item mess.Item) error {
 	if _, ok := item.(*mess.Cancel); ok {
 		return as.forget(ctx, g.Ref)

@@ -19,8 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// sendTask sends a task to a peer: in words, whole as a message of MESS, and with its
-// files.
+// sendTask sends a task to a peer: its text, its MESS message and its files.
 func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th exchange.Thread) error {
 	req := th.Request()
 	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
@@ -35,10 +34,10 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 		s.Priority = wire.Low
 	}
 	content := req.Context
-	req.ID, req.Context = "", nil // the peer names it by our message, and gets files beside it
+	req.ID, req.Context = "", nil // the peer uses the id of our message, and gets the files as attachments
 	if req.Constraints != nil {
 		c := *req.Constraints
-		c.DependsOn = nil // the exchange has seen to that
+		c.DependsOn = nil // the exchange has waited for them already
 		req.Constraints = &c
 	}
 	for _, e := range content {
@@ -55,7 +54,7 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 		text, _ := about.(string)
 		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: text})
 	}
-	if !p.encrypts(false) { // metadata go in clear
+	if !p.encrypts(false) { // metadata are not encrypted
 		s.Metadata = relayedMetadata(req.Extra).Without(messKey)
 	}
 	s.MESS = string(jsonOf(mess.Message{Items: []mess.Item{&req}}))
@@ -63,7 +62,7 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 	return err
 }
 
-// follow says in the thread what the peer says, until the task is over.
+// follow posts the messages of the peer to the thread until the task has ended.
 func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error {
 	for {
 		if now, ok := as.get(g.Ref); ok {
@@ -104,7 +103,8 @@ func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error 
 	}
 }
 
-// relay says what is new of a request of ours, and reports whether no more can come.
+// relay posts the changes of our request to the thread, and reports whether the assignment is
+// over.
 func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outgoingRequest) (over bool, err error) {
 	if a.Result != nil {
 		return true, as.relayResult(ctx, p, *g, a)
@@ -140,7 +140,7 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 	}}
 	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return false, err
-	} else if ok && l.Attempts == 0 || refused { // the peer has not got it, or does not take it
+	} else if ok && l.Attempts == 0 || refused { // the peer has not received the message, or has rejected it
 		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
 	}
 	if err := as.post(ctx, p, *g, "", s); err != nil {
@@ -150,8 +150,8 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 	return refused, as.save(ctx, *g)
 }
 
-// relayAck says what a peer says meanwhile, unless the thread waits for an answer: that
-// it goes on would end the wait.
+// relayAck posts an ack of the peer as progress. It posts nothing while the thread waits for an
+// answer, because progress would end the wait.
 func (as *assignments) relayAck(ctx context.Context, p *peer, g assignment) error {
 	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
 	if err != nil || th.Status != mess.InProgress {
@@ -165,7 +165,7 @@ func (as *assignments) relayAck(ctx context.Context, p *peer, g assignment) erro
 	return err
 }
 
-// localQuestion is a question of a peer as the thread has it.
+// localQuestion converts a question of a peer to a status of the thread.
 func localQuestion(q counterQuestion) (relayedQuestion, *mess.Status) {
 	if m, err := mess.Parse([]byte(q.MESS)); q.MESS != "" && err == nil {
 		for _, item := range m.Items {
@@ -177,8 +177,8 @@ func localQuestion(q counterQuestion) (relayedQuestion, *mess.Status) {
 	return relayedQuestion{ID: q.ID}, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "answer", Question: q.Text}}}
 }
 
-// forward tells a peer what its task's requester says. An answer is for the question that
-// was posed last.
+// forward sends a message of the requester to the peer. An answer is for the last question of the
+// peer.
 func (as *assignments) forward(ctx context.Context, p *peer, g assignment, item mess.Item) error {
 	text := ""
 	switch i := item.(type) {
@@ -219,8 +219,8 @@ func answerText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// withdraw takes a task back: one that has not reached the peer ends at once, and else
-// the peer is asked to cancel, and has the last word.
+// withdraw cancels a task. A task that has not reached the peer ends at once. Otherwise the
+// adapter asks the peer to cancel, and the peer reports the end.
 func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why string) error {
 	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
 		return err
@@ -233,16 +233,17 @@ func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why 
 	return err
 }
 
-// withdrawnStatus is the end of a task that was withdrawn before the peer had it.
+// withdrawnStatus returns the terminal status of a task that was cancelled before it reached the
+// peer.
 func (as *assignments) withdrawnStatus(ctx context.Context, p *peer, g assignment) *mess.Status {
 	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
-	if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // by a stop
+	if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // a stop has ended it, and no cancel
 		s.Code, s.Recoverable = mess.Failed, new(true)
 	}
 	return s
 }
 
-// relayResult ends the thread with what the peer has answered.
+// relayResult ends the thread with the response of the peer.
 func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a outgoingRequest) error {
 	r := a.Result
 	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
@@ -278,12 +279,11 @@ func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a
 	return err
 }
 
-// localStatus is how a task has ended for a peer as an end of the thread here, which has
-// begun.
+// localStatus converts the terminal status of a peer to one that a started task can have here.
 func localStatus(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID, s.Executor = nil, 0, "", "", ""
-	if !s.Code.Terminal() && was != unreadable { // a peer that does not speak MESS has answered
+	if !s.Code.Terminal() && was != unreadable { // the peer does not speak MESS, and its response completes the task
 		s.Code = mess.Completed
 	}
 	if s.Code == mess.Cancelled && th.CancelBy != "" {
@@ -312,8 +312,8 @@ func localStatus(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 	return &s
 }
 
-// attachFiles puts the files of an answer into the thread: where its content names them,
-// and else behind it.
+// attachFiles adds the files of a response to the thread, and returns the content with them. Files
+// that the content does not name follow at its end.
 func (as *assignments) attachFiles(ctx context.Context, p *peer, g assignment, a outgoingRequest, content []mess.Entry) (list []mess.Entry, err error) {
 	left := slices.Clone(a.Result.Files)
 	attach := func(name string, was mess.Media, kind string) error {

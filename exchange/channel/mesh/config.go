@@ -22,49 +22,48 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Config of the door.
+// Config configures the adapter. The comments of the keys stand in docs/how-to/mesh.md too.
 type Config struct {
-	On    bool        `yaml:"on"`    // it is served
-	Agent string      `yaml:"agent"` // what this agent is called in the mesh; "": as the exchange
-	URL   string      `yaml:"url"`   // where peers reach it: http://192.168.1.20:8420
-	Token secret.Text `yaml:"token"` // that peers show here; "": made, and kept in the data folder
-	// Registry is a file {"agents": {"hub": {"ip", "port", "token", "role"}}} (MESH
-	// 1.0 section 7).
+	On    bool        `yaml:"on"`    // enabled
+	Agent string      `yaml:"agent"` // name of this agent in the mesh; "": the id of the exchange
+	URL   string      `yaml:"url"`   // address at which peers reach this agent: http://192.168.1.20:8420
+	Token secret.Text `yaml:"token"` // token that peers send; "": the adapter makes one and stores it in the data folder
+	// Registry is a file {"agents": {"hub": {"ip", "port", "token", "role"}}} (MESH 1.0 section
+	// 7).
 	Registry string              `yaml:"registry"`
-	Peers    map[string]Peer     `yaml:"peers"` // beside those of the registry, or with more than it says
+	Peers    map[string]Peer     `yaml:"peers"` // peers in addition to the registry, or with more settings than it has
 	Groups   map[string][]string `yaml:"groups"`
-	Relay    string              `yaml:"relay"`   // the peer through which goes what does not arrive
-	Forward  bool                `yaml:"forward"` // messages for others are passed on to them
-	Rate     float64             `yaml:"rate"`    // messages a minute of one peer, in the long run
-	Burst    int                 `yaml:"burst"`   // and at once
-	Paths    []string            `yaml:"paths"`   // folders from which files are taken that peers name
-	Allow    []netip.Prefix      `yaml:"allow"`   // networks to which peers may point beside their own address
-	Notify   []string            `yaml:"notify"`  // peers that are told of incidents
+	Relay    string              `yaml:"relay"`   // peer that forwards what this agent cannot deliver
+	Forward  bool                `yaml:"forward"` // this agent forwards messages for other agents
+	Rate     float64             `yaml:"rate"`    // messages a minute from one peer, on average
+	Burst    int                 `yaml:"burst"`   // messages at once from one peer
+	Paths    []string            `yaml:"paths"`   // folders from which peers may name files
+	Allow    []netip.Prefix      `yaml:"allow"`   // networks that addresses of peers may lie in, in addition to their own address
+	Notify   []string            `yaml:"notify"`  // peers that receive notifications of incidents
 	Outage   Outage              `yaml:"outage"`  // when alerts of several hosts are one incident
-	// TextURL is who is told of texts without an envelope (MESH 1.0 section 11); "":
-	// nobody, they are noted.
+	// TextURL receives texts without an envelope (MESH 1.0 section 11); "": the audit log has them
+	// only.
 	TextURL string `yaml:"text_url"`
-	// RetryAfter sends again what a peer has answered with 429, when it says.
+	// RetryAfter sends a message again after an answer 429 with Retry-After.
 	RetryAfter bool `yaml:"retry_after"`
-	// AllowSessionKey lets a message name the session that it is for (section 5.1,
-	// allowRequestSessionKey).
+	// AllowSessionKey lets a message name its session (section 5.1, allowRequestSessionKey).
 	AllowSessionKey bool `yaml:"allow_session_key"`
-	// SessionPrefixes are how session keys of peers may begin; none: all.
+	// SessionPrefixes are the allowed beginnings of session keys; none: every key is allowed.
 	SessionPrefixes []string `yaml:"session_prefixes"`
 
-	keys   map[string]wire.Key // that sign; read by Load
-	seals  map[string]wire.Key // and those that encrypt
+	keys   map[string]wire.Key // keys for signatures, by peer; Load reads them
+	seals  map[string]wire.Key // keys for encryption, by peer
 	source source
 }
 
-// source is what Load has made peers of.
+// source is the input of the last Load.
 type source struct {
 	peers  map[string]Peer
 	self   string
 	expand func(string) string
 }
 
-// registryFile is the file of the registry, "" for none.
+// registryFile returns the name of the registry file, "" for none.
 func (c Config) registryFile() string {
 	if c.Registry == "" || c.source.expand == nil {
 		return ""
@@ -72,57 +71,56 @@ func (c Config) registryFile() string {
 	return c.source.expand(c.Registry)
 }
 
-// reread is the configuration with the registry as it is now.
+// reread returns the configuration with the current registry.
 func (c Config) reread() (Config, error) {
 	c.Peers, c.Paths = c.source.peers, slices.Clone(c.Paths)
 	err := c.Load(c.source.self, c.source.expand)
 	return c, err
 }
 
-// Peer is another agent.
+// Peer configures another agent.
 type Peer struct {
 	URL    string      `yaml:"url"`    // http://192.168.1.10:18789
-	Token  secret.Text `yaml:"token"`  // that it wants to see
-	Accept secret.Text `yaml:"accept"` // that it shows here; "": the one that all show
-	// AcceptBefore counts beside accept, while the peer changes to that.
+	Token  secret.Text `yaml:"token"`  // token that this agent sends to it
+	Accept secret.Text `yaml:"accept"` // token that it sends; "": the common token
+	// AcceptBefore is accepted in addition to Accept while the peer changes its token.
 	AcceptBefore secret.Text `yaml:"accept_before"`
-	KeyFile      string      `yaml:"key_file"` // secret that both have, for signatures and encryption
-	// SealKeyFile is the secret for encryption where it is another one.
+	KeyFile      string      `yaml:"key_file"` // file with the shared secret for signatures and encryption
+	// SealKeyFile is the file with the secret for encryption, if that is another one.
 	SealKeyFile string `yaml:"seal_key_file"`
-	Sign        bool   `yaml:"sign"`    // what goes to it is signed
-	Signed      bool   `yaml:"signed"`  // what comes from it must be signed
-	Encrypt     bool   `yaml:"encrypt"` // what goes to it is encrypted
-	Pin         string `yaml:"pin"`     // fingerprint of a certificate that it has made itself
+	Sign        bool   `yaml:"sign"`    // this agent signs its messages to the peer
+	Signed      bool   `yaml:"signed"`  // the peer must sign its messages
+	Encrypt     bool   `yaml:"encrypt"` // this agent encrypts its messages to the peer
+	Pin         string `yaml:"pin"`     // fingerprint of the peer's self-signed certificate
 	Role        string `yaml:"role"`
 
-	// Capabilities make the peer an executor of the exchange: requests that require one
-	// of them are offered to it. None: it is none.
+	// Capabilities make the peer an executor of the exchange, which offers it requests that
+	// require one of them. None: the peer is no executor.
 	Capabilities []string `yaml:"capabilities"`
-	Areas        []string `yaml:"areas"`    // places that it serves
-	Executor     string   `yaml:"executor"` // its id as an executor; "": its name
+	Areas        []string `yaml:"areas"`    // areas that it serves
+	Executor     string   `yaml:"executor"` // id as an executor; "": the name
 }
 
-// Outage says when alerts of several hosts of one scope are one incident (section
-// 9).
+// Outage says when alerts of several hosts of one scope are one incident (section 9).
 type Outage struct {
-	Hosts  int           `yaml:"hosts"`  // so many; 0: never
-	Within time.Duration `yaml:"within"` // if they fail within that time
+	Hosts  int           `yaml:"hosts"`  // number of hosts; 0: never
+	Within time.Duration `yaml:"within"` // time within which they fail
 }
 
-// DefaultConfig returns the settings that the door has unless told otherwise.
+// DefaultConfig returns the default settings.
 func DefaultConfig() Config {
 	p := state.DefaultPolicy()
 	return Config{AllowSessionKey: true, Rate: 10, Burst: 20, Outage: Outage{p.OutageHosts, p.OutageTime}}
 }
 
-// policy is when people are told of incidents.
+// policy returns the policy for notifications of incidents.
 func (c Config) policy() state.Policy {
 	p := state.DefaultPolicy()
 	p.OutageHosts, p.OutageTime = c.Outage.Hosts, c.Outage.Within
 	return p
 }
 
-// Validate tells every setting that cannot be. Load tells more.
+// Validate returns an error for each invalid setting. Load checks more.
 func (c Config) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -153,7 +151,7 @@ func (c Config) Validate() error {
 	if c.On && c.Registry == "" && len(c.Peers) == 0 {
 		fail("peers: there are none; write peers: {hub: {url: http://192.168.1.10:18789, token: ...}}, or registry: FILE")
 	}
-	var wrong []string // one key, one problem
+	var wrong []string // report one problem for each key
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
 		for _, err := range c.Peers[name].check(name, c.Registry != "") {
 			wrong = append(wrong, err.Error())
@@ -165,7 +163,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// reserved are paths that name no peer.
+// reserved are names that no peer can have, because they are paths.
 var reserved = []string{"agent", "all"}
 
 func (p Peer) check(name string, registered bool) (errs []error) {
@@ -201,7 +199,7 @@ func (p Peer) check(name string, registered bool) (errs []error) {
 	return errs
 }
 
-// registered is one agent of a registry.
+// registered is an agent in the registry.
 type registered struct {
 	IP      string      `json:"ip"`
 	Port    json.Number `json:"port"`
@@ -209,15 +207,15 @@ type registered struct {
 	Role    string      `json:"role"`
 	Signing bool        `json:"signing"`
 
-	// Ours: what the agent shows here.
+	// Accept is a messkit extension: the token that the agent sends.
 	Accept       string `json:"accept"`
 	AcceptBefore string `json:"accept_before"`
 }
 
 const maxSmallFile = 1 << 20
 
-// Load reads the files that are named, and checks what needs them. self is what
-// the agent is called unless configured; expand puts the home folder into names.
+// Load reads the files that the configuration names, and checks the settings that need them. self
+// is the default name of the agent; expand replaces ~ in file names.
 func (c *Config) Load(self string, expand func(string) string) error {
 	if !c.On {
 		return nil
@@ -239,7 +237,7 @@ func (c *Config) Load(self string, expand func(string) string) error {
 			fail("mesh: registry: %w", err)
 		}
 	}
-	delete(c.Peers, c.Agent) // a registry has all
+	delete(c.Peers, c.Agent) // a registry contains this agent too
 	c.keys, c.seals = map[string]wire.Key{}, map[string]wire.Key{}
 	for _, name := range slices.Sorted(maps.Keys(c.Peers)) {
 		p := c.Peers[name]
@@ -284,7 +282,8 @@ func (c *Config) Load(self string, expand func(string) string) error {
 	return errors.Join(errs...)
 }
 
-// readKey reads a secret of so many characters or more, "" without a file.
+// readKey reads a secret with at least the given number of characters. It returns "" if name is
+// "".
 func readKey(name string, least int) (wire.Key, error) {
 	if name == "" {
 		return "", nil

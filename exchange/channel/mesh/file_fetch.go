@@ -23,11 +23,11 @@ import (
 )
 
 const (
-	maxFetched = 2 << 20  // bytes of a file that goes into a request
-	maxSent    = 16 << 20 // and of one that came with an answer
+	maxFetched = 2 << 20  // bytes of a file of a request
+	maxSent    = 16 << 20 // bytes of a file of a response
 )
 
-// fetch gets a file that a message of a peer names.
+// fetch returns a file that a message of a peer names.
 func (fs *fileServer) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, error) {
 	return fs.fetchUpTo(ctx, p, a, maxFetched)
 }
@@ -52,7 +52,7 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 	return f, nil
 }
 
-// fetchURL gets a file that a peer serves, from nowhere but the peer.
+// fetchURL fetches a file from the address of the peer, and from no other address.
 func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
 	if !p.settings().where.Near(address) {
 		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
@@ -85,10 +85,10 @@ func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, mos
 	return nil
 }
 
-// fetchTime is what fetching one file may take.
+// fetchTime is the time limit for one file.
 const fetchTime = 30 * time.Second
 
-// readPath reads a file of a folder that both have. Nothing leads out of it.
+// readPath reads a file of a folder that both agents share. It follows no link out of the folder.
 func (fs *fileServer) readPath(name string, most int64) ([]byte, error) {
 	for _, dir := range fs.cfg.Paths {
 		rel, err := filepath.Rel(dir, name)
@@ -117,7 +117,7 @@ func (fs *fileServer) readPath(name string, most int64) ([]byte, error) {
 	return nil, errors.New("it is in no folder that both share; send it by its address")
 }
 
-// nameOf is a name for a file, as its sender calls it.
+// nameOf returns a safe name for a file, from the name that the sender gave it.
 func nameOf(a wire.Attachment) string {
 	name := a.Filename
 	if name == "" {
@@ -165,7 +165,8 @@ func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref,
 	return io.ReadAll(io.LimitReader(r, maxSent))
 }
 
-// sentFiles are the files of the responses of a thread.
+// sentFiles returns the files of the responses in a thread. notes name the files that it could not
+// read.
 func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
 	for _, m := range th.Messages {
 		for _, item := range m.Items {

@@ -19,10 +19,10 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// FilesPath is where peers fetch files that do not fit into a message.
+// FilesPath is the path at which peers fetch files that do not fit into a message.
 const FilesPath = "/mesh/files/"
 
-// servedFile is a file that whoever knows its address may fetch for a while.
+// servedFile is a file that everyone who knows its address may fetch for a while.
 type servedFile struct {
 	Secret string    `json:"secret"`
 	Name   string    `json:"name"`
@@ -31,8 +31,8 @@ type servedFile struct {
 }
 
 const (
-	outFolder = "out" // files that peers fetch
-	inFolder  = "in"  // files that came with answers
+	outFolder = "out" // files for peers
+	inFolder  = "in"  // files of responses
 )
 
 // fileServer stores the files that peers fetch and those that came with answers.
@@ -40,7 +40,7 @@ type fileServer struct {
 	*shared
 
 	mu    sync.Mutex
-	files map[string]servedFile // what peers may fetch, by the secret part of the address
+	files map[string]servedFile // by the secret part of their address
 }
 
 func (fs *fileServer) restore(doc []byte) error {
@@ -65,7 +65,7 @@ func (fs *fileServer) expire(now time.Time) (names []string) {
 	return names
 }
 
-// serve makes a file one that can be fetched, and returns its address.
+// serve stores a file for peers and returns its address.
 func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
 	s := servedFile{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
 	dir := filepath.Join(fs.opts.Dir, outFolder)
@@ -84,7 +84,8 @@ func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
 	return fs.base + FilesPath + s.Secret + "/" + url.PathEscape(f.Name), nil
 }
 
-// ServeFile answers with a file. What runs scripts in a browser is bytes there.
+// ServeFile answers with a file. A browser must not run scripts in it, so most media types become
+// application/octet-stream.
 func (fs *fileServer) ServeFile(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, FilesPath), "/")
 	fs.mu.Lock()
@@ -112,7 +113,7 @@ func (fs *fileServer) ServeFile(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, f)
 }
 
-// harmless is a media type under which no browser runs anything.
+// harmless returns a media type for which no browser runs scripts.
 func harmless(kind string) string {
 	main, _, _ := mime.ParseMediaType(kind)
 	top, _, _ := strings.Cut(main, "/")
@@ -122,8 +123,7 @@ func harmless(kind string) string {
 	return "application/octet-stream"
 }
 
-// saveFile keeps a file that came with an answer, under a name that none of the
-// others has.
+// saveFile stores a file of a response under a name that is not taken.
 func (fs *fileServer) saveFile(id string, f file, taken []string) (string, error) {
 	dir := fs.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -144,7 +144,7 @@ func (fs *fileServer) answerFolder(id string) string {
 	return filepath.Join(fs.opts.Dir, inFolder, digest(id))
 }
 
-// savedFile reads a file that came with an answer.
+// savedFile reads a file of a response.
 func (fs *fileServer) savedFile(id, name string) ([]byte, error) {
 	root, err := os.OpenRoot(fs.answerFolder(id))
 	if err != nil {
@@ -154,14 +154,14 @@ func (fs *fileServer) savedFile(id, name string) ([]byte, error) {
 	return root.ReadFile(cmp.Or(name, "."))
 }
 
-// removeFiles removes the files of an answer.
+// removeFiles removes the files of a response.
 func (fs *fileServer) removeFiles(id string) {
 	if err := os.RemoveAll(fs.answerFolder(id)); err != nil {
 		fs.log.Warn("mesh: old files stay", "err", err)
 	}
 }
 
-// removeServed removes a file that nobody may fetch any more.
+// removeServed removes a file that peers could fetch.
 func (fs *fileServer) removeServed(name string) {
 	if err := os.Remove(filepath.Join(fs.opts.Dir, outFolder, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		fs.log.Warn("mesh: an old file stays", "err", err)

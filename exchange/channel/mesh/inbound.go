@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	skew     = 5 * time.Second // that clocks may differ by
-	tooEarly = 24 * time.Hour  // a message from later than that has no right clock
+	skew     = 5 * time.Second // largest difference of two clocks
+	tooEarly = 24 * time.Hour  // a message from further in the future comes from a wrong clock
 )
 
 // inbound accepts the messages of peers, and passes each to the part that it is for.
@@ -30,11 +30,11 @@ type inbound struct {
 	seen      *dedup
 
 	failedLogins failedLoginsByAddress // wrong tokens, by address
-	texts        *rate.Limiter         // texts that name no sender
+	texts        *rate.Limiter         // limits texts that name no sender
 	rejections   rejectionLog
 }
 
-// envelope takes a message with an envelope.
+// envelope accepts a message with an envelope.
 func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	e, err := wire.Parse(h.Message)
 	if bad, ok := errors.AsType[*wire.Error](err); ok {
@@ -60,7 +60,7 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 	}
 	in.line = lineOf(in.Envelope)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTime)
-	defer cancel() // what has begun is finished, even if the peer goes
+	defer cancel() // finish the message even if the peer disconnects
 	if in.To != b.cfg.Agent {
 		return b.forward(ctx, in)
 	}
@@ -74,11 +74,10 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 	return b.dispatch(ctx, in)
 }
 
-// workTime is what the exchange may take for one message.
+// workTime is the time limit of the exchange for one message.
 const workTime = 30 * time.Second
 
-// orRelayed lets in a message that comes through our relay with the relay's
-// token.
+// orRelayed extends may: the token of our relay is valid for a message that came through it.
 func (b *inbound) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
 	return func(p *peer) bool {
 		if may(p) {
@@ -92,7 +91,7 @@ func (b *inbound) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) b
 	}
 }
 
-// verify judges size, time and signature, and decrypts.
+// verify checks size, time and signature, and decrypts the message.
 func (b *inbound) verify(in *incoming) error {
 	size := len(in.text)
 	for _, a := range in.Payload.Attachments {
@@ -126,7 +125,7 @@ func (b *inbound) verify(in *incoming) error {
 	return in.open()
 }
 
-// dispatch takes a message that was not seen before. in.peer.turn is held.
+// dispatch handles a message that is valid. The caller holds in.peer.turn.
 func (b *inbound) dispatch(ctx context.Context, in *incoming) (map[string]any, error) {
 	answer := map[string]any{"ok": true, "id": in.ID}
 	if of, twice := b.seenBefore(in); twice {
@@ -168,7 +167,7 @@ func (b *inbound) dispatch(ctx context.Context, in *incoming) (map[string]any, e
 	return answer, nil
 }
 
-// acceptRequest takes a request: a question about a request of ours, or a new task.
+// acceptRequest handles a request: a question about our own request, or a new task.
 func (b *inbound) acceptRequest(ctx context.Context, in *incoming) (string, error) {
 	if asked, err := b.requests.acceptQuestion(ctx, in); asked || err != nil {
 		return "question", err
@@ -176,7 +175,7 @@ func (b *inbound) acceptRequest(ctx context.Context, in *incoming) (string, erro
 	return b.tasks.accept(ctx, in)
 }
 
-// acceptAnswer takes a response or an ack: to a question about a task, or to a request of ours.
+// acceptAnswer handles a response or an ack: to a question about a task, or to our own request.
 func (b *inbound) acceptAnswer(ctx context.Context, in *incoming) (string, error) {
 	if status, ours, err := b.tasks.acceptAnswer(ctx, in); ours || err != nil {
 		return status, err
@@ -193,11 +192,10 @@ func (b *inbound) seenBefore(in *incoming) (of string, duplicate bool) {
 	return in.ID, in.Type == wire.Request && b.tasks.known(in.From, in.ID)
 }
 
-// received is the status of what was only noted.
+// received is the audit status of a message without further effect.
 const received = "received"
 
-// acceptNotification takes a notification: the end of a task of the peer's, or something to
-// note.
+// acceptNotification handles a notification: the cancel of a task, or a text for people.
 func (b *inbound) acceptNotification(ctx context.Context, in *incoming) (string, error) {
 	if in.CorrelationID != "" {
 		if t := b.tasks.taskOf(in.peer, in.CorrelationID); t != nil && strings.EqualFold(strings.Trim(in.Payload.Body, " \t\r\n."), "cancel") {
@@ -209,7 +207,7 @@ func (b *inbound) acceptNotification(ctx context.Context, in *incoming) (string,
 	return received, nil
 }
 
-// forward passes a message on that is for somebody else.
+// forward forwards a message for another agent.
 func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, error) {
 	to := b.peer(in.To)
 	switch {

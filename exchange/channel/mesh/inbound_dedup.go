@@ -8,14 +8,14 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// seenMessage is a message that has come. What comes again within its time is known.
+// seenMessage is a received message. The same message is a duplicate until Until.
 type seenMessage struct {
 	Key   string    `json:"key"`
-	Of    string    `json:"of"` // the id of the message
+	Of    string    `json:"of"` // id of the message
 	Until time.Time `json:"until"`
 }
 
-// remembered is how long a message is known at least.
+// remembered is the shortest time for which dedup knows a message.
 const remembered = 24 * time.Hour
 
 // dedup recognizes messages that were received before.
@@ -23,7 +23,7 @@ type dedup struct {
 	*documents
 
 	mu   sync.Mutex
-	seen map[string]seenMessage // by the keys of messages
+	seen map[string]seenMessage // by message key
 }
 
 func (d *dedup) restore(doc []byte) error {

@@ -22,15 +22,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// HooksPath is where peers send their messages.
+// HooksPath is the path to which peers send messages.
 const HooksPath = "/hooks/"
 
-// rejection is a "no" to a request. It says why, and the audit log has it too.
+// rejection is the error of a rejected message. The peer and the audit log receive it.
 type rejection struct {
 	code  int
 	name  string
 	text  string
-	after time.Duration // 0: not told
+	after time.Duration // Retry-After; 0: none
 }
 
 func (r *rejection) Error() string { return r.text }
@@ -39,7 +39,7 @@ func reject(code int, name, text string) *rejection {
 	return &rejection{code: code, name: name, text: text}
 }
 
-// ServeHTTP takes a message of a peer, which shows a token of its own.
+// ServeHTTP accepts a message of a peer that sends a valid token.
 func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var line state.Line
 	answer, err := b.hook(r, &line)
@@ -48,7 +48,7 @@ func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		reply(w, http.StatusAccepted, answer)
 		return
-	case !refused: // the exchange cannot store it now: the peer tries again
+	case !refused: // the exchange cannot store it now, so the peer must send it again
 		no = &rejection{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
 		b.log.Error("mesh: a message was not taken", "err", err)
 	}
@@ -63,7 +63,7 @@ func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		line.From = host(r)
 	}
 	switch {
-	case no.name == "locked_out": // who guesses must not fill the disk
+	case no.name == "locked_out": // a peer that guesses tokens must not fill the disk
 		b.rejections.skip()
 	case b.rejections.note(host(r), time.Now()):
 		b.store.Audit(line)
@@ -74,11 +74,11 @@ func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, code int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(v) // the peer is gone if it fails
+	_ = json.NewEncoder(w).Encode(v) // an error means that the peer has disconnected
 }
 
-// hook judges a request in the order that peers know: path, method, token, size,
-// text, sender.
+// hook checks a request in the order that MESH agents use: path, method, token, size, text,
+// sender.
 func (b *inbound) hook(r *http.Request, line *state.Line) (map[string]any, error) {
 	sender, ok := strings.CutPrefix(r.URL.Path, HooksPath)
 	switch {
@@ -113,8 +113,7 @@ func (b *inbound) hook(r *http.Request, line *state.Line) (map[string]any, error
 	return b.envelope(r, sender, h, may, line)
 }
 
-// sessionAllowed reports whether a peer may name a session: its key begins as the
-// configuration says.
+// sessionAllowed reports whether the configuration allows a session key.
 func (b *inbound) sessionAllowed(key string) bool {
 	if !b.cfg.AllowSessionKey || len(key) > maxSessionKey {
 		return false
@@ -122,11 +121,11 @@ func (b *inbound) sessionAllowed(key string) bool {
 	return len(b.cfg.SessionPrefixes) == 0 || slices.ContainsFunc(b.cfg.SessionPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
-// sessionOf is the session that a message is for. Some peers take agent:{id}: off the
-// key beside the message; the whole key in its reply context counts then.
+// sessionOf returns the session key of a message. Some peers remove the prefix agent:{id}: from
+// the key next to the message; then the full key in the reply context counts.
 func (b *inbound) sessionOf(beside, within string) (string, error) {
 	if !b.cfg.AllowSessionKey {
-		within = "" // it is only echoed
+		within = "" // the key is only echoed
 	}
 	keys := []string{beside, within}
 	if beside == "" || within != "" && beside == withoutAgentPrefix(within) {
@@ -142,8 +141,9 @@ func (b *inbound) sessionOf(beside, within string) (string, error) {
 
 const maxSessionKey = 512
 
-// authenticate returns whom a token lets in. A token that is right counts at
-// once; one that is wrong too often from one address is told to wait.
+// authenticate checks the token of a request, and returns a function that reports for which peers
+// it is valid. An address that sends too many wrong tokens is locked out for a while; a valid
+// token is never locked out.
 func (b *inbound) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
 	shown := r.Header.Get("X-Openclaw-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
@@ -194,11 +194,11 @@ type failedLogins struct {
 }
 
 const (
-	maxWrong       = 20 // a minute, from one address
+	maxWrong       = 20 // in a minute, from one address
 	maxWrongPlaces = 1024
 )
 
-// count counts one, and returns how long the address is to wait.
+// count counts a wrong token and returns how long its address must wait.
 func (w *failedLoginsByAddress) count(from string, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -216,7 +216,7 @@ func (w *failedLoginsByAddress) count(from string, now time.Time) time.Duration 
 	return m.until.Sub(now)
 }
 
-// sender finds the peer that a message is from, if it may come here now.
+// sender returns the peer that sent a message if the token is valid for it.
 func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
 	p := b.peer(name)
 	if p == nil {
@@ -228,7 +228,7 @@ func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
 	return p, nil
 }
 
-// spend counts a message.
+// spend counts a message against a rate limit.
 func spend(of *rate.Limiter) error {
 	if of.Allow() {
 		return nil
@@ -238,8 +238,8 @@ func spend(of *rate.Limiter) error {
 	return no
 }
 
-// legacy takes text from before there were envelopes. It is noted, handed on to who
-// is configured for that, and never done.
+// legacy accepts a text without an envelope. The adapter logs it and forwards it to
+// Config.TextURL, and never makes a task of it.
 func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
@@ -269,8 +269,8 @@ func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*
 	return map[string]any{"ok": true, "text": true}, nil
 }
 
-// unavailable reports whether it is the exchange that cannot, and not the message
-// that is wrong.
+// unavailable reports whether an error says that the exchange cannot accept anything now.
+// Otherwise the message is invalid.
 func unavailable(err error) bool {
 	_, no := errors.AsType[*mess.Error](err)
 	return !no || errors.Is(err, mess.Unavailable)

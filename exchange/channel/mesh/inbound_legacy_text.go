@@ -17,10 +17,10 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// legacyText is a text without an envelope, as it is posted to who is configured for it.
+// legacyText is a text without an envelope, in the form in which Config.TextURL receives it.
 type legacyText struct {
 	ID         string    `json:"id"`
-	From       string    `json:"from"` // the peer that the path names; "agent": nobody is named
+	From       string    `json:"from"` // peer in the path; "agent": unknown
 	To         string    `json:"to"`
 	Text       string    `json:"text"`
 	SessionKey string    `json:"sessionKey,omitempty"`
@@ -35,8 +35,8 @@ func (b *inbound) restoreText(doc []byte) error {
 	return err
 }
 
-// forwardText has a text handed on, if somebody is configured for that. It returns when
-// it is written down.
+// forwardText stores a text and forwards it to Config.TextURL, if that is set. It returns when the
+// text is stored.
 func (b *inbound) forwardText(ctx context.Context, from string, h wire.Hook) error {
 	if b.cfg.TextURL == "" {
 		return nil
@@ -51,16 +51,15 @@ func (b *inbound) forwardText(ctx context.Context, from string, h wire.Hook) err
 	return nil
 }
 
-// textGaps are the waits before each attempt, as between agents (section 8).
+// textGaps are the waits before the attempts, the same as between agents (section 8).
 var textGaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, time.Minute}
 
-// deliverText hands a text on. One that nobody takes is in the audit log, which it was
-// in before.
+// deliverText forwards a text. If all attempts fail, only the audit log contains it.
 func (b *inbound) deliverText(ctx context.Context, t legacyText) {
 	status, detail := "text_not_handed_on", ""
 	for _, gap := range textGaps {
 		if !wait.For(ctx, gap) {
-			return // the next run goes on
+			return // the next run continues
 		}
 		code, err := b.postText(ctx, t)
 		if ctx.Err() != nil {
@@ -85,7 +84,7 @@ func (b *inbound) deliverText(ctx context.Context, t legacyText) {
 	}
 }
 
-// postText posts a text once. What is answered beside the code is not read.
+// postText posts a text once and returns the status code of the answer.
 func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error) {
 	body, err := json.Marshal(t)
 	if err != nil {
@@ -97,7 +96,7 @@ func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error
 	}
 	req.Header.Set("Content-Type", "application/json")
 	client := guarded.Client(guarded.Config{
-		Check:   func(netip.Addr) error { return nil }, // the configuration has named it, and no peer
+		Check:   func(netip.Addr) error { return nil }, // the configuration names the address, so every address is allowed
 		Connect: 10 * time.Second, Total: workTime,
 	})
 	defer client.CloseIdleConnections()

@@ -10,22 +10,22 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// rejectionLog bounds what refusals cost: each line of the audit log waits for the
-// disk, and pushes out an older one in the end.
+// rejectionLog limits the cost of rejected messages: each line of the audit log waits for the
+// disk, and finally displaces an older line.
 type rejectionLog struct {
 	mu    sync.Mutex
-	until time.Time      // of this minute
-	of    map[string]int // written in it, by address
+	until time.Time      // end of the current minute
+	of    map[string]int // lines of this minute, by address
 	all   int
-	left  int // not written since the log was told
+	left  int // rejections without a line since the last summary
 }
 
 const (
-	maxRefusals    = 60  // written a minute, from one address
-	maxRefusalsAll = 300 // and from all
+	maxRefusals    = 60  // lines a minute for one address
+	maxRefusalsAll = 300 // lines a minute in all
 )
 
-// note reports whether a refusal is to be written.
+// note counts a rejection and reports whether the audit log gets a line for it.
 func (r *rejectionLog) note(from string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -41,14 +41,14 @@ func (r *rejectionLog) note(from string, now time.Time) bool {
 	return true
 }
 
-// skip counts a refusal that is not written.
+// skip counts a rejection that gets no line.
 func (r *rejectionLog) skip() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left++
 }
 
-// take returns how many refusals were not written since the last call.
+// take returns the number of rejections without a line since the last call.
 func (r *rejectionLog) take() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,7 +57,7 @@ func (r *rejectionLog) take() int {
 	return n
 }
 
-// summarize writes into the audit log how many refusals it does not list, until ctx ends.
+// summarize writes the number of rejections without a line to the audit log, until ctx ends.
 func (b *inbound) summarize(ctx context.Context) {
 	for more := true; more; {
 		more = wait.For(ctx, summaryEvery)

@@ -21,7 +21,7 @@ type incidents struct {
 	notifying sync.Mutex // held while people are notified
 }
 
-// accept takes an alert, and tells people where it is new (section 9).
+// accept handles an alert, and notifies people if it changes an incident (section 9).
 func (ic *incidents) accept(ctx context.Context, in *incoming) (string, error) {
 	verdict, incident, err := ic.judge(ctx, in)
 	if err != nil {
@@ -41,8 +41,8 @@ func (ic *incidents) accept(ctx context.Context, in *incoming) (string, error) {
 	return string(verdict), nil
 }
 
-// judge judges an alert, and tells people where it is new. What cannot be told now
-// is told by summarize.
+// judge assigns an alert to an incident and notifies people if it changes the incident. summarize
+// repeats a notification that failed.
 func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
@@ -53,8 +53,7 @@ func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, st
 	return verdict, incident, err
 }
 
-// alertOf reads an alert: metadata.host, check, scope and status, where they are
-// there.
+// alertOf reads an alert from a message, with the metadata host, check, scope and status.
 func alertOf(in *incoming) state.Alert {
 	meta := in.Payload.Metadata
 	subject := cmp.Or(strings.TrimSpace(in.Payload.Subject), strings.TrimSpace(in.Payload.Body))
@@ -73,11 +72,10 @@ func alertOf(in *incoming) state.Alert {
 	return a
 }
 
-// recoveries are words with which an alert says that something is over, at its
-// beginning.
+// recoveries are the words at the beginning of an alert that report a recovery.
 var recoveries = []string{"resolved", "recovered", "recovery", "back online", "cleared"}
 
-// isRecovery reports whether an alert says that something is over.
+// isRecovery reports whether an alert reports a recovery.
 func isRecovery(status string, texts ...string) bool {
 	switch strings.ToLower(status) {
 	case "":
@@ -94,7 +92,7 @@ func isRecovery(status string, texts ...string) bool {
 	return false
 }
 
-// recoveryWord is the word of a recovery that a text begins with, and the rest.
+// recoveryWord splits a text into the recovery word at its beginning and the rest.
 func recoveryWord(text string) (word, rest string) {
 	plain := strings.TrimLeft(text, " \t\r\n[(*✅🟢:-")
 	for _, w := range recoveries {
@@ -114,8 +112,8 @@ func withoutWord(text string) string {
 	return rest
 }
 
-// notify tells people what is untold of an incident: in the log, and the peers that
-// are to know. d.telling is held.
+// notify notifies people of the pending change of an incident: in the log, by a notification, and
+// through the peers in Config.Notify. The caller holds ic.notifying.
 func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Untold)
 	ic.shared.notify(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), incidentText(what, i, text))
@@ -141,7 +139,7 @@ func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) 
 
 func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }
 
-// incidentText is an incident in words.
+// incidentText describes an incident.
 func incidentText(what string, i state.Incident, text string) string {
 	s := fmt.Sprintf("%s: %s, %d alerts since %s", what, cmp.Or(i.Subject, i.Scope), i.AlertCount, i.FirstSeen.UTC().Format(time.RFC3339))
 	if len(i.AffectedHosts) > 0 {
@@ -163,7 +161,7 @@ func (ic *incidents) summarize(ctx context.Context) {
 	}
 }
 
-// notifyDue tells what is due now, and what could not be told before.
+// notifyDue sends the notifications that are due now, and those that failed before.
 func (ic *incidents) notifyDue(ctx context.Context) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
@@ -175,5 +173,5 @@ func (ic *incidents) notifyDue(ctx context.Context) {
 	}
 }
 
-// summaryEvery is the time between two checks of what is due.
+// summaryEvery is the time between two summaries.
 const summaryEvery = time.Minute

@@ -24,36 +24,36 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// peer is another agent while the door runs.
+// peer is another agent.
 type peer struct {
 	name string
 	is   atomic.Pointer[peerSettings]
 	rate *rate.Limiter
 
-	// turn is held while one of its messages is taken: never over the network.
+	// turn serializes the messages of a peer. Nobody holds it during a network call.
 	turn sync.Mutex
 }
 
-// settings are the settings of a peer now.
+// settings returns the current settings of a peer.
 func (p *peer) settings() *peerSettings { return p.is.Load() }
 
-// peerSettings of a peer. They are replaced when the registry changes.
+// peerSettings are the settings of a peer. A change of the registry replaces them.
 type peerSettings struct {
 	cfg   Peer
-	key   wire.Key // that signs
-	seal  wire.Key // that encrypts
+	key   wire.Key // for signatures
+	seal  wire.Key // for encryption
 	where delivery.Peer
 }
 
-// actor is who a peer is at the exchange. Nobody else can have that name: ids
-// have no slashes.
+// actor returns the actor of a peer as a requester. No API key can have this id, because ids of
+// keys contain no slash.
 func (p *peer) actor() exchange.Actor {
 	return exchange.Actor{ID: actorPrefix + p.name, Roles: exchange.Requester}
 }
 
 const actorPrefix = "mesh/"
 
-// executor is who a peer is as an executor.
+// executor returns the actor of a peer as an executor.
 func (p *peer) executor() exchange.Actor {
 	c := p.settings().cfg
 	id := c.Executor
@@ -72,14 +72,14 @@ func (p *peer) encrypts(asked bool) bool {
 	return (asked || p.settings().cfg.Encrypt) && p.settings().seal != ""
 }
 
-// sealed is a text as the peer alone can read it.
+// sealed encrypts a text for the peer.
 func (p *peer) sealed(text string) (string, error) {
 	var iv [aes.BlockSize]byte
 	_, _ = rand.Read(iv[:]) // never fails
 	return p.settings().seal.Seal(text, iv)
 }
 
-// messAsFile is a message of MESS as a file, encrypted where the text is.
+// messAsFile makes a file of a MESS message, encrypted if the message is.
 func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
 	if seal || p.settings().cfg.Encrypt {
 		sealed, err := p.sealed(string(text))
@@ -91,7 +91,7 @@ func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
 	return file{Name: messFile, MIME: "application/json", Data: text}, nil
 }
 
-// unsealed is a message of MESS that came as a file.
+// unsealed decrypts a MESS message that was received as a file.
 func (p *peer) unsealed(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
 		return data, nil
@@ -100,18 +100,18 @@ func (p *peer) unsealed(data []byte) ([]byte, error) {
 	return []byte(text), err
 }
 
-// incoming is a message that may be taken.
+// incoming is a received message.
 type incoming struct {
 	wire.Envelope
-	text    string // as it came
+	text    string // as received
 	peer    *peer
-	session string // its key, "" for none
-	back    string // the key that goes back with an answer, "" for none
+	session string // session key, "" for none
+	back    string // session key for the answer, "" for none
 	signed  bool
 	line    state.Line
 }
 
-// open decrypts what is encrypted: the text, and the message of ours in it.
+// open decrypts an encrypted message: its text, and the MESS message in its metadata.
 func (in *incoming) open() error {
 	if !in.Payload.Encrypted {
 		return nil
@@ -130,7 +130,7 @@ func (in *incoming) open() error {
 	return nil
 }
 
-// keys are what a message is known by.
+// keys returns the keys by which dedup recognizes a message.
 func (in *incoming) keys() []string {
 	keys := []string{idKey(in.From, in.ID)}
 	if in.IdempotencyKey != "" {
@@ -146,7 +146,7 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// newID is an id for a message.
+// newID returns a new message id.
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -160,10 +160,10 @@ func newNonce() string {
 	return hex.EncodeToString(b[:])
 }
 
-// replyTarget is one request for a task: the answer goes to each.
+// replyTarget is where one of the requests for a task gets its answer.
 type replyTarget struct {
 	ID           string          `json:"id"`
-	URL          string          `json:"url,omitempty"` // "": the peer's own
+	URL          string          `json:"url,omitempty"` // "": the address of the peer
 	Token        string          `json:"token,omitempty"`
 	Context      json.RawMessage `json:"context,omitempty"`
 	Conversation string          `json:"conversation,omitempty"`
@@ -171,34 +171,33 @@ type replyTarget struct {
 	SessionKey   string          `json:"session_key,omitempty"`
 	Sealed       bool            `json:"sealed,omitempty"`
 	Subject      string          `json:"subject,omitempty"`
-	Answer       string          `json:"answer,omitempty"` // the id of the response
-	Sent         bool            `json:"sent,omitempty"`   // it is on its way
+	Answer       string          `json:"answer,omitempty"` // id of the response
+	Sent         bool            `json:"sent,omitempty"`   // the response is in the outbox
 }
 
-// outgoing is a message that is on its way until it is delivered or a dead
-// letter.
+// outgoing is a message in the outbox.
 type outgoing struct {
 	ID         string    `json:"id"`
 	To         string    `json:"to"`
-	Text       string    `json:"text"` // the envelope, signed where it is
+	Text       string    `json:"text"` // envelope, signed if the peer has a key
 	Signature  string    `json:"signature,omitempty"`
 	Path       string    `json:"path,omitempty"`
-	URL        string    `json:"url,omitempty"` // where the peer wants it; "": Path of its own
+	URL        string    `json:"url,omitempty"` // address from the request; "": Path at the peer
 	Token      string    `json:"token,omitempty"`
 	SessionKey string    `json:"session_key,omitempty"`
 	Priority   string    `json:"priority,omitempty"`
 	Alert      bool      `json:"alert,omitempty"`
 	Expires    time.Time `json:"expires"`
-	Once       bool      `json:"once,omitempty"`    // it is not kept, and not tried again
-	NoRetry    bool      `json:"noRetry,omitempty"` // it is not tried again
-	Through    bool      `json:"through,omitempty"` // it is of somebody else, and goes as it is
+	Once       bool      `json:"once,omitempty"`    // not stored, and sent once
+	NoRetry    bool      `json:"noRetry,omitempty"` // sent once
+	Through    bool      `json:"through,omitempty"` // message of another agent, which goes out unchanged
 
-	done func(delivery.Outcome) // told what came of it; nil for nobody
+	done func(delivery.Outcome) // called with the outcome; nil: nobody waits for it
 }
 
 func (o outgoing) name() string { return docOutgoing + digest(o.To+"\x00"+o.ID) }
 
-// body is the body of the request.
+// body returns the body of the HTTP request.
 func (o outgoing) body() []byte {
 	return wire.Hook{Message: o.Text, SessionKey: o.SessionKey}.Text()
 }
@@ -212,17 +211,17 @@ func (o outgoing) message() delivery.Message {
 
 const relayedVia = "relayed_via_"
 
-// file is an attachment with its bytes.
+// file is an attachment with its data.
 type file struct {
 	Name, MIME string
 	Data       []byte
 	About      string // description, "" for none
 }
 
-// descriptionKey is the member of a file of MESS that says what is in it.
+// descriptionKey is the field of a MESS file entry for its description.
 const descriptionKey = "description"
 
-// entry is a file as content of a message.
+// entry converts a file to content of a MESS message.
 func (f file) entry() mess.Entry {
 	kind, _, _ := strings.Cut(f.MIME, "/")
 	if kind != "image" && kind != "audio" && kind != "video" {
@@ -235,9 +234,9 @@ func (f file) entry() mess.Entry {
 	return mess.ObjectEntry(kind, media)
 }
 
-// messKey is the member of the metadata in which a message of MESS goes whole, as
-// text: peers print numbers anew.
+// messKey is the metadata field with the whole MESS message. It is a string, because peers may
+// change the form of numbers.
 const messKey = wire.MessKey
 
-// messFile is the attachment that has it where it is too large for that.
+// messFile is the attachment with a MESS message that is too large for the metadata.
 const messFile = "message.mess.json"

@@ -16,22 +16,22 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ControlPath is where operators use the agent.
+// ControlPath is the path of the API for operators.
 const ControlPath = "/mesh"
 
-// Order is what an operator wants of the agent.
+// Order is a call of the API for operators.
 type Order struct {
 	Do    string   `json:"do"` // send, rally, await, delivered, conversation, timeout, status, rotate, letters, replay, drop, audit, file
 	Send  *Sending `json:"send,omitempty"`
 	ID    string   `json:"id,omitempty"`
 	Name  string   `json:"name,omitempty"`
-	Seen  int      `json:"seen,omitempty"`  // questions that are known already
-	Final bool     `json:"final,omitempty"` // replay what was refused as well; rotate: the newest token counts alone
+	Seen  int      `json:"seen,omitempty"`  // number of questions that the client knows already
+	Final bool     `json:"final,omitempty"` // replay: rejected messages too; rotate: only the newest token stays valid
 	Peer  string   `json:"peer,omitempty"`
 	Lines int      `json:"lines,omitempty"`
 }
 
-// Report is what the agent answers.
+// Report is the answer to an Order.
 type Report struct {
 	Taken        []Taken             `json:"taken,omitempty"`
 	Conversation *state.Conversation `json:"conversation,omitempty"`
@@ -44,7 +44,7 @@ type Report struct {
 	Data         []byte              `json:"data,omitempty"`
 }
 
-// Asked is how a request of ours stands.
+// Asked is the state of a request of this agent.
 type Asked struct {
 	ID        string     `json:"id"`
 	To        string     `json:"to"`
@@ -56,19 +56,19 @@ type Asked struct {
 	Failed    string     `json:"failed,omitempty"`
 }
 
-// Lost reports whether a message has not arrived, and is not on its way.
+// Lost reports whether delivery of the message has failed.
 func (a Asked) Lost() bool {
 	return a.Delivery != "" && a.Delivery != delivery.Sent && !strings.HasPrefix(a.Delivery, relayedVia)
 }
 
-// Question is what a peer wants to know.
+// Question is a question of a peer about a request.
 type Question struct {
 	ID       string `json:"id"`
 	Text     string `json:"text"`
 	Answered bool   `json:"answered,omitempty"`
 }
 
-// Status is how the agent stands.
+// Status is the state of the agent.
 type Status struct {
 	Agent     string           `json:"agent"`
 	URL       string           `json:"url"`
@@ -79,22 +79,22 @@ type Status struct {
 	Asks      []Asked          `json:"asks,omitempty"`
 }
 
-// PeerStatus is how a peer stands.
+// PeerStatus is the state of a peer.
 type PeerStatus struct {
 	Name      string    `json:"name"`
 	URL       string    `json:"url"`
 	Role      string    `json:"role,omitempty"`
 	Breaker   string    `json:"breaker"`
-	Reachable *bool     `json:"reachable,omitempty"` // nil: not asked yet
+	Reachable *bool     `json:"reachable,omitempty"` // nil: not checked yet
 	LastProbe time.Time `json:"lastProbe,omitzero"`
 	LatencyMS int64     `json:"latencyMs,omitempty"`
 	Letters   int       `json:"deadLetters,omitempty"`
 }
 
-// maxOrder is the largest order, in bytes: files go with it.
+// maxOrder is the size limit of an Order in bytes; it contains files.
 const maxOrder = 64 << 20
 
-// Serve serves an operator (httpapi.MountedHandler).
+// Serve answers a call of an operator.
 func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -135,7 +135,7 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 		if o.Send == nil {
 			return Report{}, mess.Errorf(mess.Invalid, "send: is missing")
 		}
-		// What has begun is finished, even if the client goes.
+		// Finish the call even if the client disconnects.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workTime)
 		defer cancel()
 		if o.Do == "send" {

@@ -15,9 +15,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Sending is a message that somebody here wants to be sent.
+// Sending is a message to send.
 type Sending struct {
-	To           string            `json:"to"` // a peer, several with commas between, @group or all
+	To           string            `json:"to"` // a peer, several separated by commas, @group or all
 	Type         wire.Type         `json:"type"`
 	Body         string            `json:"body"`
 	Subject      string            `json:"subject,omitempty"`
@@ -28,17 +28,17 @@ type Sending struct {
 	Conversation string            `json:"conversation,omitempty"`
 	SessionKey   string            `json:"sessionKey,omitempty"`
 	Metadata     json.RawMessage   `json:"metadata,omitempty"`
-	MESS         string            `json:"mess,omitempty"` // a message of MESS, whole
+	MESS         string            `json:"mess,omitempty"` // a whole MESS message
 	Files        []Attached        `json:"files,omitempty"`
 	URLs         []wire.Attachment `json:"urls,omitempty"`
 	NoRetry      bool              `json:"noRetry,omitempty"`
 	Encrypt      bool              `json:"encrypt,omitempty"`
 
-	id    string    // of the message; "": a new one
-	until time.Time // when an answer is waited for no more; zero: as long as it counts
+	id    string    // message id; "": a new one
+	until time.Time // how long this agent waits for an answer; zero: the lifetime of the message
 }
 
-// Attached is a file that goes with a message.
+// Attached is a file of a message.
 type Attached struct {
 	Name string `json:"name"`
 	MIME string `json:"mime"`
@@ -47,13 +47,13 @@ type Attached struct {
 	About string `json:"description,omitempty"`
 }
 
-// Taken is a message that is on its way.
+// Taken is a message that was accepted for delivery.
 type Taken struct {
 	ID string `json:"id"`
 	To string `json:"to"`
 }
 
-// targets are the peers that a name means, in their order.
+// targets returns the names of the peers that an address means, in their order.
 func (rq *requests) targets(to string) ([]string, error) {
 	var all []string
 	for one := range strings.SplitSeq(to, ",") {
@@ -86,7 +86,7 @@ func (rq *requests) targets(to string) ([]string, error) {
 	return all, nil
 }
 
-// check tells what of a message cannot be.
+// check returns an error if the message is invalid.
 func (s Sending) check() error {
 	switch {
 	case !s.Type.Known():
@@ -103,7 +103,7 @@ func (s Sending) check() error {
 	return nil
 }
 
-// Send sends a message to all whom it is for. It returns when it is written down.
+// Send sends a message to all its recipients. It returns when the messages are stored.
 func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	return taken, nil
 }
 
-// errPeerRemoved says that a peer went out of the registry just now.
+// errPeerRemoved is the error for a peer that has just left the registry.
 var errPeerRemoved = mess.Errorf(mess.NotFound, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
@@ -207,8 +207,8 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	return Taken{ID: e.ID, To: p.name}, back()
 }
 
-// objectOf reads metadata. Peers print numbers anew, so only whole ones are
-// allowed: a signature would not fit any more.
+// objectOf parses metadata. Only integers are allowed, because peers may change the form of other
+// numbers, and a signature would be invalid then.
 func objectOf(raw json.RawMessage) (wire.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -221,11 +221,11 @@ func objectOf(raw json.RawMessage) (wire.Object, error) {
 }
 
 func jsonText(v any) json.RawMessage {
-	text, _ := json.Marshal(v) // maps of texts never fail
+	text, _ := json.Marshal(v) // maps of strings never fail
 	return text
 }
 
-// firstLine is what a text begins with: the subject of one that has none.
+// firstLine returns the first line of a text, at most 80 characters of it.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	if runes := []rune(line); len(runes) > 80 {
@@ -234,8 +234,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// Rally asks several the same, and returns the conversation in which their
-// answers are. With a conversation that there is, it is the next round.
+// Rally sends one question to several peers, and returns the id of the conversation that collects
+// the answers. For an existing conversation it begins the next round.
 func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, error) {
 	s.Type = wire.Request
 	if err := s.check(); err != nil {

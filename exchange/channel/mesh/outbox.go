@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// withoutAgentPrefix is a session key without agent:{id}:, which peers take off as well.
+// withoutAgentPrefix removes agent:{id}: from a session key, as other agents do.
 func withoutAgentPrefix(key string) string {
 	rest, ok := strings.CutPrefix(key, "agent:")
 	if _, tail, more := strings.Cut(rest, ":"); ok && more && tail != "" {
@@ -27,7 +27,7 @@ type outbox struct {
 	*shared
 	files *fileServer
 	post  *delivery.Post
-	ended func(context.Context, outgoing, delivery.Outcome) // called when a message is delivered or given up
+	ended func(context.Context, outgoing, delivery.Outcome) // called when a message is delivered or has failed
 
 	mu         sync.Mutex
 	deliveries map[string]*awaited // of the messages that operators have sent since Open
@@ -57,11 +57,11 @@ func (b *outbox) prepare(p *peer, e wire.Envelope, seal bool) outgoing {
 	return o
 }
 
-// seal encrypts what a message says. Its subject says nothing then.
+// seal encrypts the body and the MESS message, and hides the subject.
 func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
 	closed := func(text string) string {
 		sealed, err := p.sealed(text)
-		if err != nil { // Load has looked at the key
+		if err != nil { // Load has checked the key
 			b.log.Error("mesh: a text cannot be encrypted, and is left out", "to", p.name, "err", err)
 			return ""
 		}
@@ -81,7 +81,7 @@ func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
 	return e
 }
 
-// enqueue writes a message down and sends it.
+// enqueue stores a message and starts its delivery.
 func (b *outbox) enqueue(ctx context.Context, o outgoing) error {
 	if !o.Once {
 		if err := b.save(ctx, o.name(), o); err != nil {
@@ -92,14 +92,14 @@ func (b *outbox) enqueue(ctx context.Context, o outgoing) error {
 	return nil
 }
 
-// deliver sends a message. What does not arrive goes through the relay, or is
-// kept as a dead letter.
+// deliver delivers a message. If the peer does not accept it, deliver tries the relay, and finally
+// stores it as a dead letter.
 func (b *outbox) deliver(ctx context.Context, o outgoing) {
 	out := b.post.Send(ctx, o.message())
 	if out.Status == delivery.Interrupted {
 		return // the next run sends it
 	}
-	if strings.HasPrefix(out.Status, "client_error_") && o.URL != "" { // the place that was named: try the peer's own
+	if strings.HasPrefix(out.Status, "client_error_") && o.URL != "" { // the address in the request rejects it: try the address of the peer
 		plain := o
 		plain.URL, plain.Token = "", ""
 		again := b.post.Send(ctx, plain.message())
@@ -133,7 +133,7 @@ func (b *outbox) deliver(ctx context.Context, o outgoing) {
 	b.ended(ctx, o, out)
 }
 
-// relayed sends through the relay what its peer does not take, once.
+// relayed sends a message through the relay, once.
 func (b *outbox) relayed(ctx context.Context, o outgoing, was delivery.Outcome) delivery.Outcome {
 	via, to := b.peer(b.cfg.Relay), b.peer(o.To)
 	if via == nil || to == nil || via.name == o.To || o.Through || o.Once {
@@ -173,16 +173,17 @@ func (b *outbox) auditOut(o outgoing, out delivery.Outcome) {
 	}
 }
 
-// awaited is what comes of a message, for whoever waits for that.
+// awaited is the outcome of a message for a client that waits for it.
 type awaited struct {
 	over chan struct{}
-	out  delivery.Outcome // once over is closed
+	out  delivery.Outcome // valid when over is closed
 	at   time.Time
 }
 
 const maxDeliveries = 1000
 
-// expectDelivery has somebody able to wait for what comes of a message.
+// expectDelivery lets awaitDelivery wait for the outcome of a message. It returns the function
+// that reports the outcome.
 func (b *outbox) expectDelivery(o outgoing) func(delivery.Outcome) {
 	one := &awaited{over: make(chan struct{}), at: time.Now()}
 	b.mu.Lock()
@@ -201,7 +202,7 @@ func (b *outbox) expectDelivery(o outgoing) func(delivery.Outcome) {
 	}
 }
 
-// awaitDelivery waits until a message is delivered or given up, for some time.
+// awaitDelivery waits at most awaitTime until a message is delivered or has failed.
 func (b *outbox) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
 	b.mu.Lock()
 	one := b.deliveries[outgoing{ID: id, To: to}.name()]

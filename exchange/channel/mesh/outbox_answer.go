@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// replyTargetOf is how the answer to a request goes back. An address that is not the
-// peer's own is not used.
+// replyTargetOf returns where the answer to a request goes. It ignores an address that is not the
+// peer's own.
 func (b *outbox) replyTargetOf(in *incoming) replyTarget {
 	a := replyTarget{
 		ID: in.ID, Context: in.ReplyContext, Conversation: in.ConversationID, Session: in.Session, SessionKey: in.back, Sealed: in.Payload.Encrypted,
@@ -30,7 +30,7 @@ func (b *outbox) replyTargetOf(in *incoming) replyTarget {
 	return a
 }
 
-// answerTo is a message that goes back to where a request came from.
+// answerTo returns an envelope for the answer to a request.
 func (b *outbox) answerTo(p *peer, a replyTarget, kind wire.Type) wire.Envelope {
 	subject := a.Subject
 	if subject != "" {
@@ -42,10 +42,10 @@ func (b *outbox) answerTo(p *peer, a replyTarget, kind wire.Type) wire.Envelope 
 	}
 }
 
-// answerTTL is how long an answer is sent again, and kept as a dead letter.
+// answerTTL is the lifetime of an answer, also as a dead letter.
 const answerTTL = 24 * time.Hour
 
-// answer makes a message ready for the place that a request has named.
+// answer prepares an envelope for the target that a request has named.
 func (b *outbox) answer(p *peer, e wire.Envelope, a replyTarget) outgoing {
 	o := b.prepare(p, e, a.Sealed)
 	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
@@ -65,7 +65,7 @@ func (b *outbox) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
 	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.settings().cfg.Accept, b.token()))}
 }
 
-// withFiles puts files into an answer, as far as they fit; the others are served.
+// withFiles adds files to an answer. It serves the files that do not fit into the message.
 func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a replyTarget, files []file, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
@@ -99,9 +99,9 @@ func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a repl
 }
 
 const (
-	maxNative  = 16 << 10 // bytes of a message of MESS in the metadata, where text in it may double
+	maxNative  = 16 << 10 // bytes of a MESS message in the metadata, where escapes may double its size
 	maxBodyOut = 16 << 10
-	margin     = 2 << 10 // for the signature, and what escapes
+	margin     = 2 << 10 // for the signature and for escapes
 )
 
 func clipBody(s string) string {
@@ -111,7 +111,8 @@ func clipBody(s string) string {
 	return strings.ToValidUTF8(s[:maxBodyOut], "") + "\n[the rest is in the message of MESS]"
 }
 
-// attached puts files into a message, as far as they fit; the others are served.
+// attached returns the attachments for a message. It serves the files that do not fit into the
+// message.
 func (b *outbox) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
 	all := slices.Clone(e.Payload.Attachments)
 	room := wire.MaxText - len(b.prepare(p, e, s.Encrypt).Text) - margin

@@ -46,16 +46,15 @@ const (
 	replayGap   = time.Second
 )
 
-// replay looks through the dead letters, and sends again what may arrive now.
+// replay sends dead letters again until ctx ends, unless a peer has rejected them.
 func (b *outbox) replay(ctx context.Context) {
 	for wait.For(ctx, replayEvery) {
 		b.replayAll(ctx, func(l state.Letter) bool { return !l.Final() })
 	}
 }
 
-// replayAll sends dead letters again, the oldest first, and returns how many were
-// delivered. A peer that does not take one is left alone, but what is over is let go
-// of all the same.
+// replayAll sends dead letters again, the oldest first, and returns how many it delivered. After a
+// failure it sends no more to that peer, but still removes expired letters.
 func (b *outbox) replayAll(ctx context.Context, which func(state.Letter) bool) (sent int, failed []string) {
 	given := map[string]bool{}
 	for _, l := range b.store.Letters() {
@@ -84,7 +83,7 @@ func (b *outbox) replayAll(ctx context.Context, which func(state.Letter) bool) (
 	return sent, failed
 }
 
-// replayOne sends a dead letter once, or lets go of one that is over.
+// replayOne sends a dead letter once, or removes it if it has expired.
 func (b *outbox) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
 	if over {
 		b.auditLetter(l, "purged_expired")
@@ -102,7 +101,7 @@ func (b *outbox) replayOne(ctx context.Context, l state.Letter, o outgoing, over
 		}
 		b.auditLetter(l, "replayed")
 		b.ended(ctx, o, out)
-	case delivery.Interrupted, delivery.CircuitOpen: // nobody was asked
+	case delivery.Interrupted, delivery.CircuitOpen: // no attempt was made
 	default:
 		l.Attempts += out.Attempts
 		l.FailReason = out.Status
@@ -113,7 +112,7 @@ func (b *outbox) replayOne(ctx context.Context, l state.Letter, o outgoing, over
 	return out.Status, nil
 }
 
-// letterOut is a dead letter as a message.
+// letterOut converts a dead letter to a message.
 func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
 	text := cmp.Or(l.Text, string(l.Envelope))
 	e, err := wire.Stored(text)
@@ -133,7 +132,7 @@ func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
 	return o, nil
 }
 
-// letters are the dead letters without what is secret in them.
+// letters returns the dead letters without their secrets.
 func (b *outbox) letters() []state.Letter {
 	list := b.store.Letters()
 	for i := range list {
@@ -158,7 +157,7 @@ func withoutTokens(envelope json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(v)
 }
 
-// drop throws dead letters away.
+// drop discards dead letters.
 func (b *outbox) drop(o Order) (rep Report, _ error) {
 	for _, l := range b.store.Letters() {
 		if l.ID != o.ID && o.ID != "all" || o.Peer != "" && l.To != o.Peer {

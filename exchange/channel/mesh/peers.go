@@ -27,14 +27,14 @@ type registry struct {
 	cfg    Config
 	opts   Options
 	log    *slog.Logger
-	tokens atomic.Pointer[[]secret.Text] // that peers show here: the current one, then the previous one
+	tokens atomic.Pointer[[]secret.Text] // accepted from peers: the current token, then the previous one
 	peers  atomic.Pointer[map[string]*peer]
 }
 
-// peer finds a peer by its name, nil for none.
+// peer returns the peer with a name, nil for none.
 func (r *registry) peer(name string) *peer { return r.allPeers()[name] }
 
-// allPeers are the peers by their names. Nobody changes the map.
+// allPeers returns the peers by name. The map never changes.
 func (r *registry) allPeers() map[string]*peer {
 	if all := r.peers.Load(); all != nil {
 		return *all
@@ -42,8 +42,8 @@ func (r *registry) allPeers() map[string]*peer {
 	return nil
 }
 
-// setPeers takes the peers of a configuration. One that there was keeps what waits for
-// it, and how much it has sent.
+// setPeers replaces the peers by those of a configuration, and returns their addresses. A known
+// peer keeps its queue and its rate limit.
 func (r *registry) setPeers(cfg Config) (addresses []delivery.Peer) {
 	was, all := r.allPeers(), map[string]*peer{}
 	for name, c := range cfg.Peers {
@@ -61,11 +61,11 @@ func (r *registry) setPeers(cfg Config) (addresses []delivery.Peer) {
 
 const tokenFile = "token"
 
-// maxTokens is how many tokens count side by side: the new one, and the one before.
+// maxTokens is the number of tokens that are valid at the same time.
 const maxTokens = 2
 
-// ownTokens are what peers show here: as configured, or those of a file, a line for
-// each and the newest first, which is made where there is none.
+// ownTokens returns the tokens that peers send: the configured one, or those of a file, the newest
+// first. It makes the file if it does not exist.
 func ownTokens(configured secret.Text, name string) (list []secret.Text, _ error) {
 	if configured != "" {
 		return []secret.Text{configured}, nil
@@ -92,11 +92,11 @@ func writeTokens(name string, list []secret.Text) error {
 	return durable.Replace(name, []byte(text.String()))
 }
 
-// token is the one that peers are told to show.
+// token returns the current token.
 func (r *registry) token() secret.Text { return (*r.tokens.Load())[0] }
 
-// rotate makes a new token of this agent. The one before counts until alone is asked
-// for: then the newest counts alone.
+// rotate makes a new token. The previous one stays valid until rotate is called with alone, which
+// leaves only the newest.
 func (r *registry) rotate(alone bool) error {
 	if r.cfg.Token != "" {
 		return mess.Errorf(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")
@@ -115,8 +115,7 @@ func (r *registry) rotate(alone bool) error {
 	return nil
 }
 
-// watchEvery is how soon a change of the registry or of the token counts, unless told
-// otherwise.
+// watchEvery is the default of Options.Watch.
 const watchEvery = 2 * time.Second
 
 // watch reads the registry and the token again when their files change, until ctx ends. It
@@ -140,7 +139,7 @@ func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
 	}
 }
 
-// fileStamp tells whether a file has changed, "" if there is none.
+// fileStamp returns a text that changes with the file, "" if the file does not exist.
 func fileStamp(name string) string {
 	if name == "" {
 		return ""
@@ -152,8 +151,7 @@ func fileStamp(name string) string {
 	return info.ModTime().String() + " " + strconv.FormatInt(info.Size(), 10)
 }
 
-// readRegistry takes the peers of the registry as it is now. One that cannot be taken
-// changes nothing.
+// readRegistry reads the registry again. An invalid registry changes nothing.
 func (r *registry) readRegistry(changed func([]delivery.Peer)) {
 	next, err := r.cfg.reread()
 	if err != nil {

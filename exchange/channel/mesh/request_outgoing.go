@@ -17,7 +17,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// outgoingRequest is a request of ours to a peer, until a day after it is over.
+// outgoingRequest is a request of this agent to a peer. The adapter keeps it for a day after it
+// expires.
 type outgoingRequest struct {
 	ID           string            `json:"id"`
 	To           string            `json:"to"`
@@ -25,48 +26,47 @@ type outgoingRequest struct {
 	Conversation string            `json:"conversation,omitempty"`
 	Made         time.Time         `json:"made"`
 	Expires      time.Time         `json:"expires"`
-	Delivery     string            `json:"delivery,omitempty"` // how it was delivered; "" while it is on its way
-	Why          string            `json:"why,omitempty"`      // it was not
-	Acked        string            `json:"acked,omitempty"`    // what the peer has said meanwhile
+	Delivery     string            `json:"delivery,omitempty"` // outcome of the delivery; "" while it is pending
+	Why          string            `json:"why,omitempty"`      // why the delivery failed
+	Acked        string            `json:"acked,omitempty"`    // last ack of the peer
 	Questions    []counterQuestion `json:"questions,omitempty"`
-	Text         string            `json:"text,omitempty"`   // the response as it came
-	Result       *Result           `json:"result,omitempty"` // what it says, when its files are here
-	Failed       string            `json:"failed,omitempty"` // there will be no response
+	Text         string            `json:"text,omitempty"`   // response as received
+	Result       *Result           `json:"result,omitempty"` // parsed response, when its files are stored
+	Failed       string            `json:"failed,omitempty"` // why there is no response
 
-	changed chan struct{} // closed when something has. Adapter.mu
+	changed chan struct{} // closed at the next change; guarded by requests.mu
 }
 
-// counterQuestion is a question of a peer about what we have asked it for.
+// counterQuestion is a question of a peer about a request of this agent.
 type counterQuestion struct {
 	ID       string          `json:"id"`
 	Text     string          `json:"text"`
-	MESS     string          `json:"mess,omitempty"` // the message of MESS that it bears
+	MESS     string          `json:"mess,omitempty"` // MESS message in it
 	URL      string          `json:"url,omitempty"`
 	Token    string          `json:"token,omitempty"`
 	Context  json.RawMessage `json:"context,omitempty"`
 	Answered bool            `json:"answered,omitempty"`
 }
 
-// Result is what a peer has answered.
+// Result is the response of a peer.
 type Result struct {
 	ID      string   `json:"id"`
 	From    string   `json:"from"`
 	Subject string   `json:"subject"`
 	Body    string   `json:"body"`
-	Status  string   `json:"status,omitempty"` // of MESS, where it says so
-	MESS    string   `json:"mess,omitempty"`   // the message of MESS that it bears
-	Files   []string `json:"files,omitempty"`  // names
-	Notes   []string `json:"notes,omitempty"`  // what could not be had
+	Status  string   `json:"status,omitempty"` // MESS status, if the response has one
+	MESS    string   `json:"mess,omitempty"`   // MESS message in it
+	Files   []string `json:"files,omitempty"`  // names of files
+	Notes   []string `json:"notes,omitempty"`  // files that could not be fetched
 
-	Metadata     json.RawMessage   `json:"metadata,omitempty"`     // payload.metadata, but for the message of MESS
-	Descriptions map[string]string `json:"descriptions,omitempty"` // of files, by their names
+	Metadata     json.RawMessage   `json:"metadata,omitempty"`     // payload.metadata without the MESS message
+	Descriptions map[string]string `json:"descriptions,omitempty"` // descriptions of files, by name
 }
 
-// unreadable is the status of a response whose message of MESS cannot be read: what was
-// done, nobody here knows.
+// unreadable is the status of a response with an invalid MESS message: the outcome is unknown.
 const unreadable = "unreadable"
 
-// over reports whether nothing more will come of it.
+// over reports whether the request has ended.
 func (a *outgoingRequest) over() bool { return a.Result != nil || a.Failed != "" }
 
 const ackWarning = 30 * time.Second // section 8, "Timeout Handling"
@@ -130,8 +130,8 @@ func (rq *requests) now(id string) (_ outgoingRequest, changed <-chan struct{}, 
 	return now, a.changed, true
 }
 
-// register notes a request before it is sent: its answer may be here before ours is
-// taken. until is when it is over; zero: when the message is.
+// register stores a request before it is sent, because the response can arrive before the delivery
+// returns. until is the end of the wait; zero: the end of the message's lifetime.
 func (rq *requests) register(ctx context.Context, e wire.Envelope, until time.Time) error {
 	if until.IsZero() {
 		until = e.Expires()
@@ -149,7 +149,7 @@ func (rq *requests) register(ctx context.Context, e wire.Envelope, until time.Ti
 	return nil
 }
 
-// change changes an ask, writes it down and wakes who waits for it.
+// change changes a request, stores it, and wakes all that wait for a change.
 func (rq *requests) change(ctx context.Context, a *outgoingRequest, f func()) error {
 	rq.mu.Lock()
 	f()
@@ -163,7 +163,7 @@ func (rq *requests) change(ctx context.Context, a *outgoingRequest, f func()) er
 	return rq.saveRaw(ctx, docRequest+a.ID, doc)
 }
 
-// watch warns where there is no ack, and ends a request when its time is over.
+// watch logs a missing ack, and ends the request when it expires.
 func (rq *requests) watch(a *outgoingRequest) {
 	rq.spawn(func(ctx context.Context) {
 		rq.mu.Lock()
@@ -196,7 +196,7 @@ func (rq *requests) watch(a *outgoingRequest) {
 	})
 }
 
-// fail notes that a request comes to nothing.
+// fail ends a request without a response.
 func (rq *requests) fail(ctx context.Context, a *outgoingRequest, why string) {
 	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
 	if err := rq.change(ctx, a, func() { a.Failed = why }); err != nil {
@@ -204,7 +204,7 @@ func (rq *requests) fail(ctx context.Context, a *outgoingRequest, why string) {
 	}
 }
 
-// recordDelivery notes whether a request of ours has arrived.
+// recordDelivery stores the outcome of the delivery of a request.
 func (rq *requests) recordDelivery(ctx context.Context, o outgoing, out delivery.Outcome) {
 	rq.mu.Lock()
 	a := rq.byID[o.ID]
@@ -223,7 +223,7 @@ func (rq *requests) recordDelivery(ctx context.Context, o outgoing, out delivery
 	}
 }
 
-// acceptAnswer takes a response or an ack to a request of ours.
+// acceptAnswer handles a response or an ack to a request of this agent.
 func (rq *requests) acceptAnswer(ctx context.Context, in *incoming) (string, error) {
 	rq.mu.Lock()
 	a := rq.byID[in.CorrelationID]
@@ -237,7 +237,7 @@ func (rq *requests) acceptAnswer(ctx context.Context, in *incoming) (string, err
 	switch {
 	case a == nil:
 		return "unexpected", nil
-	case twice: // the same answer comes under two ids from some peers
+	case twice: // some peers send the same response with two ids
 		return "duplicate", nil
 	case in.Type == wire.Ack:
 		return received, rq.change(ctx, a, func() { a.Acked = in.Payload.Body })
@@ -249,7 +249,7 @@ func (rq *requests) acceptAnswer(ctx context.Context, in *incoming) (string, err
 	return received, nil
 }
 
-// finish gets the files of a response, and then says what it is.
+// finish fetches the files of a response and stores the result.
 func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 	p := rq.peer(a.To)
 	e, err := wire.Stored(a.Text)
@@ -306,7 +306,8 @@ func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 	}
 }
 
-// acceptQuestion takes a question about a request of ours. It is never a task.
+// acceptQuestion handles a question about a request of this agent, which never becomes a task. It
+// reports false for another request.
 func (rq *requests) acceptQuestion(ctx context.Context, in *incoming) (bool, error) {
 	rq.mu.Lock()
 	a := rq.byID[in.CorrelationID]
@@ -315,7 +316,7 @@ func (rq *requests) acceptQuestion(ctx context.Context, in *incoming) (bool, err
 	}
 	rq.mu.Unlock()
 	if a == nil {
-		return in.Payload.Metadata.Get("status") == "needs_answer", nil // of one that is over since
+		return in.Payload.Metadata.Get("status") == "needs_answer", nil // a question about a request that is forgotten
 	}
 	q := counterQuestion{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
 	if in.ReplyTo != nil && in.peer.settings().where.Owns(in.ReplyTo.URL) {
@@ -324,7 +325,7 @@ func (rq *requests) acceptQuestion(ctx context.Context, in *incoming) (bool, err
 	return true, rq.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })
 }
 
-// findQuestion finds a question that a peer has asked us.
+// findQuestion finds a question of a peer by its id.
 func (rq *requests) findQuestion(id string) (a *outgoingRequest, q counterQuestion, ok bool) {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()
@@ -346,7 +347,7 @@ func (rq *requests) conversation(id string) (*state.Conversation, error) {
 	return &c, nil
 }
 
-// await waits until a request has an answer, is asked about, or is acknowledged.
+// await waits at most awaitTime until a request has a response, a new question or another change.
 func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, error) {
 	end := time.NewTimer(awaitTime)
 	defer end.Stop()
@@ -370,7 +371,7 @@ func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, err
 	}
 }
 
-// awaitTime is how long news is waited for.
+// awaitTime is the longest wait of one call.
 const awaitTime = 20 * time.Second
 
 func askedOf(a outgoingRequest) Asked {
@@ -381,7 +382,8 @@ func askedOf(a outgoingRequest) Asked {
 	return now
 }
 
-// isKnown reports whether a request of ours is known: it was sent, or is about to be.
+// isKnown reports whether a request of this agent exists. It is in the outbox then, or about to
+// be.
 func (rq *requests) isKnown(id string) bool {
 	_, _, ok := rq.now(id)
 	return ok

@@ -64,14 +64,14 @@ type background struct {
 	jobs []func(context.Context)
 }
 
-// audit notes what became of a message.
+// audit writes a received message to the audit log.
 func (s *shared) audit(in *incoming, status, detail string) {
 	line := in.line
 	line.Status, line.Detail = status, detail
 	s.store.Audit(line)
 }
 
-// lineOf is an envelope in the audit log.
+// lineOf converts an envelope to a line of the audit log.
 func lineOf(e wire.Envelope) state.Line {
 	return state.Line{
 		From: e.From, To: e.To, Type: string(e.Type), ID: e.ID, Subject: e.Payload.Subject, Body: e.Payload.Body, CorrelationID: e.CorrelationID,
@@ -80,7 +80,7 @@ func lineOf(e wire.Envelope) state.Line {
 	}
 }
 
-// notify tells people by the notices of the exchange (ntfy, webhook).
+// notify sends a notification to people (ntfy, webhook).
 func (s *shared) notify(p mess.Priority, subject, body string) {
 	if s.opts.Notice == nil {
 		return
@@ -92,7 +92,7 @@ func (s *shared) notify(p mess.Priority, subject, body string) {
 	s.opts.Notice(p, text)
 }
 
-// maxNotice is how much of a text goes into a notice, in bytes.
+// maxNotice is the largest part of a text in a notification, in bytes.
 const maxNotice = 1000
 
 func clipNotice(s string) string {
@@ -102,7 +102,7 @@ func clipNotice(s string) string {
 	return strings.ToValidUTF8(s[:maxNotice], "") + "..."
 }
 
-// escalate tells people of a dead letter that nobody sends again by itself.
+// escalate notifies people of a message that will not be sent again.
 func (s *shared) escalate(l state.Letter, why string) {
 	s.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
 	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
@@ -115,7 +115,7 @@ func (s *shared) inSession(key string, m state.InSession) error {
 	return s.store.InSession(key, m)
 }
 
-// save stores a document of the door; nil removes it.
+// save stores a document; nil removes it.
 func (d *documents) save(ctx context.Context, name string, v any) error {
 	if v == nil {
 		return d.saveRaw(ctx, name, nil)
@@ -127,7 +127,7 @@ func (d *documents) save(ctx context.Context, name string, v any) error {
 	return d.saveRaw(ctx, name, doc)
 }
 
-// saveRaw stores a document as it is, and notes whether that is possible now.
+// saveRaw stores an encoded document, and records whether the exchange could store it.
 func (d *documents) saveRaw(ctx context.Context, name string, doc []byte) error {
 	err := d.x.SaveChannelState(ctx, channel, name, doc)
 	if ctx.Err() == nil {

@@ -16,28 +16,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// task is a thread of the exchange that a peer has asked for.
+// task is a thread that a peer has requested.
 type task struct {
 	Ref      string        `json:"ref"`
 	Peer     string        `json:"peer"`
 	Asked    []replyTarget `json:"asked"`
-	Notes    []string      `json:"notes,omitempty"`    // what its answer is to say beside
-	Question *question     `json:"question,omitempty"` // that the peer was asked last
+	Notes    []string      `json:"notes,omitempty"`    // notes for the response
+	Question *question     `json:"question,omitempty"` // last question to the peer
 	Made     time.Time     `json:"made"`
 	Ended    time.Time     `json:"ended,omitzero"`
 
-	save  sync.Mutex // held while it is written down
-	acked time.Time  // when the peer got the last report; for Adapter.tellOne alone
-	told  string     // the message that this report was of; for Adapter.tellOne alone
+	save  sync.Mutex // held while the task is stored
+	acked time.Time  // when the peer got the last report; for notifyOne only
+	told  string     // message that the last report was about; for notifyOne only
 }
 
-// question is what a peer was asked.
+// question is a question to a peer.
 type question struct {
 	ID      string   `json:"id"`   // of the message to the peer
-	Ref     string   `json:"ref"`  // of the message of the thread that asks
-	Hash    string   `json:"hash"` // of the plan that is to be confirmed
+	Ref     string   `json:"ref"`  // of the message in the thread
+	Hash    string   `json:"hash"` // of the plan to confirm
 	Confirm bool     `json:"confirm"`
-	Keys    []string `json:"keys"` // of what is to be answered
+	Keys    []string `json:"keys"` // names of the answers
 	Tries   int      `json:"tries"`
 }
 
@@ -86,7 +86,7 @@ func (ts *tasks) known(peer, id string) bool {
 	return ts.pending[key] != nil || ts.byAsked[key] != ""
 }
 
-// index makes a task known. ts.mu is held, or Open runs.
+// index adds a task to the maps. The caller holds ts.mu, or is Open.
 func (ts *tasks) index(t *task) {
 	ts.tasks[t.Ref] = t
 	for _, a := range t.Asked {
@@ -107,8 +107,7 @@ func (ts *tasks) unindex(t *task) {
 	}
 }
 
-// answered reports whether all who have asked have an answer on its way. Adapter.mu
-// is held.
+// answered reports whether all responses are in the outbox. The caller holds tasks.mu.
 func (t *task) answered() bool {
 	for _, a := range t.Asked {
 		if !a.Sent {
@@ -118,14 +117,14 @@ func (t *task) answered() bool {
 	return true
 }
 
-// taskOf is the task that a peer has asked for with a message, nil for none.
+// taskOf returns the task for a request of a peer, nil for none.
 func (ts *tasks) taskOf(p *peer, id string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	return ts.tasks[ts.byAsked[idKey(p.name, id)]]
 }
 
-// saveTask writes a task down.
+// saveTask stores a task.
 func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 	t.save.Lock()
 	defer t.save.Unlock()
@@ -138,7 +137,7 @@ func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 	return ts.saveRaw(ctx, docTask+t.Ref, doc)
 }
 
-// follow looks at tasks when their threads change.
+// follow wakes tasks when their threads change, until ctx ends.
 func (ts *tasks) follow(ctx context.Context) {
 	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) {
 		if strings.HasPrefix(e.Requestor, actorPrefix) {
@@ -150,7 +149,7 @@ func (ts *tasks) follow(ctx context.Context) {
 // notifyAll notifies peers of their tasks until ctx ends.
 func (ts *tasks) notifyAll(ctx context.Context) { ts.notifiers.Run(ctx, ts.notifyOne) }
 
-// wakeAll looks at all tasks whose peers have no answer.
+// wakeAll wakes all tasks that have an open request.
 func (ts *tasks) wakeAll() {
 	ts.mu.Lock()
 	var refs []string
@@ -165,7 +164,7 @@ func (ts *tasks) wakeAll() {
 	}
 }
 
-// wake has the peer of a task told how it stands, if it is one.
+// wake starts the notification of the peer of a task. It ignores an unknown ref.
 func (ts *tasks) wake(ref string) {
 	ts.mu.Lock()
 	t := ts.tasks[ref]
@@ -175,7 +174,7 @@ func (ts *tasks) wake(ref string) {
 	}
 }
 
-// notifyOne tells the peer of a task how it stands.
+// notifyOne notifies the peer of a task.
 func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration) {
 	defer mistake.Caught(ts.log, "channel", channel, "ref", ref)
 	again = keyed.Idle
@@ -196,17 +195,17 @@ func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration
 }
 
 const (
-	firstAck = 5 * time.Second  // what is done by then is not acknowledged
-	ackGap   = 30 * time.Second // between reports of progress
+	firstAck = 5 * time.Second  // a task that ends earlier gets no ack
+	ackGap   = 30 * time.Second // between two progress reports
 )
 
-// notify tells a peer how its task stands, as far as it does not know. It returns when there is
-// more to tell, even if nothing changes.
+// notify sends the peer of a task what is new. It returns when it must be called again even
+// without a change.
 func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ error) {
 	again = keyed.Idle
 	p := ts.peer(t.Peer)
 	if p == nil {
-		return again, nil // it is not in the configuration any more
+		return again, nil // the peer is not configured any more
 	}
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if errors.Is(err, mess.NotFound) {
@@ -225,7 +224,7 @@ func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ er
 	return ts.progress(ctx, p, t, th)
 }
 
-// progress tells a peer that its task goes on (section 6, pattern 3), or returns when it may.
+// progress reports progress to a peer (section 6, pattern 3), or returns when it may do so.
 func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	m, s := lastStatus(th)
 	if t.told == m.Ref && !t.acked.IsZero() {
@@ -246,8 +245,8 @@ func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thr
 	return keyed.Idle, nil
 }
 
-// ack tells all who have asked for a task how it stands. It is not kept: the next
-// one, or the response, says more.
+// ack sends the status of a task to all requests for it. It is not stored, because the next ack or
+// the response contains more.
 func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
 	ts.mu.Lock()
 	all := append([]replyTarget(nil), t.Asked...)
@@ -273,7 +272,7 @@ func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, 
 	return nil
 }
 
-// etaOf is when a task is to be done, as a time.
+// etaOf returns the estimated end of a task.
 func etaOf(s *mess.Status, th exchange.Thread) (string, bool) {
 	if s.ETA != "" {
 		if at, ok := s.ETA.Time(th.Updated); ok == nil {
@@ -286,13 +285,13 @@ func etaOf(s *mess.Status, th exchange.Thread) (string, bool) {
 	return "", false
 }
 
-// jsonOf is a message as text.
+// jsonOf encodes a message.
 func jsonOf(m mess.Message) []byte {
 	text, _ := m.JSON() // it never fails
 	return text
 }
 
-// lastStatus is the last report on a thread, and the message that it is in.
+// lastStatus returns the last status of a thread and its message.
 func lastStatus(th exchange.Thread) (m mess.Message, last *mess.Status) {
 	for _, one := range th.Messages {
 		for _, item := range one.Items {

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// build makes a request of a message. What could not be had of its files is told
-// with the answer.
+// build makes a MESS request of a message. notes name the attachments that could not be fetched;
+// the response contains them.
 func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
 	text, err := ts.nativeText(ctx, in)
 	if err != nil {
@@ -31,7 +31,7 @@ func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []stri
 		req.ID = in.ID
 	}
 	if req.NeededBy == "" && (req.Constraints == nil || req.Constraints.Timing == nil || req.Constraints.Timing.Expires == "") {
-		req.NeededBy = mess.TimeOf(in.Expires().Add(skew)) // after that it is not to be begun (section 5, ttl)
+		req.NeededBy = mess.TimeOf(in.Expires().Add(skew)) // the task must not begin after that (section 5, ttl)
 	}
 	if meta, ok := metadataOf(in.Payload.Metadata); ok {
 		req.Extra = req.Extra.Set(channel, mess.Object{{Key: "metadata", Value: meta}})
@@ -39,7 +39,7 @@ func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []stri
 	var notes []string
 	for _, a := range in.Payload.Attachments {
 		if nameOf(a) == messFile {
-			continue // it is what was read above
+			continue // nativeText has read it
 		}
 		f, err := ts.files.fetch(ctx, in.peer, a)
 		if err != nil {
@@ -52,17 +52,17 @@ func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []stri
 	return req, notes, nil
 }
 
-// metadataOf are the metadata of a message for the thread, where there are any beside
-// the message of MESS.
+// metadataOf returns the metadata of a message for the thread. ok is false if there are none but
+// the MESS message.
 func metadataOf(o wire.Object) (mess.Object, bool) {
 	var meta mess.Object
 	text := o.Without(messKey)
 	return meta, text != nil && json.Unmarshal(text, &meta) == nil
 }
 
-// relayedMetadata returns the metadata that a relayed message of a peer had, to go on
-// beside the members that messkit writes itself. Metadata of more than 16 KiB stay in
-// the message of MESS.
+// relayedMetadata returns the metadata of a message that a peer has relayed, without the fields
+// that messkit writes itself. It returns none if they have more than 16 KiB; the MESS message
+// contains them then.
 func relayedMetadata(extra mess.Object) wire.Object {
 	v, _ := extra.Get(channel)
 	in, _ := v.(mess.Object)
@@ -82,9 +82,9 @@ func relayedMetadata(extra mess.Object) wire.Object {
 	return out
 }
 
-// nativeText is the message of MESS that a message bears, "" for none. One that is
-// too large for the metadata is a file; without it nothing is done, since the text
-// may be the beginning of it alone.
+// nativeText returns the MESS message in a message, "" for none. A MESS message that is too large
+// for the metadata is a file. If the file cannot be fetched, the request is rejected, because its
+// text may be incomplete.
 func (ts *tasks) nativeText(ctx context.Context, in *incoming) (string, error) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return text, nil
@@ -108,7 +108,7 @@ func (ts *tasks) nativeText(ctx context.Context, in *incoming) (string, error) {
 	return "", nil
 }
 
-// nativeRequest is the request of a message of MESS, nil for none.
+// nativeRequest returns the request in a MESS message, nil for none.
 func nativeRequest(text string) (*mess.Request, error) {
 	if text == "" {
 		return nil, nil
@@ -138,7 +138,7 @@ func parseMess(text string) (mess.Message, error) {
 	return all[0], nil
 }
 
-// priorityOf is how a priority is called in MESS.
+// priorityOf converts a MESH priority to a MESS priority.
 func priorityOf(p string) mess.Priority {
 	switch p {
 	case wire.High:

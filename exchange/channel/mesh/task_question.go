@@ -12,7 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// openQuestion is what a thread waits for, with the words for it.
+// openQuestion returns the question that a thread waits for, and its text. asks is false if it
+// waits for none.
 func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 	var s *mess.Status
 	for _, m := range th.Messages {
@@ -37,7 +38,7 @@ func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 			text += " " + s.Consequences
 		}
 		if c.By == "operator" {
-			q.Tries = maxTries // it is not the peer's to answer
+			q.Tries = maxTries // an operator must answer, and not the peer
 			return q, "Waits for the yes of a person who runs the place: " + s.Action, true
 		}
 		return q, text + "\nAnswer yes or no.", true
@@ -71,10 +72,10 @@ func options(q mess.Question) string {
 	return " (" + strings.Join(q.Options, ", ") + ")"
 }
 
-// maxTries is how often a peer is asked the same.
+// maxTries limits how often a peer gets the same question.
 const maxTries = 3
 
-// askPeer asks a peer what its task waits for. The answer is a response to that
+// askPeer sends the open question of a task to its peer. The peer answers with a response to that
 // message.
 func (ts *tasks) askPeer(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
 	ts.mu.Lock()
@@ -109,7 +110,7 @@ func (ts *tasks) setQuestion(t *task, q question) {
 	}
 }
 
-// sendQuestion sends a question: a request of which the answer comes here.
+// sendQuestion sends a question as a request.
 func (ts *tasks) sendQuestion(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
 	ts.mu.Lock()
 	a := t.Asked[len(t.Asked)-1]
@@ -118,7 +119,7 @@ func (ts *tasks) sendQuestion(ctx context.Context, p *peer, t *task, q question,
 	e.ID = q.ID
 	e.Payload.Subject = "Question about: " + a.Subject
 	e.Payload.Body = text
-	e.ReplyTo = ts.outbox.replyTo(p, "") // the session in the context is the peer's own
+	e.ReplyTo = ts.outbox.replyTo(p, "") // the session in the context is that of the peer
 	e.Payload.Metadata = wire.Object{}.With("status", "needs_answer").With("ref", t.Ref)
 	if s != nil {
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(jsonOf(mess.Message{Ref: q.Ref, Re: mess.Refs{t.Ref}, Items: []mess.Item{s}})))
@@ -126,8 +127,8 @@ func (ts *tasks) sendQuestion(ctx context.Context, p *peer, t *task, q question,
 	return ts.outbox.enqueue(ctx, ts.outbox.answer(p, e, a))
 }
 
-// acceptAnswer takes a peer's answer to a question about its own task. It counts for
-// the question that it was given to, and for no other.
+// acceptAnswer handles the answer of a peer to a question about its task. The answer counts for
+// that question only. ours is false if the message answers no question.
 func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string, ours bool, _ error) {
 	ts.mu.Lock()
 	t := ts.tasks[ts.questions[in.CorrelationID]]
@@ -141,7 +142,7 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 		return received, true, nil
 	}
 	in.line.Ref = t.Ref
-	if in.Payload.Metadata.Get("status") == string(mess.Failed) { // it tells that it could not take the question
+	if in.Payload.Metadata.Get("status") == string(mess.Failed) { // the peer could not accept the question
 		return "answer_refused", true, nil
 	}
 	r, why := ts.replyOf(in, q)
@@ -160,7 +161,7 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 	return "answer_not_taken", true, ts.askAgain(ctx, in.peer, t, q, why)
 }
 
-// askAgain asks again what was not answered, some times.
+// askAgain repeats a question that was not answered, at most maxTries times.
 func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why string) error {
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if err != nil {
@@ -179,7 +180,7 @@ func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why
 	return ts.sendQuestion(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
 }
 
-// replyOf makes a reply of an answer, or says why it is none.
+// replyOf converts an answer to a reply, or returns why it is invalid.
 func (ts *tasks) replyOf(in *incoming, q question) (*mess.Reply, string) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return nativeReply(text, q)
@@ -218,7 +219,8 @@ func (ts *tasks) replyOf(in *incoming, q question) (*mess.Reply, string) {
 	return r, ""
 }
 
-// nativeReply takes a reply of MESS. A yes is for the plan that was shown.
+// nativeReply returns the reply in a MESS message. A confirmation counts for the plan in the
+// question only.
 func nativeReply(text string, q question) (*mess.Reply, string) {
 	m, err := parseMess(text)
 	if err != nil {
@@ -243,7 +245,7 @@ func nativeReply(text string, q question) (*mess.Reply, string) {
 	return &c, ""
 }
 
-// cancel withdraws a task of a peer's.
+// cancel cancels a task for its peer.
 func (ts *tasks) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
 	c := &mess.Cancel{Re: mess.Refs{t.Ref}, Reason: "asked for by " + in.From}
 	_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})

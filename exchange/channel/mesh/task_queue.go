@@ -15,12 +15,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// pendingRequest is a request that has been taken, and is to become a task.
+// pendingRequest is an accepted request that is to become a task.
 type pendingRequest struct {
 	Peer   string        `json:"peer"`
 	ID     string        `json:"id"`
 	Text   string        `json:"text"`
-	Urgent bool          `json:"urgent,omitempty"` // its priority is high
+	Urgent bool          `json:"urgent,omitempty"` // high priority
 	Asked  []replyTarget `json:"asked"`
 }
 
@@ -45,9 +45,8 @@ func (ts *tasks) accept(ctx context.Context, in *incoming) (string, error) {
 	return received, nil
 }
 
-// repeat answers a request that has come before. A new message with the same
-// idempotency key gets an answer of its own; the same message again gets the same
-// answer again.
+// repeat answers a duplicate request. A new message with the same idempotency key gets a response
+// of its own; the same message gets the same response again.
 func (ts *tasks) repeat(ctx context.Context, in *incoming, of string) error {
 	mine := ts.outbox.replyTargetOf(in)
 	ts.mu.Lock()
@@ -63,7 +62,7 @@ func (ts *tasks) repeat(ctx context.Context, in *incoming, of string) error {
 	}
 	if t == nil {
 		ts.mu.Unlock()
-		return nil // it is over long since, or was a question
+		return nil // it was a question, or its task is forgotten
 	}
 	i := slices.IndexFunc(t.Asked, func(a replyTarget) bool { return a.ID == in.ID })
 	if i < 0 {
@@ -98,7 +97,7 @@ func (ts *tasks) convert(ctx context.Context) { ts.queues.Runner.Run(ctx, ts.con
 // convertNext makes a task of the first request in a queue.
 func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Duration) {
 	return ts.queues.Work(name, func(r queuedRequest) (again time.Duration) {
-		again = keyed.Idle // also after a mistake in the program
+		again = keyed.Idle // also after a panic
 		defer mistake.Caught(ts.log, "channel", channel, "from", r.peer.name)
 		if !ts.makeTask(ctx, r.peer, r.work) {
 			again = 0 // the program ends, or makeTask has waited
@@ -110,14 +109,14 @@ func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Durat
 // tryAgain is the wait after the exchange could not store something.
 const tryAgain = 5 * time.Second
 
-// makeTask makes a task of a request, and reports whether it is done with.
+// makeTask makes a task of a request. It reports false if it must be called again.
 func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
 		err = in.open()
 	}
-	if err != nil { // it was good when it came: the key has been changed
+	if err != nil { // it was valid when it was accepted, so the key has changed since
 		ts.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
 		return ts.remove(ctx, w)
 	}
@@ -156,9 +155,8 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool 
 	return ts.remove(ctx, w)
 }
 
-// taskFor is the task of a thread, for all who have asked for it: there is one
-// already if the power went after it was written down, or if two messages bear one
-// request.
+// taskFor returns the task of a thread with all requests for it. The task exists already after a
+// power failure, or if two messages contain one request.
 func (ts *tasks) taskFor(ref string, w *pendingRequest, notes []string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -181,7 +179,7 @@ func (ts *tasks) taskFor(ref string, w *pendingRequest, notes []string) *task {
 	return t
 }
 
-// remove lets go of a request that was worked off.
+// remove removes a request that has become a task or was rejected.
 func (ts *tasks) remove(ctx context.Context, w *pendingRequest) bool {
 	ts.mu.Lock()
 	delete(ts.pending, w.key())
@@ -194,8 +192,7 @@ func (ts *tasks) remove(ctx context.Context, w *pendingRequest) bool {
 	return true
 }
 
-// submit makes the thread. A request that was submitted before the program ended
-// finds its own.
+// submit creates the thread. A request that an earlier run has submitted finds its thread.
 func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
 	if req.ID == in.ID {
 		if t, err := ts.x.Thread(ctx, p.actor(), req.ID); err == nil {
@@ -217,7 +214,7 @@ func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *inc
 	return "", errors.New("the exchange does not say which thread it has made")
 }
 
-// sendRejection tells a peer that the exchange does not take its request.
+// sendRejection responds that the exchange rejects a request.
 func (ts *tasks) sendRejection(ctx context.Context, p *peer, w *pendingRequest, why error) error {
 	for _, a := range w.Asked {
 		e := ts.outbox.answerTo(p, a, wire.Response)
@@ -231,13 +228,13 @@ func (ts *tasks) sendRejection(ctx context.Context, p *peer, w *pendingRequest, 
 	return nil
 }
 
-// queuedRequest is a request of a peer.
+// queuedRequest is an entry of the queues.
 type queuedRequest struct {
 	peer *peer
 	work *pendingRequest
 }
 
-// queue has a request become a task. Urgent ones of a peer wait for urgent ones alone.
+// queue adds a request to the queue of its peer. Urgent requests have a queue of their own.
 func (ts *tasks) queue(p *peer, w *pendingRequest) {
 	name := p.name
 	if w.Urgent {

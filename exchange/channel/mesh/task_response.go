@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// respond sends what came of a task to all who have asked for it.
+// respond sends the result of a task to all requests for it.
 func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
 	ts.mu.Lock()
 	var open []replyTarget
@@ -33,7 +33,7 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 	if len(open) == 0 {
 		return nil
 	}
-	if err := ts.saveTask(ctx, t); err != nil { // the ids hold before anything is sent
+	if err := ts.saveTask(ctx, t); err != nil { // stored before anything is sent, so that a restart uses the same ids
 		return err
 	}
 	files, notes := ts.files.sentFiles(ctx, p, th)
@@ -43,7 +43,7 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 		e.ID = a.Answer
 		e.Payload.Body = resultText(th, notes)
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
-		if !p.encrypts(a.Sealed) { // metadata go in clear
+		if !p.encrypts(a.Sealed) { // metadata are not encrypted
 			e.Payload.Metadata = append(e.Payload.Metadata, responseMetadata(th)...)
 		}
 		o, err := ts.outbox.withFiles(ctx, p, e, a, files, allResults(th))
@@ -80,11 +80,11 @@ func responseMetadata(th exchange.Thread) (meta wire.Object) {
 	return meta
 }
 
-// allResults is what the executors have answered, as one message of MESS: the last
-// status, and all content.
+// allResults returns the results of a thread as one MESS message: the terminal status and all
+// content.
 func allResults(th exchange.Thread) mess.Message {
 	m, s := lastStatus(th)
-	if s == nil || s.Code != th.Status { // a cancel has ended it, or something was said behind the end
+	if s == nil || s.Code != th.Status { // a cancel has ended the thread, or a later message has another status
 		s = &mess.Status{Code: th.Status}
 		for _, one := range th.Messages {
 			for _, item := range one.Items {
@@ -106,7 +106,7 @@ func allResults(th exchange.Thread) mess.Message {
 	return out
 }
 
-// resultText is what came of a task, for people and models.
+// resultText describes the result of a task.
 func resultText(th exchange.Thread, notes []string) string {
 	_, s := lastStatus(th)
 	parts := []string{}
@@ -120,7 +120,7 @@ func resultText(th exchange.Thread, notes []string) string {
 				continue
 			}
 			for i, e := range r.Content {
-				if e.Type != "structured" || i == 0 { // later ones say the same, for programs
+				if e.Type != "structured" || i == 0 { // later ones repeat the content for programs
 					parts = append(parts, entryText(e))
 				}
 			}
@@ -137,7 +137,7 @@ func resultText(th exchange.Thread, notes []string) string {
 	return strings.Join(parts, "\n")
 }
 
-// entryText is a piece of content in words.
+// entryText describes an entry of content.
 func entryText(e mess.Entry) string {
 	if text, ok := e.Text(); ok {
 		return text
@@ -159,7 +159,7 @@ func entryText(e mess.Entry) string {
 	return e.Type + ": " + string(text)
 }
 
-// statusText is how a task stands, in words.
+// statusText describes the status of a task.
 func statusText(code mess.Code, s *mess.Status) string {
 	words := strings.ReplaceAll(string(code), "_", " ")
 	if words == "" {

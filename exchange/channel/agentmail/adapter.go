@@ -1,8 +1,7 @@
-// Package agentmail is the Agent Mail door of an exchange: tasks that mail agents give
-// become threads, what is said there goes back to them, and threads that executors
-// among the mail agents may take go out as tasks. It translates, and keeps what it
-// has to remember; what a message means is in exchange/channel/agentmail/format, and how a mail
-// server is spoken to in its mailbox.
+// Package agentmail is the Agent Mail channel of an exchange. A task of a mail agent becomes a
+// thread, and the agent gets the messages of the thread. A mail agent can also be an executor,
+// which gets threads as tasks. The package translates and stores its own state. Package format
+// knows the messages, and package mailbox the mail server.
 package agentmail
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 )
 
-// Mailbox is the mailbox that the door has at a server, as *mailbox.Mailbox is one.
+// Mailbox is a mailbox at a mail server; *mailbox.Mailbox implements it.
 type Mailbox interface {
 	Enter(ctx context.Context, was mailbox.Identity) (mailbox.Identity, error)
 	Fetch(ctx context.Context, since time.Time) ([]mailbox.Mail, error)
@@ -94,7 +93,7 @@ func (d *Adapter) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// Status is how the door stands.
+// Status returns the state of the channel.
 func (d *Adapter) Status() Report {
 	var h Health
 	if d.sync != nil {
@@ -117,9 +116,9 @@ func (d *Adapter) Status() Report {
 	return report
 }
 
-// Reserved returns who has reserved a device exclusively, and until when. It serves requests in
-// the name of by; ok is false if only by has reserved the device, or nobody. changed is closed
-// when the reservations may have changed.
+// Reserved returns who has reserved a device exclusively, and until when. It ignores reservations
+// of by, in whose name a request is made; ok is false if no other agent has reserved the device.
+// changed is closed when the reservations may have changed.
 func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
 	return d.zones.reserved(device, by)
 }

@@ -21,13 +21,12 @@ func (a Agent) actor() exchange.Actor {
 // assignments are the tasks that mail agents carry out as executors of the exchange.
 type assignments struct{ *shared }
 
-// register makes an agent an executor.
+// register registers an agent as an executor.
 func (as *assignments) register(ctx context.Context, a Agent) error {
 	return proxy.Register(ctx, as.poster(a), a.executor(), a.Name+" (mail)", a.Capabilities, a.Areas)
 }
 
-// serve takes for an agent what is offered to it, and what is said to its tasks,
-// until ctx ends.
+// serve handles the messages of the exchange for an agent, until ctx ends.
 func (as *assignments) serve(ctx context.Context, a Agent) error {
 	as.resume(ctx, a)
 	return as.x.As(a.actor(), channel).Receive(ctx, func(m mess.Message) {
@@ -39,7 +38,7 @@ func (as *assignments) serve(ctx context.Context, a Agent) error {
 	})
 }
 
-// resume goes on with what an earlier run has claimed and not sent.
+// resume continues the assignments that an earlier run has claimed and not sent.
 func (as *assignments) resume(ctx context.Context, a Agent) {
 	as.mu.Lock()
 	var refs []string
@@ -72,7 +71,7 @@ func (as *assignments) save(ref string, g *assignment) error {
 	return as.change(func(s *state) { s.Given[ref] = g })
 }
 
-// givenTo finds the thread of a task that a peer works on, "" if there is none.
+// givenTo returns the thread of a task that was assigned to a peer, "" if there is none.
 func (as *assignments) givenTo(from peer, task string) string {
 	if from.agent.Name == "" || task == "" {
 		return ""
@@ -83,7 +82,7 @@ func (as *assignments) givenTo(from peer, task string) string {
 	return ""
 }
 
-// receive takes what the exchange tells an agent.
+// receive handles one item of the exchange for an agent.
 func (as *assignments) receive(ctx context.Context, a Agent, m mess.Message, item mess.Item) error {
 	switch i := item.(type) {
 	case *mess.Request:
@@ -106,8 +105,7 @@ func (as *assignments) receive(ctx context.Context, a Agent, m mess.Message, ite
 	return nil
 }
 
-// claim takes a thread for an agent, before it hears of it: nobody else does it
-// then.
+// claim claims a thread for an agent, and then assigns it.
 func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	if as.of(ref) != nil {
 		return nil
@@ -122,7 +120,7 @@ func (as *assignments) claim(ctx context.Context, a Agent, ref string) error {
 	return as.proceed(ctx, a, ref)
 }
 
-// proceed asks for consent where the request wants it, and gives the task away else.
+// proceed assigns a task. If the request wants a confirmation before, proceed asks for it first.
 func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 	g := as.of(ref)
 	if g == nil || g.Sent || g.Begun && as.queued(ref) {
@@ -142,7 +140,7 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 		if c.Given != nil && *c.Given {
 			return as.start(ctx, a, ref, g, th)
 		}
-		return nil // it is asked, or will be told
+		return nil // a person has not answered yet, or has said no
 	}
 	g.Consent = digest(a, th)
 	if err := as.save(ref, g); err != nil {
@@ -151,9 +149,9 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 	return as.postAs(ctx, a, ref, g, proxy.AskConsent(a.Name+" by mail", th.Intent, g.Consent))
 }
 
-// digest names what a yes is for: this request, for that agent.
+// digest returns the digest of a consent: it covers this request and this agent.
 func digest(a Agent, th exchange.Thread) string {
-	data, _ := json.Marshal(th.Request()) // it was read from JSON
+	data, _ := json.Marshal(th.Request()) // the request was parsed from JSON
 	sum := sha256.Sum256([]byte(a.Name + "\n" + th.Ref + "\n" + string(data)))
 	return "sha256:" + hex.EncodeToString(sum[:16])
 }
@@ -171,8 +169,8 @@ func (as *assignments) postAs(ctx context.Context, a Agent, ref string, g *assig
 	return err
 }
 
-// start passes the start gate, and sends the task then: from that moment the other
-// side may act. A run that ends in between passes it once more.
+// start gets the start permission and queues the assignment. The agent may act from then on. After
+// a crash between the two, the next run asks for the permission again.
 func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assignment, th exchange.Thread) error {
 	g.Begun = true
 	if err := as.save(ref, g); err != nil {
@@ -182,14 +180,14 @@ func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assign
 		if errors.Is(err, mess.Unavailable) {
 			return err
 		}
-		return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) })) // the exchange's no
+		return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) })) // the exchange has refused the permission
 	}
 	return as.change(func(s *state) {
 		s.add(outboxEntry{ID: newID(), To: a.Name, At: as.now(), Task: ref, Thread: ref, Ref: ref, Kind: string(format.TypeTaskAssignment)})
 	})
 }
 
-// acceptConsent takes the yes or no to giving a task away.
+// acceptConsent handles the answer to the question whether an agent may have a task.
 func (as *assignments) acceptConsent(ctx context.Context, a Agent, ref string, g *assignment, item mess.Item) error {
 	if _, ok := item.(*mess.Cancel); ok {
 		return as.change(func(s *state) { delete(s.Given, ref) })

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// forward passes on to the agent what is said to its task.
+// forward sends a message of the requester to the agent.
 func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Message, item mess.Item) error {
 	topic := "More was said about this task"
 	switch i := item.(type) {
@@ -26,7 +26,7 @@ func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Messag
 		}
 		item, topic = &r, replyText(&r)
 	case *mess.Answer:
-		if yes, ok := i.Value.(bool); ok { // in the form that binds it
+		if yes, ok := i.Value.(bool); ok { // a reply binds the answer to the question
 			return as.forward(a, ref, g, m, &mess.Reply{Confirm: &yes})
 		}
 		c := *i
@@ -44,13 +44,13 @@ func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Messag
 	return as.sendToAgent(a, ref, topic, item)
 }
 
-// sendToAgent queues a message for the one who works on a task.
+// sendToAgent queues a message for the agent of a task.
 func (as *assignments) sendToAgent(a Agent, ref, topic string, item mess.Item) error {
 	body := format.Say(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
 	return as.queue(peer{name: a.Name}, ref, as.wrap(newID(), as.now(), body))
 }
 
-// unqueue takes an assignment out of what is to be sent, if it was never tried.
+// unqueue removes an assignment from the outbox, unless an attempt to send it was made.
 func (as *assignments) unqueue(ref string) bool {
 	back := false
 	err := as.change(func(s *state) {
@@ -63,7 +63,7 @@ func (as *assignments) unqueue(ref string) bool {
 	return back && err == nil
 }
 
-// fail ends the thread of a task that the agent has not got.
+// fail ends the thread of a task that the agent has not received.
 func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, kind, why string) error {
 	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: why, Effect: mess.EffectNone}}
 	if code == mess.Failed {
@@ -73,7 +73,7 @@ func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, 
 	return errors.Join(err, as.change(func(s *state) { delete(s.Given, ref) }))
 }
 
-// undeliverable ends a task that the mail server does not deliver.
+// undeliverable ends a task whose assignment the mail server rejects.
 func (as *assignments) undeliverable(_ context.Context, e outboxEntry, why error) {
 	g := as.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
@@ -106,12 +106,12 @@ func textOf(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
-	data, _ := json.Marshal(v) // it was read from JSON
+	data, _ := json.Marshal(v) // the value was parsed from JSON
 	return string(data)
 }
 
-// stopAll tells an agent to stop all that it does for this exchange. Mail is slow:
-// the exchange goes on to show the stop as not confirmed.
+// stopAll tells an agent to stop all its tasks of this exchange. The stop stays unconfirmed,
+// because mail is slow.
 func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
 	as.mu.Lock()
 	var refs []string
@@ -146,8 +146,8 @@ func (as *assignments) withdrawn(ctx context.Context, e outboxEntry) (bool, erro
 	return true, as.revoke(e, g)
 }
 
-// revoke ends a task that was taken back and has not arrived, and all that was to be
-// said about it.
+// revoke ends a cancelled task whose assignment was not sent, and removes its messages from the
+// outbox.
 func (as *assignments) revoke(e outboxEntry, g *assignment) error {
 	a, ok := as.cfg.agent(g.Agent)
 	if ok {

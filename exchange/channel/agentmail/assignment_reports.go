@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// report takes what an agent tells of a task that was given to it.
+// report handles a message of an agent about its task.
 func (as *assignments) report(ctx context.Context, l email, ref string, m format.Message) (receipt, error) {
 	g := as.of(ref)
 	if g == nil {
@@ -22,7 +22,7 @@ func (as *assignments) report(ctx context.Context, l email, ref string, m format
 	if err != nil {
 		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
-	if len(items) == 0 { // it goes with another message
+	if len(items) == 0 { // the content comes in another message
 		return receipt{TaskID: ref, Ref: ref}, nil
 	}
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}, Epoch: g.Epoch}
@@ -70,7 +70,7 @@ func (as *assignments) report(ctx context.Context, l email, ref string, m format
 	return receipt{TaskID: ref, Ref: ack.Ref, Status: ack.Status}, err
 }
 
-// refusedReport forgets a task that has ended meanwhile.
+// refusedReport removes the assignment if its task has ended.
 func (as *assignments) refusedReport(ctx context.Context, ref string, why error) error {
 	if th, err := as.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
 		return errors.Join(why, as.change(func(s *state) { delete(s.Given, ref) }))
@@ -78,8 +78,8 @@ func (as *assignments) refusedReport(ctx context.Context, ref string, why error)
 	return why
 }
 
-// reported are the items of a report. An error report that refuses the assignment
-// itself ends the task: nothing was begun.
+// reported returns the items of a report. An error report about the assignment itself ends the
+// task, because the agent has not begun.
 func (as *assignments) reported(ref string, m format.Message) ([]mess.Item, error) {
 	e, ok := m.Body.(*format.ErrorReport)
 	if ok && slices.Contains([]string{format.CodeInvalidFormat, format.CodeVersionMismatch, format.CodeUnknownType, format.CodeSenderMismatch, codeForbidden}, e.Error.Code) {
@@ -92,7 +92,7 @@ func (as *assignments) reported(ref string, m format.Message) ([]mess.Item, erro
 	return format.Reports(m, as.now())
 }
 
-// hasReported reports whether an agent has told anything of a task yet.
+// hasReported reports whether an agent has sent anything about a task.
 func (as *assignments) hasReported(ref string) bool {
 	th, err := as.x.Thread(context.Background(), self, ref)
 	if err != nil {
@@ -110,7 +110,7 @@ func (as *assignments) hasReported(ref string) bool {
 			case !ok || m.From != g.ID:
 			case begun:
 				return true
-			case s.Code == mess.InProgress: // the start, which this door has said
+			case s.Code == mess.InProgress: // the start, which this adapter has posted
 				begun = true
 			}
 		}
@@ -118,8 +118,8 @@ func (as *assignments) hasReported(ref string) bool {
 	return false
 }
 
-// localStatus is a status of another exchange's as one of a task that has begun here.
-// What it was there stays in it.
+// localStatus converts a status of another exchange to one that a started task can have here.
+// Extra keeps the original code.
 func (as *assignments) localStatus(s mess.Status) *mess.Status {
 	was := s.Code
 	s.Re, s.Epoch, s.Instance, s.ID = nil, 0, "", ""
@@ -147,7 +147,7 @@ func (as *assignments) localStatus(s mess.Status) *mess.Status {
 	return &s
 }
 
-// attachFiles puts the files that came in a response into its thread.
+// attachFiles stores the files of a response in its thread.
 func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
@@ -164,7 +164,7 @@ func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref 
 			name = e.Type + messeaf.Extension(mime)
 		}
 		file, err := as.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
-		if err != nil { // then it stays as it came
+		if err != nil { // the file stays in the message
 			as.log.Warn("a file that came by mail is not kept as one", "ref", ref, "err", err)
 			continue
 		}

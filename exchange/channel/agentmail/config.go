@@ -14,34 +14,34 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Config of the door.
+// Config configures the adapter.
 type Config struct {
-	On        bool                `yaml:"on"`         // the formats are taken over HTTP
-	Server    string              `yaml:"server"`     // address of a mail server; "": there is none
-	TokenFile string              `yaml:"token_file"` // with the server's bearer token
-	Project   string              `yaml:"project"`    // absolute path that names the project there
-	Name      string              `yaml:"name"`       // of this agent there
-	Senders   []string            `yaml:"senders"`    // agents that may give tasks
-	Agents    []Agent             `yaml:"agents"`     // agents that tasks are given to
-	Lenient   bool                `yaml:"lenient"`    // abridged messages are taken
-	Poll      time.Duration       `yaml:"poll"`       // between two looks for mail
-	Zones     map[string][]string `yaml:"zones"`      // devices by the zone that may be reserved
+	On        bool                `yaml:"on"`         // accept the formats over HTTP
+	Server    string              `yaml:"server"`     // address of a mail server; "": none
+	TokenFile string              `yaml:"token_file"` // file with the bearer token of the server
+	Project   string              `yaml:"project"`    // absolute path that names the project at the server
+	Name      string              `yaml:"name"`       // name of this agent at the server
+	Senders   []string            `yaml:"senders"`    // agents that may assign tasks
+	Agents    []Agent             `yaml:"agents"`     // agents that are executors
+	Lenient   bool                `yaml:"lenient"`    // accept abridged messages
+	Poll      time.Duration       `yaml:"poll"`       // time between two fetches
+	Zones     map[string][]string `yaml:"zones"`      // devices that can be reserved, by zone
 	MaxZone   time.Duration       `yaml:"max_reservation"`
-	Insecure  bool                `yaml:"insecure"` // the token may go over a network in plain text
+	Insecure  bool                `yaml:"insecure"` // the token may go over a network without encryption
 
-	// Secrets are what no message may say, wherever it comes from.
+	// Secrets are texts that no outgoing message may contain.
 	Secrets []secret.Text `yaml:"-"`
 }
 
-// Agent is a mail agent as an executor.
+// Agent configures a mail agent as an executor.
 type Agent struct {
-	Name         string   `yaml:"name"` // at the mail server
-	ID           string   `yaml:"id"`   // as an executor; "": its name
+	Name         string   `yaml:"name"` // name at the mail server
+	ID           string   `yaml:"id"`   // id as an executor; "": the name
 	Capabilities []string `yaml:"capabilities"`
-	Areas        []string `yaml:"areas"` // places that it serves
+	Areas        []string `yaml:"areas"` // areas that it serves
 }
 
-// executor is the agent's id as an executor.
+// executor returns the id of the agent as an executor.
 func (a Agent) executor() string {
 	if a.ID != "" {
 		return a.ID
@@ -49,13 +49,13 @@ func (a Agent) executor() string {
 	return a.Name
 }
 
-// DefaultConfig returns the settings that the door has unless told otherwise.
+// DefaultConfig returns the default settings.
 func DefaultConfig() Config { return Config{Poll: 5 * time.Second, MaxZone: 4 * time.Hour} }
 
-// Wanted reports whether there is a door.
+// Wanted reports whether the configuration enables the channel.
 func (c Config) Wanted() bool { return c.On || c.Server != "" }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each invalid setting.
 func (c Config) Validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -112,11 +112,11 @@ func (c Config) checkServer() (errs []error) {
 	return errs
 }
 
-// validName reports whether there can be an agent of that name.
+// validName reports whether an agent can have a name.
 func validName(name string) bool { return mess.ValidID(name) && !strings.ContainsAny(name, ":@") }
 
-// checkName refuses names for which a server silently chooses another, or to which
-// it delivers nothing.
+// checkName returns an error for a name that servers silently replace, or to which they deliver
+// nothing.
 func checkName(name string) error {
 	switch {
 	case !validName(name):
@@ -132,10 +132,10 @@ func checkName(name string) error {
 	return nil
 }
 
-// roles are the ends of names that a server takes for a role.
+// roles are the endings of names that servers take for a role.
 var roles = []string{"agent", "bot", "assistant", "helper", "manager", "coordinator", "developer", "engineer", "worker"}
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for each invalid setting.
 func (a Agent) Validate() error {
 	var errs []error
 	if err := checkName(a.Name); err != nil {
@@ -157,7 +157,7 @@ func (c Config) profile() format.Profile {
 	return format.Strict
 }
 
-// sender finds an agent that may give tasks, by the name in a mail.
+// sender returns the configured name of an agent that may assign tasks.
 func (c Config) sender(name string) (string, bool) { return fold(c.Senders, name) }
 
 func fold(list []string, name string) (string, bool) {
@@ -168,7 +168,7 @@ func fold(list []string, name string) (string, bool) {
 	return list[i], true
 }
 
-// agent finds an agent that is an executor, by its name.
+// agent returns the executor with a name.
 func (c Config) agent(name string) (Agent, bool) {
 	i := slices.IndexFunc(c.Agents, func(a Agent) bool { return strings.EqualFold(a.Name, name) })
 	if i < 0 {
@@ -177,7 +177,7 @@ func (c Config) agent(name string) (Agent, bool) {
 	return c.Agents[i], true
 }
 
-// Contacts are all agents that may write.
+// Contacts returns all agents that may write.
 func (c Config) Contacts() []string {
 	all := slices.Clone(c.Senders)
 	for _, a := range c.Agents {

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Path is where the HTTP door has this one.
+// Path is the path of this channel in the HTTP API.
 const Path = "/agentmail"
 
 const (
@@ -24,7 +24,8 @@ const (
 	maxBytes = 8 << 20
 )
 
-// Serve takes a message of an actor (POST), or gives it what there is for it (GET).
+// Serve accepts a message of an actor (POST), returns the messages for it (GET), or ends
+// reservations (DELETE).
 func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	from := peer{name: who.ID, who: who, http: true, gives: true}
 	switch r.Method {
@@ -40,7 +41,7 @@ func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 	}
 }
 
-// serveRelease frees a device that somebody has reserved, for an operator.
+// serveRelease ends the reservations of a device for an operator.
 func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	device := r.URL.Query().Get("device")
 	if !who.Has(exchange.Operator) {
@@ -58,7 +59,7 @@ func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *htt
 	}
 }
 
-// problem is the answer to a message that is not taken ("Invalid Message Format").
+// problem is the answer to a rejected message ("Invalid Message Format").
 type problem struct {
 	Error     string          `json:"error"`
 	Details   string          `json:"details,omitempty"`
@@ -67,7 +68,7 @@ type problem struct {
 	Report    json.RawMessage `json:"report,omitempty"`
 }
 
-// codes are those of HTTP for what is wrong; all else is 422.
+// codes are the HTTP status codes of errors; all others have 422.
 var codes = map[string]int{
 	codeForbidden: http.StatusForbidden, codeUnknownTask: http.StatusNotFound, codeStale: http.StatusConflict, codeConflict: http.StatusConflict,
 	string(mess.NotFound): http.StatusNotFound, string(mess.Conflict): http.StatusConflict,
@@ -95,7 +96,7 @@ func (d *Adapter) servePost(from peer, w http.ResponseWriter, r *http.Request) {
 	d.recordRejected(l, bad.Code, bad.Details)
 	p := problem{Error: bad.Code, Details: d.redacted(bad.Details), MessageID: bad.MessageID}
 	if report, ok := bad.Report(d.agentName(), newID(), d.now()); ok {
-		text, _ := report.JSON() // an answer without it says the same
+		text, _ := report.JSON() // the answer is complete without the report
 		p.Report = d.withoutSecrets(text)
 	}
 	code := codes[bad.Code]
@@ -105,14 +106,14 @@ func (d *Adapter) servePost(from peer, w http.ResponseWriter, r *http.Request) {
 	answer(w, code, p)
 }
 
-// item is a message that is fetched, and after which to go on.
+// item is a message in an answer. The next request continues after Seq.
 type item struct {
 	Seq     uint64          `json:"seq"`
 	Message json.RawMessage `json:"message"`
 }
 
-// serveFetch answers with the messages for an actor after a number, which says that it
-// has those before. It waits for one if it is told how long.
+// serveFetch answers with the messages after a number, and removes those before it. With a wait it
+// waits for a message.
 func (d *Adapter) serveFetch(from peer, w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.ParseUint("0"+r.URL.Query().Get("after"), 10, 63)
 	if err != nil {
@@ -154,7 +155,7 @@ func waitOf(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// writeMessages gives messages out, as many as one answer holds.
+// writeMessages writes as many messages as one answer holds.
 func (d *Adapter) writeMessages(ctx context.Context, w http.ResponseWriter, after uint64, list []outboxEntry) {
 	out := struct {
 		Messages []item `json:"messages"`
@@ -188,5 +189,5 @@ func answer(w http.ResponseWriter, code int, v any) {
 	w.WriteHeader(code)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the client is gone if it fails
+	_ = enc.Encode(v) // an error means that the client has disconnected
 }

@@ -17,8 +17,8 @@ type inbound struct {
 	zones       *zones
 }
 
-// accept takes one message. What is wrong with it is an *agentmail.Invalid; any
-// other error is the exchange's, which may take it later.
+// accept handles one message. If the message is invalid, the error is a *format.Invalid. After any
+// other error the caller must try again later.
 func (in *inbound) accept(ctx context.Context, l email) (receipt, error) {
 	m, err := format.Parse(l.body, l.mail, in.cfg.profile())
 	if bad, ok := errors.AsType[*format.Invalid](err); ok && format.Plain(l.body) && bad.Type == "" {
@@ -38,8 +38,8 @@ func (in *inbound) accept(ctx context.Context, l email) (receipt, error) {
 	return r, rejectionOf(err, m)
 }
 
-// dispatch takes one that fits its format: from one who works on the task that it is
-// about, or from one who may give tasks.
+// dispatch handles a valid message: of the agent that works on its task, or of an agent that may
+// assign tasks.
 func (in *inbound) dispatch(ctx context.Context, l email, m format.Message) (receipt, error) {
 	if g := in.assignments.givenTo(l.from, format.TaskOf(m.Body)); g != "" {
 		return in.assignments.report(ctx, l, g, m)
@@ -63,8 +63,8 @@ func (in *inbound) dispatch(ctx context.Context, l email, m format.Message) (rec
 	return receipt{}, reject(codeUnknownTask, "no task %q was given to %s from here, so it has nothing to tell of it", format.TaskOf(m.Body), l.from.name)
 }
 
-// coordinate takes what a requester says to a task, and what it wants to be told or
-// to arrange.
+// coordinate handles a coordination request: items for a task, a request for the status, or shared
+// resources.
 func (in *inbound) coordinate(ctx context.Context, l email, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	items, _, err := format.Carried(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func (in *inbound) coordinate(ctx context.Context, l email, m format.Message, c 
 		return receipt{}, reject(codeUnknownTask, "there is no task %q of %s that runs here", id, l.from.name)
 	case len(items) > 0:
 		return in.tasks.postItems(ctx, l, m, ref, *t, items)
-	case format.InReplyTo(c) != "": // which is never answered, or there would be no end
+	case format.InReplyTo(c) != "": // an answer to an answer would never end
 		in.log.Info("coordination answered", "by", l.from.name, "topic", short(c.Topic))
 		if t != nil {
 			in.tasks.noteIn(ctx, l.from, ref, m.MessageID, "coordination", mess.Object{{Key: "in_reply_to", Value: format.InReplyTo(c)}, {Key: "topic", Value: c.Topic}})

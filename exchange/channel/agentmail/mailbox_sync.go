@@ -17,8 +17,8 @@ import (
 
 const (
 	callTime  = 30 * time.Second
-	stayTime  = 15 * time.Minute // between two signs of life: a server lets go of who is silent
-	overlap   = time.Minute      // that two looks for mail have in common
+	stayTime  = 15 * time.Minute // between two registrations: servers forget silent agents
+	overlap   = time.Minute      // time that two fetches have in common
 	firstWait = time.Second
 	lastWait  = time.Minute
 )
@@ -34,7 +34,7 @@ type mailboxSync struct {
 	health   Health
 }
 
-// status returns how the connection to the mail server is.
+// status returns the state of the connection to the mail server.
 func (ms *mailboxSync) status() Health {
 	ms.healthMu.Lock()
 	defer ms.healthMu.Unlock()
@@ -55,13 +55,12 @@ func (ms *mailboxSync) setHealth(err error) {
 	ms.health.Since, ms.health.Err = ms.now(), ""
 }
 
-// run fetches and sends mail until ctx ends. A server that cannot be reached
-// is tried again; one that refuses this program is too, since it may be mended, but
-// not often.
+// run fetches and sends mail until ctx ends. It tries again if the server is unreachable, and less
+// often if the server rejects this agent.
 func (ms *mailboxSync) run(ctx context.Context) error {
 	defer ms.box.Close()
 	pause := wait.Backoff{First: firstWait, Last: lastWait}
-	var entered time.Time // the server keeps no connection: who has come in, is in
+	var entered time.Time // time of the last registration; the server keeps no connection
 	for ctx.Err() == nil {
 		reached, err := ms.syncOnce(ctx, &entered)
 		if ctx.Err() != nil {
@@ -87,7 +86,7 @@ func (ms *mailboxSync) run(ctx context.Context) error {
 	return nil
 }
 
-// syncOnce is at the server until something fails. reached tells that something worked.
+// syncOnce fetches and sends mail until an error. reached reports whether a round succeeded.
 func (ms *mailboxSync) syncOnce(ctx context.Context, entered *time.Time) (reached bool, err error) {
 	poll := time.NewTicker(ms.cfg.Poll)
 	defer poll.Stop()
@@ -112,7 +111,7 @@ func (ms *mailboxSync) syncOnce(ctx context.Context, entered *time.Time) (reache
 	}
 }
 
-// register comes to the server as the agent that it knows, or becomes one.
+// register registers this agent at the server, with the stored identity if there is one.
 func (ms *mailboxSync) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -130,8 +129,8 @@ func (ms *mailboxSync) register(ctx context.Context) error {
 	return err
 }
 
-// fetch takes the mails that have come, the oldest first. Each is written down as
-// taken before the server hears that it was.
+// fetch handles new mail, the oldest first. It stores that a mail was handled before it
+// acknowledges it.
 func (ms *mailboxSync) fetch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -166,7 +165,7 @@ func (ms *mailboxSync) fetch(ctx context.Context) error {
 	return nil
 }
 
-// receive takes one mail. Its error is that it has to be taken later.
+// receive handles one mail. After an error the caller must try again later.
 func (ms *mailboxSync) receive(ctx context.Context, m mailbox.Mail) error {
 	from, ok := ms.peer(m.From)
 	l := email{from: from, body: m.Body, at: m.Created, mail: format.Mail{
@@ -196,10 +195,10 @@ func (ms *mailboxSync) receive(ctx context.Context, m mailbox.Mail) error {
 	return err
 }
 
-// maxBody is the largest mail that is looked at, in bytes.
+// maxBody is the size limit of a mail in bytes.
 const maxBody = 10 << 20
 
-// peer is an agent at the mail server, as far as it is known here.
+// peer returns an agent at the mail server. ok is false if the configuration does not name it.
 func (ms *mailboxSync) peer(name string) (peer, bool) {
 	sender, gives := ms.cfg.sender(name)
 	a, works := ms.cfg.agent(name)
@@ -209,8 +208,8 @@ func (ms *mailboxSync) peer(name string) (peer, bool) {
 	return peer{name: sender, who: mailActor(sender), gives: gives, agent: a}, gives || works
 }
 
-// reject records what is wrong with a message, and reports it to its sender, unless
-// it is an error report itself.
+// reject records a rejected message, and reports the error to the sender, unless the message is an
+// error report.
 func (ms *mailboxSync) reject(l email, bad *format.Invalid) error {
 	ms.recordRejected(l, bad.Code, bad.Details)
 	report, ok := bad.Report(ms.agentName(), newID(), ms.now())

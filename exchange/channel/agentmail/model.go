@@ -14,36 +14,36 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// channel is the name of this door in threads.
+// channel is the name of this channel in threads.
 const channel = "agentmail"
 
-// self sees what happens, and says nothing.
+// self reads threads and posts nothing.
 var self = exchange.Actor{ID: channel, Roles: exchange.Observer}
 
-// peer is who has sent a message.
+// peer is the sender of a message.
 type peer struct {
 	name  string
-	who   exchange.Actor // as whom it speaks to the exchange
-	http  bool           // it fetches what is for it
-	gives bool           // it may give tasks
-	agent Agent          // it is an executor, unless its name is ""
+	who   exchange.Actor // its actor at the exchange
+	http  bool           // it fetches its messages over HTTP
+	gives bool           // it may assign tasks
+	agent Agent          // its settings as an executor; Name is "" if it is none
 }
 
-// mailActor is the actor for an agent at the mail server. No key can be for it: the
-// id of one has no slash.
+// mailActor returns the actor of an agent at the mail server. No API key can have this id, because
+// ids of keys contain no slash.
 func mailActor(name string) exchange.Actor {
 	return exchange.Actor{ID: "mail/" + name, Roles: exchange.Requester}
 }
 
-// email is a message as it came.
+// email is a received message.
 type email struct {
 	from peer
 	body string
 	mail format.Mail
-	at   time.Time // when it came, by the clock of whoever has brought it
+	at   time.Time // when it was received, by the clock of the mail server or of this host
 }
 
-// receipt is what the sender of a message is told at once, over HTTP.
+// receipt is the immediate answer to a message over HTTP.
 type receipt struct {
 	MessageID string    `json:"message_id,omitempty"`
 	TaskID    string    `json:"task_id,omitempty"`
@@ -52,7 +52,7 @@ type receipt struct {
 	Note      string    `json:"note,omitempty"`
 }
 
-// Codes of what is wrong with a message that fits its format.
+// Error codes for messages with a valid format.
 const (
 	codeForbidden   = "forbidden"
 	codeUnknownTask = "unknown_task"
@@ -64,12 +64,12 @@ const (
 	codeUnsupported = "not_supported"
 )
 
-// reject refuses a message.
+// reject returns an error that rejects a message.
 func reject(code, text string, args ...any) error {
 	return &format.Invalid{Code: code, Details: fmt.Sprintf(text, args...)}
 }
 
-// rejectionOf makes of a refusal what the sender of a message is told.
+// rejectionOf converts an error to the one that the sender of a message gets.
 func rejectionOf(err error, m format.Message) error {
 	bad, ok := errors.AsType[*format.Invalid](err)
 	if !ok {
@@ -83,7 +83,7 @@ func rejectionOf(err error, m format.Message) error {
 	return bad
 }
 
-// newID is an id for a message ("Common Fields").
+// newID returns a new message id ("Common Fields").
 func newID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -91,31 +91,31 @@ func newID() string {
 	return fmt.Sprintf("msg-%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// task is a task that somebody has given here, until its end is told.
+// task is a task of a mail agent, until the agent got its end.
 type task struct {
 	Peer   string    `json:"peer"`
 	Actor  string    `json:"actor"`
-	HTTP   bool      `json:"http,omitempty"` // the answers are fetched
+	HTTP   bool      `json:"http,omitempty"` // its agent fetches the messages
 	ID     string    `json:"id"`
-	Thread string    `json:"thread,omitempty"` // of the mail
-	From   string    `json:"from,omitempty"`   // the message that gave it
-	Told   int       `json:"told"`             // messages of the thread
-	At     time.Time `json:"at,omitzero"`      // something was told last
-	Waits  bool      `json:"waits,omitempty"`  // the sender was told what it waits for before it is offered
+	Thread string    `json:"thread,omitempty"` // thread of the mail
+	From   string    `json:"from,omitempty"`   // id of the assignment
+	Told   int       `json:"told"`             // number of messages of the thread that were reported
+	At     time.Time `json:"at,omitzero"`      // time of the last report
+	Waits  bool      `json:"waits,omitempty"`  // the agent knows what the task waits for before an executor gets it
 	Asked  []asked   `json:"asked,omitempty"`
 }
 
-// asked is a question that was told.
+// asked is a question that was sent to the agent of a task.
 type asked struct {
-	Ref      string    `json:"ref"`            // of the message that asks
+	Ref      string    `json:"ref"`            // of the message with the question
 	Hash     string    `json:"hash,omitempty"` // of the plan
-	Letter   string    `json:"letter"`         // the message_id under which it went out
-	At       time.Time `json:"at,omitzero"`    // by our clock, when it was asked
-	Sent     time.Time `json:"sent,omitzero"`  // by the mail server's clock; zero before
+	Letter   string    `json:"letter"`         // message_id of the question
+	At       time.Time `json:"at,omitzero"`    // when it was asked, by our clock
+	Sent     time.Time `json:"sent,omitzero"`  // when it was sent, by the clock of the mail server; zero before
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-// outboxEntry is a message that is to be sent, or fetched.
+// outboxEntry is a message to send, or to be fetched.
 type outboxEntry struct {
 	Seq    uint64    `json:"seq"`
 	ID     string    `json:"id"` // message_id
@@ -124,38 +124,38 @@ type outboxEntry struct {
 	At     time.Time `json:"at"`
 	Task   string    `json:"task,omitempty"`
 	Thread string    `json:"thread,omitempty"`
-	Actor  string    `json:"actor,omitempty"` // who has given the task
-	Waits  bool      `json:"waits,omitempty"` // as of the task
+	Actor  string    `json:"actor,omitempty"` // actor of the agent that has assigned the task
+	Waits  bool      `json:"waits,omitempty"` // task.Waits
 
-	Ref   string          `json:"ref,omitempty"`   // thread that it tells of
-	Index int             `json:"index,omitempty"` // of the message there
+	Ref   string          `json:"ref,omitempty"`   // thread of the message
+	Index int             `json:"index,omitempty"` // index of the message in the thread
 	Part  int             `json:"part,omitempty"`
-	Kind  string          `json:"kind,omitempty"` // progress may be left out for what comes later
-	Body  json.RawMessage `json:"body,omitempty"` // whole, where it tells of no message
+	Kind  string          `json:"kind,omitempty"` // a later message can replace progress
+	Body  json.RawMessage `json:"body,omitempty"` // the whole message, if it does not come from a thread
 
-	Tried time.Time `json:"tried,omitzero"` // first
+	Tried time.Time `json:"tried,omitzero"` // first attempt
 }
 
-// assignment is a task that was given to a mail agent, or is about to be.
+// assignment is a task that was assigned to a mail agent, or is about to be.
 type assignment struct {
-	Agent   string          `json:"agent"`    // its name at the mail server
-	ID      string          `json:"executor"` // and as an executor
+	Agent   string          `json:"agent"`    // name at the mail server
+	ID      string          `json:"executor"` // id as an executor
 	Epoch   uint64          `json:"epoch"`
-	Consent string          `json:"consent,omitempty"` // digest under which somebody is asked whether it may be given away
-	Begun   bool            `json:"begun,omitempty"`   // the exchange may have let it begin
-	Sent    bool            `json:"sent,omitempty"`    // it has arrived
+	Consent string          `json:"consent,omitempty"` // digest of the consent question: may the agent have the task?
+	Begun   bool            `json:"begun,omitempty"`   // the exchange may have given the start permission
+	Sent    bool            `json:"sent,omitempty"`    // the mail server has the assignment
 	Asks    []agentQuestion `json:"asks,omitempty"`
 	At      time.Time       `json:"at"`
 }
 
-// agentQuestion is a question of the agent's.
+// agentQuestion is a question of an agent about its task.
 type agentQuestion struct {
-	Here  string `json:"here"`            // ref of the message that asks, here
-	There string `json:"there,omitempty"` // and at the agent, if it has told
+	Here  string `json:"here"`            // ref of the question in the thread
+	There string `json:"there,omitempty"` // ref of the question at the agent, if the agent has sent it
 	Hash  string `json:"hash,omitempty"`
 }
 
-// Refused is a message that was not taken.
+// Refused is a rejected message.
 type Refused struct {
 	At      time.Time `json:"at"`
 	From    string    `json:"from"`
@@ -164,14 +164,14 @@ type Refused struct {
 	Subject string    `json:"subject,omitempty"`
 }
 
-// Reservation is the use of zones by one agent for some time.
+// Reservation reserves devices for one agent for a time.
 type Reservation struct {
-	Actor     string    `json:"actor"` // as whom it speaks to the exchange
+	Actor     string    `json:"actor"` // actor of the agent
 	By        string    `json:"by"`
 	Task      string    `json:"task"`
-	Message   string    `json:"message"` // the message_id that asked for it
+	Message   string    `json:"message"` // message_id of the request
 	Patterns  []string  `json:"patterns"`
-	Devices   []string  `json:"devices"` // that it binds
+	Devices   []string  `json:"devices"` // reserved devices
 	Exclusive bool      `json:"exclusive"`
 	From      time.Time `json:"from,omitzero"`
 	Until     time.Time `json:"until"`
@@ -199,24 +199,24 @@ func short(s string) string { return s[:min(len(s), maxText)] }
 const (
 	maxSeen    = 4096
 	maxRefused = 100
-	maxKept    = 500 // letters for one who fetches them
+	maxKept    = 500 // messages for one HTTP client
 	keptFor    = 7 * 24 * time.Hour
-	maxText    = 300 // of what is recorded, in bytes
+	maxText    = 300 // bytes of a recorded text
 )
 
-// Health is how the door stands with its mail server.
+// Health is the state of the connection to the mail server.
 type Health struct {
-	Name    string    `json:"name,omitempty"` // of this agent there
-	Since   time.Time `json:"since,omitzero"` // it has been reached last
+	Name    string    `json:"name,omitempty"` // name of this agent there
+	Since   time.Time `json:"since,omitzero"` // last contact
 	Err     string    `json:"error,omitempty"`
-	Waiting int       `json:"waiting"` // messages to be sent
-	Tasks   int       `json:"tasks"`   // of others that run here
-	Given   int       `json:"given"`   // that others work on
+	Waiting int       `json:"waiting"` // messages to send
+	Tasks   int       `json:"tasks"`   // tasks of mail agents
+	Given   int       `json:"given"`   // assignments to mail agents
 }
 
-// Report is how the door stands, for people.
+// Report is the state of the channel, for people.
 type Report struct {
 	Mailbox Health        `json:"mailbox"`
 	Zones   []Reservation `json:"zones"`
-	Refused []Refused     `json:"refused"` // the last messages that were not taken
+	Refused []Refused     `json:"refused"` // last rejected messages
 }

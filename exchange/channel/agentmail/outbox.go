@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// backoff is how long a recipient gets nothing since the server would not take it.
+// backoff delays the messages to a recipient after the server has rejected one.
 type backoff struct {
 	until time.Time
 	wait  time.Duration
@@ -23,7 +23,7 @@ type outbox struct {
 	*shared
 	box Mailbox // nil: there is no mail server
 
-	backoffs map[string]backoff // recipients that take nothing now; for send alone
+	backoffs map[string]backoff // by recipient; for send only
 	pixels   sync.Mutex         // held while an image is scaled
 
 	// withdrawn reports whether an assignment was cancelled before it was sent; its task has
@@ -33,9 +33,8 @@ type outbox struct {
 	undeliverable func(context.Context, outboxEntry, error)
 }
 
-// send sends what waits, for each recipient in order. Its error is that the server
-// cannot be reached; what the server does not take is tried again later, and given
-// up where that cannot help.
+// send sends the queued messages, in order for each recipient. It returns an error if the server
+// is unreachable. It tries a rejected message again later, or drops it if that cannot help.
 func (b *outbox) send(ctx context.Context) error {
 	for {
 		e, ok := b.next()
@@ -48,7 +47,7 @@ func (b *outbox) send(ctx context.Context) error {
 	}
 }
 
-// next is the first message whose recipient takes one now.
+// next returns the first message whose recipient has no backoff.
 func (b *outbox) next() (outboxEntry, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,8 +59,8 @@ func (b *outbox) next() (outboxEntry, bool) {
 	return outboxEntry{}, false
 }
 
-// sendOne sends one message: that it is tried is written down before, so that what
-// may have arrived is looked for, and not sent twice.
+// sendOne sends one message. It stores the time of the attempt first, so that a later run looks
+// for the message at the server and does not send it twice.
 func (b *outbox) sendOne(ctx context.Context, e outboxEntry) error {
 	if !e.Tried.IsZero() {
 		there, err := b.isAtServer(ctx, e)
@@ -72,7 +71,7 @@ func (b *outbox) sendOne(ctx context.Context, e outboxEntry) error {
 			return b.markSent(e, e.Tried)
 		}
 	}
-	body, err := b.render(ctx, &e) // a slow machine may take longer than a call
+	body, err := b.render(ctx, &e) // before the time limit of the call, because it can take long on a slow board
 	if errors.Is(err, mess.Unavailable) {
 		return err
 	}
@@ -109,7 +108,7 @@ func (b *outbox) isAtServer(ctx context.Context, e outboxEntry) (bool, error) {
 	return b.box.Sent(ctx, e.ID, e.Tried.Add(-overlap))
 }
 
-// handleError is what becomes of a message that the server does not take.
+// handleError drops a message that the server has rejected, or delays it.
 func (b *outbox) handleError(ctx context.Context, e outboxEntry, err error) error {
 	b.log.Warn("the mail server does not take a message", "to", e.To, "ref", e.Ref, "err", err)
 	switch {
@@ -130,7 +129,7 @@ func (b *outbox) handleError(ctx context.Context, e outboxEntry, err error) erro
 	if over, err := b.withdrawn(ctx, e); over || err != nil {
 		return err
 	}
-	if err := b.update(e.Seq, func(one *outboxEntry) { one.Tried = time.Time{} }); err != nil { // it has not arrived
+	if err := b.update(e.Seq, func(one *outboxEntry) { one.Tried = time.Time{} }); err != nil { // the server does not have it
 		return err
 	}
 	r := b.backoffs[e.To]
@@ -140,8 +139,8 @@ func (b *outbox) handleError(ctx context.Context, e outboxEntry, err error) erro
 	return nil
 }
 
-// giveUp is how long a message is tried to be sent: a task that nobody gets is soon
-// given to another.
+// giveUp returns how long the outbox tries to send a message. It gives an assignment up early, so
+// that another executor can get the task.
 func giveUp(e outboxEntry) time.Duration {
 	if e.Kind == string(format.TypeTaskAssignment) {
 		return silentTime
@@ -149,7 +148,7 @@ func giveUp(e outboxEntry) time.Duration {
 	return keptFor
 }
 
-// markSent notes that a message has arrived, and when, by the server's clock.
+// markSent removes a message that was delivered, and stores its time by the server's clock.
 func (b *outbox) markSent(e outboxEntry, at time.Time) error {
 	delete(b.backoffs, e.To)
 	return b.change(func(s *state) {
@@ -183,8 +182,8 @@ func (b *outbox) update(seq uint64, do func(*outboxEntry)) error {
 	})
 }
 
-// pending are the messages for an actor after a number, and what is closed when
-// there are others.
+// pending returns the messages for an actor after a number, and a channel that is closed at the
+// next change.
 func (b *outbox) pending(from peer, after uint64) ([]outboxEntry, chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -197,7 +196,7 @@ func (b *outbox) pending(from peer, after uint64) ([]outboxEntry, chan struct{})
 	return list, b.news
 }
 
-// acknowledge forgets the messages that an actor has.
+// acknowledge removes the messages that an actor has received.
 func (b *outbox) acknowledge(from peer, after uint64) error {
 	mine := func(e *outboxEntry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
 	b.mu.Lock()

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	// maxMail is how large a mail is with its files in base64, in bytes: whoever
-	// reads it may be a model, which pays for each of them.
+	// maxMail is the size of a mail in bytes, with its files in base64. The reader can be a model,
+	// and each byte costs.
 	maxMail = 300_000
-	// mailPx is the long edge of a picture in a mail.
+	// mailPx is the long edge of an image in a mail.
 	mailPx = 1280
-	// maxPicture is the largest file that is scaled, in bytes.
+	// maxPicture is the size of the largest image that is scaled, in bytes.
 	maxPicture = 16 << 20
-	// mailHead is what a mail needs beside what is said, in bytes.
+	// mailHead is the size of a mail without its content, in bytes.
 	mailHead = 4 << 10
 )
 
-// withFiles is a message with its files in it, as far as they fit: a mail agent cannot
-// fetch them here. Pictures are scaled for that.
+// withFiles returns a message with its files in it, as far as they fit, because a mail agent
+// cannot fetch them. It scales images.
 func (b *outbox) withFiles(ctx context.Context, ref string, m mess.Message) mess.Message {
-	said, _ := m.JSON()                      // it was read from JSON
-	left := maxMail - mailHead - 2*len(said) // it stands there in words, and as it is
+	said, _ := m.JSON()                      // the message was parsed from JSON
+	left := maxMail - mailHead - 2*len(said) // the mail contains it as text and as JSON
 	files := 0
 	for _, item := range m.Items {
 		for _, e := range messeaf.Content(item) {
@@ -40,7 +40,7 @@ func (b *outbox) withFiles(ctx context.Context, ref string, m mess.Message) mess
 		}
 	}
 	share := func() int64 {
-		part := max(0, left) / max(1, files) * 3 / 4 // of which base64 makes four bytes of three
+		part := max(0, left) / max(1, files) * 3 / 4 // base64 makes four bytes of three
 		files--
 		return int64(part)
 	}
@@ -61,8 +61,8 @@ func (b *outbox) withFiles(ctx context.Context, ref string, m mess.Message) mess
 	return m
 }
 
-// inline is content with its files in it. share is how many bytes the next file may
-// have, and used is told how many it has.
+// inline returns content with its files in it. share returns the size limit for the next file in
+// bytes; inline calls used with the actual size.
 func (b *outbox) inline(ctx context.Context, ref string, content []mess.Entry, share func() int64, used func(int)) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
@@ -91,14 +91,14 @@ func (b *outbox) inline(ctx context.Context, ref string, content []mess.Entry, s
 	return content
 }
 
-// attachment is a file as it goes with a mail.
+// attachment is a file of a mail.
 type attachment struct {
 	data   []byte
 	mime   string
 	scaled bool
 }
 
-// fit is a file of at most so many bytes. A picture is scaled for that.
+// fit returns a file of at most the given number of bytes. It scales an image for that.
 func (b *outbox) fit(ctx context.Context, ref, name string, image bool, most int64) (attachment, error) {
 	limit := most
 	if image && most >= picture.MinBytes {
@@ -108,13 +108,13 @@ func (b *outbox) fit(ctx context.Context, ref, name string, image bool, most int
 	if err != nil || limit == most {
 		return attachment{data: data, mime: mime}, err
 	}
-	b.pixels.Lock() // a small machine decodes one at a time
+	b.pixels.Lock() // a small board has memory for one decoded image
 	defer b.pixels.Unlock()
 	p, err := picture.Fit(ctx, data, picture.Limits{MaxBytes: int(most), MaxPx: mailPx})
 	switch {
 	case err == nil:
 		return attachment{p.Data, p.MIME, !bytes.Equal(p.Data, data)}, nil
-	case ctx.Err() == nil && int64(len(data)) <= most: // whoever gets it may be able to read it
+	case ctx.Err() == nil && int64(len(data)) <= most: // the recipient may be able to read it
 		return attachment{data: data, mime: mime}, nil
 	}
 	return attachment{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// assignment is an entry for a task that is given away, as a message.
+// assignment builds the message of an assignment.
 func (b *outbox) assignment(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	th, err := b.x.Thread(ctx, self, e.Ref)
 	if err != nil {
@@ -22,13 +22,13 @@ func (b *outbox) assignment(ctx context.Context, e *outboxEntry) ([]byte, error)
 	return b.wrap(e.ID, e.At, format.Assign(e.Ref, *whole, th.Expires)).JSON()
 }
 
-// render is an entry as the message that goes out, without secrets.
+// render builds the message of an entry, without secrets.
 func (b *outbox) render(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	body, err := b.build(ctx, e)
 	return b.withoutSecrets(body), err
 }
 
-// build is an entry as a message.
+// build builds the message of an entry.
 func (b *outbox) build(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	if e.Body != nil {
 		return e.Body, nil
@@ -52,7 +52,7 @@ func (b *outbox) build(ctx context.Context, e *outboxEntry) ([]byte, error) {
 	return b.wrap(e.ID, e.At, all[e.Part]).JSON()
 }
 
-// emailOf is a message as a mail.
+// emailOf returns the mail for a message.
 func (b *outbox) emailOf(e outboxEntry, body []byte) mailbox.Letter {
 	l := mailbox.Letter{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
 	kind, about, importance := describe(body)
@@ -64,7 +64,7 @@ func (b *outbox) emailOf(e outboxEntry, body []byte) mailbox.Letter {
 	return l
 }
 
-// describe is what a mail about a message says on its outside.
+// describe returns the parts of a mail's subject, and its importance.
 func describe(body []byte) (kind, about, importance string) {
 	m, err := format.Parse(string(body), format.Mail{}, format.Strict)
 	if err != nil {

@@ -8,15 +8,14 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// redactedText stands where a secret was.
+// redactedText replaces a secret.
 const redactedText = "***"
 
-// minSecret is the shortest secret that is looked for in what goes out, in bytes:
-// shorter ones stand by chance in numbers and pictures.
+// minSecret is the length of the shortest secret that is replaced, in bytes. Shorter texts occur
+// by chance in numbers and images.
 const minSecret = 8
 
-// secrets are what the door knows and tells nobody: the tokens of the mail server,
-// and those of the configuration.
+// secrets returns the tokens of the mail server and of the configuration.
 func (h *shared) secrets() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -29,7 +28,7 @@ func (h *shared) secrets() []string {
 	return all
 }
 
-// redacted is a text without secrets.
+// redacted replaces the secrets in a text.
 func (h *shared) redacted(text string) string {
 	for _, s := range h.secrets() {
 		text = strings.ReplaceAll(text, s, redactedText)
@@ -37,8 +36,7 @@ func (h *shared) redacted(text string) string {
 	return text
 }
 
-// withoutSecrets is a message in JSON without secrets (section "Security
-// Considerations", 4).
+// withoutSecrets replaces the secrets in a JSON message (section "Security Considerations", 4).
 func (h *shared) withoutSecrets(body []byte) []byte {
 	text := string(body)
 	for _, s := range h.secrets() {
@@ -50,11 +48,11 @@ func (h *shared) withoutSecrets(body []byte) []byte {
 	return []byte(text)
 }
 
-// inString is a text as it stands in a string of JSON.
+// inString returns a text in the form that it has in a JSON string.
 func inString(s string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a text always is one in JSON
+	_ = enc.Encode(s) // a string never fails
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }

@@ -33,8 +33,8 @@ func (z *zones) reserved(device, by string) (holder string, until time.Time, cha
 	return "", time.Time{}, nil, false
 }
 
-// devicesOf are the devices that patterns name: zone/NAME, zone/NAME/**, zone/NAME/DEVICE
-// and device/NAME, with * and ** as in the names of files.
+// devicesOf returns the devices that match patterns: zone/NAME, zone/NAME/**, zone/NAME/DEVICE and
+// device/NAME, with * and ** as in file names.
 func (c Config) devicesOf(patterns []string) (devices, unknown []string) {
 	for _, p := range patterns {
 		found := false
@@ -65,7 +65,7 @@ func matches(pattern, zone, device string) bool {
 	return pattern == "zone" || pattern == "device"
 }
 
-// reserve reserves zones for a peer, or says who has.
+// reserve reserves zones for a peer. The error names the holder if another agent has reserved one.
 func (z *zones) reserve(ctx context.Context, from peer, m format.Message, f *format.FileReservation) (receipt, error) {
 	want := []format.Alternative{}
 	for _, p := range f.Request.FilePatterns {
@@ -92,7 +92,7 @@ func (z *zones) reserve(ctx context.Context, from peer, m format.Message, f *for
 	return receipt{TaskID: f.TaskID, Note: note}, z.queue(from, f.TaskID, z.wrap(newID(), z.now(), update))
 }
 
-// share reserves the zones that a coordination request names for all who take part.
+// share reserves the zones in a coordination request for all participants.
 func (z *zones) share(ctx context.Context, from peer, m format.Message, c *format.CoordinationRequest) (receipt, error) {
 	var want []format.Alternative
 	for _, r := range c.SharedResources {
@@ -132,16 +132,16 @@ func (z *zones) share(ctx context.Context, from peer, m format.Message, c *forma
 	return receipt{Note: note}, z.answerCoordination(from, m, note)
 }
 
-// maxAhead is how long before it begins something may be reserved.
+// maxAhead is the longest time before the start of a reservation.
 const maxAhead = 7 * 24 * time.Hour
 
-// startOf is when what is coordinated begins: now, unless the schedule says later.
+// startOf returns the start of a coordination: the time in its schedule, or now.
 func (z *zones) startOf(c *format.CoordinationRequest) (time.Time, error) {
 	v, _ := c.Schedule.Get("start_time")
 	text, _ := v.(string)
 	at, err := mess.Time(text).Time()
 	switch now := z.now(); {
-	case err != nil || at.Before(now): // it was checked when it was read
+	case err != nil || at.Before(now): // the parser has checked it
 		return now, nil
 	case at.After(now.Add(maxAhead)):
 		return time.Time{}, reject(codeUnsupported, "schedule.start_time: %s is more than 7 days ahead; ask later", text)
@@ -149,7 +149,7 @@ func (z *zones) startOf(c *format.CoordinationRequest) (time.Time, error) {
 	return at, nil
 }
 
-// notUsed names the members of a coordination request that the exchange does not use.
+// notUsed returns a note with the fields of a coordination request that the exchange ignores.
 func notUsed(c *format.CoordinationRequest) string {
 	if list := c.Unused(); len(list) > 0 {
 		return "; not used: " + strings.Join(list, ", ")
@@ -157,11 +157,11 @@ func notUsed(c *format.CoordinationRequest) string {
 	return ""
 }
 
-// maxZones is how many reservations one actor may have at a time.
+// maxZones is the largest number of reservations of one actor.
 const maxZones = 64
 
-// reserveAll writes reservations down, all or none of them. Whoever may ask for nothing
-// may keep nobody from it either.
+// reserveAll stores all of some reservations, or none. An actor that may request nothing may
+// reserve nothing either.
 func (z *zones) reserveAll(from peer, r Reservation, want []format.Alternative) (note string, err error) {
 	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
 		return "", reject(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
@@ -223,7 +223,7 @@ func (z *zones) zoneNames() string {
 	return strings.Join(names, ", ")
 }
 
-// conflicts are the reservations of others that one does not go with.
+// conflicts returns a text for each reservation of another agent that excludes this one.
 func (s *state) conflicts(want Reservation, now time.Time) (list []string) {
 	for _, r := range s.Zones {
 		if r.Actor == want.Actor || !now.Before(r.Until) || !r.Exclusive && !want.Exclusive || !want.From.Before(r.Until) || !r.From.Before(want.Until) {
@@ -238,7 +238,7 @@ func (s *state) conflicts(want Reservation, now time.Time) (list []string) {
 	return list
 }
 
-// others counts the reservations of an actor that another message has asked for.
+// others counts the reservations of an actor from other messages.
 func (s *state) others(actor, message string) (n int) {
 	for _, r := range s.Zones {
 		if r.Actor == actor && r.Message != message {
@@ -248,7 +248,7 @@ func (s *state) others(actor, message string) (n int) {
 	return n
 }
 
-// release frees what an actor has reserved for a task.
+// release ends the reservations of an actor for a task.
 func (s *state) release(actor, task string) int {
 	n := len(s.Zones)
 	s.Zones = slices.DeleteFunc(s.Zones, func(r Reservation) bool { return r.Actor == actor && r.Task == task })
@@ -269,7 +269,7 @@ func (z *zones) releaseDevice(device string) (by []string, err error) {
 	return by, err
 }
 
-// completed takes the word of one who has reserved zones for a task that it is done.
+// completed ends the reservations for a task that its agent reports as completed.
 func (z *zones) completed(from peer, c *format.TaskCompletion) (receipt, error) {
 	n := 0
 	err := z.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })

@@ -19,7 +19,7 @@ type shared struct {
 	*store
 }
 
-// agentName is who the door is for others.
+// agentName returns the name of this agent for others.
 func (h *shared) agentName() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -32,7 +32,7 @@ func (h *shared) agentName() string {
 	return h.x.ID()
 }
 
-// isCapability reports whether an id is one of a capability.
+// isCapability reports whether a capability exists.
 func (h *shared) isCapability(id string) bool {
 	for _, c := range h.x.Capabilities(nil) {
 		if c.ID == id {
@@ -42,22 +42,22 @@ func (h *shared) isCapability(id string) bool {
 	return false
 }
 
-// post posts a message of an actor.
+// post posts a message of an actor. It finishes even if ctx ends.
 func (h *shared) post(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
 	defer cancel()
 	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, DependsOnLater: true})
 }
 
-// sayTime is what the exchange may take for one message.
+// sayTime is the time limit of the exchange for one message.
 const sayTime = 30 * time.Second
 
-// wrap makes a message of a body.
+// wrap returns the message of a body.
 func (h *shared) wrap(id string, at time.Time, b format.Body) format.Message {
 	return format.Message{Version: format.Version, Timestamp: mess.TimeOf(at.UTC()), SenderID: h.agentName(), MessageID: id, Type: b.Type(), Body: b}
 }
 
-// queue writes a whole message down that is to be sent.
+// queue adds a whole message to the outbox.
 func (h *shared) queue(to peer, thread string, m format.Message) error {
 	body, err := m.JSON()
 	if err != nil {
@@ -72,7 +72,7 @@ func (h *shared) queue(to peer, thread string, m format.Message) error {
 	})
 }
 
-// recordRejected notes a message that was not taken.
+// recordRejected records a rejected message.
 func (h *shared) recordRejected(l email, code, details string) {
 	h.log.Warn("mail refused", "from", l.from.name, "code", code, "err", short(details))
 	err := h.change(func(s *state) {

@@ -19,24 +19,24 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fileName is the file of the door in the data folder. It holds the token by which
-// the mail server knows this agent, and is for its owner alone.
+// fileName is the state file in the data folder. It contains the token of this agent at the mail
+// server, so only its owner may read it.
 const fileName = "agentmail.json"
 
-// state is what the door remembers.
+// state is the stored state of the adapter.
 type state struct {
-	Name  string    `json:"name,omitempty"`  // that the mail server has given
-	Token string    `json:"token,omitempty"` // and the token that goes with it
-	Since time.Time `json:"since,omitzero"`  // when the newest mail came that was taken
-	Seen  []int64   `json:"seen,omitempty"`  // the last mails that were taken
+	Name  string    `json:"name,omitempty"`  // name that the mail server has given
+	Token string    `json:"token,omitempty"` // token for that name
+	Since time.Time `json:"since,omitzero"`  // time of the newest mail
+	Seen  []int64   `json:"seen,omitempty"`  // ids of the last mails
 
-	Tasks map[string]*task       `json:"tasks,omitempty"` // that were given here, by ref
-	Given map[string]*assignment `json:"given,omitempty"` // that were given to others, by ref
-	Out   []*outboxEntry         `json:"out,omitempty"`   // what is to be sent, in order
-	Seq   uint64                 `json:"seq,omitempty"`   // of the last entry
+	Tasks map[string]*task       `json:"tasks,omitempty"` // tasks of mail agents, by ref
+	Given map[string]*assignment `json:"given,omitempty"` // tasks for mail agents, by ref
+	Out   []*outboxEntry         `json:"out,omitempty"`   // messages to send, in order
+	Seq   uint64                 `json:"seq,omitempty"`   // number of the last entry
 
 	Zones   []Reservation `json:"zones,omitempty"`
-	Refused []Refused     `json:"refused,omitempty"` // the last messages that were not taken
+	Refused []Refused     `json:"refused,omitempty"` // last rejected messages
 }
 
 // store is the state and its file. All parts share it, because a step that changes several parts
@@ -74,7 +74,7 @@ func (st *store) read() error {
 	return nil
 }
 
-// hasMissingFields reports whether something is named and not there.
+// hasMissingFields reports whether an entry is null.
 func (s *state) hasMissingFields() bool {
 	for _, t := range s.Tasks {
 		if t == nil {
@@ -89,7 +89,7 @@ func (s *state) hasMissingFields() bool {
 	return slices.Contains(s.Out, nil)
 }
 
-// change makes a change and writes it down. What cannot be written is not changed.
+// change applies a change and stores the state. If it cannot be stored, nothing changes.
 func (st *store) change(do func(*state)) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -113,7 +113,7 @@ func (st *store) change(do func(*state)) error {
 	return nil
 }
 
-// clone is a state that shares nothing that is changed.
+// clone returns a copy that shares nothing that can change.
 func (s state) clone() (state, error) {
 	c := s
 	c.Seen, c.Zones, c.Refused = slices.Clone(s.Seen), slices.Clone(s.Zones), slices.Clone(s.Refused)
@@ -134,7 +134,7 @@ func (s state) clone() (state, error) {
 	return c, nil
 }
 
-// prune forgets what nobody needs any more.
+// prune removes what is no longer needed.
 func (s *state) prune(now time.Time) {
 	s.Seen = s.Seen[max(0, len(s.Seen)-maxSeen):]
 	s.Refused = s.Refused[max(0, len(s.Refused)-maxRefused):]
@@ -161,14 +161,14 @@ func (s *state) add(e outboxEntry) {
 	s.Out = append(s.Out, &e)
 }
 
-// isSeen reports whether a mail was taken.
+// isSeen reports whether a mail was handled before.
 func (st *store) isSeen(id int64) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return slices.Contains(st.s.Seen, id)
 }
 
-// of is a task that was given to an agent, nil if none is.
+// of returns a copy of an assignment, nil if there is none.
 func (st *store) of(ref string) *assignment {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -178,7 +178,7 @@ func (st *store) of(ref string) *assignment {
 	return nil
 }
 
-// queued reports whether the assignment of a task waits to be sent.
+// queued reports whether the assignment of a task is in the outbox.
 func (st *store) queued(ref string) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -192,7 +192,7 @@ func (st *store) identity() mailbox.Identity {
 	return mailbox.Identity{Name: st.s.Name, Token: secret.Text(st.s.Token)}
 }
 
-// newest returns when the newest mail that was taken had come.
+// newest returns the time of the newest mail.
 func (st *store) newest() time.Time {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -21,7 +21,7 @@ type tasks struct {
 	notifiers keyed.Runner // by the ref of the task whose sender is notified
 }
 
-// follow looks at tasks when their threads change, until ctx ends.
+// follow wakes tasks when their threads change, until ctx ends.
 func (ts *tasks) follow(ctx context.Context) {
 	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) { ts.wake(e.Ref) })
 }
@@ -29,7 +29,7 @@ func (ts *tasks) follow(ctx context.Context) {
 // notifyAll notifies the senders of tasks, until ctx ends.
 func (ts *tasks) notifyAll(ctx context.Context) { ts.notifiers.Run(ctx, ts.notifyOne) }
 
-// wake has the sender of a task told what was said in its thread.
+// wake starts the notification of the agent of a task. It ignores an unknown ref.
 func (ts *tasks) wake(ref string) {
 	ts.mu.Lock()
 	known := ts.s.Tasks[ref] != nil
@@ -51,7 +51,7 @@ func (ts *tasks) wakeAll() {
 // accept makes a thread of a task.
 func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *format.TaskAssignment) (receipt, error) {
 	if ref, t := ts.task(l.from, a.TaskID); t != nil && t.From == m.MessageID {
-		return ts.receipt(ctx, ref, a.TaskID) // it came twice
+		return ts.receipt(ctx, ref, a.TaskID) // a duplicate
 	}
 	req, err := a.Request(ts.isCapability)
 	if err != nil {
@@ -104,7 +104,7 @@ func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *forma
 	return r, err
 }
 
-// waitNotice tells the sender of a task that the task waits for others.
+// waitNotice returns the message that a task waits for other tasks.
 func (ts *tasks) waitNotice(t *task, ref, note string) ([]outboxEntry, error) {
 	e := outboxEntry{ID: newID(), To: t.Peer, HTTP: t.HTTP, At: ts.now(), Task: t.ID, Thread: t.Thread, Kind: "blocker"}
 	body, err := ts.wrap(e.ID, e.At, &format.StatusUpdate{
@@ -114,8 +114,8 @@ func (ts *tasks) waitNotice(t *task, ref, note string) ([]outboxEntry, error) {
 	return []outboxEntry{e}, err
 }
 
-// reportedMessages is how much of a thread need not be told: of one that is not new, all
-// but how it stands.
+// reportedMessages returns how many messages of a thread need no report. In a thread that existed
+// before, only the status needs one.
 func (ts *tasks) reportedMessages(ctx context.Context, ref string) (int, error) {
 	t, err := ts.x.Thread(ctx, self, ref)
 	if err != nil {
@@ -140,7 +140,7 @@ func (ts *tasks) receipt(ctx context.Context, ref, id string) (receipt, error) {
 	return receipt{TaskID: id, Ref: ref, Status: t.Status}, err
 }
 
-// task finds a task that a peer has given.
+// task returns the task of a peer with an id or ref.
 func (ts *tasks) task(from peer, id string) (ref string, t *task) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -152,7 +152,7 @@ func (ts *tasks) task(from peer, id string) (ref string, t *task) {
 	return "", nil
 }
 
-// inThread finds the task of a peer that a mail's thread is about.
+// inThread returns the task of a peer that belongs to a mail thread.
 func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -164,7 +164,7 @@ func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
 	return "", nil
 }
 
-// repeatStatus has told once more how a task stands.
+// repeatStatus reports the status of a task once more.
 func (ts *tasks) repeatStatus(ref string) {
 	told, err := ts.reportedMessages(context.Background(), ref)
 	if err == nil {
@@ -180,7 +180,7 @@ func (ts *tasks) repeatStatus(ref string) {
 	ts.wake(ref)
 }
 
-// overview is how the tasks of a peer stand, in words.
+// overview describes the status of the tasks of a peer.
 func (ts *tasks) overview(ctx context.Context, from peer) string {
 	ts.mu.Lock()
 	var refs []string
@@ -202,7 +202,7 @@ func (ts *tasks) overview(ctx context.Context, from peer) string {
 	return strings.Join(lines, "; ")
 }
 
-// noteIn writes into a thread what its requester has arranged by mail, once for an id.
+// noteIn writes an arrangement by mail into a thread, once for each id.
 func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
 	_, err := ts.post(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
 	if err != nil {
@@ -210,8 +210,8 @@ func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, wh
 	}
 }
 
-// noteReservations writes into the thread of a task what its sender has reserved for it.
-// Where there is no thread yet, the task's assignment does that.
+// noteReservations writes the reservations for a task into its thread. If there is no thread yet,
+// accept calls it again.
 func (ts *tasks) noteReservations(ctx context.Context, from peer, task string) {
 	ref, t := ts.task(from, task)
 	if t == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// postItems says to a task what its requester says. A yes or no, and an answer, count
-// for what was asked and told before, and while it is asked.
+// postItems posts the items of a requester to its task. An answer counts only for the open
+// question, and only if the question was sent before.
 func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref string, t task, items []mess.Item) (receipt, error) {
 	said := mess.Message{ID: m.MessageID, Re: mess.Refs{ref}}
 	at, err := m.Timestamp.Time()
@@ -35,7 +35,7 @@ func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref s
 	return ts.receipt(ctx, ref, t.ID)
 }
 
-// bindItem is an item as it goes to the thread, and the question that it answers.
+// bindItem returns an item for the thread, and the ref of the question that it answers.
 func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.Item, string, error) {
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -76,15 +76,15 @@ func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.I
 	return nil, "", reject(codeUnexpected, "metadata.mess.%s: a requester says reply, answer, cancel or suggestion", item.Kind())
 }
 
-// question is the one that an answer is for: the last that was asked, if it was
-// told before the answer was written, is the one that the answer names, and is not
-// over. at is when the answer was written, by its own word.
+// question returns the question that an answer is for: the last one, if the agent got it before it
+// wrote the answer, if the answer does not name another, and if it is still open. at is when the
+// answer was written, by the clock of the agent.
 func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
 		return asked{}, reject(codeStale, "nothing is asked about task %s", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
-	letters := []string{q.Ref} // by which it may be named: it may have been told again
+	letters := []string{q.Ref} // its names; it may have been sent several times
 	for _, one := range slices.Backward(t.Asked) {
 		if one.Ref == q.Ref {
 			letters = append(letters, one.Letter)
@@ -111,8 +111,8 @@ func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash stri
 	return q, nil
 }
 
-// acceptText takes plain words: in the thread of a task they answer what is asked there,
-// or take the task back.
+// acceptText handles a plain text in the thread of a task: it answers the open question, or
+// cancels the task.
 func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 	bad := &format.Invalid{Code: format.CodeInvalidFormat, TaskID: l.mail.ThreadID, MessageID: l.mail.ID}
 	refuse := func(text string) (receipt, error) {
@@ -157,7 +157,7 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 
 var yesNo = map[string]*bool{"yes": new(true), "y": new(true), "no": new(false), "n": new(false)}
 
-// ownWords is a text without what it quotes.
+// ownWords returns a text without its quotations.
 func ownWords(body string) string {
 	var lines []string
 	for line := range strings.Lines(body) {
@@ -168,7 +168,7 @@ func ownWords(body string) string {
 	return strings.Join(lines, "\n")
 }
 
-// answersIn reads an answer to one question, or a line "name: answer" for each.
+// answersIn parses the answer to one question, or a line "name: answer" for each question.
 func answersIn(text string, keys []string) (mess.Object, string) {
 	if len(keys) == 1 && text != "" {
 		if key, rest, ok := strings.Cut(text, ":"); ok && strings.EqualFold(strings.TrimSpace(key), keys[0]) {

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// endOf is the message that has ended a thread, -1 if none has. An executor may
-// decline, pass a task on, or report the end of an earlier claim while others still
-// carry the task out: only the thread's own state tells its end.
+// endOf returns the index of the message that has ended a thread, -1 if none has. Only the status
+// of the thread tells its end: an executor may decline, delegate, or report the end of an earlier
+// claim while another one works on the task.
 func endOf(th exchange.Thread) int {
 	if !th.Status.Terminal() {
 		return -1
@@ -29,8 +29,7 @@ func endOf(th exchange.Thread) int {
 	return len(th.Messages) - 1
 }
 
-// bodies are the messages that tell a task's sender what one message of its thread
-// says.
+// bodies returns the messages that report one message of a thread to the agent of its task.
 func bodies(th exchange.Thread, t *task, i int) []format.Body {
 	m := th.Messages[i]
 	say := updateContext(th, t, i)
@@ -48,9 +47,9 @@ func bodies(th exchange.Thread, t *task, i int) []format.Body {
 	return say.Bodies(m)
 }
 
-// atEnd is the message that has ended a thread, with one status that says how. The
-// exchange's own words, which follow in the same step, win: they sum up what all have
-// said. A cancel has no status, and gets one.
+// atEnd returns the message that has ended a thread, with one status. A status of the exchange in
+// the same step replaces it, because it sums up all executors. A cancel has no status, and gets
+// one.
 func atEnd(th exchange.Thread, i int) mess.Message {
 	m := th.Messages[i]
 	end := &mess.Status{Code: th.Status}
@@ -63,7 +62,7 @@ func atEnd(th exchange.Thread, i int) mess.Message {
 			}
 		case *mess.Cancel:
 			end.Reason = &mess.Reason{Detail: strings.TrimSuffix("cancelled by "+m.From+": "+one.Reason, ": "), Effect: mess.EffectNone}
-		case *mess.Reply, *mess.Answer, *mess.Ack: // what the requester has said is no news
+		case *mess.Reply, *mess.Answer, *mess.Ack: // the requester knows its own messages
 		default:
 			rest = append(rest, item)
 		}

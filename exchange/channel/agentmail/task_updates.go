@@ -20,17 +20,17 @@ func openKeys(items []exchange.OpenQuestion) []string {
 	return keys
 }
 
-// silentTime is how long a task that runs may go on without a word to who has given it.
+// silentTime is the longest time without a report about a task that runs.
 const silentTime = 10 * time.Minute
 
-// reportSilentTasks tells of tasks that have been silent for long, until ctx ends.
+// reportSilentTasks reports tasks without a recent report, until ctx ends.
 func (ts *tasks) reportSilentTasks(ctx context.Context) {
 	for wait.For(ctx, time.Minute) {
 		ts.reportSilent(ctx)
 	}
 }
 
-// notifyOne has the sender of a task told what was said in its thread.
+// notifyOne notifies the agent of a task.
 func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration) {
 	err := ts.notify(ctx, ref)
 	if err == nil {
@@ -42,11 +42,11 @@ func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration
 	return time.Second
 }
 
-// notify queues what was said in a thread since it was last told. What is queued and
-// how far it was told are written down together: nothing is told twice, or left out.
+// notify queues the reports of new messages in a thread. It stores the reports and their number in
+// one change, so that no message is reported twice or left out.
 func (ts *tasks) notify(ctx context.Context, ref string) error {
 	th, err := ts.x.Thread(ctx, self, ref)
-	if errors.Is(err, mess.NotFound) { // somebody has removed it
+	if errors.Is(err, mess.NotFound) { // somebody has removed the thread
 		return ts.change(func(s *state) { delete(s.Tasks, ref) })
 	}
 	if err != nil {
@@ -75,7 +75,7 @@ func (ts *tasks) notify(ctx context.Context, ref string) error {
 	})
 }
 
-// queueUpdate queues what one message says.
+// queueUpdate queues the reports of one message.
 func (s *state) queueUpdate(th exchange.Thread, ref string, t *task, i int, now time.Time) {
 	for part, b := range bodies(th, t, i) {
 		kind := string(b.Type())
@@ -99,7 +99,7 @@ func (s *state) queueUpdate(th exchange.Thread, ref string, t *task, i int, now 
 
 const progress = "progress"
 
-// dropProgress leaves out progress that nobody has heard of yet: more has been made.
+// dropProgress removes a progress report that was not sent, because a newer one follows.
 func (s *state) dropProgress(ref string) {
 	for i := len(s.Out) - 1; i >= 0; i-- {
 		if e := s.Out[i]; e.Ref == ref {
@@ -111,7 +111,7 @@ func (s *state) dropProgress(ref string) {
 	}
 }
 
-// question is what a message asks, as it was told.
+// question returns the question in a message.
 func question(m mess.Message, e outboxEntry) asked {
 	q := asked{Ref: m.Ref, Letter: e.ID}
 	q.At, _ = m.Received.Time()
@@ -130,7 +130,7 @@ func question(m mess.Message, e outboxEntry) asked {
 	return q
 }
 
-// updateContext is what the bodies of a message have in common.
+// updateContext returns what the reports of a message have in common.
 func updateContext(th exchange.Thread, t *task, i int) format.Told {
 	out := format.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
 	out.Criteria, out.Unused = format.Kept(th.Request())
@@ -150,7 +150,7 @@ func updateContext(th exchange.Thread, t *task, i int) format.Told {
 	return out
 }
 
-// reportSilent tells of tasks that run and have been silent for long how they stand.
+// reportSilent reports the status of tasks that run without a recent report.
 func (ts *tasks) reportSilent(ctx context.Context) {
 	ts.mu.Lock()
 	var silent []string

@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Config configures the adapter. The comments of the keys stand in docs/how-to/mesh.md too.
+// Config configures the adapter.
 type Config struct {
 	On    bool        `yaml:"on"`    // enabled
 	Agent string      `yaml:"agent"` // name of this agent in the mesh; "": the id of the exchange

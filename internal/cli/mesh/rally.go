@@ -62,7 +62,7 @@ asks the next round of a conversation, and --show shows one.`,
 	return c
 }
 
-// rallyLook is how often is looked for answers.
+// rallyLook is the time between two polls.
 const rallyLook = 300 * time.Millisecond
 
 func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
@@ -107,7 +107,8 @@ func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, 
 	return printRally(a, s, c, told, true)
 }
 
-// printRally prints the answers after the first told, and in the end who is missing.
+// printRally prints the answers after the first told ones, and at the end the participants that
+// have not answered.
 func printRally(a *output.Env, s *meshSending, c *state.Conversation, told int, end bool) error {
 	if s.asJSON {
 		if err := a.JSON(c); err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// meshSending is what the flags of mesh send and rally say.
+// meshSending has the flags of mesh send and rally.
 type meshSending struct {
 	client.Client
 	mesh.Sending
@@ -78,7 +78,7 @@ files; it fails where the peer says that it was not done.`,
 	return c
 }
 
-// read puts what the flags name into the message.
+// read adds the files that the flags name to the message.
 func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 	patience, err := patienceOf(c, s.wait)
 	switch {
@@ -121,7 +121,7 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 	return patience, nil
 }
 
-// meshSend sends, and tells what came of it.
+// meshSend sends a message and prints the outcome.
 func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
 	r, err := x.do(ctx, mesh.Order{Do: "send", Send: &s.Sending})
 	if err != nil {
@@ -160,7 +160,7 @@ func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, p
 	return nil
 }
 
-// meshDelivered waits until a message is delivered or given up.
+// meshDelivered waits until a message is delivered or has failed.
 func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
 	for {
 		r, err := x.do(ctx, mesh.Order{Do: "delivered", ID: t.ID, Peer: t.To})
@@ -186,8 +186,7 @@ func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSendi
 	}
 }
 
-// meshAnswer waits for the answer to a request, and shows what the peer says
-// meanwhile.
+// meshAnswer waits for the response to a request, and prints acks and questions.
 func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken, patience time.Duration) (mesh.Asked, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -224,8 +223,8 @@ func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending,
 	}
 }
 
-// meshResult prints an answer and saves its files. What was not done is a
-// failure.
+// meshResult prints a response and saves its files. It returns an error if the task has ended, but
+// was not completed.
 func meshResult(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, one *mesh.Asked) error {
 	r := one.Result
 	if !s.asJSON {

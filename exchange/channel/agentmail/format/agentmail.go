@@ -1,6 +1,6 @@
-// Package format holds the messages of Agent Mail 1.0: the six formats as
-// types, what is wrong with those of others, and the report that answers it. It
-// knows no server, exchange or clock.
+// Package format has the messages of Agent Mail 1.0: the six formats as types, the validation of
+// received messages, and the error report about an invalid one. It is pure, and knows no mail
+// server and no exchange.
 package format
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Version is the version of the formats that is spoken here.
+// Version is the version of the formats.
 const Version = "1.0.0"
 
 // Type is the type of a message.
@@ -25,7 +25,7 @@ const (
 	TypeFileReservation     Type = "file_reservation"
 )
 
-// Message is a message with the fields that all have ("Common Fields").
+// Message is a message with the fields of all types ("Common Fields").
 type Message struct {
 	Version   string    `mess:"version"`
 	Timestamp mess.Time `mess:"timestamp"`
@@ -33,33 +33,33 @@ type Message struct {
 	MessageID string    `mess:"message_id"`
 	Type      Type      `mess:"type"`
 	Body      Body      `mess:"-"`
-	Notes     []string  `mess:"-"` // what was taken otherwise than it is written, in words
+	Notes     []string  `mess:"-"` // how the parser has interpreted the message
 }
 
-// Body is what one type of message says: a *TaskAssignment, *TaskCompletion,
-// *ErrorReport, *StatusUpdate, *CoordinationRequest or *FileReservation.
+// Body is the content of a message: a *TaskAssignment, *TaskCompletion, *ErrorReport,
+// *StatusUpdate, *CoordinationRequest or *FileReservation.
 type Body interface {
 	Type() Type
 }
 
-// Mail is what a mail server tells of the mail that a message came in.
+// Mail is the mail that contains a message.
 type Mail struct {
 	From     string
 	Subject  string
 	ThreadID string
-	ID       string // the server's own, for a message that has none
+	ID       string // id for a message without one
 	Created  time.Time
 }
 
-// Profile says how much a message may lack.
+// Profile says which fields a message may lack.
 type Profile uint8
 
 // The profiles.
 const (
-	// Strict takes what the document says.
+	// Strict accepts messages that follow the specification.
 	Strict Profile = iota
-	// Lenient takes what the scenarios of the document show: it fills in what the
-	// mail tells, and what is empty where nothing is said. It never guesses what
-	// decides what is done.
+	// Lenient also accepts the messages in the scenarios of the specification. It takes missing
+	// fields from the mail, or fills in empty values. It never guesses a field that decides about
+	// an action.
 	Lenient
 )

@@ -10,13 +10,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// check tells what is wrong with an object by a table.
+// check returns the errors of an object, by a table of fields.
 func check(v *strictyaml.Value, table []field, p Profile) []string {
 	var wrong []string
 	for _, f := range table {
 		at, there := find(v, f.path)
 		switch {
-		case !there: // what it would stand in is missing, or no object, and that is told
+		case !there: // the parent is missing or no object, and has an error of its own
 		case at == nil || at.Kind == strictyaml.Null:
 			if f.need == decisive || f.need == required && p == Strict {
 				wrong = append(wrong, "Missing required field: "+f.path)
@@ -30,7 +30,7 @@ func check(v *strictyaml.Value, table []field, p Profile) []string {
 	return wrong
 }
 
-// find looks a path up. there is false if there is nothing that it could be in.
+// find returns the value at a path. there is false if its parent does not exist.
 func find(v *strictyaml.Value, path string) (at *strictyaml.Value, there bool) {
 	for key := range strings.SplitSeq(path, ".") {
 		if v == nil || v.Kind != strictyaml.Map {
@@ -41,7 +41,7 @@ func find(v *strictyaml.Value, path string) (at *strictyaml.Value, there bool) {
 	return v, true
 }
 
-// wrong says why a value does not fit, "" if it does.
+// wrong returns why a value is invalid, "" if it is valid.
 func (f field) wrong(v *strictyaml.Value) string {
 	switch f.kind {
 	case text, words, date:

@@ -8,17 +8,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// criteriaKey is where acceptance criteria stand in what is kept of an assignment, in
-// what an executor has answered, and in the metadata of a completion.
+// criteriaKey is the field with acceptance criteria: in the stored part of an assignment, in a
+// response of an executor, and in the metadata of a completion.
 const criteriaKey = "acceptance_criteria"
 
-// unusedKey is where a message names the members that the exchange does not use.
+// unusedKey is the field that names the fields which the exchange does not use.
 const unusedKey = "unused"
 
-// unchecked is the verdict on an acceptance criterion that nobody has checked.
+// unchecked is the verdict on an acceptance criterion that no executor has checked.
 const unchecked = "not_checked"
 
-// unused names the members of the assignment that the exchange does not use.
+// unused adds the names of the fields that the exchange does not use.
 func (t Told) unused(o mess.Object) mess.Object {
 	if len(t.Unused) == 0 {
 		return o
@@ -26,8 +26,7 @@ func (t Told) unused(o mess.Object) mess.Object {
 	return append(mess.Object{{Key: unusedKey, Value: t.Unused}}, o...)
 }
 
-// judge says of each acceptance criterion whether it is met, as far as the executor has
-// said so, and that the others were not checked.
+// judge adds a verdict on each acceptance criterion: that of the executor, or unchecked.
 func (t Told) judge(c *TaskCompletion, r *mess.Response) {
 	if len(t.Criteria) == 0 {
 		return
@@ -50,7 +49,7 @@ func (t Told) judge(c *TaskCompletion, r *mess.Response) {
 	c.Metadata = append(mess.Object{{Key: criteriaKey, Value: list}}, c.Metadata...)
 }
 
-// verdicts are what an executor says of acceptance criteria: met, or not.
+// verdicts returns the verdicts of an executor on acceptance criteria.
 func verdicts(r *mess.Response) map[string]bool {
 	all := map[string]bool{}
 	if r == nil {
@@ -70,8 +69,8 @@ func verdicts(r *mess.Response) map[string]bool {
 	return all
 }
 
-// Kept is what a request keeps of the assignment that it was: the acceptance criteria,
-// and the members that the exchange does not use.
+// Kept returns the parts of an assignment that a request keeps: the acceptance criteria, and the
+// fields that the exchange does not use.
 func Kept(r mess.Request) (criteria, unused []string) {
 	v, _ := r.Extra.Get(extraKey)
 	o, _ := v.(mess.Object)
@@ -89,7 +88,7 @@ func Kept(r mess.Request) (criteria, unused []string) {
 	return criteria, unused
 }
 
-// anys is a list, also one that was not read but made here.
+// anys converts a parsed list, or one made by this package.
 func anys(v any) []any {
 	if words, ok := v.([]string); ok {
 		return listOf(words)
@@ -98,7 +97,7 @@ func anys(v any) []any {
 	return list
 }
 
-// Unused are the members of a coordination request that the exchange does not use.
+// Unused returns the fields of a coordination request that the exchange does not use.
 func (c *CoordinationRequest) Unused() (list []string) {
 	if len(c.Protocol) > 0 {
 		list = append(list, "communication_protocol")

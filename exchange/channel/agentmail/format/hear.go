@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Carried are the items of MESS that a message carries in metadata.mess. There are
-// none in one of a foreign peer; companion tells that another message says all.
+// Carried returns the MESS items in metadata.mess. There are none in a message of another program.
+// companion is true if another message has all items.
 func Carried(b Body) (items []mess.Item, companion bool, err error) {
 	o, ok := carriedIn(metadataOf(b))
 	if !ok {
@@ -55,7 +55,7 @@ func Carried(b Body) (items []mess.Item, companion bool, err error) {
 	return m.Items, false, nil
 }
 
-// metadataOf are the metadata of any message.
+// metadataOf returns the metadata of a message.
 func metadataOf(b Body) mess.Object {
 	switch b := b.(type) {
 	case *TaskAssignment:
@@ -80,14 +80,14 @@ func objectIn(o mess.Object, key string) mess.Object {
 	return in
 }
 
-// InReplyTo is the message that one answers, "" if it says nothing of it (D9).
+// InReplyTo returns the id of the message that a message answers, "" for none (D9).
 func InReplyTo(b Body) string {
 	v, _ := metadataOf(b).Get("in_reply_to")
 	s, _ := v.(string)
 	return s
 }
 
-// TaskOf is the task that a message is about, "" if it names none.
+// TaskOf returns the id of the task of a message, "" for none.
 func TaskOf(b Body) string {
 	switch b := b.(type) {
 	case *TaskAssignment:
@@ -108,8 +108,8 @@ func TaskOf(b Body) string {
 	return ""
 }
 
-// Reports are the items that a message of one who works on a task says in MESS,
-// by the words of the formats alone where it carries none. now is when it came.
+// Reports converts a message about a task to MESS items: those in metadata.mess, or items from the
+// fields of the format. now is the time of receipt.
 func Reports(m Message, now time.Time) ([]mess.Item, error) {
 	items, companion, err := Carried(m.Body)
 	if err != nil || companion || len(items) > 0 {
@@ -157,13 +157,13 @@ func listOf(words []string) (list []any) {
 	return list
 }
 
-// joined is a list of anything as text.
+// joined converts a list of any values to text.
 func joined(list []any) string {
 	var all []string
 	for _, one := range list {
 		text, ok := one.(string)
 		if !ok {
-			data, _ := json.Marshal(one) // it was read from JSON
+			data, _ := json.Marshal(one) // the value was parsed from JSON
 			text = string(data)
 		}
 		all = append(all, text)
@@ -171,7 +171,7 @@ func joined(list []any) string {
 	return strings.Join(all, "; ")
 }
 
-// cancelledWord is what an end without success says that was cancelled (D13).
+// cancelledWord is what a completion without success contains if the task was cancelled (D13).
 const cancelledWord = "cancelled"
 
 func (c *TaskCompletion) items() []mess.Item {
@@ -225,8 +225,8 @@ func (e *ErrorReport) status() *mess.Status {
 	return s
 }
 
-// status is what one who works on a task asks: a review is a yes or no, and all
-// else a question. The message's id stands for the plan.
+// status converts a coordination request to a question: a review asks for a confirmation, all else
+// for an answer. The id of the message names the plan.
 func (c *CoordinationRequest) status(id string) *mess.Status {
 	about := c.Topic
 	if more := joined(c.SuccessCriteria); more != "" {
@@ -241,8 +241,8 @@ func (c *CoordinationRequest) status(id string) *mess.Status {
 	return &mess.Status{Code: mess.InProgress, Message: c.RequestType + ": " + about}
 }
 
-// Say is what a requester says to a task that somebody works on: an answer, a yes
-// or no, a cancel. Topic is the same in words.
+// Say makes a message to the agent of a task: an answer, a confirmation or a cancel. topic is the
+// same as text.
 func Say(task, to, topic string, m mess.Message) *CoordinationRequest {
 	return &CoordinationRequest{
 		RequestType: "sync", Participants: []string{to}, Topic: topic,
@@ -250,8 +250,7 @@ func Say(task, to, topic string, m mess.Message) *CoordinationRequest {
 	}
 }
 
-// RefOf is the ref of the message of MESS that a message carries, "" for one of a
-// foreign peer.
+// RefOf returns the ref of the MESS message in a message, "" for none.
 func RefOf(b Body) string {
 	o, _ := carriedIn(metadataOf(b))
 	v, _ := o.Get("ref")

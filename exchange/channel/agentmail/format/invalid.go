@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Codes of what is wrong with a message.
+// Error codes of invalid messages.
 const (
 	CodeInvalidFormat   = "invalid_format"
 	CodeVersionMismatch = "version_mismatch"
@@ -21,7 +21,7 @@ const (
 	CodeSenderMismatch  = "sender_mismatch"
 )
 
-// typeNames are for error messages.
+// typeNames is the list of types for error messages.
 var typeNames = func() string {
 	var names []string
 	for _, t := range slices.Sorted(maps.Keys(tables)) {
@@ -30,19 +30,19 @@ var typeNames = func() string {
 	return strings.Join(names, ", ")
 }()
 
-// Invalid is a message that cannot be taken ("Error Handling").
+// Invalid is the error of an invalid message ("Error Handling").
 type Invalid struct {
 	Code      string
-	Details   string // a sentence for each thing that is wrong
-	Received  string // the version that it bears, for a version mismatch
-	Type      Type   // as far as it is known
-	TaskID    string // its task, or its thread; "" if neither is known
-	MessageID string // "" if it is not known
+	Details   string // a sentence for each error
+	Received  string // version of the message, for a version mismatch
+	Type      Type   // "" if unknown
+	TaskID    string // its task or thread; "" if unknown
+	MessageID string // "" if unknown
 }
 
 func (e *Invalid) Error() string { return e.Code + ": " + e.Details }
 
-// maxDetails is how much is said about one message, in bytes.
+// maxDetails is the size limit of Details in bytes.
 const maxDetails = 2000
 
 func (e *Invalid) because(text string) *Invalid {
@@ -50,7 +50,7 @@ func (e *Invalid) because(text string) *Invalid {
 	return e
 }
 
-// about takes what a message says of itself.
+// about reads type, task and id of the message.
 func (e *Invalid) about(v *strictyaml.Value) {
 	if t := v.Get("type"); t != nil && t.Kind == strictyaml.String {
 		e.Type = Type(t.Text)
@@ -62,11 +62,11 @@ func (e *Invalid) about(v *strictyaml.Value) {
 	}
 }
 
-// version refuses another major version ("Versioning").
+// version rejects another major version ("Versioning").
 func (e *Invalid) version(v *strictyaml.Value) error {
 	said := v.Get("version")
 	if said == nil || said.Kind != strictyaml.String {
-		return nil // which the table tells
+		return nil // the table of fields reports it
 	}
 	major, ok := majorOf(said.Text)
 	if !ok {
@@ -96,8 +96,8 @@ func majorOf(version string) (major int, ok bool) {
 	return major, true
 }
 
-// Report is the error report that answers the message, false where there is to be
-// none: an error report is never answered by another, or there would be no end.
+// Report returns the error report for the sender of the message. ok is false for an error report,
+// because an answer to an answer would never end.
 func (e *Invalid) Report(sender, messageID string, now time.Time) (Message, bool) {
 	if e.Type == TypeErrorReport {
 		return Message{}, false

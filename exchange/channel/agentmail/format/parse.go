@@ -15,11 +15,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxID is the longest message_id, in bytes.
+// maxID is the size limit of a message_id in bytes.
 const maxID = 128
 
-// Parse reads the body of a mail: a message in JSON, alone or as the one block of
-// JSON in a text. The error is of type *Invalid, and then there is no message.
+// Parse parses the body of a mail: a JSON message, alone or as the only JSON block in a text. The
+// error is an *Invalid, and the message is then empty.
 func Parse(body string, mail Mail, p Profile) (Message, error) {
 	bad := &Invalid{Code: CodeInvalidFormat, Type: typeIn(mail.Subject), TaskID: mail.ThreadID, MessageID: mail.ID}
 	block, ok := unfenced(body)
@@ -48,7 +48,7 @@ func Parse(body string, mail Mail, p Profile) (Message, error) {
 	return m, nil
 }
 
-// read takes an object that may be a message.
+// read validates and decodes an object.
 func read(v *strictyaml.Value, bad *Invalid, p Profile) (Message, error) {
 	if t, _ := find(v, "type"); t == nil || t.Kind != strictyaml.String || t.Text == "" {
 		return Message{}, bad.because("Missing required field: type")
@@ -86,7 +86,7 @@ func read(v *strictyaml.Value, bad *Invalid, p Profile) (Message, error) {
 	return m, nil
 }
 
-// parts are what all messages have, and the rest.
+// parts splits an object into the common fields and the rest.
 func parts(v *strictyaml.Value) (head, rest *strictyaml.Value) {
 	head, rest = &strictyaml.Value{Kind: strictyaml.Map}, &strictyaml.Value{Kind: strictyaml.Map}
 	for _, p := range v.Pairs {
@@ -118,8 +118,8 @@ func readBody(v *strictyaml.Value, b Body) error {
 	return fmt.Errorf("no message has a body of type %T", b)
 }
 
-// settle takes what the document says in two ways. note says what was taken otherwise
-// than it is written, and wrong why that cannot be.
+// settle resolves what the specification says in two ways. note describes the interpretation;
+// wrong says why the message is invalid.
 func settle(b Body, p Profile) (note, wrong string) {
 	switch b := b.(type) {
 	case *TaskAssignment:
@@ -129,15 +129,15 @@ func settle(b Body, p Profile) (note, wrong string) {
 		if b.PriorityValue != b.Priority.Value() {
 			note = fmt.Sprintf("priority %s counts, and not priority_value %g", b.Priority, b.PriorityValue)
 		}
-		b.PriorityValue = b.Priority.Value() // the word wins
+		b.PriorityValue = b.Priority.Value() // the name of the priority wins
 	case *FileReservation:
 		return b.settle()
 	}
 	return note, ""
 }
 
-// settle takes shared for shared_read, and looks at the alternatives, for which the
-// document has no table.
+// settle accepts shared as shared_read, and validates the alternatives, for which the
+// specification has no table.
 func (f *FileReservation) settle() (note, wrong string) {
 	all := []*Mode{&f.Request.Mode}
 	for i := range f.Alternatives {
@@ -158,7 +158,7 @@ func (f *FileReservation) settle() (note, wrong string) {
 	return note, ""
 }
 
-// fill puts in what the mail tells.
+// fill adds missing fields from the mail.
 func fill(v *strictyaml.Value, mail Mail) {
 	for _, one := range []struct{ key, value string }{
 		{"version", Version},
@@ -172,7 +172,7 @@ func fill(v *strictyaml.Value, mail Mail) {
 	}
 }
 
-// printable reports whether a text can be in a message.
+// printable reports whether a text contains only printable characters.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -184,7 +184,7 @@ var (
 	subject = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:[Rr][Ee]:\s*)*\[([a-z_]+)\]`) })
 )
 
-// unfenced is the JSON in a body: all of it, or its only block.
+// unfenced returns the JSON in a body: the whole body, or its only block.
 func unfenced(body string) (string, bool) {
 	body = strings.TrimSpace(body)
 	if strings.HasPrefix(body, "{") {
@@ -197,7 +197,7 @@ func unfenced(body string) (string, bool) {
 	return blocks[0][1], true
 }
 
-// typeIn is the type that a mail's subject names, "" if it names none.
+// typeIn returns the type in the subject of a mail, "" if there is none.
 func typeIn(s string) Type {
 	if m := subject().FindStringSubmatch(s); m != nil && newBody(Type(m[1])) != nil {
 		return Type(m[1])
@@ -205,7 +205,7 @@ func typeIn(s string) Type {
 	return ""
 }
 
-// Plain reports whether a body is words, and no message in JSON.
+// Plain reports whether a body is plain text without a JSON message.
 func Plain(body string) bool {
 	_, ok := unfenced(body)
 	return !ok

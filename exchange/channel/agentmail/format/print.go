@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// JSON prints a message. One that is not as the document says is an error: what
-// we send is strict. Characters that nobody sees are escaped.
+// JSON encodes a message, and escapes invisible characters. It returns an error if the message
+// does not follow the specification.
 func (m Message) JSON() ([]byte, error) {
 	if m.Body == nil || m.Body.Type() != m.Type {
 		return nil, fmt.Errorf("agentmail: a message of type %q has a body of another", m.Type)
@@ -30,12 +30,12 @@ func (m Message) JSON() ([]byte, error) {
 	return cleantext.EscapeJSON(strictyaml.JSON(v)), nil
 }
 
-// hasShared reports whether a mode is the one that is only read.
+// hasShared reports whether a mode is shared.
 func (f *FileReservation) hasShared() bool {
 	return f.Request.Mode == shared || slices.ContainsFunc(f.Alternatives, func(a Alternative) bool { return a.Mode == shared })
 }
 
-// whole adds what has to be there though it is empty.
+// whole adds empty values for required fields.
 func whole(v *strictyaml.Value, table []field) []strictyaml.Pair {
 	for _, f := range table {
 		at, there := find(v, f.path)
@@ -55,7 +55,7 @@ func whole(v *strictyaml.Value, table []field) []strictyaml.Pair {
 	return slices.Clip(v.Pairs)
 }
 
-// empty is the value of a field that says nothing, nil if there is none.
+// empty returns the empty value of a field, nil if it has none.
 func (f field) empty() *strictyaml.Value {
 	switch f.kind {
 	case words:

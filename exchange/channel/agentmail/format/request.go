@@ -11,21 +11,20 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// messKey is the one key of metadata under which everything of MESS travels that
-// the formats have no field for, so that between two of ours nothing is lost.
+// messKey is the metadata field for all parts of a MESS message that have no field in the format.
+// Two messkit exchanges lose nothing.
 const messKey = "mess"
 
-// extraKey is where a request keeps what an assignment says and MESS has no field
-// for.
+// extraKey is the field of a request for the parts of an assignment that MESS has no field for.
 const extraKey = "agent_mail"
 
-// priorities by those of MESS.
+// priorities maps the priorities of MESS.
 var priorities = map[mess.Priority]Priority{
 	mess.Background: Low, mess.Normal: Normal, "": Normal, mess.Elevated: High, mess.Urgent: Urgent,
 }
 
-// RequestID is the id that a request has for a task: the task's own, unless that
-// means something else at an exchange.
+// RequestID returns the id of the request for a task: the id of the task, unless the exchange
+// could take that for another id.
 func RequestID(task string) string {
 	day, _, ok := messeaf.ParseRef(messeaf.ThreadRef(task))
 	_, err := time.Parse(time.DateOnly, day)
@@ -35,8 +34,8 @@ func RequestID(task string) string {
 	return task
 }
 
-// Request is the assignment as a request. known reports whether an id is one of a
-// capability: a label that is one is required, all others are only kept.
+// Request converts the assignment to a request. known reports whether an id is a capability: the
+// request requires such a label, and keeps all others.
 func (t *TaskAssignment) Request(known func(string) bool) (mess.Request, error) {
 	r, err := t.carried()
 	if err != nil {
@@ -89,7 +88,7 @@ func (t *TaskAssignment) ownCriteria(r mess.Request) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return slices.Contains(derived, text) })
 }
 
-// hasText reports whether a text is an entry of the context.
+// hasText reports whether the context has a text entry.
 func hasText(context []mess.Entry, text string) bool {
 	return slices.ContainsFunc(context, func(e mess.Entry) bool {
 		one, ok := e.Text()
@@ -97,7 +96,7 @@ func hasText(context []mess.Entry, text string) bool {
 	})
 }
 
-// priority is that of the task in the words of MESS.
+// priority returns the MESS priority of the task.
 func (t *TaskAssignment) priority() mess.Priority {
 	for p, q := range priorities {
 		if q == t.Priority && p != "" {
@@ -107,8 +106,8 @@ func (t *TaskAssignment) priority() mess.Priority {
 	return mess.Normal
 }
 
-// needs puts in what the request requires and depends on, and returns what was
-// required of somebody else: what another exchange has seen to.
+// needs adds the required capabilities and the dependencies of the request. It returns the
+// requirements for the sender's exchange, which has met them.
 func (t *TaskAssignment) needs(r *mess.Request, known func(string) bool) (own mess.Object) {
 	labels, _ := t.Metadata.Get("labels")
 	list, _ := labels.([]any)
@@ -132,11 +131,10 @@ func (t *TaskAssignment) needs(r *mess.Request, known func(string) bool) (own me
 	return own
 }
 
-// flat are the keys that may stand in metadata.mess itself instead of in its
-// constraints, and where they belong.
+// flat maps the fields that metadata.mess may have at its top to their places in the request.
 var flat = map[string][]string{"location": {"constraints"}, "environment": {"constraints"}, "not_before": {"constraints", "timing"}}
 
-// carried is the request that metadata.mess holds, an empty one if it holds none.
+// carried returns the request in metadata.mess, an empty one if there is none.
 func (t *TaskAssignment) carried() (mess.Request, error) {
 	var r mess.Request
 	o, ok := carriedIn(t.Metadata)
@@ -168,7 +166,7 @@ func (t *TaskAssignment) carried() (mess.Request, error) {
 	return r, nil
 }
 
-// setIn sets a value deep in an object.
+// setIn sets a value at a path in an object.
 func setIn(o mess.Object, path []string, value any) mess.Object {
 	if len(path) == 1 {
 		return o.Set(path[0], value)
@@ -178,15 +176,15 @@ func setIn(o mess.Object, path []string, value any) mess.Object {
 	return o.Set(path[0], setIn(in, path[1:], value))
 }
 
-// carriedIn is what metadata hold of MESS.
+// carriedIn returns the MESS part of metadata.
 func carriedIn(metadata mess.Object) (mess.Object, bool) {
 	v, ok := metadata.Get(messKey)
 	o, isObject := v.(mess.Object)
 	return o, ok && isObject
 }
 
-// Assign makes an assignment of a request that an exchange knows by ref. expires
-// is when it is too late; zero if never.
+// Assign makes an assignment of a request. ref names its thread; expires is zero if the request
+// does not expire.
 func Assign(ref string, r mess.Request, expires time.Time) *TaskAssignment {
 	p := priorities[r.Priority]
 	t := &TaskAssignment{
@@ -214,7 +212,7 @@ func Assign(ref string, r mess.Request, expires time.Time) *TaskAssignment {
 	return t
 }
 
-// criteria are what is asked for in the answer, in words.
+// criteria describes the hints for the response.
 func criteria(hints []mess.ResponseHint) []string {
 	list := []string{"Say with task_completion what was done, and how that is known"}
 	for _, h := range hints {
@@ -223,7 +221,7 @@ func criteria(hints []mess.ResponseHint) []string {
 	return list
 }
 
-// objectOf is anything of MESS as an object.
+// objectOf converts a MESS value to an object.
 func objectOf(x any) mess.Object {
 	var o mess.Object
 	data, err := json.Marshal(x)
@@ -231,7 +229,7 @@ func objectOf(x any) mess.Object {
 		err = json.Unmarshal(data, &o)
 	}
 	if err != nil {
-		return nil // which is only so of what is no object
+		return nil // x is no object
 	}
 	return o
 }

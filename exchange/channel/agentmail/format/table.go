@@ -1,6 +1,6 @@
 package format
 
-// kind is what a field holds.
+// kind is the kind of a field's value.
 type kind uint8
 
 const (
@@ -16,28 +16,27 @@ const (
 	object              // an object
 )
 
-// need says whether a field has to be there.
+// need says who requires a field.
 type need uint8
 
 const (
 	optional need = iota
-	required      // but a lenient reader takes it for empty
-	decisive      // for every reader
+	required      // by a strict parser; a lenient one fills in the empty value
+	decisive      // by every parser
 )
 
-// field is a row of the tables of fields.
+// field is a row of a table of fields.
 type field struct {
 	path string // with dots
 	need need
 	kind kind
-	of   []string // what the string may be; nil: anything
-	low  float64  // of a number, and it may not be it if over is set
-	high float64  // of a number; 0: no limit
+	of   []string // allowed strings; nil: any
+	low  float64  // smallest number; excluded if over is set
+	high float64  // largest number; 0: no limit
 	over bool
 }
 
-// common are the fields of all messages. A lenient reader may have them from the
-// mail.
+// common are the fields of all messages. A lenient parser takes missing ones from the mail.
 var common = []field{
 	{path: "version", need: decisive, kind: text},
 	{path: "timestamp", need: decisive, kind: date},
@@ -47,8 +46,8 @@ var common = []field{
 
 var modes = []string{string(Exclusive), string(SharedRead), string(SharedWrite), string(shared)}
 
-// tables are the fields of each type. Where the document has no table, its example
-// is one.
+// tables are the fields of each type. If the specification has no table, its example stands for
+// one.
 var tables = map[Type][]field{
 	TypeTaskAssignment: {
 		{path: "task_id", need: decisive, kind: text},

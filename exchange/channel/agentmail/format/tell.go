@@ -9,23 +9,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Told is what one message of a thread says, for the one who has given the task.
+// Told is the context in which Bodies reports a message of a thread to the agent that has assigned
+// the task.
 type Told struct {
-	Task    string    // its id
-	To      string    // who has given it
-	Now     time.Time // from which a length of time counts
-	Blocked bool      // what was said before it waits for something
+	Task    string    // id of the task
+	To      string    // name of the agent
+	Now     time.Time // time of the message; durations count from it
+	Blocked bool      // the agent knows that the task waits
 
 	Criteria []string // acceptance criteria of the task
-	Unused   []string // members of the assignment that the exchange does not use
+	Unused   []string // fields of the assignment that the exchange does not use
 }
 
-// companion marks a message that goes with another one, which says all.
+// companion is the metadata field that marks a secondary message; another message has all its MESS
+// items.
 const companion = "with"
 
-// Bodies are the messages that tell what an executor or the exchange has said. The
-// one of them that carries the message of MESS comes before its companions, except
-// that an error report comes before the end.
+// Bodies returns the messages that report a message of an executor or of the exchange. The one
+// with the MESS message comes before its secondary messages, but an error report comes before the
+// end.
 func (t Told) Bodies(m mess.Message) []Body {
 	carried := carry(m)
 	var s *mess.Status
@@ -85,7 +87,7 @@ func (t Told) status(s *mess.Status, r *mess.Response, carried mess.Object) []Bo
 	return []Body{t.progress(s, carried)}
 }
 
-// asked is a question in one line.
+// asked returns a question in one line.
 func asked(q mess.Question) string {
 	text := cmp.Or(q.Question, q.Key())
 	if len(q.Options) > 0 {
@@ -94,7 +96,7 @@ func asked(q mess.Question) string {
 	return text
 }
 
-// whyNot says what a task waits for.
+// whyNot returns what a task waits for.
 func whyNot(s *mess.Status) []string {
 	var list []string
 	if w := s.WaitingFor; w != nil {
@@ -117,7 +119,7 @@ func reason(s *mess.Status) string {
 	return cmp.Or(s.Reason.Detail, s.Reason.Type, s.Message)
 }
 
-// with marks a companion.
+// with marks a secondary message.
 func (t Told) with(carried mess.Object, of Type) mess.Object {
 	o := mess.Object{{Key: companion, Value: string(of)}}
 	if ref, ok := carried.Get("ref"); ok {
@@ -165,8 +167,8 @@ func (t Told) progress(s *mess.Status, carried mess.Object) Body {
 	return u
 }
 
-// Aside tells that an executor does not go on with a task, or has ended it under an
-// earlier claim, while the task itself has not ended.
+// Aside reports that an executor has stopped work on a task that has not ended, or has ended it
+// under an earlier claim.
 func (t Told) Aside(from, ref string, s *mess.Status) Body {
 	summary := from + " says " + strings.ReplaceAll(string(s.Code), "_", " ")
 	if why := reason(s); why != "" {
@@ -175,7 +177,7 @@ func (t Told) Aside(from, ref string, s *mess.Status) Body {
 	return t.update("progress", summary+"; the task has not ended", t.with(mess.Object{{Key: "ref", Value: ref}}, TypeTaskCompletion))
 }
 
-// lines are things of a list in words.
+// lines returns the items of a list as text.
 func lines(list []any) (words []string) {
 	for _, one := range list {
 		words = append(words, joined([]any{one}))
@@ -200,7 +202,7 @@ func (t Told) ask(kind, topic string, lines []string, carried mess.Object) Body 
 	return c
 }
 
-// done is an end with something done.
+// done reports an end with results.
 func (t Told) done(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 	c := t.end("complete", s, r, carried)
 	if s.Code == mess.Partial {
@@ -222,7 +224,7 @@ func (t Told) end(status string, s *mess.Status, r *mess.Response, carried mess.
 	return c
 }
 
-// blockedEnd is an end with nothing, or nobody knows what, done.
+// blockedEnd reports an end without results, or with an unknown outcome.
 func (t Told) blockedEnd(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 	c := t.end("blocked", s, r, carried)
 	c.Errors = append(c.Errors, string(s.Code))
@@ -238,7 +240,7 @@ func (t Told) blockedEnd(s *mess.Status, r *mess.Response, carried mess.Object) 
 	return c
 }
 
-// problem is the error report that comes before a blocked end.
+// problem returns the error report before a blocked end.
 func (t Told) problem(s *mess.Status, carried mess.Object) Body {
 	e := &ErrorReport{
 		TaskID: t.Task, Severity: "blocking", Error: Error{Code: string(s.Code), Message: cmp.Or(reason(s), string(s.Code))},
@@ -263,7 +265,7 @@ func (t Told) problem(s *mess.Status, carried mess.Object) Body {
 	return e
 }
 
-// summary is an end in plain words.
+// summary describes an end.
 func summary(s *mess.Status, r *mess.Response) string {
 	text := strings.ReplaceAll(string(s.Code), "_", " ")
 	if s.Evidence != "" {
@@ -276,7 +278,7 @@ func summary(s *mess.Status, r *mess.Response) string {
 	if r != nil {
 		for i, e := range r.Content {
 			if e.Type == "structured" && i > 0 {
-				continue // the same as before it, for programs
+				continue // it repeats the first entry for programs
 			}
 			said = append(said, inWords(e))
 		}
@@ -287,7 +289,7 @@ func summary(s *mess.Status, r *mess.Response) string {
 	return strings.Join(said, "\n")
 }
 
-// inWords is content in words.
+// inWords describes an entry of content.
 func inWords(e mess.Entry) string {
 	if text, ok := e.Text(); ok {
 		return text
@@ -307,8 +309,8 @@ func inWords(e mess.Entry) string {
 	return e.Type + " (in metadata.mess.content)"
 }
 
-// carry is a message as metadata.mess carries it: its items by their kinds, and the
-// content of a response beside it.
+// carry returns a message in the form of metadata.mess: its items by kind, with the content of a
+// response.
 func carry(m mess.Message) mess.Object {
 	o := mess.Object{{Key: "ref", Value: m.Ref}}
 	var others []any

@@ -2,7 +2,7 @@ package format
 
 import "github.com/messkit/messkit/mess"
 
-// Priority of a task, and its value.
+// Priority is the priority of a task.
 type Priority string
 
 // Values of Priority.
@@ -13,7 +13,7 @@ const (
 	Low    Priority = "low"
 )
 
-// Value is the number that goes with a priority, -1 for one that is not known.
+// Value returns the number of a priority, -1 for an unknown one.
 func (p Priority) Value() float64 {
 	for i, one := range []Priority{Urgent, High, Normal, Low} {
 		if one == p {
@@ -23,7 +23,7 @@ func (p Priority) Value() float64 {
 	return -1
 }
 
-// TaskAssignment delegates a task (section 1).
+// TaskAssignment assigns a task (section 1).
 type TaskAssignment struct {
 	TaskID        string        `mess:"task_id"`
 	Description   string        `mess:"description"`
@@ -31,7 +31,7 @@ type TaskAssignment struct {
 	FilePatterns  []string      `mess:"file_patterns"`
 	Priority      Priority      `mess:"priority"`
 	PriorityValue float64       `mess:"priority_value"`
-	Dependencies  []string      `mess:"dependencies"` // tasks that come first
+	Dependencies  []string      `mess:"dependencies"` // ids of tasks that must end before
 	Minutes       *float64      `mess:"estimated_duration_minutes"`
 	Deadline      mess.Time     `mess:"deadline"`
 	Metadata      mess.Object   `mess:"metadata"`
@@ -82,7 +82,7 @@ type ErrorReport struct {
 	Extra                  mess.Object `mess:"*"`
 }
 
-// Error is what went wrong.
+// Error describes an error.
 type Error struct {
 	Code       string      `mess:"code"`
 	Message    string      `mess:"message"`
@@ -91,7 +91,7 @@ type Error struct {
 	Extra      mess.Object `mess:"*"`
 }
 
-// StatusUpdate tells how a task goes on (section 4).
+// StatusUpdate reports the progress of a task (section 4).
 type StatusUpdate struct {
 	TaskID        string      `mess:"task_id"`
 	UpdateType    string      `mess:"update_type"` // progress, milestone, blocker or unblocker
@@ -104,7 +104,7 @@ type StatusUpdate struct {
 	Extra         mess.Object `mess:"*"`
 }
 
-// Progress of a task.
+// Progress is the progress of a task.
 type Progress struct {
 	Percentage          *float64    `mess:"percentage"`
 	CompletedSteps      []string    `mess:"completed_steps"`
@@ -114,7 +114,7 @@ type Progress struct {
 	Extra               mess.Object `mess:"*"`
 }
 
-// CoordinationRequest asks others to coordinate (section 5).
+// CoordinationRequest asks other agents to coordinate (section 5).
 type CoordinationRequest struct {
 	RequestType     string      `mess:"request_type"` // parallel_execution, handoff, review or sync
 	Participants    []string    `mess:"participants"`
@@ -127,7 +127,7 @@ type CoordinationRequest struct {
 	Extra           mess.Object `mess:"*"`
 }
 
-// FileReservation asks for the use of files, or of physical zones (section 6).
+// FileReservation asks to reserve files or physical zones (section 6).
 type FileReservation struct {
 	TaskID       string        `mess:"task_id"`
 	Request      Reservation   `mess:"reservation_request"`
@@ -135,7 +135,7 @@ type FileReservation struct {
 	Extra        mess.Object   `mess:"*"`
 }
 
-// Reservation says what is to be reserved, and how.
+// Reservation says what to reserve, and how.
 type Reservation struct {
 	Mode         Mode        `mess:"mode"`
 	FilePatterns []string    `mess:"file_patterns"`
@@ -144,7 +144,7 @@ type Reservation struct {
 	Extra        mess.Object `mess:"*"`
 }
 
-// Alternative is what would do as well.
+// Alternative is an acceptable alternative.
 type Alternative struct {
 	Pattern string      `mess:"pattern"`
 	Mode    Mode        `mess:"mode"`
@@ -152,7 +152,7 @@ type Alternative struct {
 	Extra   mess.Object `mess:"*"`
 }
 
-// Mode of a reservation.
+// Mode is the mode of a reservation.
 type Mode string
 
 // Values of Mode.
@@ -161,7 +161,7 @@ const (
 	SharedRead  Mode = "shared_read"
 	SharedWrite Mode = "shared_write"
 
-	shared Mode = "shared" // in an example of the document, which means SharedRead
+	shared Mode = "shared" // from an example of the specification; it means SharedRead
 )
 
 // Types of the bodies.
@@ -172,7 +172,7 @@ func (*StatusUpdate) Type() Type        { return TypeStatusUpdate }
 func (*CoordinationRequest) Type() Type { return TypeCoordinationRequest }
 func (*FileReservation) Type() Type     { return TypeFileReservation }
 
-// newBody is an empty body of a type, nil for one that is not known.
+// newBody returns an empty body of a type, nil for an unknown one.
 func newBody(t Type) Body {
 	switch t {
 	case TypeTaskAssignment:

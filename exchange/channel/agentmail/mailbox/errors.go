@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ErrDenied says that the server does not let this program in, or not do what it
-// has to do: its configuration must be mended.
+// ErrDenied is the error if the server rejects this program, or a call that the program needs. The
+// user must correct the configuration.
 var ErrDenied = errors.New("the mail server refuses this program; check token_file, and that the server gives it more than the role reader (HTTP_RBAC_DEFAULT_ROLE)")
 
-// ToolError is the server's no to one call.
+// ToolError is the error of one call that the server has rejected.
 type ToolError struct {
 	Tool string
 	Text string
@@ -17,7 +17,7 @@ type ToolError struct {
 
 func (e *ToolError) Error() string { return e.Tool + ": " + e.Text }
 
-// The kinds of no, as far as the server's words tell: it has no codes.
+// The kinds of ToolError. The server has no error codes, so its texts tell the kind.
 var (
 	ErrNoContact  = errors.New("the recipient has not approved this agent")
 	ErrRetired    = errors.New("the agent is retired")
@@ -27,7 +27,7 @@ var (
 	ErrBadMessage = errors.New("the server does not take the message")
 )
 
-// phrases are what the server says.
+// phrases are the texts of the server.
 var phrases = []struct {
 	text string
 	kind error
@@ -45,7 +45,7 @@ var phrases = []struct {
 	{"validation error", ErrBadMessage},
 }
 
-// Is tells the kind.
+// Is reports the kind of the error.
 func (e *ToolError) Is(target error) bool {
 	for _, p := range phrases {
 		if strings.Contains(e.Text, p.text) {

@@ -1,6 +1,5 @@
-// Package mailbox is the mailbox of one agent at an MCP Agent Mail server: who it
-// is there, the mail that came for it, and what it sends. It knows nothing of what
-// stands in a mail.
+// Package mailbox is the mailbox of one agent at an MCP Agent Mail server: its identity there, the
+// mail for it, and the mail that it sends. It does not read the mails.
 package mailbox
 
 import (
@@ -23,19 +22,19 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// Config of a mailbox.
+// Config configures a mailbox.
 type Config struct {
-	URL         string      // of the server, with its path: http://127.0.0.1:8765/mcp/
-	Bearer      secret.Text // of the server; "" for none
+	URL         string      // address of the server, with its path: http://127.0.0.1:8765/mcp/
+	Bearer      secret.Text // token of the server; "" for none
 	Project     string      // absolute path that names the project
-	Name        string      // of the agent
-	Description string      // what it can do, for others
-	Version     string      // of this program
+	Name        string      // name of the agent
+	Description string      // what the agent can do, for other agents
+	Version     string      // version of this program
 	Contacts    []string    // agents that may write to it
 	Timeout     time.Duration
 }
 
-// Mailbox is a mailbox. It is safe for one user at a time.
+// Mailbox is a mailbox. Only one goroutine may use it at a time.
 type Mailbox struct {
 	cfg    Config
 	client *sdk.Client
@@ -43,13 +42,13 @@ type Mailbox struct {
 	access *bearer
 
 	mu      sync.Mutex
-	session *sdk.ClientSession // nil: there is no connection
+	session *sdk.ClientSession // nil: not connected
 
-	name  string // that the server has given
+	name  string // name that the server has given
 	token secret.Text
 }
 
-// New makes a mailbox. It does not reach out.
+// New makes a mailbox. It does not connect.
 func New(cfg Config) *Mailbox {
 	b := &bearer{token: cfg.Bearer, next: http.DefaultTransport}
 	return &Mailbox{
@@ -58,7 +57,7 @@ func New(cfg Config) *Mailbox {
 	}
 }
 
-// CheckURL tells what is wrong with the address of a server.
+// CheckURL returns an error if a text is no address of a server.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -67,8 +66,8 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// endpoint is the address with the slash at its end, without which the server
-// mis-frames its second answer.
+// endpoint returns the address with a slash at its end. Without it the server frames its second
+// answer wrong.
 func (c Config) endpoint() string {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -83,13 +82,13 @@ func (c Config) endpoint() string {
 	return u.String()
 }
 
-// bearer puts the server's token into every request, and notes its no.
+// bearer adds the token of the server to every request, and records a rejection.
 type bearer struct {
 	token secret.Text
 	next  http.RoundTripper
 
 	mu     sync.Mutex
-	denied int // the last code, if it was a no
+	denied int // status code of the last rejection, 0 for none
 }
 
 func (b *bearer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -113,7 +112,7 @@ func (b *bearer) no() int {
 	return b.denied
 }
 
-// connect gives the session, a new one if there is none.
+// connect returns the session, and connects if there is none.
 func (b *Mailbox) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -128,17 +127,17 @@ func (b *Mailbox) connect(ctx context.Context) (*sdk.ClientSession, error) {
 	return s, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (b *Mailbox) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.session != nil {
-		_ = b.session.Close() // the server keeps nothing of it
+		_ = b.session.Close() // the server keeps no state for it
 		b.session = nil
 	}
 }
 
-// broken words what the transport says.
+// broken returns the error for a failure of the transport.
 func (b *Mailbox) broken(err error) error {
 	if b.access.no() != 0 {
 		return fmt.Errorf("%w (%d)", ErrDenied, b.access.no())
@@ -146,7 +145,7 @@ func (b *Mailbox) broken(err error) error {
 	return fmt.Errorf("mail server: %w", err)
 }
 
-// call calls a tool and reads what it gives into out, unless that is nil.
+// call calls a tool and decodes the result into out, unless out is nil.
 func (b *Mailbox) call(ctx context.Context, tool string, args map[string]any, out any) error {
 	s, err := b.connect(ctx)
 	if err != nil {
@@ -183,15 +182,14 @@ func textOf(res *sdk.CallToolResult) string {
 	return strings.Join(all, "\n")
 }
 
-// Identity is who the agent is at the server.
+// Identity is the identity of the agent at the server.
 type Identity struct {
-	Name  string // as the server has given it
+	Name  string // given by the server
 	Token secret.Text
 }
 
-// Enter registers the agent, or comes back as the one that has the token, and lets
-// its contacts write to it. It is repeated now and then, so that the server does
-// not retire the agent.
+// Enter registers the agent, or renews the registration that belongs to the token, and allows its
+// contacts to write to it. The caller repeats it, so that the server does not retire the agent.
 func (b *Mailbox) Enter(ctx context.Context, was Identity) (Identity, error) {
 	if err := b.call(ctx, "health_check", map[string]any{}, nil); err != nil {
 		return was, err
@@ -226,8 +224,8 @@ func (b *Mailbox) Enter(ctx context.Context, was Identity) (Identity, error) {
 	return id, b.admit(ctx)
 }
 
-// admit lets the contacts write to the agent. One that is not registered yet is let
-// in when it asks, or when the agent enters again.
+// admit allows the contacts to write to the agent. A contact that is not registered yet is
+// admitted when it asks, or at the next Enter.
 func (b *Mailbox) admit(ctx context.Context) error {
 	policy := b.self()
 	policy["policy"] = "contacts_only"
@@ -242,19 +240,19 @@ func (b *Mailbox) admit(ctx context.Context) error {
 	return nil
 }
 
-// Admit lets an agent write to this one.
+// Admit allows an agent to write to this one.
 func (b *Mailbox) Admit(ctx context.Context, from string) error {
 	return b.call(ctx, "respond_contact", map[string]any{
 		"project_key": b.cfg.Project, "to_agent": b.name, "from_agent": from, "accept": true, "registration_token": string(b.token),
 	}, nil)
 }
 
-// self are the arguments by which the agent names itself.
+// self returns the arguments that name the agent.
 func (b *Mailbox) self() map[string]any {
 	return map[string]any{"project_key": b.cfg.Project, "agent_name": b.name, "registration_token": string(b.token)}
 }
 
-// Mail is one mail.
+// Mail is a received mail.
 type Mail struct {
 	ID      int64     `json:"id"`
 	From    string    `json:"from"`
@@ -270,7 +268,8 @@ const (
 	lastPage  = 1000 // the server's limit
 )
 
-// Fetch reads the mails since then, the oldest first. Some may have come before.
+// Fetch returns the mails since a time, the oldest first. An earlier call may have returned some
+// of them.
 func (b *Mailbox) Fetch(ctx context.Context, since time.Time) ([]Mail, error) {
 	for limit := firstPage; ; limit = lastPage {
 		args := b.self()
@@ -292,14 +291,14 @@ func (b *Mailbox) Fetch(ctx context.Context, since time.Time) ([]Mail, error) {
 	}
 }
 
-// Acknowledge says that a mail is in good hands. It may be said twice.
+// Acknowledge acknowledges a mail. It is idempotent.
 func (b *Mailbox) Acknowledge(ctx context.Context, id int64) error {
 	args := b.self()
 	args["message_id"] = id
 	return b.call(ctx, "acknowledge_message", args, nil)
 }
 
-// ThreadID is a name for a thread that the server takes, "" for none.
+// ThreadID returns a thread name that the server accepts, "" for none.
 func ThreadID(task string) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {
@@ -314,17 +313,16 @@ func ThreadID(task string) string {
 
 const maxThread = 128
 
-// maxSubject is where the server cuts a subject, in bytes.
+// maxSubject is the length at which the server cuts a subject, in bytes.
 const maxSubject = 200
 
-// Subject is a text as a subject.
+// Subject makes a subject of a text.
 func Subject(text string) string {
 	text = strings.Join(strings.Fields(cleantext.Line(text)), " ")
 	return strings.ToValidUTF8(text[:min(len(text), maxSubject)], "")
 }
 
-// Private reports whether what goes to an address is kept from others: it is
-// encrypted, or does not leave this machine.
+// Private reports whether a connection to an address is encrypted or stays on this machine.
 func Private(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// Letter is a mail to be sent.
+// Letter is a mail to send.
 type Letter struct {
 	To         string
 	Subject    string
 	Body       string
 	Thread     string // "" for none
 	Importance string // low, normal, high or urgent
-	Ack        bool   // it is to be acknowledged
+	Ack        bool   // the recipient must acknowledge it
 }
 
-// Send sends a mail, and returns when the server has taken it by its own clock.
+// Send sends a mail, and returns the time of receipt by the server's clock.
 func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
 	args := map[string]any{
 		"project_key": b.cfg.Project, "sender_name": b.name, "sender_token": string(b.token), "to": []string{l.To}, "subject": b.withoutSecrets(l.Subject),
@@ -52,7 +52,7 @@ func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
 	return got.Deliveries[0].Payload.Created, nil
 }
 
-// withoutSecrets is a text without what only the server and this program know.
+// withoutSecrets replaces the secrets that only the server and this program know.
 func (b *Mailbox) withoutSecrets(text string) string {
 	for _, s := range []secret.Text{b.token, b.cfg.Bearer} {
 		if s != "" {
@@ -62,18 +62,18 @@ func (b *Mailbox) withoutSecrets(text string) string {
 	return text
 }
 
-// Ask asks an agent to be allowed to write to it.
+// Ask asks an agent for permission to write to it.
 func (b *Mailbox) Ask(ctx context.Context, to string) error {
 	return b.call(ctx, "request_contact", map[string]any{
 		"project_key": b.cfg.Project, "from_agent": b.name, "to_agent": to, "registration_token": string(b.token), "reason": "tasks and their outcomes",
 	}, nil)
 }
 
-// outboxLimit is how many mails are looked through for one that may have been sent.
+// outboxLimit is the number of sent mails that Sent searches.
 const outboxLimit = 100
 
-// Sent reports whether a mail with a text in it was sent since then: what has timed
-// out may have arrived, and the server would take it twice.
+// Sent reports whether a mail that contains a text was sent since a time. A mail may have arrived
+// although its call has timed out, and the server accepts duplicates.
 func (b *Mailbox) Sent(ctx context.Context, text string, since time.Time) (bool, error) {
 	s, err := b.connect(ctx)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package mailboxtest is a mail server for tests: an MCP Agent Mail server in this
-// process that answers as a real one was seen to answer. Its recorded calls are in
-// testdata.
+// Package mailboxtest has an MCP Agent Mail server for tests. It runs in this process, and gives
+// the answers that a real server was observed to give. Its recorded calls are in testdata.
 package mailboxtest
 
 import (
@@ -36,13 +35,13 @@ type Server struct {
 	names    int
 }
 
-// agent is one that is registered.
+// agent is a registered agent.
 type agent struct {
 	project, name, token, policy string
 	retired                      bool
 }
 
-// Mail is a mail as the server keeps it.
+// Mail is a mail on the server.
 type Mail struct {
 	ID        int64
 	Project   string
@@ -55,12 +54,11 @@ type Mail struct {
 	Delivered bool
 }
 
-// New starts a server. bearer is what clients must show; "" for nothing. It knows
-// no sessions.
+// New starts a server without sessions. bearer is the token of its clients; "" for none.
 func New(bearer string) *Server { return start(bearer, true) }
 
-// NewWithSessions starts one that gives every client a session, as later versions
-// do, and the function with which it forgets them, as when it is started anew.
+// NewWithSessions starts a server that gives every client a session, as later versions do. forget
+// drops all sessions, as a restart does.
 func NewWithSessions(bearer string) (s *Server, forget func()) {
 	s = start(bearer, false)
 	return s, func() { s.serve(false) }
@@ -85,7 +83,7 @@ func start(bearer string, stateless bool) *Server {
 	return s
 }
 
-// serve makes the MCP server anew.
+// serve replaces the MCP server.
 func (s *Server) serve(stateless bool) {
 	m := sdk.NewServer(&sdk.Implementation{Name: "mail", Version: "0"}, &sdk.ServerOptions{
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
@@ -101,10 +99,10 @@ func (s *Server) serve(stateless bool) {
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return m }, &sdk.StreamableHTTPOptions{Stateless: stateless, JSONResponse: true})
 }
 
-// Close ends it.
+// Close stops the server.
 func (s *Server) Close() { s.http.Close() }
 
-// Fail has calls fail on the wire: before anything is done, or after. nil: none.
+// Fail makes calls fail in transport, before or after their work. nil: none.
 func (s *Server) Fail(f func(tool string, after bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +113,7 @@ type args map[string]any
 
 func (a args) text(key string) string { v, _ := a[key].(string); return v }
 
-// refusal is the server's no.
+// refusal is an error of a tool.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -201,7 +199,7 @@ func (s *Server) register(a args) (any, error) {
 	return out, nil
 }
 
-// self is the agent that calls.
+// self returns the agent that calls.
 func (s *Server) self(a args, name, token string) (*agent, error) {
 	one := s.agents[key(a.text("project_key"), a.text(name))]
 	switch {
@@ -375,14 +373,14 @@ func (s *Server) outbox(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.Rea
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, MIMEType: "application/json", Text: string(text)}}}, err
 }
 
-// Join registers an agent that a test plays, open to all.
+// Join registers an agent that the test plays. All agents may write to it.
 func (s *Server) Join(project, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.agents[key(project, name)] = &agent{project: project, name: name, token: "token-of-" + name, policy: "open"}
 }
 
-// Post sends a mail of an agent that a test plays, and tells when it was made.
+// Post sends a mail of an agent that the test plays.
 func (s *Server) Post(project, from, to, subject, thread, body string) *Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -390,8 +388,8 @@ func (s *Server) Post(project, from, to, subject, thread, body string) *Mail {
 	return &Mail{ID: m.ID, Created: m.Created}
 }
 
-// Until waits until the mails to an agent are as a test wants them, and returns
-// them; or what there is, when stop says so.
+// Until waits until ready returns true for the mails to an agent, and returns the mails. ok is
+// false if stop ended before.
 func (s *Server) Until(stop context.Context, to string, ready func([]Mail) bool) ([]Mail, bool) {
 	defer context.AfterFunc(stop, s.changed.Broadcast)()
 	s.mu.Lock()

@@ -19,17 +19,17 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// Peer is where another agent is.
+// Peer is the address of another agent.
 type Peer struct {
 	Name  string
 	URL   string // http://192.168.1.10:18789
 	Token secret.Text
-	Pin   string // sha256:... of the key of a certificate that it has made itself; "" for one that the system trusts
-	// Allow are networks to which the peer may point beside its own address.
+	Pin   string // fingerprint of the key of its self-signed certificate, sha256:...; "": the system trusts the certificate
+	// Allow are networks that the peer may name addresses in, in addition to its own address.
 	Allow []netip.Prefix
 }
 
-// Base is the address of a peer, with a port.
+// Base parses the address of a peer, and adds the default port.
 func Base(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.User != nil {
@@ -53,8 +53,8 @@ func (p Peer) Owns(address string) bool {
 	return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)
 }
 
-// Near reports whether an address is at the peer's host, or in the networks that
-// it may point to: a file may be served at another port.
+// Near reports whether the peer may name an address: it is at the peer's host with any port, or in
+// Allow.
 func (p Peer) Near(address string) bool {
 	base, err := Base(p.URL)
 	u, err2 := url.Parse(address)
@@ -68,9 +68,9 @@ func (p Peer) Near(address string) bool {
 	return err == nil && guarded.In(ip, p.Allow)
 }
 
-// check tells why no connection may be made to an address on behalf of a peer: it
-// is that of the peer itself, or, where that has a name, one that a host in a
-// network has.
+// check returns an error if the agent must not connect to an IP address for the peer. It allows
+// the peer's own address and Allow. If the peer has a host name, it also allows public and private
+// addresses.
 func (p Peer) check(ip netip.Addr) error {
 	base, err := Base(p.URL)
 	if err != nil {
@@ -99,12 +99,12 @@ const (
 	totalTime   = 30 * time.Second
 )
 
-// Client connects to a peer alone. total is how long a request may take.
+// Client returns a client that connects to the peer only. total is the time limit of a request.
 func (p Peer) Client(total time.Duration) *http.Client {
 	return guarded.Client(guarded.Config{Check: p.check, Connect: connectTime, Total: total, TLS: pinned(p.Pin)})
 }
 
-// CheckPin tells why a text is no fingerprint.
+// CheckPin returns an error if a text is no fingerprint.
 func CheckPin(pin string) error {
 	sum, ok := strings.CutPrefix(strings.ToLower(pin), "sha256:")
 	if b, err := hex.DecodeString(sum); !ok || err != nil || len(b) != sha256.Size {
@@ -120,7 +120,7 @@ func pinned(pin string) *tls.Config {
 		return nil
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, // VerifyConnection is what verifies
+		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true, // VerifyConnection verifies the certificate
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !fits(s.PeerCertificates[0], pin) {
 				return errPin
@@ -130,8 +130,8 @@ func pinned(pin string) *tls.Config {
 	}
 }
 
-// fits reports whether a pin is the fingerprint of a certificate's key, as messkit
-// keys fingerprint shows it, or of the whole certificate, as openssl does.
+// fits reports whether a pin is the fingerprint of a certificate's key, as messkit keys
+// fingerprint prints it, or of the whole certificate, as openssl prints it.
 func fits(cert *x509.Certificate, pin string) bool {
 	is := false
 	for _, of := range [][]byte{cert.RawSubjectPublicKeyInfo, cert.Raw} {

@@ -1,6 +1,5 @@
-// Package delivery sends MESH messages: attempts and what lies between them, circuit
-// breakers, and looks whether a peer is there. It knows no exchange, and of a
-// message only its text and where it goes.
+// Package delivery sends MESH messages to peers, with retries, circuit breakers and health checks.
+// It does not know the exchange, and does not read the messages.
 package delivery
 
 import (
@@ -23,42 +22,42 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Message is one message on its way.
+// Message is a message to send.
 type Message struct {
 	ID        string
-	To        string // the peer
-	Path      string // /hooks/arm_01 of the peer, where URL is ""
-	URL       string // where the peer wants the answer
+	To        string // name of the peer
+	Path      string // path at the peer, like /hooks/arm_01; unused with URL
+	URL       string // address for an answer
 	Token     secret.Text
-	Body      []byte // of the request
-	Signature string // for the header; "" for none
-	Priority  string // of wire
-	Alert     bool   // it is not held up by a look whether the peer is there
+	Body      []byte // of the HTTP request
+	Signature string // value of the signature header, "" for none
+	Priority  string // of package wire
+	Alert     bool   // no health check delays it
 	Expires   time.Time
-	Once      bool // it is not tried again
+	Once      bool // one attempt only
 }
 
-// Outcome is what came of a message.
+// Outcome is the result of a delivery.
 type Outcome struct {
 	Status   string // sent, expired, interrupted, circuit_open, client_error_404, all_retries_exhausted
-	Code     int    // of the last answer, 0 for none
+	Code     int    // status code of the last answer, 0 for none
 	Attempts int
-	Err      string // of the last attempt
+	Err      string // error of the last attempt
 }
 
-// The statuses.
+// The values of Outcome.Status.
 const (
 	Sent        = "sent"
 	Expired     = "expired"
-	Interrupted = "interrupted" // it is sent when the program runs again
+	Interrupted = "interrupted" // the next run sends it
 	CircuitOpen = "circuit_open"
 	Exhausted   = "all_retries_exhausted"
 )
 
-// Config of the post.
+// Config configures a Post.
 type Config struct {
 	Version    string
-	RetryAfter bool // an answer 429 is no end: it says when to come again
+	RetryAfter bool // wait and try again after an answer 429
 	// Client makes the client for a peer; nil: Peer.Client.
 	Client func(p Peer, total time.Duration) *http.Client
 }
@@ -73,11 +72,11 @@ type Post struct {
 	lines map[string]*line
 }
 
-// line is what there is for one peer.
+// line is the connection to one peer.
 type line struct {
 	peer   Peer
 	client *http.Client
-	normal chan struct{} // one for each message on its way
+	normal chan struct{} // a slot for each message in progress
 	low    chan struct{}
 
 	mu     sync.Mutex
@@ -85,17 +84,17 @@ type line struct {
 	there  bool
 }
 
-// The attempts of a message (MESH 1.0 section 8, "Retry Strategy").
+// gaps are the waits before the attempts (MESH 1.0 section 8, "Retry Strategy").
 var gaps = [...]time.Duration{0, 5 * time.Second, 15 * time.Second, 60 * time.Second}
 
 const (
-	atOnce     = 4 // messages to one peer at a time; urgent ones wait for nobody
+	atOnce     = 4 // concurrent messages to one peer; urgent ones need no slot
 	healthTime = 2 * time.Second
-	healthFor  = 30 * time.Second // a look counts so long
-	maxPause   = 5 * time.Minute  // that a peer may ask for
+	healthFor  = 30 * time.Second // how long a health check is valid
+	maxPause   = 5 * time.Minute  // longest Retry-After
 )
 
-// New makes a post for some peers.
+// New makes a Post for some peers.
 func New(peers []Peer, cfg Config, store *state.Store, log *slog.Logger) *Post {
 	if cfg.Client == nil {
 		cfg.Client = Peer.Client
@@ -105,7 +104,7 @@ func New(peers []Peer, cfg Config, store *state.Store, log *slog.Logger) *Post {
 	return p
 }
 
-// Peers replaces the peers. What is on its way to one goes on as it began.
+// Peers replaces the peers. Messages in progress continue unchanged.
 func (p *Post) Peers(peers []Peer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +125,7 @@ func (p *Post) line(to string) *line {
 	return p.lines[to]
 }
 
-// Send sends a message, and returns when it is delivered or given up.
+// Send sends a message, and returns when it is delivered or has failed.
 func (p *Post) Send(ctx context.Context, m Message) Outcome {
 	l := p.line(m.To)
 	if l == nil {
@@ -179,7 +178,7 @@ func (p *Post) Send(ctx context.Context, m Message) Outcome {
 	return out
 }
 
-// judged notes what came of an attempt, and reports whether it was the last.
+// judged records the result of an attempt, and reports whether it was the last.
 func (p *Post) judged(peer string, code int, err error, out *Outcome) (last bool) {
 	switch {
 	case err != nil:
@@ -188,7 +187,7 @@ func (p *Post) judged(peer string, code int, err error, out *Outcome) (last bool
 		p.store.Succeeded(peer)
 		out.Status, out.Err = Sent, ""
 		return true
-	case code/100 == 4: // it is there, and does not want this
+	case code/100 == 4: // the peer is reachable and rejects the message
 		p.store.Succeeded(peer)
 		out.Err = fmt.Sprintf("it answers %d", code)
 		out.Status = fmt.Sprintf("client_error_%d", code)
@@ -203,7 +202,7 @@ func (p *Post) judged(peer string, code int, err error, out *Outcome) (last bool
 	return false
 }
 
-// enter waits for a place. What is urgent needs none.
+// enter waits for a slot. Urgent messages need none.
 func (l *line) enter(ctx context.Context, priority string) (leave func(), ok bool) {
 	places := l.normal
 	switch priority {
@@ -220,8 +219,7 @@ func (l *line) enter(ctx context.Context, priority string) (leave func(), ok boo
 	}
 }
 
-// attempt sends a message once. pause is how long the peer wants to be left
-// alone.
+// attempt sends a message once. pause is how long the peer wants no further message.
 func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause time.Duration, _ error) {
 	if !m.Alert && m.Priority != wire.High && !p.healthy(ctx, l) {
 		return 0, 0, errors.New("it does not answer when it is asked how it is")
@@ -256,11 +254,11 @@ func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause
 		return 0, 0, err
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the connection can be used again
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the client can reuse the connection
 	return res.StatusCode, p.asked(res), nil
 }
 
-// asked is how long a peer wants to be left alone.
+// asked returns how long the peer wants no further message.
 func (p *Post) asked(res *http.Response) time.Duration {
 	n, err := strconv.Atoi(res.Header.Get("Retry-After"))
 	if !p.cfg.RetryAfter || err != nil || n < 0 || res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable {
@@ -269,7 +267,7 @@ func (p *Post) asked(res *http.Response) time.Duration {
 	return min(time.Duration(n)*time.Second, maxPause)
 }
 
-// plain is why there was no answer, without the address, which may hold a secret.
+// plain returns the reason of an error without the address, which can contain a secret.
 func plain(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		if u.Timeout() {
@@ -280,8 +278,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// healthy reports whether a peer answers, by a look that is not older than half a
-// minute. Whatever it answers, it is there, unless it says that it is not.
+// healthy reports whether a peer is reachable. A check counts for 30 s.
 func (p *Post) healthy(ctx context.Context, l *line) bool {
 	l.mu.Lock()
 	fresh, there := time.Since(l.looked) < healthFor, l.there
@@ -292,7 +289,8 @@ func (p *Post) healthy(ctx context.Context, l *line) bool {
 	return p.Look(ctx, l.peer.Name)
 }
 
-// Look asks a peer how it is.
+// Look checks the health of a peer. Every answer counts, except those of a gateway without the
+// peer.
 func (p *Post) Look(ctx context.Context, peer string) bool {
 	l := p.line(peer)
 	if l == nil {
@@ -327,7 +325,7 @@ func (p *Post) Look(ctx context.Context, peer string) bool {
 	return !down
 }
 
-// forget has the next message ask how the peer is.
+// forget makes the next message check the health of the peer.
 func (l *line) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Line is one line of the audit log (MESH 1.0 section 10). Tools in the field
-// look for "correlationId":"..." without a space.
+// Line is a line of the audit log (MESH 1.0 section 10). Other tools search for
+// "correlationId":"..." without a space.
 type Line struct {
 	TS             string          `json:"ts"`
 	From           string          `json:"from"`
@@ -28,8 +28,8 @@ type Line struct {
 	ReplyContext   string          `json:"replyContext,omitempty"`
 	Signed         bool            `json:"signed"`
 	Session        json.RawMessage `json:"session,omitempty"`
-	Ref            string          `json:"ref,omitempty"`    // the thread, where there is one
-	Detail         string          `json:"detail,omitempty"` // why
+	Ref            string          `json:"ref,omitempty"`    // ref of the thread, "" for none
+	Detail         string          `json:"detail,omitempty"` // reason
 	Metadata       json.RawMessage `json:"metadata,omitempty"`
 }
 
@@ -39,12 +39,10 @@ type auditLog struct {
 	open bool
 }
 
-// maxAudit is how large the log becomes, in bytes, until it begins anew; the one
-// before is kept.
+// maxAudit is the size in bytes at which the log starts anew. The store keeps the previous log.
 const maxAudit = 16 << 20
 
-// Audit writes a line. A disk that does not take it keeps nothing from being
-// done, but it is told.
+// Audit writes a line. A full disk does not stop the agent; the store logs the error.
 func (s *Store) Audit(l Line) {
 	l.TS = s.now().UTC().Format("2006-01-02T15:04:05.000Z")
 	err := s.audit.write(l)
@@ -78,8 +76,8 @@ func (a *auditLog) write(l Line) error {
 	return os.Rename(a.name, a.name+".1")
 }
 
-// begin puts a line break before the first line of a run, where a power cut has
-// left half a line.
+// begin puts a line break before the first line of a run, because a power failure can leave half a
+// line.
 func (a *auditLog) begin(f *os.File, text []byte) ([]byte, error) {
 	if a.open {
 		return text, nil
@@ -92,7 +90,7 @@ func (a *auditLog) begin(f *os.File, text []byte) ([]byte, error) {
 	defer r.Close()
 	last := make([]byte, 1)
 	if _, err := r.Seek(-1, io.SeekEnd); err != nil {
-		return text, nil // it is empty
+		return text, nil // the file is empty
 	}
 	if _, err := io.ReadFull(r, last); err == nil && last[0] != '\n' {
 		text = append([]byte{'\n'}, text...)
@@ -100,11 +98,11 @@ func (a *auditLog) begin(f *os.File, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// maxTail is how much of the log is looked at for its last lines, in bytes.
+// maxTail is how many bytes at the end of the log Tail reads.
 const maxTail = 4 << 20
 
-// Tail are the last lines of the audit log, at most n, that keep says yes to; the
-// oldest first. Where it has just begun anew, those of the one before count too.
+// Tail returns the last lines of the audit log for which keep returns true, at most n, the oldest
+// first. It includes the previous log if the current one has just started.
 func (s *Store) Tail(n int, keep func(Line) bool) ([]Line, error) {
 	s.audit.mu.Lock()
 	defer s.audit.mu.Unlock()
@@ -117,7 +115,7 @@ func (s *Store) Tail(n int, keep func(Line) bool) ([]Line, error) {
 	return lines[max(0, len(lines)-n):], err
 }
 
-// tail are the lines at the end of a log, none if there is no such file.
+// tail returns the lines at the end of a log, none if the file does not exist.
 func tail(name string, keep func(Line) bool) ([]Line, error) {
 	f, err := durable.Open(name, os.O_RDONLY)
 	if errors.Is(err, os.ErrNotExist) {
@@ -140,14 +138,14 @@ func tail(name string, keep func(Line) bool) ([]Line, error) {
 	var lines []Line
 	for one := range bytes.SplitSeq(data, []byte{'\n'}) {
 		var l Line
-		if json.Unmarshal(one, &l) == nil && keep(l) { // half a line is none
+		if json.Unmarshal(one, &l) == nil && keep(l) { // skip half a line
 			lines = append(lines, l)
 		}
 	}
 	return lines, nil
 }
 
-// Health is how a peer was when it was last asked.
+// Health is the result of the last health check of a peer.
 type Health struct {
 	IP                  string    `json:"ip"`
 	Port                int       `json:"port"`
@@ -158,7 +156,7 @@ type Health struct {
 	ConsecutiveFailures int       `json:"consecutiveFailures"`
 }
 
-// Probed notes how a peer is.
+// Probed stores the result of a health check.
 func (s *Store) Probed(peer string, h Health) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +169,7 @@ func (s *Store) Probed(peer string, h Health) {
 	}
 }
 
-// Health is how the peers were when they were last asked.
+// Health returns the last health check of each peer.
 func (s *Store) Health() map[string]Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 // Breaker is the circuit breaker of one peer (MESH 1.0 section 8).
 type Breaker struct {
 	State       string     `json:"state"`
-	Failures    int        `json:"failures"` // attempts in a row
+	Failures    int        `json:"failures"` // failed attempts in a row
 	LastFailure *time.Time `json:"lastFailure"`
 	OpenUntil   *time.Time `json:"openUntil"`
 
-	probing bool // one message tries whether the peer is back
+	probing bool // a message tests whether the peer is back
 }
 
 // The states of a breaker.
@@ -27,9 +27,8 @@ const (
 	openFor     = time.Minute
 )
 
-// Enter asks whether a new message may be sent. probe is true for the one message
-// that tries whether the peer is back; whoever has it tells Succeeded, Failed or
-// Leave.
+// Enter reports whether a message may be sent. probe is true for the message that tests whether
+// the peer is back. The caller then calls Succeeded, Failed or Leave.
 func (s *Store) Enter(peer string) (ok, probe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,13 +45,13 @@ func (s *Store) Enter(peer string) (ok, probe bool) {
 	return true, true
 }
 
-// waits reports whether nobody tries yet. A time that is further off than the breaker
-// is ever open for was written by a clock that was wrong.
+// waits reports whether the breaker blocks all messages. It ignores a time that is further off
+// than the longest wait, because a wrong clock has written it.
 func (b Breaker) waits(now time.Time) bool {
 	return b.OpenUntil != nil && now.Before(*b.OpenUntil) && b.OpenUntil.Sub(now) <= openFor
 }
 
-// Leave ends a probe of which nothing came.
+// Leave ends a probe without a result.
 func (s *Store) Leave(peer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +61,7 @@ func (s *Store) Leave(peer string) {
 	}
 }
 
-// Succeeded notes that a peer has answered.
+// Succeeded records that a peer has answered.
 func (s *Store) Succeeded(peer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +72,7 @@ func (s *Store) Succeeded(peer string) {
 	s.saveBreakers()
 }
 
-// Failed notes that an attempt has reached nobody.
+// Failed records that an attempt has failed.
 func (s *Store) Failed(peer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,15 +89,14 @@ func (s *Store) Failed(peer string) {
 	s.saveBreakers()
 }
 
-// Breakers are those of all peers with which something went wrong once.
+// Breakers returns the breakers of all peers that have failed once.
 func (s *Store) Breakers() map[string]Breaker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.breakers)
 }
 
-// saveBreakers writes them. A disk that does not take it keeps nothing from being
-// sent. s.mu is held.
+// saveBreakers stores the breakers. An error does not stop a message. The caller holds s.mu.
 func (s *Store) saveBreakers() {
 	if err := s.write(breakersFile, s.breakers); err != nil {
 		s.log.Warn("mesh: a breaker is not written down", "err", err)

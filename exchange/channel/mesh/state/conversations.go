@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Conversation is a question to several, in rounds (MESH 1.0 section 6, pattern
-// 5).
+// Conversation is a question to several peers, in rounds (MESH 1.0 section 6, pattern 5).
 type Conversation struct {
 	ID                string        `json:"conversationId"`
 	Type              string        `json:"type"` // rally
@@ -47,14 +46,14 @@ type Round struct {
 	ReceivedResponses int       `json:"receivedResponses"`
 }
 
-// Said is what one participant has answered.
+// Said is the answer of one participant.
 type Said struct {
 	From    string    `json:"from"`
 	Agent   string    `json:"agent"`
 	TS      time.Time `json:"ts"`
 	Status  string    `json:"status"`
 	Summary string    `json:"summary"` // at most 200 characters
-	Body    string    `json:"body"`    // whole
+	Body    string    `json:"body"`    // the whole answer
 }
 
 const (
@@ -66,7 +65,7 @@ const (
 
 func conversationFile(id string) string { return filepath.Join(conversationsDir, safe(id)+".json") }
 
-// Begin opens a conversation, or the next round of one that there is.
+// Begin starts a conversation, or the next round of an existing one.
 func (s *Store) Begin(id string, c Conversation) (Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +93,7 @@ func (s *Store) Begin(id string, c Conversation) (Conversation, error) {
 	return c, s.write(conversationFile(id), c)
 }
 
-// Conversation reads one.
+// Conversation reads a conversation.
 func (s *Store) Conversation(id string) (Conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +111,7 @@ func (s *Store) conversation(id string) (Conversation, error) {
 	return c, nil
 }
 
-// Sent notes whether the question of the current round has reached somebody.
+// Sent records whether the question of the current round was delivered to a peer.
 func (s *Store) Sent(id string, ok bool) error {
 	return s.change(id, func(c *Conversation) {
 		if ok {
@@ -123,8 +122,8 @@ func (s *Store) Sent(id string, ok bool) error {
 	})
 }
 
-// Answered notes what a participant says to the current round. A second answer
-// takes the place of the first.
+// Answered records the answer of a participant to the current round. It replaces an earlier
+// answer.
 func (s *Store) Answered(id string, said Said) error {
 	said.TS, said.Agent = *stamped(s.now()), said.From
 	if runes := []rune(said.Body); len(runes) > 200 {
@@ -150,7 +149,7 @@ func (s *Store) Answered(id string, said Said) error {
 	})
 }
 
-// TimedOut notes that nobody waits for more.
+// TimedOut records that the time for answers has passed.
 func (s *Store) TimedOut(id string) error {
 	return s.change(id, func(c *Conversation) {
 		if c.Status == active {
@@ -171,7 +170,7 @@ func (s *Store) change(id string, f func(*Conversation)) error {
 	return s.write(conversationFile(id), c)
 }
 
-// Session is what was said in a session.
+// Session is the history of a session.
 type Session struct {
 	Key          string      `json:"sessionKey"`
 	Created      time.Time   `json:"created"`
@@ -181,7 +180,7 @@ type Session struct {
 	Messages     []InSession `json:"messages"`
 }
 
-// InSession is one message of a session.
+// InSession is a message in a session.
 type InSession struct {
 	From          string    `json:"from"`
 	To            string    `json:"to"`
@@ -198,12 +197,12 @@ const (
 	maxSessions  = 500
 )
 
-// InSession notes a message in its session.
+// InSession adds a message to its session.
 func (s *Store) InSession(key string, m InSession) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	file := safe(key)
-	if file != key { // two keys must not have one file
+	if file != key { // two keys must not share a file
 		file = fmt.Sprintf("%s-%08x", file, crc32.ChecksumIEEE([]byte(key)))
 	}
 	name := filepath.Join(sessionsDir, file+".json")
@@ -227,7 +226,7 @@ func (s *Store) InSession(key string, m InSession) error {
 	return s.write(name, c)
 }
 
-// tidy removes the files of a folder that nobody has changed for longest.
+// tidy removes the files of a folder that were not changed for longest.
 func (s *Store) tidy(dir string, most int) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dir))
 	if err != nil || len(entries) <= most {

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// Incident is something that is wrong, of which there may be many alerts (MESH
-// 1.0 section 9).
+// Incident is a problem that one or more alerts report (MESH 1.0 section 9).
 type Incident struct {
 	ID                   string     `json:"id"`
 	DedupKey             string     `json:"dedupKey"`
 	Type                 string     `json:"type"`  // service_alert or network_outage
-	Scope                string     `json:"scope"` // host/check; of an outage, what the hosts have in common
+	Scope                string     `json:"scope"` // host/check; for an outage: the group of its hosts
 	FirstSeen            time.Time  `json:"firstSeen"`
 	LastSeen             time.Time  `json:"lastSeen"`
 	AlertCount           int        `json:"alertCount"`
@@ -23,9 +22,9 @@ type Incident struct {
 	LastNotifiedOperator *time.Time `json:"lastNotifiedOperator"`
 	ResolvedAt           *time.Time `json:"resolvedAt,omitempty"`
 
-	Group   string  `json:"group,omitempty"`   // hosts with the same may be one outage
-	Subject string  `json:"subject,omitempty"` // of the first alert
-	Untold  Verdict `json:"untold,omitempty"`  // what is to be told, and may not have been
+	Group   string  `json:"group,omitempty"`   // hosts of one group can be one outage
+	Subject string  `json:"subject,omitempty"` // subject of the first alert
+	Untold  Verdict `json:"untold,omitempty"`  // change that people may not know yet
 }
 
 type incidents struct {
@@ -39,42 +38,41 @@ const (
 	resolved      = "resolved"
 )
 
-// Alert is what an alert says.
+// Alert is the content of an alert.
 type Alert struct {
 	Host, Check, Key, Group, Subject string
-	At                               time.Time // when it was made, by its sender
+	At                               time.Time // by the clock of the sender
 	Recovery                         bool
 }
 
-// Verdict is what is to be done about an alert.
+// Verdict says what an alert changes.
 type Verdict string
 
-// The verdicts (section 9, "Implementation").
+// The verdicts (section 9, "Implementation"). All but Suppressed notify the operator.
 const (
-	New        Verdict = "new"        // tell the operator
-	Suppressed Verdict = "suppressed" // it is counted
-	Escalate   Verdict = "escalate"   // tell the operator: more is known, or it lasts
-	Recovery   Verdict = "recovery"   // tell the operator: it is over
-	Summary    Verdict = "summary"    // tell the operator: it lasts. Of no alert
+	New        Verdict = "new"        // a new incident
+	Suppressed Verdict = "suppressed" // the alert is only counted
+	Escalate   Verdict = "escalate"   // more hosts, or it lasts
+	Recovery   Verdict = "recovery"   // the incident is over
+	Summary    Verdict = "summary"    // it lasts; Summaries returns it, and no alert
 )
 
-// Policy says when the operator is told again (section 9, "Alert Escalation
-// Policy").
+// Policy says when the operator is notified again (section 9, "Alert Escalation Policy").
 type Policy struct {
-	Window      time.Duration // after the operator was told, in which alerts are only counted
-	Summary     time.Duration // after the first alert, one summary
-	Later       time.Duration // between summaries after that
-	OutageHosts int           // so many hosts of one group are one outage; 0: never
-	OutageTime  time.Duration // if they fail within that time
-	Keep        time.Duration // how long what is over is remembered
+	Window      time.Duration // after a notification; alerts in it are only counted
+	Summary     time.Duration // from the first alert to the first summary
+	Later       time.Duration // between later summaries
+	OutageHosts int           // hosts of one group that make an outage; 0: never
+	OutageTime  time.Duration // time within which they fail
+	Keep        time.Duration // how long the store keeps a resolved incident
 }
 
-// DefaultPolicy is that of the document.
+// DefaultPolicy returns the policy of the specification.
 func DefaultPolicy() Policy {
 	return Policy{30 * time.Minute, time.Hour, 2 * time.Hour, 3, 5 * time.Minute, 30 * 24 * time.Hour}
 }
 
-// due is when an incident is summed up next.
+// due returns the time of the next summary of an incident.
 func (p Policy) due(i Incident) time.Time {
 	if i.LastNotifiedOperator == nil {
 		return i.FirstSeen
@@ -86,8 +84,8 @@ func (p Policy) due(i Incident) time.Time {
 	return i.LastNotifiedOperator.Add(p.Later)
 }
 
-// Judge takes an alert, and says what is to be done about it, and for which
-// incident. What is to be told is untold until Told.
+// Judge assigns an alert to an incident and returns its verdict. The change stays pending until
+// Told.
 func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +120,7 @@ func (j *judging) judge(a Alert) (Verdict, int) {
 	i := j.find(a)
 	switch {
 	case a.Recovery && (i < 0 || a.At.Before(j.list[i].LastSeen)):
-		return Suppressed, i // of nothing that is known, or from before the last alert
+		return Suppressed, i // the recovery of an unknown incident, or older than its last alert
 	case a.Recovery:
 		return j.recover(i, a)
 	case i < 0 && j.old(a):
@@ -149,7 +147,7 @@ func (j *judging) judge(a Alert) (Verdict, int) {
 	return Suppressed, i
 }
 
-// find is the incident that an alert belongs to, -1 for none.
+// find returns the index of the incident of an alert, -1 for none.
 func (j *judging) find(a Alert) int {
 	return slices.IndexFunc(j.list, func(i Incident) bool {
 		if i.Status != active {
@@ -160,8 +158,8 @@ func (j *judging) find(a Alert) int {
 	})
 }
 
-// old reports whether an alert was made before what it speaks of was over: a
-// dead letter that was sent again.
+// old reports whether an alert is older than the end of its incident: a dead letter that was sent
+// again.
 func (j *judging) old(a Alert) bool {
 	return slices.ContainsFunc(j.list, func(i Incident) bool {
 		of := i.DedupKey == a.Key || i.Type == networkOutage && slices.Contains(i.AffectedHosts, a.Host) && i.Group == a.Group
@@ -169,7 +167,7 @@ func (j *judging) old(a Alert) bool {
 	})
 }
 
-// begin makes an incident, or an outage of several.
+// begin makes an incident, or joins several to an outage.
 func (j *judging) begin(a Alert) (Verdict, int) {
 	one := Incident{
 		ID: j.name(a), DedupKey: a.Key, Type: serviceAlert, Scope: strings.Trim(a.Host+"/"+a.Check, "/"), FirstSeen: a.At, LastSeen: a.At,
@@ -186,8 +184,8 @@ func (j *judging) begin(a Alert) (Verdict, int) {
 	return New, len(j.list) - 1
 }
 
-// together makes one outage of what fails in one group at the same time, and
-// returns where it is; -1 if it is not enough.
+// together joins the incidents of a group to an outage and returns its index, -1 if there are too
+// few.
 func (j *judging) together(one Incident) int {
 	part := func(i Incident) bool {
 		return i.Status == active && i.Type == serviceAlert && i.Group == one.Group && one.FirstSeen.Sub(i.FirstSeen).Abs() <= j.OutageTime
@@ -219,7 +217,7 @@ func (j *judging) together(one Incident) int {
 	return len(j.list) - 1
 }
 
-// recover ends an incident, or takes one host out of an outage.
+// recover ends an incident, or removes a host from an outage.
 func (j *judging) recover(n int, a Alert) (Verdict, int) {
 	one := &j.list[n]
 	one.LastSeen = a.At
@@ -227,15 +225,15 @@ func (j *judging) recover(n int, a Alert) (Verdict, int) {
 	if one.Type == networkOutage {
 		one.AffectedHosts = slices.DeleteFunc(slices.Clone(one.AffectedHosts), func(h string) bool { return h == a.Host })
 		if len(one.AffectedHosts) > 0 {
-			return Escalate, n // a partial recovery
+			return Escalate, n // some hosts have recovered
 		}
 	}
 	one.Status, one.ResolvedAt = resolved, stampedUp(a.At, j.now)
 	return Recovery, n
 }
 
-// stampedUp is when something was over: as its sender says, but not after now by
-// a clock that is ahead.
+// stampedUp returns the end of an incident by the clock of the sender, but never a time in the
+// future.
 func stampedUp(at, now time.Time) *time.Time {
 	if at.After(now) {
 		at = now
@@ -246,7 +244,7 @@ func stampedUp(at, now time.Time) *time.Time {
 
 func (j *judging) notified(i *Incident) { i.LastNotifiedOperator = stamped(j.now) }
 
-// name is an id that no other incident has.
+// name returns an unused id.
 func (j *judging) name(a Alert) string {
 	base := "inc_" + j.now.UTC().Format("20060102") + "_" + safe(a.Key)
 	for n := 1; ; n++ {
@@ -260,7 +258,7 @@ func (j *judging) name(a Alert) string {
 	}
 }
 
-// safe is a text that can be part of the name of a file.
+// safe replaces the characters of a text that a file name must not contain.
 func safe(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -271,8 +269,8 @@ func safe(s string) string {
 	return s[:min(len(s), 80)]
 }
 
-// Summaries are the incidents that are to be summed up now, and when there will
-// be the next, zero for never. They are untold until Told.
+// Summaries returns the incidents that need a summary now, and the time of the next summary, zero
+// for never. The summaries stay pending until Told.
 func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -304,12 +302,12 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	return due, next, nil
 }
 
-// Untold are the incidents of which something is to be told.
+// Untold returns the incidents with a pending change.
 func (s *Store) Untold() []Incident {
 	return slices.DeleteFunc(s.Incidents(), func(i Incident) bool { return i.Untold == "" })
 }
 
-// Told notes that people will hear what was to be told of an incident.
+// Told records that people will be notified of the pending change of an incident.
 func (s *Store) Told(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +324,7 @@ func (s *Store) Told(id string) error {
 	return nil
 }
 
-// Incidents are all that are known, the oldest first.
+// Incidents returns all incidents, the oldest first.
 func (s *Store) Incidents() []Incident {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,37 +7,36 @@ import (
 	"time"
 )
 
-// Letter is a message that was not delivered (MESH 1.0 section 8, "Dead Letter
+// Letter is a dead letter: a message that was not delivered (MESH 1.0 section 8, "Dead Letter
 // Queue").
 type Letter struct {
 	ID         string          `json:"id"`
-	Timestamp  time.Time       `json:"timestamp"` // of the failure
+	Timestamp  time.Time       `json:"timestamp"` // time of the failure
 	To         string          `json:"to"`
 	FailReason string          `json:"failReason"`
 	Attempts   int             `json:"attempts"`
 	Envelope   json.RawMessage `json:"envelope"`
 
-	// Text is the envelope as it was signed, since other tools may write Envelope
-	// anew.
+	// Text is the envelope as it was signed. Other tools may format Envelope anew.
 	Text string `json:"text,omitempty"`
-	// URL and Token are where an answer goes; "" for the peer's own.
+	// URL and Token are the address and the token for an answer; "": those of the peer.
 	URL     string `json:"url,omitempty"`
 	Token   string `json:"token,omitempty"`
 	Session string `json:"sessionKey,omitempty"`
 }
 
-// Final reports whether the peer has refused the letter: it would again.
+// Final reports whether the peer has rejected the letter. It would reject the letter again.
 func (l Letter) Final() bool { return strings.HasPrefix(l.FailReason, "client_error_") }
 
 type letters struct {
 	Messages []Letter `json:"messages"`
 }
 
-// maxLetters bounds them; the oldest give way.
+// maxLetters limits the letters. The store drops the oldest.
 const maxLetters = 1000
 
-// Bury keeps a letter, in the place of an earlier one with its id, and returns
-// those that had to give way.
+// Bury stores a letter. It replaces an earlier letter with the same id, and returns the letters
+// that the limit drops.
 func (s *Store) Bury(l Letter) (dropped []Letter, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +59,7 @@ func (s *Store) Bury(l Letter) (dropped []Letter, _ error) {
 
 func (l Letter) same(o Letter) bool { return l.ID == o.ID && l.To == o.To }
 
-// Unbury takes a letter out, and reports whether it was there.
+// Unbury removes a letter, and reports whether it existed.
 func (s *Store) Unbury(id, to string) (Letter, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +76,7 @@ func (s *Store) Unbury(id, to string) (Letter, bool, error) {
 	return l, true, nil
 }
 
-// Letters are the dead letters, the oldest first.
+// Letters returns the dead letters, the oldest first.
 func (s *Store) Letters() []Letter {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,6 @@
-// Package state keeps what a MESH agent knows in the files that other tools of a
-// mesh read: circuit breakers, dead letters, incidents, conversations, sessions,
-// the health of peers, and the audit log. Each is written whole or not at all. It
-// sends nothing.
+// Package state stores the state of a MESH agent in the files that other tools of a mesh read:
+// circuit breakers, dead letters, incidents, conversations, sessions, the health of peers, and the
+// audit log. It writes each file whole or not at all, and sends nothing.
 package state
 
 import (
@@ -19,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Store is a folder with the files. One process has it at a time: who opens it
-// sees to that. It is safe for concurrent use.
+// Store is a folder with the files. The caller must make sure that only one process opens it. It
+// is safe for concurrent use.
 type Store struct {
 	dir string
 	now func() time.Time
@@ -33,14 +32,14 @@ type Store struct {
 	health    map[string]Health
 	audit     *auditLog
 
-	failing atomic.Bool // the disk did not take what was written last
+	failing atomic.Bool // the last write has failed
 }
 
-// Failing reports whether the disk did not take what was written last.
+// Failing reports whether the last write has failed.
 func (s *Store) Failing() bool { return s.failing.Load() }
 
-// Open reads the files of a folder, which it makes if it is not there. A file
-// that cannot be read is set aside.
+// Open reads the files of a folder, and makes the folder if it does not exist. It renames a file
+// that it cannot parse.
 func Open(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
 	for _, d := range []string{dir, filepath.Join(dir, conversationsDir), filepath.Join(dir, sessionsDir)} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
@@ -73,8 +72,7 @@ const (
 	maxFile = 128 << 20 // bytes; a thousand letters of 64 KB fit
 )
 
-// read reads a file into v, which stays as it is if there is none, or none that can
-// be read.
+// read parses a file into v. It leaves v unchanged if the file does not exist or is invalid.
 func read[T any](s *Store, name string, v *T) error {
 	path := filepath.Join(s.dir, name)
 	data, err := durable.Read(path, maxFile)
@@ -106,7 +104,7 @@ func (s *Store) write(name string, v any) error {
 	return nil
 }
 
-// stamped is a time as the files have it; nil for none.
+// stamped returns a time in the form of the files; nil for none.
 func stamped(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -18,7 +18,7 @@ type Hook struct {
 	SessionKey string
 }
 
-// ParseHook reads the body of a request to a hook.
+// ParseHook parses the body of a request to a hook.
 func ParseHook(body []byte) (Hook, error) {
 	o, err := object(body)
 	if err != nil {
@@ -34,9 +34,8 @@ func ParseHook(body []byte) (Hook, error) {
 	return h, nil
 }
 
-// Detect reports whether the text of a message claims to be an envelope, be it with
-// a protocol that is no text. All else is text as it was written before there were envelopes (section 11, "Backward
-// Compatibility").
+// Detect reports whether a text claims to be an envelope, even with a protocol that is no string.
+// All other text is a legacy text (section 11, "Backward Compatibility").
 func Detect(text string) bool {
 	o, err := object([]byte(text))
 	if err != nil {
@@ -46,12 +45,11 @@ func Detect(text string) bool {
 	return strings.HasPrefix(o.Get("protocol"), "mesh/") || !absent(raw) && raw[0] != '"'
 }
 
-// Parse reads an envelope. The error is of type *Error, and then there is no
-// envelope.
+// Parse parses an envelope. The error is an *Error, and the envelope is then empty.
 func Parse(text string) (Envelope, error) { return parse(text, true) }
 
-// Stored reads an envelope that has been taken, perhaps by an earlier version, which
-// did not look at all members: what was taken is not lost.
+// Stored parses an envelope that was accepted before. An earlier version may have checked fewer
+// fields, and an accepted message must not get lost.
 func Stored(text string) (Envelope, error) { return parse(text, false) }
 
 func parse(text string, strict bool) (Envelope, error) {
@@ -89,7 +87,7 @@ func parse(text string, strict bool) (Envelope, error) {
 	return e, nil
 }
 
-// reader reads members, and remembers what was wrong first.
+// reader parses fields and keeps the first error.
 type reader struct{ err error }
 
 func (r *reader) fail(format string, args ...any) {
@@ -98,7 +96,7 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// check tells what an envelope lacks (section 5, "Field Definitions").
+// check records a missing or invalid field (section 5, "Field Definitions").
 func (r *reader) check(e Envelope) {
 	switch {
 	case !mess.ValidID(e.ID):
@@ -118,10 +116,9 @@ func (r *reader) check(e Envelope) {
 	}
 }
 
-// lacks tells what is missing or not known in members that other versions did not
-// look at (section 5, "Field Definitions").
+// lacks checks the fields that earlier versions did not check (section 5, "Field Definitions").
 func (r *reader) lacks(e Envelope, o Object) {
-	payload, _ := object(o.Raw("payload")) // whose error is told
+	payload, _ := object(o.Raw("payload")) // parse has reported its error
 	switch {
 	case e.Priority != High && e.Priority != Normal && e.Priority != Low:
 		r.fail("priority: %q is not known; use high, normal or low", clip(e.Priority))
@@ -134,13 +131,13 @@ func (r *reader) lacks(e Envelope, o Object) {
 	}
 }
 
-// isText reports whether a member is text, or absent.
+// isText reports whether a field is a string or absent.
 func isText(raw json.RawMessage) bool {
 	var s string
 	return absent(raw) || json.Unmarshal(raw, &s) == nil
 }
 
-// ValidName reports whether s can name an agent: it is part of paths and files.
+// ValidName reports whether s can name an agent. Paths and file names contain it.
 func ValidName(s string) bool {
 	return len(s) > 0 && len(s) <= 64 && s[0] != '.' && s[0] != '-' && !strings.ContainsFunc(s, func(c rune) bool {
 		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-", c))
@@ -165,7 +162,7 @@ func (r *reader) time(o Object, key string) time.Time {
 	return t
 }
 
-// ttl reads seconds: a whole number, or a text with one.
+// ttl parses seconds: an integer, or a string with one.
 func (r *reader) ttl(raw json.RawMessage) time.Duration {
 	if absent(raw) {
 		return DefaultTTL
@@ -183,7 +180,7 @@ func (r *reader) ttl(raw json.RawMessage) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// object reads a member that is an object or absent.
+// object returns a field that is an object or absent.
 func (r *reader) object(raw json.RawMessage, key string) Object {
 	if absent(raw) {
 		return nil
@@ -215,7 +212,7 @@ func (r *reader) relay(raw json.RawMessage) *Relay {
 	return l
 }
 
-// maxAttachments bounds the files of one message.
+// maxAttachments limits the files of a message.
 const maxAttachments = 64
 
 func (r *reader) payload(raw json.RawMessage) Payload {
@@ -249,7 +246,7 @@ func (r *reader) attachment(raw json.RawMessage) Attachment {
 		Filename: r.text(o, "filename"), MIME: r.text(o, "mimeType"), Description: r.text(o, "description"), Size: -1,
 	}
 	if a.Filename == "" {
-		a.Filename = r.text(o, "name") // section 5 spells it so
+		a.Filename = r.text(o, "name") // section 5 uses this name
 	}
 	if raw := o.Raw("size"); !absent(raw) {
 		n, err := strconv.ParseInt(string(bytes.Trim(raw, `"`)), 10, 64)
@@ -278,7 +275,7 @@ func digits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < '0' || c > '9' })
 }
 
-// clip is as much of a text as an error repeats.
+// clip shortens a text for an error message.
 func clip(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "..."
@@ -286,7 +283,7 @@ func clip(s string) string {
 	return s
 }
 
-// object takes an object apart. Of a key that is there twice, the last counts.
+// object parses an object. If a key occurs twice, the last value counts.
 func object(text []byte) (Object, error) {
 	if !utf8.Valid(text) {
 		return nil, invalid("the text is not UTF-8")
@@ -317,5 +314,5 @@ func object(text []byte) (Object, error) {
 	return o, nil
 }
 
-// ParseObject reads an object. The error is of type *Error.
+// ParseObject parses an object. The error is an *Error.
 func ParseObject(text []byte) (Object, error) { return object(text) }

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// stamp is how a timestamp is written: UTC with milliseconds.
+// stamp is the format of a timestamp: UTC with milliseconds.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Text is the envelope as it is sent, unsigned: compact, in the order of the
-// peers in the field, escaped as jq does it, so that they can check what was
-// signed.
+// Text returns the unsigned envelope in the form in which other agents compute the signature:
+// compact, in their order of fields, with the escapes of jq.
 func (e Envelope) Text() string {
 	b := printer{}
 	b.open()
@@ -105,7 +104,7 @@ func (a Attachment) print(b *printer) {
 	b.close()
 }
 
-// Text is the body of a request to a hook.
+// Text returns the body of a request to a hook.
 func (h Hook) Text() []byte {
 	b := printer{}
 	b.open()
@@ -151,11 +150,11 @@ func (b *printer) raw(key string, value json.RawMessage) {
 	b.out = append(b.out, value...)
 }
 
-// appendString writes a text as jq does: what must be escaped is, and DEL.
+// appendString appends a string with the escapes of jq, which escapes DEL too.
 func appendString(b []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	b = append(b, '"')
-	for _, r := range s { // what is no UTF-8 becomes U+FFFD
+	for _, r := range s { // invalid UTF-8 becomes U+FFFD
 		switch r {
 		case '"', '\\':
 			b = append(b, '\\', byte(r))

@@ -12,11 +12,10 @@ import (
 
 const sealedBy = "aes-256-cbc"
 
-// SealKeySize is how many characters of a key encrypt.
+// SealKeySize is the number of characters of a key that encrypt.
 const SealKeySize = 32
 
-// errSealed says that a text cannot be opened, and not why: who sends changed
-// texts must not learn of the padding.
+// errSealed hides the reason, because a sender of changed texts must not learn about the padding.
 var errSealed = errors.New("the text cannot be decrypted with the key that is shared with this agent")
 
 // Seal encrypts a text. iv must be random.
@@ -37,7 +36,7 @@ func (k Key) Seal(text string, iv [aes.BlockSize]byte) (string, error) {
 	return string(b.out), nil
 }
 
-// Open decrypts what Seal has made.
+// Open decrypts the result of Seal.
 func (k Key) Open(sealed string) (string, error) {
 	c, err := k.cipher()
 	if err != nil {
@@ -60,7 +59,7 @@ func (k Key) Open(sealed string) (string, error) {
 	return string(data[:len(data)-pad]), nil
 }
 
-// cipher uses the first characters of the key as they are written.
+// cipher uses the first characters of the key without decoding them.
 func (k Key) cipher() (cipher.Block, error) {
 	key := k.bytes()
 	if len(key) < SealKeySize {

@@ -17,7 +17,7 @@ import (
 // Key is the secret that two agents share: the text of a key file.
 type Key string
 
-// bytes are what signs: the text without white space, not decoded.
+// bytes returns the key for signatures: the text without white space, not decoded.
 func (k Key) bytes() []byte {
 	return []byte(strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -35,16 +35,15 @@ func (k Key) mac(text string) []byte {
 	return m.Sum(nil)
 }
 
-// Sign appends the signature to the text of an envelope that has none. It
-// returns it as it stands there, too, for the header of the request.
+// Sign appends the signature to the text of an unsigned envelope. It also returns the signature
+// for the header of the request.
 func (k Key) Sign(text string) (signed, signature string) {
 	signature = signaturePrefix + base64.StdEncoding.EncodeToString(k.mac(text))
 	return text[:len(text)-1] + `,"signature":"` + signature + `"}`, signature
 }
 
-// Verify reports whether an envelope was signed with the key. Peers sign what
-// they send before the signature is appended; what others have touched since is
-// taken in the form that jq prints.
+// Verify reports whether an envelope was signed with the key. Agents sign the text without the
+// signature. If another program has reformatted the text, Verify compares the form that jq prints.
 func (k Key) Verify(text string) bool {
 	o, err := object([]byte(text))
 	if err != nil || len(k.bytes()) == 0 {
@@ -61,14 +60,14 @@ func (k Key) Verify(text string) bool {
 	return err == nil && hmac.Equal(want, k.mac(plain))
 }
 
-// onlySignature reports whether nothing but the signature and the end is there:
-// what is cut off must not say anything.
+// onlySignature reports whether a text contains only the signature and the end of an envelope,
+// because Verify ignores it.
 func onlySignature(rest string) bool {
 	o, err := object([]byte("{" + rest))
 	return err == nil && len(o) == 1 && strings.HasSuffix(rest, `"}`)
 }
 
-// canonical is an envelope without its signature as jq 1.6 prints it.
+// canonical returns an envelope without its signature in the form of jq 1.6.
 func canonical(text string) (string, error) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
@@ -89,7 +88,7 @@ func canonical(text string) (string, error) {
 	return string(appendValue(nil, rest)), nil
 }
 
-// members is an object in the order of its keys; a key is there once.
+// members is an object in the order of its keys; each key occurs once.
 type members []member
 
 type member struct {
@@ -97,7 +96,7 @@ type member struct {
 	value any
 }
 
-// value reads the next value: nil, bool, string, json.Number, []any or members.
+// value parses the next value: nil, bool, string, json.Number, []any or members.
 func value(dec *json.Decoder) (any, error) {
 	t, err := dec.Token()
 	if err != nil {
@@ -173,17 +172,16 @@ func appendValue(b []byte, v any) []byte {
 	return b
 }
 
-// appendNumber writes a double with as many digits as it needs. Up to 15 zeros
-// follow them, and three come before; beyond that there is an exponent of at
-// least two digits.
+// appendNumber appends a double as jq does: the shortest digits, up to 15 zeros after them or
+// three before them, otherwise an exponent of at least two digits.
 func appendNumber(b []byte, n json.Number) []byte {
-	f, _ := n.Float64() // ±Inf where it is too large
+	f, _ := n.Float64() // ±Inf for a number that is too large
 	f = max(-math.MaxFloat64, min(math.MaxFloat64, f))
 	text := strconv.FormatFloat(math.Abs(f), 'e', -1, 64)
 	mantissa, exp, _ := strings.Cut(text, "e")
 	digits := strings.Replace(mantissa, ".", "", 1)
 	e, _ := strconv.Atoi(exp)
-	point := e + 1 // digits before the point
+	point := e + 1 // digits before the decimal point
 	if math.Signbit(f) {
 		b = append(b, '-')
 	}

@@ -1,5 +1,5 @@
-// Package wire holds the messages of MESH 1.0 as peers write them: the envelope,
-// its text, signature and encryption. It knows no peer, clock or exchange.
+// Package wire has the messages of MESH 1.0: the envelope, its text, signature and encryption. It
+// is pure, and knows no peers.
 package wire
 
 import (
@@ -8,22 +8,20 @@ import (
 	"time"
 )
 
-// Protocol is what is written here. All of 1.x is read.
+// Protocol is the protocol of sent messages. Parse accepts all of 1.x.
 const Protocol = "mesh/1.0"
 
-// Limits of a message, in bytes (MESH 1.0 section 10; "Attachment Type
-// Reference").
+// Limits of a message, in bytes (MESH 1.0 section 10; "Attachment Type Reference").
 const (
-	MaxText   = 64 << 10  // an envelope; of one that comes in, without inline data
-	MaxInline = 64 << 10  // the data of one inline attachment
-	MaxBody   = 256 << 10 // the body of one HTTP request
+	MaxText   = 64 << 10  // of an envelope; for a received one without its inline data
+	MaxInline = 64 << 10  // of the data of one inline attachment
+	MaxBody   = 256 << 10 // of the body of one HTTP request
 )
 
-// DefaultTTL is how long a message lives that does not say so.
+// DefaultTTL is the lifetime of a message that names none.
 const DefaultTTL = 300 * time.Second
 
-// MaxTTL is the longest life of a message that is taken: as long it is known as
-// one that has come before.
+// MaxTTL is the longest lifetime of a message. A duplicate is recognized for that time.
 const MaxTTL = 30 * 24 * time.Hour
 
 // Type is the type of a message.
@@ -38,7 +36,7 @@ const (
 	Ack          Type = "ack"
 )
 
-// Known reports whether there is such a type.
+// Known reports whether the specification has the type.
 func (t Type) Known() bool {
 	switch t {
 	case Request, Response, Notification, Alert, Ack:
@@ -47,51 +45,51 @@ func (t Type) Known() bool {
 	return false
 }
 
-// The priorities. Others count as normal.
+// The priorities. Every other priority counts as normal.
 const (
 	High   = "high"
 	Normal = "normal"
 	Low    = "low"
 )
 
-// Envelope is one message (MESH 1.0 section 5).
+// Envelope is a message (MESH 1.0 section 5).
 type Envelope struct {
 	Protocol       string
 	ID             string
-	Time           time.Time // when it was made
+	Time           time.Time // creation time
 	From, To       string
 	Type           Type
 	CorrelationID  string
 	ConversationID string
 	ReplyTo        *ReplyTo
-	ReplyContext   json.RawMessage // as it was written; nil for none
-	Session        json.RawMessage // as it was written; nil for none
+	ReplyContext   json.RawMessage // unparsed; nil for none
+	Session        json.RawMessage // unparsed; nil for none
 	Priority       string
 	TTL            time.Duration // from Time; whole seconds
 	IdempotencyKey string
 	Nonce          string
 	Payload        Payload
-	Signature      string // as it came; what is written is signed by Sign
+	Signature      string // as received; Sign makes the one of a sent message
 	Relay          *Relay
 }
 
-// MessKey is the member of the metadata in which a message of MESS goes whole, as
-// text. What is no text there may be a limit that somebody meant, so it is refused.
+// MessKey is the metadata field with a whole MESS message, as a string. A value that is no string
+// is rejected, because it could contain a limit that the sender needs.
 const MessKey = "mess"
 
-// ReplyTo is where the answer to a request goes.
+// ReplyTo is the address for the answer to a request.
 type ReplyTo struct {
 	URL   string
 	Token string
 }
 
-// Payload is what a message says.
+// Payload is the content of a message.
 type Payload struct {
 	Subject     string
 	Body        string
 	Attachments []Attachment
 	Metadata    Object
-	Encrypted   bool // Body is the text of a Sealed
+	Encrypted   bool // Body is encrypted
 }
 
 // Attachment is a file ("Attachment Types").
@@ -103,25 +101,25 @@ type Attachment struct {
 	Path        string
 	Filename    string
 	MIME        string
-	Size        int64 // bytes; -1 if nobody said
+	Size        int64 // in bytes; -1 if unknown
 	Description string
 }
 
-// Relay says that a message goes through somebody else.
+// Relay names the agent that forwards a message.
 type Relay struct {
 	From, Via, OriginalTo string
 }
 
-// Object is a JSON object with its members in order.
+// Object is a JSON object that keeps the order of its fields.
 type Object []Member
 
-// Member is one member of an Object.
+// Member is a field of an Object.
 type Member struct {
 	Key   string
 	Value json.RawMessage
 }
 
-// Get returns the text of a member, "" if there is none or it is no text.
+// Get returns the string in a field, "" if there is none.
 func (o Object) Get(key string) string {
 	var s string
 	for _, m := range o {
@@ -132,7 +130,7 @@ func (o Object) Get(key string) string {
 	return s
 }
 
-// Raw returns a member as it was written, nil if there is none.
+// Raw returns a field unparsed, nil if there is none.
 func (o Object) Raw(key string) (v json.RawMessage) {
 	for _, m := range o {
 		if m.Key == key {
@@ -142,12 +140,12 @@ func (o Object) Raw(key string) (v json.RawMessage) {
 	return v
 }
 
-// With returns o with a member that is a text.
+// With returns o with a string in a field.
 func (o Object) With(key, text string) Object {
 	return append(o[:len(o):len(o)], Member{key, appendString(nil, text)})
 }
 
-// Without is o as JSON, without a member; nil if nothing else is in it.
+// Without returns o as JSON without a field; nil if it is empty then.
 func (o Object) Without(key string) json.RawMessage {
 	b := printer{}
 	b.open()
@@ -163,11 +161,10 @@ func (o Object) Without(key string) json.RawMessage {
 	return b.out
 }
 
-// Expires is when a message is over.
+// Expires returns the end of the lifetime.
 func (e Envelope) Expires() time.Time { return e.Time.Add(e.TTL) }
 
-// SessionKey is the session that a message is for, by its reply context; "" for
-// none (section 5.1).
+// SessionKey returns the session key in the reply context, "" for none (section 5.1).
 func (e Envelope) SessionKey() string {
 	if len(e.ReplyContext) == 0 {
 		return ""
@@ -179,7 +176,7 @@ func (e Envelope) SessionKey() string {
 	return o.Get("sessionKey")
 }
 
-// Error says why a message is none.
+// Error is the reason why a text is no valid message.
 type Error struct {
 	Code string // invalid or unsupported_protocol
 	Text string

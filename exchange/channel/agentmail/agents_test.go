@@ -21,8 +21,8 @@ import (
 
 var anna = exchange.Actor{ID: "anna", Roles: exchange.Requester}
 
-// pair are two exchanges of ours at one mail server: home gives what needs
-// take-photo to the kitchen's.
+// pair returns two exchanges at one mail server: home assigns requests for take-photo to the
+// executor of far.
 func pair(t *testing.T) (home, far *house) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
@@ -32,7 +32,7 @@ func pair(t *testing.T) (home, far *house) {
 	return home, far
 }
 
-// wants makes a request of anna's, and returns its ref.
+// wants makes a request of anna, and returns its ref.
 func (h *house) wants(text string) string {
 	h.Helper()
 	answer := h.post(anna, "request: "+text)
@@ -51,7 +51,7 @@ func (h *house) post(who exchange.Actor, text string) mess.Message {
 	return m
 }
 
-// until waits until a thread is as it should be.
+// thread waits until a thread is ready.
 func (h *house) thread(ref string, ready func(exchange.Thread) bool) exchange.Thread {
 	h.Helper()
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -87,7 +87,7 @@ func is(code mess.Code) func(exchange.Thread) bool {
 	return func(t exchange.Thread) bool { return t.Status == code }
 }
 
-// MESS, mail, MESS: what one says arrives as it was said, with its picture.
+// A request from MESS by mail to MESS arrives unchanged, with its image.
 func TestBetweenTwoOfOurs(t *testing.T) {
 	home, far := pair(t)
 	ref := home.wants(`{id: mine, intent: photo, requires: [take-photo], precision: exact, context: [near the sink, {image: "` + mess.DataURI("image/jpeg", picture()) + `"}],
@@ -184,7 +184,7 @@ func TestQuestionsGoThroughTwoDoors(t *testing.T) {
 	}
 }
 
-// asStatus is the last status that was said in a thread.
+// asStatus returns the last status of a thread.
 func asStatus(t exchange.Thread) *mess.Status {
 	last := &mess.Status{}
 	for _, m := range t.Messages {
@@ -197,7 +197,7 @@ func asStatus(t exchange.Thread) *mess.Status {
 	return last
 }
 
-// A foreign agent gets a task in plain words, and tells of it in its own.
+// A foreign agent gets a task as text, and reports in its own words.
 func TestAForeignAgent(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
@@ -237,7 +237,7 @@ func TestAForeignAgent(t *testing.T) {
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it fell") {
 		t.Errorf("%+v", s)
 	}
-	ref = given("pick three") // which it does not take: nothing was done
+	ref = given("pick three") // the agent rejects the task, so nothing was done
 	says(ref, "m-6", "error_report", `"severity":"medium","error":{"code":"version_mismatch","message":"send 2","context":{"message_id":"x"}},"reproduction_steps":[],"needs_human_intervention":false`)
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectNone {
 		t.Errorf("%+v", s)
@@ -248,7 +248,7 @@ func TestAForeignAgent(t *testing.T) {
 	h.until("arm_01", ref, format.TypeErrorReport)
 }
 
-// A task goes out once, whatever fails on the way, and whenever the program ends.
+// A task is assigned once, despite errors and at whatever point the program ends.
 func TestATaskIsGivenOnce(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
@@ -286,7 +286,7 @@ func TestATaskIsGivenOnce(t *testing.T) {
 	}
 }
 
-// A task that the server does not deliver can be taken back, and was not begun.
+// A task that the server does not deliver can be cancelled, and has not begun.
 func TestATaskThatCannotBeSent(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
@@ -294,7 +294,7 @@ func TestATaskThatCannotBeSent(t *testing.T) {
 	if _, err := agentmail.Open(h.ctx, h.x, h.cfg, nil, h.dir, time.Now, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a name that gets no mail is taken")
 	}
-	h.cfg.Agents[0].Name = "arm_01" // which is not there
+	h.cfg.Agents[0].Name = "arm_01" // the server does not have that agent
 	h.open()
 	ref := h.wants(`{intent: pick, requires: [pick]}`)
 	h.thread(ref, is(mess.InProgress))

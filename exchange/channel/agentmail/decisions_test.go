@@ -13,11 +13,11 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// uuid4 is an id of a message of ours.
+// uuid4 is the id of a message of this program.
 var uuid4 = regexp.MustCompile(`^msg-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// The decisions about what the document leaves open, as far as they are the door's; the
-// others are in TestDecisions of the messages.
+// TestDecisions tests the decisions about gaps of the specification that concern the adapter.
+// Package format tests the others.
 func TestDecisions(t *testing.T) {
 	const token = `sesame-of-the-"house"`
 	h := inHouse(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp"}, "hall": {"door"}}, Secrets: []secret.Text{token, "plain-sesame", "1234"}})
@@ -74,7 +74,7 @@ func TestDecisions(t *testing.T) {
 		if c := all[len(all)-1].Body.(*format.TaskCompletion); hidden < 3 || !number || !strings.Contains(c.Summary, "it was ***") {
 			t.Errorf("%d are hidden in %q", hidden, c.Summary)
 		}
-		// What comes in is not refused for it.
+		// A received message is not rejected for it.
 		bad := strings.Replace(assignment("msg-2", "bd-2", "wait"), "task_assignment", "plain-sesame", 1)
 		if code, text := h.calls(orchestrator, http.MethodPost, "", bad); code != http.StatusUnprocessableEntity || strings.Contains(text, "sesame") || !strings.Contains(text, "unknown_message_type") {
 			t.Errorf("%d %s", code, text)

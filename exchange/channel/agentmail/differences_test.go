@@ -71,8 +71,7 @@ func coordination(members string) string {
 	return `{"version":"1.0.0","timestamp":"` + now() + `","sender_id":"` + boss + `","message_id":"c-1","type":"coordination_request","participants":["anna","home"],"coordination_topic":"release",` + members + `}`
 }
 
-// coordinated is a test of a coordination request: the code of its answer, and a part of
-// the text.
+// coordinated tests a coordination request: the status code and a part of the answer.
 func coordinated(members string, want int, part string) func(*testing.T) {
 	return func(t *testing.T) {
 		if text := overHTTP(t).posts(want, coordination(members)); !strings.Contains(text, part) {
@@ -205,15 +204,15 @@ func sharedForReading(t *testing.T) {
 }
 
 func cutReservation(t *testing.T) {
-	h := overHTTP(t) // which reserves for an hour at most
+	h := overHTTP(t) // this adapter reserves for an hour at most
 	h.posts(http.StatusAccepted, reservation(boss, "r-1", "exclusive", "zone/kitchen", 6000, ""))
 	if _, until, _, held := h.door.Reserved("lamp", "bert"); !held || time.Until(until) > time.Hour {
 		t.Errorf("held %t until %v", held, until)
 	}
 }
 
-// TestCriteriaBesideAMESSContext covers a task that carries a context of MESS: its own
-// criteria and requirements count as well, and the completion judges the criteria.
+// TestCriteriaBesideAMESSContext covers a task with a MESS context: its own criteria and
+// requirements count too, and the completion judges the criteria.
 func TestCriteriaBesideAMESSContext(t *testing.T) {
 	h := overHTTP(t)
 	task := strings.NewReplacer(`"acceptance_criteria":[]`, `"acceptance_criteria":["it is clean"],"technical_requirements":["use the soft brush"]`).Replace(

@@ -16,7 +16,7 @@ import (
 
 var garage = exchange.Actor{ID: "garage-pi", Roles: exchange.ExecutorRole}
 
-// as has another executor say something.
+// as posts a message as another executor.
 func (h *house) as(who exchange.Actor, text string) {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -28,7 +28,7 @@ func (h *house) as(who exchange.Actor, text string) {
 	}
 }
 
-// twoExecutors is a house whose executors do what the test has them say.
+// twoExecutors returns a fixture with two executors that the test scripts.
 func twoExecutors(t *testing.T) *house {
 	h := bare(t, nil, "", agentmail.Config{On: true})
 	for _, who := range []exchange.Actor{kitchen, garage} {
@@ -49,12 +49,12 @@ func kinds(all []format.Message) (list []format.Type) {
 	return list
 }
 
-// A task ends for its sender when its thread ends: once, with one report at most and
-// one completion, whatever single executors have said before.
+// A task ends for its agent when its thread ends: once, with at most one error report and one
+// completion, whatever single executors have reported before.
 func TestATaskEndsOnce(t *testing.T) {
 	const task = "bd-1"
 	for name, one := range map[string]struct {
-		say  []string // "kitchen" or "garage", and what it says
+		say  []string // "kitchen" or "garage", and its message
 		ends []format.Type
 		want []string // in the last message
 	}{
@@ -88,7 +88,7 @@ func TestATaskEndsOnce(t *testing.T) {
 					who, said, _ := strings.Cut(line, " ")
 					actor := map[string]exchange.Actor{"kitchen": kitchen, "garage": garage}[who]
 					h.as(actor, "re: "+ref+"\nMESS: [{"+said+"}]")
-					time.Sleep(time.Second) // fake time: what was said is told before more is
+					time.Sleep(time.Second) // fake time, so that each message is reported before the next
 				}
 				all := h.fetches(orchestrator, ends)
 				_, rest := h.calls(orchestrator, "GET", "?wait=5s", "")
@@ -109,8 +109,8 @@ func TestATaskEndsOnce(t *testing.T) {
 	}
 }
 
-// A cancel ends the task for its sender, also while a question or a confirmation is
-// open: the last message is no blocker.
+// A cancel ends the task for its agent, also during a question or a confirmation: the last message
+// is no blocker.
 func TestACancelWhileSomethingIsAsked(t *testing.T) {
 	for _, intent := range []string{"ask", "confirm"} {
 		t.Run(intent, func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestACancelWhileSomethingIsAsked(t *testing.T) {
 	}
 }
 
-// The document's own example depends on tasks that have not been sent. It waits for
-// them, starts when they are done, and a dependency that fails is reported.
+// The example in the specification depends on tasks that do not exist yet. It waits for them and
+// starts after them, and the agent learns of a failed dependency.
 func TestATaskBeforeItsDependencies(t *testing.T) {
 	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
 	depends := func(id, task, on string) string {
@@ -168,7 +168,7 @@ func TestATaskBeforeItsDependencies(t *testing.T) {
 	}
 }
 
-// example is the task_assignment of the document, as it stands there.
+// example is the task_assignment of the specification, unchanged.
 const example = `{
   "version": "1.0.0",
   "timestamp": "2025-12-25T12:00:00Z",
@@ -210,8 +210,8 @@ const example = `{
   }
 }`
 
-// The document's own example is taken, and waits for its dependencies; with the deadline
-// that stands there, which has passed, it ends as expired.
+// The adapter accepts the example in the specification, which waits for its dependencies. With its
+// own deadline, which has passed, it expires.
 func TestTheDocumentsExample(t *testing.T) {
 	h := overHTTP(t)
 	who := exchange.Actor{ID: "orchestrator", Roles: exchange.Requester}

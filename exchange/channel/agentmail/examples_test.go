@@ -15,9 +15,9 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail"
 )
 
-// All example messages of Agent Mail 1.0 are sent to one door, in the order of the document
-// (see ../testdata for their source), each by the sender that it names. The shortened ones of
-// the scenarios lack fields, and the door says so.
+// The adapter gets all example messages of Agent Mail 1.0, in the order of the specification (see
+// ../testdata for their source), each from its sender. It rejects the shortened ones of the
+// scenarios, which lack fields.
 func TestExamplesInTheirOrder(t *testing.T) {
 	h := inHouse(t, nil, "", agentmail.Config{On: true})
 	data, err := os.ReadFile(filepath.Join("format", "testdata", "messages.jsonl"))
@@ -50,14 +50,14 @@ func TestExamplesInTheirOrder(t *testing.T) {
 		}
 	}
 	want := []string{
-		"section task_assignment: 202",      // it waits for bd-40 and bd-41; its deadline is over
-		"section task_completion: 404",      // the assignment was not given to its sender from here
+		"section task_assignment: 202",      // it waits for bd-40 and bd-41; its deadline has passed
+		"section task_completion: 404",      // this exchange has not assigned the task to its sender
 		"section error_report: 202",         // noted
-		"section status_update: 404",        // no such task was given to its sender
-		"section coordination_request: 422", // files are no zones of devices
+		"section status_update: 404",        // its sender has no such task
+		"section coordination_request: 422", // files are no device zones
 		"section file_reservation: 422",     // the same
 		"common fields: 422",                // "message_type" is no type
-		"scenario task_assignment: 422",     // the scenarios are shortened
+		"scenario task_assignment: 422",     // shortened
 		"scenario task_completion: 422",
 		"scenario error_report: 422",
 		"scenario status_update: 422",

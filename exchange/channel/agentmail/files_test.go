@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// noise is a picture that no encoder makes small.
+// noise returns an image that no encoder makes small.
 func noise(t *testing.T) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	img := image.NewNRGBA(image.Rect(0, 0, 1600, 1200))
@@ -30,8 +30,8 @@ func noise(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// A mail has at most 300 KB with all its pictures, which are scaled for it; each can
-// still be read, and the whole ones are at the exchange.
+// A mail has at most 300 KB with all its images, which the outbox scales. They stay readable, and
+// the exchange has the originals.
 func TestPicturesAreScaledForMail(t *testing.T) {
 	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))

@@ -30,28 +30,27 @@ const (
 
 var kitchen = scenario.Kitchen
 
-// house is a real exchange with an executor that does what it is told, and the
-// door, at a mail server.
+// house is an exchange with an executor and the adapter under test, at a mail server.
 type house struct {
 	*scenario.Executor
 	x    *exchange.Exchange
-	mail *mailboxtest.Server // nil for another one, or none
-	at   mailbox.Config      // where the server is; without URL there is none
+	mail *mailboxtest.Server // nil for another server, or none
+	at   mailbox.Config      // mail server; without URL there is none
 	door *agentmail.Adapter
 	cfg  agentmail.Config
 	dir  string
 	name string
-	ctx  context.Context // a test waits no longer
-	end  func()          // the door
+	ctx  context.Context // time limit of the test
+	end  func()          // stops the adapter
 }
 
-// inHouse is a house with an executor, and a door under a name.
+// inHouse returns a fixture with an executor, and an adapter with a name at the server.
 func inHouse(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
 	t.Helper()
 	return bare(t, mail, name, cfg).lived()
 }
 
-// lived brings an executor into a house, and opens its door.
+// lived adds an executor to a fixture, and opens its adapter.
 func (h *house) lived() *house {
 	h.Helper()
 	h.Register()
@@ -60,13 +59,13 @@ func (h *house) lived() *house {
 	return h
 }
 
-// bare is a house without an executor, whose door is closed.
+// bare returns a fixture without an executor, whose adapter is not open.
 func bare(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
 	t.Helper()
 	return bareOn(t, memory.New(), mail, name, cfg)
 }
 
-// bareOn is bare with a store of the test's own.
+// bareOn is bare with a store of the test.
 func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
 	t.Helper()
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, slog.New(slog.DiscardHandler))
@@ -86,7 +85,7 @@ func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name s
 	return h
 }
 
-// run runs something until the test ends.
+// run calls do in the background until the test ends.
 func (h *house) run(do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g sync.WaitGroup
@@ -96,7 +95,7 @@ func (h *house) run(do func(context.Context)) (stop func()) {
 	return stop
 }
 
-// open opens the door, as a new run of the program would.
+// open opens the adapter as a new run of the program does.
 func (h *house) open() {
 	h.Helper()
 	var box agentmail.Mailbox
@@ -117,7 +116,7 @@ func (h *house) open() {
 	})
 }
 
-// react does what a request says.
+// react does what the text of a request says.
 func (h *house) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
@@ -165,7 +164,7 @@ var picture = sync.OnceValue(func() []byte {
 	return b.Bytes()
 })
 
-// server is a mail server with the one who gives tasks.
+// server returns a mail server with the agent that assigns tasks.
 func server(t testing.TB) *mailboxtest.Server {
 	s := mailboxtest.New("let-me-in")
 	t.Cleanup(s.Close)
@@ -173,20 +172,19 @@ func server(t testing.TB) *mailboxtest.Server {
 	return s
 }
 
-// assignment is a task in JSON.
+// assignment returns a task in JSON.
 func assignment(id, task, intent string, more ...string) string {
 	return fmt.Sprintf(`{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"%s","message_id":"%s","type":"task_assignment","task_id":"%s","description":"%s",
 "specification":{"acceptance_criteria":[]},"file_patterns":[],"priority":"normal","priority_value":2%s}`, boss, id, task, intent, strings.Join(more, ""))
 }
 
-// said is a message that somebody got.
+// said is a message that an agent got.
 type said struct {
 	mailboxtest.Mail
 	format.Message
 }
 
-// heard are the messages that an agent has got, as soon as they are as they should
-// be.
+// heard waits until the messages of an agent are ready, and returns them.
 func (h *house) heard(who string, ready func([]said) bool) []said {
 	h.Helper()
 	var all []said
@@ -228,7 +226,7 @@ func (h *house) until(who, task string, kind format.Type) said {
 	return found
 }
 
-// asks has the boss send a mail.
+// asks sends a mail of the boss.
 func (h *house) asks(thread, body string) *mailboxtest.Mail {
 	return h.mail.Post(project, boss, h.name, "task", thread, body)
 }
@@ -244,7 +242,7 @@ func body[B format.Body](t testing.TB, s said) B {
 
 var operator = exchange.Actor{ID: "operator", Roles: exchange.Operator | exchange.Observer | exchange.Requester}
 
-// ref is the thread that a message is about.
+// ref returns the thread of a message.
 func (s said) ref() string {
 	ref, _, _ := strings.Cut(format.RefOf(s.Message.Body), "/")
 	return ref

@@ -19,12 +19,12 @@ import (
 
 var orchestrator = exchange.Actor{ID: boss, Roles: exchange.Requester}
 
-// overHTTP is a house whose door has no mail server.
+// overHTTP returns a fixture without a mail server.
 func overHTTP(t testing.TB) *house {
 	return inHouse(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp", "vacuum"}, "hall": {"door"}}})
 }
 
-// calls makes a request of an actor at the door.
+// calls makes a request of an actor to the adapter.
 func (h *house) calls(who exchange.Actor, method, query, body string) (int, string) {
 	h.Helper()
 	r := httptest.NewRequestWithContext(h.ctx, method, agentmail.Path+query, strings.NewReader(body))
@@ -36,7 +36,7 @@ func (h *house) calls(who exchange.Actor, method, query, body string) (int, stri
 	return w.Code, w.Body.String()
 }
 
-// fetches gets messages until some are as they should be.
+// fetches fetches messages until they are ready.
 func (h *house) fetches(who exchange.Actor, ready func([]format.Message) bool) []format.Message {
 	h.Helper()
 	var all []format.Message
@@ -132,7 +132,7 @@ func asText(t *testing.T, m format.Message) string {
 	return string(data)
 }
 
-// Nothing that is sent is swallowed, and none of it is a mistake of ours.
+// Every bad request gets an error, and none is an internal error.
 func TestBadHTTP(t *testing.T) {
 	h := overHTTP(t)
 	good := assignment("msg-1", "bd-1", "photo")
@@ -175,7 +175,7 @@ func TestBadHTTP(t *testing.T) {
 	}
 }
 
-// reservation is a request to reserve zones.
+// reservation returns a request to reserve zones.
 func reservation(who, id, mode, pattern string, minutes float64, more string) string {
 	return fmt.Sprintf(`{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"%s","message_id":"%s","type":"file_reservation","task_id":"job-%s",
 "reservation_request":{"mode":"%s","file_patterns":["%s"],"duration_minutes":%g}%s}`, who, id, who, mode, pattern, minutes, more)
@@ -205,7 +205,7 @@ func TestZones(t *testing.T) {
 		}
 	}
 	h.end()
-	h.open() // they are written down
+	h.open() // the reservations are stored
 	for _, one := range []struct {
 		device, by string
 		held       bool
@@ -250,7 +250,7 @@ func TestZones(t *testing.T) {
 	}
 }
 
-// Whoever may ask for nothing reserves nothing, and nobody without end.
+// An actor that may request nothing reserves nothing, and every reservation ends.
 func TestWhoReserves(t *testing.T) {
 	h := overHTTP(t)
 	shares := `{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"eve","message_id":"s-1","type":"coordination_request","request_type":"parallel_execution","participants":["eve"],
@@ -274,8 +274,7 @@ func TestWhoReserves(t *testing.T) {
 	}
 }
 
-// What one says of its tasks is told when it asks, and answers to answers are not
-// given.
+// A coordination request about tasks gets an answer with their status, and an answer gets none.
 func TestCoordinationEnds(t *testing.T) {
 	h := overHTTP(t)
 	h.calls(orchestrator, http.MethodPost, "", assignment("msg-1", "bd-1", "wait"))
@@ -301,8 +300,8 @@ func TestCoordinationEnds(t *testing.T) {
 	}
 }
 
-// FuzzTake holds what anybody may send over HTTP: an answer in JSON, that is taken
-// or refused, and no mistake of ours.
+// FuzzTake: any request over HTTP gets a JSON answer that accepts or rejects it, and never an
+// internal error.
 func FuzzTake(f *testing.F) {
 	f.Add(assignment("msg-1", "bd-1", "photo"))
 	f.Add(saying("m-1", "bd-1", "2026-01-01T00:00:00Z", `"reply":{"confirm":true,"re":["x/y"]}`))

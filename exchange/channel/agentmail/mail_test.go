@@ -44,13 +44,13 @@ func TestAPhotoByMail(t *testing.T) {
 	}
 }
 
-// What comes twice is done once, also over restarts, and when the server's answers
-// are lost on the way.
+// The executor acts once on duplicates, also after restarts, and if answers of the server get
+// lost.
 func TestNothingTwiceAndNothingLost(t *testing.T) {
 	mail := server(t)
 	h := inHouse(t, mail, "Kitchen-1", bossOnly)
 	var n atomic.Int32
-	mail.Fail(func(tool string, after bool) error { // every other call fails, half of them after they have worked
+	mail.Fail(func(tool string, after bool) error { // every other call fails, half of them after their work
 		if i := n.Add(1); i%5 == 0 && after == (i%2 == 0) {
 			return errors.New("gone")
 		}
@@ -110,8 +110,8 @@ func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
 	}
 }
 
-// toldOfTheQuestion looks for what is told last of a question. That the task was taken
-// may have been told before, or not at all.
+// toldOfTheQuestion reports whether the last message is a question. A report that the task was
+// accepted may come before it or not at all.
 func toldOfTheQuestion(all []said) bool {
 	return slices.ContainsFunc(all, func(one said) bool {
 		u, ok := one.Message.Body.(*format.StatusUpdate)
@@ -138,7 +138,7 @@ func TestAQuestionInPlainWords(t *testing.T) {
 	}
 }
 
-// said makes a coordination request that carries something of MESS.
+// saying returns a coordination request with a MESS item.
 func saying(id, task, at, item string) string {
 	return fmt.Sprintf(`{"version":"1.0.0","timestamp":"%s","sender_id":"%s","message_id":"%s","type":"coordination_request","request_type":"sync","participants":["Kitchen-1"],"coordination_topic":"yes",
 "metadata":{"task_id":"%s","mess":{%s}}}`, at, boss, id, task, item)
@@ -146,7 +146,7 @@ func saying(id, task, at, item string) string {
 
 func now() string { return time.Now().UTC().Add(time.Second).Format(time.RFC3339) }
 
-// A yes counts for the plan that was asked about, after it was asked, and in time.
+// A confirmation counts for the plan in the question, after the question, and in time.
 func TestAYesIsForOnePlan(t *testing.T) {
 	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
@@ -185,7 +185,7 @@ func TestAYesIsForOnePlan(t *testing.T) {
 	}
 }
 
-// A yes that was written before the question went out is for nothing.
+// A confirmation that was written before the question does not count.
 func TestAYesBeforeTheQuestion(t *testing.T) {
 	mail := server(t)
 	h := inHouse(t, mail, "Kitchen-1", bossOnly)
@@ -227,8 +227,8 @@ func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
 	}
 }
 
-// A server that has sessions, and forgets them when it is started anew, is written
-// to all the same.
+// The adapter works with a server that has sessions, also after the server has lost them in a
+// restart.
 func TestAServerWithSessions(t *testing.T) {
 	mail, forget := mailboxtest.NewWithSessions("let-me-in")
 	t.Cleanup(mail.Close)
@@ -263,8 +263,8 @@ func TestCancelAndFailure(t *testing.T) {
 	}
 }
 
-// Every kind of bad message is refused with a report, and recorded; none is ever
-// answered that is an error report itself.
+// Every kind of bad message is rejected with a report, and recorded; an error report never gets a
+// report.
 func TestBadMessages(t *testing.T) {
 	mail := server(t)
 	mail.Join(project, "Stranger-1")

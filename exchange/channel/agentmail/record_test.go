@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 )
 
-// A completion says of each acceptance criterion whether it is met, as far as the
-// executor has said so; what nothing is done with is named.
+// A completion has a verdict on each acceptance criterion as far as the executor has given one,
+// and names the fields that the exchange does not use.
 func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 	h := overHTTP(t)
 	task := strings.Replace(assignment("msg-1", "bd-1", "wait", `,"estimated_duration_minutes":120`), `"acceptance_criteria":[]`, `"acceptance_criteria":["it is clean","it is dry"]`, 1)
@@ -36,8 +36,8 @@ func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 	}
 }
 
-// What is reserved and arranged for a task stands in its thread, also where it was
-// reserved before.
+// A thread contains the reservations and arrangements for its task, also those from before the
+// task.
 func TestWhatIsArrangedIsInTheThread(t *testing.T) {
 	h := overHTTP(t)
 	post := func(body string) string {

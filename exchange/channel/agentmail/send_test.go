@@ -53,7 +53,7 @@ func (b *quietBox) Ask(context.Context, string) error        { return nil }
 func (b *quietBox) Admit(context.Context, string) error      { return nil }
 func (b *quietBox) Close()                                   {}
 
-// byMail runs a second door, at a mailbox with one task.
+// byMail runs a second adapter, at a mailbox with one task.
 func (h *house) byMail(intent string) *quietBox {
 	h.Helper()
 	box := &quietBox{mail: mailbox.Mail{ID: 1, From: boss, Thread: "bd-2", Created: time.Now(), Body: assignment("msg-2", "bd-2", intent)}}
@@ -75,8 +75,8 @@ func (s slowStore) Blob(ctx context.Context, sum string) (io.ReadSeekCloser, err
 	return s.Store.Blob(ctx, sum)
 }
 
-// TestASlowMachineSendsItsPictures covers a machine that takes longer for the pictures of
-// a mail than a call to the mail server may take.
+// TestASlowMachineSendsItsPictures covers a machine that needs more time for the images of a mail
+// than a call of the mail server may take.
 func TestASlowMachineSendsItsPictures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := bareOn(t, slowStore{memory.New()}, nil, "", agentmail.Config{On: true}).lived()

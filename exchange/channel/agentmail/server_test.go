@@ -15,10 +15,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A task is given and done by way of the server alone, as between two programs
-// that know nothing of each other. MESSKIT_AGENTMAIL_SERVER names a server that
-// runs, and MESSKIT_AGENTMAIL_TOKEN its bearer token (make agentmail); else it is
-// the one of the tests.
+// Two programs that know nothing of each other assign and do a task through the server.
+// MESSKIT_AGENTMAIL_SERVER names a running server, and MESSKIT_AGENTMAIL_TOKEN its bearer token
+// (make agentmail); otherwise the test starts its own.
 func TestATaskByWayOfAServer(t *testing.T) {
 	address, token := os.Getenv("MESSKIT_AGENTMAIL_SERVER"), os.Getenv("MESSKIT_AGENTMAIL_TOKEN")
 	if address == "" {
@@ -27,7 +26,7 @@ func TestATaskByWayOfAServer(t *testing.T) {
 		t.Cleanup(mail.Close)
 		address, token = mail.URL, "let-me-in"
 	}
-	run := time.Now().UTC().Format("20060102-150405") // names of another run belong to its tokens
+	run := time.Now().UTC().Format("20060102-150405") // names of another run belong to other tokens
 	here, there := "Kitchen-"+run, "Orchestrator-"+run
 	at := mailbox.Config{URL: address, Bearer: secret.Text(token), Project: "/tmp/messkit-" + run, Timeout: time.Minute}
 
@@ -43,7 +42,7 @@ func TestATaskByWayOfAServer(t *testing.T) {
 	h.lived()
 	h.again("the door is registered", func() bool { return orchestrator.Admit(h.ctx, here) == nil })
 
-	h.again("the door has let it in", func() bool { // until then the server takes nothing for it
+	h.again("the door has let it in", func() bool { // until then the server rejects mail to it
 		_, err := orchestrator.Send(h.ctx, mailbox.Letter{
 			To: here, Subject: "[task_assignment] bd-1", Body: strings.Replace(assignment("msg-1", "bd-1", "photo"), boss, there, 1), Thread: "bd-1", Importance: "normal", Ack: true,
 		})
@@ -82,7 +81,7 @@ func TestATaskByWayOfAServer(t *testing.T) {
 	}
 }
 
-// again asks until something is so.
+// again polls until a condition is true.
 func (h *house) again(what string, is func() bool) {
 	h.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// FuzzState holds what stands in the door's file: it opens and works, or says which
-// file it is and what to do, and leaves it as it is.
+// FuzzState writes any content into the state file: the adapter opens and works, or its error
+// names the file and the remedy, and the file stays unchanged.
 func FuzzState(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `null`, `{"tasks":{"x":null}}`, `{"given":{"x":null}}`, `{"out":[null]}`, `{"seen":[1],"seq":7`,

@@ -11,12 +11,12 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// power goes at one of the writes to a disk: nothing is written after it, and of that
-// one nobody hears whether it was.
+// power fails at one of the writes to a disk: no later write happens, and the writer of that one
+// gets no answer.
 type power struct {
 	mu      sync.Mutex
-	left    int  // writes until then, with that one
-	written bool // that one is
+	left    int  // writes until the failure, including that one
+	written bool // the last write reaches the disk
 	gone    bool
 }
 
@@ -43,9 +43,9 @@ func (p *power) isGone() bool {
 	return p.gone
 }
 
-// Whenever the power goes while a request is taken, worked off and answered: what was
-// answered with 202 is done without another word, what was not is done when the peer
-// sends it again, and all of it once, with one answer.
+// The power fails at each write between the receipt of a request and its response. The agent
+// completes a request that it answered with 202 without another message, and any other when the
+// peer sends it again. Each happens once, with one response.
 func TestThePowerGoesAtEveryWrite(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		n := 1
@@ -63,7 +63,7 @@ func TestThePowerGoesAtEveryWrite(t *testing.T) {
 	}
 }
 
-// powerGoes reports whether there were so many writes.
+// powerGoes reports whether there were n writes.
 func powerGoes(t *testing.T, n int, written bool) bool {
 	h := inHouse(t, nil)
 	p := &power{left: n, written: written}

@@ -69,7 +69,7 @@ func TestDifferences(t *testing.T) {
 	})
 }
 
-// posted is a request of the agent to the hub, as it came there.
+// posted returns a request of the agent to the hub as the hub received it.
 func (h *house) posted(s mesh.Sending) (wire.Envelope, wire.Hook) {
 	h.Helper()
 	id := h.send(s)

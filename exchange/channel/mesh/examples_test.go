@@ -9,9 +9,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// specified is the standard envelope of MESH 1.0 section 5, word for word but for what a
-// choice stands for ("request|response|...") and the addresses of the test. The document
-// states no license.
+// specified is the standard envelope of MESH 1.0 section 5, except for the placeholders of choices
+// ("request|response|...") and the addresses of the test. The specification states no license.
 const specified = `{
   "protocol": "mesh/1.0",
   "id": "msg_<uuid>",
@@ -36,7 +35,8 @@ const specified = `{
   }
 }`
 
-// The example envelope is taken with each type and priority that it offers, in their order.
+// The agent accepts the example envelope with each type and priority that it offers, in their
+// order.
 func TestSpecifiedEnvelope(t *testing.T) {
 	h := inHouse(t, nil)
 	for i, kind := range []string{"request", "response", "notification", "alert", "ack"} {
@@ -44,7 +44,7 @@ func TestSpecifiedEnvelope(t *testing.T) {
 			text := strings.NewReplacer("TYPE", kind, "PRIORITY", priority, "TIME", time.Now().UTC().Format(time.RFC3339Nano), "<uuid>", strings.Repeat("a", 3*i+k+1)).Replace(specified)
 			want := http.StatusAccepted
 			if kind == "response" || kind == "ack" {
-				want = http.StatusBadRequest // it answers nothing: correlationId is null
+				want = http.StatusBadRequest // it answers no message: correlationId is null
 			}
 			if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text}.Text())); code != want {
 				t.Errorf("%s, %s: %d %v", kind, priority, code, v)
@@ -53,13 +53,13 @@ func TestSpecifiedEnvelope(t *testing.T) {
 	}
 }
 
-// called is the call of section 5 with curl, word for word.
+// called is the call with curl in section 5, unchanged.
 const called = `{
     "message": "{\"protocol\":\"mesh/1.0\",\"id\":\"msg_a1b2c3d4\",\"timestamp\":\"2026-02-21T20:45:00Z\",\"from\":\"hub\",\"to\":\"worker-a\",\"type\":\"request\",\"replyTo\":{\"url\":\"http://192.168.1.10:18789/hooks/worker-a\",\"token\":\"hub-hook-token\"},\"priority\":\"normal\",\"ttl\":300,\"payload\":{\"subject\":\"Tank count query\",\"body\":\"How many active tanks are in Zone 5?\"}}"
   }`
 
-// attached are the attachments of section 12, but for the data that it leaves out and the
-// address of the test.
+// attached are the attachments of section 12, except for the data that the specification leaves
+// out and the address of the test.
 const attached = `[
       {
         "type": "url",
@@ -86,7 +86,7 @@ const attached = `[
       }
     ]`
 
-// The call with curl is taken while it lives, and the attachments in an envelope.
+// The agent accepts the call with curl until it expires, and the attachments in an envelope.
 func TestSpecifiedCalls(t *testing.T) {
 	h := inHouse(t, nil)
 	post := func(want int, text string) {
@@ -96,7 +96,7 @@ func TestSpecifiedCalls(t *testing.T) {
 		}
 	}
 	here := strings.Replace(called, "worker-a", "arm_01", 1)
-	post(http.StatusBadRequest, called) // it is for worker-a
+	post(http.StatusBadRequest, called) // its recipient is worker-a
 	if code, v := h.raw("/hooks/hub", tokenHere, here); code != http.StatusAccepted || v["expired"] != true {
 		t.Errorf("%d %v, want a word that its 300 seconds are over", code, v)
 	}

@@ -16,7 +16,7 @@ import (
 
 var asker = exchange.Actor{ID: "asker", Roles: exchange.Requester}
 
-// withWorker is a house in which the hub is an executor that picks things up.
+// withWorker returns a fixture in which the hub is an executor.
 func withWorker(t testing.TB) *house {
 	return inHouse(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
@@ -25,7 +25,7 @@ func withWorker(t testing.TB) *house {
 	})
 }
 
-// as says something in the name of a requester.
+// as posts a message as a requester.
 func (h *house) as(who exchange.Actor, text string) string {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -53,7 +53,7 @@ func (h *house) stands(ref string, want mess.Code) exchange.Thread {
 	return th
 }
 
-// said is everything that was said in a thread, as text.
+// saidIn returns all messages of a thread as text.
 func saidIn(th exchange.Thread) string {
 	var all strings.Builder
 	for _, m := range th.Messages {
@@ -63,7 +63,7 @@ func saidIn(th exchange.Thread) string {
 	return all.String()
 }
 
-// task waits for the request that a peer got, and how the peer answers it.
+// task waits for a request to the peer, and returns it with a function that answers it.
 func (h *house) task() (wire.Envelope, func(wire.Type, string, string, wire.Object)) {
 	h.Helper()
 	e, _ := h.hub.wait(h, questionOf)
@@ -80,8 +80,8 @@ func (h *house) task() (wire.Envelope, func(wire.Type, string, string, wire.Obje
 	}
 }
 
-// A peer carries out what is offered to it as an executor: what it says meanwhile and
-// asks is in the thread, and its answer ends it, with its files and metadata.
+// A peer carries out the requests that the exchange offers it. The thread contains its acks and
+// questions, and its response ends the thread with its files and metadata.
 func TestAPeerIsAnExecutor(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {id: r1, intent: pick up the cup, requires: [pick-and-place], priority: urgent}`)
@@ -116,8 +116,8 @@ func TestAPeerIsAnExecutor(t *testing.T) {
 	}
 }
 
-// What a peer declines, fails or does not take ends as that, and a request that needs a
-// yes is not sent before it.
+// A task ends with the status of the peer: declined, failed or rejected. A request that needs a
+// confirmation is not sent before it.
 func TestHowAPeersTaskEnds(t *testing.T) {
 	for _, one := range []struct {
 		mess   string
@@ -164,8 +164,8 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 	}
 }
 
-// A restart in the midst of a task sends nothing again, and finds the answer; a cancel
-// goes to the peer, which has the last word.
+// After a restart during a task the agent sends nothing again, and receives the response. A cancel
+// goes to the peer, and the peer reports the end.
 func TestAPeersTaskOverARestart(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
@@ -190,8 +190,8 @@ func TestAPeersTaskOverARestart(t *testing.T) {
 	}
 }
 
-// A peer that does not answer within an hour has an unknown outcome, and what did not
-// reach it by then never does.
+// A peer that does not answer within an hour leaves an unknown outcome. A request that has not
+// reached it by then never does.
 func TestAPeerThatDoesNotAnswer(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		inTimeWith(t, []string{"pick-and-place"}, func(h *house, hub *far) {
@@ -220,8 +220,8 @@ func TestAPeerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// In a relay chain the metadata of the request reach the peer that carries it out, and
-// those of its response come back to the first requester. Encrypted messages have none.
+// In a relay chain the executing peer gets the metadata of the request, and the first requester
+// those of the response. Encrypted messages have no metadata.
 func TestMetadataThroughARelayChain(t *testing.T) {
 	for _, encrypt := range []bool{false, true} {
 		first := newHub(t)

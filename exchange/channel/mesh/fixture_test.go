@@ -32,12 +32,12 @@ import (
 var kitchen = scenario.Kitchen
 
 const (
-	tokenHere = "token-of-arm" // what peers show to the agent
-	tokenHub  = "token-of-hub" // what the hub wants to see
+	tokenHere = "token-of-arm" // token that peers send to the agent
+	tokenHub  = "token-of-hub" // token that the agent sends to the hub
 	shared    = "90c3df646cbd62eea9c7004e1f24037f62f3457e03a1f24adad2216c900c7c5c"
 )
 
-// hub is a peer that remembers what it was sent.
+// hub is a peer that records the messages to it.
 type hub struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -47,7 +47,7 @@ type hub struct {
 	paths    []string
 	code     int
 	arrived  chan struct{}
-	answered func(wire.Envelope) // called for each; nil for nothing
+	answered func(wire.Envelope) // called for each message; nil for none
 }
 
 func newHub(t testing.TB) *hub {
@@ -55,7 +55,7 @@ func newHub(t testing.TB) *hub {
 	h := &hub{code: http.StatusAccepted, arrived: make(chan struct{}, 1000)}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			return // it is well
+			return // healthy
 		}
 		body, _ := io.ReadAll(r.Body)
 		hook, err := wire.ParseHook(body)
@@ -80,7 +80,7 @@ func newHub(t testing.TB) *hub {
 	return h
 }
 
-// patience is how long something may take that is only waited for.
+// patience is the time limit for events.
 const patience = time.Minute
 
 // wait waits for a message that fits, and returns it with its hook.
@@ -107,14 +107,14 @@ func (h *hub) wait(t testing.TB, fits func(wire.Envelope) bool) (wire.Envelope, 
 	}
 }
 
-// place is where the nth message came to, and with which header.
+// place returns the path and the header of the nth message.
 func (h *hub) place(n int) (path string, head http.Header) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.paths[n], h.heads[n]
 }
 
-// all are the messages that have come.
+// all returns the received messages.
 func (h *hub) all() []wire.Envelope {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,8 +129,7 @@ func responseTo(id string) func(wire.Envelope) bool {
 // questionOf selects a question.
 func questionOf(e wire.Envelope) bool { return e.Type == wire.Request }
 
-// house is a real exchange with an executor that does what it is told, and the
-// door.
+// house is an exchange with an executor and the adapter under test.
 type house struct {
 	*scenario.Executor
 	x       *exchange.Exchange
@@ -141,28 +140,28 @@ type house struct {
 	dir     string
 	running sync.WaitGroup
 	disk    *disk
-	storage error // what the program says of its disk
+	storage error // error of the program's disk
 	stop    context.CancelFunc
-	told    []string // what people were told
+	told    []string // notifications
 	doing   sync.Mutex
 }
 
-// noticed is what people were told by the notices of the exchange.
+// noticed returns the notifications to people.
 func (h *house) noticed() []string {
 	h.doing.Lock()
 	defer h.doing.Unlock()
 	return slices.Clone(h.told)
 }
 
-// disk is a store that may be full, or whose power may go.
+// disk is a store that can be full or lose power.
 type disk struct {
 	exchange.Store
 	full  atomic.Bool
 	power atomic.Pointer[power]
 }
 
-// write writes, if the disk does. heard is whether somebody always hears what became
-// of it.
+// write calls do unless the disk is full or without power. heard says whether the writer always
+// learns the result.
 func (d *disk) write(heard bool, do func() error) error {
 	if d.full.Load() {
 		return errFull
@@ -187,14 +186,14 @@ func (d *disk) Append(ctx context.Context, step thread.Step) (rev thread.Rev, er
 	if step.After != "" {
 		return d.Store.Append(ctx, step)
 	}
-	err = d.write(true, func() error { // the exchange goes on here
+	err = d.write(true, func() error { // the exchange continues here
 		rev, err = d.Store.Append(ctx, step)
 		return err
 	})
 	return rev, err
 }
 
-// inHouse opens a house; change may change the door's configuration.
+// inHouse opens a fixture; change may change the configuration of the adapter.
 func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	t.Helper()
 	on := &disk{Store: memory.New()}
@@ -222,7 +221,7 @@ func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 	return h
 }
 
-// open opens the door, as the next run does.
+// open opens the adapter as the next run does.
 func (h *house) open() {
 	h.Helper()
 	if h.server == nil {
@@ -260,19 +259,19 @@ func (h *house) open() {
 	h.Cleanup(cancel)
 }
 
-// envelope is a message of the hub.
+// envelope returns a message of the hub.
 func envelope(kind wire.Type, id, body string) wire.Envelope {
 	return wire.Envelope{ID: id, Time: time.Now(), From: "hub", To: "arm_01", Type: kind, TTL: 5 * time.Minute, Payload: wire.Payload{Subject: body, Body: body}}
 }
 
-// request is a request of the hub with a place for the answer.
+// request returns a request of the hub with an address for the answer.
 func (h *house) request(id, body string) wire.Envelope {
 	e := envelope(wire.Request, id, body)
 	e.ReplyTo = &wire.ReplyTo{URL: h.hub.URL + "/hooks/arm_01", Token: tokenHub}
 	return e
 }
 
-// post posts a message as the hub, and returns the code and what was answered.
+// post posts a message as the hub, and returns the status code and the body of the answer.
 func (h *house) post(e wire.Envelope) (int, map[string]any) {
 	h.Helper()
 	return h.raw("/hooks/"+e.From, tokenHere, string(wire.Hook{Message: e.Text()}.Text()))
@@ -302,7 +301,7 @@ func (h *house) roundTrip(req *http.Request) (int, map[string]any) {
 	return res.StatusCode, v
 }
 
-// takes posts a message that must be taken.
+// takes posts a message that the agent must accept.
 func (h *house) takes(e wire.Envelope) map[string]any {
 	h.Helper()
 	code, v := h.post(e)
@@ -312,7 +311,7 @@ func (h *house) takes(e wire.Envelope) map[string]any {
 	return v
 }
 
-// react does what a request says.
+// react does what the text of a request says.
 func (h *house) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
@@ -351,7 +350,7 @@ func (h *house) react(ctx context.Context, ref string, item mess.Item) {
 	}
 }
 
-// count is how often something was done.
+// count returns how often the executor did something.
 func (h *house) count(what string) (n int) {
 	for _, one := range h.Deeds() {
 		if one == what {
@@ -366,7 +365,7 @@ func (h *house) photo(ctx context.Context, ref string, side int) {
 	h.Photo(ctx, ref, picture(side, side), "")
 }
 
-// picture is a JPEG with much to see.
+// picture returns a JPEG with much detail.
 func picture(w, ht int) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, w, ht))
 	for y := range ht {
@@ -381,7 +380,7 @@ func picture(w, ht int) []byte {
 	return b.Bytes()
 }
 
-// audit is the audit log.
+// audit returns the audit log.
 func (h *house) audit() []map[string]any {
 	h.Helper()
 	_, v := h.order(`{"do":"audit","lines":1000}`)
@@ -403,13 +402,13 @@ func (h *house) audited(status string) bool {
 	return false
 }
 
-// order has an operator use the agent.
+// order calls the API of the agent as an operator.
 func (h *house) order(text string) (int, map[string]any) {
 	h.Helper()
 	return h.raw(mesh.ControlPath, "", text)
 }
 
-// until waits for something to be so.
+// until waits until a condition is true.
 func (h *house) until(what string, is func() bool) {
 	h.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What a response says in its metadata, as the document's workflow reads it, reaches
-// whoever has asked, the status and the audit log; so do descriptions of files.
+// The requester, the status and the audit log get the metadata of a response as the workflow in
+// the specification reads them, and the descriptions of files.
 func TestMetadataOfAResponse(t *testing.T) {
 	h := inHouse(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
@@ -34,8 +34,8 @@ func TestMetadataOfAResponse(t *testing.T) {
 	}
 }
 
-// The metadata of a request, and what its files are said to be, are in its thread; and
-// what an executor says of a file goes out with it.
+// The thread has the metadata of a request and the descriptions of its files. The response has the
+// descriptions of the executor.
 func TestMetadataAndDescriptionsOfARequest(t *testing.T) {
 	h := inHouse(t, nil)
 	e := h.request("msg_1", "forever")

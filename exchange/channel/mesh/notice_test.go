@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// A notification, an incident and a message that nobody sends again reach the notices of
-// the exchange; an alert that is one of many does not.
+// People are notified of a notification, an incident and a message that is not sent again, but not
+// of a further alert of an incident.
 func TestPeopleAreToldOfTheMesh(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
@@ -39,8 +39,7 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 	}
 }
 
-// A message whose time is over before the peer takes it reaches the notices, also where
-// that is before the last attempt.
+// People are notified of a message that expires before delivery, even before the last attempt.
 func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
 	t.Parallel() // it waits
 	h := inHouse(t, nil)

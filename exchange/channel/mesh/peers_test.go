@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// register writes a registry, with a time of its own: two may come within a tick of the
-// clock.
+// register writes a registry with a modification time of its own, because two writes can have the
+// same clock time.
 func register(t *testing.T, name string, n int, agents map[string]map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"agents": agents})
@@ -35,8 +35,8 @@ func register(t *testing.T, name string, n int, agents map[string]map[string]any
 	}
 }
 
-// The registry counts when it changes: a peer comes, its token changes, and it goes. One
-// that cannot be read changes nothing.
+// A change of the registry adds a peer, changes its token, and removes it. An invalid registry
+// changes nothing.
 func TestTheRegistryIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "registry.json")
 	register(t, file, 0, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}})
@@ -87,7 +87,7 @@ func TestTheRegistryIsReadAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for range 20 { // some looks at the file
+	for range 20 { // some checks of the file
 		if !known() {
 			t.Fatal("a registry that cannot be read has changed the peers")
 		}
@@ -103,8 +103,8 @@ func TestTheRegistryIsReadAgain(t *testing.T) {
 	}
 }
 
-// The own token rotates: old and new count side by side until the old one is dropped,
-// also over a restart.
+// The token of the agent rotates: old and new token are valid until the old one is dropped, also
+// after a restart.
 func TestTheTokenRotates(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Token = "" })
 	tokens := func() []string {

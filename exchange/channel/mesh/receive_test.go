@@ -18,8 +18,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A request becomes a task, and its answer goes where it was asked from, with the
-// context as it came.
+// A request becomes a task, and the response goes to its address with its context.
 func TestRequestAndResponse(t *testing.T) {
 	h := inHouse(t, nil)
 	e := h.request("msg_1", "How many tanks in zone 5?")
@@ -42,7 +41,7 @@ func TestRequestAndResponse(t *testing.T) {
 	}
 }
 
-// What is recorded of peers in the field is taken or refused as the contract
+// The agent accepts or rejects the recorded requests of other implementations as the contract
 // says.
 func TestRecordedRequestsAreTaken(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("wire", "testdata", "mesh-wire.jsonl"))
@@ -78,7 +77,7 @@ func TestRecordedRequestsAreTaken(t *testing.T) {
 			want = http.StatusBadRequest
 		case r.Method == http.MethodGet:
 			want = http.StatusOK
-		case r.Path == "/api/mesh/response": // a page of the scripts, which is no part of MESH
+		case r.Path == "/api/mesh/response": // a page of the scripts that MESH does not have
 			want = http.StatusNotFound
 		}
 		if agent == nil {
@@ -103,7 +102,7 @@ func keyFile(t testing.TB, text string) string {
 	return name
 }
 
-// Each kind of bad message is refused with its reason, changes nothing, and is in
+// The agent rejects each kind of bad message with its reason, changes nothing, and writes it to
 // the audit log.
 func TestRefusals(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) {
@@ -168,8 +167,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Who guesses tokens is told to wait; who has the right one comes in all the
-// same.
+// A client that guesses tokens must wait, but a valid token is accepted from the same address.
 func TestWrongTokensShutNobodyOut(t *testing.T) {
 	h := inHouse(t, nil)
 	last := 0
@@ -182,7 +180,7 @@ func TestWrongTokensShutNobodyOut(t *testing.T) {
 	h.takes(envelope(wire.Notification, "msg_n", "hello"))
 }
 
-// A peer that sends too much is told for how long to leave it.
+// A peer that sends too much gets a Retry-After.
 func TestRateLimit(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	for _, id := range []string{"a", "b", "c"} {
@@ -198,14 +196,14 @@ func TestRateLimit(t *testing.T) {
 	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); w.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 600 { // one in ten minutes
 		t.Errorf("%d, after %d, %v", w.Code, after, err)
 	}
-	h.takes(func() wire.Envelope { // others are another matter
+	h.takes(func() wire.Envelope { // other peers have their own limit
 		e := envelope(wire.Notification, "f", "hello")
 		e.From = "beta"
 		return e
 	}())
 }
 
-// Text that names no sender is counted as well, and is no longer than an envelope.
+// A text without a sender counts against a limit, and has the size limit of an envelope.
 func TestTextIsCounted(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	text := func(what string) int {
@@ -220,11 +218,11 @@ func TestTextIsCounted(t *testing.T) {
 			t.Errorf("%d: %d", i, code)
 		}
 	}
-	h.takes(envelope(wire.Notification, "msg_n", "hello")) // the peer's own are another matter
+	h.takes(envelope(wire.Notification, "msg_n", "hello")) // the peer has its own limit
 }
 
-// The same message again is no second task; the same key again gets an answer of
-// its own with the same result.
+// A duplicate makes no second task. A new message with the same key gets its own response with the
+// same result.
 func TestRepetitions(t *testing.T) {
 	h := inHouse(t, nil)
 	e := h.request("msg_1", "count")
@@ -255,7 +253,7 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("done %d times", n)
 	}
 	h.stop()
-	h.open() // known after a restart as well
+	h.open() // also after a restart
 	if v := h.takes(e); v["duplicate"] != true || h.count("request count") != 1 {
 		t.Errorf("%v", v)
 	}
@@ -270,7 +268,7 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// The answer goes to the peer's own address, wherever else a request says.
+// The response goes only to the address of the peer.
 func TestAnswersGoToThePeerAlone(t *testing.T) {
 	evil := newHub(t)
 	h := inHouse(t, nil)
@@ -304,16 +302,16 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A session counts if its whole key begins as the configuration says, wherever the key
-// stands; no keys count where they are not allowed.
+// A session key is valid if the whole key begins as the configuration says. No key is valid where
+// the configuration allows none.
 func TestWhichSessionsPeersMayName(t *testing.T) {
-	documented := []string{"hook:", "agent:main:"} // as in the document's example
+	documented := []string{"hook:", "agent:main:"} // as in the example of the specification
 	for _, one := range []struct {
 		prefixes       []string
 		off            bool
 		beside, within string
 		code           int
-		session        string // the one that the message is in
+		session        string // session of the message
 	}{
 		{prefixes: documented, beside: "slack:C1", code: 400},
 		{prefixes: documented, within: "slack:C1", code: 400},
@@ -348,7 +346,7 @@ func TestWhichSessionsPeersMayName(t *testing.T) {
 	}
 }
 
-// A picture that fits is in the answer; another one is fetched.
+// A response contains an image that fits, and serves a larger one.
 func TestPictures(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "small photo"))
@@ -394,8 +392,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Nothing of what a restart interrupts is lost: the answer comes from the next
-// run, and what was asked is done once.
+// A restart loses nothing: the next run sends the response, and the executor acts once.
 func TestRestart(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "forever"))
@@ -428,7 +425,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// health is what the agent answers to who asks whether it is there.
+// health returns the health of the agent.
 func (h *house) health() map[string]any {
 	h.Helper()
 	req, _ := http.NewRequest(http.MethodGet, h.server.URL+"/api/status", nil)
@@ -439,8 +436,8 @@ func (h *house) health() map[string]any {
 	return v
 }
 
-// What cannot be stored is not taken: the peer sends it again, and it is done once
-// then. Meanwhile the agent says how it is.
+// The agent rejects a message that it cannot store. The peer sends it again, and the executor acts
+// once. The health says so meanwhile.
 func TestAFullDisk(t *testing.T) {
 	h := inHouse(t, nil)
 	h.disk.full.Store(true)
@@ -463,7 +460,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// A flood of refusals does not fill the log, which says how many there were.
+// A flood of rejected messages does not fill the log, which contains their number.
 func TestAFloodOfRefusals(t *testing.T) {
 	h := inHouse(t, nil)
 	knock := func(from string) {
@@ -477,7 +474,7 @@ func TestAFloodOfRefusals(t *testing.T) {
 	for range all {
 		knock("192.0.2.1")
 	}
-	knock("192.0.2.2") // somebody else's is another matter
+	knock("192.0.2.2") // another address has its own limit
 	h.stop()
 	written, more := map[any]int{}, ""
 	for _, l := range h.audit() {

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// report gives an order that must be done.
+// report makes a call of the API that must succeed.
 func (h *house) report(o mesh.Order) (r mesh.Report) {
 	h.Helper()
 	text, err := json.Marshal(o)
@@ -44,7 +44,7 @@ func (h *house) send(s mesh.Sending) string {
 	return r.Taken[0].ID
 }
 
-// delivery waits until a message is delivered or given up.
+// delivery waits until a message is delivered or has failed.
 func (h *house) delivery(id, to string) (a mesh.Asked) {
 	h.Helper()
 	h.until(id+" is on its way no more", func() bool {
@@ -54,7 +54,7 @@ func (h *house) delivery(id, to string) (a mesh.Asked) {
 	return a
 }
 
-// result waits for the answer to a request.
+// result waits for the response to a request.
 func (h *house) result(id string) *mesh.Result {
 	h.Helper()
 	var a mesh.Asked
@@ -65,8 +65,7 @@ func (h *house) result(id string) *mesh.Result {
 	return a.Result
 }
 
-// answers has the hub answer every request while it is still being posted, as
-// some peers do.
+// answers makes the hub answer every request before it accepts it, as some peers do.
 func (h *house) answers(say func(wire.Envelope) wire.Envelope) {
 	h.hub.mu.Lock()
 	defer h.hub.mu.Unlock()
@@ -82,8 +81,8 @@ func (h *house) answers(say func(wire.Envelope) wire.Envelope) {
 	}
 }
 
-// An answer that is here before the request was taken is found; the same answer
-// under another id is one.
+// The agent accepts a response that arrives before the request was accepted. The same response
+// with another id is a duplicate.
 func TestAnEarlyAnswer(t *testing.T) {
 	h := inHouse(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
@@ -114,8 +113,8 @@ func TestAnEarlyAnswer(t *testing.T) {
 	}
 }
 
-// A request without an answer in its time has failed, and who waits for it is told.
-// An answer that comes later is an answer.
+// A request without a response in time has failed, and its waiting client learns it. A later
+// response still counts.
 func TestNoAnswerInTime(t *testing.T) {
 	t.Parallel() // it waits
 	h := inHouse(t, nil)
@@ -134,7 +133,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	}
 }
 
-// What is refused is a dead letter that only an operator sends again.
+// A rejected message is a dead letter that only an operator sends again.
 func TestDeadLetters(t *testing.T) {
 	h := inHouse(t, nil)
 	h.hub.code = http.StatusNotFound
@@ -160,8 +159,7 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// What is on its way when the program ends is sent by the next run, with the same
-// id.
+// The next run sends a message that was in progress when the program ended, with the same id.
 func TestTheOutboxOutlivesARun(t *testing.T) {
 	h := inHouse(t, nil)
 	h.hub.code = http.StatusInternalServerError
@@ -176,7 +174,7 @@ func TestTheOutboxOutlivesARun(t *testing.T) {
 	h.until("it is noted", func() bool { return h.audited("sent") })
 }
 
-// What its peer does not take goes through the relay.
+// A message that its peer does not accept goes through the relay.
 func TestRelay(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Relay = "hub" })
 	id := h.send(mesh.Sending{To: "beta", Type: wire.Notification, Body: "hello", NoRetry: true})
@@ -189,7 +187,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// Several are asked the same; a second round takes the place of the first.
+// A rally asks several peers the same question; a second round supersedes the first.
 func TestRally(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
 	n := 0
@@ -217,7 +215,7 @@ func TestRally(t *testing.T) {
 	}
 }
 
-// A peer that asks back about our request is answered, and gets no task for it.
+// A counter question of a peer gets an answer, and makes no task.
 func TestAskedBack(t *testing.T) {
 	h := inHouse(t, nil)
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "clean up"})
@@ -242,8 +240,8 @@ func TestAskedBack(t *testing.T) {
 	}
 }
 
-// twoOfOurs are two agents that know each other; with is what both have of the other
-// beside its address and token.
+// twoOfOurs returns two agents that know each other. with has the settings of both in addition to
+// address and token.
 func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *house) {
 	arm = inHouse(t, func(c *mesh.Config) {
 		p := with
@@ -263,8 +261,8 @@ func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *house) {
 	return arm, hub
 }
 
-// A message of MESS that does not fit into an envelope goes beside it, whole, and
-// encrypted where the text is. Without it nothing is done.
+// A MESS message that does not fit into an envelope is an attachment, encrypted if the text is.
+// Without it nothing is done.
 func TestALargeMessageIsWhole(t *testing.T) {
 	for name, with := range map[string]mesh.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -299,14 +297,13 @@ func TestALargeMessageIsWhole(t *testing.T) {
 	h := inHouse(t, nil)
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: h.hub.URL + "/message.mess.json", Filename: "message.mess.json", Size: -1}}
-	h.takes(e) // which is empty there
+	h.takes(e) // the file is empty there
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Metadata.Get("status") != "failed" || !strings.Contains(r.Payload.Body, "Not done: ") || len(h.Deeds()) != 0 {
 		t.Errorf("%+v %v", r.Payload, h.Deeds())
 	}
 }
 
-// From MESS over MESH to MESS nothing is lost: neither what a request says, nor
-// what is answered, nor the picture.
+// Two messkit agents lose nothing of a request, its response and its image.
 func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
 	arm, hub := twoOfOurs(t, mesh.Peer{})
 	const request = `{"v":"1.1.0","MESS":[{"request":{"id":"mine","intent":"photo","precision":"exact","context":["behind the door",{"location":{"lat":1.50,"lng":2}}],"response_hint":["image"],"compensation":{"shells":3},"mine":{"n":1e21,"deep":[1.0]}}}]}`
@@ -352,7 +349,7 @@ func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
 	}
 }
 
-// Only an operator speaks for the agent, and bad orders say what is wrong.
+// Only an operator may use the API, and errors name the problem.
 func TestOrders(t *testing.T) {
 	h := inHouse(t, nil)
 	for text, want := range map[string]int{

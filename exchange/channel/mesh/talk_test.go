@@ -17,14 +17,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// answer is what the hub says to a question.
+// answer returns the answer of the hub to a question.
 func answer(id, to, body string) wire.Envelope {
 	e := envelope(wire.Response, id, body)
 	e.CorrelationID = to
 	return e
 }
 
-// A question goes to the peer as a request, and its answer is a response to that.
+// A question goes to the peer as a request, and a response answers it.
 func TestQuestions(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "ask"))
@@ -54,8 +54,8 @@ func TestSeveralQuestions(t *testing.T) {
 	}
 }
 
-// A yes counts for its own task and for the plan that was shown; what is no plain
-// yes is asked again.
+// A confirmation counts for its own task and for the plan in the question. The agent asks again if
+// an answer is no plain yes or no.
 func TestConfirmations(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "confirm"))
@@ -75,7 +75,7 @@ func TestConfirmations(t *testing.T) {
 	if h.count("reply null") != 0 {
 		t.Fatalf("%v", h.Deeds())
 	}
-	h.takes(answer("msg_old", q.ID, "yes")) // to a question that was asked anew since
+	h.takes(answer("msg_old", q.ID, "yes")) // to an earlier question
 	h.takes(answer("msg_y", third.ID, "yes"))
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Metadata.Get("status") != "completed" || !h.audited("answer_refused") || !h.audited("unexpected") {
 		t.Errorf("%+v", r.Payload)
@@ -88,8 +88,7 @@ func TestConfirmations(t *testing.T) {
 	}
 }
 
-// What takes longer than five seconds is acknowledged, and goes on; the peer can
-// withdraw it.
+// A task of more than five seconds gets an ack and continues; the peer can cancel it.
 func TestAckAndCancel(t *testing.T) {
 	t.Parallel() // it waits
 	h := inHouse(t, nil)
@@ -106,8 +105,8 @@ func TestAckAndCancel(t *testing.T) {
 	}
 }
 
-// What must be signed is refused without a signature, and what is encrypted is
-// answered so.
+// The agent rejects an unsigned message if it must be signed, and encrypts the answer to an
+// encrypted message.
 func TestSignedAndEncrypted(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
@@ -139,8 +138,7 @@ func TestSignedAndEncrypted(t *testing.T) {
 	}
 }
 
-// Files come from the peer itself, and from folders that both have; nothing
-// leads elsewhere.
+// Files come from the peer and from shared folders, and from no other place.
 func TestAttachments(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("from the folder"), 0o600); err != nil {
@@ -194,8 +192,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// A file of a server that swallows is waited for while other peers are served, and
-// what is urgent.
+// A slow file server does not delay other peers and urgent messages.
 func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 	gate := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
@@ -216,7 +213,7 @@ func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 	h.until("beta is served", func() bool { return h.count("request count for beta") == 1 })
 }
 
-// Text from before there were envelopes is noted and never done.
+// A legacy text goes to the audit log and makes no task.
 func TestLegacyText(t *testing.T) {
 	h := inHouse(t, nil)
 	for _, text := range []string{"ping", "switch on the heater", `["a"]`, `{"protocol":"sfiac/1.0"}`} {
@@ -229,8 +226,8 @@ func TestLegacyText(t *testing.T) {
 	}
 }
 
-// A text is handed on to who is configured for it, once it is written down: what he
-// does not take, or a run that ends, is no end of it.
+// A legacy text goes to the configured address after it was stored, even after errors or a
+// restart.
 func TestTextsAreHandedOn(t *testing.T) {
 	var mu sync.Mutex
 	var got []map[string]any
@@ -251,14 +248,14 @@ func TestTextsAreHandedOn(t *testing.T) {
 	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
 		t.Fatal(code, v)
 	}
-	h.stop() // before it was taken
+	h.stop() // before it was accepted
 	mu.Lock()
 	code = http.StatusOK
 	mu.Unlock()
 	h.open()
 	h.until("it is handed on", func() bool { return h.audited("text_handed_on") })
 	mu.Lock()
-	got = slices.CompactFunc(got, func(a, b map[string]any) bool { return a["id"] == b["id"] }) // who was cut off may have it twice
+	got = slices.CompactFunc(got, func(a, b map[string]any) bool { return a["id"] == b["id"] }) // a text can arrive twice after an interruption
 	if len(got) != 1 || got[0]["text"] != "switch on $(reboot)" || got[0]["from"] != "hub" || got[0]["to"] != "arm_01" || got[0]["sessionKey"] != "s:1" {
 		t.Errorf("%v", got)
 	}
@@ -277,7 +274,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 	}
 }
 
-// How many hosts of one scope are an outage is configured.
+// The configuration says how many hosts of one scope make an outage.
 func TestAnOutageAsConfigured(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
 	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
@@ -292,8 +289,8 @@ func TestAnOutageAsConfigured(t *testing.T) {
 	}
 }
 
-// The first alert of an incident is told, the others are counted; people hear
-// when it is over. A dead letter of an old alert opens nothing.
+// People are notified of the first alert and of the recovery; other alerts are counted. A dead
+// letter of an old alert opens no incident.
 func TestAlerts(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	alert := func(id, status string, at time.Time) any {
@@ -315,8 +312,7 @@ func TestAlerts(t *testing.T) {
 	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[recovery]") })
 }
 
-// What people were to be told of an incident they are told by the next run, where
-// it could not be stored.
+// If the state of an incident could not be stored, the next run notifies people.
 func TestAnAlertOnAFullDisk(t *testing.T) {
 	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {
@@ -327,7 +323,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 			t.Errorf("%d %v", code, v)
 		}
 		h.disk.full.Store(false)
-		if v := h.takes(e); v["verdict"] != "suppressed" { // it was counted, and is told below
+		if v := h.takes(e); v["verdict"] != "suppressed" { // it was counted; the notification follows below
 			t.Errorf("%v", v)
 		}
 		h.stop()
@@ -338,7 +334,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 	h.stop()
 	h.open()
 	h.takes(envelope(wire.Notification, "msg_n", "x"))
-	told := map[string]string{} // a run that ends may send the same again
+	told := map[string]string{} // the next run may send a notification again
 	for _, e := range h.hub.all() {
 		told[e.ID] = e.Payload.Subject
 	}
@@ -347,7 +343,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 	}
 }
 
-// What is for somebody else is passed on as it is, if that is wanted.
+// A message for another agent is forwarded unchanged if the configuration allows it.
 func TestForwarding(t *testing.T) {
 	for _, forward := range []bool{true, false} {
 		h := inHouse(t, func(c *mesh.Config) { c.Forward = forward })
@@ -371,8 +367,8 @@ func TestForwarding(t *testing.T) {
 	}
 }
 
-// A cancel while a question is open ends the task for the peer as cancelled, also in the
-// message of MESS, whose last status was the question.
+// A cancel during an open question ends the task for the peer as cancelled, also in the MESS
+// message, whose last status was the question.
 func TestACancelWhileAQuestionIsOpen(t *testing.T) {
 	h := inHouse(t, nil)
 	h.takes(h.request("msg_1", "ask"))

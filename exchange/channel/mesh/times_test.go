@@ -26,12 +26,12 @@ import (
 	"github.com/messkit/messkit/internal/test/scenario"
 )
 
-// far is a peer without a network, in a time that passes as the test wants it.
+// far is a peer without a network in fake time.
 type far struct {
 	mu    sync.Mutex
 	began time.Time
 	down  bool
-	came  []string // when, and what
+	came  []string // times and messages
 	log   []string // warnings of the agent
 }
 
@@ -84,7 +84,7 @@ func (f *far) all() (came, log []string) {
 	return slices.Clone(f.came), slices.Clone(f.log)
 }
 
-// inTime runs a test with a house whose hub is far, in a bubble of time.
+// inTime runs a test in fake time, with a fixture whose hub is far.
 func inTime(t *testing.T, test func(h *house, hub *far)) { inTimeWith(t, nil, test) }
 
 func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hub *far)) {
@@ -120,7 +120,7 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hu
 	})
 }
 
-// hooked posts a message as the hub, which must be taken, and returns the answer.
+// hooked posts a message as the hub that the agent must accept, and returns the answer.
 func (h *house) hooked(e wire.Envelope) map[string]any {
 	h.Helper()
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/hooks/"+e.From, bytes.NewReader(wire.Hook{Message: e.Text()}.Text()))
@@ -134,7 +134,7 @@ func (h *house) hooked(e wire.Envelope) map[string]any {
 	return v
 }
 
-// ordered gives an order that must be done.
+// ordered makes a call of the API that must succeed.
 func (h *house) ordered(o mesh.Order) (rep mesh.Report) {
 	h.Helper()
 	body, err := json.Marshal(o)
@@ -162,8 +162,8 @@ func same(t testing.TB, what string, got, want []string) {
 	}
 }
 
-// What takes longer than five seconds is acknowledged, and what is new after that at
-// most every half minute. A task that has begun outlives the ttl of its request.
+// A task of more than five seconds gets an ack, and then one at most every half minute. A started
+// task continues after the ttl of its request.
 func TestAcksInTime(t *testing.T) {
 	inTime(t, func(h *house, hub *far) {
 		e := envelope(wire.Request, "msg_1", "forever")
@@ -187,8 +187,7 @@ func TestAcksInTime(t *testing.T) {
 	})
 }
 
-// A request of ours that nobody acknowledges is warned of after half a minute, and has
-// failed when its time is over.
+// The agent logs a request without an ack after half a minute. The request fails when it expires.
 func TestSilenceInTime(t *testing.T) {
 	inTime(t, func(h *house, hub *far) {
 		id := h.ordered(mesh.Order{Do: "send", Send: &mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?"}}).Taken[0].ID
@@ -202,8 +201,8 @@ func TestSilenceInTime(t *testing.T) {
 	})
 }
 
-// A message that nobody takes is a dead letter after its four attempts; it is sent
-// again, by one probe a minute, until it arrives or its time is over.
+// A message that no peer accepts is a dead letter after four attempts. One probe a minute sends it
+// again until delivery or expiry.
 func TestDeadLettersInTime(t *testing.T) {
 	inTime(t, func(h *house, hub *far) {
 		hub.down = true
@@ -216,14 +215,14 @@ func TestDeadLettersInTime(t *testing.T) {
 		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 2 || l[0].Attempts != 4 || l[0].FailReason != "all_retries_exhausted" {
 			t.Fatalf("%+v", l)
 		}
-		send("meanwhile", 3600) // which the open breaker stops
+		send("meanwhile", 3600) // the open breaker blocks it
 		later(time.Second)
 		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 3 || l[2].Attempts != 0 || l[2].FailReason != "circuit_open" {
 			t.Fatalf("%+v", l)
 		}
 		later(10 * time.Minute)
 		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 2 || l[0].Attempts < 8 || l[0].Attempts > 14 || l[1].Attempts != 0 {
-			t.Errorf("%+v", l) // one of them probes, the oldest first, and the short one is over
+			t.Errorf("%+v", l) // one of them probes, the oldest first, and the short one has expired
 		}
 		hub.mu.Lock()
 		hub.down = false
@@ -245,8 +244,8 @@ func TestDeadLettersInTime(t *testing.T) {
 	})
 }
 
-// The operator is told of an incident at once, after an hour, and then every two, and
-// when it is over.
+// The operator is notified of an incident at once, after an hour, then every two hours, and at its
+// end.
 func TestSummariesInTime(t *testing.T) {
 	inTime(t, func(h *house, hub *far) {
 		alert := func(id, status string) {

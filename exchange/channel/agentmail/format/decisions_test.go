@@ -11,12 +11,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// said is a message of a type with some members.
+// said returns a message of a type with some fields.
 func said(kind, members string) string {
 	return `{"version":"1.0.0","timestamp":"2025-12-25T12:00:00Z","sender_id":"a","message_id":"m","type":"` + kind + `",` + members + `}`
 }
 
-// bodies are members without which a message of the type is none.
+// bodies are the required fields of each type.
 var bodies = map[string]string{
 	"task":   `"task_id":"t","description":"d","specification":{"acceptance_criteria":[]},"file_patterns":[],"priority":"low","priority_value":3`,
 	"done":   `"task_id":"t","status":"complete","completion_summary":"","files_modified":[],"test_results":{},"errors_encountered":[]`,
@@ -44,8 +44,8 @@ func refused(t *testing.T, text string, mail format.Mail, p format.Profile) *for
 	return bad
 }
 
-// Where the document contradicts itself or is silent, there are twenty decisions, D1 to
-// D20. Each has a test of its name here, or beside the door (TestDecisions there).
+// The specification contradicts itself or is silent in twenty places, and the decisions D1 to D20
+// resolve them. Each has a test with its name here or in package agentmail (TestDecisions there).
 func TestDecisions(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"D1 any message_id":              anyMessageID,
@@ -129,7 +129,7 @@ func twoPriorities(t *testing.T) {
 	}
 }
 
-// reportOn is the error report that answers a message.
+// reportOn returns the error report about a message.
 func reportOn(t *testing.T, text string, mail format.Mail) *format.ErrorReport {
 	t.Helper()
 	m, ok := refused(t, text, mail, format.Strict).Report("kitchen_1", "msg-1", time.Unix(0, 0))

@@ -17,7 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// vector is a mail, and what is wrong with it.
+// vector is a mail and the error in it.
 type vector struct {
 	Name, Body, Strict, Lenient string
 	Mail                        format.Mail
@@ -63,7 +63,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// same checks that what is printed says what was read, and all of it.
+// same checks that the encoded message contains all that was parsed.
 func same(t *testing.T, v vector, m format.Message, whole bool) {
 	t.Helper()
 	text, err := m.JSON()
@@ -85,7 +85,7 @@ func same(t *testing.T, v vector, m format.Message, whole bool) {
 	}
 }
 
-// examples are the whole messages of the document.
+// examples are the complete messages in the specification.
 func examples(t testing.TB) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -113,8 +113,8 @@ func parse(o map[string]any, p format.Profile) error {
 	return err
 }
 
-// Every field is checked: with a value of another kind no message is taken, and
-// without a required one neither.
+// Parse checks every field: it rejects a value of another kind, and a message without a required
+// field.
 func TestEveryField(t *testing.T) {
 	required := map[string][]string{
 		"task_assignment": {"task_id", "description", "specification", "file_patterns", "priority", "priority_value"},
@@ -158,7 +158,7 @@ func contains(list []string, one string) bool {
 	return false
 }
 
-// sameKind reports whether two values are of one kind of JSON.
+// sameKind reports whether two JSON values have the same kind.
 func sameKind(a, b any) bool {
 	switch a.(type) {
 	case map[string]any:
@@ -178,8 +178,8 @@ func sameKind(a, b any) bool {
 	return ok
 }
 
-// What decides what is done is never guessed, and two words that contradict each
-// other are no message.
+// The parser never guesses a field that decides about an action, and rejects a message that
+// contradicts itself.
 func TestBadMessages(t *testing.T) {
 	const head = `"version":"1.0.0","timestamp":"2025-12-25T12:00:00Z","sender_id":"a","message_id":"m",`
 	task := func(more string) string {
@@ -234,7 +234,7 @@ func TestBadMessages(t *testing.T) {
 	}
 }
 
-// Every bad message has its report, but a bad report has none.
+// Every bad message gets a report, but a bad error report gets none.
 func TestReports(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	mail := format.Mail{From: "a", ThreadID: "thread-1", ID: "7"}
@@ -279,7 +279,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// A mail from another than its message says is refused.
+// Parse rejects a message whose mail has another sender.
 func TestTheSenderIsWhoSends(t *testing.T) {
 	body := ""
 	for _, v := range vectors(t) {
@@ -296,7 +296,7 @@ func TestTheSenderIsWhoSends(t *testing.T) {
 	}
 }
 
-// What we send is strict.
+// JSON follows the specification strictly.
 func TestJSONIsStrict(t *testing.T) {
 	m := format.Message{Version: format.Version, Timestamp: "2026-11-21T12:00:00Z", SenderID: "a", MessageID: "m", Type: format.TypeTaskAssignment}
 	for _, body := range []format.Body{nil, &format.StatusUpdate{}, &format.TaskAssignment{TaskID: "t", Priority: format.Low}} {
@@ -311,8 +311,8 @@ func TestJSONIsStrict(t *testing.T) {
 	}
 }
 
-// FuzzParse: an error means no message and one report, and what is printed is
-// read as the same message.
+// FuzzParse: after an error there is no message but one report, and an encoded message parses to
+// the same message.
 func FuzzParse(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add(v.Body, v.Mail.From, v.Mail.Subject)
@@ -349,8 +349,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzReports holds what a message is taken to say in MESS: valid items, or an
-// error.
+// FuzzReports: the items of a message are valid, or there is an error.
 func FuzzReports(f *testing.F) {
 	for _, v := range vectors(f) {
 		f.Add(v.Body)
@@ -375,7 +374,7 @@ func FuzzReports(f *testing.F) {
 			}
 		}
 		if a, ok := m.Body.(*format.TaskAssignment); ok {
-			_, _ = a.Request(func(string) bool { return true }) // whatever it is, it is no panic
+			_, _ = a.Request(func(string) bool { return true }) // it must not panic
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A plan with steps is told with what is done and what is left, and a peer's steps are
-// heard as the same.
+// A status update reports the completed and the remaining steps of a plan, and Reports reads the
+// same from a peer.
 func TestStepsInAStatusUpdate(t *testing.T) {
 	for _, one := range []struct {
 		s                   mess.Status
@@ -31,7 +31,7 @@ func TestStepsInAStatusUpdate(t *testing.T) {
 		if !ok || fmt.Sprint(u.Progress.CompletedSteps, u.Progress.RemainingSteps, u.Progress.CurrentStep, u.NextMilestone) != fmt.Sprint(one.done, one.left, one.current, one.next) {
 			t.Errorf("%+v is told as %+v, %q", one.s, u.Progress, u.NextMilestone)
 		}
-		u.Metadata = nil // as of a peer that does not speak MESS
+		u.Metadata = nil // as from a peer without MESS
 		items, err := format.Reports(format.Message{Type: format.TypeStatusUpdate, Body: u}, time.Unix(0, 0))
 		if s, _ := items[0].(*mess.Status); err != nil || fmt.Sprint(s.Completed, " ", s.Remaining) != one.back {
 			t.Errorf("%v %v, want %s", err, fmt.Sprint(s.Completed, " ", s.Remaining), one.back)

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailboxtest"
 )
 
-// recorded is a call of a real server, and what it gave.
+// recorded is a call of a real server and its answer.
 type recorded struct {
 	Tool       string         `json:"tool"`
 	Args       map[string]any `json:"args"`
@@ -21,8 +21,8 @@ type recorded struct {
 	Structured map[string]any `json:"structured"`
 }
 
-// The server answers the recorded calls as the real one did: the same kinds of no,
-// and the same fields.
+// The server answers the recorded calls as the real one did: with the same kinds of errors and the
+// same fields.
 func TestItAnswersAsTheRealOne(t *testing.T) {
 	f, err := os.Open("testdata/calls.jsonl")
 	if err != nil {
@@ -83,12 +83,12 @@ func TestItAnswersAsTheRealOne(t *testing.T) {
 	}
 }
 
-// playable leaves out what depends on what was not recorded.
+// playable reports whether a call depends only on recorded calls.
 func playable(r recorded) bool {
 	return !strings.Contains(r.Text, "macro") && r.Tool != "macro_start_session" && r.Args["name"] != "claude-code"
 }
 
-// alike compares the phrases by which clients tell one no from another.
+// alike compares the phrases by which clients distinguish errors.
 func alike(got, want string) bool {
 	for _, phrase := range []string{
 		"Invalid recipient", "Contact approval required", "requires sender_token", "requires registration_token", "Invalid sender_token", "Invalid thread_id",

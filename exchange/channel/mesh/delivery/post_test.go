@@ -21,8 +21,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 )
 
-// answers is a peer that gives one answer after the other, and remembers when it
-// was asked. 0 is none.
+// answers is a peer that gives one answer after the other, and records the times of the requests.
+// 0 is no answer.
 type answers struct {
 	codes  []int
 	after  string
@@ -128,7 +128,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// Three failures open the breaker for a minute. Then exactly one message tries.
+// Three failures open the breaker for a minute. Then exactly one message probes the peer.
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{health: 200, codes: []int{500}}
@@ -162,7 +162,7 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// The look whether a peer is there counts for half a minute.
+// A health check of a peer counts for half a minute.
 func TestHealthIsAskedForSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{health: 200, codes: []int{200}}
@@ -178,7 +178,7 @@ func TestHealthIsAskedForSeldom(t *testing.T) {
 	})
 }
 
-// What is under way when the program ends is sent by the next run.
+// The next run sends a message that was in progress when the program ended.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := through(t, &answers{health: 200, codes: []int{500}}, delivery.Config{})
@@ -206,8 +206,7 @@ func TestWhereAPeerIs(t *testing.T) {
 	}
 }
 
-// A certificate that a peer has made itself is pinned; another one is not
-// believed.
+// The pin of a self-signed certificate rejects every other certificate.
 func TestPin(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()

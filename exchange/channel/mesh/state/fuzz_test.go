@@ -13,14 +13,13 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 )
 
-// kinds are the files that other tools of a mesh may write as well.
+// kinds are the files that other tools of a mesh may write too.
 var kinds = []string{
 	"circuit-breakers.json", "dead-letters.json", "active-incidents.json", "peer-health.json", "conversations/conv_1.json", "sessions/s.json", "mesh-audit.jsonl",
 }
 
-// FuzzFiles holds what stands in the files: whatever it is, the store opens, goes on
-// to work, and knows the same when it is opened again. What cannot be read is set
-// aside whole.
+// FuzzFiles writes any content into the files: the store opens, works, and has the same state when
+// it is opened again. It renames a file that it cannot parse.
 func FuzzFiles(f *testing.F) {
 	for kind, text := range []string{
 		`{"hub":{"state":"open","failures":3,"lastFailure":"2026-02-21T20:00:00Z","openUntil":"2026-02-21T20:01:00Z"},"a":null}`,
@@ -73,7 +72,7 @@ func opened(t *testing.T, dir string, now time.Time) *state.Store {
 	return s
 }
 
-// works uses all that a store does.
+// works uses all functions of a store.
 func works(t *testing.T, s *state.Store) {
 	t.Helper()
 	now := time.Date(2026, 2, 21, 17, 40, 0, 0, time.UTC)

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 )
 
-// clock is a store whose time stands still until it is moved.
+// clock is a store with a clock that the test sets.
 type clock struct {
 	*state.Store
 	dir string
@@ -39,7 +39,7 @@ func (c *clock) again(t *testing.T) {
 	c.Store = s
 }
 
-// file is a file as other tools read it.
+// file parses a file as other tools do.
 func (c *clock) file(t *testing.T, name string) (v map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(c.dir, name))
@@ -55,7 +55,7 @@ func (c *clock) file(t *testing.T, name string) (v map[string]any) {
 	return v
 }
 
-// judge takes an alert of now.
+// judge judges an alert of the current time.
 func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Incident) {
 	t.Helper()
 	if a.At.IsZero() {
@@ -71,9 +71,8 @@ func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Inciden
 	return v, i
 }
 
-// The flood of the document: one outage, alerts every four minutes for six
-// hours. The operator is told at once, after an hour, then every two hours, and
-// when it is over.
+// The flood in the specification is one outage with alerts every four minutes for six hours. The
+// operator is notified at once, after an hour, then every two hours, and at its end.
 func TestAFloodOfAlerts(t *testing.T) {
 	c := open(t)
 	var told []string
@@ -100,8 +99,8 @@ func TestAFloodOfAlerts(t *testing.T) {
 	}
 }
 
-// An alert that was made before its incident was over opens none: it is a dead
-// letter that was sent again. One that is made later does, under another id.
+// An alert that is older than the end of its incident opens no incident: it is a dead letter that
+// was sent again. A newer alert opens one with another id.
 func TestAnOldAlertOpensNothing(t *testing.T) {
 	c := open(t)
 	made := c.at.Add(time.Minute)
@@ -127,8 +126,8 @@ func TestAnOldAlertOpensNothing(t *testing.T) {
 	}
 }
 
-// Three hosts of one group that fail within five minutes are one outage, which
-// ends when the last of them is back.
+// Three hosts of one group that fail within five minutes are one outage. It ends when the last of
+// them has recovered.
 func TestAnOutage(t *testing.T) {
 	c := open(t)
 	alert := func(host string, over bool) (state.Verdict, state.Incident) {
@@ -152,13 +151,13 @@ func TestAnOutage(t *testing.T) {
 	}
 }
 
-// How many hosts are an outage, and within what time, is the policy's; a dead letter
-// of another day is part of none.
+// The policy says how many hosts make an outage, and within what time. A dead letter of another
+// day belongs to no outage.
 func TestWhatAnOutageIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts  int
 		within time.Duration
-		old    time.Duration // by which the second alert is older than the first
+		old    time.Duration // the second alert is older than the first by that
 		want   string
 	}{
 		"two are enough": {2, 5 * time.Minute, 0, "network_outage"}, "three are wanted": {3, 5 * time.Minute, 0, "service_alert"},
@@ -186,7 +185,7 @@ func TestWhatAnOutageIs(t *testing.T) {
 	}
 }
 
-// A breaker that a wrong clock has written is not open for years.
+// A breaker of a wrong clock is not open for years.
 func TestABreakerOfAnotherTime(t *testing.T) {
 	c := open(t)
 	for range 3 {
@@ -202,8 +201,7 @@ func TestABreakerOfAnotherTime(t *testing.T) {
 	}
 }
 
-// A log that has become large begins anew, and the one before is kept; its last
-// lines are still told.
+// A large log starts anew, and the store keeps the previous one and returns its last lines.
 func TestTheAuditLogBeginsAnew(t *testing.T) {
 	c := open(t)
 	name := filepath.Join(c.dir, "mesh-audit.jsonl")
@@ -226,7 +224,7 @@ func TestTheAuditLogBeginsAnew(t *testing.T) {
 	}
 }
 
-// Without further alerts the operator is told after an hour, then every two.
+// Without further alerts the operator is notified after an hour, then every two hours.
 func TestSummaries(t *testing.T) {
 	c := open(t)
 	c.judge(t, state.Alert{Host: "a", Check: "ping"})
@@ -252,7 +250,7 @@ func TestLettersAreKept(t *testing.T) {
 	c := open(t)
 	for n := range 1001 {
 		l := state.Letter{ID: fmt.Sprint("msg_", n), To: "hub", FailReason: "circuit_open", Envelope: json.RawMessage(`{"id":1}`)}
-		if n < 995 && n > 3 { // the disk is not what is tested
+		if n < 995 && n > 3 { // the test is not about the disk
 			continue
 		}
 		if _, err := c.Bury(l); err != nil {
@@ -281,7 +279,7 @@ func TestLettersAreKept(t *testing.T) {
 func TestAuditLog(t *testing.T) {
 	c := open(t)
 	name := filepath.Join(c.dir, "mesh-audit.jsonl")
-	if err := os.WriteFile(name, []byte(`{"ts":"half a`), 0o600); err != nil { // a power cut
+	if err := os.WriteFile(name, []byte(`{"ts":"half a`), 0o600); err != nil { // as a power failure leaves it
 		t.Fatal(err)
 	}
 	c.Audit(state.Line{From: "hub", To: "arm_01", Type: "request", ID: "msg_1", Body: "<b>", Status: "received"})
@@ -353,7 +351,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is set aside, and nothing else is lost.
+// The store renames a file that it cannot parse, and loses nothing else.
 func TestBrokenFiles(t *testing.T) {
 	c := open(t)
 	if err := os.WriteFile(filepath.Join(c.dir, "dead-letters.json"), []byte("{"), 0o600); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// recorded is a request as a peer in the field has sent it.
+// recorded is a request that another implementation has sent.
 type recorded struct {
 	Case, What, Method, Path, Body string
 }
@@ -44,7 +44,7 @@ func vectors(t testing.TB) []recorded {
 	return all
 }
 
-// What peers in the field send is read, and written again as it was.
+// Parse reads the requests of other implementations, and Text writes them unchanged.
 func TestRecordedRequests(t *testing.T) {
 	envelopes := 0
 	for _, r := range vectors(t) {
@@ -179,8 +179,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// What we sign is in the form that a peer in the field makes of it before it
-// checks.
+// Our signed text has the form that other implementations compute before they verify it.
 func TestOursIsCanonical(t *testing.T) {
 	key := secrets(t).HMAC.Key
 	e := wire.Envelope{
@@ -189,7 +188,7 @@ func TestOursIsCanonical(t *testing.T) {
 		Payload:      wire.Payload{Subject: "Ünï <b>& \"q\" \\ \u007f \t \n \u2028 🤖", Body: "/\x01", Metadata: wire.Object{}.With("mess", `{"v":1.50}`)},
 	}
 	signed, _ := key.Sign(e.Text())
-	again := strings.Replace(signed, "{", "{ ", 1) // it does not end as it was cut
+	again := strings.Replace(signed, "{", "{ ", 1) // the end differs from the signed one
 	if !key.Verify(signed) || !key.Verify(again) {
 		t.Errorf("%s", signed)
 	}
@@ -234,8 +233,8 @@ func TestEncryption(t *testing.T) {
 	}
 }
 
-// An error means that there is nothing; what was read is written so that it
-// reads the same.
+// After an error there is no envelope. A parsed envelope is written in a form that parses to the
+// same envelope.
 func FuzzParse(f *testing.F) {
 	for _, r := range vectors(f) {
 		if h, err := wire.ParseHook([]byte(r.Body)); err == nil {
@@ -261,14 +260,15 @@ func FuzzParse(f *testing.F) {
 		if err != nil || !key.Verify(signed) || again.Signature != signature {
 			t.Fatalf("%v\n%s", err, signed)
 		}
-		again.Signature, again.Protocol, again.Time = e.Signature, e.Protocol, e.Time // milliseconds are written
+		again.Signature, again.Protocol, again.Time = e.Signature, e.Protocol, e.Time // a timestamp has milliseconds
 		if diff := cmp.Diff(e, again); diff != "" && !strings.Contains(text, "size") {
 			t.Fatal(diff)
 		}
 	})
 }
 
-// An envelope whose protocol is no text is refused, and not taken for plain words.
+// Parse rejects an envelope whose protocol is no string, and Detect does not take it for a legacy
+// text.
 func TestAProtocolThatIsNoText(t *testing.T) {
 	for _, protocol := range []string{"5", "true", "[]", "{}"} {
 		text := strings.Replace(whole, `"mesh/1.0"`, protocol, 1)

@@ -59,7 +59,7 @@ var cannotBe = map[string]map[string]string{
 	"exchange.mesh.allow":                      {"[x]": "write it like 192.168.1.0/24"},
 	"exchange.mesh.outage.hosts":               {"1": "write hosts: 2 or more"},
 	"exchange.mesh.outage.within":              {"1ms": "within: 1s to 24h"},
-	"exchange.mesh.text_url":                   {"nowhere": "write where texts are posted"},
+	"exchange.mesh.text_url":                   {"nowhere": "write the address that receives texts"},
 	"exchange.lease":                           {"1ms": "use 1s or more", "9999h": "or less"},
 	"exchange.quiet_lease":                     {"1ms": "use 1s or more", "9999h": "or less"},
 	"exchange.unreachable":                     {"1ms": "use 1s or more", "9999h": "or less"},

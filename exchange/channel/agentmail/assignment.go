@@ -50,13 +50,13 @@ func (as *assignments) resume(ctx context.Context, a Agent) {
 	as.mu.Unlock()
 	page, err := as.x.List(ctx, self, exchange.Filter{Executor: a.executor(), Limit: 1000, Status: []mess.Code{mess.Claimed, mess.NeedsConfirmation}})
 	if err != nil {
-		as.log.Warn("what was claimed for an agent is not known", "executor", a.executor(), "err", err)
+		as.log.Warn("cannot list the claims for an agent", "executor", a.executor(), "err", err)
 	}
 	for _, e := range page.Threads {
 		if e.Phase == exchange.NotStarted && !slices.Contains(refs, e.Ref) {
 			refs = append(refs, e.Ref)
 			if err := as.save(e.Ref, &assignment{Agent: a.Name, ID: a.executor(), Epoch: e.Epoch, At: as.now()}); err != nil {
-				as.log.Warn("a claim is not written down", "ref", e.Ref, "err", err)
+				as.log.Warn("cannot store a claim", "ref", e.Ref, "err", err)
 			}
 		}
 	}

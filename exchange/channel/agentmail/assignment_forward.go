@@ -84,7 +84,7 @@ func (as *assignments) undeliverable(_ context.Context, e outboxEntry, why error
 		return
 	}
 	if err := as.fail(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
-		as.log.Warn("a task that was not sent is not ended", "ref", e.Ref, "err", err)
+		as.log.Warn("cannot end a task that has no assignment", "ref", e.Ref, "err", err)
 	}
 }
 
@@ -152,7 +152,7 @@ func (as *assignments) revoke(e outboxEntry, g *assignment) error {
 	a, ok := as.cfg.agent(g.Agent)
 	if ok {
 		if err := as.fail(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
-			as.log.Warn("a task that was taken back is not ended", "ref", e.Ref, "err", err)
+			as.log.Warn("cannot end a cancelled task", "ref", e.Ref, "err", err)
 		}
 	}
 	return as.change(func(s *state) {

@@ -165,7 +165,7 @@ func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref 
 		}
 		file, err := as.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
 		if err != nil { // the file stays in the message
-			as.log.Warn("a file that came by mail is not kept as one", "ref", ref, "err", err)
+			as.log.Warn("cannot store a file from a mail; it stays in the message", "ref", ref, "err", err)
 			continue
 		}
 		media.URI, media.File, media.MIME, media.Size, media.SHA256 = "", file.File, file.MIME, file.Size, file.SHA256

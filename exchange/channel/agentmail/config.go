@@ -122,7 +122,7 @@ func checkName(name string) error {
 	case !validName(name):
 		return fmt.Errorf("%q cannot be an agent; write a name like Kitchen-1", name)
 	case !strings.ContainsAny(name, "._-"):
-		return fmt.Errorf("%q would be replaced by the mail server; write a name with . _ or - in it, like Kitchen-1", name)
+		return fmt.Errorf("%q is a name that the mail server replaces; write a name with . _ or - in it, like Kitchen-1", name)
 	}
 	for _, word := range roles {
 		if strings.HasSuffix(strings.ToLower(name), word) {
@@ -145,7 +145,7 @@ func (a Agent) Validate() error {
 		errs = append(errs, fmt.Errorf("id: %q cannot name an executor; use letters, digits and . _ : @ -", a.ID))
 	}
 	if len(a.Capabilities) == 0 {
-		errs = append(errs, errors.New("capabilities: is missing; list what the agent can do, or it would be given everything"))
+		errs = append(errs, errors.New("capabilities: is missing; list what the agent can do; without a list it would get every request"))
 	}
 	return errors.Join(errs...)
 }

@@ -37,7 +37,7 @@ func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 		d.serveRelease(who, w, r)
 	default:
 		w.Header().Set("Allow", "DELETE, GET, HEAD, POST")
-		answer(w, http.StatusMethodNotAllowed, problem{Error: "method_not_allowed", Details: "post a message, or get what was answered"})
+		answer(w, http.StatusMethodNotAllowed, problem{Error: "method_not_allowed", Details: "use POST for a message, GET for the answers, DELETE for a reservation"})
 	}
 }
 
@@ -51,7 +51,7 @@ func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *htt
 	by, err := d.Release(device)
 	switch {
 	case err != nil:
-		answer(w, http.StatusServiceUnavailable, problem{Error: "it cannot be stored now; try again", Why: mess.Unavailable})
+		answer(w, http.StatusServiceUnavailable, problem{Error: "the exchange cannot store it now; try again", Why: mess.Unavailable})
 	case len(by) == 0:
 		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("nobody has reserved %.60q", device), Why: mess.NotFound})
 	default:
@@ -170,7 +170,7 @@ func (d *Adapter) writeMessages(ctx context.Context, w http.ResponseWriter, afte
 			return
 		}
 		if err != nil {
-			d.log.Error("a message cannot be made, and is left out", "ref", e.Ref, "to", e.To, "err", err)
+			d.log.Error("cannot build a message; it is dropped", "ref", e.Ref, "to", e.To, "err", err)
 			out.Next = e.Seq
 			continue
 		}

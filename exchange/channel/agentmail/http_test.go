@@ -102,7 +102,7 @@ func TestOverHTTP(t *testing.T) {
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-1", "bd-2", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "stale_answer") {
 		t.Errorf("%d %s", code, text)
 	}
-	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-3", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "name it with the yes, metadata.mess.reply.re: msg-") {
+	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-3", "bd-2", now(), `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "name it in metadata.mess.reply.re: msg-") {
 		t.Errorf("%d %s", code, text)
 	}
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-2", "bd-2", now(), `"reply":{"confirm":true,"action_hash":"abc"}`)); code != http.StatusAccepted {
@@ -194,7 +194,7 @@ func TestZones(t *testing.T) {
 		{anna, "exclusive", "zone/kitchen/**", "", 202, "exclusive: zone/kitchen/** (lamp, vacuum)"},
 		{bert, "exclusive", "device/vacuum", "", 409, "vacuum is reserved by anna until"},
 		{bert, "shared_read", "zone/kitchen/lamp", "", 409, "lamp is reserved by anna"},
-		{bert, "exclusive", "zone/kitchen", `,"alternatives":[{"pattern":"zone/hall","mode":"shared_read"}]`, 202, "instead of what was asked for: reserved until"},
+		{bert, "exclusive", "zone/kitchen", `,"alternatives":[{"pattern":"zone/hall","mode":"shared_read"}]`, 202, "alternative: reserved until"},
 		{anna, "shared_write", "zone/hall/*", "", 202, "shared: zone/hall/*"},
 		{anna, "exclusive", "zone/hall", "", 409, "door is reserved by bert"},
 		{anna, "exclusive", "src/**/*.go", "", 422, "there is no such zone or device; zones: hall, kitchen"},

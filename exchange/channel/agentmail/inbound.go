@@ -28,7 +28,7 @@ func (in *inbound) accept(ctx context.Context, l email) (receipt, error) {
 		return receipt{}, err
 	}
 	for _, note := range m.Notes {
-		in.log.Info("mail taken otherwise than it is written", "from", l.from.name, "type", string(m.Type), "note", note)
+		in.log.Info("mail accepted with an interpretation", "from", l.from.name, "type", string(m.Type), "note", note)
 	}
 	r, err := in.dispatch(ctx, l, m)
 	r.MessageID = m.MessageID
@@ -45,7 +45,7 @@ func (in *inbound) dispatch(ctx context.Context, l email, m format.Message) (rec
 		return in.assignments.report(ctx, l, g, m)
 	}
 	if !l.from.gives {
-		return receipt{}, reject(codeForbidden, "%s may not give tasks here, and was given no task %q", l.from.name, format.TaskOf(m.Body))
+		return receipt{}, reject(codeForbidden, "%s may not assign tasks here, and has no task %q", l.from.name, format.TaskOf(m.Body))
 	}
 	switch b := m.Body.(type) {
 	case *format.TaskAssignment:
@@ -60,7 +60,7 @@ func (in *inbound) dispatch(ctx context.Context, l email, m format.Message) (rec
 		in.recordRejected(l, b.Error.Code, b.Error.Message)
 		return receipt{TaskID: b.TaskID, Note: "noted"}, nil
 	}
-	return receipt{}, reject(codeUnknownTask, "no task %q was given to %s from here, so it has nothing to tell of it", format.TaskOf(m.Body), l.from.name)
+	return receipt{}, reject(codeUnknownTask, "this exchange has assigned no task %q to %s", format.TaskOf(m.Body), l.from.name)
 }
 
 // coordinate handles a coordination request: items for a task, a request for the status, or shared
@@ -87,7 +87,7 @@ func (in *inbound) coordinate(ctx context.Context, l email, m format.Message, c 
 		}
 		return receipt{Note: "noted"}, nil
 	case c.RequestType == "handoff":
-		return receipt{}, reject(codeUnsupported, "work is taken over as a task_assignment; send one")
+		return receipt{}, reject(codeUnsupported, "a handoff is a task_assignment; send one")
 	case len(c.SharedResources) > 0:
 		return in.zones.share(ctx, l.from, m, c)
 	case t != nil:

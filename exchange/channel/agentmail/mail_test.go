@@ -110,8 +110,8 @@ func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
 	}
 }
 
-// toldOfTheQuestion reports whether the last message is a question. A report that the task was
-// accepted may come before it or not at all.
+// toldOfTheQuestion reports whether a status update names the open question as a blocker. A report
+// that the task was accepted may come before it or not at all.
 func toldOfTheQuestion(all []said) bool {
 	return slices.ContainsFunc(all, func(one said) bool {
 		u, ok := one.Message.Body.(*format.StatusUpdate)
@@ -155,13 +155,13 @@ func TestAYesIsForOnePlan(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for i, one := range []struct{ body, why string }{
-		{saying("m-1", "bd-1", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`), "before the question was asked"},
+		{saying("m-1", "bd-1", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`), "is before the question"},
 		{saying("m-2", "bd-1", now(), `"reply":{"confirm":true,"action_hash":"other"}`), "for another plan"},
 		{saying("m-3", "bd-1", now(), `"reply":{"confirm":true,"re":"msg-other"}`), "for another question"},
 		{saying("m-4", "bd-9", now(), `"reply":{"confirm":true}`), `no task "bd-9"`},
 		{saying("m-5", "bd-1", now(), `"reply":{"confirm":"yes"}`), "confirm"},
 		{saying("m-6", "bd-1", now(), `"status":{"code":"completed"}`), "a requester says"},
-		{"yes, but slowly", "a yes or a no is asked for"},
+		{"yes, but slowly", "the question wants a confirmation"},
 	} {
 		h.asks("bd-1", one.body)
 		h.heard(boss, func(all []said) bool {

@@ -78,7 +78,7 @@ func (z *zones) reserve(ctx context.Context, from peer, m format.Message, f *for
 	if err != nil && len(f.Alternatives) > 0 {
 		other, err2 := z.reserveAll(from, as, f.Alternatives)
 		if err2 == nil {
-			note, err = "instead of what was asked for: "+other, nil
+			note, err = "alternative: "+other, nil
 		}
 	}
 	if err != nil {
@@ -274,7 +274,7 @@ func (z *zones) completed(from peer, c *format.TaskCompletion) (receipt, error) 
 	n := 0
 	err := z.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })
 	if err == nil && n == 0 {
-		err = reject(codeUnknownTask, "%s was given no task %q from here, and has reserved nothing for it", from.name, c.TaskID)
+		err = reject(codeUnknownTask, "%s has no task %q from here, and no reservation for it", from.name, c.TaskID)
 	}
-	return receipt{TaskID: c.TaskID, Note: "what was reserved for it is free"}, err
+	return receipt{TaskID: c.TaskID, Note: "its reservations have ended"}, err
 }

@@ -79,7 +79,7 @@ func (h *shared) recordRejected(l email, code, details string) {
 		s.Refused = append(s.Refused, Refused{At: h.now(), From: short(l.from.name), Code: code, Details: short(details), Subject: short(l.mail.Subject)})
 	})
 	if err != nil {
-		h.log.Warn("a refusal is not written down", "err", err)
+		h.log.Warn("cannot store a rejected message", "err", err)
 	}
 }
 

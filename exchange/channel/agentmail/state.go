@@ -62,7 +62,7 @@ func (st *store) read() error {
 			err = errors.New("some of it is null")
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w; restore it from a copy: without it the name at the mail server is lost, and tasks that run are not reported", st.file, err)
+			return fmt.Errorf("%s: %w; restore it from a copy: without it the agent loses its name at the mail server, and running tasks send no reports", st.file, err)
 		}
 	}
 	if st.s.Tasks == nil {
@@ -104,7 +104,7 @@ func (st *store) change(do func(*state)) error {
 		err = durable.Replace(st.file, data)
 	}
 	if err != nil {
-		return mess.Errorf(mess.Unavailable, "agentmail: this cannot be stored now: %v", err)
+		return mess.Errorf(mess.Unavailable, "agentmail: the state file is not writable: %v", err)
 	}
 	st.s = next
 	close(st.news)

@@ -206,7 +206,7 @@ func (ts *tasks) overview(ctx context.Context, from peer) string {
 func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
 	_, err := ts.post(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
 	if err != nil {
-		ts.log.Warn("an arrangement by mail could not be written into its thread", "ref", ref, "kind", kind, "err", err)
+		ts.log.Warn("cannot write an arrangement into its thread", "ref", ref, "kind", kind, "err", err)
 	}
 }
 

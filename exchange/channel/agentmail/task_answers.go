@@ -49,7 +49,7 @@ func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.I
 			return nil, "", err
 		}
 		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Letter) }) {
-			return nil, "", reject(codeStale, "nobody knows whether the question was read: name it with the yes, metadata.mess.reply.re: %s", q.Letter)
+			return nil, "", reject(codeStale, "the confirmation names no question; name it in metadata.mess.reply.re: %s", q.Letter)
 		}
 		r.Re = nil
 		if r.Confirm != nil {
@@ -81,7 +81,7 @@ func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.I
 // answer was written, by the clock of the agent.
 func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
-		return asked{}, reject(codeStale, "nothing is asked about task %s", t.ID)
+		return asked{}, reject(codeStale, "task %s has no open question", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
 	letters := []string{q.Ref} // its names; it may have been sent several times
@@ -102,9 +102,9 @@ func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash stri
 	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(letters, r) }):
 		return asked{}, reject(codeStale, "the answer is for another question; the open one is %s", q.Letter)
 	case at.Before(q.At.Truncate(time.Second)):
-		return asked{}, reject(codeStale, "the answer bears a time before the question was asked (%s); answer it anew", q.At.UTC().Format(time.RFC3339))
+		return asked{}, reject(codeStale, "the timestamp of the answer is before the question (%s); answer again", q.At.UTC().Format(time.RFC3339))
 	case !l.from.http && (q.Sent.IsZero() || l.at.Before(q.Sent)):
-		return asked{}, reject(codeStale, "the answer was sent before the question %s; answer it anew", q.Letter)
+		return asked{}, reject(codeStale, "the answer is older than the question %s; answer again", q.Letter)
 	case !q.Deadline.IsZero() && ts.now().After(q.Deadline):
 		return asked{}, reject(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
 	}
@@ -137,7 +137,7 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 	case th.Status == mess.NeedsConfirmation && yesNo[word] != nil:
 		item = &mess.Reply{Confirm: yesNo[word]}
 	case th.Status == mess.NeedsConfirmation:
-		return refuse("a yes or a no is asked for; answer with that one word, or with cancel")
+		return refuse("the question wants a confirmation; answer yes, no or cancel")
 	case th.Status == mess.NeedsInput:
 		answers, why := answersIn(text, openKeys(th.Questions))
 		if why != "" {
@@ -145,7 +145,7 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 		}
 		item = &mess.Reply{Answers: answers}
 	default:
-		return refuse("nothing is asked about " + t.ID + ", which is " + string(th.Status) + "; write cancel to take it back, or send a task_assignment for something else")
+		return refuse("task " + t.ID + " has no open question, and is " + string(th.Status) + "; write cancel to cancel it, or send a task_assignment for something else")
 	}
 	m := format.Message{MessageID: "mail-" + l.mail.ID, Timestamp: mess.TimeOf(l.at)}
 	r, err := ts.postItems(ctx, l, m, ref, *t, []mess.Item{item})
@@ -181,7 +181,7 @@ func answersIn(text string, keys []string) (mess.Object, string) {
 		key, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
 		i := slices.IndexFunc(keys, func(k string) bool { return strings.EqualFold(k, strings.TrimSpace(key)) })
 		if !ok || i < 0 || strings.TrimSpace(rest) == "" {
-			return nil, "several things are asked; answer with one line for each of " + strings.Join(keys, ", ") + ", like " + keys[0] + ": your answer"
+			return nil, "there are several questions; answer with one line for each of " + strings.Join(keys, ", ") + ", like " + keys[0] + ": your answer"
 		}
 		o = o.Set(keys[i], strings.TrimSpace(rest))
 	}

@@ -37,7 +37,7 @@ func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration
 		return keyed.Idle
 	}
 	if ctx.Err() == nil {
-		ts.log.Warn("a task cannot be told of", "ref", ref, "err", err)
+		ts.log.Warn("cannot report a task", "ref", ref, "err", err)
 	}
 	return time.Second
 }

@@ -136,7 +136,7 @@ func (a *Adapter) restore(ctx context.Context) error {
 		kind, _, _ := strings.Cut(name, "-")
 		if restore := kinds[kind+"-"]; restore != nil {
 			if err := restore(doc); err != nil {
-				a.log.Error("mesh: a stored document cannot be read", "name", name, "err", err)
+				a.log.Error("mesh: cannot parse a stored document", "name", name, "err", err)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (a *Adapter) sweep(ctx context.Context) {
 		now := time.Now()
 		for _, name := range slices.Concat(a.inbound.seen.expire(now), a.tasks.expire(now), a.requests.expire(now), a.files.expire(now)) {
 			if err := a.save(ctx, name, nil); err != nil && ctx.Err() == nil {
-				a.log.Warn("mesh: an expired document cannot be removed", "err", err)
+				a.log.Warn("mesh: cannot remove an expired document", "err", err)
 			}
 		}
 		if !wait.For(ctx, sweepEvery) {

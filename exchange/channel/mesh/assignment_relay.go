@@ -79,11 +79,11 @@ func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error 
 		case ctx.Err() != nil:
 			return nil
 		case err != nil && unavailable(err):
-			as.log.Warn("mesh: the exchange does not take what a peer says; it is tried again", "ref", g.Ref, "err", err)
+			as.log.Warn("mesh: the exchange is unavailable for a message of a peer; the adapter tries again", "ref", g.Ref, "err", err)
 			wait.For(ctx, tryAgain)
 			continue
 		case err != nil:
-			as.log.Warn("mesh: what a peer says of its task is refused", "ref", g.Ref, "peer", p.name, "err", err)
+			as.log.Warn("mesh: the exchange rejects a message of a peer about its task", "ref", g.Ref, "peer", p.name, "err", err)
 			if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.Status.Terminal() {
 				return as.forget(ctx, g.Ref)
 			}

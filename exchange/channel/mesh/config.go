@@ -140,7 +140,7 @@ func (c Config) Validate() error {
 	}
 	if c.TextURL != "" {
 		if u, err := url.Parse(c.TextURL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			fail("text_url: %q is no address; write where texts are posted, like http://127.0.0.1:9000/texts", c.TextURL)
+			fail("text_url: %q is no address; write the address that receives texts, like http://127.0.0.1:9000/texts", c.TextURL)
 		}
 	}
 	for _, dir := range c.Paths {

@@ -55,7 +55,7 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 // fetchURL fetches a file from the address of the peer, and from no other address.
 func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
 	if !p.settings().where.Near(address) {
-		return errors.New("it is not at the address of " + p.name + ", and is not fetched")
+		return errors.New("it is not at the address of " + p.name + "; send an address of the peer")
 	}
 	client := fs.clientFor(p)
 	defer client.CloseIdleConnections()
@@ -65,19 +65,19 @@ func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, mos
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		fs.log.Debug("mesh: a file was not fetched", "from", p.name, "err", err)
-		return errors.New("it could not be fetched")
+		fs.log.Debug("mesh: cannot fetch a file", "from", p.name, "err", err)
+		return errors.New("its server does not answer")
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("it could not be fetched: the server answers %d", res.StatusCode)
+		return fmt.Errorf("its server answers %d", res.StatusCode)
 	}
 	f.Data, err = io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return errors.New("it did not come through")
 	}
 	if int64(len(f.Data)) > most {
-		return fmt.Errorf("it is larger than %d bytes, and was not taken", most)
+		return fmt.Errorf("it is larger than %d bytes", most)
 	}
 	if f.MIME == "" {
 		f.MIME = res.Header.Get("Content-Type")
@@ -97,20 +97,20 @@ func (fs *fileServer) readPath(name string, most int64) ([]byte, error) {
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return nil, errors.New("the folder cannot be read here")
+			return nil, errors.New("the folder is not readable here")
 		}
 		defer root.Close()
 		f, err := durable.OpenIn(root, rel, os.O_RDONLY)
 		if err != nil {
-			return nil, errors.New("there is no such file here, or it cannot be read")
+			return nil, errors.New("there is no such file here, or it is not readable")
 		}
 		defer f.Close()
 		data, err := io.ReadAll(io.LimitReader(f, most+1))
 		switch {
 		case err != nil:
-			return nil, errors.New("it is no file that can be read here")
+			return nil, errors.New("it is not readable here")
 		case int64(len(data)) > most:
-			return nil, fmt.Errorf("it is larger than %d bytes, and was not taken", most)
+			return nil, fmt.Errorf("it is larger than %d bytes", most)
 		}
 		return data, nil
 	}

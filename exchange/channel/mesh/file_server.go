@@ -102,7 +102,7 @@ func (fs *fileServer) ServeFile(w http.ResponseWriter, r *http.Request) {
 	}
 	f, err := os.Open(filepath.Join(fs.opts.Dir, outFolder, s.Secret))
 	if err != nil {
-		fs.log.Error("mesh: a file that is to be fetched is not there", "err", err)
+		fs.log.Error("mesh: cannot open a file for a peer", "err", err)
 		reply(w, http.StatusNotFound, map[string]any{"ok": false, "error": "not_found", "message": "the file is gone"})
 		return
 	}
@@ -127,15 +127,15 @@ func harmless(kind string) string {
 func (fs *fileServer) saveFile(id string, f file, taken []string) (string, error) {
 	dir := fs.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", errors.New("it cannot be kept here")
+		return "", errors.New("the agent cannot store it")
 	}
 	name := f.Name
 	for n := 2; slices.Contains(taken, name); n++ {
 		name = fmt.Sprintf("%d-%s", n, f.Name)
 	}
 	if err := durable.Replace(filepath.Join(dir, name), f.Data); err != nil {
-		fs.log.Error("mesh: a file of an answer cannot be kept", "err", err)
-		return "", errors.New("it cannot be kept here")
+		fs.log.Error("mesh: cannot store a file of a response", "err", err)
+		return "", errors.New("the agent cannot store it")
 	}
 	return name, nil
 }

@@ -116,7 +116,7 @@ func (b *inbound) verify(in *incoming) error {
 	p, key := in.peer, in.peer.settings().key
 	if in.Signature != "" && key != "" {
 		if in.signed = key.Verify(in.text); !in.signed {
-			return reject(http.StatusForbidden, "bad_signature", "signature: does not fit the message and the key that is shared")
+			return reject(http.StatusForbidden, "bad_signature", "signature: does not match the message and the shared key")
 		}
 	}
 	if p.settings().cfg.Signed && !in.signed {
@@ -214,7 +214,7 @@ func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, er
 	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != b.cfg.Agent:
 		return nil, reject(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+b.cfg.Agent)
 	case !b.cfg.Forward:
-		return nil, reject(http.StatusForbidden, "no_relay", "messages for others are not passed on here")
+		return nil, reject(http.StatusForbidden, "no_relay", "this agent forwards no messages")
 	case to == nil:
 		return nil, reject(http.StatusBadRequest, "unknown_recipient", "to: this agent does not know "+in.To)
 	}

@@ -49,8 +49,8 @@ func (b *inbound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusAccepted, answer)
 		return
 	case !refused: // the exchange cannot store it now, so the peer must send it again
-		no = &rejection{http.StatusServiceUnavailable, "unavailable", "it cannot be stored now; send it again", time.Minute}
-		b.log.Error("mesh: a message was not taken", "err", err)
+		no = &rejection{http.StatusServiceUnavailable, "unavailable", "the agent cannot store it now; send it again", time.Minute}
+		b.log.Error("mesh: cannot accept a message", "err", err)
 	}
 	if no.code == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", http.MethodPost)
@@ -133,7 +133,7 @@ func (b *inbound) sessionOf(beside, within string) (string, error) {
 	}
 	for _, key := range keys {
 		if key != "" && !b.sessionAllowed(key) {
-			return "", reject(http.StatusBadRequest, "session_key", "sessionKey: does not begin as it must here, or keys are not allowed here")
+			return "", reject(http.StatusBadRequest, "session_key", "sessionKey: has no allowed prefix, or the agent allows no keys")
 		}
 	}
 	return keys[0], nil
@@ -220,7 +220,7 @@ func (w *failedLoginsByAddress) count(from string, now time.Time) time.Duration 
 func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
 	p := b.peer(name)
 	if p == nil {
-		return nil, reject(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is not known here")
+		return nil, reject(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is unknown here")
 	}
 	if !may(p) {
 		return nil, reject(http.StatusForbidden, "wrong_token", "this token is not that of "+name)

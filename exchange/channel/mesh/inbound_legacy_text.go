@@ -76,11 +76,11 @@ func (b *inbound) deliverText(ctx context.Context, t legacyText) {
 		}
 	}
 	if detail != "" {
-		b.log.Error("mesh: a text is not handed on", "from", t.From, "id", t.ID, "err", detail)
+		b.log.Error("mesh: cannot forward a text", "from", t.From, "id", t.ID, "err", detail)
 	}
 	b.store.Audit(state.Line{From: t.From, To: t.To, Type: "text", ID: t.ID, Status: status, Detail: detail})
 	if err := b.save(ctx, docText+t.ID, nil); err != nil {
-		b.log.Warn("mesh: a text may be handed on twice", "id", t.ID, "err", err)
+		b.log.Warn("mesh: a text may go out again", "id", t.ID, "err", err)
 	}
 }
 
@@ -102,7 +102,7 @@ func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error
 	defer client.CloseIdleConnections()
 	res, err := client.Do(req)
 	if err != nil {
-		b.log.Debug("mesh: a text is not taken", "err", err)
+		b.log.Debug("mesh: text_url does not accept a text", "err", err)
 		return 0, errors.New("nobody answers at text_url")
 	}
 	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)

@@ -128,12 +128,12 @@ func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) 
 			},
 		}
 		if err := ic.outbox.enqueue(ctx, ic.outbox.prepare(p, e, false)); err != nil {
-			ic.log.Error("mesh: a peer is not told of an incident yet", "to", name, "err", err)
+			ic.log.Error("mesh: cannot notify a peer of an incident yet", "to", name, "err", err)
 			return
 		}
 	}
 	if err := ic.store.Told(i.ID); err != nil {
-		ic.log.Warn("mesh: people may be told of an incident twice", "incident", i.ID, "err", err)
+		ic.log.Warn("mesh: a notification of an incident may go out again", "incident", i.ID, "err", err)
 	}
 }
 
@@ -166,7 +166,7 @@ func (ic *incidents) notifyDue(ctx context.Context) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
 	if _, _, err := ic.store.Summaries(ic.cfg.policy()); err != nil {
-		ic.log.Warn("mesh: incidents cannot be written", "err", err)
+		ic.log.Warn("mesh: cannot store incidents", "err", err)
 	}
 	for _, i := range ic.store.Untold() {
 		ic.notify(ctx, i, "")

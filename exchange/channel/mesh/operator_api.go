@@ -109,7 +109,7 @@ func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&o); err != nil {
-		reply(w, http.StatusBadRequest, map[string]string{"error": "the order cannot be read: " + err.Error()})
+		reply(w, http.StatusBadRequest, map[string]string{"error": "cannot parse the order: " + err.Error()})
 		return
 	}
 	rep, err := a.do(r.Context(), o)
@@ -124,7 +124,7 @@ func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 			code = http.StatusBadRequest
 		}
 	} else {
-		a.log.Error("mesh: an order was not done", "do", o.Do, "err", err)
+		a.log.Error("mesh: an order has failed", "do", o.Do, "err", err)
 	}
 	reply(w, code, map[string]string{"error": err.Error()})
 }
@@ -185,7 +185,7 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 		}
 		return rep, nil
 	}
-	return Report{}, mess.Errorf(mess.Invalid, "do: %q is not known", o.Do)
+	return Report{}, mess.Errorf(mess.Invalid, "do: unknown value %q", o.Do)
 }
 
 func (a *Adapter) status() *Status {

@@ -90,13 +90,13 @@ func (rq *requests) targets(to string) ([]string, error) {
 func (s Sending) check() error {
 	switch {
 	case !s.Type.Known():
-		return mess.Errorf(mess.Invalid, "type: %q is not known; use request, response, notification, alert or ack", s.Type)
+		return mess.Errorf(mess.Invalid, "type: unknown value %q; use request, response, notification, alert or ack", s.Type)
 	case (s.Type == wire.Response || s.Type == wire.Ack) && s.Correlation == "":
 		return mess.Errorf(mess.Invalid, "correlation: is missing; a %s names the message that it is for", s.Type)
 	case s.TTL < 0 || time.Duration(s.TTL) > wire.MaxTTL/time.Second:
 		return mess.Errorf(mess.Invalid, "ttl: %d is not from 0 to %d seconds", s.TTL, wire.MaxTTL/time.Second)
 	case s.Priority != "" && !slices.Contains([]string{wire.High, wire.Normal, wire.Low}, s.Priority):
-		return mess.Errorf(mess.Invalid, "priority: %q is not known; use high, normal or low", s.Priority)
+		return mess.Errorf(mess.Invalid, "priority: unknown value %q; use high, normal or low", s.Priority)
 	case strings.TrimSpace(s.Body) == "" && s.MESS == "":
 		return mess.Errorf(mess.Invalid, "body: is empty; say something")
 	}

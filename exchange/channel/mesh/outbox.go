@@ -62,7 +62,7 @@ func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
 	closed := func(text string) string {
 		sealed, err := p.sealed(text)
 		if err != nil { // Load has checked the key
-			b.log.Error("mesh: a text cannot be encrypted, and is left out", "to", p.name, "err", err)
+			b.log.Error("mesh: cannot encrypt a text; the message goes out without it", "to", p.name, "err", err)
 			return ""
 		}
 		return sealed
@@ -115,13 +115,13 @@ func (b *outbox) deliver(ctx context.Context, o outgoing) {
 	b.auditOut(o, out)
 	if out.Status != delivery.Sent && !strings.HasPrefix(out.Status, relayedVia) && !o.Once && out.Status != delivery.Expired {
 		if err := b.storeDeadLetter(o, out); err != nil {
-			b.log.Error("mesh: a dead letter cannot be kept; it is sent again by the next run", "to", o.To, "id", o.ID, "err", err)
+			b.log.Error("mesh: cannot store a dead letter; the next run sends the message again", "to", o.To, "id", o.ID, "err", err)
 			return
 		}
 	}
 	if !o.Once {
 		if err := b.save(ctx, o.name(), nil); err != nil {
-			b.log.Warn("mesh: a message may be sent twice", "id", o.ID, "err", err)
+			b.log.Warn("mesh: the next run may send a message again", "id", o.ID, "err", err)
 		}
 	}
 	if out.Status == delivery.Expired && !o.Once {
@@ -169,7 +169,7 @@ func (b *outbox) auditOut(o outgoing, out delivery.Outcome) {
 	}
 	b.store.Audit(line)
 	if out.Status != delivery.Sent && !o.Once {
-		b.log.Warn("mesh: a message was not delivered", "to", o.To, "id", o.ID, "status", out.Status, "err", out.Err)
+		b.log.Warn("mesh: delivery of a message has failed", "to", o.To, "id", o.ID, "status", out.Status, "err", out.Err)
 	}
 }
 
@@ -208,7 +208,7 @@ func (b *outbox) awaitDelivery(ctx context.Context, id, to string) (*Asked, erro
 	one := b.deliveries[outgoing{ID: id, To: to}.name()]
 	b.mu.Unlock()
 	if one == nil {
-		return nil, mess.Errorf(mess.NotFound, "%s is not known any more; messkit mesh audit --id %s shows what became of it", id, id)
+		return nil, mess.Errorf(mess.NotFound, "the agent has forgotten %s; messkit mesh audit --id %s shows its outcome", id, id)
 	}
 	end := time.NewTimer(awaitTime)
 	defer end.Stop()

@@ -66,7 +66,7 @@ func (b *outbox) replayAll(ctx context.Context, which func(state.Letter) bool) (
 		status, err := b.replayOne(ctx, l, o, over)
 		switch {
 		case err != nil:
-			b.log.Error("mesh: dead letters cannot be written", "err", err)
+			b.log.Error("mesh: cannot store dead letters", "err", err)
 			return sent, append(failed, l.ID+": "+err.Error())
 		case status == delivery.Sent:
 			sent++
@@ -120,7 +120,7 @@ func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
 		return outgoing{}, err
 	}
 	if b.peer(l.To) == nil {
-		return outgoing{}, errors.New("the peer is not known any more")
+		return outgoing{}, errors.New("the peer is not configured any more")
 	}
 	o := outgoing{
 		ID: l.ID, To: l.To, Text: text, Signature: e.Signature, Path: HooksPath + e.From, URL: l.URL, Token: l.Token, SessionKey: l.Session,

@@ -130,7 +130,7 @@ func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
 		}
 		if is[1] != was[1] && r.cfg.Token == "" {
 			if list, err := ownTokens("", token); err != nil {
-				r.log.Error("mesh: the token file cannot be read; the tokens of before count", "err", err)
+				r.log.Error("mesh: cannot read the token file; the previous tokens stay valid", "err", err)
 			} else {
 				r.tokens.Store(&list)
 			}
@@ -155,9 +155,9 @@ func fileStamp(name string) string {
 func (r *registry) readRegistry(changed func([]delivery.Peer)) {
 	next, err := r.cfg.reread()
 	if err != nil {
-		r.log.Error("mesh: the registry is not taken; the peers of before stay", "err", err)
+		r.log.Error("mesh: invalid registry; the previous peers stay", "err", err)
 		return
 	}
 	changed(r.setPeers(next))
-	r.log.Info("mesh: the registry was read again", "peers", len(next.Peers))
+	r.log.Info("mesh: registry reloaded", "peers", len(next.Peers))
 }

@@ -255,7 +255,7 @@ func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
-		rq.fail(ctx, a, "the response cannot be read")
+		rq.fail(ctx, a, "the response is unreadable")
 		return
 	}
 	r := &Result{
@@ -297,7 +297,7 @@ func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 		}
 	}
 	if err := rq.change(ctx, a, func() { a.Result = r }); err != nil {
-		rq.log.Warn("mesh: a response is not written down", "err", err)
+		rq.log.Warn("mesh: cannot store a response", "err", err)
 	}
 	if a.Conversation != "" {
 		if err := rq.store.Answered(a.Conversation, state.Said{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {

@@ -104,7 +104,7 @@ func clipNotice(s string) string {
 
 // escalate notifies people of a message that will not be sent again.
 func (s *shared) escalate(l state.Letter, why string) {
-	s.log.Warn("mesh: a message was not delivered, and is not sent again", "to", l.To, "id", l.ID, "why", why)
+	s.log.Warn("mesh: delivery of a message has failed for good", "to", l.To, "id", l.ID, "why", why)
 	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }
 

@@ -172,7 +172,7 @@ func TestAttachments(t *testing.T) {
 	}
 	h.takes(e)
 	r, _ := h.hub.wait(t, responseTo("msg_1"))
-	for _, want := range []string{"away: it could not be fetched: the server answers 302", "meta: it is not at the address of hub", "x: it is not at the address of hub", "link: there is no such file", "secret: it is in no folder", "passwd: it is in no folder"} {
+	for _, want := range []string{"away: its server answers 302", "meta: it is not at the address of hub", "x: it is not at the address of hub", "link: there is no such file", "secret: it is in no folder", "passwd: it is in no folder"} {
 		if !strings.Contains(r.Payload.Body, want) {
 			t.Errorf("%q is not in\n%s", want, r.Payload.Body)
 		}

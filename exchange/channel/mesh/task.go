@@ -189,7 +189,7 @@ func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration
 		return again
 	}
 	if ctx.Err() == nil {
-		ts.log.Warn("mesh: a peer was not told how its task stands; it is tried again", "ref", t.Ref, "err", err)
+		ts.log.Warn("mesh: cannot report a task to its peer; the adapter tries again", "ref", t.Ref, "err", err)
 	}
 	return tryAgain
 }
@@ -209,7 +209,7 @@ func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ er
 	}
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if errors.Is(err, mess.NotFound) {
-		ts.log.Error("mesh: the thread of a task is gone", "ref", t.Ref)
+		ts.log.Error("mesh: the thread of a task does not exist any more", "ref", t.Ref)
 		return again, nil
 	}
 	if err != nil {

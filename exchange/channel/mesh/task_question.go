@@ -177,7 +177,7 @@ func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why
 		return err
 	}
 	_, s := lastStatus(th)
-	return ts.sendQuestion(ctx, p, t, q, "That was not taken: "+why+"\n"+text, s)
+	return ts.sendQuestion(ctx, p, t, q, "The answer is not valid: "+why+"\n"+text, s)
 }
 
 // replyOf converts an answer to a reply, or returns why it is invalid.
@@ -234,7 +234,7 @@ func nativeReply(text string, q question) (*mess.Reply, string) {
 	case !ok:
 		return nil, "payload.metadata.mess: is no reply"
 	case r.Confirm != nil && !q.Confirm:
-		return nil, "a yes or no was not asked for"
+		return nil, "the question wants no confirmation"
 	case r.ActionHash != "" && r.ActionHash != q.Hash:
 		return nil, "action_hash is that of another plan"
 	}

@@ -117,7 +117,7 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool 
 		err = in.open()
 	}
 	if err != nil { // it was valid when it was accepted, so the key has changed since
-		ts.log.Error("mesh: a request that was taken cannot be read any more", "from", w.Peer, "id", w.ID, "err", err)
+		ts.log.Error("mesh: cannot read an accepted request any more", "from", w.Peer, "id", w.ID, "err", err)
 		return ts.remove(ctx, w)
 	}
 	req, notes, err := ts.build(ctx, in)
@@ -132,7 +132,7 @@ func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool 
 	case ctx.Err() != nil:
 		return false
 	case err != nil && unavailable(err):
-		ts.log.Warn("mesh: the exchange does not take a request; it is tried again", "from", w.Peer, "err", err)
+		ts.log.Warn("mesh: the exchange is unavailable for a request; the adapter tries again", "from", w.Peer, "err", err)
 		wait.For(ctx, tryAgain)
 		return false
 	case err != nil:

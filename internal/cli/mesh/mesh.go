@@ -135,7 +135,7 @@ func meshStatus(a *output.Env, s *mesh.Status) error {
 	p := output.Printer{Out: w}
 	p.Printf("agent\t%s\t%s\n", s.Agent, s.URL)
 	if s.TokenFile != "" {
-		p.Printf("token\t%s\tpeers show what is in this file\n", s.TokenFile)
+		p.Printf("token\t%s\tpeers send the token in this file\n", s.TokenFile)
 	}
 	for _, one := range s.Peers {
 		up := "not asked yet"
@@ -196,7 +196,7 @@ func meshAuditCommand(a *output.Env) *cobra.Command {
 	o := mesh.Order{Do: "audit"}
 	c := &cobra.Command{
 		Use:     "audit",
-		Short:   "Show what came, what was sent, and what was refused",
+		Short:   "Show received, sent and rejected messages",
 		Example: "  messkit mesh audit --peer hub\n  messkit mesh audit --id msg_...",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -224,7 +224,7 @@ func meshAuditCommand(a *output.Env) *cobra.Command {
 	f := c.Flags()
 	f.IntVarP(&o.Lines, "lines", "n", 20, "how many lines, at most 1000")
 	f.StringVar(&o.Peer, "peer", "", "only of this peer")
-	f.StringVar(&o.ID, "id", "", "only of this message or conversation, and what refers to it")
+	f.StringVar(&o.ID, "id", "", "only this message or conversation, and the messages that refer to it")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
@@ -234,7 +234,7 @@ func meshLettersCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "dead-letters",
-		Short: "Show messages that were not delivered; replay or drop them",
+		Short: "Show undelivered messages; replay or drop them",
 		Long: `Dead-letters shows the messages that no peer has taken. Those that were not refused
 are sent again by themselves, every minute until their time to live is over.`,
 		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",

@@ -73,7 +73,7 @@ files; it fails where the peer says that it was not done.`,
 	f.BoolVar(&s.NoRetry, "no-retry", false, "try once")
 	f.BoolVar(&s.Encrypt, "encrypt", false, "encrypt the text")
 	f.StringVar(&s.save, "save", ".", "folder for the files of the answer")
-	f.BoolVar(&s.later, "no-wait", false, "do not wait until it is delivered")
+	f.BoolVar(&s.later, "no-wait", false, "do not wait for the delivery")
 	f.BoolVar(&s.asJSON, "json", false, "print JSON")
 	return c
 }

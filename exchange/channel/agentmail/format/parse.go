@@ -56,7 +56,7 @@ func read(v *strictyaml.Value, bad *Invalid, p Profile) (Message, error) {
 	table := tables[bad.Type]
 	if table == nil {
 		bad.Code = CodeUnknownType
-		return Message{}, bad.because(fmt.Sprintf("type %.60q is not known; known types: %s", bad.Type, typeNames))
+		return Message{}, bad.because(fmt.Sprintf("type %.60q is unknown; known types: %s", bad.Type, typeNames))
 	}
 	if err := bad.version(v); err != nil {
 		return Message{}, err
@@ -152,7 +152,7 @@ func (f *FileReservation) settle() (note, wrong string) {
 	}
 	for _, m := range all {
 		if *m == shared {
-			*m, note = SharedRead, "mode shared was taken for shared_read"
+			*m, note = SharedRead, "mode shared counts as shared_read"
 		}
 	}
 	return note, ""

@@ -113,7 +113,7 @@ func CheckPin(pin string) error {
 	return nil
 }
 
-var errPin = errors.New("it shows another certificate than the one that is pinned")
+var errPin = errors.New("its certificate does not match pin")
 
 func pinned(pin string) *tls.Config {
 	if pin == "" {

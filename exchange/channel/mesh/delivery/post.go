@@ -133,7 +133,7 @@ func (p *Post) Send(ctx context.Context, m Message) Outcome {
 	}
 	ok, probe := p.store.Enter(m.To)
 	if !ok {
-		return Outcome{Status: CircuitOpen, Err: "the last attempts have failed; it is tried again soon"}
+		return Outcome{Status: CircuitOpen, Err: "the last attempts have failed; the agent tries again soon"}
 	}
 	if probe {
 		defer p.store.Leave(m.To)
@@ -195,7 +195,7 @@ func (p *Post) judged(peer string, code int, err error, out *Outcome) (last bool
 	default:
 		out.Err = fmt.Sprintf("it answers %d", code)
 		if code/100 == 3 {
-			out.Err += "; redirects are not followed"
+			out.Err += "; the agent follows no redirects"
 		}
 	}
 	p.store.Failed(peer)
@@ -222,7 +222,7 @@ func (l *line) enter(ctx context.Context, priority string) (leave func(), ok boo
 // attempt sends a message once. pause is how long the peer wants no further message.
 func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause time.Duration, _ error) {
 	if !m.Alert && m.Priority != wire.High && !p.healthy(ctx, l) {
-		return 0, 0, errors.New("it does not answer when it is asked how it is")
+		return 0, 0, errors.New("it does not answer health checks")
 	}
 	address := m.URL
 	if address == "" {

@@ -93,13 +93,13 @@ func TestAttempts(t *testing.T) {
 		},
 		"points elsewhere": {
 			answers: answers{health: 200, codes: []int{302}}, change: func(m *delivery.Message) { m.Once = true },
-			want: delivery.Outcome{Status: "all_retries_exhausted", Code: 302, Attempts: 1, Err: "it answers 302; redirects are not followed"}, at: []time.Duration{0}, breaker: "closed",
+			want: delivery.Outcome{Status: "all_retries_exhausted", Code: 302, Attempts: 1, Err: "it answers 302; the agent follows no redirects"}, at: []time.Duration{0}, breaker: "closed",
 		},
 		"points elsewhere once": {
 			answers: answers{health: 200, codes: []int{302, 202}}, want: delivery.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 5 * s}, breaker: "closed",
 		},
 		"back the third time":    {answers: answers{health: 200, codes: []int{0, 503, 200}}, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 3}, at: []time.Duration{0, 5 * s, 20 * s}, breaker: "closed"},
-		"does not say how it is": {answers: answers{codes: []int{200}}, want: delivery.Outcome{Status: "all_retries_exhausted", Attempts: 4, Err: "it does not answer when it is asked how it is"}, breaker: "open"},
+		"does not say how it is": {answers: answers{codes: []int{200}}, want: delivery.Outcome{Status: "all_retries_exhausted", Attempts: 4, Err: "it does not answer health checks"}, breaker: "open"},
 		"an alert asks nobody":   {answers: answers{codes: []int{200}}, change: func(m *delivery.Message) { m.Alert = true }, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 1}, at: []time.Duration{0}},
 		"over before it is tried again": {
 			answers: answers{health: 200, codes: []int{500}}, change: func(m *delivery.Message) { m.Expires = time.Now().Add(10 * s) },

@@ -47,7 +47,7 @@ func (s *Store) Audit(l Line) {
 	l.TS = s.now().UTC().Format("2006-01-02T15:04:05.000Z")
 	err := s.audit.write(l)
 	if s.failing.Store(err != nil); err != nil {
-		s.log.Error("mesh: the audit log cannot be written", "err", err)
+		s.log.Error("mesh: cannot write the audit log", "err", err)
 	}
 }
 
@@ -165,7 +165,7 @@ func (s *Store) Probed(peer string, h Health) {
 	}
 	s.health[peer] = h
 	if err := s.write(healthFile, s.health); err != nil {
-		s.log.Warn("mesh: the health of a peer is not written down", "err", err)
+		s.log.Warn("mesh: cannot store the health of a peer", "err", err)
 	}
 }
 

@@ -99,6 +99,6 @@ func (s *Store) Breakers() map[string]Breaker {
 // saveBreakers stores the breakers. An error does not stop a message. The caller holds s.mu.
 func (s *Store) saveBreakers() {
 	if err := s.write(breakersFile, s.breakers); err != nil {
-		s.log.Warn("mesh: a breaker is not written down", "err", err)
+		s.log.Warn("mesh: cannot store a circuit breaker", "err", err)
 	}
 }

@@ -68,7 +68,7 @@ func parse(text string, strict bool) (Envelope, error) {
 		Priority: r.text(o, "priority"), IdempotencyKey: r.text(o, "idempotencyKey"), Nonce: r.text(o, "nonce"), Signature: r.text(o, "signature"),
 	}
 	if version, ok := strings.CutPrefix(e.Protocol, "mesh/1."); !ok || !digits(version) {
-		return Envelope{}, &Error{"unsupported_protocol", "protocol: " + strconv.Quote(clip(e.Protocol)) + " is not spoken here; use " + Protocol}
+		return Envelope{}, &Error{"unsupported_protocol", "protocol: " + strconv.Quote(clip(e.Protocol)) + " is not supported; use " + Protocol}
 	}
 	if e.Priority == "" {
 		e.Priority = Normal
@@ -106,7 +106,7 @@ func (r *reader) check(e Envelope) {
 	case !ValidName(e.To):
 		r.fail("to: %q cannot name an agent", clip(e.To))
 	case !e.Type.Known():
-		r.fail("type: %q is not known; use request, response, notification, alert or ack", clip(string(e.Type)))
+		r.fail("type: unknown value %q; use request, response, notification, alert or ack", clip(string(e.Type)))
 	case (e.Type == Response || e.Type == Ack) && e.CorrelationID == "":
 		r.fail("correlationId: is missing; a %s names the message that it is for", e.Type)
 	case len(e.CorrelationID) > 128 || len(e.ConversationID) > 128 || len(e.IdempotencyKey) > 256 || len(e.Nonce) > 128:
@@ -121,7 +121,7 @@ func (r *reader) lacks(e Envelope, o Object) {
 	payload, _ := object(o.Raw("payload")) // parse has reported its error
 	switch {
 	case e.Priority != High && e.Priority != Normal && e.Priority != Low:
-		r.fail("priority: %q is not known; use high, normal or low", clip(e.Priority))
+		r.fail("priority: unknown value %q; use high, normal or low", clip(e.Priority))
 	case absent(payload.Raw("subject")):
 		r.fail("payload.subject: is missing; say in one line what this is about")
 	case !absent(o.Raw("replyTo")) && (e.ReplyTo == nil || e.ReplyTo.URL == ""):

@@ -16,7 +16,7 @@ const sealedBy = "aes-256-cbc"
 const SealKeySize = 32
 
 // errSealed hides the reason, because a sender of changed texts must not learn about the padding.
-var errSealed = errors.New("the text cannot be decrypted with the key that is shared with this agent")
+var errSealed = errors.New("the shared key does not decrypt the text")
 
 // Seal encrypts a text. iv must be random.
 func (k Key) Seal(text string, iv [aes.BlockSize]byte) (string, error) {

@@ -23,23 +23,23 @@ var anna = exchange.Actor{ID: "anna", Roles: exchange.Requester}
 
 // pair returns two exchanges at one mail server: home assigns requests for take-photo to the
 // executor of far.
-func pair(t *testing.T) (home, far *house) {
+func pair(t *testing.T) (home, far *fixture) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
-	far = inHouse(t, mail, "Kitchen-1", agentmail.Config{Senders: []string{"Home-1"}})
+	far = newFixture(t, mail, "Kitchen-1", agentmail.Config{Senders: []string{"Home-1"}})
 	home = bare(t, mail, "Home-1", agentmail.Config{Agents: []agentmail.Agent{{Name: "Kitchen-1", Capabilities: []string{"take-photo"}}}})
 	home.open()
 	return home, far
 }
 
 // wants makes a request of anna, and returns its ref.
-func (h *house) wants(text string) string {
+func (h *fixture) wants(text string) string {
 	h.Helper()
 	answer := h.post(anna, "request: "+text)
 	return answer.Items[0].(*mess.Ack).Ref
 }
 
-func (h *house) post(who exchange.Actor, text string) mess.Message {
+func (h *fixture) post(who exchange.Actor, text string) mess.Message {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
@@ -52,7 +52,7 @@ func (h *house) post(who exchange.Actor, text string) mess.Message {
 }
 
 // thread waits until a thread is ready.
-func (h *house) thread(ref string, ready func(exchange.Thread) bool) exchange.Thread {
+func (h *fixture) thread(ref string, ready func(exchange.Thread) bool) exchange.Thread {
 	h.Helper()
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
@@ -149,7 +149,7 @@ func asJSON(t *testing.T, r mess.Request) string {
 	return string(data)
 }
 
-func TestQuestionsGoThroughTwoDoors(t *testing.T) {
+func TestQuestionsGoThroughTwoChannels(t *testing.T) {
 	home, far := pair(t)
 	ref := home.wants(`{intent: ask, requires: [take-photo]}`)
 	home.thread(ref, is(mess.NeedsInput))

@@ -20,7 +20,7 @@ var uuid4 = regexp.MustCompile(`^msg-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab]
 // Package format tests the others.
 func TestDecisions(t *testing.T) {
 	const token = `sesame-of-the-"house"`
-	h := inHouse(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp"}, "hall": {"door"}}, Secrets: []secret.Text{token, "plain-sesame", "1234"}})
+	h := newFixture(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp"}, "hall": {"door"}}, Secrets: []secret.Text{token, "plain-sesame", "1234"}})
 	code, text := h.calls(orchestrator, http.MethodPost, "", assignment("msg-1", "bd-1", "wait"))
 	if code != http.StatusAccepted {
 		t.Fatal(code, text)
@@ -49,7 +49,7 @@ func TestDecisions(t *testing.T) {
 			if code, text := h.calls(anna, http.MethodPost, "", reservation("anna", "r-1", mode, "zone/kitchen", 30, "")); code != http.StatusAccepted {
 				t.Fatal(code, text)
 			}
-			if _, _, _, held := h.door.Reserved("lamp", "bert"); held != want {
+			if _, _, _, held := h.adapter.Reserved("lamp", "bert"); held != want {
 				t.Errorf("%s: held %t", mode, held)
 			}
 		}

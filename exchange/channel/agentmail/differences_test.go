@@ -56,7 +56,7 @@ func TestDifferences(t *testing.T) {
 }
 
 // posts sends a message of the orchestrator, and returns the answer.
-func (h *house) posts(want int, body string) string {
+func (h *fixture) posts(want int, body string) string {
 	h.Helper()
 	code, text := h.calls(orchestrator, http.MethodPost, "", body)
 	if code != want {
@@ -99,7 +99,7 @@ func patternsReserveNothing(t *testing.T) {
 	if text := h.posts(http.StatusAccepted, task); !strings.Contains(text, "not used: file_patterns") {
 		t.Error(text)
 	}
-	if by, _, _, held := h.door.Reserved("lamp", "bert"); held {
+	if by, _, _, held := h.adapter.Reserved("lamp", "bert"); held {
 		t.Errorf("the lamp is reserved by %s", by)
 	}
 }
@@ -206,7 +206,7 @@ func sharedForReading(t *testing.T) {
 func cutReservation(t *testing.T) {
 	h := overHTTP(t) // this adapter reserves for an hour at most
 	h.posts(http.StatusAccepted, reservation(boss, "r-1", "exclusive", "zone/kitchen", 6000, ""))
-	if _, until, _, held := h.door.Reserved("lamp", "bert"); !held || time.Until(until) > time.Hour {
+	if _, until, _, held := h.adapter.Reserved("lamp", "bert"); !held || time.Until(until) > time.Hour {
 		t.Errorf("held %t until %v", held, until)
 	}
 }

@@ -17,7 +17,7 @@ import (
 var garage = exchange.Actor{ID: "garage-pi", Roles: exchange.ExecutorRole}
 
 // as posts a message as another executor.
-func (h *house) as(who exchange.Actor, text string) {
+func (h *fixture) as(who exchange.Actor, text string) {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
@@ -29,7 +29,7 @@ func (h *house) as(who exchange.Actor, text string) {
 }
 
 // twoExecutors returns a fixture with two executors that the test scripts.
-func twoExecutors(t *testing.T) *house {
+func twoExecutors(t *testing.T) *fixture {
 	h := bare(t, nil, "", agentmail.Config{On: true})
 	for _, who := range []exchange.Actor{kitchen, garage} {
 		h.as(who, "config: {executor: {id: "+who.ID+", versions: [1.1.0], capabilities: [take-photo]}}")
@@ -127,8 +127,8 @@ func TestACancelWhileSomethingIsAsked(t *testing.T) {
 			if c.Status != "blocked" || len(c.Errors) == 0 || c.Errors[0] != "cancelled" || !strings.Contains(c.Summary, "enough") {
 				t.Errorf("%+v", c)
 			}
-			if len(h.door.Status().Refused) != 0 || h.door.Status().Mailbox.Tasks != 0 || refIn(text) == "" {
-				t.Errorf("%+v", h.door.Status())
+			if len(h.adapter.Status().Refused) != 0 || h.adapter.Status().Mailbox.Tasks != 0 || refIn(text) == "" {
+				t.Errorf("%+v", h.adapter.Status())
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestACancelWhileSomethingIsAsked(t *testing.T) {
 // The example in the specification depends on tasks that do not exist yet. It waits for them and
 // starts after them, and the agent learns of a failed dependency.
 func TestATaskBeforeItsDependencies(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	depends := func(id, task, on string) string {
 		return assignment(id, task, "photo", `,"dependencies":[`+on+`]`)
 	}

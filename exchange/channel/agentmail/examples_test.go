@@ -19,7 +19,7 @@ import (
 // ../testdata for their source), each from its sender. It rejects the shortened ones of the
 // scenarios, which lack fields.
 func TestExamplesInTheirOrder(t *testing.T) {
-	h := inHouse(t, nil, "", agentmail.Config{On: true})
+	h := newFixture(t, nil, "", agentmail.Config{On: true})
 	data, err := os.ReadFile(filepath.Join("format", "testdata", "messages.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -30,28 +30,28 @@ const (
 
 var kitchen = scenario.Kitchen
 
-// house is an exchange with an executor and the adapter under test, at a mail server.
-type house struct {
+// fixture is an exchange with an executor and the adapter under test, at a mail server.
+type fixture struct {
 	*scenario.Executor
-	x    *exchange.Exchange
-	mail *mailboxtest.Server // nil for another server, or none
-	at   mailbox.Config      // mail server; without URL there is none
-	door *agentmail.Adapter
-	cfg  agentmail.Config
-	dir  string
-	name string
-	ctx  context.Context // time limit of the test
-	end  func()          // stops the adapter
+	x       *exchange.Exchange
+	mail    *mailboxtest.Server // nil for another server, or none
+	at      mailbox.Config      // mail server; without URL there is none
+	adapter *agentmail.Adapter
+	cfg     agentmail.Config
+	dir     string
+	name    string
+	ctx     context.Context // time limit of the test
+	end     func()          // stops the adapter
 }
 
-// inHouse returns a fixture with an executor, and an adapter with a name at the server.
-func inHouse(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+// newFixture returns a fixture with an executor, and an adapter with a name at the server.
+func newFixture(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *fixture {
 	t.Helper()
 	return bare(t, mail, name, cfg).lived()
 }
 
 // lived adds an executor to a fixture, and opens its adapter.
-func (h *house) lived() *house {
+func (h *fixture) lived() *fixture {
 	h.Helper()
 	h.Register()
 	h.run(h.Run)
@@ -60,13 +60,13 @@ func (h *house) lived() *house {
 }
 
 // bare returns a fixture without an executor, whose adapter is not open.
-func bare(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+func bare(t testing.TB, mail *mailboxtest.Server, name string, cfg agentmail.Config) *fixture {
 	t.Helper()
 	return bareOn(t, memory.New(), mail, name, cfg)
 }
 
 // bareOn is bare with a store of the test.
-func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name string, cfg agentmail.Config) *house {
+func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name string, cfg agentmail.Config) *fixture {
 	t.Helper()
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -79,14 +79,14 @@ func bareOn(t testing.TB, store exchange.Store, mail *mailboxtest.Server, name s
 	if mail != nil {
 		at = mailbox.Config{URL: mail.URL, Bearer: "let-me-in", Project: project}
 	}
-	h := &house{Executor: scenario.NewExecutor(t, x), x: x, mail: mail, at: at, cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx}
+	h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, mail: mail, at: at, cfg: cfg, dir: t.TempDir(), name: name, ctx: ctx}
 	h.React = h.react
 	h.run(func(ctx context.Context) { _ = x.Run(ctx) })
 	return h
 }
 
 // run calls do in the background until the test ends.
-func (h *house) run(do func(context.Context)) (stop func()) {
+func (h *fixture) run(do func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var g sync.WaitGroup
 	g.Go(func() { do(ctx) })
@@ -96,7 +96,7 @@ func (h *house) run(do func(context.Context)) (stop func()) {
 }
 
 // open opens the adapter as a new run of the program does.
-func (h *house) open() {
+func (h *fixture) open() {
 	h.Helper()
 	var box agentmail.Mailbox
 	if at := h.at; at.URL != "" {
@@ -108,16 +108,16 @@ func (h *house) open() {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.door = d
+	h.adapter = d
 	h.end = h.run(func(ctx context.Context) {
 		if err := d.Run(ctx); err != nil {
-			h.Errorf("the door: %v", err)
+			h.Errorf("the adapter: %v", err)
 		}
 	})
 }
 
 // react does what the text of a request says.
-func (h *house) react(ctx context.Context, ref string, item mess.Item) {
+func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
 		h.About(ref, `[{status: {code: claimed, estimate: 5s}}]`)
@@ -151,7 +151,7 @@ func (h *house) react(ctx context.Context, ref string, item mess.Item) {
 	}
 }
 
-func (h *house) photo(ctx context.Context, ref string) {
+func (h *fixture) photo(ctx context.Context, ref string) {
 	h.About(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
 	h.Photo(ctx, ref, picture(), "2026-11-21T09:44:50Z")
 }
@@ -185,7 +185,7 @@ type said struct {
 }
 
 // heard waits until the messages of an agent are ready, and returns them.
-func (h *house) heard(who string, ready func([]said) bool) []said {
+func (h *fixture) heard(who string, ready func([]said) bool) []said {
 	h.Helper()
 	var all []said
 	_, ok := h.mail.Until(h.ctx, who, func(mails []mailboxtest.Mail) bool {
@@ -204,14 +204,14 @@ func (h *house) heard(who string, ready func([]said) bool) []said {
 		for _, one := range all {
 			h.Logf("%s %s", one.Message.Type, one.Mail.Body)
 		}
-		status, _ := json.Marshal(h.door.Status())
-		h.Fatalf("%s has not got what it should have; the door: %s", who, status)
+		status, _ := json.Marshal(h.adapter.Status())
+		h.Fatalf("%s has not got what it should have; the adapter: %s", who, status)
 	}
 	return all
 }
 
 // until waits for a message of some type about a task.
-func (h *house) until(who, task string, kind format.Type) said {
+func (h *fixture) until(who, task string, kind format.Type) said {
 	h.Helper()
 	var found said
 	h.heard(who, func(all []said) bool {
@@ -227,7 +227,7 @@ func (h *house) until(who, task string, kind format.Type) said {
 }
 
 // asks sends a mail of the boss.
-func (h *house) asks(thread, body string) *mailboxtest.Mail {
+func (h *fixture) asks(thread, body string) *mailboxtest.Mail {
 	return h.mail.Post(project, boss, h.name, "task", thread, body)
 }
 

@@ -20,16 +20,16 @@ import (
 var orchestrator = exchange.Actor{ID: boss, Roles: exchange.Requester}
 
 // overHTTP returns a fixture without a mail server.
-func overHTTP(t testing.TB) *house {
-	return inHouse(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp", "vacuum"}, "hall": {"door"}}})
+func overHTTP(t testing.TB) *fixture {
+	return newFixture(t, nil, "", agentmail.Config{On: true, Zones: map[string][]string{"kitchen": {"lamp", "vacuum"}, "hall": {"door"}}})
 }
 
 // calls makes a request of an actor to the adapter.
-func (h *house) calls(who exchange.Actor, method, query, body string) (int, string) {
+func (h *fixture) calls(who exchange.Actor, method, query, body string) (int, string) {
 	h.Helper()
 	r := httptest.NewRequestWithContext(h.ctx, method, agentmail.Path+query, strings.NewReader(body))
 	w := httptest.NewRecorder()
-	h.door.Serve(who, w, r)
+	h.adapter.Serve(who, w, r)
 	if !json.Valid(w.Body.Bytes()) {
 		h.Errorf("%s %s: %q is not JSON", method, query, w.Body)
 	}
@@ -37,7 +37,7 @@ func (h *house) calls(who exchange.Actor, method, query, body string) (int, stri
 }
 
 // fetches fetches messages until they are ready.
-func (h *house) fetches(who exchange.Actor, ready func([]format.Message) bool) []format.Message {
+func (h *fixture) fetches(who exchange.Actor, ready func([]format.Message) bool) []format.Message {
 	h.Helper()
 	var all []format.Message
 	after := uint64(0)
@@ -210,26 +210,26 @@ func TestZones(t *testing.T) {
 		device, by string
 		held       bool
 	}{{"lamp", "bert", true}, {"lamp", "operator", true}, {"lamp", "anna", false}, {"door", "operator", false}, {"oven", "bert", false}} {
-		if _, until, _, held := h.door.Reserved(one.device, one.by); held != one.held || held && time.Until(until) > 31*time.Minute {
+		if _, until, _, held := h.adapter.Reserved(one.device, one.by); held != one.held || held && time.Until(until) > 31*time.Minute {
 			t.Errorf("%s for %s: %v until %v", one.device, one.by, held, until)
 		}
 	}
-	_, _, changed, _ := h.door.Reserved("lamp", "bert")
+	_, _, changed, _ := h.adapter.Reserved("lamp", "bert")
 	if code, text := h.calls(anna, http.MethodPost, "", strings.NewReplacer("BODY", "job-anna").Replace(
 		`{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"anna","message_id":"c-1","type":"task_completion","task_id":"BODY","status":"complete","completion_summary":"","files_modified":[],"test_results":{},"errors_encountered":[]}`)); code != http.StatusAccepted {
 		t.Errorf("%d %s", code, text)
 	}
 	<-changed
-	if _, _, _, held := h.door.Reserved("lamp", "bert"); held {
+	if _, _, _, held := h.adapter.Reserved("lamp", "bert"); held {
 		t.Error("what was reserved for a task outlives it")
 	}
 	if code, text := h.calls(bert, http.MethodPost, "", reservation("bert", "r-9", "exclusive", "zone/kitchen", 0.00001, "")); code != http.StatusAccepted {
 		t.Errorf("%d %s", code, text)
 	}
 	for held := true; held && h.ctx.Err() == nil; { // for under a millisecond
-		_, _, _, held = h.door.Reserved("lamp", "anna")
+		_, _, _, held = h.adapter.Reserved("lamp", "anna")
 	}
-	if _, _, _, held := h.door.Reserved("lamp", "anna"); held {
+	if _, _, _, held := h.adapter.Reserved("lamp", "anna"); held {
 		t.Error("a reservation outlives its time")
 	}
 	h.fetches(bert, func(all []format.Message) bool {
@@ -263,7 +263,7 @@ func TestWhoReserves(t *testing.T) {
 			}
 		}
 	}
-	if by, _, _, held := h.door.Reserved("lamp", "operator"); held {
+	if by, _, _, held := h.adapter.Reserved("lamp", "operator"); held {
 		t.Errorf("the lamp is reserved by %s", by)
 	}
 	for i := range 65 {

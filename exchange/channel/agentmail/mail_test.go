@@ -19,7 +19,7 @@ import (
 var bossOnly = agentmail.Config{Senders: []string{boss}}
 
 func TestAPhotoByMail(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	m := h.asks("bd-1", assignment("msg-1", "bd-1", "photo", `,"metadata":{"labels":["take-photo","frontend"]}`))
 	end := h.until(boss, "bd-1", format.TypeTaskCompletion)
 	c := body[*format.TaskCompletion](t, end)
@@ -48,7 +48,7 @@ func TestAPhotoByMail(t *testing.T) {
 // lost.
 func TestNothingTwiceAndNothingLost(t *testing.T) {
 	mail := server(t)
-	h := inHouse(t, mail, "Kitchen-1", bossOnly)
+	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	var n atomic.Int32
 	mail.Fail(func(tool string, after bool) error { // every other call fails, half of them after their work
 		if i := n.Add(1); i%5 == 0 && after == (i%2 == 0) {
@@ -87,7 +87,7 @@ func TestNothingTwiceAndNothingLost(t *testing.T) {
 }
 
 func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "photo"))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 	h.asks("bd-1", assignment("msg-2", "bd-1", "photo"))
@@ -120,7 +120,7 @@ func toldOfTheQuestion(all []said) bool {
 }
 
 func TestAQuestionInPlainWords(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "ask"))
 	q := body[*format.CoordinationRequest](t, h.until(boss, "bd-1", format.TypeCoordinationRequest))
 	if q.RequestType != "sync" || !strings.Contains(q.Topic, "where? (sink | stove)") {
@@ -148,7 +148,7 @@ func now() string { return time.Now().UTC().Add(time.Second).Format(time.RFC3339
 
 // A confirmation counts for the plan in the question, after the question, and in time.
 func TestAYesIsForOnePlan(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
 	q := h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	if c := body[*format.CoordinationRequest](t, q); c.RequestType != "review" || !strings.Contains(c.Topic, "open the valve") {
@@ -188,7 +188,7 @@ func TestAYesIsForOnePlan(t *testing.T) {
 // A confirmation that was written before the question does not count.
 func TestAYesBeforeTheQuestion(t *testing.T) {
 	mail := server(t)
-	h := inHouse(t, mail, "Kitchen-1", bossOnly)
+	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
 	h.asks("bd-1", "yes")
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
@@ -202,7 +202,7 @@ func TestAYesBeforeTheQuestion(t *testing.T) {
 }
 
 func TestAYesThatComesTooLate(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "late"))
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	h.asks("bd-1", saying("m-1", "bd-1", now(), `"reply":{"confirm":true}`))
@@ -213,7 +213,7 @@ func TestAYesThatComesTooLate(t *testing.T) {
 }
 
 func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
 	for _, one := range h.heard(boss, toldOfTheQuestion) {
 		if strings.Contains(one.Mail.Body, "in this thread") {
@@ -233,7 +233,7 @@ func TestAServerWithSessions(t *testing.T) {
 	mail, forget := mailboxtest.NewWithSessions("let-me-in")
 	t.Cleanup(mail.Close)
 	mail.Join(project, boss)
-	h := inHouse(t, mail, "Kitchen-1", bossOnly)
+	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	for _, task := range []string{"bd-1", "bd-2"} {
 		h.asks(task, assignment("msg-of-"+task, task, "photo"))
 		if c := body[*format.TaskCompletion](t, h.until(boss, task, format.TypeTaskCompletion)); c.Status != "complete" {
@@ -244,7 +244,7 @@ func TestAServerWithSessions(t *testing.T) {
 }
 
 func TestCancelAndFailure(t *testing.T) {
-	h := inHouse(t, server(t), "Kitchen-1", bossOnly)
+	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
 	h.heard(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
 	h.asks("bd-1", saying("m-1", "bd-1", now(), `"cancel":{"reason":"enough"}`))
@@ -268,7 +268,7 @@ func TestCancelAndFailure(t *testing.T) {
 func TestBadMessages(t *testing.T) {
 	mail := server(t)
 	mail.Join(project, "Stranger-1")
-	h := inHouse(t, mail, "Kitchen-1", bossOnly)
+	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	good := assignment("msg-1", "bd-1", "photo")
 	bad := []struct{ body, code string }{
 		{"please turn on the light", "invalid_format"},
@@ -309,7 +309,7 @@ func TestBadMessages(t *testing.T) {
 	if all := h.heard(boss, func([]said) bool { return true }); len(all) != len(bad) {
 		t.Errorf("%d answers, want %d", len(all), len(bad))
 	}
-	if n := len(h.door.Status().Refused); n != len(bad)+4 {
+	if n := len(h.adapter.Status().Refused); n != len(bad)+4 {
 		t.Errorf("%d are recorded", n)
 	}
 	if len(h.Deeds()) != 0 {

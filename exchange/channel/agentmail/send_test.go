@@ -54,7 +54,7 @@ func (b *quietBox) Admit(context.Context, string) error      { return nil }
 func (b *quietBox) Close()                                   {}
 
 // byMail runs a second adapter, at a mailbox with one task.
-func (h *house) byMail(intent string) *quietBox {
+func (h *fixture) byMail(intent string) *quietBox {
 	h.Helper()
 	box := &quietBox{mail: mailbox.Mail{ID: 1, From: boss, Thread: "bd-2", Created: time.Now(), Body: assignment("msg-2", "bd-2", intent)}}
 	cfg := bossOnly

@@ -40,9 +40,9 @@ func TestATaskByWayOfAServer(t *testing.T) {
 	h := bare(t, nil, here, agentmail.Config{Senders: []string{there}})
 	h.at = at
 	h.lived()
-	h.again("the door is registered", func() bool { return orchestrator.Admit(h.ctx, here) == nil })
+	h.again("the adapter is registered", func() bool { return orchestrator.Admit(h.ctx, here) == nil })
 
-	h.again("the door has let it in", func() bool { // until then the server rejects mail to it
+	h.again("the adapter has admitted it", func() bool { // until then the server rejects mail to it
 		_, err := orchestrator.Send(h.ctx, mailbox.Letter{
 			To: here, Subject: "[task_assignment] bd-1", Body: strings.Replace(assignment("msg-1", "bd-1", "photo"), boss, there, 1), Thread: "bd-1", Importance: "normal", Ack: true,
 		})
@@ -82,7 +82,7 @@ func TestATaskByWayOfAServer(t *testing.T) {
 }
 
 // again polls until a condition is true.
-func (h *house) again(what string, is func() bool) {
+func (h *fixture) again(what string, is func() bool) {
 	h.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
@@ -90,7 +90,7 @@ func (h *house) again(what string, is func() bool) {
 		select {
 		case <-tick.C:
 		case <-h.ctx.Done():
-			h.Fatalf("%s: not in time; the door: %+v", what, h.door.Status())
+			h.Fatalf("%s: not in time; the adapter: %+v", what, h.adapter.Status())
 		}
 	}
 }

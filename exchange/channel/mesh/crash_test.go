@@ -65,7 +65,7 @@ func TestThePowerGoesAtEveryWrite(t *testing.T) {
 
 // powerGoes reports whether there were n writes.
 func powerGoes(t *testing.T, n int, written bool) bool {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	p := &power{left: n, written: written}
 	h.disk.power.Store(p)
 	e := h.request("msg_1", "count")

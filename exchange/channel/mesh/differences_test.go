@@ -70,14 +70,14 @@ func TestDifferences(t *testing.T) {
 }
 
 // posted returns a request of the agent to the hub as the hub received it.
-func (h *house) posted(s mesh.Sending) (wire.Envelope, wire.Hook) {
+func (h *fixture) posted(s mesh.Sending) (wire.Envelope, wire.Hook) {
 	h.Helper()
 	id := h.send(s)
 	return h.hub.wait(h, func(e wire.Envelope) bool { return e.ID == id })
 }
 
 func ownAddress(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	if e, _ := h.posted(mesh.Sending{To: "hub", Type: wire.Request, Body: "hello"}); e.ReplyTo == nil || e.ReplyTo.URL != h.server.URL+"/hooks/hub" {
 		t.Errorf("answers go to %+v", e.ReplyTo)
 	}
@@ -99,7 +99,7 @@ func timeouts(t *testing.T) {
 }
 
 func acceptedEnvelopes(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	for i, one := range []struct {
 		was, is string
 		code    int
@@ -122,7 +122,7 @@ func acceptedEnvelopes(t *testing.T) {
 }
 
 func requestForSession(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	const key = "agent:main:slack:C1"
 	e, hook := h.posted(mesh.Sending{To: "hub", Type: wire.Request, Body: "hello", SessionKey: key})
 	if path, _ := h.hub.place(0); path != "/hooks/agent" || hook.SessionKey != "slack:C1" || e.SessionKey() != key {
@@ -142,7 +142,7 @@ func requestForSession(t *testing.T) {
 }
 
 func sessionOfAnyPath(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	text := envelope(wire.Notification, "msg_1", "hello").Text()
 	if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text, SessionKey: "s1"}.Text())); code != http.StatusAccepted {
 		t.Fatal(code, v)
@@ -157,7 +157,7 @@ func sessionOfAnyPath(t *testing.T) {
 }
 
 func membersOfEnvelope(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
 		p.KeyFile = keyFile(t, shared)
 		c.Peers["hub"] = p
@@ -175,7 +175,7 @@ func membersOfEnvelope(t *testing.T) {
 }
 
 func duplicatesForADay(t *testing.T) {
-	inTime(t, func(h *house, _ *far) {
+	inTime(t, func(h *fixture, _ *far) {
 		for _, c := range []struct {
 			after time.Duration
 			known any
@@ -189,7 +189,7 @@ func duplicatesForADay(t *testing.T) {
 }
 
 func acksOnce(t *testing.T) {
-	inTime(t, func(h *house, hub *far) {
+	inTime(t, func(h *fixture, hub *far) {
 		hub.down = true
 		h.hooked(envelope(wire.Request, "msg_1", "forever"))
 		later(8 * time.Second) // the ack is lost
@@ -203,7 +203,7 @@ func acksOnce(t *testing.T) {
 }
 
 func ralliesOnce(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.hub.code = http.StatusInternalServerError
 	r := h.report(mesh.Order{Do: "rally", Send: &mesh.Sending{To: "hub", Body: "how many?"}})
 	e, _ := h.hub.wait(t, questionOf)
@@ -228,7 +228,7 @@ func otherAddressAfter4xx(t *testing.T) {
 		}
 	}))
 	defer peer.Close()
-	h := inHouse(t, func(c *mesh.Config) { c.Peers["hub"] = mesh.Peer{URL: peer.URL, Token: tokenHub} })
+	h := newFixture(t, func(c *mesh.Config) { c.Peers["hub"] = mesh.Peer{URL: peer.URL, Token: tokenHub} })
 	e := h.request("msg_1", "count")
 	e.ReplyTo.URL = peer.URL + "/gone"
 	h.takes(e)
@@ -238,7 +238,7 @@ func otherAddressAfter4xx(t *testing.T) {
 }
 
 func filesInDataFolder(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(envelope(wire.Alert, "msg_1", "disk full"))
 	for _, name := range []string{"active-incidents.json", "mesh-audit.jsonl"} {
 		if _, err := os.Stat(filepath.Join(h.dir, name)); err != nil {
@@ -248,7 +248,7 @@ func filesInDataFolder(t *testing.T) {
 }
 
 func hostsOfAnOutage(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	for i, want := range []string{"new", "new", "escalate", "suppressed"} {
 		e := envelope(wire.Alert, fmt.Sprint("msg_", i), "no answer")
 		e.Payload.Metadata = wire.Object{}.With("host", fmt.Sprint("worker-", i)).With("check", "ping").With("scope", "lan")
@@ -259,7 +259,7 @@ func hostsOfAnOutage(t *testing.T) {
 }
 
 func inlineFilesApart(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := envelope(wire.Notification, "msg_1", "hello")
 	data := base64.StdEncoding.EncodeToString(make([]byte, wire.MaxInline))
 	for range 2 {
@@ -274,7 +274,7 @@ func inlineFilesApart(t *testing.T) {
 func filesTooLarge(t *testing.T) {
 	files := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 3<<20)) }))
 	defer files.Close()
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: files.URL + "/large.bin", Size: -1}}
 	h.takes(e)

@@ -38,7 +38,7 @@ const specified = `{
 // The agent accepts the example envelope with each type and priority that it offers, in their
 // order.
 func TestSpecifiedEnvelope(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	for i, kind := range []string{"request", "response", "notification", "alert", "ack"} {
 		for k, priority := range []string{"normal", "high", "low"} {
 			text := strings.NewReplacer("TYPE", kind, "PRIORITY", priority, "TIME", time.Now().UTC().Format(time.RFC3339Nano), "<uuid>", strings.Repeat("a", 3*i+k+1)).Replace(specified)
@@ -88,7 +88,7 @@ const attached = `[
 
 // The agent accepts the call with curl until it expires, and the attachments in an envelope.
 func TestSpecifiedCalls(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	post := func(want int, text string) {
 		t.Helper()
 		if code, v := h.raw("/hooks/hub", tokenHere, text); code != want {

@@ -17,8 +17,8 @@ import (
 var asker = exchange.Actor{ID: "asker", Roles: exchange.Requester}
 
 // withWorker returns a fixture in which the hub is an executor.
-func withWorker(t testing.TB) *house {
-	return inHouse(t, func(c *mesh.Config) {
+func withWorker(t testing.TB) *fixture {
+	return newFixture(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
 		p.Capabilities = []string{"pick-and-place"}
 		c.Peers["hub"] = p
@@ -26,7 +26,7 @@ func withWorker(t testing.TB) *house {
 }
 
 // as posts a message as a requester.
-func (h *house) as(who exchange.Actor, text string) string {
+func (h *fixture) as(who exchange.Actor, text string) string {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -40,7 +40,7 @@ func (h *house) as(who exchange.Actor, text string) string {
 }
 
 // stands waits until a thread has a status.
-func (h *house) stands(ref string, want mess.Code) exchange.Thread {
+func (h *fixture) stands(ref string, want mess.Code) exchange.Thread {
 	h.Helper()
 	var th exchange.Thread
 	h.until(ref+" is "+string(want), func() bool {
@@ -64,7 +64,7 @@ func saidIn(th exchange.Thread) string {
 }
 
 // task waits for a request to the peer, and returns it with a function that answers it.
-func (h *house) task() (wire.Envelope, func(wire.Type, string, string, wire.Object)) {
+func (h *fixture) task() (wire.Envelope, func(wire.Type, string, string, wire.Object)) {
 	h.Helper()
 	e, _ := h.hub.wait(h, questionOf)
 	n := 0
@@ -194,7 +194,7 @@ func TestAPeersTaskOverARestart(t *testing.T) {
 // reached it by then never does.
 func TestAPeerThatDoesNotAnswer(t *testing.T) {
 	for _, down := range []bool{false, true} {
-		inTimeWith(t, []string{"pick-and-place"}, func(h *house, hub *far) {
+		inTimeWith(t, []string{"pick-and-place"}, func(h *fixture, hub *far) {
 			hub.mu.Lock()
 			hub.down = down
 			hub.mu.Unlock()
@@ -225,7 +225,7 @@ func TestAPeerThatDoesNotAnswer(t *testing.T) {
 func TestMetadataThroughARelayChain(t *testing.T) {
 	for _, encrypt := range []bool{false, true} {
 		first := newHub(t)
-		h := inHouse(t, func(c *mesh.Config) {
+		h := newFixture(t, func(c *mesh.Config) {
 			p := mesh.Peer{Token: tokenHub, Encrypt: encrypt, KeyFile: keyFile(t, shared)}
 			p.URL = first.URL
 			c.Peers["beta"] = p

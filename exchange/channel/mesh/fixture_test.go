@@ -29,8 +29,6 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-var kitchen = scenario.Kitchen
-
 const (
 	tokenHere = "token-of-arm" // token that peers send to the agent
 	tokenHub  = "token-of-hub" // token that the agent sends to the hub
@@ -129,11 +127,11 @@ func responseTo(id string) func(wire.Envelope) bool {
 // questionOf selects a question.
 func questionOf(e wire.Envelope) bool { return e.Type == wire.Request }
 
-// house is an exchange with an executor and the adapter under test.
-type house struct {
+// fixture is an exchange with an executor and the adapter under test.
+type fixture struct {
 	*scenario.Executor
 	x       *exchange.Exchange
-	door    *mesh.Adapter
+	adapter *mesh.Adapter
 	hub     *hub
 	server  *httptest.Server
 	cfg     mesh.Config
@@ -147,7 +145,7 @@ type house struct {
 }
 
 // noticed returns the notifications to people.
-func (h *house) noticed() []string {
+func (h *fixture) noticed() []string {
 	h.doing.Lock()
 	defer h.doing.Unlock()
 	return slices.Clone(h.told)
@@ -193,15 +191,15 @@ func (d *disk) Append(ctx context.Context, step thread.Step) (rev thread.Rev, er
 	return rev, err
 }
 
-// inHouse opens a fixture; change may change the configuration of the adapter.
-func inHouse(t testing.TB, change func(*mesh.Config)) *house {
+// newFixture opens a fixture; change may change the configuration of the adapter.
+func newFixture(t testing.TB, change func(*mesh.Config)) *fixture {
 	t.Helper()
 	on := &disk{Store: memory.New()}
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), on, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{Executor: scenario.NewExecutor(t, x), x: x, hub: newHub(t), dir: t.TempDir(), disk: on}
+	h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, hub: newHub(t), dir: t.TempDir(), disk: on}
 	h.React = h.react
 	h.cfg = mesh.DefaultConfig()
 	h.cfg.On, h.cfg.Token, h.cfg.Burst = true, tokenHere, 1000
@@ -222,19 +220,19 @@ func inHouse(t testing.TB, change func(*mesh.Config)) *house {
 }
 
 // open opens the adapter as the next run does.
-func (h *house) open() {
+func (h *fixture) open() {
 	h.Helper()
 	if h.server == nil {
 		h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
 			case strings.HasPrefix(r.URL.Path, mesh.FilesPath):
-				h.door.ServeFile(w, r)
+				h.adapter.ServeFile(w, r)
 			case r.URL.Path == "/api/status":
-				h.door.ServeStatus(w, r)
+				h.adapter.ServeStatus(w, r)
 			case r.URL.Path == mesh.ControlPath:
-				h.door.Serve(exchange.Actor{ID: "operator", Roles: exchange.Operator}, w, r)
+				h.adapter.Serve(exchange.Actor{ID: "operator", Roles: exchange.Operator}, w, r)
 			default:
-				h.door.ServeHTTP(w, r)
+				h.adapter.ServeHTTP(w, r)
 			}
 		}))
 		h.Cleanup(h.server.Close)
@@ -251,7 +249,7 @@ func (h *house) open() {
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.door = d
+	h.adapter = d
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	h.stop = func() { cancel(); <-ended }
@@ -265,19 +263,19 @@ func envelope(kind wire.Type, id, body string) wire.Envelope {
 }
 
 // request returns a request of the hub with an address for the answer.
-func (h *house) request(id, body string) wire.Envelope {
+func (h *fixture) request(id, body string) wire.Envelope {
 	e := envelope(wire.Request, id, body)
 	e.ReplyTo = &wire.ReplyTo{URL: h.hub.URL + "/hooks/arm_01", Token: tokenHub}
 	return e
 }
 
 // post posts a message as the hub, and returns the status code and the body of the answer.
-func (h *house) post(e wire.Envelope) (int, map[string]any) {
+func (h *fixture) post(e wire.Envelope) (int, map[string]any) {
 	h.Helper()
 	return h.raw("/hooks/"+e.From, tokenHere, string(wire.Hook{Message: e.Text()}.Text()))
 }
 
-func (h *house) raw(path, token, body string) (int, map[string]any) {
+func (h *fixture) raw(path, token, body string) (int, map[string]any) {
 	h.Helper()
 	req, err := http.NewRequest(http.MethodPost, h.server.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -287,7 +285,7 @@ func (h *house) raw(path, token, body string) (int, map[string]any) {
 	return h.roundTrip(req)
 }
 
-func (h *house) roundTrip(req *http.Request) (int, map[string]any) {
+func (h *fixture) roundTrip(req *http.Request) (int, map[string]any) {
 	h.Helper()
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -302,7 +300,7 @@ func (h *house) roundTrip(req *http.Request) (int, map[string]any) {
 }
 
 // takes posts a message that the agent must accept.
-func (h *house) takes(e wire.Envelope) map[string]any {
+func (h *fixture) takes(e wire.Envelope) map[string]any {
 	h.Helper()
 	code, v := h.post(e)
 	if code != http.StatusAccepted || v["ok"] != true {
@@ -312,7 +310,7 @@ func (h *house) takes(e wire.Envelope) map[string]any {
 }
 
 // react does what the text of a request says.
-func (h *house) react(ctx context.Context, ref string, item mess.Item) {
+func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
 		h.Did("request " + i.Intent)
@@ -351,7 +349,7 @@ func (h *house) react(ctx context.Context, ref string, item mess.Item) {
 }
 
 // count returns how often the executor did something.
-func (h *house) count(what string) (n int) {
+func (h *fixture) count(what string) (n int) {
 	for _, one := range h.Deeds() {
 		if one == what {
 			n++
@@ -360,7 +358,7 @@ func (h *house) count(what string) (n int) {
 	return n
 }
 
-func (h *house) photo(ctx context.Context, ref string, side int) {
+func (h *fixture) photo(ctx context.Context, ref string, side int) {
 	h.About(ref, `[{status: {code: in_progress}}]`)
 	h.Photo(ctx, ref, picture(side, side), "")
 }
@@ -381,7 +379,7 @@ func picture(w, ht int) []byte {
 }
 
 // audit returns the audit log.
-func (h *house) audit() []map[string]any {
+func (h *fixture) audit() []map[string]any {
 	h.Helper()
 	_, v := h.order(`{"do":"audit","lines":1000}`)
 	list, _ := v["audit"].([]any)
@@ -393,7 +391,7 @@ func (h *house) audit() []map[string]any {
 }
 
 // audited reports whether the log has a line with a status.
-func (h *house) audited(status string) bool {
+func (h *fixture) audited(status string) bool {
 	for _, l := range h.audit() {
 		if l["status"] == status {
 			return true
@@ -403,13 +401,13 @@ func (h *house) audited(status string) bool {
 }
 
 // order calls the API of the agent as an operator.
-func (h *house) order(text string) (int, map[string]any) {
+func (h *fixture) order(text string) (int, map[string]any) {
 	h.Helper()
 	return h.raw(mesh.ControlPath, "", text)
 }
 
 // until waits until a condition is true.
-func (h *house) until(what string, is func() bool) {
+func (h *fixture) until(what string, is func() bool) {
 	h.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

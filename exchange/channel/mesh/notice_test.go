@@ -12,7 +12,7 @@ import (
 // People are notified of a notification, an incident and a message that is not sent again, but not
 // of a further alert of an incident.
 func TestPeopleAreToldOfTheMesh(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
 	for _, id := range []string{"msg_a", "msg_b"} {
 		e := envelope(wire.Alert, id, "disk is full")
@@ -42,7 +42,7 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 // People are notified of a message that expires before delivery, even before the last attempt.
 func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
 	t.Parallel() // it waits
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.hub.code = http.StatusInternalServerError
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello", TTL: 1})
 	if a := h.delivery(id, "hub"); a.Delivery != "expired" {

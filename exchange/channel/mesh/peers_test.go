@@ -40,7 +40,7 @@ func register(t *testing.T, name string, n int, agents map[string]map[string]any
 func TestTheRegistryIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "registry.json")
 	register(t, file, 0, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}})
-	h := inHouse(t, func(c *mesh.Config) { c.Registry, c.Peers = file, nil })
+	h := newFixture(t, func(c *mesh.Config) { c.Registry, c.Peers = file, nil })
 	at, _ := url.Parse(h.hub.URL)
 	hub := func(token string) map[string]any {
 		return map[string]any{"ip": at.Hostname(), "port": json.Number(at.Port()), "token": token, "accept": "new-" + token, "accept_before": tokenHere}
@@ -106,7 +106,7 @@ func TestTheRegistryIsReadAgain(t *testing.T) {
 // The token of the agent rotates: old and new token are valid until the old one is dropped, also
 // after a restart.
 func TestTheTokenRotates(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Token = "" })
+	h := newFixture(t, func(c *mesh.Config) { c.Token = "" })
 	tokens := func() []string {
 		data, err := os.ReadFile(filepath.Join(h.dir, "token"))
 		if err != nil {
@@ -139,7 +139,7 @@ func TestTheTokenRotates(t *testing.T) {
 	if says(was) != http.StatusUnauthorized || says(is) != http.StatusAccepted {
 		t.Error("the new one alone must count")
 	}
-	configured := inHouse(t, nil)
+	configured := newFixture(t, nil)
 	if code, v := configured.order(`{"do":"rotate"}`); code != http.StatusBadRequest || !strings.Contains(fmt.Sprint(v), "configuration") {
 		t.Errorf("%d %v", code, v)
 	}

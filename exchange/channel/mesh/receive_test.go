@@ -20,7 +20,7 @@ import (
 
 // A request becomes a task, and the response goes to its address with its context.
 func TestRequestAndResponse(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "How many tanks in zone 5?")
 	e.ReplyContext = json.RawMessage(`{"thread" : "é",  "k":[1.50,2]}`)
 	h.takes(e)
@@ -48,9 +48,9 @@ func TestRecordedRequestsAreTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agents := map[string]*house{}
+	agents := map[string]*fixture{}
 	for _, name := range []string{"alpha", "beta", "hub"} {
-		agents[name] = inHouse(t, func(c *mesh.Config) {
+		agents[name] = newFixture(t, func(c *mesh.Config) {
 			c.Agent, c.Forward, c.Peers = name, true, map[string]mesh.Peer{}
 			for _, other := range []string{"alpha", "beta", "hub"} {
 				if other != name {
@@ -105,7 +105,7 @@ func keyFile(t testing.TB, text string) string {
 // The agent rejects each kind of bad message with its reason, changes nothing, and writes it to
 // the audit log.
 func TestRefusals(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *mesh.Config) {
 		c.SessionPrefixes = []string{"hook:"}
 		p := c.Peers["beta"]
 		p.Accept = "beta-alone"
@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 
 // A client that guesses tokens must wait, but a valid token is accepted from the same address.
 func TestWrongTokensShutNobodyOut(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	last := 0
 	for range 25 {
 		last, _ = h.raw("/hooks/hub", "guess", "{}")
@@ -182,7 +182,7 @@ func TestWrongTokensShutNobodyOut(t *testing.T) {
 
 // A peer that sends too much gets a Retry-After.
 func TestRateLimit(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
+	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	for _, id := range []string{"a", "b", "c"} {
 		h.takes(envelope(wire.Notification, id, "hello"))
 	}
@@ -192,7 +192,7 @@ func TestRateLimit(t *testing.T) {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/hooks/hub", strings.NewReader(string(wire.Hook{Message: envelope(wire.Notification, "e", "hello").Text()}.Text())))
 	r.Header.Set("Authorization", "Bearer "+tokenHere)
 	w := httptest.NewRecorder()
-	h.door.ServeHTTP(w, r)
+	h.adapter.ServeHTTP(w, r)
 	if after, err := strconv.Atoi(w.Header().Get("Retry-After")); w.Code != http.StatusTooManyRequests || err != nil || after < 1 || after > 600 { // one in ten minutes
 		t.Errorf("%d, after %d, %v", w.Code, after, err)
 	}
@@ -205,7 +205,7 @@ func TestRateLimit(t *testing.T) {
 
 // A text without a sender counts against a limit, and has the size limit of an envelope.
 func TestTextIsCounted(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
+	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	text := func(what string) int {
 		code, _ := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: what}.Text()))
 		return code
@@ -224,7 +224,7 @@ func TestTextIsCounted(t *testing.T) {
 // A duplicate makes no second task. A new message with the same key gets its own response with the
 // same result.
 func TestRepetitions(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.IdempotencyKey = "weekly"
 	h.takes(e)
@@ -260,7 +260,7 @@ func TestRepetitions(t *testing.T) {
 }
 
 func TestExpired(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "photo")
 	e.Time, e.TTL = time.Now().Add(-time.Hour), time.Minute
 	if v := h.takes(e); v["expired"] != true || !h.audited("expired") || h.count("request photo") != 0 {
@@ -271,7 +271,7 @@ func TestExpired(t *testing.T) {
 // The response goes only to the address of the peer.
 func TestAnswersGoToThePeerAlone(t *testing.T) {
 	evil := newHub(t)
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.ReplyTo.URL = evil.URL + "/hooks/arm_01"
 	h.takes(e)
@@ -286,7 +286,7 @@ func TestAnswersGoToThePeerAlone(t *testing.T) {
 }
 
 func TestSessions(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.ReplyContext = json.RawMessage(`{"sessionKey":"agent:main:slack:C1"}`)
 	e.ReplyTo.URL = h.hub.URL + "/hooks/agent"
@@ -326,7 +326,7 @@ func TestWhichSessionsPeersMayName(t *testing.T) {
 		{off: true, beside: "hook:a", code: 400},
 		{off: true, within: "hook:a", code: 202},
 	} {
-		h := inHouse(t, func(c *mesh.Config) { c.SessionPrefixes, c.AllowSessionKey = one.prefixes, !one.off })
+		h := newFixture(t, func(c *mesh.Config) { c.SessionPrefixes, c.AllowSessionKey = one.prefixes, !one.off })
 		e := envelope(wire.Notification, "msg_1", "hello")
 		if one.within != "" {
 			e.ReplyContext = json.RawMessage(`{"sessionKey":"` + one.within + `"}`)
@@ -348,7 +348,7 @@ func TestWhichSessionsPeersMayName(t *testing.T) {
 
 // A response contains an image that fits, and serves a larger one.
 func TestPictures(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "small photo"))
 	h.takes(h.request("msg_2", "photo"))
 	small, _ := h.hub.wait(t, responseTo("msg_1"))
@@ -378,7 +378,7 @@ func TestPictures(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "fail"))
 	r, _ := h.hub.wait(t, responseTo("msg_1"))
 	if r.Payload.Metadata.Get("status") != "failed" || !strings.Contains(r.Payload.Body, "power cut") || !strings.Contains(r.Payload.Body, "nobody knows what was done") {
@@ -394,7 +394,7 @@ func TestFailures(t *testing.T) {
 
 // A restart loses nothing: the next run sends the response, and the executor acts once.
 func TestRestart(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "forever"))
 	h.until("it is done", func() bool { return h.count("request forever") == 1 })
 	var ref string
@@ -415,7 +415,7 @@ func TestRestart(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	if v := h.health(); v["ok"] != true || v["status"] != "ok" || v["agent"] != "arm_01" || v["protocol"] != "mesh/1.0" || v["version"] != "test" || v["storage"] != nil {
 		t.Errorf("%v", v)
 	}
@@ -426,7 +426,7 @@ func TestHealth(t *testing.T) {
 }
 
 // health returns the health of the agent.
-func (h *house) health() map[string]any {
+func (h *fixture) health() map[string]any {
 	h.Helper()
 	req, _ := http.NewRequest(http.MethodGet, h.server.URL+"/api/status", nil)
 	code, v := h.roundTrip(req)
@@ -439,7 +439,7 @@ func (h *house) health() map[string]any {
 // The agent rejects a message that it cannot store. The peer sends it again, and the executor acts
 // once. The health says so meanwhile.
 func TestAFullDisk(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.disk.full.Store(true)
 	for _, e := range []wire.Envelope{h.request("msg_1", "count"), envelope(wire.Notification, "msg_2", "hello"), envelope(wire.Alert, "msg_3", "down")} {
 		if code, v := h.post(e); code != http.StatusServiceUnavailable || v["ok"] != false || v["error"] != "unavailable" {
@@ -462,11 +462,11 @@ func TestAFullDisk(t *testing.T) {
 
 // A flood of rejected messages does not fill the log, which contains their number.
 func TestAFloodOfRefusals(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	knock := func(from string) {
 		r, w := httptest.NewRequest(http.MethodPost, "/hooks/", nil), httptest.NewRecorder()
 		r.RemoteAddr = from + ":1"
-		if h.door.ServeHTTP(w, r); w.Code != http.StatusNotFound {
+		if h.adapter.ServeHTTP(w, r); w.Code != http.StatusNotFound {
 			t.Fatal(w.Code)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // report makes a call of the API that must succeed.
-func (h *house) report(o mesh.Order) (r mesh.Report) {
+func (h *fixture) report(o mesh.Order) (r mesh.Report) {
 	h.Helper()
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -35,7 +35,7 @@ func (h *house) report(o mesh.Order) (r mesh.Report) {
 }
 
 // send sends a message and returns its id.
-func (h *house) send(s mesh.Sending) string {
+func (h *fixture) send(s mesh.Sending) string {
 	h.Helper()
 	r := h.report(mesh.Order{Do: "send", Send: &s})
 	if len(r.Taken) != 1 {
@@ -45,7 +45,7 @@ func (h *house) send(s mesh.Sending) string {
 }
 
 // delivery waits until a message is delivered or has failed.
-func (h *house) delivery(id, to string) (a mesh.Asked) {
+func (h *fixture) delivery(id, to string) (a mesh.Asked) {
 	h.Helper()
 	h.until(id+" is on its way no more", func() bool {
 		a = *h.report(mesh.Order{Do: "delivered", ID: id, Peer: to}).Asked
@@ -55,7 +55,7 @@ func (h *house) delivery(id, to string) (a mesh.Asked) {
 }
 
 // result waits for the response to a request.
-func (h *house) result(id string) *mesh.Result {
+func (h *fixture) result(id string) *mesh.Result {
 	h.Helper()
 	var a mesh.Asked
 	h.until("an answer to "+id, func() bool {
@@ -66,7 +66,7 @@ func (h *house) result(id string) *mesh.Result {
 }
 
 // answers makes the hub answer every request before it accepts it, as some peers do.
-func (h *house) answers(say func(wire.Envelope) wire.Envelope) {
+func (h *fixture) answers(say func(wire.Envelope) wire.Envelope) {
 	h.hub.mu.Lock()
 	defer h.hub.mu.Unlock()
 	h.hub.answered = func(e wire.Envelope) {
@@ -84,7 +84,7 @@ func (h *house) answers(say func(wire.Envelope) wire.Envelope) {
 // The agent accepts a response that arrives before the request was accepted. The same response
 // with another id is a duplicate.
 func TestAnEarlyAnswer(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
 		r := answer("msg_early", e.ID, "47 tanks")
 		r.Payload.Attachments = []wire.Attachment{{Type: "inline", Data: "YSxi", Filename: "../a.csv", Size: -1}}
@@ -117,7 +117,7 @@ func TestAnEarlyAnswer(t *testing.T) {
 // response still counts.
 func TestNoAnswerInTime(t *testing.T) {
 	t.Parallel() // it waits
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?", TTL: 1})
 	var a mesh.Asked
 	h.until("its time is over", func() bool {
@@ -135,7 +135,7 @@ func TestNoAnswerInTime(t *testing.T) {
 
 // A rejected message is a dead letter that only an operator sends again.
 func TestDeadLetters(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.hub.code = http.StatusNotFound
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
 	if a := h.delivery(id, "hub"); a.Delivery != "client_error_404" {
@@ -161,7 +161,7 @@ func TestDeadLetters(t *testing.T) {
 
 // The next run sends a message that was in progress when the program ended, with the same id.
 func TestTheOutboxOutlivesARun(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.hub.code = http.StatusInternalServerError
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
@@ -176,7 +176,7 @@ func TestTheOutboxOutlivesARun(t *testing.T) {
 
 // A message that its peer does not accept goes through the relay.
 func TestRelay(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Relay = "hub" })
+	h := newFixture(t, func(c *mesh.Config) { c.Relay = "hub" })
 	id := h.send(mesh.Sending{To: "beta", Type: wire.Notification, Body: "hello", NoRetry: true})
 	got, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
 	if got.To != "beta" || got.Relay == nil || *got.Relay != (wire.Relay{From: "arm_01", Via: "hub", OriginalTo: "beta"}) {
@@ -189,7 +189,7 @@ func TestRelay(t *testing.T) {
 
 // A rally asks several peers the same question; a second round supersedes the first.
 func TestRally(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
+	h := newFixture(t, func(c *mesh.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
 	n := 0
 	h.answers(func(e wire.Envelope) wire.Envelope {
 		n++
@@ -217,7 +217,7 @@ func TestRally(t *testing.T) {
 
 // A counter question of a peer gets an answer, and makes no task.
 func TestAskedBack(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "clean up"})
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
 	q := h.request("msg_q", "where?")
@@ -242,13 +242,13 @@ func TestAskedBack(t *testing.T) {
 
 // twoOfOurs returns two agents that know each other. with has the settings of both in addition to
 // address and token.
-func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *house) {
-	arm = inHouse(t, func(c *mesh.Config) {
+func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *fixture) {
+	arm = newFixture(t, func(c *mesh.Config) {
 		p := with
 		p.URL, p.Token = "http://127.0.0.1:1", tokenHub
 		c.Peers = map[string]mesh.Peer{"hub": p}
 	})
-	hub = inHouse(t, func(c *mesh.Config) {
+	hub = newFixture(t, func(c *mesh.Config) {
 		p := with
 		p.URL, p.Token = arm.server.URL, tokenHere
 		c.Agent, c.Token, c.Peers = "hub", tokenHub, map[string]mesh.Peer{"arm_01": p}
@@ -294,7 +294,7 @@ func TestALargeMessageIsWhole(t *testing.T) {
 			}
 		})
 	}
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: h.hub.URL + "/message.mess.json", Filename: "message.mess.json", Size: -1}}
 	h.takes(e) // the file is empty there
@@ -351,7 +351,7 @@ func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
 
 // Only an operator may use the API, and errors name the problem.
 func TestOrders(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	for text, want := range map[string]int{
 		`{"do":"fly"}`: 400, `{`: 400, `{"do":"send"}`: 400, `{"do":"send","send":{"to":"nobody","type":"alert","body":"x"}}`: 404,
 		`{"do":"send","send":{"to":"hub","type":"alert","body":" "}}`: 400, `{"do":"send","send":{"to":"hub","type":"alert","body":"x","priority":"urgent"}}`: 400,

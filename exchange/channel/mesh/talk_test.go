@@ -26,7 +26,7 @@ func answer(id, to, body string) wire.Envelope {
 
 // A question goes to the peer as a request, and a response answers it.
 func TestQuestions(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask"))
 	q, _ := h.hub.wait(t, questionOf)
 	if q.ReplyTo == nil || q.ReplyTo.URL != h.server.URL+"/hooks/hub" || !strings.Contains(q.Payload.Body, "where? (sink, stove)") || q.CorrelationID != "msg_1" {
@@ -39,7 +39,7 @@ func TestQuestions(t *testing.T) {
 }
 
 func TestSeveralQuestions(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask two"))
 	q, _ := h.hub.wait(t, questionOf)
 	h.takes(answer("msg_a", q.ID, "the sink"))
@@ -57,7 +57,7 @@ func TestSeveralQuestions(t *testing.T) {
 // A confirmation counts for its own task and for the plan in the question. The agent asks again if
 // an answer is no plain yes or no.
 func TestConfirmations(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "confirm"))
 	q, _ := h.hub.wait(t, questionOf)
 	if !strings.Contains(q.Payload.Body, "open the valve") || !strings.Contains(q.Payload.Body, "It may drip.") {
@@ -91,7 +91,7 @@ func TestConfirmations(t *testing.T) {
 // A task of more than five seconds gets an ack and continues; the peer can cancel it.
 func TestAckAndCancel(t *testing.T) {
 	t.Parallel() // it waits
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "forever"))
 	ack, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Ack })
 	if ack.CorrelationID != "msg_1" || ack.Payload.Metadata.Get("status") != "in_progress" || ack.Payload.Metadata.Get("eta") != "2030-01-01T08:00:00Z" || !strings.Contains(ack.Payload.Body, "10 %: looking") {
@@ -108,7 +108,7 @@ func TestAckAndCancel(t *testing.T) {
 // The agent rejects an unsigned message if it must be signed, and encrypts the answer to an
 // encrypted message.
 func TestSignedAndEncrypted(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
 		p.KeyFile, p.Signed = keyFile(t, shared), true
 		c.Peers["hub"] = p
@@ -157,7 +157,7 @@ func TestAttachments(t *testing.T) {
 		_, _ = w.Write([]byte("from the server"))
 	}))
 	defer files.Close()
-	h := inHouse(t, func(c *mesh.Config) { c.Paths = []string{dir} })
+	h := newFixture(t, func(c *mesh.Config) { c.Paths = []string{dir} })
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{
 		{Type: "inline", Data: "YSxiCjEsMgo=", Filename: "small.csv", Size: -1},
@@ -198,7 +198,7 @@ func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
 	defer slow.Close()
 	defer close(gate)
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: slow.URL, Size: -1}}
 	h.takes(e)
@@ -215,7 +215,7 @@ func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 
 // A legacy text goes to the audit log and makes no task.
 func TestLegacyText(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	for _, text := range []string{"ping", "switch on the heater", `["a"]`, `{"protocol":"sfiac/1.0"}`} {
 		if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text}.Text())); code != http.StatusAccepted || v["text"] != true {
 			t.Errorf("%q: %d %v", text, code, v)
@@ -244,7 +244,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 		}
 	}))
 	defer handler.Close()
-	h := inHouse(t, func(c *mesh.Config) { c.TextURL = handler.URL + "/texts" })
+	h := newFixture(t, func(c *mesh.Config) { c.TextURL = handler.URL + "/texts" })
 	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
 		t.Fatal(code, v)
 	}
@@ -276,7 +276,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 
 // The configuration says how many hosts of one scope make an outage.
 func TestAnOutageAsConfigured(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
+	h := newFixture(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
 	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
 		e := envelope(wire.Alert, "msg_"+c.host, "no answer")
 		e.Payload.Metadata = wire.Object{}.With("host", c.host).With("check", "ping").With("scope", "lan")
@@ -292,7 +292,7 @@ func TestAnOutageAsConfigured(t *testing.T) {
 // People are notified of the first alert and of the recovery; other alerts are counted. A dead
 // letter of an old alert opens no incident.
 func TestAlerts(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	alert := func(id, status string, at time.Time) any {
 		e := envelope(wire.Alert, id, "disk full")
 		e.Time = at
@@ -314,7 +314,7 @@ func TestAlerts(t *testing.T) {
 
 // If the state of an incident could not be stored, the next run notifies people.
 func TestAnAlertOnAFullDisk(t *testing.T) {
-	h := inHouse(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {
 		e := envelope(wire.Alert, "msg_"+status, "disk full")
 		e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "disk").With("status", status)
@@ -346,7 +346,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 // A message for another agent is forwarded unchanged if the configuration allows it.
 func TestForwarding(t *testing.T) {
 	for _, forward := range []bool{true, false} {
-		h := inHouse(t, func(c *mesh.Config) { c.Forward = forward })
+		h := newFixture(t, func(c *mesh.Config) { c.Forward = forward })
 		e := envelope(wire.Request, "msg_1", "count")
 		e.From, e.To = "beta", "hub"
 		e.Relay = &wire.Relay{From: "beta", Via: "arm_01", OriginalTo: "hub"}
@@ -370,7 +370,7 @@ func TestForwarding(t *testing.T) {
 // A cancel during an open question ends the task for the peer as cancelled, also in the MESS
 // message, whose last status was the question.
 func TestACancelWhileAQuestionIsOpen(t *testing.T) {
-	h := inHouse(t, nil)
+	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask"))
 	h.hub.wait(t, questionOf)
 	n := envelope(wire.Notification, "msg_2", "cancel")

@@ -85,23 +85,23 @@ func (f *far) all() (came, log []string) {
 }
 
 // inTime runs a test in fake time, with a fixture whose hub is far.
-func inTime(t *testing.T, test func(h *house, hub *far)) { inTimeWith(t, nil, test) }
+func inTime(t *testing.T, test func(h *fixture, hub *far)) { inTimeWith(t, nil, test) }
 
-func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hub *far)) {
+func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *fixture, hub *far)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &far{began: time.Now()}
 		x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{Executor: scenario.NewExecutor(t, x), x: x, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
+		h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
 		h.React = h.react
 		h.cfg.On, h.cfg.Token, h.cfg.Notify = true, tokenHere, []string{"hub"}
 		h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub, Capabilities: capabilitiesOfHub}}
 		if err := h.cfg.Load("arm_01", func(s string) string { return s }); err != nil {
 			t.Fatal(err)
 		}
-		h.door, err = mesh.Open(t.Context(), x, h.cfg, mesh.Options{
+		h.adapter, err = mesh.Open(t.Context(), x, h.cfg, mesh.Options{
 			Dir: h.dir, Base: "http://192.0.2.2:8420", Version: "test", YesNo: catalog.MatchYesNo,
 			Through: func(delivery.Peer, time.Duration) *http.Client { return &http.Client{Transport: f} },
 		}, slog.New(f))
@@ -114,19 +114,19 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *house, hu
 		h.running.Go(func() { _ = x.Run(ctx) })
 		h.Register()
 		h.running.Go(func() { h.Run(ctx) })
-		h.running.Go(func() { _ = h.door.Run(ctx) })
+		h.running.Go(func() { _ = h.adapter.Run(ctx) })
 		synctest.Wait()
 		test(h, f)
 	})
 }
 
 // hooked posts a message as the hub that the agent must accept, and returns the answer.
-func (h *house) hooked(e wire.Envelope) map[string]any {
+func (h *fixture) hooked(e wire.Envelope) map[string]any {
 	h.Helper()
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/hooks/"+e.From, bytes.NewReader(wire.Hook{Message: e.Text()}.Text()))
 	r.Header.Set("Authorization", "Bearer "+tokenHere)
 	w := httptest.NewRecorder()
-	h.door.ServeHTTP(w, r)
+	h.adapter.ServeHTTP(w, r)
 	var v map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || w.Code != http.StatusAccepted {
 		h.Fatalf("%d %s %v", w.Code, w.Body, err)
@@ -135,14 +135,14 @@ func (h *house) hooked(e wire.Envelope) map[string]any {
 }
 
 // ordered makes a call of the API that must succeed.
-func (h *house) ordered(o mesh.Order) (rep mesh.Report) {
+func (h *fixture) ordered(o mesh.Order) (rep mesh.Report) {
 	h.Helper()
 	body, err := json.Marshal(o)
 	if err != nil {
 		h.Fatal(err)
 	}
 	w := httptest.NewRecorder()
-	h.door.Serve(exchange.Actor{ID: "operator", Roles: exchange.Operator}, w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, mesh.ControlPath, bytes.NewReader(body)))
+	h.adapter.Serve(exchange.Actor{ID: "operator", Roles: exchange.Operator}, w, httptest.NewRequestWithContext(context.Background(), http.MethodPost, mesh.ControlPath, bytes.NewReader(body)))
 	if err := json.Unmarshal(w.Body.Bytes(), &rep); err != nil || w.Code != http.StatusOK {
 		h.Fatalf("%d %s %v", w.Code, w.Body, err)
 	}
@@ -165,7 +165,7 @@ func same(t testing.TB, what string, got, want []string) {
 // A task of more than five seconds gets an ack, and then one at most every half minute. A started
 // task continues after the ttl of its request.
 func TestAcksInTime(t *testing.T) {
-	inTime(t, func(h *house, hub *far) {
+	inTime(t, func(h *fixture, hub *far) {
 		e := envelope(wire.Request, "msg_1", "forever")
 		e.TTL = time.Minute
 		h.hooked(e)
@@ -189,7 +189,7 @@ func TestAcksInTime(t *testing.T) {
 
 // The agent logs a request without an ack after half a minute. The request fails when it expires.
 func TestSilenceInTime(t *testing.T) {
-	inTime(t, func(h *house, hub *far) {
+	inTime(t, func(h *fixture, hub *far) {
 		id := h.ordered(mesh.Order{Do: "send", Send: &mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?"}}).Taken[0].ID
 		later(304 * time.Second)
 		_, log := hub.all()
@@ -204,7 +204,7 @@ func TestSilenceInTime(t *testing.T) {
 // A message that no peer accepts is a dead letter after four attempts. One probe a minute sends it
 // again until delivery or expiry.
 func TestDeadLettersInTime(t *testing.T) {
-	inTime(t, func(h *house, hub *far) {
+	inTime(t, func(h *fixture, hub *far) {
 		hub.down = true
 		send := func(body string, ttl int64) {
 			h.ordered(mesh.Order{Do: "send", Send: &mesh.Sending{To: "hub", Type: wire.Notification, Body: body, TTL: ttl}})
@@ -247,7 +247,7 @@ func TestDeadLettersInTime(t *testing.T) {
 // The operator is notified of an incident at once, after an hour, then every two hours, and at its
 // end.
 func TestSummariesInTime(t *testing.T) {
-	inTime(t, func(h *house, hub *far) {
+	inTime(t, func(h *fixture, hub *far) {
 		alert := func(id, status string) {
 			e := envelope(wire.Alert, id, "no answer")
 			e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "ping").With("status", status)

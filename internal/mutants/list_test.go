@@ -494,7 +494,7 @@ var mutants = []mutant{
 		"exchange/channel/mesh/inbound.go", `if sender != "agent" && sender != e.From {`, `if false {`,
 	}}, "./exchange/channel/mesh TestRefusals"},
 	{"a peer gets its task again after a restart", []edit{{
-		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && as.requests.asked(g.Ask) {`, `if !g.Over.IsZero() {`,
+		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {`, `if !g.Over.IsZero() {`,
 	}}, "./exchange/channel/mesh TestAPeersTaskOverARestart"},
 	{"a dead letter of a task outlives it", []edit{{
 		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := as.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
@@ -543,7 +543,7 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/outbox.go", "	body, err := b.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := b.render(ctx, &e)",
 	}}, "./exchange/channel/agentmail TestASlowMachineSendsItsPictures"},
 	{"a task by mail that runs is silent", []edit{{
-		"exchange/channel/agentmail/task_updates.go", "const beat = 10 * time.Minute", "const beat = 30 * time.Minute",
+		"exchange/channel/agentmail/task_updates.go", "const silentTime = 10 * time.Minute", "const silentTime = 30 * time.Minute",
 	}}, "./exchange/channel/agentmail TestDifferences"},
 	{"a bad error report is answered", []edit{{
 		"exchange/channel/agentmail/format/invalid.go", "if e.Type == TypeErrorReport {", "if false {",

@@ -100,7 +100,7 @@ func TestWhatIsNotBegunAgainIsLookedAt(t *testing.T) {
 		says []string
 	}{
 		"open":  {100, mess.Completed, []string{"it reads back as open"}},
-		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "it is not begun again: it: locked: its owner has locked it"}},
+		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "it is not begun again: it: locked: the configuration locks it out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {

@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// screenText is written to by the follower, and read meanwhile.
+// screenText collects the output of the follower. The test reads it concurrently.
 type screenText struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -37,8 +37,8 @@ func (s *screenText) String() string {
 	return s.text.String()
 }
 
-// Who waits is told that the exchange is not reached, and that it is there again; and
-// where it does not come back, the waiting ends.
+// A waiting client reports that the exchange is unreachable and that it is reachable again. If
+// the exchange does not return, the client stops waiting.
 func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
 	var gone, streams atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// kept stops a system, locks and disarms there.
+// kept stops a system, and sets a lockout and disarms a risk class there.
 func (s *shellOf) kept() {
 	s.t.Helper()
 	for _, args := range [][]string{{"lock", "porch-light"}, {"disarm", "motion"}, {"stop", "--why", "smoke"}} {
@@ -33,10 +33,10 @@ func (s *shellOf) stillKept(after string) {
 	}
 }
 
-// again are the commands that let everything act again.
+// letAgain lists the commands that let everything act again.
 var letAgain = [][]string{{"clear"}, {"unlock", "porch-light"}, {"arm", "motion"}}
 
-// frees has the model try every way to let something act again. None may work.
+// frees has the model try every way to let something act again. Every attempt must fail.
 func (s *shellOf) frees() {
 	s.t.Helper()
 	for _, args := range append(slices.Clone(letAgain), []string{"clear", "--anyway"}, []string{"arm"}, []string{"arm", "--reset"}, []string{"clear", "--code", "000000"}, []string{"arm", "--code", "000000"}) {
@@ -75,8 +75,8 @@ func (s *shellOf) isFree(after string) {
 	s.t.Errorf("%s: it is not released", after)
 }
 
-// What runs without a terminal releases no stop, arms nothing and unlocks nothing; who
-// types at one does, or who presses the button, as the setting says.
+// A program without a terminal cannot reset a stop, arm a risk class or release a lockout. A
+// person can do it at a terminal or on the page, depending on the confirm setting.
 func TestAModelWithAShellReleasesNothing(t *testing.T) {
 	s := waits(t)
 	s.kept()

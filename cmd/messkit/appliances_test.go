@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What is started is an appliance, what is turned on is switched; how much one makes,
-// and twice what somebody must fill, is asked about.
+// "start" and "turn on" with an appliance become start-appliance. The planner asks about an
+// amount ("two coffees"), and about a repetition that needs a person to prepare the appliance.
 func TestAppliances(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
@@ -54,7 +54,7 @@ func TestAppliances(t *testing.T) {
 	}
 }
 
-// What the simulated home is asked besides: each bullet of what it can be tried for.
+// More requests in the simulated home: each suggestion of its documentation has a case.
 func TestTheHomeAnswers(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{

@@ -53,17 +53,17 @@ messkit stop takes everything to its safe state; Ctrl-C leaves this page`
 	if diff := cmp.Diff(want, strings.Join(b.Lines(now, 120, 24), "\n")); diff != "" {
 		t.Error(diff)
 	}
-	// What waits for an answer is there where little fits, and how much is not.
+	// A small screen still shows a task that waits for an answer, and the number of hidden tasks.
 	small := b.Lines(now, 40, 17)
 	if text := strings.Join(small, "\n"); len(small) > 17 || !strings.Contains(text, "reply 2026-11-22-002") || !strings.Contains(text, "\n2 more open: messkit ls\n") {
 		t.Errorf("%s", text)
 	}
-	// What does not fit is what has ended; how to stop is always there.
+	// A small screen hides terminal tasks first. The hint how to stop stays visible.
 	few := b.Lines(now, 120, 11)
 	if len(few) != 11 || !strings.HasPrefix(few[8], "2026-11-19-001") || !strings.HasPrefix(few[10], "messkit stop") {
 		t.Errorf("%q", few)
 	}
-	// On a narrow terminal nothing that counts is beyond its edge.
+	// A narrow terminal cuts off no important text.
 	narrow := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open
   2 executors
 
@@ -99,7 +99,8 @@ messkit stop takes everything to its
 	}
 }
 
-// TestDashboardOfThePage checks that docs/reference/command-line.md shows the dashboard as messkit draws it.
+// TestDashboardOfThePage checks that docs/reference/command-line.md shows the dashboard as
+// messkit draws it.
 func TestDashboardOfThePage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/command-line.md")
 	if err != nil {
@@ -116,7 +117,7 @@ func TestDashboardOfThePage(t *testing.T) {
 	}
 	b := &client.TaskBoard{
 		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{}, Executors: []httpclient.Executor{{ID: "kitchen-pi", Live: true}},
-		Threads: []httpclient.Thread{ // what has changed last comes first
+		Threads: []httpclient.Thread{ // the newest change comes first
 			thread("2026-11-22-001", mess.InProgress, 0, "vacuum the kitchen"),
 			thread("2026-11-22-003", mess.NeedsInput, time.Second, "turn on the light"),
 			thread("2026-11-22-002", mess.Completed, time.Second, "turn on the porch light for ten minutes"),

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// canary checks that the secrets in some files are in no other file of the
-// place: canary FILE... (each may hold several lines, all of them secrets)
+// canary checks that no other file of the folder contains the secrets of the given files: canary
+// FILE... (each line of a file is a secret)
 func canary(ts *testscript.TestScript, neg bool, args []string) {
 	var secrets [][]byte
 	for _, name := range args {

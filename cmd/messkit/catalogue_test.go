@@ -16,17 +16,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// example is a line of testdata/intents/catalogue.txt: what may be said for a
-// capability, or of a thing.
+// example is a line of testdata/intents/catalogue.txt: sentences for a capability or for a kind
+// of device.
 type example struct {
 	of    string
 	thing bool
 	said  []string
 }
 
-// Every capability of the catalogue can be asked for in the home that there is without
-// a configuration, with a scene, a script and a button of a Home Assistant beside it, by
-// each of its examples, and docs/reference/capabilities.md says what its file does.
+// The simulated home understands every capability of the catalog by each of its examples. A
+// scene, a script and a button of Home Assistant complete that home. The tables in
+// docs/reference/capabilities.md match the catalog.
 func TestCatalogueIsWholeAndTriable(t *testing.T) {
 	examples := examplesOf(t)
 	r := simulated(t, `
@@ -49,7 +49,7 @@ func TestCatalogueIsWholeAndTriable(t *testing.T) {
 		for _, said := range examples[i].said {
 			p := comes(said)
 			ok := p.Outcome == "plan" && p.Capability == d.ID
-			switch d.ID { // what the planner does itself
+			switch d.ID { // the planner handles these itself
 			case "wait":
 				out := r.Resolve(mess.Request{Intent: said}).Plan
 				ok = out != nil && (!out.NotBefore.IsZero() || slices.ContainsFunc(out.Each(), func(s capabilities.Plan) bool { return s.After > 0 || s.For > 0 }))
@@ -123,7 +123,7 @@ func examplesOf(t *testing.T) []example {
 
 var twice = map[capabilities.Effect]string{capabilities.Query: "looks only", capabilities.Idempotent: "is as once", capabilities.Once: "never"}
 
-// riskOf is the risk, and where it is another for a class.
+// riskOf returns the risk of a capability, with the other risks of single classes.
 func riskOf(d capabilities.Definition) string {
 	of := map[capabilities.Risk][]string{}
 	for _, class := range slices.Sorted(maps.Keys(d.Risks)) {
@@ -136,12 +136,12 @@ func riskOf(d capabilities.Definition) string {
 	return text
 }
 
-// bare are parameters that commands have by themselves.
+// bare names the parameters that belong to commands, not to capabilities.
 var bare = map[string]string{
 	"on": "on (yes or no)", "for": "for (up to a year)", "areas": "areas (places that it knows)", "file": "file (that lies on it)",
 }
 
-// parametersOf are those of the file, and of the command.
+// parametersOf lists the parameters of the file and of the command.
 func parametersOf(d capabilities.Definition) string {
 	var list []string
 	for _, p := range d.Parameters {
@@ -161,7 +161,7 @@ func parametersOf(d capabilities.Definition) string {
 
 func quotes(said []string) string { return "“" + strings.Join(said, "”, “") + "”" }
 
-// The folder of words that the page shows adds a capability, and narrows one.
+// The lexicon folder in the documentation adds a capability and narrows another one.
 func TestWordsOfThePage(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "capabilities.md"))
 	if err != nil {

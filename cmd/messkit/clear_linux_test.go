@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// At a terminal a clear of what is not known to be safe is asked for, and nothing but a
-// yes is one.
+// `messkit clear` at a terminal asks before it resets a stop whose devices are not known to be
+// safe. Only a yes resets it.
 func TestAClearIsAskedForAtATerminal(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "data", "stop")

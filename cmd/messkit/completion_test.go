@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bashCompletes has bash itself complete a command line that ends where the
-// cursor is, without the package bash-completion.
+// bashCompletes has bash itself complete a command line whose end is the cursor. It does not need
+// the package bash-completion.
 const bashCompletes = `
 compopt() { :; }
 source <(messkit completion bash) || exit
@@ -20,14 +20,14 @@ $(complete -p messkit | sed 's/.*-F \([^ ]*\).*/\1/') messkit
 printf '%s\n' "${COMPREPLY[@]}"
 `
 
-// Shells complete commands, refs, devices and capabilities of what runs here.
+// The completion scripts complete commands, refs, devices and capabilities of the running system.
 func TestShellsComplete(t *testing.T) {
 	home, url := atHome(t)
 	run := func(name string, args ...string) string {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
-		var said strings.Builder // of what a request waits for, beside its ref
+		var said strings.Builder // the notes of a waiting request
 		c.Stderr = &said
 		out, err := c.Output()
 		if err != nil {
@@ -36,7 +36,7 @@ func TestShellsComplete(t *testing.T) {
 		return string(out)
 	}
 	ended := strings.TrimSpace(run("messkit", "ask", "turn on the porch light"))
-	run("messkit", "ask", "is the porch light on?", "--wait") // the light's thread has ended by then
+	run("messkit", "ask", "is the porch light on?", "--wait") // the thread of the light has ended by then
 	open := strings.TrimSpace(run("messkit", "ask", "turn on the hall light", "--not-before", "1h"))
 	for _, c := range []struct {
 		line      string
@@ -62,7 +62,7 @@ func TestShellsComplete(t *testing.T) {
 			var got []string
 			for line := range strings.Lines(run(name, args...)) {
 				word, _, _ := strings.Cut(strings.TrimSpace(line), "\t")
-				word, _, _ = strings.Cut(word, "  ") // bash has what it is about beside it, if there are several
+				word, _, _ = strings.Cut(word, "  ") // bash prints a description behind each of several candidates
 				got = append(got, strings.TrimSpace(word))
 			}
 			for _, w := range c.with {

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// The example is complete: it is read without a complaint, and names every key.
+// The example configuration has no errors and contains every key.
 func TestExample(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c, err := daemon.LoadConfig("example.yaml", output.NoLog)

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// householder is a whole system with the simulated home, and a browser.
+// householder is a whole system with the simulated home and a browser.
 type householder struct {
 	t    *testing.T
 	url  string
@@ -23,19 +23,19 @@ type householder struct {
 	b    *chromium.Browser
 }
 
-// startHouse starts messkit run as the README says, in a data folder of its own.
+// startHouse starts messkit run as the README describes, with its own data folder.
 func startHouse(t *testing.T, flags ...string) *householder {
 	t.Helper()
 	return startHouseOf(t, nil, flags...)
 }
 
-// startHouseOf starts it with more on its command line, and a browser with flags.
+// startHouseOf starts messkit run with more arguments, and a browser with flags.
 func startHouseOf(t *testing.T, args []string, flags ...string) *householder {
 	t.Helper()
 	return startHouseBy(t, "run", args, flags...)
 }
 
-// startHouseBy starts what serves the pages by another command: exchange has no
+// startHouseBy starts another command that serves the pages, for example exchange, which has no
 // devices.
 func startHouseBy(t *testing.T, command string, args []string, flags ...string) *householder {
 	t.Helper()
@@ -61,7 +61,7 @@ func startHouseBy(t *testing.T, command string, args []string, flags ...string) 
 	return &householder{t: t, url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home"), home: home, bin: bin, b: b}
 }
 
-// messkit runs a command against the house and returns what it prints.
+// messkit runs a command against the system and returns its standard output.
 func (h *householder) messkit(args ...string) string {
 	h.t.Helper()
 	c := exec.CommandContext(h.t.Context(), h.bin, args...)
@@ -82,7 +82,7 @@ func (h *householder) operator(width, height int) *chromium.Tab {
 	return p
 }
 
-// api calls the HTTP door as the operator, and returns what it answers.
+// api calls the HTTP API as the operator and returns the response body.
 func (h *householder) api(method, path, body string) string {
 	h.t.Helper()
 	key, err := operatorKey(filepath.Join(h.home, "data"))
@@ -106,7 +106,7 @@ func (h *householder) asks(request string) string {
 	return v.Ref
 }
 
-// becomes waits until a thread has a status, and returns it.
+// becomes waits until a thread has a status, and returns the thread.
 func (h *householder) becomes(ref, status string) string {
 	h.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -120,7 +120,7 @@ func (h *householder) becomes(ref, status string) string {
 	}
 }
 
-// usable has axe look whether everybody can use the page as it is.
+// usable runs the accessibility checks of axe on the current page.
 func (h *householder) usable(p *chromium.Tab, name string) {
 	h.t.Helper()
 	script, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
@@ -138,12 +138,11 @@ func (h *householder) usable(p *chromium.Tab, name string) {
 	}
 	look(name, `"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"`)
 	p.Dark(true)
-	look(name+" in the dark", `"color-contrast"`) // nothing else differs
+	look(name+" in the dark", `"color-contrast"`) // the other rules do not depend on colors
 	p.Dark(false)
 }
 
-// fits looks whether a page can be read at every width from the smallest phone on
-// without scrolling sideways.
+// fits checks that a page needs no horizontal scrolling at any width from 360 pixels on.
 func (h *householder) fits(p *chromium.Tab, name string, width, height int) {
 	h.t.Helper()
 	for _, w := range []int{360, 414, 480, 600, 768, 959, 960, 1024, 1280} {
@@ -158,7 +157,7 @@ func (h *householder) fits(p *chromium.Tab, name string, width, height int) {
 	p.Size(width, height)
 }
 
-// pictured keeps a picture for whoever looks, if MESSKIT_PICTURES names a folder.
+// pictured saves a screenshot in the folder that MESSKIT_PICTURES names, if any.
 func (h *householder) pictured(p *chromium.Tab, name string) {
 	h.t.Helper()
 	if dir := os.Getenv("MESSKIT_PICTURES"); dir != "" {
@@ -168,8 +167,7 @@ func (h *householder) pictured(p *chromium.Tab, name string) {
 	}
 }
 
-// A person who has never seen the page asks, answers, confirms, stops and
-// releases, on a desktop and on a phone.
+// A new user asks, answers, confirms, stops and resets the stop, on a desktop and on a phone.
 func TestTheConsole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -184,7 +182,7 @@ func TestTheConsole(t *testing.T) {
 			p := h.operator(size.width, size.height)
 			shows := func(name string) {
 				h.pictured(p, name+"-"+size.name)
-				if name == "preview" || name == "progress" { // those change by themselves
+				if name == "preview" || name == "progress" { // these change without a user action
 					return
 				}
 				h.usable(p, name+"-"+size.name)
@@ -209,7 +207,7 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#detail button", "Answer")
 			p.Text("The porch light is on.")
 
-			// A plan that an answer has made stands there as one that was clear at once.
+			// The page shows a plan that needed an answer like a plan that was complete at once.
 			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
 			p.Fill("#intent", "vacuum the kitchen")
 			p.Click("#ask button", "Ask")
@@ -219,7 +217,7 @@ func TestTheConsole(t *testing.T) {
 			p.Click("#detail .answers button", "No")
 			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
 
-			// What is not understood is told before it is asked.
+			// The page reports unrecognized words before the user submits the request.
 			p.Click("a", map[string]string{"phone": "All tasks", "desktop": "Tasks"}[size.name])
 			p.Fill("#intent", "frobnicate the lamp")
 			p.Until(`document.getElementById("preview").textContent.includes("not understood")`)
@@ -243,7 +241,7 @@ func TestTheConsole(t *testing.T) {
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
 			p.Click("nav a", "Devices")
-			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop came in the midst of something
+			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop interrupted a task
 			p.Until(`document.getElementById("arming").textContent.includes("Everything may act")`)
 			p.Until(`document.querySelector("#devices .picture")?.naturalWidth > 300`)
 			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => !/not started|since the stop/.test(d.textContent))`)
@@ -257,7 +255,7 @@ func TestTheConsole(t *testing.T) {
 			if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
 				t.Errorf("a wrong key: %d %v", code, err)
 			}
-			for range 2 { // what is alike is one line
+			for range 2 { // equal entries share one line
 				if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/executors", ""); err != nil || code != http.StatusUnauthorized {
 					t.Errorf("a wrong key: %d %v", code, err)
 				}
@@ -279,8 +277,8 @@ func TestTheConsole(t *testing.T) {
 	}
 }
 
-// A person with a phone comes in by an invitation, says what she can do, and does
-// what no robot can: also without a network, and once.
+// A person opens an invitation on a phone, sets her abilities and does a task that no robot can
+// do. She also works offline, and the exchange stores each answer once.
 func TestAPersonWithAPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -315,7 +313,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	h.becomes(ref, "needs_input")
 	h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"reply": {"answers": {"answer": "yes"}}}]}`)
 	p.Text("answer: yes")
-	// The answer sets it back to work, and she has begun nothing by that.
+	// The answer continues the task, although the person has not begun it.
 	p.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over") && [...document.querySelectorAll("#mine button")].some((b) => b.checkVisibility() && b.textContent === "I have begun")`)
 
 	p.Fill("#text-"+ref, "Here it is.")
@@ -353,7 +351,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 		}
 	}
 
-	// What is done at once is two messages, the beginning and the answer.
+	// A task that a person does at once produces two messages: in_progress and the result.
 	ref = h.asks(`{"intent": "bring the parcel in"}`)
 	p.Click("#offers button", "I do it")
 	p.Fill("#text-"+ref, "It is in the hall.")
@@ -365,7 +363,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 
 	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
 	p.Click("#offers button", "I do it")
-	// She is told of a stop while she does something, and says that she has stopped.
+	// The page notifies her of a stop during her task, and she reports that she has stopped.
 	h.becomes(ref, "claimed")
 	other := h.asks(`{"intent": "sweep the terrace"}`)
 	p.Until(`document.getElementById("offers").textContent.includes("sweep the terrace")`)
@@ -399,7 +397,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	}
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
-	// A new invitation: what was set stays.
+	// A second invitation keeps the settings of the first one.
 	link, _, _ = strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
 	second := h.b.Open(t, 360, 740)
 	second.Go(link)
@@ -409,7 +407,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 	}
 }
 
-// What a request, a name or a file says is shown, and never run.
+// The page shows the text of a request, a name or a file, and never runs it as code.
 func TestWhatOthersSayIsNotRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -433,7 +431,7 @@ func TestWhatOthersSayIsNotRun(t *testing.T) {
 	if bad != "messkit" {
 		t.Errorf("the page has run or holds %q", bad)
 	}
-	// A script that gets in all the same is refused by the browser.
+	// The browser blocks a script that an attacker injects into the page.
 	p.Eval(`(() => { try { document.body.innerHTML = "<a onclick=\"document.title='run'\">x</a>"; document.querySelector("a").click() } catch { } })()`, nil)
 	var title string
 	if p.Eval("document.title", &title); title != "messkit" {
@@ -444,7 +442,7 @@ func TestWhatOthersSayIsNotRun(t *testing.T) {
 	}
 }
 
-// With the keyboard alone one gets everywhere: sign in, ask, go to the stop.
+// The keyboard reaches everything: sign in, ask, go to the stop.
 func TestTheKeyboardAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -462,7 +460,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	reached := map[string]bool{}
-	p.Go(h.url + "/#tasks") // anew: the focus is at the beginning
+	p.Go(h.url + "/#tasks") // a reload puts the focus at the beginning
 	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("line").textContent === "live"`)
 	for range 40 {
@@ -491,7 +489,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Press("Enter")
 	p.Text("The balcony light is on.")
 
-	// Where the page stands already, a link changes the address behind the # alone.
+	// A link to the current page changes only the fragment of the address.
 	p.Click("nav a", "Log")
 	p.Click("#signout", "Sign out")
 	p.Until(`document.activeElement.id === "key"`)
@@ -499,8 +497,8 @@ func TestTheKeyboardAlone(t *testing.T) {
 	p.Until(`document.getElementById("line")?.textContent === "live"`)
 }
 
-// Who runs the place holds an executor on the page, everybody sees who has done
-// that, when and why, and it is let go on there.
+// The operator drains an executor on the page. The page shows by whom, when and why, and the
+// operator resumes the executor there.
 func TestAHoldOnThePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -530,8 +528,8 @@ func TestAHoldOnThePage(t *testing.T) {
 	}
 }
 
-// A page that nobody looks at says that it is not live, and since when; it reads
-// what it has missed when somebody looks again.
+// A hidden page says that it is not live, and since when. It reads the missed events when it is
+// visible again.
 func TestAPageThatNobodyLooksAt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -557,8 +555,8 @@ func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
 	return has
 }
 
-// An executor that is gone for good is forgotten on the page, by a second press, and the
-// banner of its stop goes with it; when it speaks again, both are there again.
+// A second press deregisters an executor on the page, and the banner of its stop disappears. Both
+// return when the executor connects again.
 func TestForgottenOnThePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A crash leaves no file with the keys that were in memory.
+// A crash writes no file with the keys from memory.
 func TestNoCoreDump(t *testing.T) {
 	p, err := start(t.TempDir(), buildMesskit(t), "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
 	if err != nil || p.url == "" {

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// insideEnv marks the test process that has mounts of its own.
+// insideEnv marks the test process that has its own mount namespace.
 const insideEnv = "MESSKIT_OWN_MOUNTS"
 
-// inOwnMounts reports whether this process may mount: it is in a mount
-// namespace of its own, so that nothing stays mounted however it ends. From
-// outside of one, the test is run again inside.
+// inOwnMounts reports whether this process may mount, which needs its own mount namespace: the
+// kernel then removes all mounts when the process ends. In another namespace it runs the test
+// again inside a new one.
 func inOwnMounts(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) == "" {
@@ -28,7 +28,7 @@ func inOwnMounts(t *testing.T) bool {
 	return mayMount(t)
 }
 
-// mayMount is inOwnMounts for a test that mounts what is in memory alone.
+// mayMount is inOwnMounts for a test that mounts only file systems in memory.
 func mayMount(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {
@@ -57,7 +57,7 @@ func mayMount(t *testing.T) bool {
 	return false
 }
 
-// needRoot skips where disks cannot be simulated, and says what is missing.
+// needRoot skips the test on a host that cannot simulate disks, and names the missing tools.
 func needRoot(t *testing.T) {
 	t.Helper()
 	var missing []string
@@ -77,15 +77,14 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// disk is a disk whose power can be cut: an ext4 image in a file on btrfs, of
-// which a clone is what the disk holds at that moment. What only the page cache
-// of ext4 has is not in it. The clone keeps the order of writes, which a real
-// card may not.
+// disk simulates power cuts: an ext4 image in a file on btrfs, whose clone is the content of the
+// disk at that moment. Data that only the page cache of ext4 has is not in the clone. The clone
+// keeps the order of writes, which a real card may change.
 type disk struct {
 	t     *testing.T
 	dir   string
 	image string // the ext4 image
-	live  string // where it is mounted
+	live  string // mount point
 }
 
 // newDisk makes an empty disk and mounts it.
@@ -99,13 +98,14 @@ func newDisk(t *testing.T) *disk {
 	// The image of the disk lies on btrfs, which clones files.
 	d.image, d.live = d.blank(outer, "ext4.img", 1<<30), filepath.Join(d.dir, "live")
 	d.run("mkfs.ext4", "-q", d.image)
-	// Metadata is committed every second, as often as ext4 can; data is not, and
-	// ext4 does not guess where a program has forgotten to sync.
+	// The mount options commit metadata every second, the shortest interval of ext4.
+	// noauto_da_alloc turns off the heuristics by which ext4 syncs data for programs that forget
+	// it.
 	d.mount(d.image, d.live, "loop,commit=1,noauto_da_alloc")
 	return d
 }
 
-// blank makes a file that takes no room yet.
+// blank makes a sparse file.
 func (d *disk) blank(dir, name string, size int64) string {
 	d.t.Helper()
 	name = filepath.Join(dir, name)
@@ -122,7 +122,7 @@ func (d *disk) run(command string, args ...string) {
 	}
 }
 
-// mount mounts until the test ends.
+// mount mounts an image until the test ends.
 func (d *disk) mount(image, at, options string) {
 	d.t.Helper()
 	if err := os.MkdirAll(at, 0o700); err != nil {
@@ -136,12 +136,13 @@ func (d *disk) mount(image, at, options string) {
 		d.t.Fatalf("mount %s: %v: %s", image, err, out)
 	}
 	d.t.Cleanup(func() {
-		// It may have been unmounted before; if it is in use, it goes later.
+		// The test may have unmounted it before. MNT_DETACH delays the unmount while a process
+		// uses it.
 		_ = unix.Unmount(at, unix.MNT_DETACH)
 	})
 }
 
-// cut clones an image as it is now.
+// cut clones an image in its current state.
 func (d *disk) cut(image, name string) string {
 	d.t.Helper()
 	to, err := os.Create(filepath.Join(filepath.Dir(d.image), name))
@@ -159,7 +160,7 @@ func (d *disk) cut(image, name string) string {
 	return to.Name()
 }
 
-// look mounts a clone, on which ext4 recovers, while f runs.
+// look mounts a clone while f runs; the mount replays the journal of ext4.
 func (d *disk) look(clone string, f func(dir string)) {
 	d.t.Helper()
 	at := clone + ".mounted"

@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// A camera that answers with black pictures, or with what is no picture, is not in
-// order, whoever has it: the doctor or a messkit that runs.
+// Both the doctor and a running messkit report a failure for a camera that sends black images, or
+// data that is no image.
 func TestDoctorLooksAtPictures(t *testing.T) {
 	var black bytes.Buffer
 	if err := jpeg.Encode(&black, image.NewGray(image.Rect(0, 0, 640, 480)), nil); err != nil {

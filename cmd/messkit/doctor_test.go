@@ -46,7 +46,7 @@ func TestCertificatesEnd(t *testing.T) {
 	}
 }
 
-// lens is a camera that gives one picture.
+// lens is a camera that returns one image.
 type lens struct {
 	drivers.Life
 	drivers.Link
@@ -67,7 +67,7 @@ func (l *lens) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: l.data, MIME: "image/png", CapturedAt: time.Now()}, nil
 }
 
-// A camera whose pictures show nothing is not told as one that is well.
+// The doctor warns about a camera whose images show nothing.
 func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	draw := func(paint func(*image.Gray)) []byte {
 		m := image.NewGray(image.Rect(0, 0, 64, 64))
@@ -113,7 +113,7 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 	}
 }
 
-// A plug without a meter has nothing wrong where it tells whether it is on.
+// The doctor reports no problem for a plug without a meter that reports its state.
 func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
 	plug := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"POWER":"ON","StatusSNS":{"Time":"2026-11-22T20:00:00"}}`)

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// photographs puts a photo into the form of a task, as a phone's camera does.
+// photographs adds a photo to the form of a task, as the camera of a phone does.
 func photographs(p *chromium.Tab, ref string) {
 	p.Eval(`new Promise((done) => {
 		const c = document.createElement("canvas"); c.width = 600; c.height = 400
@@ -22,7 +22,7 @@ func photographs(p *chromium.Tab, ref string) {
 	})`, nil)
 }
 
-// keptOf is what a phone keeps of an answer, as JavaScript that promises it.
+// keptOf returns JavaScript: a promise of the draft that the browser stores for a task.
 func keptOf(ref string) string {
 	return `new Promise((done) => {
 		const open = indexedDB.open("messkit-drafts", 1)
@@ -34,8 +34,8 @@ func keptOf(ref string) string {
 	})`
 }
 
-// What a person has added to an answer is there again when her phone has loaded the
-// page anew, without a network, and is sent once when that is back.
+// The page keeps the draft of an answer over an offline reload, and sends it once when the
+// network returns.
 func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -63,7 +63,7 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 2 && d.at && Object.keys(d.chosen).length === 2)`)
 	p.Until(`navigator.serviceWorker.ready`)
 
-	// Nothing says that the page is live while it is not.
+	// The page never claims to be live while it is offline.
 	p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `
 		window.said = []
 		new MutationObserver(() => { const l = document.getElementById("line"); if (l) said.push(l.textContent) }).observe(document, {subtree: true, childList: true, characterData: true})`}, nil)
@@ -76,7 +76,7 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 		p.Text("52.50000, 13.40000")
 		p.Until(`document.querySelector("#mine input[type=radio]:checked")?.value === "yes" && document.getElementById("field-buckets-` + ref + `").value === "3"`)
 	}
-	p.Until(`(() => { const l = document.getElementById("line"); return l.scrollWidth <= l.clientWidth })()`) // all of why it is not live can be read
+	p.Until(`(() => { const l = document.getElementById("line"); return l.scrollWidth <= l.clientWidth })()`) // the line shows the whole reason why the page is not live
 	h.usable(p, "me-draft")
 	h.fits(p, "me-draft", 360, 740)
 	var said []string
@@ -105,7 +105,8 @@ func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
 	}
 	p.Until(keptOf(ref) + `.then((d) => d === undefined)`)
 
-	// What is too much for a phone is said, and what was kept stays.
+	// The page reports a draft that exceeds the storage of the phone, and keeps the earlier
+	// draft.
 	ref = h.asks(`{"intent": "look at the roof"}`)
 	p.Click("#offers button", "I do it")
 	p.Until(`document.getElementById("text-` + ref + `")`)

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What presses a button is never pressed twice for one request, whatever the
-// catalogue and the configuration say.
+// The agent presses a button at most once per request, for any content of the catalog and of the
+// configuration.
 func TestAButtonIsPressedOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "messkit.yaml")
 	text := `
@@ -35,8 +35,8 @@ devices:
 	}
 }
 
-// What presses is confirmed, done and refused as that: it is not on for a time, and it is
-// no gate that says whether it is open.
+// The plans and errors for a pulse device name a press. Such a device takes no duration, and is
+// no door that opens.
 func TestAButtonIsPressedNotOn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "messkit.yaml")
 	text := `

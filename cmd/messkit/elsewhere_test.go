@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asker asks at a server of the field, as its own clients do.
+// asker sends requests to a reference server, as the server's own clients do.
 type asker struct {
 	*testing.T
 	url, key string
@@ -55,7 +55,7 @@ func (a *asker) ask(intent string) string {
 	return v.Ref
 }
 
-// recounted is a thread there.
+// recounted is a thread on that server.
 type recounted struct {
 	Status   string
 	Messages []struct {
@@ -64,7 +64,7 @@ type recounted struct {
 	}
 }
 
-// until waits until a thread is in that status.
+// until waits until a thread has the status, and returns the thread.
 func (a *asker) until(ref, status string) (t recounted) {
 	a.Helper()
 	var v struct{ Thread recounted }
@@ -76,7 +76,7 @@ func (a *asker) until(ref, status string) (t recounted) {
 	return v.Thread
 }
 
-// response is what the executor has answered in the end.
+// response returns the texts and the last image of the executor's responses.
 func (t recounted) response() (words string, picture []byte) {
 	for _, m := range t.Messages {
 		var items mess.Message
@@ -101,7 +101,7 @@ func (t recounted) response() (words string, picture []byte) {
 	return words, picture
 }
 
-// atServer starts a server of the field, with somebody who asks there.
+// atServer starts a reference server and a client that sends requests to it.
 func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
 	t.Helper()
 	server, err := referenceserver.New(name)
@@ -121,8 +121,8 @@ func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
 	return server, a
 }
 
-// The program as people run it, at each of the field's servers: a picture of the
-// fridge, a lamp, and a question that has to be answered.
+// The released program works at each reference server: an image of the fridge, a lamp, and a
+// question that needs an answer.
 func TestAtServersOfTheField(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
@@ -172,8 +172,8 @@ devices:
 	}
 }
 
-// These servers drop confirm_before and requires: what they tell carries no gate,
-// and the executor asks for its own yes before it acts.
+// The reference servers drop confirm_before and requires, so the requests carry no safety policy.
+// The executor asks for its own confirmation before it acts.
 func TestTheOwnGateAtServersOfTheField(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
@@ -203,7 +203,7 @@ devices:
 			}
 			acted := func() int {
 				text, err := os.ReadFile(lamp)
-				if err != nil && !os.IsNotExist(err) { // it is not there before the first act
+				if err != nil && !os.IsNotExist(err) { // the file does not exist before the first act
 					t.Error(err)
 				}
 				return strings.Count(string(text), " on ")
@@ -223,8 +223,8 @@ devices:
 	}
 }
 
-// Two boards have the same lamps, and a server that tells both yes, is slow, and
-// fails now and then: no lamp is switched twice.
+// Two nodes have the same lamps, and the server grants the claim to both, is slow, and fails now
+// and then. No lamp gets two switch commands.
 func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
@@ -246,7 +246,7 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 				}
 			}
 			server.SetLag(func() time.Duration { return rand.N(150 * time.Millisecond) })
-			var failed atomic.Int32 // it recovers: who fails by chance for good keeps a board waiting longer each time
+			var failed atomic.Int32 // the failures are temporary: permanent random failures would lengthen the backoff of a node every time
 			server.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if fails := strings.HasPrefix(r.UserAgent(), "messkit") && rand.N(10) == 0; !fails || failed.Add(1) > 30 {
 					return false
@@ -257,7 +257,7 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 			var boards []*process
 			for _, id := range []string{"pi-1", "pi-2"} {
 				p, err := start(dir, binary, "run", "--config", filepath.Join(dir, id+".yaml"))
-				for tries := 0; err == nil && p.url == "" && tries < 20; tries++ { // the first words are answered 502
+				for tries := 0; err == nil && p.url == "" && tries < 20; tries++ { // the server answers 502 to the first calls
 					p, err = start(dir, binary, "run", "--config", filepath.Join(dir, id+".yaml"))
 				}
 				if err != nil || p.url == "" {
@@ -284,8 +284,8 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 	}
 }
 
-// Killed at any moment at a server that keeps no leases: each thread ends, what
-// was switched was switched once, and completed means that it was.
+// The test kills the executor at any moment, at a server without leases. Every thread ends, no
+// lamp gets two switch commands, and completed means that the lamp got one.
 func TestKilledAtAServerOfTheField(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
@@ -330,7 +330,7 @@ func TestKilledAtAServerOfTheField(t *testing.T) {
 					}
 				}
 				ends[v.Thread.Status]++
-				is, err := os.ReadFile(line(n)) // which is not there before the first act
+				is, err := os.ReadFile(line(n)) // the file does not exist before the first act
 				if on := strings.Count(string(is), " on "); err != nil && !os.IsNotExist(err) || on > 1 || v.Thread.Status == "completed" && on != 1 {
 					t.Errorf("lamp %d, %s: %s, %v", n, v.Thread.Status, is, err)
 				}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A judge that finds nothing wrong proves nothing.
+// Without faults that it must find, the judge would prove nothing.
 func TestTheJudge(t *testing.T) {
 	at := time.Unix(1000, 0)
 	on := act{at, "on"}
@@ -42,8 +42,8 @@ func TestTheJudge(t *testing.T) {
 	}
 }
 
-// A claim that was over is reported late, as having done nothing; another
-// executor has done it meanwhile.
+// An executor reports late that its expired claim had no effect. Another executor has done the
+// task by then, and its result stays the terminal status.
 func TestALateWordIsNotTheEnd(t *testing.T) {
 	var now threadNow
 	err := json.Unmarshal([]byte(`{"thread": {"status": "completed", "messages": [

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// judgement is how what was told compares with what the valves know. It shares no
-// code with what it judges.
+// judgement counts the contradictions between the threads and the logs of the valves. It shares
+// no code with the program.
 type judgement struct {
-	asked, acts, unknown     int // requests; switchings; ends that say that nobody knows
-	late                     int // acts after the end, of which the thread says that they may come
+	asked, acts, unknown     int // requests; switch commands; terminal statuses with effect unknown
+	late                     int // acts after the terminal status, which the thread announced as possible
 	lost, doubled, dishonest int
 	problems                 []string
 }
@@ -30,7 +30,7 @@ func (v *judgement) String() string {
 		v.asked, v.acts, v.unknown, v.lost, v.doubled, v.dishonest)
 }
 
-// tell fails the test for what was found.
+// tell fails the test with the problems, ten at most.
 func (v *judgement) tell(t *testing.T) {
 	t.Helper()
 	for _, problem := range v.problems[:min(len(v.problems), 10)] {
@@ -44,8 +44,8 @@ func (v *judgement) add(w *judgement) {
 	v.problems = append(v.problems, w.problems...)
 }
 
-// judge holds every request against the log of its valve, when all have ended
-// and the exchange still answers. data is its folder.
+// judge compares every request with the log of its valve. Call it after all requests are
+// terminal, while the exchange still answers. data is the data folder of the exchange.
 func (e *errands) judge(data string) *judgement {
 	v := &judgement{}
 	e.mu.Lock()
@@ -79,7 +79,7 @@ func (e *errands) judge(data string) *judgement {
 	return v
 }
 
-// act is a note of a valve's log.
+// act is one line of a valve's log.
 type act struct {
 	at   time.Time
 	what string
@@ -92,14 +92,14 @@ func (e *errands) log(valve int) (list []act) {
 		words := strings.Fields(line)
 		at, err := time.Parse(time.RFC3339Nano, words[0])
 		if err != nil {
-			panic(err) // the log is not what it is taken for
+			panic(err) // the log has another format
 		}
 		list = append(list, act{at, words[1]})
 	}
 	return list
 }
 
-// one judges one request by what was done for it.
+// one compares one request with the acts that belong to it.
 func (v *judgement) one(one *errand, acts []act) {
 	v.asked++
 	name := fmt.Sprintf("%s (%s, %s valve %d)", one.ref, one.id, one.want, one.valve)
@@ -132,7 +132,8 @@ func (v *judgement) one(one *errand, acts []act) {
 	}
 }
 
-// stays: what has ended has ended, and the same request again is the same.
+// stays checks that terminal statuses do not change, and that a repeated request gets the same
+// ref.
 func (e *errands) stays(v *judgement) {
 	given := map[string]string{}
 	for _, one := range e.list {
@@ -147,7 +148,7 @@ func (e *errands) stays(v *judgement) {
 		if !e.ended(&again) || again.status != one.status || again.effect != one.effect && one.effect != "" {
 			v.found(&v.dishonest, "%s: was %s (%s), and is %s (%s)", one.ref, one.status, one.effect, again.status, again.effect)
 		}
-		one.effect = again.effect // what the executor says after a cancel is judged too
+		one.effect = again.effect // judge the late report after a cancel too
 		var answer struct{ Ref string }
 		body := fmt.Sprintf(`{"id":%q,"intent":"turn %s valve %d"}`, one.id, one.want, one.valve)
 		if code := e.call(http.MethodPost, "/requests", body, &answer); code != http.StatusCreated || answer.Ref != one.ref {
@@ -156,8 +157,8 @@ func (e *errands) stays(v *judgement) {
 	}
 }
 
-// journal holds an executor's journal to its rules, as messkit tells them: there
-// is no mistake in it, and nothing that was begun and not told.
+// journal runs `messkit journal check` and `messkit journal show`: the journal must be valid, and
+// every begun task must have a reported result.
 func (v *judgement) journal(binary, data string) {
 	var check struct{ Mistakes []any }
 	var tasks []struct{ Ref, State string }

@@ -19,38 +19,36 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errand is one request to switch a valve, which must not be switched twice for
-// it, and what became of it as the requester was told.
+// errand is one request to switch a valve exactly once, and the requester's view of its result.
 type errand struct {
 	id      string
 	valve   int
-	want    string // on or off, as it is not now
+	want    string // on or off, the opposite of the current state
 	cancels time.Duration
-	no      bool // what its requester says when asked
-	before  int  // notes in the valve's log when it was asked for
+	no      bool // the requester's answer to a confirmation is no
+	before  int  // lines in the valve's log before the request
 
-	ref       string    // "" until the request was acknowledged
-	said      time.Time // when the first yes was sent; zero if none was
-	cancelled string    // status after a cancel that was acknowledged
-	status    string    // as it ended; "" until then
-	effect    string    // of the reason
-	began     bool      // the thread says that it was begun
-	after     int       // notes when the end was known
+	ref       string    // "" until the exchange acknowledges the request
+	said      time.Time // time of the first confirmation, zero without one
+	cancelled string    // status after an acknowledged cancel
+	status    string    // terminal status; "" until then
+	effect    string    // from the reason
+	began     bool      // the thread contains the begin
+	after     int       // lines in the valve's log after the terminal status
 }
 
-// errands are the requests of many at once, each with a valve of his own, whose
-// log no power cut and no kill can touch. What was done to a valve between two
-// of his requests was done for the first.
+// errands are the concurrent requests of a test. Each requester has one valve, whose log survives
+// power cuts and kills. A change of a valve between two requests belongs to the first of them.
 type errands struct {
-	dir    string // of the logs
+	dir    string // folder of the logs
 	valves int
-	door   atomic.Pointer[door] // nil while the exchange is away
-	most   int64                // how many in all
+	door   atomic.Pointer[door] // nil while the exchange is down
+	most   int64                // total number of requests
 	left   atomic.Int64
-	rest   time.Duration // at most so long between two requests for one valve; 0: none
+	rest   time.Duration // maximum pause between two requests for one valve; 0: none
 
-	// pen is held for reading while a log is read, and for writing while logs are
-	// made what they were at the moment of a cut.
+	// Readers of a log hold pen for reading. A power cut holds it for writing while it resets the
+	// logs to their state at the cut.
 	pen sync.RWMutex
 
 	mu   sync.Mutex
@@ -63,14 +61,14 @@ func newErrands(dir string, valves, most int) *errands {
 	return e
 }
 
-// wire is a valve's log. Every second one gives access to something.
+// wire returns the file with a valve's log. Every second valve has the risk class access.
 func (e *errands) wire(valve int) wire {
 	return wire(filepath.Join(e.dir, fmt.Sprint("valve-", valve)))
 }
 
 func asksFirst(valve int) bool { return valve%2 == 1 }
 
-// devices are the valves as a configuration has them.
+// devices returns the valves as YAML of a configuration.
 func (e *errands) devices() string {
 	text := "devices:\n"
 	for v := range e.valves {
@@ -83,13 +81,13 @@ func (e *errands) devices() string {
 	return text
 }
 
-// agent is an executor that goes on after a crash: what is proved here does not
-// lean on a person who looks first.
+// agent returns the YAML of an executor that continues after a crash without a person: disarm is
+// empty.
 func (e *errands) agent(id, data string) string {
 	return fmt.Sprintf("agent: {id: %s, data: %s, disarm: [], max_acts: {requester: 10000/m, all: 10000/m}}\n", id, data)
 }
 
-// notes are how often a valve was switched, and how it is.
+// notes returns the number of switch commands of a valve, and its state.
 func (e *errands) notes(valve int) (n int, last string) {
 	text := e.text(valve)
 	if text == "" {
@@ -99,19 +97,19 @@ func (e *errands) notes(valve int) (n int, last string) {
 	return len(lines), strings.Fields(lines[len(lines)-1])[1]
 }
 
-// text is a valve's log; there is none before it is switched first.
+// text returns a valve's log, "" before the first switch command.
 func (e *errands) text(valve int) string {
 	e.pen.RLock()
 	defer e.pen.RUnlock()
 	text, err := os.ReadFile(string(e.wire(valve)))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		panic(err) // nothing can be judged
+		panic(err) // the test cannot judge anything
 	}
 	return string(text)
 }
 
-// act waits until a valve is switched, and tells which process has done it; 0 if
-// none is for so long. What dies then has acted and has not told it yet.
+// act waits until a process switches a valve, and returns its process ID; 0 on timeout. That
+// process has acted, but not reported the result yet.
 func (e *errands) act(within time.Duration) (by int) {
 	sizes := make([]int64, e.valves)
 	for end, first := time.Now().Add(within), true; time.Now().Before(end); first = false {
@@ -124,7 +122,7 @@ func (e *errands) act(within time.Duration) (by int) {
 				continue
 			}
 			words := strings.Fields(e.text(v))
-			by, _ = strconv.Atoi(words[len(words)-2]) // 0: its line is not whole yet
+			by, _ = strconv.Atoi(words[len(words)-2]) // 0: the line is not complete yet
 			return by
 		}
 		<-time.After(100 * time.Microsecond)
@@ -132,8 +130,8 @@ func (e *errands) act(within time.Duration) (by int) {
 	return 0
 }
 
-// ask has every valve asked for one thing after the other until there were
-// enough or ctx ends, and waits until what was asked for has ended.
+// ask sends requests to all valves, one at a time each, until their number is reached or ctx
+// ends. Then it waits for their terminal statuses.
 func (e *errands) ask(ctx context.Context) error {
 	var g errgroup.Group
 	for v := range e.valves {
@@ -150,14 +148,14 @@ func (e *errands) ask(ctx context.Context) error {
 	return g.Wait()
 }
 
-// pause is the time between two requests for one valve.
+// pause waits between two requests for one valve.
 func (e *errands) pause() {
 	if e.rest > 0 {
 		<-time.After(rand.N(e.rest))
 	}
 }
 
-// one is one request from its beginning to its end.
+// one sends one request and waits for its terminal status.
 func (e *errands) one(valve int) error {
 	before, is := e.notes(valve)
 	want := map[string]string{"on": "off", "off": "on"}[is]
@@ -171,7 +169,7 @@ func (e *errands) one(valve int) error {
 	e.mu.Unlock()
 	end := time.Now().Add(patience)
 	if !e.asked(one, end) {
-		return nil // the judge says so
+		return nil // the judge reports it
 	}
 	if one.cancels > 0 {
 		<-time.After(one.cancels)
@@ -183,7 +181,7 @@ func (e *errands) one(valve int) error {
 	return nil
 }
 
-// asked asks until that is acknowledged, at times twice at once.
+// asked repeats a request until the exchange acknowledges it, sometimes twice at the same time.
 func (e *errands) asked(one *errand, end time.Time) bool {
 	body := fmt.Sprintf(`{"id":%q,"intent":"turn %s valve %d"}`, one.id, one.want, one.valve)
 	for time.Now().Before(end) {
@@ -193,7 +191,7 @@ func (e *errands) asked(one *errand, end time.Time) bool {
 		}
 		var answer struct{ Ref string }
 		code := e.call(http.MethodPost, "/requests", body, &answer)
-		_ = again.Wait() // what it is answered does not count
+		_ = again.Wait() // the test ignores this answer
 		if code == http.StatusCreated {
 			one.ref = answer.Ref
 			return true
@@ -209,8 +207,7 @@ func (e *errands) cancel(one *errand) {
 	}
 }
 
-// ended looks how a request stands, answers what is asked, and reports whether
-// it has ended.
+// ended reads the thread, answers an open question, and reports whether the status is terminal.
 func (e *errands) ended(one *errand) bool {
 	var t threadNow
 	if e.call(http.MethodGet, "/requests/"+one.ref, "", &t) != http.StatusOK {
@@ -230,8 +227,8 @@ func (e *errands) ended(one *errand) bool {
 	return true
 }
 
-// call makes one call. What is answered by an exchange that is away when the
-// answer comes was not answered: code is 0.
+// call makes one HTTP call. It returns code 0 without a response, and also if the exchange went
+// down before the response arrived.
 func (e *errands) call(method, path, body string, answer any) (code int) {
 	d := e.door.Load()
 	if d == nil {

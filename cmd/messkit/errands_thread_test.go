@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// threadNow is what is read of a thread.
+// threadNow is the part of a thread that the test reads.
 type threadNow struct {
 	Thread struct {
 		Status   string
@@ -21,10 +21,10 @@ type statusNow struct {
 	Reason     reasonNow
 }
 
-// reasonNow is why; in short it is a text alone.
+// reasonNow is the reason of a status; the short form is a plain string.
 type reasonNow struct{ Effect string }
 
-// UnmarshalJSON reads either form.
+// UnmarshalJSON reads the object and the plain string.
 func (r *reasonNow) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte(`"`)) {
 		return nil
@@ -35,8 +35,8 @@ func (r *reasonNow) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// end is the last status that says how it stands. What another executor tells
-// later of a claim that was over is kept in the thread, and is about that claim.
+// end returns the last status item with the status of the thread. A late report about an expired
+// claim stays in the thread, but does not change its status.
 func (t threadNow) end() (end statusNow) {
 	for s := range t.statuses {
 		if s.Code == t.Thread.Status {
@@ -46,7 +46,7 @@ func (t threadNow) end() (end statusNow) {
 	return end
 }
 
-// began reports whether it was begun, and not given back since.
+// began reports whether an executor has begun the task and not returned it since.
 func (t threadNow) began() (yes bool) {
 	for s := range t.statuses {
 		if s.Code == "in_progress" || s.Code == "delegated" {

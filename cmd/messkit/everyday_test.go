@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What people say every day, with what comes of each: the plan ("=") as it is told, or
-// words of the question ("?") or of the refusal ("x").
+// Everyday requests with their results: the plan ("="), or a part of the question ("?") or of the
+// rejection ("x").
 func TestEverydayOrders(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "everyday.txt"))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// onlyParsed are the examples that are not run here, and why.
+// onlyParsed lists the examples that this test only parses, with the reason.
 var onlyParsed = map[string]string{
 	"messkit forget old-pi": "it wants an executor that is gone; forget.txtar has it",
 	"messkit ask \"turn on the porch light\" --requires switch-on --confirm --wait":       "it waits for a yes; ask.txtar has it",
@@ -39,11 +39,11 @@ var onlyParsed = map[string]string{
 	"messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password": "that broker is on another machine",
 }
 
-// ofMESH begin the examples that want another agent; mesh.txtar has them.
+// ofMESH is the prefix of the examples that need another agent; mesh.txtar runs them.
 const ofMESH = "messkit mesh "
 
-// toBegin is what has to be so for an example to do what it shows: commands of a
-// shell. The last line of what they print is the ref that stands for the example's.
+// toBegin maps an example to the shell commands that create its preconditions. The last line of
+// their output is the ref that replaces the ref of the example.
 var toBegin = map[string]string{
 	"messkit thread check 2026-01-15-TEST.messe-af.zip":            exported + `--to 2026-01-15-TEST.messe-af.zip`,
 	"messkit thread list backup.zip":                               exported + `--to backup.zip`,
@@ -65,7 +65,8 @@ var toBegin = map[string]string{
 		`-d '{"mess": [{"suggestion": {"type": "alternative", "proposed": "half of it"}}]}' >&2; messkit ls --json | ref needs_input`,
 }
 
-// done asks something, and has the ref of what was done; exported has a file of it.
+// done makes a request and returns the ref of the completed thread; exported writes that thread
+// to a file.
 const (
 	done     = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`
 	exported = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | head -1) `
@@ -73,7 +74,7 @@ const (
 
 var anyRef = regexp.MustCompile(`\d{4}-\d\d-\d\d-\d{3}`)
 
-// Each example of each command does what it shows, against the simulated home.
+// Each example of each command runs against the simulated home without an error.
 func TestExamplesAreRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each is a program")
@@ -125,19 +126,19 @@ func TestExamplesAreRun(t *testing.T) {
 	}
 }
 
-// homeOf is the simulated home with an executor of that name.
+// homeOf returns the simulated home with that executor ID.
 func homeOf(id string) string {
 	return strings.Replace(string(config.SimulatedHome), "\ndevices:\n", "\nagent: {id: "+id+"}\ndevices:\n", 1)
 }
 
-// shell runs command lines in a folder, which is the home of who says them.
+// shell runs command lines in a folder, which is also the home folder.
 type shell struct {
 	t             *testing.T
 	dir, bin, url string
 }
 
-// example runs one in a folder of its own where it writes a configuration, and
-// leaves the home as it was.
+// example runs one example. An example that writes a configuration runs in a separate folder, so
+// the home stays unchanged.
 func (s shell) example(line string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -181,7 +182,8 @@ func (s shell) example(line string) {
 	}
 }
 
-// prepare runs what is needed, and returns what it says.
+// prepare creates the preconditions of an example. Its result ends with the ref of the thread, if
+// there is one.
 func (s shell) prepare(ctx context.Context, need string) string {
 	s.t.Helper()
 	status, asks := strings.CutPrefix(need, "asked ")
@@ -200,7 +202,7 @@ func (s shell) prepare(ctx context.Context, need string) string {
 	return s.ref(ctx, status)
 }
 
-// ref waits for a thread with a status, and is the ref of the newest.
+// ref waits for a thread with the status, and returns the ref of the newest one.
 func (s shell) ref(ctx context.Context, status string) string {
 	s.t.Helper()
 	for ctx.Err() == nil {
@@ -214,7 +216,8 @@ func (s shell) ref(ctx context.Context, status string) string {
 	return ""
 }
 
-// inFolder waits until a thread is in its folder, which waits for a lull.
+// inFolder waits until the exchange has written the folder of a thread. The exchange writes it in
+// an idle moment.
 func (s shell) inFolder(ctx context.Context, ref string) {
 	s.t.Helper()
 	for !strings.Contains(s.do(ctx, "messkit thread list"), ref) {
@@ -224,7 +227,7 @@ func (s shell) inFolder(ctx context.Context, ref string) {
 	}
 }
 
-// question is the open question of a thread, with the slash before it.
+// question returns the ID of the open question of a thread, with a leading slash.
 func (s shell) question(ctx context.Context, ref string) string {
 	s.t.Helper()
 	found := regexp.MustCompile(regexp.QuoteMeta(ref)+`(/[a-z_]+-\d+)`).FindAllStringSubmatch(s.do(ctx, "messkit show --json "+ref), -1)
@@ -234,7 +237,7 @@ func (s shell) question(ctx context.Context, ref string) string {
 	return found[len(found)-1][1]
 }
 
-// do runs a line, which has to do well, and returns what it prints.
+// do runs a line, which must succeed, and returns its output.
 func (s shell) do(ctx context.Context, line string) string {
 	s.t.Helper()
 	c := exec.CommandContext(ctx, "bash", "-c", line)

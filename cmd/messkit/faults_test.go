@@ -15,20 +15,19 @@ import (
 	"time"
 )
 
-// fault is a kind of system call whose nth fails. strace counts for each
-// thread, so several may fail in one run.
+// fault is a kind of system call whose nth call fails. strace counts per thread, so several calls
+// may fail in one run.
 type fault struct {
 	call  string
-	errno string // "" lies: nothing is done, and that is called success
+	errno string // "": the call does nothing and returns success
 	nth   int
-	path  string // of the files in the data folder with which it fails, * for a segment's number; "" for all
+	path  string // files in the data folder for which it fails, * for a segment's number; "" for all
 }
 
-// never is a fault that does not come: strace counts up to here.
+// never is a count that no thread reaches: strace counts up to here.
 const never = 65535
 
-// strace is the command in which the calls fail, or only say that they have
-// succeeded; they all stand in the log.
+// strace returns the command that injects the fault. Its log contains all these calls.
 func (f fault) strace(dir, log string) []string {
 	how := "error=" + f.errno
 	if f.errno == "" {
@@ -46,18 +45,17 @@ func (f fault) strace(dir, log string) []string {
 	return args
 }
 
-// faulty is an exchange whose system calls fail, on a folder that may have been
-// used before.
+// faulty is an exchange with failing system calls, on a new or a used data folder.
 type faulty struct {
 	*testing.T
 	fault
 	binary string
 	dir    string // data folder
-	log    string // of strace
+	log    string // log of strace
 	ledger *ledger
 
 	problems []string
-	unless   []error // problems, unless it was a socket's call that failed
+	unless   []error // problems that do not count if the call of a socket failed
 }
 
 func newFaulty(t *testing.T, binary string, what fault) *faulty {
@@ -69,15 +67,15 @@ func (f *faulty) found(format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
 }
 
-// morePictures are enough for a second segment of the log.
+// morePictures fill a second segment of the log.
 const morePictures = 6
 
-// stories are a fixed scenario: every plot, and some pictures.
+// stories runs a fixed scenario: every plot, and some images.
 func (f *faulty) stories(name string, pictures int) {
 	f.Helper()
 	for n := range plots + pictures {
 		if n%plots >= plotAnswered && f.ledger.executor == "" {
-			continue // the executor was refused, and so may not claim
+			continue // the exchange rejected the executor, so it cannot claim
 		}
 		s := f.ledger.begin(newStory(fmt.Sprint(name, n), n%plots, n >= plots))
 		code := f.ledger.tell(f.Context(), s)
@@ -87,7 +85,7 @@ func (f *faulty) stories(name string, pictures int) {
 	}
 }
 
-// start starts the exchange, and meets it at its door.
+// start starts the exchange and a client of its HTTP API.
 func (f *faulty) start(command ...string) *process {
 	f.Helper()
 	p, err := launch(f.dir, command...)
@@ -115,8 +113,8 @@ func (f *faulty) start(command ...string) *process {
 	return p
 }
 
-// run is one run with the fault, after which what was acknowledged must be
-// there. It returns the calls that failed.
+// run runs the exchange once with the fault. A new start must then have all acknowledged data. It
+// returns the calls that failed.
 func (f *faulty) run(before bool) []string {
 	f.Helper()
 	if before {
@@ -142,8 +140,8 @@ func (f *faulty) end(p *process) {
 	if err := p.kill(); err != nil {
 		f.Fatalf("%v: %v", f.fault, err)
 	}
-	for _, err := range f.unless { // the log is whole only now
-		// One that cannot say where it is to be found ends.
+	for _, err := range f.unless { // only now the log is complete
+		// A program that cannot print its address terminates.
 		if !f.failed("socket:") && !f.failed("[eventfd]") && !f.failed("write(1<") {
 			f.found("%v", err)
 		}
@@ -151,17 +149,17 @@ func (f *faulty) end(p *process) {
 	f.unless = nil
 }
 
-// behaves: it still serves what it has, or has ended and said which file is to
-// blame.
+// behaves checks that the exchange still serves its data, or that it has terminated with a
+// message that names the file.
 func (f *faulty) behaves(p *process) {
 	f.Helper()
 	if f.failed("[eventfd]") {
-		return // with which Go's runtime wakes itself, and cannot go on without
+		return // the runtime of Go needs it to wake its poller, and cannot continue without it
 	}
 	if p.running() {
 		i := &inspection{door: f.ledger.door}
 		_, err := i.list()
-		for tries := 0; err != nil && tries < 20; tries++ { // strace has the call fail once in each thread
+		for tries := 0; err != nil && tries < 20; tries++ { // strace fails the call once in each thread
 			_, err = i.list()
 		}
 		if err != nil {
@@ -170,14 +168,15 @@ func (f *faulty) behaves(p *process) {
 		return
 	}
 	if f.failed("write(2<") {
-		return // what it had to say could not be said
+		return // the program could not write its message
 	}
 	if said := p.stderr.String(); f.failed(f.dir) && (!strings.Contains(said, "messkit: error: ") || !strings.Contains(said, f.dir)) {
 		f.found("it has ended, and does not say which file is to blame: %s", said)
 	}
 }
 
-// after: a new start finds all that was acknowledged, its folders within that time.
+// after checks a new start: the exchange has all acknowledged data, and the folders follow within
+// that time.
 func (f *faulty) after(within time.Duration, command ...string) {
 	f.Helper()
 	operator, executor := "", ""
@@ -189,7 +188,7 @@ func (f *faulty) after(within time.Duration, command ...string) {
 		f.found("it does not start again: %v %s", err, &p.stderr)
 		return
 	}
-	if operator == "" { // it had never served, so nobody has a key
+	if operator == "" { // it never served, so it has issued no key to a client
 		operator, err = operatorKey(f.dir)
 	}
 	if err != nil {
@@ -201,15 +200,14 @@ func (f *faulty) after(within time.Duration, command ...string) {
 	f.problems = append(f.problems, i.problems...)
 }
 
-// failed reports whether a call failed with that in its line of the log.
+// failed reports whether a line of the log with that text is about a failed call.
 func (f *faulty) failed(with string) bool {
 	return slices.ContainsFunc(f.lines(), func(line string) bool {
 		return strings.Contains(line, "(INJECTED)") && strings.Contains(line, with)
 	})
 }
 
-// lines are the log of strace. A call that another has interrupted stands there
-// twice, and the second time bears both.
+// lines returns the log of strace. It joins the two lines of an interrupted call.
 func (f *faulty) lines() []string {
 	data, err := os.ReadFile(f.log)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -228,7 +226,7 @@ func (f *faulty) lines() []string {
 	return lines
 }
 
-// injected are the calls that failed.
+// injected lists the calls that failed.
 func (f *faulty) injected() []string {
 	list := f.harmed()
 	for i, line := range list {
@@ -237,7 +235,7 @@ func (f *faulty) injected() []string {
 	return list
 }
 
-// harmed are the lines of the log whose call failed.
+// harmed lists the lines of the log about failed calls.
 func (f *faulty) harmed() []string {
 	return slices.DeleteFunc(f.lines(), func(line string) bool { return !strings.Contains(line, "(INJECTED)") })
 }
@@ -247,8 +245,8 @@ var (
 	random = regexp.MustCompile(`\d{4}-\d{2}-\d{2}-\d{3}[a-z0-9-]*|-\d+$|[0-9a-f]{64}$|[0-9a-f]{16}`)
 )
 
-// site is what a line of the log is about: the call and the file in the data
-// folder, without what is different each time.
+// site returns the call and the file in the data folder of a line of the log, without the parts
+// that change from run to run.
 func (f *faulty) site(line string) string {
 	call := inLog.FindStringSubmatch(line)
 	_, path, ok := strings.Cut(line, f.dir)
@@ -259,11 +257,11 @@ func (f *faulty) site(line string) string {
 	return call[1] + " " + random.ReplaceAllString(path, "*")
 }
 
-// changes are the calls that change what is on the disk, or make it last.
-// Those of which there are most come last, as time may end before they do.
+// changes lists the calls that change the disk or sync it. The most frequent ones come last,
+// because the time may run out before them.
 var changes = []string{"fsync", "fdatasync", "syncfs", "pwrite64", "renameat", "renameat2", "ftruncate", "fallocate", "mkdirat", "linkat", "unlinkat", "openat", "write"}
 
-// sites are all changes of the data folder in a run without faults.
+// sites returns all changes of the data folder in a run without faults.
 func sites(t *testing.T, binary string, before bool) map[string]bool {
 	t.Helper()
 	f := newFaulty(t, binary, fault{call: strings.Join(changes, ","), errno: "EIO", nth: never})
@@ -290,8 +288,8 @@ func makes(all map[string]bool, call string) bool {
 	return false
 }
 
-// The first, second, third call of each kind fails, until there is none: what
-// was acknowledged is kept, and what could not be kept was refused.
+// In each run one more call of a kind fails, until no call of that kind is left. The exchange
+// keeps all acknowledged data, and rejects the data that it cannot store.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts hundreds of processes")
@@ -305,7 +303,7 @@ func TestFaults(t *testing.T) {
 		t.Run(fmt.Sprintf("before=%v", before), func(t *testing.T) {
 			for _, call := range changes {
 				if !makes(all, call) {
-					continue // there is none to fail
+					continue // no such call can fail
 				}
 				for _, errno := range []string{"EIO", "ENOSPC"} {
 					t.Run(call+"="+errno, func(t *testing.T) {
@@ -331,13 +329,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// The runs with one kind of call, and the time for all, are bounded.
+// Limits for the runs with one kind of call, and for the total time.
 const (
 	mostRuns = 16
 	mostTime = 40 * time.Second
 )
 
-// faults makes runs until no call fails, or the time is over.
+// faults repeats runs until no call fails, or the time is over.
 func faults(t *testing.T, binary string, what fault, before bool, end time.Time) (runs int, failed map[string]bool) {
 	failed = map[string]bool{}
 	for what.nth = 1; what.nth <= mostRuns && time.Now().Before(end); what.nth++ {
@@ -357,9 +355,8 @@ func faults(t *testing.T, binary string, what fault, before bool, end time.Time)
 	return runs, failed
 }
 
-// A disk that says yes and does nothing is seen: the checks above can fail. It
-// lies to the end, as a single lie is made up for when a folder is looked at
-// again.
+// The checks above detect a disk that returns success and does nothing. It lies until the end,
+// because the next look at a folder would repair a single lie.
 func TestFaultsThatLie(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an exchange whose disk lies")
@@ -368,11 +365,11 @@ func TestFaultsThatLie(t *testing.T) {
 	f := newFaulty(t, buildMesskit(t), fault{call: "renameat", nth: 1})
 	lying := append(f.strace(f.dir, f.log), f.binary)
 	lying[slices.Index(lying, "inject=renameat:retval=0:when=1")] += "+"
-	f.end(f.start(f.binary)) // which makes the keys
+	f.end(f.start(f.binary)) // creates the keys
 	p := f.start(lying...)
 	f.stories("with-", 0)
 	f.end(p)
-	f.after(2*time.Second, lying...) // they never come
+	f.after(2*time.Second, lying...) // the folders never come
 	t.Logf("%d renames were left out: %v", len(f.injected()), f.problems)
 	if len(f.problems) == 0 {
 		t.Error("renames were left out, and nothing is missing")

@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// field is an exchange and executors that race for the same valves, each in a
-// process of its own, which may be killed or frozen at any moment.
+// field is an exchange with executors that race for the same valves. Each runs in a separate
+// process, which a test may kill or freeze at any moment.
 type field struct {
 	*testing.T
 	*errands
@@ -30,8 +30,8 @@ type field struct {
 	agents   []*process
 }
 
-// newField starts them. The exchange waits less long for executors that are gone
-// than it does for people, so that a test sees the end of that.
+// newField starts the exchange and its executors. The exchange uses short timeouts for lost
+// executors, so that they expire during the test.
 func newField(t *testing.T, binary string, agents, valves, most int) *field {
 	t.Helper()
 	f := &field{T: t, binary: binary, home: t.TempDir(), agents: make([]*process, agents)}
@@ -47,7 +47,7 @@ func newField(t *testing.T, binary string, agents, valves, most int) *field {
 	return f
 }
 
-// data is the folder of a process.
+// data returns the data folder of a process.
 func (f *field) data(of string) string { return filepath.Join(f.home, of) }
 
 func (f *field) write(of, config string) {
@@ -78,8 +78,8 @@ func (f *field) starts(of, command string) *process {
 	return p
 }
 
-// goOn asks for things until there were enough, or harm was done so many times
-// meanwhile, and waits until what was asked for has ended.
+// goOn sends requests until their number is reached, or until harm has run that many times. Then
+// it waits for the terminal statuses.
 func (f *field) goOn(harm func(), times int) {
 	f.Helper()
 	ctx, stop := context.WithCancel(f.Context())
@@ -104,8 +104,8 @@ func (f *field) goOn(harm func(), times int) {
 	}
 }
 
-// killAgent kills one of them, at times the one that has just switched a valve,
-// and starts it again.
+// killAgent kills an executor and starts it again. Sometimes it selects the executor that has
+// just switched a valve.
 func (f *field) killAgent() {
 	f.Helper()
 	n := rand.IntN(len(f.agents))
@@ -119,8 +119,8 @@ func (f *field) killAgent() {
 	f.startAgent(n)
 }
 
-// killExchange kills it, and starts it again. Who was just answered may have
-// heard that.
+// killExchange kills the exchange and starts it again. A client may have received a response just
+// before the kill.
 func (f *field) killExchange() {
 	f.Helper()
 	if err := f.exchange.kill(); err != nil {
@@ -130,7 +130,7 @@ func (f *field) killExchange() {
 	f.startExchange()
 }
 
-// freeze stops one of the executors, at times for longer than its claims last.
+// freeze freezes an executor, sometimes for longer than the lease of its claims.
 func (f *field) freeze() {
 	f.Helper()
 	p := f.agents[rand.IntN(len(f.agents))].cmd.Process
@@ -145,7 +145,7 @@ func (f *field) freeze() {
 	}
 }
 
-// verdict ends all processes in order, and judges what was done.
+// verdict shuts all processes down and judges the requests.
 func (f *field) verdict() *judgement {
 	f.Helper()
 	v := f.judge(f.data("exchange"))

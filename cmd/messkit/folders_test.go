@@ -20,16 +20,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ackedThread is a thread as an exchange has told it: what its folder must
-// hold.
+// ackedThread is a thread that an exchange has acknowledged. Its folder must contain this.
 type ackedThread struct {
 	ref    string
-	status string   // "" if it is not known
-	words  []string // each stands in one message
+	status string   // "" if unknown
+	words  []string // one message contains each of them
 }
 
-// checkFolders holds the MESSE-AF folders of an exchange to the specification
-// and to what it has told. It shares no code with what writes them.
+// checkFolders checks the MESSE-AF folders of an exchange against the specification and against
+// the acknowledged threads. It shares no code with the writer of the folders.
 func checkFolders(t *testing.T, dir string, acked []ackedThread) {
 	t.Helper()
 	for _, problem := range folderProblems(dir, acked) {
@@ -37,8 +36,8 @@ func checkFolders(t *testing.T, dir string, acked []ackedThread) {
 	}
 }
 
-// settled tells what is wrong with the folders of an exchange that runs, after
-// the time that it needs to bring them after what it has told, and within at most.
+// settled returns the problems in the folders of a running exchange. It waits until there are
+// none, or until within is over, because the exchange writes folders after its responses.
 func settled(dir string, acked []ackedThread, within time.Duration) (problems []string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -50,8 +49,7 @@ func settled(dir string, acked []ackedThread, within time.Duration) (problems []
 	return problems
 }
 
-// states are the folders and the statuses that belong in them (MESSE-AF 2.1,
-// "Folder Mapping").
+// states maps the folders to their statuses (MESSE-AF 2.1, "Folder Mapping").
 var states = map[string][]string{
 	"state=received":  {"pending"},
 	"state=executing": {"claimed", "in_progress", "waiting", "held", "needs_input", "needs_confirmation", "retrying"},
@@ -59,7 +57,7 @@ var states = map[string][]string{
 	"state=canceled":  {"cancelled", "failed", "declined", "expired", "delegated", "superseded"},
 }
 
-// maxFile is the most that a thread file has (MESSE-AF 2.1, "Size Limits").
+// maxFile is the maximum size of a thread file (MESSE-AF 2.1, "Size Limits").
 const maxFile = 1 << 20
 
 var (
@@ -67,13 +65,13 @@ var (
 	attachmentName = regexp.MustCompile(`^att-\d{3,}-[a-z_]+-[A-Za-z0-9._-]+$`)
 )
 
-// folders are what was read, and what is wrong with it.
+// folders contains the threads and the problems that a check has found.
 type folders struct {
 	threads  map[string]*folder // by ref
 	problems []string
 }
 
-// folder is one thread's.
+// folder is the folder of one thread.
 type folder struct {
 	*folders
 	dir      string
@@ -88,12 +86,12 @@ func (f *folders) found(format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
 }
 
-// folderProblems tells all that is wrong.
+// folderProblems returns all problems.
 func folderProblems(dir string, acked []ackedThread) []string {
 	f := &folders{threads: map[string]*folder{}}
 	for _, e := range f.entries(dir) {
 		if !strings.HasPrefix(e.Name(), "state=") {
-			continue // keys and the like
+			continue // keys and other files
 		}
 		if _, ok := states[e.Name()]; !ok || !e.IsDir() {
 			f.found("%s: is no folder for a state", e.Name())
@@ -153,8 +151,8 @@ func (t *folder) wrong(format string, args ...any) {
 	t.found("%s/%s: %s", t.state, t.ref, fmt.Sprintf(format, args...))
 }
 
-// file reads a thread file. Files come in the order of their numbers, which is
-// that of a directory.
+// file reads a thread file. The caller passes the files in the order of their numbers, which is
+// the order of the directory.
 func (t *folder) file(name string) {
 	number, rest, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(number)
@@ -182,7 +180,7 @@ func (t *folder) file(name string) {
 	}
 }
 
-// documents parses all of a file.
+// documents parses all documents of a file.
 func (t *folder) documents(name string, data []byte) (docs []*yaml.Node) {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
@@ -203,8 +201,8 @@ func (t *folder) documents(name string, data []byte) (docs []*yaml.Node) {
 	return docs
 }
 
-// largest is the size of the largest document, in bytes. In block scalars
-// nothing stands at the start of a line, so that is always a separator.
+// largest returns the size of the largest document in bytes. Lines of block scalars are indented,
+// so a separator at the start of a line always ends a document.
 func largest(data []byte) int {
 	most := 0
 	for _, doc := range bytes.Split(data, []byte("\n---\n")) {
@@ -228,8 +226,7 @@ func (t *folder) message(name string, d *yaml.Node) {
 	t.attachments(d)
 }
 
-// attachments checks every file that a message names (MESSE-AF 2.1, "Attachment
-// References").
+// attachments checks every file that a message names (MESSE-AF 2.1, "Attachment References").
 func (t *folder) attachments(n *yaml.Node) {
 	var a struct {
 		File   string `yaml:"file"`
@@ -282,7 +279,7 @@ func (t *folder) whole() {
 	}
 }
 
-// acked holds a folder to what was told of the thread.
+// acked checks a folder against the acknowledged thread.
 func (f *folders) acked(a ackedThread) {
 	t, ok := f.threads[a.ref]
 	if !ok {
@@ -305,7 +302,7 @@ func (f *folders) acked(a ackedThread) {
 	}
 }
 
-// says reports whether a word stands anywhere in a document.
+// says reports whether a document contains a word.
 func says(n *yaml.Node, word string) bool {
 	return strings.Contains(n.Value, word) || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return says(c, word) })
 }
@@ -356,7 +353,7 @@ MESS:
 `
 )
 
-// Every mistake that a folder can have is found, and none in a good one.
+// The check finds every kind of error in a folder, and none in a valid one.
 func TestCheckFolders(t *testing.T) {
 	const (
 		at   = "state=finished/" + goodRef + "/"
@@ -372,8 +369,8 @@ func TestCheckFolders(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		with map[string]string // over the good folder; "-" removes
-		want string            // in a problem, "" for none
+		with map[string]string // changes of the good folder; "-" removes a file
+		want string            // part of a problem, "" for none
 	}{
 		{"good", nil, ""},
 		{"keys beside", map[string]string{"keys.json": "{}", "exchange/log/1": ""}, ""},
@@ -427,8 +424,8 @@ func TestCheckFolders(t *testing.T) {
 	}
 }
 
-// writeFolders makes files; those called "-" not, and names with a / at the end
-// are folders.
+// writeFolders creates files and folders. It skips files with the content "-"; a name with a
+// final / is a folder.
 func writeFolders(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

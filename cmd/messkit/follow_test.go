@@ -22,16 +22,16 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// follows is somebody who follows a page. What the page calls 8420 is a port of
-// their own.
+// follows executes a page as its reader would. It replaces the port 8420 of the page with a free
+// one.
 type follows struct {
-	t, whole      *testing.T // the page, and all that share what is started
+	t, whole      *testing.T // the test of the page, and the test that owns the shared processes
 	program       string
 	home, port    string
-	broker        string // "" until a page wants one
-	exports       string // of earlier commands
+	broker        string // "" until a page needs one
+	exports       string // from earlier commands
 	printed       string // since the last ```text
-	pin, code     string // that were printed last
+	pin, code     string // the last printed values
 	running, also *exec.Cmd
 	log           text
 }
@@ -39,7 +39,7 @@ type follows struct {
 func newFollows(t *testing.T) *follows {
 	t.Helper()
 	g := &follows{t: t, whole: t, program: buildMesskit(t), home: t.TempDir(), port: portOf(freeport.Address(t))}
-	if err := os.Symlink(g.program, filepath.Join(g.home, "messkit")); err != nil { // for who says ./messkit
+	if err := os.Symlink(g.program, filepath.Join(g.home, "messkit")); err != nil { // for commands that begin with ./messkit
 		t.Fatal(err)
 	}
 	return g
@@ -61,7 +61,7 @@ func (g *follows) walk(name string, all []fence) {
 	}
 }
 
-// here puts what is so here in place of what a page says.
+// here replaces the values of a page with those of the test.
 func (g *follows) here(body string) string {
 	body = today.ReplaceAllString(body, time.Now().UTC().Format(time.DateOnly)+"-$1")
 	if g.broker != "" {
@@ -139,7 +139,7 @@ func (g *follows) put(name, body string) {
 	}
 }
 
-// brokers starts a broker that knows nobody, and has mosquitto_pub speak to it.
+// brokers starts a broker without accounts, and makes mosquitto_pub use it.
 func (g *follows) brokers() {
 	g.t.Helper()
 	if g.broker != "" {
@@ -181,8 +181,7 @@ func (g *follows) brokers() {
 	g.broker = "mqtt://" + address
 }
 
-// asked starts messkit and asks it three things, so that there is something to
-// look at.
+// asked starts messkit and sends three requests, so that the pages have threads to show.
 func (g *follows) asked() {
 	g.t.Helper()
 	g.start("messkit run\n", false)
@@ -190,7 +189,7 @@ func (g *follows) asked() {
 		g.run("messkit ask \"what's in the fridge?\" --wait\n")
 	}
 	g.printed = ""
-	for end := time.Now().Add(patience); strings.Count(g.printed, "  completed  ") < 3; { // the folders are a moment behind
+	for end := time.Now().Add(patience); strings.Count(g.printed, "  completed  ") < 3; { // the exchange writes the folders a moment later
 		if time.Now().After(end) {
 			g.t.Fatalf("three threads do not end:\n%s", g.printed)
 		}
@@ -227,8 +226,8 @@ func (g *follows) run(body string) {
 	}
 }
 
-// leave takes out of a configuration what was found here: a test leaves the devices of
-// whoever runs it alone.
+// leave removes all devices from a configuration, because the program may have discovered them: a
+// test must not use the devices of the host's network.
 func (g *follows) leave(name string) {
 	g.t.Helper()
 	data, err := os.ReadFile(filepath.Join(g.home, name))
@@ -261,7 +260,8 @@ func (g *follows) prints(out string) {
 	}
 }
 
-// until runs a command until it has printed what the page says, or anything.
+// until runs a command until it has printed the text of the page, or any text if the page has
+// none.
 func (g *follows) until(command, below string) {
 	g.t.Helper()
 	var out text
@@ -274,7 +274,7 @@ func (g *follows) until(command, below string) {
 	go func() { defer close(ended); _ = c.Wait() }()
 	defer func() { _ = c.Process.Kill(); <-ended }()
 	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		if below == "" { // something that it can tell of
+		if below == "" { // cause an event that the command can print
 			g.run("messkit ask \"is the porch light on?\" > /dev/null\n")
 		}
 		printed := out.String()
@@ -290,7 +290,7 @@ func (g *follows) until(command, below string) {
 	g.prints(out.String())
 }
 
-// answered runs commands that ask, and answers.
+// answered runs commands that ask questions, and sends the answers.
 func (g *follows) answered(body string, answers []string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
@@ -372,7 +372,8 @@ func (g *follows) simulate(body string) {
 	}
 }
 
-// start has a command go on, in place of the one before, or elsewhere beside it.
+// start runs a command in the background, in place of the previous one. With elsewhere the
+// command runs in addition, in another home folder.
 func (g *follows) start(body string, elsewhere bool) {
 	g.t.Helper()
 	command := strings.TrimSpace(body)
@@ -394,7 +395,7 @@ func (g *follows) start(body string, elsewhere bool) {
 		if !strings.Contains(command, "--listen") {
 			command += " --listen 127.0.0.1:" + g.port
 		}
-		command += " --confirm script" // the test is the person, and has no terminal
+		command += " --confirm script" // the test has no terminal at which to confirm
 	}
 	g.running = g.bash(context.Background(), "exec "+command+" --mqtt off")
 	g.running.Stdout, g.running.Stderr = &g.log, &g.log
@@ -403,7 +404,7 @@ func (g *follows) start(body string, elsewhere bool) {
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		r, err := http.Get("http://127.0.0.1:" + g.port + "/health")
-		if err == nil { // with TLS it is refused, and is there
+		if err == nil { // an exchange with TLS answers 400, which is enough
 			r.Body.Close()
 			return
 		}
@@ -431,7 +432,7 @@ func portOf(address string) string {
 	return port
 }
 
-// read checks the words of commands that are not run.
+// read checks the words of commands that the test does not run.
 func (g *follows) read(body string) {
 	g.t.Helper()
 	for line := range strings.Lines(body) {
@@ -458,7 +459,8 @@ func wordsOf(line string) []string {
 	return words(line)
 }
 
-// compare looks for each line among what was printed, whatever its numbers are.
+// compare finds each line of the page in the output since the last comparison. It ignores
+// numbers.
 func (g *follows) compare(body string) {
 	g.t.Helper()
 	for _, line := range lacking(body, g.printed) {
@@ -467,8 +469,8 @@ func (g *follows) compare(body string) {
 	g.printed = ""
 }
 
-// lacking are the lines that were not printed, whatever their numbers are; for … there
-// is anything within a line.
+// lacking returns the lines of body that printed does not contain. It ignores numbers; … matches
+// any text within a line.
 func lacking(body, printed string) (all []string) {
 	printed = number.ReplaceAllString(printed, "0")
 	for line := range strings.Lines(body) {

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// A disk that takes nothing, because it is full or may only be read, is no
-// reason not to start: what is there is served, what is new is refused, and the
-// reason is in the log.
+// The exchange starts on a full or read-only disk. It serves the stored threads, rejects new
+// requests, and logs the reason.
 func TestDisksThatTakeNothing(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
@@ -70,7 +69,7 @@ func TestDisksThatTakeNothing(t *testing.T) {
 	}
 }
 
-// healthIs looks at what anybody is told.
+// healthIs checks the public health status.
 func healthIs(t *testing.T, p *process, status string) {
 	t.Helper()
 	host, _, _ := strings.Cut(p.url, "/api/")
@@ -85,7 +84,7 @@ func healthIs(t *testing.T, p *process, status string) {
 	}
 }
 
-// serves starts an exchange that must serve.
+// serves starts an exchange, which must serve.
 func serves(t *testing.T, dir, binary string) (*process, *door) {
 	t.Helper()
 	p, err := launch(dir, binary)
@@ -99,7 +98,7 @@ func serves(t *testing.T, dir, binary string) (*process, *door) {
 	return p, newDoor(p.url, key, "")
 }
 
-// fill leaves no room on a disk.
+// fill fills a disk completely.
 func fill(dir string) error {
 	f, err := os.Create(filepath.Join(dir, "fill"))
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// What a round may do, at any moment, to the program whose lamp goes on.
+// roundsOfHarm lists the faults of the rounds. Each hits messkit or its watchdog at a random
+// moment while the lamp goes on.
 var roundsOfHarm = []struct {
 	name string
-	safe string // what the lamp does when its program is gone
+	safe string // the lamp's safe state
 	harm func(*lit, int)
 }{
 	{"killed, the lamp's time runs on", "keep", func(l *lit, guard int) { l.kill(); l.ends(guard) }},
@@ -26,11 +27,11 @@ var roundsOfHarm = []struct {
 
 const (
 	roundOn = 300 * time.Millisecond // max_on of the lamp
-	late    = 100 * time.Millisecond // how much longer it may be on (I10)
+	late    = 100 * time.Millisecond // allowed delay (I10)
 )
 
-// Whatever happens to one of the two at whatever moment, the lamp goes off; how
-// late, make guard measures, which has the machine for itself.
+// The lamp goes off after a fault of messkit or of its watchdog at any moment. `make guard`
+// measures the delay, alone on the machine.
 func TestOneOfTwoIsHarmed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
@@ -40,7 +41,7 @@ func TestOneOfTwoIsHarmed(t *testing.T) {
 	if !measured {
 		rounds = len(roundsOfHarm)
 	}
-	over := make([][]time.Duration, len(roundsOfHarm)) // beyond max_on, of each time on
+	over := make([][]time.Duration, len(roundsOfHarm)) // delays beyond max_on, one for each time on
 	for i := range rounds {
 		kind := i % len(roundsOfHarm)
 		over[kind] = append(over[kind], harmed(t, kind)...)
@@ -61,7 +62,7 @@ func TestOneOfTwoIsHarmed(t *testing.T) {
 	}
 }
 
-// distribution of times beyond max_on, sorted.
+// distribution formats sorted delays beyond max_on.
 func distribution(list []time.Duration, inTime int) string {
 	if len(list) == 0 {
 		return "was never on"
@@ -73,8 +74,7 @@ func distribution(list []time.Duration, inTime int) string {
 		inTime, len(list), at(0), at(0.5), at(0.9), at(0.99), at(1))
 }
 
-// harmed runs one round, and tells how much longer than max_on each time was
-// that the lamp was on.
+// harmed runs one round, and returns the delay beyond max_on of each time that the lamp was on.
 func harmed(t *testing.T, kind int) (over []time.Duration) {
 	t.Helper()
 	what := roundsOfHarm[kind]
@@ -86,7 +86,7 @@ func harmed(t *testing.T, kind int) (over []time.Duration) {
 	what.harm(l, guard)
 	if l.cmd.ProcessState == nil {
 		l.whenItIsOver()
-		// The guard that is frozen or was started anew ends with the program.
+		// A frozen or restarted watchdog terminates with the program.
 		_ = syscall.Kill(guard, syscall.SIGCONT)
 		l.kill()
 	}
@@ -98,7 +98,7 @@ func harmed(t *testing.T, kind int) (over []time.Duration) {
 			t.Fatalf("%s: it stays on: %v", what.name, list)
 		default:
 			over = append(over, list[i+1].at.Sub(n.at)-roundOn)
-			if i == len(list)-2 { // the kernel was there when it was written
+			if i == len(list)-2 { // the write itself, by the kernel's clock, may be later
 				over[len(over)-1] = max(over[len(over)-1], l.wire.written(t).Sub(n.at)-roundOn)
 			}
 		}
@@ -106,7 +106,7 @@ func harmed(t *testing.T, kind int) (over []time.Duration) {
 	return over
 }
 
-// written is when the wire was last switched, by the kernel's clock.
+// written returns the time of the last switch command, by the kernel's clock.
 func (w wire) written(t *testing.T) time.Time {
 	t.Helper()
 	info, err := os.Stat(string(w))
@@ -116,8 +116,8 @@ func (w wire) written(t *testing.T) time.Time {
 	return info.ModTime()
 }
 
-// whenItIsOver waits until the lamp is off and stays so: it has been on, or the
-// frozen program will never switch it on.
+// whenItIsOver waits until the lamp stays off: it was on before, or the frozen program will never
+// turn it on.
 func (l *lit) whenItIsOver() {
 	l.Helper()
 	quiet := time.Now()

@@ -19,11 +19,11 @@ import (
 	"github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
-// note is one switching of a wire, as the wire tells it.
+// note is one line of a wire file: one switch command.
 type note struct {
 	at time.Time
 	on bool
-	by int // process
+	by int // process ID
 }
 
 func (w wire) notes(t *testing.T) []note {
@@ -45,7 +45,7 @@ func (w wire) notes(t *testing.T) []note {
 	return list
 }
 
-// turns waits until the wire is on or off, and tells which process has done it.
+// turns waits until the wire is on or off, and returns the ID of the process that switched it.
 func (w wire) turns(t *testing.T, on bool) (by int) {
 	t.Helper()
 	eventually(t, "the lamp is "+map[bool]string{true: "on", false: "off"}[on], func() bool {
@@ -71,7 +71,7 @@ func eventually(t *testing.T, what string, ask func() bool) {
 	t.Fatalf("%s: not within %v", what, patience)
 }
 
-// lit is a messkit run in a process of its own, with a lamp and a guard.
+// lit is a messkit run in a separate process, with a lamp and a watchdog.
 type lit struct {
 	*testing.T
 	wire   wire
@@ -79,11 +79,11 @@ type lit struct {
 	config string
 	cmd    *exec.Cmd
 	door   *door
-	log    *os.File // a file: a guard that stays has it as well, and exec would wait for the end of a pipe
+	log    *os.File // a file, because a remaining watchdog keeps it open, and exec would wait for the end of a pipe
 	asked  int
 }
 
-// newLit is one that does not run yet. keys are of the lamp.
+// newLit prepares a messkit run without starting it. keys are the YAML keys of the lamp.
 func newLit(t *testing.T, keys string) *lit {
 	l := &lit{T: t, dir: t.TempDir()}
 	l.wire = wire(filepath.Join(l.dir, "wire"))
@@ -101,7 +101,7 @@ func newLit(t *testing.T, keys string) *lit {
 	return l
 }
 
-// said is its log so far.
+// said returns the log so far.
 func (l *lit) said() string {
 	text, err := os.ReadFile(l.log.Name())
 	if err != nil {
@@ -110,16 +110,16 @@ func (l *lit) said() string {
 	return string(text)
 }
 
-// head is its configuration but for the devices.
+// head returns the configuration without the devices.
 func (l *lit) head() string {
 	return fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}", l.dir)
 }
 
-// start runs it until it serves. It dies with the test.
+// start runs messkit until it serves. The process ends with the test.
 func (l *lit) start() {
 	l.Helper()
 	l.cmd = exec.Command(os.Args[0], "run", "--config", l.config)
-	l.cmd.Args[0] = "messkit" // which is what this test binary is then
+	l.cmd.Args[0] = "messkit" // this name makes the test binary run as messkit
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	l.cmd.Stderr = l.log
 	out, err := l.cmd.StdoutPipe()
@@ -149,16 +149,16 @@ func (l *lit) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends it, and what else is in its process group, as nothing else does.
+// kill ends the process and the rest of its process group with SIGKILL.
 func (l *lit) kill() {
 	l.Helper()
 	if err := syscall.Kill(-l.pid(), syscall.SIGKILL); err != nil {
 		l.Fatal(err)
 	}
-	_ = l.cmd.Wait() // it was killed
+	_ = l.cmd.Wait() // its error reports the kill
 }
 
-// interrupt ends it as Ctrl-C does.
+// interrupt ends the process with SIGINT, as Ctrl-C does.
 func (l *lit) interrupt() {
 	l.Helper()
 	l.signal(syscall.SIGINT)
@@ -167,13 +167,13 @@ func (l *lit) interrupt() {
 	}
 }
 
-// turnOn asks for light, and does not wait for it.
+// turnOn requests light, and does not wait for the result.
 func (l *lit) turnOn() {
 	l.Helper()
 	l.asks("turn on the lamp")
 }
 
-// asks asks for something, and does not wait for it.
+// asks sends a request, and does not wait for the result.
 func (l *lit) asks(intent string) {
 	l.Helper()
 	l.asked++
@@ -183,7 +183,7 @@ func (l *lit) asks(intent string) {
 	}
 }
 
-// guard is the process of its guard.
+// guard returns the process ID of the watchdog.
 func (l *lit) guard() (pid int) {
 	l.Helper()
 	eventually(l.T, "there is a guard", func() bool {
@@ -204,7 +204,7 @@ type proc struct {
 	name        string
 }
 
-// processes lists them, but for those that have ended.
+// processes lists all processes of this machine that still run.
 func processes(t *testing.T) []proc {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -242,8 +242,7 @@ func (l *lit) ends(pid int) {
 	eventually(l.T, fmt.Sprintf("process %d has ended", pid), func() bool { return !isThere(l.T, pid) })
 }
 
-// A lamp does not stay on when its program is killed: its guard takes it to its
-// safe state, and ends.
+// The watchdog of a killed program brings the lamp to its safe state, and terminates.
 func TestKilledWithTheLampOn(t *testing.T) {
 	for keys, what := range map[string]string{
 		"limits: {max_on: 1h}":                   "off is what is safe",
@@ -263,8 +262,8 @@ func TestKilledWithTheLampOn(t *testing.T) {
 	}
 }
 
-// A program that is frozen does not keep the lamp on. When it goes on it may be
-// asked again.
+// The lamp goes off in time while the program is frozen. When the program continues, the lamp
+// accepts new requests.
 func TestFrozenWithTheLampOn(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 500ms}, safe: keep")
 	l.start()
@@ -284,8 +283,8 @@ func TestFrozenWithTheLampOn(t *testing.T) {
 	l.ends(guard)
 }
 
-// What ends the program does not end its guard; a guard that is killed all the
-// same is replaced by one that knows what is on.
+// The signals that end the program do not end its watchdog. The program replaces a killed
+// watchdog, and the new one knows which outputs are on.
 func TestGuardIsKilled(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
@@ -313,7 +312,7 @@ func TestGuardIsKilled(t *testing.T) {
 	l.ends(second)
 }
 
-// ignoredSignals is a bit for every signal, from 1.
+// ignoredSignals returns a bit mask of the ignored signals; bit 0 is signal 1.
 func ignoredSignals(t *testing.T, pid int) (mask uint64) {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -327,15 +326,15 @@ func ignoredSignals(t *testing.T, pid int) (mask uint64) {
 	return mask
 }
 
-// When both are killed at once nobody is left; the next start makes it safe
-// before it serves.
+// If the program and its watchdog die together, the next start turns the lamp off before it
+// serves.
 func TestBothAreKilled(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
 	l.turnOn()
 	l.wire.turns(t, true)
 	guard := l.guard()
-	l.signal(syscall.SIGSTOP) // so that it starts no other
+	l.signal(syscall.SIGSTOP) // it must not start another watchdog
 	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +350,7 @@ func TestBothAreKilled(t *testing.T) {
 	l.kill()
 }
 
-// At an orderly end the lamp goes off and the guard goes away.
+// At a graceful shutdown the program turns the lamp off, and its watchdog terminates.
 func TestGuardEndsWithItsProgram(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
@@ -365,8 +364,8 @@ func TestGuardEndsWithItsProgram(t *testing.T) {
 	l.ends(guard)
 }
 
-// A lamp that is to stay as it is when messkit ends, but has a longest time on,
-// is left to the guard of the next run, which knows it no more.
+// A lamp with `safe: keep` and max_on stays on when messkit ends, and the watchdog stays for it.
+// The watchdog of the next run takes the lamp over, even if the new configuration lacks it.
 func TestGuardLeavesItToTheNext(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}, safe: keep")
 	l.start()
@@ -399,7 +398,7 @@ func TestGuardLeavesItToTheNext(t *testing.T) {
 	}
 }
 
-// A log that nobody reads keeps no guard from its work.
+// A log without a reader does not block a watchdog.
 func TestNotesThatNobodyReads(t *testing.T) {
 	r, w := io.Pipe()
 	n := watchdog.NewLog(w)
@@ -418,7 +417,7 @@ func TestNotesThatNobodyReads(t *testing.T) {
 	n.End()
 }
 
-// A guard opens no network, and where there is nothing to guard there is none.
+// A watchdog opens no network sockets. Without a device that needs it there is no watchdog.
 func TestGuardHasNoNetwork(t *testing.T) {
 	l := newLit(t, "safe: 'off'")
 	l.start()

@@ -14,13 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// page is a command of a page of the guide, and what the page says that it
-// prints; "" where it says nothing.
+// page is a command of a documentation page with its documented output, "" without one.
 type page struct{ command, prints string }
 
 var fences = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
 
-// commands are those of two sections of a page.
+// commands returns the commands of some sections of a page.
 func commands(t *testing.T, name string, sections ...string) (all []page) {
 	t.Helper()
 	text, err := os.ReadFile(name)
@@ -44,14 +43,14 @@ func commands(t *testing.T, name string, sections ...string) (all []page) {
 	return all
 }
 
-// What differs from day to day.
+// These parts of an output differ from run to run.
 var (
 	someTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 	someRef  = regexp.MustCompile(`\d{4}-\d\d-\d\d-(\d{3})`)
 	someKey  = regexp.MustCompile(`mess_home_[0-9a-f]{32}`)
 )
 
-// lines are what was printed, JSON without its order of keys.
+// lines parses an output: JSON lines without the order of their keys, other lines as text.
 func lines(text string) (all []any) {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		line = someKey.ReplaceAllString(someRef.ReplaceAllString(someTime.ReplaceAllString(line, "TIME"), "DAY-$1"), "KEY")
@@ -64,8 +63,8 @@ func lines(text string) (all []any) {
 	return all
 }
 
-// Who follows the guide with curl alone plays requester and executor: each
-// command of the page does what the page says, against the program itself.
+// Each command of the section with curl prints its documented output. With curl alone a client is
+// requester and executor.
 func TestTheGuideWithCurl(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl here")
@@ -85,8 +84,7 @@ func TestTheGuideWithCurl(t *testing.T) {
 	}
 }
 
-// follow runs commands of a page in one shell, and compares what they print with
-// what the page says.
+// follow runs the commands of a page in one shell, and compares their output with the page.
 func follow(t *testing.T, home string, all []page, env ...string) {
 	t.Helper()
 	const mark = "=== the next command ==="
@@ -117,8 +115,8 @@ func follow(t *testing.T, home string, all []page, env ...string) {
 	}
 }
 
-// Who follows the section on TLS reaches an exchange by its pin, and one with a
-// certificate of its owner's, and is told off by whoever is in between.
+// With the section on TLS a client reaches an exchange by its pin, and another with a certificate
+// of its owner. It detects a man in the middle.
 func TestTheGuideOnTLS(t *testing.T) {
 	for _, tool := range []string{"curl", "openssl", "basenc"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// Every field that an executor, a requester or whoever orders can fill holds a
-// script, and what turns the order of letters round, and is read on every page: by the operator, and by a person with a phone.
+// Scripts, direction marks and invisible characters in every field that an executor, a requester
+// or an operator can fill have no effect on any page. Both the operator and a person with a phone
+// see them as text.
 func TestNoFieldIsRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -60,7 +61,7 @@ func TestNoFieldIsRun(t *testing.T) {
 	says("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)
 	p.Until(`document.getElementById("stopped").textContent === "" && document.getElementById("onhold").textContent === ""`)
 
-	// What it asks, and how it goes.
+	// Questions and progress.
 	plan := "sha256:" + strings.Repeat("0", 64)
 	ref := h.asks(fill(`{"intent": "swim a length", "requires": ["swim"], "constraints": {"note": $}}`))
 	p.Go(h.url + "/#task/" + ref)
@@ -90,7 +91,7 @@ func TestNoFieldIsRun(t *testing.T) {
 	p.Until(`document.querySelector("#detail .timeline")?.textContent.split("onerror").length > 2`)
 	clean(p, "messkit", "a failure")
 
-	// Orders, and what the door refuses.
+	// Orders, and errors of the HTTP API.
 	h.api(http.MethodPost, "/hold", fill(`{"why": $, "executors": ["mallory"]}`))
 	p.Until(`document.getElementById("onhold").textContent.includes("onerror")`)
 	h.api(http.MethodPost, "/resume", `{"executors": ["mallory"]}`)
@@ -104,7 +105,7 @@ func TestNoFieldIsRun(t *testing.T) {
 	clean(p, "messkit", "orders")
 	h.messkit("clear", "--data", h.home+"/data")
 
-	// A person is offered it all.
+	// The exchange offers a task with all these fields to a person.
 	ana := h.comesIn("Ana", "localhost", "look")
 	ana.Until(`document.getElementById("onhold").textContent === ""`)
 	h.asks(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What people say that is no order word by word, one of two things, and what is spelt
-// wrong: it is asked about, with what would be done.
+// The planner understands idioms. It asks about an indirect order, an alternative or a misspelled
+// word, and the question contains the plan.
 func TestIdioms(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
@@ -41,7 +41,7 @@ func TestIdioms(t *testing.T) {
 		{"trun of teh kichen lihgt", "question", "switch-on", `by "turn of the kitchen light", is this meant: turn on the kitchen light, turn off the kitchen light or none of these?`},
 		{"tunr on the heatr", "question", "switch-on", `with "turn", "heater" instead, which one: bathroom heater or hall heating?`},
 		{"unlcok the frnt door", "question", "unlock", `with "unlock", "front" instead, shall I unlock the front door lock?`},
-		{"nlock the front door", "refusal", "", ""}, // it may be locked or unlocked
+		{"nlock the front door", "refusal", "", ""}, // either locked or unlocked
 	} {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || c.capability != "" && p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {

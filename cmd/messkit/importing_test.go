@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A thread that comes in lies where its status says, once, and whole.
+// The importer puts a thread into the folder of its status, once and complete.
 func TestImporter(t *testing.T) {
 	dir := t.TempDir()
 	put := daemon.Importer(dir)
@@ -19,7 +19,7 @@ func TestImporter(t *testing.T) {
 	for _, c := range []struct {
 		ref   string
 		files map[string][]byte
-		why   error // nil: it is taken in
+		why   error // nil: the import succeeds
 		lies  string
 	}{
 		{"2026-01-20-001", map[string][]byte{"2026-01-20-001.messe-af.yaml": text}, nil, "state=received/2026-01-20-001.messe-af.yaml"},

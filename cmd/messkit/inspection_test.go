@@ -20,13 +20,12 @@ type threadSummary struct {
 	Intent string `json:"intent"`
 }
 
-// inspection compares an exchange with what another, before a power cut or a
-// fault, has acknowledged.
+// inspection compares an exchange after a power cut or a fault with its acknowledgements before.
 type inspection struct {
 	*door
 	mu       sync.Mutex
 	problems []string
-	threads  map[string]ackedThread // by ref: as they were seen last
+	threads  map[string]ackedThread // by ref, in their last known state
 }
 
 func (i *inspection) found(format string, args ...any) {
@@ -35,8 +34,7 @@ func (i *inspection) found(format string, args ...any) {
 	i.problems = append(i.problems, fmt.Sprintf(format, args...))
 }
 
-// all holds the exchange to the stories. told are the intents of all that was
-// ever sent to it.
+// all checks the exchange against the stories. told contains the intents of all requests so far.
 func (i *inspection) all(stories []story, told map[string]bool) {
 	before, err := i.list()
 	if err != nil {
@@ -51,11 +49,11 @@ func (i *inspection) all(stories []story, told map[string]bool) {
 			g.Go(func() error { i.story(s); return nil })
 		}
 	}
-	_ = g.Wait() // has no errors
+	_ = g.Wait() // never returns an error
 	i.refs(before, stories)
 }
 
-// ends stops the exchange, when every thread is in its folder or within is over.
+// ends stops the exchange as soon as all thread folders are complete, or when within is over.
 func (i *inspection) ends(p *process, data string, within time.Duration) {
 	i.problems = append(i.problems, settled(data, slices.Collect(maps.Values(i.threads)), within)...)
 	i.client.CloseIdleConnections()
@@ -82,7 +80,7 @@ func (i *inspection) list() ([]threadSummary, error) {
 	}
 }
 
-// lists: no ref and no request is there twice, and nothing that nobody made.
+// lists checks that each ref and each intent occurs once, and that a test made each request.
 func (i *inspection) lists(all []threadSummary, told map[string]bool) {
 	refs, intents := map[string]bool{}, map[string]bool{}
 	for _, t := range all {
@@ -99,8 +97,8 @@ func (i *inspection) lists(all []threadSummary, told map[string]bool) {
 	}
 }
 
-// story: what was acknowledged of it is there once, the rest not or in its
-// order, it can be asked for again, and goes on where it was.
+// story checks a thread: it has each acknowledged message once, and of the others at most the
+// next ones in order. The same request returns the same ref, and the story can continue.
 func (i *inspection) story(s story) {
 	if !i.thread(s) {
 		return
@@ -117,8 +115,8 @@ func (i *inspection) story(s story) {
 	}
 }
 
-// goOn takes the rest of the steps. One that was under way may have been
-// stored, which its word tells.
+// goOn takes the remaining steps. It skips a step without an acknowledgement if the exchange has
+// stored its word.
 func (i *inspection) goOn(s story) {
 	words, _, err := i.read(s)
 	if err != nil {
@@ -140,7 +138,7 @@ func (i *inspection) goOn(s story) {
 	i.thread(s)
 }
 
-// wholeThread is a thread as it is read.
+// wholeThread is the JSON of a thread.
 type wholeThread struct {
 	Thread struct {
 		Ref      string `json:"ref"`
@@ -154,7 +152,7 @@ type wholeThread struct {
 	} `json:"thread"`
 }
 
-// read reads a thread, and the words of its story that stand in its messages.
+// read reads a thread, and the words of its story in its messages.
 func (i *inspection) read(s story) (words []string, t wholeThread, err error) {
 	if err = i.get(i.operator, "/requests/"+s.ref, &t); err != nil {
 		return nil, t, err
@@ -169,7 +167,7 @@ func (i *inspection) read(s story) (words []string, t wholeThread, err error) {
 	return words, t, nil
 }
 
-// thread reports whether the thread has what was acknowledged.
+// thread reports whether the thread has all acknowledged messages.
 func (i *inspection) thread(s story) bool {
 	words, t, err := i.read(s)
 	if err != nil {
@@ -199,10 +197,10 @@ func (i *inspection) thread(s story) bool {
 	return true
 }
 
-// attachment: what the last message names is there, byte by byte.
+// attachment checks that the attached file is complete.
 func (i *inspection) attachment(s story, t wholeThread) {
 	whole := 0
-	for _, a := range t.Thread.Attachments { // pictures in the messages are among them
+	for _, a := range t.Thread.Attachments { // the list includes the images in messages
 		code, data, err := i.call(i.operator, http.MethodGet, "/requests/"+s.ref+"/attachments/"+a.Name, "")
 		if err != nil || code != http.StatusOK || len(data) == 0 {
 			i.found("%s: its attachment %s: %d, %d bytes, %v", s.ref, a.Name, code, len(data), err)
@@ -216,7 +214,7 @@ func (i *inspection) attachment(s story, t wholeThread) {
 	}
 }
 
-// words are what is said in the first n steps.
+// words returns the words of the first n steps.
 func (s *story) words(n int) []string {
 	var list []string
 	for _, st := range s.steps[:n] {
@@ -227,7 +225,7 @@ func (s *story) words(n int) []string {
 	return list
 }
 
-// statuses are what the thread may be in after n messages.
+// statuses returns the possible statuses of the thread after n messages.
 func (s *story) statuses(n int) []string {
 	var list []string
 	for k, st := range s.steps {
@@ -238,7 +236,7 @@ func (s *story) statuses(n int) []string {
 	return list
 }
 
-// refs: what is asked for now gets a ref that nobody was given before.
+// refs checks that each new request gets a new ref.
 func (i *inspection) refs(before []threadSummary, stories []story) {
 	given := map[string]string{}
 	for _, t := range before {

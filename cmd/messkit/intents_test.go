@@ -25,7 +25,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// utterance is a sentence of testdata/intents, with what it is about.
+// utterance is a sentence of testdata/intents, with its intent and its entities.
 type utterance struct {
 	Intent   string      `json:"intent"`
 	Text     string      `json:"text"`
@@ -53,8 +53,7 @@ func saidIn(t testing.TB, name string) []utterance {
 	return list
 }
 
-// simulated is the resolver of the home that there is without a configuration, with
-// more devices where they are given.
+// simulated returns the interpreter of the simulated home, with additional devices as YAML.
 func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	t.Helper()
 	c := &config.Config{Agent: config.DefaultAgent()}
@@ -69,7 +68,7 @@ func simulated(t testing.TB, more ...string) *interpret.Interpreter {
 	return h.Resolver().In(capabilities.Home{MaxSteps: c.Agent.MaxSteps}, func() (time.Time, error) { return noon, nil }).Now()
 }
 
-// meant are the capabilities that a sentence of an intent may rightly lead to.
+// meant maps an intent to its correct capabilities.
 var meant = map[string][]string{
 	"iot_cleaning":        {"vacuum-floor"},
 	"iot_coffee":          {"start-appliance", "switch-on"},
@@ -82,13 +81,12 @@ var meant = map[string][]string{
 	"iot_wemo_on":         {"switch-on"},
 }
 
-// noise are sentences that stand under an intent that is not theirs, with what
-// they say.
+// noise maps sentences with a wrong intent in the data to their correct capability.
 var noise = map[string]string{
-	"lights out":                                     "switch-off", // under lighton
-	"turn out the lights":                            "switch-off", // under lightup
+	"lights out":                                     "switch-off", // listed as lighton
+	"turn out the lights":                            "switch-off", // listed as lightup
 	"turn down the lights to medium":                 "set-brightness",
-	"set brightness to fifty percent":                "set-brightness", // under lightchange
+	"set brightness to fifty percent":                "set-brightness", // listed as lightchange
 	"set lights to twenty percent":                   "set-brightness",
 	"set the living room lights to fifty percent":    "set-brightness",
 	"please put all the lights":                      "switch-on",
@@ -97,15 +95,15 @@ var noise = map[string]string{
 	"i would like all the lights on when i enter":    "switch-on",
 }
 
-// mark is what a sentence came to.
+// mark is the result of a sentence.
 type mark string
 
 const (
-	asPlan  mark = "plan"  // as it was meant
-	asked   mark = "asked" // a question about what was meant
+	asPlan  mark = "plan"  // the correct plan
+	asked   mark = "asked" // a question with the correct capability
 	refused mark = "refused"
-	wrong   mark = "WRONG"   // it would change the world in another way
-	dropped mark = "DROPPED" // it would change the world, and leaves out what was said
+	wrong   mark = "WRONG"   // a plan with another side effect
+	dropped mark = "DROPPED" // a plan with a side effect that ignores a part of the sentence
 )
 
 func judge(s utterance, p requests.Planned) mark {
@@ -127,7 +125,7 @@ func judge(s utterance, p requests.Planned) mark {
 	return refused
 }
 
-// leftOut is what was said and is not in the plan.
+// leftOut returns the part of a sentence that its plan ignores.
 func leftOut(s utterance, p requests.Planned) string {
 	params := map[string]any{}
 	for _, d := range append(p.Steps, p.PlannedAction) {
@@ -155,8 +153,7 @@ func leftOut(s utterance, p requests.Planned) string {
 	return ""
 }
 
-// isPlace reports whether a plan is for a place: a room of that name, or all of
-// the house.
+// isPlace reports whether a plan is for a place: a room of that name, or the whole home.
 func isPlace(text string, p requests.Planned) bool {
 	if slices.Contains([]string{"house", "home", "apartment", "flat", "interior", "floor", "carpet", "house cleaning"}, text) {
 		return true
@@ -166,7 +163,7 @@ func isPlace(text string, p requests.Planned) bool {
 	return strings.Contains(where, strings.NewReplacer("hallway", "hall", "dining area", "dining room", "bed room", "bedroom", "front porch", "porch").Replace(text))
 }
 
-// tally counts verdicts.
+// tally counts results.
 type tally map[mark]int
 
 func (n tally) of() (sum int) {
@@ -178,23 +175,22 @@ func (n tally) of() (sum int) {
 
 func (n tally) recall() float64 { return float64(n[asPlan]+n[asked]) / float64(max(1, n.of())) * 100 }
 
-// held is the fold whose sentences nobody has looked at while the words were
-// written.
+// held is the test fold: the authors of the lexicon have not read its sentences.
 const folds, held = 5, 4
 
 func foldOf(text string) int { return int(sha256.Sum256([]byte(text))[0] % folds) }
 
-// figures are what the benchmark prints.
+// figures are the results of the benchmark.
 type figures struct {
 	intents  map[string]tally
 	folds    [folds]tally
 	all      tally
-	false_   []string // sentences about other things that would change the world
-	asking   int      // those that would be asked about
+	false_   []string // unrelated sentences with a plan that actuates
+	asking   int      // unrelated sentences with a question
 	others   int
 	wrong    []string
 	dropped  []string
-	notTaken []string // what was refused, for whoever writes words
+	notTaken []string // rejected sentences, for the authors of the lexicon
 }
 
 func measure(t testing.TB, r *interpret.Interpreter) figures {
@@ -235,7 +231,7 @@ func measure(t testing.TB, r *interpret.Interpreter) figures {
 	return f
 }
 
-// replies counts how the answers of the set are read.
+// replies counts the results for the answers of the data set: yes, no, stop or neither.
 func replies(t testing.TB) (table string, falseYes []string) {
 	count := map[string]map[string]int{}
 	for _, s := range saidIn(t, "dev-other.jsonl") {
@@ -266,7 +262,7 @@ func replies(t testing.TB) (table string, falseYes []string) {
 	return b.String(), falseYes
 }
 
-// table is what docs/explanation/intents.md shows.
+// table returns the table of docs/explanation/intents.md.
 func (f figures) table() string {
 	var b strings.Builder
 	b.WriteString("| intent | sentences | plan | asked | refused | recall | wrong | left out |\n|---|---|---|---|---|---|---|---|\n")
@@ -289,12 +285,11 @@ func (f figures) table() string {
 	return b.String()
 }
 
-// leastRecall is what the planner understands of the sentences at least, in
-// percent.
+// leastRecall is the minimum recall of the planner, in percent.
 const leastRecall = 82
 
-// Nothing that somebody says about something else may move anything, and nothing
-// that is utterance of a device may be left out.
+// No sentence about something else leads to a plan that actuates, and no plan ignores a part of a
+// sentence about a device.
 func TestIntents(t *testing.T) {
 	f := measure(t, simulated(t))
 	for _, list := range [][]string{f.wrong, f.dropped, f.false_} {
@@ -320,7 +315,7 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// holds compares the tables with what docs/explanation/intents.md shows.
+// holds compares the tables with docs/explanation/intents.md.
 func holds(t *testing.T, tables ...string) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "intents.md"))
 	if err != nil {
@@ -342,7 +337,7 @@ func costs(t testing.TB) string {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	of := func(list []utterance) (mean float64) {
-		for i := range 9 { // the best round is the one that nobody disturbed
+		for i := range 9 { // the fastest round has the least disturbance
 			began := time.Now()
 			for _, s := range list {
 				r.Resolve(mess.Request{Intent: s.Text})
@@ -362,8 +357,8 @@ func costs(t testing.TB) string {
 	return line
 }
 
-// Sentences that forbid, doubt, tell, ask, or are about something else: none of
-// them acts without a question.
+// No sentence that forbids, doubts, reports, asks or is about something else acts without a
+// question.
 func TestNeverActs(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "never.txt"))
 	if err != nil {
@@ -381,7 +376,7 @@ func TestNeverActs(t *testing.T) {
 	}
 }
 
-// One thing, asked for in many ways.
+// Many sentences with the same plan.
 func TestManyWays(t *testing.T) {
 	for want, ways := range map[string][]string{
 		"turn on the kitchen light": {

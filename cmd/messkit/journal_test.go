@@ -17,8 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// board is an executor whose journal lies on a disk of its own, with its
-// exchange.
+// board is a node: an executor whose journal has a separate disk, with its exchange.
 type board struct {
 	*testing.T
 	*door
@@ -29,12 +28,12 @@ type board struct {
 	asked   int
 }
 
-// newBoard makes one with its journal in dir; it does not start it.
+// newBoard prepares a node with its journal in dir. It does not start the node.
 func newBoard(t *testing.T, dir string) *board {
 	return &board{T: t, wire: newWire(t), journal: dir, home: t.TempDir()}
 }
 
-// starts starts the board, by way of another command if one is given.
+// starts starts the node, with through as the prefix of the command line.
 func (b *board) starts(binary string, through ...string) {
 	b.Helper()
 	head := fmt.Sprintf("exchange: {listen: \"127.0.0.1:0\", data: %s}\nagent: {id: pi, data: %s}", filepath.Join(b.home, "exchange"), b.journal)
@@ -50,7 +49,7 @@ func (b *board) starts(binary string, through ...string) {
 	b.p, b.door = p, newDoor(p.url, key, "")
 }
 
-// ask asks and waits for the end of the thread, which it returns as JSON.
+// ask sends a request, waits until the thread ends, and returns the thread as JSON.
 func (b *board) ask(intent string) (status mess.Code, text string) {
 	b.Helper()
 	b.asked++
@@ -79,7 +78,7 @@ func (b *board) ask(intent string) (status mess.Code, text string) {
 	return "", ""
 }
 
-// is asks, and holds the end to what it must be.
+// is sends a request and compares its terminal status and reason.
 func (b *board) is(intent string, want mess.Code, why string) {
 	b.Helper()
 	if got, text := b.ask(intent); got != want || !strings.Contains(text, why) {
@@ -87,8 +86,8 @@ func (b *board) is(intent string, want mess.Code, why string) {
 	}
 }
 
-// disarmed holds the board to how it must be while the journal cannot be
-// written: questions are answered, and nothing is touched.
+// disarmed checks a node whose journal rejects records: it answers questions, and declines
+// everything that actuates.
 func (b *board) disarmed(why string) {
 	b.Helper()
 	was := b.wire.last()
@@ -103,7 +102,7 @@ func (b *board) disarmed(why string) {
 	}
 }
 
-// comesBack waits until the lamp can be switched again, whatever else there was.
+// comesBack waits until the executor switches the lamp again. Requests may fail before that.
 func (b *board) comesBack() {
 	b.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -116,7 +115,7 @@ func (b *board) comesBack() {
 	b.Fatalf("it does not come back: %s", &b.p.stderr)
 }
 
-// ends stops the board; its journal must have nothing wrong then.
+// ends stops the node. Its journal must be valid then.
 func (b *board) ends() {
 	b.Helper()
 	if err := b.p.stop(); err != nil {
@@ -133,7 +132,7 @@ func (b *board) ends() {
 	}
 }
 
-// tmpfs is a disk in memory, of that many bytes.
+// tmpfs mounts a disk in memory with that number of bytes.
 func tmpfs(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -148,8 +147,8 @@ func tmpfs(t *testing.T, size int) string {
 	return dir
 }
 
-// A disk that is full or read-only when the executor starts disarms it, and all
-// comes back by itself when the disk takes something again.
+// An executor that starts on a full or read-only disk disarms itself. It arms itself as soon as
+// the disk accepts writes again.
 func TestJournalOnADiskThatTakesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts messkit")
@@ -190,9 +189,9 @@ func TestJournalOnADiskThatTakesNothing(t *testing.T) {
 	}
 }
 
-// A disk that fills up while the executor runs is noticed while there is still
-// room: until then every task is done and reported, then it is declined, and
-// what is under way at that moment can still be written down.
+// The journal rejects new tasks before the disk is completely full. The executor completes and
+// reports all tasks before that, and the remaining space suffices for the reports of the running
+// tasks.
 func TestJournalOnADiskThatFillsUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a disk")
@@ -218,12 +217,12 @@ func TestJournalOnADiskThatFillsUp(t *testing.T) {
 		ref := fmt.Sprint("r", done)
 		err = j.Intent(t.Context(), journal.Intent{Ref: ref, Epoch: 1, Plan: json.RawMessage("{}")})
 		if done%10 == 0 {
-			running++ // for a long time
+			running++ // a task that runs for a long time
 		} else {
 			err = errors.Join(err, j.Done(t.Context(), ref, 1, report))
 		}
-		if done%10 > 1 { // the exchange is not always there
-			_ = j.Sent(t.Context(), ref) // there may be no room to tidy up
+		if done%10 > 1 { // the exchange is unreachable at times
+			_ = j.Sent(t.Context(), ref) // the compaction may lack space
 		}
 		if err != nil {
 			t.Fatalf("task %d, after the journal was ready for it: %v", done, err)
@@ -242,9 +241,9 @@ func TestJournalOnADiskThatFillsUp(t *testing.T) {
 	}
 }
 
-// A sync of the journal that fails is never tried again on the same descriptor:
-// the file is closed, opened and read, and everything is written anew. The task
-// in whose midst that was ends truthfully, and the next is done.
+// After a failed sync the journal never syncs the same descriptor again: it closes, reopens and
+// reads the file, and writes everything anew. The interrupted task ends with a true status, and
+// the next one succeeds.
 func TestJournalWhoseSyncFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and traces messkit")
@@ -252,10 +251,10 @@ func TestJournalWhoseSyncFails(t *testing.T) {
 	needStrace(t)
 	binary := buildMesskit(t)
 	seen := 0
-	for nth := 1; nth <= 5; nth++ { // strace counts for each thread, so the later ones may not come
+	for nth := 1; nth <= 5; nth++ { // strace counts per thread, so the later calls may not exist
 		t.Run(fmt.Sprint("call ", nth), func(t *testing.T) {
 			b := newBoard(t, t.TempDir())
-			b.starts(binary) // which makes the files
+			b.starts(binary) // creates the files
 			b.is("turn off the lamp", mess.Completed, "")
 			b.ends()
 			log := filepath.Join(b.home, "strace")
@@ -286,8 +285,8 @@ func TestJournalWhoseSyncFails(t *testing.T) {
 
 var tracedCall = regexp.MustCompile(`(fsync|close)\((\d+)<`)
 
-// neverAgain reads what was traced: after a sync has failed, its descriptor must
-// be closed before it is synced again. It returns how many have failed.
+// neverAgain checks a trace: after a failed sync, a close of the descriptor precedes its next
+// sync. It returns the number of failed syncs.
 func neverAgain(t *testing.T, log string) (seen int) {
 	t.Helper()
 	data, err := os.ReadFile(log)

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// goTo presses Tab until what a selector finds, with that text, has the focus.
+// goTo presses Tab until an element with that selector and text has the focus.
 func goTo(p *chromium.Tab, selector, text string) {
-	const most = 150 // stops of a page with all its links
+	const most = 150 // focus stops of a page with all its links
 	at := fmt.Sprintf(`document.activeElement.matches(%q) && (document.activeElement.textContent + (document.activeElement.closest("label")?.textContent || "")).includes(%q)`, selector, text)
 	for range most {
 		var is bool
@@ -19,16 +19,16 @@ func goTo(p *chromium.Tab, selector, text string) {
 		}
 		p.Press("Tab")
 	}
-	p.Until(at + " && 'not by Tab'") // it fails, and shows the page
+	p.Until(at + " && 'not by Tab'") // this fails and prints the page
 }
 
-// types writes where the focus is.
+// types enters text at the focus.
 func types(p *chromium.Tab, text string) {
 	p.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
-// A person who has a keyboard alone asks for the fridge's picture, answers a
-// question, confirms a risky task, stops everything and releases it.
+// With the keyboard alone, a person requests the image of the fridge, answers a question,
+// confirms a risky task, stops everything and resets the stop.
 func TestFiveTasksByKeyboard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -63,7 +63,7 @@ func TestFiveTasksByKeyboard(t *testing.T) {
 	goTo(p, "#stop button", "Stop everything")
 	p.Press("Space")
 	p.Until(`document.getElementById("stopped").textContent.includes("devices safe") && document.activeElement.closest("#stop")`)
-	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab is slower than a vacuum here and there
+	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab may be slower than a vacuum
 	goTo(p, "#stopped button", "Release the stop")
 	p.Press("Enter")
 	p.Until(`document.getElementById("stopped").textContent === "" && document.activeElement.matches("#released button")`)
@@ -72,8 +72,8 @@ func TestFiveTasksByKeyboard(t *testing.T) {
 	}
 }
 
-// Who does what no robot can has a keyboard alone as well, on a small window: sets
-// what she can do, takes a task, answers it, and declines another.
+// With the keyboard alone and on a small window, a human executor sets her abilities, takes a
+// task, answers it, and declines another.
 func TestAPersonsTaskByKeyboard(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// killed is an exchange in a process of its own, and what it has acknowledged.
-// It shares no code with the store: it speaks HTTP.
+// killed is an exchange in a separate process, with its acknowledgements. It uses only HTTP and
+// shares no code with the store.
 type killed struct {
 	*testing.T
 	dir  string
@@ -35,7 +35,7 @@ type killed struct {
 func (k *killed) start() {
 	k.Helper()
 	k.proc = exec.Command(os.Args[0], "exchange", "--listen", "127.0.0.1:0", "--data", k.dir)
-	k.proc.Args[0] = "messkit" // which is what this test binary is then
+	k.proc.Args[0] = "messkit" // this name makes the test binary run as messkit
 	out, err := k.proc.StdoutPipe()
 	if err != nil {
 		k.Fatal(err)
@@ -74,7 +74,7 @@ func (k *killed) do(method, path, body string) (int, map[string]any) {
 	return res.StatusCode, v
 }
 
-// load makes requests, and cancels every third, until the exchange is gone.
+// load sends requests, and cancels every third, until the exchange is gone.
 func (k *killed) load(round, worker int) {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("r%d-w%d-%d", round, worker, i)
@@ -98,7 +98,7 @@ func (k *killed) note(f func()) {
 	f()
 }
 
-// check holds the exchange to everything that it has acknowledged.
+// check compares the exchange with all its acknowledgements.
 func (k *killed) check() {
 	k.Helper()
 	given := map[string]string{}
@@ -122,8 +122,7 @@ func (k *killed) check() {
 	}
 }
 
-// A process that is killed at any moment keeps what it has acknowledged, and
-// gives no ref twice.
+// A process that dies at any moment keeps all acknowledged data, and never assigns a ref twice.
 func TestKilledUnderLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
@@ -144,7 +143,7 @@ func TestKilledUnderLoad(t *testing.T) {
 		if err := k.proc.Process.Signal(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		_ = k.proc.Wait() // it was killed
+		_ = k.proc.Wait() // its error reports the kill
 		wg.Wait()
 	}
 	k.start()
@@ -159,7 +158,7 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// folders holds the folders to what was acknowledged.
+// folders compares the folders with the acknowledgements.
 func (k *killed) folders() {
 	k.Helper()
 	var acked []ackedThread

@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What the exchange has heard late is told with when it was so, unless that clock was
-// never set.
+// A late report shows the time of the observation, unless its clock was unsynchronized.
 func TestALateReportSaysWhenItWas(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 37, 24, 0, time.Local)
 	for want, m := range map[string]mess.Message{

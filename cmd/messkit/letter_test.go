@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What is written like a letter is read by what it asks for.
+// The planner reads a text in the form of a letter as the request that it contains.
 func TestLetters(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"Dear house, please turn on the hall light.", "plan", "switch-on", "turn on the hall light"},
@@ -52,7 +52,7 @@ func TestLetters(t *testing.T) {
 	})
 }
 
-// What of a letter is not used is told, and what stands around it is nothing.
+// The planner reports the unused text of a letter. Greetings and closing words do not count.
 func TestWhatOfALetterIsLeftOutIsTold(t *testing.T) {
 	r := simulated(t)
 	for text, want := range map[string]string{

@@ -14,7 +14,7 @@ func TestTheDoctorTellsOfLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		use  resources.Use
 		ok   bool
-		want string // "": nobody needs to know
+		want string // "": no message
 	}{
 		"little is used":      {resources.Use{Now: 79, Limit: 100}, true, ""},
 		"it is about to bind": {resources.Use{Now: 80, Limit: 100}, true, "connections: 80 of 100: the limit is about to bind; raise rate:"},

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// sentence is one, and what it comes to in the simulated home.
+// sentence is a text with its result in the simulated home.
 type sentence struct{ text, outcome, capability, says string }
 
 func saidInTheHome(t *testing.T, list []sentence) {
@@ -22,8 +22,8 @@ func saidInTheHome(t *testing.T, list []sentence) {
 	}
 }
 
-// What asks how things are, or tells it, is a look, and never the deed that would make
-// it so.
+// A question about a state and a statement of a state lead to a read-only plan, never to an
+// action that would cause the state.
 func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"I left the garage door open", "plan", "read-sensor", "read the contact from the garage door"},
@@ -55,8 +55,8 @@ func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
 	})
 }
 
-// What stops is easily said. Where it may stop something else it asks, and what only
-// talks of a stop is none.
+// A simple order stops a device. The planner asks if the order may stop something else, and
+// rejects a sentence that only mentions a stop.
 func TestStopDuringMove(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"make the vacuum stop", "plan", "stop-vacuum", "stop the vacuum"},

@@ -16,8 +16,8 @@ import (
 
 var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml|json)\n(.*?)```")
 
-// Who follows the page on Agent Mail with curl gives a task and gets its picture, gives
-// a yes, and every configuration on the page is one.
+// The commands on the page on Agent Mail assign a task, get its image, and confirm a task. Every
+// configuration on the page is valid.
 func TestTheMailPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/agentmail.md")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestTheMailPage(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	// The page asks once; what comes in pieces is asked for until its end is there.
+	// The page polls once; the test polls until it has the last message.
 	c := exec.CommandContext(ctx, "bash", "-ec", script+`
 until curl -s "$MESSKIT_URL/agentmail?wait=5s" -H "Authorization: Bearer $(cat orchestrator.key)" | grep task_completion; do :; done
 mail() { curl -s "$MESSKIT_URL/agentmail$1" -H "Authorization: Bearer $(cat orchestrator.key)" "${@:2}"; }
@@ -85,8 +85,8 @@ until mail "?wait=5s" | grep '"type":"task_completion","task_id":"bd-43","status
 	}
 }
 
-// What no mail may say is what the configuration holds as a secret, and what stands in
-// the files that it names for that.
+// No mail may contain a secret value of the configuration, or the content of a file that it names
+// as a secret.
 func TestSecretsOfAConfiguration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(tidy{m}, map[string]func(){"messkit": main})
 }
 
-// tidy runs all tests, and leaves nothing behind.
+// tidy runs all tests, and removes its files.
 type tidy struct{ m *testing.M }
 
 func (t tidy) Run() int {
@@ -30,7 +30,7 @@ func (t tidy) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	builtIn = dir
-	// Under the race detector a program sleeps for a second when it ends.
+	// With the race detector, a program sleeps for a second before it ends.
 	if err := os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -38,8 +38,8 @@ func (t tidy) Run() int {
 	return t.m.Run()
 }
 
-// TestScripts runs the command line as people do: a real exchange on a real
-// port, a home folder of its own, one file a command.
+// TestScripts runs the command line as users do: a real exchange on a real port, a separate home
+// folder, one file per command.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -57,7 +57,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(what string) (bool, error) {
 			switch what {
-			case "elsewhere": // this machine has an address but loopback, $ELSEWHERE
+			case "elsewhere": // this machine has an address besides loopback, in $ELSEWHERE
 				return elsewhere() != "", nil
 			case "mcpclient": // the official TypeScript client of MCP is in $MCPCLIENT
 				return mcpClient != "", nil
@@ -76,8 +76,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// elsewhere is an address of this machine that is not loopback, "" if it has
-// none.
+// elsewhere returns an address of this machine that is not loopback, "" without one.
 func elsewhere() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
@@ -88,10 +87,10 @@ func elsewhere() string {
 	return ""
 }
 
-// patience is how long something may take that is only waited for.
+// patience is the timeout of every wait.
 const patience = 60 * time.Second
 
-// poll asks until the answer is yes.
+// poll repeats ask until it returns true.
 func poll(ts *testscript.TestScript, what string, ask func() bool) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -103,7 +102,7 @@ func poll(ts *testscript.TestScript, what string, ask func() bool) {
 	ts.Fatalf("%s: not within %v", what, patience)
 }
 
-// up waits for the exchange: up
+// waitUp waits for the exchange: up
 func waitUp(ts *testscript.TestScript, _ bool, _ []string) {
 	poll(ts, "the exchange", func() bool {
 		r, err := http.Get(ts.Getenv("MESSKIT_URL") + "/health")
@@ -114,18 +113,18 @@ func waitUp(ts *testscript.TestScript, _ bool, _ []string) {
 	})
 }
 
-// until runs a command until its output has a text: until TEXT COMMAND...
+// until runs a command until its output contains a text: until TEXT COMMAND...
 func until(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: until TEXT COMMAND...")
 	}
 	poll(ts, strings.Join(args, " "), func() bool {
-		_ = ts.Exec(args[1], args[2:]...) // may fail until it does not
+		_ = ts.Exec(args[1], args[2:]...) // may fail at first
 		return strings.Contains(ts.ReadFile("stdout"), args[0])
 	})
 }
 
-// picture checks that files that a pattern names are JPEGs: picture PATTERN
+// isPicture checks that the files of a pattern are JPEGs: picture PATTERN
 func isPicture(ts *testscript.TestScript, neg bool, args []string) {
 	names, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)

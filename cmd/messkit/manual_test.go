@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/manual"
 )
 
-// every calls f for each command that help lists, and those below them.
+// every calls f for each command that help lists, and for their subcommands.
 func every(f func(*cobra.Command)) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
@@ -29,8 +29,7 @@ func every(f func(*cobra.Command)) {
 	walk(cli.NewRoot(&output.Env{Out: &bytes.Buffer{}}))
 }
 
-// Every command says what it does, and shows how it is used, in words that it
-// takes itself.
+// Every command has a short description and examples that it can parse.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	n := 0
 	every(func(c *cobra.Command) {
@@ -50,10 +49,10 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	}
 }
 
-// checkExample parses the flags of an example without doing it.
+// checkExample parses the flags of an example, and does not run it.
 func checkExample(t *testing.T, c *cobra.Command, line string) {
 	t.Helper()
-	line, _, _ = strings.Cut(line, "   ") // what it is for stands beside it
+	line, _, _ = strings.Cut(line, "   ") // the explanation of the example follows
 	_, line, ok := strings.Cut("  "+strings.TrimSpace(line)+" ", " messkit ")
 	if !ok {
 		return
@@ -73,7 +72,7 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 	}
 }
 
-// words are those of a command line, with quotation marks as a shell has them.
+// words splits a command line into words, with the quotation marks of a shell.
 func words(line string) (list []string) {
 	for i, part := range strings.FieldsFunc(strings.ReplaceAll(line, `'`, `"`), func(r rune) bool { return r == '"' }) {
 		if i%2 == 0 {
@@ -85,8 +84,8 @@ func words(line string) (list []string) {
 	return list
 }
 
-// The manual has a page for each command, which man can read. With MESSKIT_MAN
-// the pages are kept there: make man.
+// The manual has a page for each command, and man can read it. The test writes the pages into the
+// folder MESSKIT_MAN: make man.
 func TestTheManual(t *testing.T) {
 	dir := t.TempDir()
 	build := output.Version

@@ -21,8 +21,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// mcpClient is the folder of the official TypeScript client of MCP, "" where it
-// is not installed (make deps).
+// mcpClient is the folder of the official TypeScript client of MCP, "" without it (make deps).
 var mcpClient = func() string {
 	dir, err := filepath.Abs("testdata/mcpclient")
 	if err != nil {
@@ -37,9 +36,9 @@ var mcpClient = func() string {
 	return dir
 }()
 
-// rpc speaks JSON-RPC with a command: rpc IN COMMAND... sends the lines of the
-// file IN, those with an id one after the answer to the other, and then ends the
-// input; what the command says goes to the files out and err.
+// rpc speaks JSON-RPC with a command: rpc IN COMMAND... It sends the lines of the file IN, and
+// waits for the answer to each line with an id. Then it closes the input. The output of the
+// command goes to the files out and err.
 func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: rpc IN COMMAND...")
@@ -63,13 +62,13 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 		var asked, answer struct {
 			ID *int `json:"id"`
 		}
-		_ = json.Unmarshal(line, &asked) // noise asks for nothing
+		_ = json.Unmarshal(line, &asked) // a line that is not JSON expects no answer
 		for asked.ID != nil && (answer.ID == nil || *answer.ID != *asked.ID) {
 			if !answers.Scan() {
 				ts.Fatalf("there is no answer to %s%s", line, errs.String())
 			}
 			fmt.Fprintln(&out, answers.Text())
-			ts.Check(json.Unmarshal(answers.Bytes(), &answer)) // or it is no protocol
+			ts.Check(json.Unmarshal(answers.Bytes(), &answer)) // anything else violates the protocol
 		}
 	}
 	ts.Check(in.Close())
@@ -81,8 +80,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("err"), errs.Bytes(), 0o600))
 }
 
-// What the guide shows is what there is: its configurations can be used, and it
-// names every tool.
+// The configurations in the guide are valid, and the guide names every tool.
 func TestTheGuideOfMCP(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/mcp.md")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 
 var meshBlocks = regexp.MustCompile("(?s)```(yaml|json|sh)\n(.*?)```")
 
-// Who follows the guide to meshes has two agents, of which one shows the other
-// what is in the fridge.
+// The commands of the guide to meshes start two agents, and one shows the other the content of
+// the fridge.
 func TestTheGuideToMeshes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to/mesh.md")
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTheGuideToMeshes(t *testing.T) {
 	}
 }
 
-// unusedPort is a port that nobody has.
+// unusedPort returns a free port.
 func unusedPort(t *testing.T) string {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(freeport.Address(t))

@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// keysOf walks a configuration's keys, down to those that hold no others: [] is an item,
-// {} a value of a mapping.
+// keysOf visits the keys of a configuration, including nested ones. In a path, [] is an item of a
+// list, {} a key of a mapping.
 func keysOf(t reflect.Type, path string, visit func(path string, t reflect.Type)) {
 	_, text := reflect.New(t).Interface().(encoding.TextUnmarshaler)
 	switch {
@@ -48,17 +48,17 @@ func keysOf(t reflect.Type, path string, visit func(path string, t reflect.Type)
 	}
 }
 
-// everyKey visits the keys of a configuration, with those that all devices have.
+// everyKey visits the keys of a configuration, and those of a device.
 func everyKey(visit func(path string, t reflect.Type)) {
 	keysOf(reflect.TypeFor[config.Config](), "", visit)
 	keysOf(reflect.TypeFor[config.DeviceConfig](), "devices.{}", visit)
 }
 
-// withValue is a configuration with one value, and the line of that.
+// withValue returns a configuration with one value, and the line number of the value.
 func withValue(path, value string) (text string, line int) {
 	var b strings.Builder
 	if strings.HasPrefix(path, "devices.{}.") && path != "devices.{}.driver" {
-		b.WriteString("devices:\n  {}:\n    driver: sim-lamp\n") // which is a name that cannot be: put in quotes below
+		b.WriteString("devices:\n  {}:\n    driver: sim-lamp\n") // an invalid name, quoted below
 		path = strings.TrimPrefix(path, "devices.{}.")
 		nest(&b, path, value, 4)
 	} else {
@@ -95,12 +95,12 @@ func checked(t *testing.T, text string) string {
 	return ""
 }
 
-// mistakeAt is how a mistake of a key begins.
+// mistakeAt returns the beginning of an error message about a key.
 func mistakeAt(path string, line int) string {
 	return fmt.Sprintf("f.yaml:%d: %s", line, strings.NewReplacer("{}", "kitchen", "[]", "[0]").Replace(path))
 }
 
-// A value of a kind that a key cannot have is told at its line, with what to write.
+// A value of a wrong type leads to an error with its line and a remedy.
 func TestEveryKeyHasAKind(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	n := 0

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// cannotBe are values that keys cannot have, beside those of another kind, each with
-// what is said of it. Keys of one path stand in the order of the example.
+// cannotBe maps keys to invalid values of the correct type, with a part of the error message. The
+// keys have the order of the example configuration.
 var cannotBe = map[string]map[string]string{
 	"exchange.id":                              {"a b": "cannot name an exchange; use letters", `""`: "cannot name"},
 	"exchange.listen":                          {"8420": "write host:port", "127.0.0.1:99999": "write host:port", "0.0.0.0:8420": "write tls: self"},
@@ -130,7 +130,7 @@ var cannotBe = map[string]map[string]string{
 	"devices.{}.done.for":     {"2h": "not between 0 and 1h"},
 }
 
-// limitsCannotBe are those of devices, and of an agent for all that have none.
+// limitsCannotBe contains the limits of a device, and of an agent for all devices without limits.
 var limitsCannotBe = map[string]map[string]string{
 	"min_interval": {"999h": "or less"},
 	"max_on":       {"0s": "leave it out for the default", "99999h": "or less"},
@@ -144,7 +144,7 @@ var limitsCannotBe = map[string]map[string]string{
 	"confirm":      {"maybe": "use never, operator, requester"},
 }
 
-// deviceLimitsCannotBe are those of devices alone.
+// deviceLimitsCannotBe contains the limits that only devices have.
 var deviceLimitsCannotBe = map[string]map[string]string{
 	"requires":            {"[{device: nobody, is: closed}]": "there is no device"},
 	"requires[].device":   {`""`: "write whose reading counts"},
@@ -156,16 +156,16 @@ var deviceLimitsCannotBe = map[string]map[string]string{
 	"interlock":           {"[alone]": "no other device"},
 }
 
-// anything are keys that can have any text, number or value of their kind, or whose
-// mistakes need others beside them, for which there are scripts.
+// anything lists keys that accept every value of their type, or whose errors depend on other
+// keys. Scripts test the latter.
 var anything = []string{
 	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.words", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
 	"exchange.mesh.session_prefixes", "exchange.mesh.peers.{}.token", "exchange.mesh.peers.{}.accept", "exchange.mesh.peers.{}.key_file",
 	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "connect.enrol",
 }
 
-// What a key cannot have is told at its line, with what it can have; and every key of
-// the configuration is in a table.
+// An invalid value leads to an error with its line and the valid values. Every key of the
+// configuration is in a table.
 func TestEveryKeyHasItsRange(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	all := map[string]map[string]string{}

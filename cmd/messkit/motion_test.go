@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// newRover is a house with a rover instead of a lamp.
+// newRover prepares a messkit run with a rover instead of a lamp.
 func newRover(t *testing.T) *lit {
 	l := newLit(t, "")
 	text := l.head() + fmt.Sprintf("\ndevices: {rover: {driver: sim-rover, file: %s, limits: {confirm: never}}}\n", l.wire)
@@ -21,7 +21,7 @@ func newRover(t *testing.T) *lit {
 	return l
 }
 
-// drive asks for a motion, and waits until the rover moves.
+// drive requests a motion, and waits until the rover moves.
 func (l *lit) drive(words string) {
 	l.Helper()
 	l.asked++
@@ -32,15 +32,15 @@ func (l *lit) drive(words string) {
 	l.wire.turns(l.T, true)
 }
 
-// moved is how long it moved the last time, by its own log.
+// moved returns the duration of the last motion in the rover's own log.
 func (l *lit) moved() time.Duration {
 	l.Helper()
 	list := l.wire.notes(l.T)
 	return list[len(list)-1].at.Sub(list[len(list)-2].at)
 }
 
-// A rover drives for as long as it was asked to, and its program ends that. Only
-// where that is late, on a busy machine, the guard does.
+// A rover drives for the requested time, and its program ends the motion. The watchdog ends it
+// only if the program is late, on a busy machine.
 func TestDriveForAWhile(t *testing.T) {
 	for {
 		l := newRover(t)
@@ -62,8 +62,8 @@ func TestDriveForAWhile(t *testing.T) {
 	}
 }
 
-// A rover whose program is killed or frozen is stopped by the guard, and does not
-// go on when the program does.
+// The watchdog stops a rover after a kill or a freeze of its program. The rover stays stopped
+// when the program continues.
 func TestNobodyDrivesOn(t *testing.T) {
 	for name, harm := range map[string]func(*lit){
 		"killed": (*lit).kill,
@@ -75,8 +75,8 @@ func TestNobodyDrivesOn(t *testing.T) {
 	}
 }
 
-// drivesNobody does harm to the program of a rover that moves. It reports false
-// if the program has made it stand still before.
+// drivesNobody harms the program of a moving rover. It reports false if the program itself has
+// stopped the rover before.
 func drivesNobody(t *testing.T, name string, harm func(*lit)) bool {
 	l := newRover(t)
 	l.start()

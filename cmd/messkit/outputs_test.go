@@ -15,10 +15,11 @@ import (
 	"github.com/messkit/messkit/internal/cli"
 )
 
-// wire is a lamp's line in a file: what is true of it, whatever messkit says.
+// wire is a file in which the simulated lamp logs its switch commands, independently of messkit's
+// reports.
 type wire string
 
-// newWire is one that an earlier run has left on.
+// newWire returns a wire that an earlier run has left on.
 func newWire(t *testing.T) wire {
 	t.Helper()
 	w := wire(filepath.Join(t.TempDir(), "wire"))
@@ -28,7 +29,7 @@ func newWire(t *testing.T) wire {
 	return w
 }
 
-// last is how the line was left: on or off.
+// last returns the last state of the wire: on or off.
 func (w wire) last() string {
 	notes, err := os.ReadFile(string(w))
 	if err != nil {
@@ -38,7 +39,7 @@ func (w wire) last() string {
 	return strings.Fields(lines[len(lines)-1])[1]
 }
 
-// config writes a configuration with the lamp.
+// config writes a configuration with the lamp, and returns its file name.
 func (w wire) config(t *testing.T, head, lamp string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "messkit.yaml")
@@ -49,8 +50,8 @@ func (w wire) config(t *testing.T, head, lamp string) string {
 	return name
 }
 
-// Outputs are safe at the start, whether or not the exchange, its disk or the
-// journal can be had.
+// Outputs are in their safe state at the start, even without the exchange, its disk or the
+// journal.
 func TestOutputsAreSafeWithoutAnExchange(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,7 +96,7 @@ func TestOutputsAreSafeWithoutAnExchange(t *testing.T) {
 	}
 }
 
-// The first word to an exchange elsewhere comes after the outputs are safe.
+// The program puts outputs into their safe state before its first message to a remote exchange.
 func TestOutputsAreSafeBeforeTheNetwork(t *testing.T) {
 	w := newWire(t)
 	heard := make(chan string, 1)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A lamp that no guard watches, and that is left as it is at the end, was to be on for
-// some seconds. The next run switches it off, however the one before has ended.
+// A lamp without a watchdog and with `safe: keep` is on for some seconds. After a kill or a
+// shutdown in that time, the next run turns it off.
 func TestForSomeTimeOutlivesTheProgram(t *testing.T) {
 	for how, end := range map[string]func(*lit){
 		"killed":      (*lit).kill,

@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// What a driver's page has people write, ask and look up is what the program
-// takes, understands and says.
+// These patterns find the configurations, requests, error messages and files on the page of a
+// driver. The program must accept or print them.
 var (
 	pageYAML     = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	pageAsks     = regexp.MustCompile("`messkit ask \"([^\"]+)\"")
@@ -31,11 +31,11 @@ var (
 	pageQuotes   = regexp.MustCompile("`([^`]+)`")
 )
 
-// driverPage is a driver's page.
+// driverPage is the documentation page of a driver.
 type driverPage struct {
 	name, text string
-	devices    []string // configurations that are whole
-	templates  []string // the others: a family's file each
+	devices    []string // complete configurations
+	templates  []string // the others: each is the file of a family
 }
 
 func pagesOfDrivers(t *testing.T) []driverPage {
@@ -63,14 +63,14 @@ func pagesOfDrivers(t *testing.T) []driverPage {
 	return list
 }
 
-// section is what stands below a heading.
+// section returns the text below a heading.
 func (p driverPage) section(heading string) string {
 	_, rest, _ := strings.Cut(p.text, "\n## "+heading+"\n")
 	text, _, _ := strings.Cut(rest, "\n## ")
 	return text
 }
 
-// write puts a configuration into a file, with the files that it names.
+// write writes a configuration, and creates the files that it names.
 func (p driverPage) write(t *testing.T, config string) (file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func (p driverPage) write(t *testing.T, config string) (file string) {
 	return put("messkit.yaml", pagePrograms.ReplaceAllString(config, "["+program), 0o600)
 }
 
-// runs runs a command of the program, and returns what it says.
+// runs runs a command of the program, and returns its output.
 func runs(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
@@ -104,7 +104,7 @@ func runs(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// Every configuration passes, and with it every sentence becomes a plan.
+// Every configuration is valid, and with it every request becomes a plan.
 func TestPagesOfDrivers(t *testing.T) {
 	asked := 0
 	for _, p := range pagesOfDrivers(t) {
@@ -144,7 +144,7 @@ func TestPagesOfDrivers(t *testing.T) {
 			}
 			for _, say := range says {
 				if say == "print benchy" {
-					continue // which files lie on it is the printer's own to tell
+					continue // only the printer knows its files
 				}
 				asked++
 				if out, err := runs(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "\nrisk  ") {
@@ -158,8 +158,8 @@ func TestPagesOfDrivers(t *testing.T) {
 	}
 }
 
-// Who copies a configuration before its secrets are there is told of every file
-// that is missing, at its line, and what to do.
+// A configuration without its secret files leads to an error for every missing file, with its
+// line and a remedy.
 func TestPagesOfDriversWithoutTheirSecrets(t *testing.T) {
 	missing := 0
 	for _, p := range pagesOfDrivers(t) {
@@ -184,14 +184,14 @@ func TestPagesOfDriversWithoutTheirSecrets(t *testing.T) {
 	}
 }
 
-// tableOf is the first column of the table with a header.
+// tableOf returns the first column of the table with that header.
 func tableOf(text, header string) []string {
 	_, rest, found := strings.Cut(text, "\n"+header)
 	if !found {
 		return nil
 	}
 	var rows []string
-	for _, line := range strings.Split(rest, "\n")[2:] { // the header's rest, and the line below it
+	for _, line := range strings.Split(rest, "\n")[2:] { // skip the rest of the header and the line below it
 		if !strings.HasPrefix(line, "|") {
 			break
 		}
@@ -201,11 +201,10 @@ func tableOf(text, header string) []string {
 	return rows
 }
 
-// Every key of every driver is on its page, and no page is without what somebody
-// looks for when it does not work.
+// The page of a driver names every key of the driver, and has all sections for troubleshooting.
 func TestPagesOfDriversAreWhole(t *testing.T) {
 	pages := pagesOfDrivers(t)
-	unused := map[string][]string{ // keys of a part that several drivers share, which these refuse
+	unused := map[string][]string{ // shared keys that these drivers reject
 		"homeassistant": {"username", "password", "password_file"}, "onvif": {"token", "token_file"}, "valetudo": {"token", "token_file"},
 	}
 	for _, k := range all.Kinds() {
@@ -242,7 +241,7 @@ func TestPagesOfDriversAreWhole(t *testing.T) {
 	}
 }
 
-// A camera that is named twice would be busy for the second.
+// The configuration rejects a second device with the same camera, which would always be busy.
 func TestACameraIsOneDevice(t *testing.T) {
 	for _, c := range []struct{ one, two, says string }{
 		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video0", "devices.b.device: the camera /dev/video0 is that of a; no two devices can have one"},
@@ -258,7 +257,7 @@ func TestACameraIsOneDevice(t *testing.T) {
 	}
 }
 
-// What a family leaves open to a configuration stands on its page.
+// The page of a driver names all its families and their parameters.
 func TestPagesOfFamiliesAreWhole(t *testing.T) {
 	for name, families := range map[string]fs.FS{"httpdevice": httpdevice.Families(), "mqttdevice": mqttdevice.Families()} {
 		page, err := os.ReadFile("../../docs/drivers/" + name + ".md")
@@ -289,8 +288,7 @@ func TestPagesOfFamiliesAreWhole(t *testing.T) {
 	}
 }
 
-// What a page says that the program says, it does: every message on it stands in
-// the sources.
+// The source code contains every error message in the tables of the pages.
 func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
 	var sources strings.Builder
 	for _, dir := range []string{"../../drivers", "../../capabilities", "../../internal/strictyaml", "../../internal/secret"} {
@@ -307,7 +305,7 @@ func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
 		}
 	}
 	said := sources.String()
-	// What is filled in, or is the system's own word, does not stand there.
+	// The source code does not contain variable parts and messages of the operating system.
 	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|clean_spot|lstat|no such file or directory|permission denied|no space left on device|is cleaning|mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
 	quoted := 0
 	for _, p := range pagesOfDrivers(t) {

@@ -21,11 +21,10 @@ type shellOf struct {
 	home string
 	url  string
 	key  string
-	ref  string // of what waits for a person
+	ref  string // the thread that waits for a person
 }
 
-// waits starts messkit and brings a plan with risk to the question that a person
-// must answer.
+// waits starts messkit and sends a request whose confirmation needs a person.
 func waits(t *testing.T, args ...string) *shellOf {
 	t.Helper()
 	home := t.TempDir()
@@ -47,7 +46,7 @@ func waits(t *testing.T, args ...string) *shellOf {
 	return s
 }
 
-// asks asks for something with risk, until a person must confirm it.
+// asks sends a request with risk, and waits for the question.
 func (s *shellOf) asks(intent string) {
 	s.t.Helper()
 	out, err := s.run("", "ask", intent, "--json")
@@ -69,8 +68,8 @@ func (s *shellOf) run(input string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// call calls the exchange, by key or by a browser's cookies, and returns the code of
-// the answer and its text.
+// call calls the exchange, with the key or with the cookies of a browser. It returns the status
+// code and the body.
 func (s *shellOf) call(b *http.Client, method, path, body string, heads ...string) (int, string) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -123,7 +122,8 @@ func browserOf(t *testing.T) *http.Client {
 
 const yesItem = `{"mess": [{"reply": {"confirm": true}}]}`
 
-// tries has the model try every way to confirm, and to be an operator. None may work.
+// tries has the model try every way to confirm, and to act as an operator. Every attempt must
+// fail.
 func (s *shellOf) tries() {
 	s.t.Helper()
 	no := func(what string, right bool, said string) {
@@ -153,7 +153,7 @@ func (s *shellOf) tries() {
 	code, said := s.call(nil, http.MethodPatch, s.at(), `{"mess": [{"answer": {"value": true}}]}`)
 	no("an answer", code == http.StatusOK, said)
 
-	// A page that a program has signed in is none of a person.
+	// A page that a program has signed in does not count as a person.
 	byKey, byLink := browserOf(s.t), browserOf(s.t)
 	if code, said := s.call(byKey, http.MethodPost, "/console/session", `{"key": "`+s.key+`"}`); code != http.StatusOK {
 		s.t.Fatal(said)
@@ -187,7 +187,7 @@ func (s *shellOf) tries() {
 	s.becomes("needs_confirmation")
 }
 
-// page signs a browser in by a link that messkit console shows at a terminal.
+// page signs a browser in with the link that messkit console shows at a terminal.
 func (s *shellOf) page() *http.Client {
 	s.t.Helper()
 	out, err := atTerminal(s.t, s.home, s.url, nil, "console")
@@ -202,8 +202,8 @@ func (s *shellOf) page() *http.Client {
 	return b
 }
 
-// What runs without a terminal confirms nothing with risk, whatever it holds; who
-// types at one does, and so does who presses the button on the page.
+// A program without a terminal cannot confirm a risky task with any key. A person can confirm it
+// at a terminal, or with the button on the page.
 func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 	s := waits(t)
 	s.tries()
@@ -236,8 +236,8 @@ func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 	}
 }
 
-// Under page the terminal is not enough, and under code the page gives a code that
-// confirms one question from anywhere.
+// With `confirm: page` the exchange rejects a confirmation at a terminal. With `confirm: code`
+// the page shows a code that confirms one question from anywhere.
 func TestThePageOrACodeConfirms(t *testing.T) {
 	s := waits(t, "--confirm", "page")
 	s.tries()
@@ -283,7 +283,7 @@ func TestThePageOrACodeConfirms(t *testing.T) {
 	s.becomes("completed")
 }
 
-// A model of the same user is warned of, unless the page confirms.
+// status and doctor warn about a model of the same user, unless confirmations come from the page.
 func TestAModelOfTheSameUserIsWarnedOf(t *testing.T) {
 	for by, warns := range map[string]bool{"terminal": true, "script": true, "page": false, "code": false} {
 		s := waits(t, "--confirm", by)
@@ -298,7 +298,7 @@ func TestAModelOfTheSameUserIsWarnedOf(t *testing.T) {
 			t.Fatalf("%v %s", err, out)
 		}
 		for _, command := range []string{"status", "doctor"} {
-			out, _ := s.run("", command) // the doctor finds more
+			out, _ := s.run("", command) // the doctor reports other problems, too
 			if strings.Contains(out, "a model's interface runs as the user of the exchange") != warns {
 				t.Errorf("%s under %s: %s", command, by, out)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// comesIn opens the page of a person who is invited, at a host of her own: a
-// browser has one signed-in person for each.
+// comesIn opens the page of an invited person. Each person needs a different host name, because a
+// browser has one session per host.
 func (h *householder) comesIn(name, host, ability string) *chromium.Tab {
 	h.t.Helper()
 	return h.comesInAt(strings.Replace(h.url, "127.0.0.1", host, 1), name, ability)
@@ -35,15 +35,15 @@ func (h *householder) comesInAt(address, name, ability string) *chromium.Tab {
 	return p
 }
 
-// invites returns the link with which a person comes in at an address.
+// invites returns an invitation link for an address of the exchange.
 func (h *householder) invites(name, address string) string {
 	h.t.Helper()
 	link, _, _ := strings.Cut(h.messkit("invite", name), "\n")
 	return strings.Replace(link, h.url, address, 1)
 }
 
-// What a person records and where she is goes with the answer, also when she had
-// no network and the page was loaded anew.
+// An answer contains the person's recording and position, even after an offline reload of the
+// page.
 func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -59,7 +59,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	p.Click("#mine button", "Record a voice note")
 	p.Until(`[...document.querySelectorAll("#mine button")].some((b) => b.textContent === "Stop recording")`)
 	p.Click("#mine button[type=submit]", "Done")
-	p.Text("Stop the recording first.") // what is being recorded is not left out
+	p.Text("Stop the recording first.") // the page does not send an answer without the recording
 	p.Click("#mine button", "Stop recording")
 	p.Until(`[...document.querySelectorAll("#mine ul.meta li")].some((l) => l.textContent.startsWith("a voice note, "))`)
 	p.Click("#mine button", "Add where I am")
@@ -68,7 +68,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	p.Offline(true)
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
-	p.Until(`scrollY === 0 && document.activeElement.id === "main"`) // what has become of it stands first
+	p.Until(`scrollY === 0 && document.activeElement.id === "main"`) // the top of the page shows the result
 	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Offline(false)
@@ -113,7 +113,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 		t.Errorf("the place stands there %d times: %s", places, thread)
 	}
 
-	// Who has asked hears it.
+	// The requester can play the recording.
 	op := h.operator(1280, 800)
 	op.Go(h.url + "/#task/" + ref)
 	op.Until(`document.querySelector("#detail audio")`)
@@ -121,8 +121,8 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 	h.usable(op, "voice")
 }
 
-// A task is offered to whom it is the hour of; she hands it over, and the other
-// one does it.
+// The exchange offers a task to the persons who are available at that time. One of them delegates
+// the task, and the other completes it.
 func TestAPersonHandsOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -131,7 +131,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	ana := h.comesIn("Ana", "localhost", "look")
 	ben := h.comesIn("Ben", "127.0.0.1", "look")
 
-	// Ben is to be had in the nights of a day that is neither today nor tomorrow.
+	// Ben is available at night, on a weekday that is neither today nor tomorrow.
 	ben.Click("#profile label", "certain hours")
 	for day := range 7 {
 		if day != int(time.Now().AddDate(0, 0, 3).Weekday()) {
@@ -153,7 +153,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	ana.Front()
 	ana.Text("carry the box upstairs")
 	ben.Front()
-	var code int // who has an offer may read it
+	var code int // a person may read a thread that the exchange offers to her
 	if ben.Eval(`fetch("/api/v1/exchanges/home/requests/`+ref+`").then((r) => r.status)`, &code); code == http.StatusOK {
 		t.Error("it is offered to somebody whose hours are others")
 	}
@@ -161,7 +161,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	ben.Click("#profile label", "certain hours")
 	ben.Click("#profile button", "Save")
 	ben.Text("Saved.")
-	ben.Text("carry the box upstairs") // now it is his as well
+	ben.Text("carry the box upstairs") // the exchange now offers it to Ben, too
 	ana.Front()
 	ana.Click("#offers button", "I do it")
 	ana.Click("#mine summary", "Hand over")
@@ -177,7 +177,7 @@ func TestAPersonHandsOver(t *testing.T) {
 	ben.Click("#offers button", "I do it")
 	ben.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over")`)
 	ben.Click("#mine button", "I have begun")
-	h.becomes(ref, "in_progress") // what has begun is not said to be untouched
+	h.becomes(ref, "in_progress") // the page no longer offers to delegate it as untouched
 	ben.Until(`document.querySelector("#mine textarea") && ![...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over")`)
 	ben.Fill("#text-"+ref, "It stands upstairs.")
 	ben.Click("#mine button[type=submit]", "Done")
@@ -186,8 +186,8 @@ func TestAPersonHandsOver(t *testing.T) {
 	}
 }
 
-// What was set elsewhere stays: hours and abilities that the page has no boxes for
-// are shown as what they are, and are not overwritten by saving something else.
+// The page shows hours and abilities from other sources that it cannot edit. Saving other
+// settings does not overwrite them.
 func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -232,8 +232,8 @@ func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
 	is(`"0 8-21 * * *"`)
 }
 
-// A person adds the address at which she is told, sees by a test notice whether it
-// arrives, and takes it away again.
+// A person adds her notification address, tests the delivery with a test notification, and
+// removes the address.
 func TestAPersonsNotices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")

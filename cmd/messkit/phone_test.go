@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// inWindow waits until the whole of what a selector finds first, with that text, is in
-// the window and below the header.
+// inWindow waits until the first element with that selector and text is completely in the window,
+// below the header.
 func inWindow(p *chromium.Tab, selector, text string) {
 	p.Until(`[...document.querySelectorAll(` + strconv.Quote(selector) + `)].filter((e) => e.checkVisibility() && e.textContent.includes(` + strconv.Quote(text) + `)).slice(0, 1).some((e) => {
 		const at = e.getBoundingClientRect()
@@ -21,16 +21,15 @@ func inWindow(p *chromium.Tab, selector, text string) {
 	})`)
 }
 
-// On a small phone what a person is asked stands before the plan, with its buttons
-// in the window, and each page begins at its top, however far the one before was
-// scrolled.
+// A small phone shows a question above the plan, with its buttons in the window. Each page starts
+// at its top, even after a scrolled one.
 func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
 	h := startHouse(t)
 	p := h.operator(360, 640)
-	scrolled := func() { // as far as it goes
+	scrolled := func() { // to the bottom
 		t.Helper()
 		p.Eval(`scrollTo(0, 1e6)`, nil)
 		p.Until(`scrollY > 60`)
@@ -45,7 +44,7 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	inWindow(p, "#detail .answers button", "Yes, do it")
 	inWindow(p, "#detail .answers button", "No")
 	p.Until(`document.querySelector("#detail .answers").compareDocumentPosition(document.querySelector("#detail .preview")) & Node.DOCUMENT_POSITION_FOLLOWING`)
-	for _, once := range []string{"The plan:", "will move about", "must confirm it"} { // above what was said
+	for _, once := range []string{"The plan:", "will move about", "must confirm it"} { // above the messages
 		p.Until(`[...document.querySelectorAll("#detail > :not(ol)")].map((e) => e.innerText).join().split(` + strconv.Quote(once) + `).length === 2`)
 	}
 	h.pictured(p, "asked-360x640")
@@ -66,8 +65,8 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 	}
 }
 
-// What is typed stays when the page is loaded anew, a long list is told in its
-// newest lines, and all letters follow the browser's size for them.
+// The text input survives a reload, a long list shows its newest entries, and all texts use the
+// font size of the browser.
 func TestThePageIsReadByEverybody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -97,8 +96,7 @@ func TestThePageIsReadByEverybody(t *testing.T) {
 	}
 }
 
-// That a device has failed stands beside it, with when and why; how it is stands there
-// once somebody has read it.
+// A device with a failure shows the time and the reason. A read state replaces "not read yet".
 func TestADeviceThatFailsIsSeen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -113,7 +111,7 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	h := startHouseOf(t, []string{"--config", config})
 	p := h.operator(360, 640)
 	p.Click("nav a", "Devices")
-	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // it was read at the start
+	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // the agent read it at the start
 	p.Until(`[...document.querySelectorAll("#devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
 	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
 	p.Until(`/^fan.*failed last time.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
@@ -127,7 +125,7 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 	}
 }
 
-// An exchange without devices does not say that no executor runs, while one does.
+// An exchange without devices shows the running executors of other programs.
 func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -147,8 +145,8 @@ func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
 	}
 }
 
-// A browser's clock may be a day behind or ahead: the page is live, tells when
-// things were without claiming that they are new, and is used as any other.
+// A browser's clock may be a day behind or ahead: the page is live, shows absolute times instead
+// of "just now", and works as usual.
 func TestABrowserWithAnotherClock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -177,9 +175,9 @@ func TestABrowserWithAnotherClock(t *testing.T) {
 	}
 }
 
-// Nobody is shown what the exchange would refuse: who only looks has nothing to ask
-// or answer with, and what an operator must confirm is told to who has asked for
-// it, without buttons, and does not wait for her. Everybody has the stop button.
+// The page shows no controls that the exchange would reject. An observer has no request form and
+// no answer buttons. A requester sees that an operator must confirm, without buttons. Every role
+// has the stop button.
 func TestEachRoleHasItsButtons(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -211,7 +209,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 		p.Click("#signout", "Sign out")
 		p.Until(`document.activeElement?.id === "key"`)
 	}
-	buttons := func(want string) { // that are seen, but for those that only sign out
+	buttons := func(want string) { // visible buttons without the sign-out buttons
 		t.Helper()
 		p.Until(`[...document.querySelectorAll("button")].filter((b) => b.checkVisibility() && b.id !== "signout").map((b) => b.textContent).join(", ") === ` + strconv.Quote(want))
 	}
@@ -253,7 +251,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	buttons("Stop everything, Put on hold")
 	signOut()
 
-	// Who only looks stops everything, is told who releases it, and hears when it is.
+	// An observer stops everything, and sees who can reset the stop, and when it happened.
 	p.Click("#stop button", "Stop everything")
 	p.Until(`/^NOT STOPPED .* not signed in/.test(document.getElementById("failed").textContent)`)
 	p.Click("#failed button", "I have read it")
@@ -269,14 +267,14 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 	h.usable(p, "released")
 	p.Click("#released button", "I have read it")
 	buttons("Stop everything")
-	if faults := p.Faults("401"); len(faults) > 0 { // who is not signed in yet is asked who she is
+	if faults := p.Faults("401"); len(faults) > 0 { // requests without a session get 401
 		t.Errorf("in the page: %q", faults)
 	}
 }
 
-// While the exchange is away a request and a stop say that they have not reached it,
-// and what was entered stays; when it is back neither says any more that it is away,
-// and that the stop has come to nothing stays until somebody has read it.
+// While the exchange is unreachable, requests and stops report that and keep their input. When it
+// is reachable again, the page removes the errors, but keeps the failed stop until the user
+// confirms it.
 func TestTheExchangeIsAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -300,7 +298,7 @@ func TestTheExchangeIsAway(t *testing.T) {
 	p.Until(`document.getElementById("failed").textContent === ""`)
 	p.Click("#ask button", "Ask")
 	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
-	var asked int // once, though it was sent twice
+	var asked int // once, despite two submissions
 	p.Eval(`fetch("/api/v1/exchanges/home/requests").then((r) => r.json()).then((v) => v.threads.length)`, &asked)
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)

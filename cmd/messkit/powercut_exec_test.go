@@ -16,14 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// house is an executor and its exchange on a disk whose power is cut, with
-// valves that are on no disk of theirs.
+// house is an executor and its exchange on a disk with simulated power cuts. The valves' logs are
+// on another disk.
 type house struct {
 	*testing.T
 	*disk
 	*errands
 	binary string
-	world  string // where the valves' logs are: on another disk
+	world  string // folder of the valves' logs, on another disk
 	cuts   int
 	stops  stops
 }
@@ -34,7 +34,7 @@ func newHouse(t *testing.T, binary string) *house {
 	return &house{T: t, disk: newDisk(t), errands: newErrands(world, 10, 1<<30), binary: binary, world: world}
 }
 
-// start starts the program on the disk as it is now.
+// start starts the program on the current state of the disk.
 func (h *house) start() (*process, error) {
 	data := filepath.Join(h.live, "data")
 	config := filepath.Join(h.world, "messkit.yaml")
@@ -45,7 +45,7 @@ func (h *house) start() (*process, error) {
 	return start(data, h.binary, "run", "--config", config)
 }
 
-// serves lets the requests in.
+// serves enables the requests.
 func (h *house) serves(p *process) {
 	h.Helper()
 	key, err := operatorKey(filepath.Join(h.live, "data"))
@@ -55,9 +55,8 @@ func (h *house) serves(p *process) {
 	h.errands.door.Store(newDoor(p.url, key, ""))
 }
 
-// lives starts it, cuts the power at any moment, at times before it serves and at
-// times when a valve has just moved, and puts what the disk holds then in its
-// place.
+// lives starts the program and cuts the power at a random moment: sometimes before it serves,
+// sometimes just after a valve has moved. Then it replaces the disk with the clone.
 func (h *house) lives() {
 	h.Helper()
 	var p *process
@@ -95,7 +94,7 @@ func (h *house) lives() {
 		<-time.After(moment)
 	}
 	h.stops.ordered = h.stops.ordered || h.stops.answered.Load()
-	h.errands.door.Store(nil) // what is answered from now on, nobody hears
+	h.errands.door.Store(nil) // no client receives the responses from now on
 	h.pen.Lock()
 	defer h.pen.Unlock()
 	clone, sizes := h.cutAll()
@@ -107,9 +106,8 @@ func (h *house) lives() {
 	h.checkLatch()
 }
 
-// cutAll clones the disk, and tells how large the valves' logs were. If one has
-// moved while that was done, nobody knows on which side of the cut, and it is done
-// anew.
+// cutAll clones the disk, and returns the sizes of the valves' logs. If a valve moves during
+// that, its act could be before or after the cut, and cutAll repeats both.
 func (h *house) cutAll() (clone string, sizes []int64) {
 	h.Helper()
 	h.cuts++
@@ -122,7 +120,7 @@ func (h *house) cutAll() (clone string, sizes []int64) {
 	}
 }
 
-// sizes are those of the valves' logs, in bytes.
+// sizes returns the sizes of the valves' logs in bytes.
 func (h *house) sizes() []int64 {
 	h.Helper()
 	list := make([]int64, h.valves)
@@ -137,7 +135,7 @@ func (h *house) sizes() []int64 {
 	return list
 }
 
-// again kills what had no power any more, and takes back what it did since.
+// again kills the program and removes its acts since the cut from the valves' logs.
 func (h *house) again(p *process, sizes []int64) {
 	h.Helper()
 	if err := p.kill(); err != nil {
@@ -150,11 +148,11 @@ func (h *house) again(p *process, sizes []int64) {
 	}
 }
 
-// replace has the clone for a disk from now on.
+// replace mounts the clone in place of the disk.
 func (h *house) replace(clone string) {
 	h.Helper()
 	old := h.image
-	// Its guard may be there a moment longer.
+	// The watchdog may still run for a moment.
 	if err := errors.Join(unix.Unmount(h.live, unix.MNT_DETACH), os.Remove(old)); err != nil {
 		h.Fatal(err)
 	}
@@ -162,8 +160,8 @@ func (h *house) replace(clone string) {
 	h.mount(h.image, h.live, "loop,commit=1,noauto_da_alloc")
 }
 
-// disasters cuts the power n times while valves are asked for, has all that was
-// asked for end, and judges it.
+// disasters cuts the power n times during requests to the valves, waits until all requests are
+// terminal, and judges them.
 func disasters(t *testing.T, binary string, n int) *judgement {
 	t.Helper()
 	h := newHouse(t, binary)
@@ -193,8 +191,8 @@ func disasters(t *testing.T, binary string, n int) *judgement {
 	return v
 }
 
-// Whenever the power is cut, nothing is done twice, nothing that was asked for
-// is lost, and what is told is true, by the valves' own logs.
+// After power cuts at any moment, the valves' logs show no duplicate execution and no lost
+// request, and they agree with all reports.
 func TestCutInTheAct(t *testing.T) {
 	n := wantedCuts(t)
 	if !inOwnMounts(t) {
@@ -218,10 +216,10 @@ func TestCutInTheAct(t *testing.T) {
 	}
 }
 
-// mostDisasters is how many cuts may pass with a fault that nobody sees.
+// mostDisasters is the maximum number of cuts until the judge must detect a fault.
 const mostDisasters = 200
 
-// The judge sees what goes wrong when a piece of the executor is left out.
+// The judge detects the errors of an executor without one of its safeguards.
 func TestCutInTheActWithoutAPiece(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
@@ -229,7 +227,7 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 	}
 	for _, fault := range []struct {
 		name, file string
-		replace    []string // pairs of a text and what stands in its place
+		replace    []string // pairs of a text and its replacement
 		seen       func(*judgement) int
 	}{
 		{
@@ -240,7 +238,7 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 		{
 			"no intent is written", "agent/task/execute.go",
 			[]string{"err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes"},
-			func(v *judgement) int { return v.doubled + v.dishonest }, // given back, and done again
+			func(v *judgement) int { return v.doubled + v.dishonest }, // returned and executed again
 		},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -256,7 +254,7 @@ func TestCutInTheActWithoutAPiece(t *testing.T) {
 	}
 }
 
-// instead is an overlay for go build in which pieces of a file are others.
+// instead returns an overlay for go build that replaces parts of a file.
 func instead(t *testing.T, file string, pairs ...string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "..", file))

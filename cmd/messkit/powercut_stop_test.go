@@ -14,19 +14,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stops are the stops of a house whose power is cut.
+// stops is the state of the stop latch in a test with power cuts.
 type stops struct {
-	holds    bool        // it is latched on the disk that there is now
-	sent     bool        // an order was given since the last cut
-	ordered  bool        // and answered before the cut: it is on the disk
-	answered atomic.Bool // by now
+	holds    bool        // the current disk contains the latch
+	sent     bool        // a stop command ran since the last cut
+	ordered  bool        // and succeeded before the cut, so the disk contains it
+	answered atomic.Bool // succeeded so far
 	end      context.CancelFunc
 	group    errgroup.Group
 
-	orders, kept int // how many were given, and were on the disk after the cut
+	orders, kept int // number of stop commands, and of those on the disk after the cut
 }
 
-// orderStop orders a stop at the place, and does not wait for it.
+// orderStop runs a local stop command, and does not wait for it.
 func (h *house) orderStop() {
 	s := &h.stops
 	ctx, end := context.WithCancel(h.Context())
@@ -36,21 +36,21 @@ func (h *house) orderStop() {
 	c := exec.CommandContext(ctx, h.binary, "stop", "--data", h.data(), "--why", "the power fails")
 	s.group.Go(func() error {
 		out, err := c.Output()
-		s.answered.Store(err == nil || len(out) > 0 && ctx.Err() == nil) // what is not safe yet is latched all the same
+		s.answered.Store(err == nil || len(out) > 0 && ctx.Err() == nil) // the latch also holds if a device is not safe yet
 		return nil
 	})
 }
 
 func (h *house) data() string { return filepath.Join(h.live, "data") }
 
-// checkLatch looks on the disk after a cut whether a stop is there that was
-// answered, and none that was not ordered.
+// checkLatch checks the disk after a cut: it has every confirmed stop, and no stop without an
+// order.
 func (h *house) checkLatch() {
 	h.Helper()
 	s := &h.stops
 	if s.end != nil {
 		s.end()
-		_ = s.group.Wait() // its power was cut as well
+		_ = s.group.Wait() // the cut has ended it, too
 	}
 	_, err := os.Stat(filepath.Join(h.data(), "stop", "latched.json"))
 	latched := !errors.Is(err, os.ErrNotExist)
@@ -67,7 +67,7 @@ func (h *house) checkLatch() {
 	s.answered.Store(false)
 }
 
-// stopShown reports whether messkit says that it is stopped.
+// stopShown reports whether messkit shows a stop.
 func (h *house) stopShown() bool {
 	h.Helper()
 	out, err := exec.Command(h.binary, "stop", "--show", "--json", "--data", h.data()).Output()
@@ -78,11 +78,11 @@ func (h *house) stopShown() bool {
 	return len(said.Stopped) > 0
 }
 
-// whileStopped is how long nothing may move while it is stopped.
+// whileStopped is the time in which no valve may move during a stop.
 const whileStopped = 50 * time.Millisecond
 
-// staysStopped looks whether anything moves in a program that was started with a
-// latch, and clears it.
+// staysStopped checks that no valve moves in a program that starts with a latch, and resets the
+// stop.
 func (h *house) staysStopped() {
 	h.Helper()
 	before := h.sizes()
@@ -93,7 +93,7 @@ func (h *house) staysStopped() {
 	h.clear()
 }
 
-// clear ends a stop, whether or not the program runs.
+// clear resets a stop, with or without a running program.
 func (h *house) clear() {
 	h.Helper()
 	if !h.stops.holds {

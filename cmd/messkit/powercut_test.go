@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// cutting is an exchange under load on a disk whose power is cut.
+// cutting is an exchange under load on a disk with simulated power cuts.
 type cutting struct {
 	*testing.T
 	binary string
@@ -24,11 +24,10 @@ type cutting struct {
 	live *process
 }
 
-// writers is how many tell stories at once.
+// writers is the number of concurrent stories.
 const writers = 8
 
-// startCutting starts an exchange on a new disk, of which some syncs do
-// nothing.
+// startCutting starts an exchange on a new disk, without the syncs of the omission.
 func startCutting(t *testing.T, binary string, o omission) *cutting {
 	t.Helper()
 	c := &cutting{T: t, binary: binary, disk: newDisk(t)}
@@ -37,7 +36,7 @@ func startCutting(t *testing.T, binary string, o omission) *cutting {
 	if c.live, err = launch(data, append(o.strace(data), binary)...); err != nil || c.live.url == "" {
 		t.Fatalf("%v %s", err, &c.live.stderr)
 	}
-	t.Cleanup(func() { _ = c.live.kill() }) // has ended, if all went well
+	t.Cleanup(func() { _ = c.live.kill() }) // has ended already in a successful test
 	key, err := operatorKey(data)
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +48,8 @@ func startCutting(t *testing.T, binary string, o omission) *cutting {
 	return c
 }
 
-// cuts cuts the power while stories are told, and hands on what each cut has
-// lost, until that is enough.
+// cuts cuts the power during stories, and passes the losses of each cut to enough, until that
+// returns true.
 func (c *cutting) cuts(enough func(lost []string) bool) {
 	c.Helper()
 	ctx, stop := context.WithCancel(c.Context())
@@ -78,8 +77,7 @@ func (c *cutting) cuts(enough func(lost []string) bool) {
 	}
 }
 
-// cutAgain cuts the power a second time, while the exchange starts after the
-// first.
+// cutAgain cuts the power a second time, while the exchange starts after the first cut.
 func (c *cutting) cutAgain(clone string) (second string) {
 	c.Helper()
 	c.look(clone, func(dir string) {
@@ -102,8 +100,8 @@ func (c *cutting) cutAgain(clone string) (second string) {
 	return second
 }
 
-// inspect starts an exchange on a clone, and returns what it lacks. Meanwhile
-// no story goes on: who looks and who loads would slow each other down.
+// inspect starts an exchange on a clone, and returns its problems. It pauses the stories, because
+// load would slow the check down.
 func (c *cutting) inspect(clone string, acked []story) (problems []string) {
 	c.Helper()
 	c.pen.Lock()
@@ -123,7 +121,7 @@ func (c *cutting) inspect(clone string, acked []story) (problems []string) {
 	return problems
 }
 
-// told are the intents of all stories.
+// told returns the intents of all stories.
 func (l *ledger) told() map[string]bool {
 	told := map[string]bool{}
 	for _, s := range l.acknowledged() {
@@ -132,7 +130,7 @@ func (l *ledger) told() map[string]bool {
 	return told
 }
 
-// cutsEnv says how many cuts; without it there are none.
+// cutsEnv is the environment variable with the number of cuts; without it there are none.
 const cutsEnv = "MESSKIT_POWERCUTS"
 
 func wantedCuts(t *testing.T) int {
@@ -148,11 +146,11 @@ func wantedCuts(t *testing.T) int {
 	return n
 }
 
-// perDisk is how many cuts a disk sees before there is a new one: few, so that
-// the first seconds of a log are cut as often as the later ones.
+// perDisk is the number of cuts for a disk before a new one. It is small, because the first
+// seconds of a log need as many cuts as later ones.
 const perDisk = 10
 
-// What was acknowledged before a simulated power cut is there after it, once.
+// All acknowledged data exists once after a simulated power cut.
 func TestPowerCuts(t *testing.T) {
 	n := wantedCuts(t)
 	if !inOwnMounts(t) {
@@ -161,7 +159,7 @@ func TestPowerCuts(t *testing.T) {
 	binary := buildMesskit(t)
 	begin, done, acked := time.Now(), 0, 0
 	var mu sync.Mutex
-	t.Run("disks", func(disks *testing.T) { // one reads while another writes
+	t.Run("disks", func(disks *testing.T) { // one disk reads while another writes
 		for first := 0; first < n; first += perDisk {
 			now := min(perDisk, n-first)
 			disks.Run(fmt.Sprint(first/perDisk), func(t *testing.T) {

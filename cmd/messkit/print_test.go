@@ -8,7 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A line says who declines, unless it sums up, and to whom something was handed over.
+// The printed line names the executor that declines, unless the exchange sums up, and the target
+// of a delegation.
 func TestWhoDeclinesAndToWhom(t *testing.T) {
 	for _, c := range []struct {
 		from, want string
@@ -27,7 +28,7 @@ func TestWhoDeclinesAndToWhom(t *testing.T) {
 	}
 }
 
-// Why somebody has declined is told once, and a sum of it names him.
+// The printer shows the reason of a declined task once. A later summary contains only the names.
 func TestASumRepeatsNoReason(t *testing.T) {
 	no := func(from, detail string) mess.Message {
 		return mess.Message{From: from, Items: []mess.Item{&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: detail}}}}
@@ -48,7 +49,7 @@ declined  kitchen-pi; ana; ben: away
 	}
 }
 
-// An answer is words: its data are told where nothing else tells them.
+// The printer shows the text of a response. It shows structured data only without a text.
 func TestAnAnswerIsWords(t *testing.T) {
 	lat, lng, exactly := 52.5, 13.4, 5.0
 	milk := mess.ObjectEntry("structured", mess.Object{{Key: "milk", Value: true}, {Key: "eggs", Value: mess.Object{{Key: "count", Value: 6}}}})

@@ -24,7 +24,7 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// found makes a device of a kind that comes with the program.
+// found returns a discovered device of a built-in driver.
 func found(t *testing.T, kind, name, where string, config map[string]string) discovery.Discovered {
 	t.Helper()
 	k, err := drivers.NewRegistry(all.Kinds()).Lookup(kind)
@@ -34,8 +34,8 @@ func found(t *testing.T, kind, name, where string, config map[string]string) dis
 	return discovery.Discovered{Found: drivers.Found{Name: name, Where: where, Config: config}, Kind: k}
 }
 
-// What was found is a configuration that works: names are not taken twice, what
-// acts is locked, and what needs more is a comment that says what.
+// The discovered devices form a valid configuration. Names are unique, devices that act have a
+// lockout, and a device that needs more settings is a comment that names them.
 func TestWhatWasFoundIsAConfiguration(t *testing.T) {
 	list := []discovery.Discovered{
 		found(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
@@ -94,8 +94,8 @@ devices:
 	}
 }
 
-// What something may open, or pour, is printed so that a person is asked, whatever it
-// calls itself; and what its owner calls it is its label.
+// A device that may open something or let water flow gets a class or a risk that requires a
+// confirmation, under any name. The owner's name becomes the label.
 func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 	mqtt := func(family, class string, with ...string) map[string]string {
 		config := map[string]string{"family": family, "broker": "mqtt://127.0.0.1:1883", "safe": "keep"}
@@ -161,7 +161,8 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 	}
 }
 
-// What two are called, neither is; and what nobody can say is no name.
+// Devices that report the same label get none, and neither does a device whose label a person
+// cannot say.
 func TestLabelsOfWhatWasFound(t *testing.T) {
 	var list []discovery.Discovered
 	for i, label := range []string{"Porch Heater", "Plug", "Desk plug", "desk-PLUG", "Light", "thing 6", "", "\x1b[2Jcls", strings.Repeat("long ", 20), "42", "K\u00fcche Licht", "Thing 1"} {
@@ -195,7 +196,7 @@ func TestLabelsOfWhatWasFound(t *testing.T) {
 	}
 }
 
-// What is found in two ways is one thing, and no name that was given is given again.
+// A device with two discoveries is one device, and names are unique.
 func TestWhatIsFoundTwice(t *testing.T) {
 	plug := map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": "desk"}
 	list := []discovery.Discovered{
@@ -215,8 +216,8 @@ func TestWhatIsFoundTwice(t *testing.T) {
 	}
 }
 
-// Who announces thousands of devices is told of, and what is printed can be
-// pasted all the same.
+// With thousands of announced devices, the output reports their number and is still a valid
+// configuration.
 func TestThousandsAreAnnounced(t *testing.T) {
 	var list []discovery.Discovered
 	for i := range 3000 {
@@ -235,8 +236,8 @@ func TestThousandsAreAnnounced(t *testing.T) {
 	}
 }
 
-// What devices say of themselves is data: it is no device, no key and nothing that a
-// terminal does, and what acts stays locked, whatever it is called.
+// The texts of a device are data: they add no device, no key and no terminal sequence. A device
+// that acts keeps its lockout under any name.
 func TestHostileNamesAreData(t *testing.T) {
 	var list []discovery.Discovered
 	for n, name := range []string{
@@ -278,7 +279,7 @@ func TestHostileNamesAreData(t *testing.T) {
 	}
 }
 
-// A broker is known by its answer, not by its port.
+// The search identifies a broker by its answer, not by its port.
 func TestBrokersAreFound(t *testing.T) {
 	broker := freeport.Address(t)
 	p, err := start(t.TempDir(), "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", broker)
@@ -293,11 +294,11 @@ func TestBrokersAreFound(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for !discovery.IsBroker(ctx, broker) && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond) // the exchange says where it is before the broker listens
+		time.Sleep(10 * time.Millisecond) // the exchange prints its address before the broker listens
 	}
 	web, _, _ := strings.Cut(strings.TrimPrefix(p.url, "http://"), "/")
 	var got []discovery.FoundBroker
-	for long := time.Second; len(got) == 0 && long < patience; long *= 3 { // it listens for as long as it is given
+	for long := time.Second; len(got) == 0 && long < patience; long *= 3 { // the search listens for its whole time limit
 		short, done := context.WithTimeout(t.Context(), long)
 		got = discovery.FindBrokers(short, broker, mdns.Group)
 		done()

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// buildMesskit builds the binary as it is delivered: static, without the race
-// detector. Without flags it is built once for all tests.
+// buildMesskit builds the release binary: static, without the race detector. Without flags all
+// tests share one build.
 func buildMesskit(t *testing.T, flags ...string) string {
 	t.Helper()
 	name, err := filepath.Join(t.TempDir(), "messkit"), error(nil)
@@ -36,13 +36,13 @@ func buildMesskit(t *testing.T, flags ...string) string {
 	return name
 }
 
-// builtOnce is in a folder that goes when all tests have run.
+// builtOnce builds into a folder that tidy removes after all tests.
 var builtOnce = sync.OnceValues(func() (string, error) {
 	name := filepath.Join(builtIn, "messkit")
 	return name, build(name)
 })
 
-// builtIn is the folder of what is built for all tests.
+// builtIn is the folder of the shared build.
 var builtIn string
 
 func build(name string, flags ...string) error {
@@ -54,31 +54,31 @@ func build(name string, flags ...string) error {
 	return nil
 }
 
-// process is a messkit exchange of its own, and how to talk to it.
+// process is a messkit process of a test.
 type process struct {
 	cmd    *exec.Cmd
 	url    string // "" if it ended before it served
 	stderr text
-	ended  chan struct{} // closed when it has ended, with err
+	ended  chan struct{} // closed when the process has ended, with err
 	err    error
 }
 
-// asMuchAsItCan is the configuration of an exchange that is put under load.
+// asMuchAsItCan is the configuration of an exchange for load tests.
 const asMuchAsItCan = "exchange: {rate: {requests: 1000000, burst: 1000000}}"
 
-// launch starts the command that serves the folder, and waits until it serves
-// or ends. It dies with the test, whatever happens to that.
+// launch starts an exchange with that data folder, and waits until it serves or ends. The process
+// ends with the test, even if the test crashes.
 func launch(dir string, command ...string) (*process, error) {
 	return start(dir, append(slices.Clone(command), "exchange", "--config", "/dev/stdin", "--listen", "127.0.0.1:0", "--data", dir)...)
 }
 
-// start starts a command whose first line says where it serves, with that home.
+// start starts a command whose first line contains its address, with dir as its home.
 func start(dir string, command ...string) (*process, error) {
 	p := &process{ended: make(chan struct{})}
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
-	p.cmd.Stdin = strings.NewReader(asMuchAsItCan) // who asks for it reads it
+	p.cmd.Stdin = strings.NewReader(asMuchAsItCan) // only commands with --config /dev/stdin read it
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)
 	first := make(chan string, 1)
 	p.cmd.Stdout = &firstLine{line: first}
@@ -93,7 +93,7 @@ func start(dir string, command ...string) (*process, error) {
 	})
 	select {
 	case line := <-first:
-		line, _, _ = strings.Cut(line, "\n") // other doors may be on the next
+		line, _, _ = strings.Cut(line, "\n") // the next line may have the address of another channel
 		p.url = strings.TrimSpace(line[max(0, strings.Index(line, "http")):]) + "/api/v1/exchanges/home"
 		return p, nil
 	case <-p.ended:
@@ -103,7 +103,7 @@ func start(dir string, command ...string) (*process, error) {
 	}
 }
 
-// text is what a process writes, and can be read meanwhile.
+// text collects the output of a process. Concurrent reads are safe.
 type text struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -121,7 +121,7 @@ func (t *text) String() string {
 	return t.text.String()
 }
 
-// firstLine passes on the first line that is written to it.
+// firstLine sends the first line of its input to line.
 type firstLine struct {
 	text []byte
 	line chan string
@@ -135,7 +135,7 @@ func (f *firstLine) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// running reports whether it has not ended.
+// running reports whether the process has not ended.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -145,10 +145,10 @@ func (p *process) running() bool {
 	}
 }
 
-// kill ends it without a word.
+// kill ends the process with SIGKILL.
 func (p *process) kill() error { return p.end(syscall.SIGKILL) }
 
-// stop ends it as Ctrl-C does.
+// stop ends the process with SIGINT, as Ctrl-C does.
 func (p *process) stop() error { return errors.Join(p.end(os.Interrupt), p.err) }
 
 func (p *process) end(how os.Signal) error {
@@ -163,17 +163,17 @@ func (p *process) end(how os.Signal) error {
 	}
 }
 
-// operatorKey is the key that lies in a data folder.
+// operatorKey returns the operator's key from a data folder.
 func operatorKey(dir string) (string, error) {
 	key, err := os.ReadFile(filepath.Join(dir, "operator.key"))
 	return strings.TrimSpace(string(key)), err
 }
 
-// door is an exchange as its clients see it.
+// door is a client of an exchange.
 type door struct {
 	url      string
-	operator string // key of who asks
-	executor string // key of who does
+	operator string // key of the requester
+	executor string // key of the executor
 	client   *http.Client
 }
 
@@ -184,7 +184,7 @@ func newDoor(url, operator, executor string) *door {
 	}
 }
 
-// call makes one call; an error says that there was no answer.
+// call makes one call; an error means that there was no response.
 func (d *door) call(key, method, path, body string) (int, []byte, error) {
 	req, err := http.NewRequest(method, d.url+path, strings.NewReader(body))
 	if err != nil {
@@ -199,7 +199,7 @@ func (d *door) call(key, method, path, body string) (int, []byte, error) {
 	return res.StatusCode, data, errors.Join(err, res.Body.Close())
 }
 
-// get reads JSON into v; all but 200 is an error.
+// get reads JSON into v; a status other than 200 is an error.
 func (d *door) get(key, path string, v any) error {
 	code, data, err := d.call(key, http.MethodGet, path, "")
 	if err == nil && code != http.StatusOK {
@@ -211,7 +211,7 @@ func (d *door) get(key, path string, v any) error {
 	return err
 }
 
-// enrol makes the executor that claims requests.
+// enrol registers the executor that claims requests.
 func (d *door) enrol() error {
 	code, data, err := d.call("", http.MethodPost, "/register", `{"executor_id":"pi","display_name":"pi","capabilities":["look"]}`)
 	var v struct {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// wanted is what an environment variable says, for long runs; else the default.
+// wanted returns the value of an environment variable for long runs, or the default.
 func wanted(t *testing.T, env string, otherwise int) int {
 	t.Helper()
 	s := os.Getenv(env)
@@ -23,8 +23,8 @@ func wanted(t *testing.T, env string, otherwise int) int {
 	return n
 }
 
-// Three executors race for every request, are killed and frozen at any moment,
-// and requests come twice: each is done at most once, and none is lost.
+// Three executors race for every request, some requests are duplicates, and kills and freezes
+// happen at any moment. Each request runs at most once, and none is lost.
 func TestRaces(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
@@ -48,8 +48,8 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// Exchange and executors are killed at any moment while valves are switched:
-// nothing is done twice, nothing is lost, and what is told is true.
+// Kills of the exchange and of executors happen at any moment while valves switch. No command is
+// duplicated, no request is lost, and all reports are true.
 func TestKilledInTheAct(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What is refused says what was not understood, or what the thing that was named can
-// do, in words for people.
+// A rejection names the unrecognized words, or the abilities of the named device, in words for
+// people.
 func TestReasonsAreForPeople(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"hello", "refusal", "", `ask like "turn on the balcony light", "look at the fridge", "vacuum the kitchen"`},
@@ -43,8 +43,8 @@ func TestReasonsAreForPeople(t *testing.T) {
 	}
 }
 
-// How a thing is to be is the order for it; what may be meant for somebody else, or asks
-// for leave, is asked about.
+// A sentence about a desired state is an order. The planner asks about a sentence that may
+// address another person, or that asks for permission.
 func TestWhatIsToBeSo(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"make sure the stove is off", "plan", "switch-off", "turn off the stove"},
@@ -63,8 +63,8 @@ func TestWhatIsToBeSo(t *testing.T) {
 	})
 }
 
-// What is said every day without its verb, or with one word more, is asked about where it
-// is not sure, and never another deed.
+// The planner asks about everyday orders without a verb or with additional words if it is unsure.
+// It never plans another action.
 func TestOrdersOfEveryDay(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"watch tv", "question", "switch-on", "it was not said to turn it on: shall I turn on the living room tv?"},
@@ -93,7 +93,7 @@ func TestOrdersOfEveryDay(t *testing.T) {
 	})
 }
 
-// Beside an order a time with a colon is one, and a level may be a word.
+// In the context of an order, a text with a colon is a time, and a level may be a word.
 func TestBesideAnOrder(t *testing.T) {
 	for want, entry := range map[string]mess.Entry{
 		"turn on the hall light, on Saturday 21 November at 20:00:00": mess.TextEntry("at 20:00"),
@@ -106,8 +106,8 @@ func TestBesideAnOrder(t *testing.T) {
 	}
 }
 
-// A question whether a number is how much or by how much takes either, and is asked again
-// where the answer is both or neither.
+// A question whether a number is absolute or relative accepts either answer. It repeats if the
+// answer is both or neither.
 func TestByOrTo(t *testing.T) {
 	r, req := simulated(t), mess.Request{Intent: "brighten the hall light 20%"}
 	q := r.Resolve(req).Question

@@ -16,9 +16,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// dimming is one request to set a lamp to a level that no other request of the last
-// ninety-nine for that lamp names: whatever the lamp does for it, and whenever, is
-// known from the level.
+// dimming is one request to set a lamp to a level. The last 98 requests for that lamp have other
+// levels, so the level identifies the request in the lamp's log.
 type dimming struct {
 	id     string
 	lamp   int
@@ -30,13 +29,13 @@ type dimming struct {
 	status string // "" until it has ended
 	effect string
 	began  bool
-	text   string    // the whole thread, as it was read last
-	ended  time.Time // when the end was known
+	text   string    // the last known state of the whole thread
+	ended  time.Time // time of the read that found the terminal status
 }
 
-// dimmings are the requests for all lamps, one after the other for each lamp.
+// dimmings are the requests for all lamps, one at a time for each lamp.
 type dimmings struct {
-	*errands // how to call the exchange
+	*errands // for calls to the exchange
 	t        *testing.T
 	lamps    []*rigLamp
 	left     atomic.Int64
@@ -54,8 +53,7 @@ func newDimmings(t *testing.T, e *errands, most int) *dimmings {
 	return d
 }
 
-// ask has every lamp asked for one level after the other until there were enough or
-// ctx ends.
+// ask sends requests with changing levels to all lamps until their number is reached or ctx ends.
 func (d *dimmings) ask(ctx context.Context) error {
 	var g errgroup.Group
 	for n := range d.lamps {
@@ -93,7 +91,7 @@ func (d *dimmings) one(lamp, level int) {
 	}
 }
 
-// ended reads a thread, and reports whether it has ended.
+// ended reads a thread, and reports whether its status is terminal.
 func (d *dimmings) ended(one *dimming) bool {
 	var raw json.RawMessage
 	if d.call(http.MethodGet, "/requests/"+one.ref, "", &raw) != http.StatusOK {
@@ -110,8 +108,7 @@ func (d *dimmings) ended(one *dimming) bool {
 	return true
 }
 
-// settle waits until all that was asked for has ended, and for reports of what a lamp
-// did after that.
+// settle waits until all requests are terminal, and for reports about later acts of a lamp.
 func (d *dimmings) settle() {
 	end := time.Now().Add(patience)
 	for _, one := range d.list {
@@ -119,7 +116,7 @@ func (d *dimmings) settle() {
 			<-time.After(50 * time.Millisecond)
 		}
 	}
-	<-time.After(2 * time.Second) // a command that was under way
+	<-time.After(2 * time.Second) // a command may be under way
 	for _, one := range d.list {
 		for one.ref != "" && one.status != "" && !d.ended(one) && time.Now().Before(end) {
 			<-time.After(50 * time.Millisecond)
@@ -127,11 +124,11 @@ func (d *dimmings) settle() {
 	}
 }
 
-// slack is how much later than the act its end may be known without the act being
-// late: a lamp's clock and the reader's are one, and a look takes this long.
+// slack is the tolerance for late acts. The lamps and the test share one clock, and one read of a
+// thread takes about this time.
 const slack = 50 * time.Millisecond
 
-// judge holds every thread against the log of its lamp.
+// judge compares every thread with the log of its lamp.
 func (d *dimmings) judge(v *judgement) {
 	for i, one := range d.list {
 		until := time.Now()

@@ -12,15 +12,14 @@ import (
 	"time"
 )
 
-// dimmed is one command that a lamp has carried out.
+// dimmed is a command in a lamp's log.
 type dimmed struct {
 	at    time.Time
 	level int
 }
 
-// rigLamp is a dimmable Tasmota lamp that keeps its own log of what it was told
-// (https://tasmota.github.io/docs/Lights/). Each executor reaches it over a link of
-// its own.
+// rigLamp is a dimmable Tasmota lamp with a log of its commands
+// (https://tasmota.github.io/docs/Lights/). Each executor has a separate link to it.
 type rigLamp struct {
 	server *httptest.Server
 	links  []*link
@@ -65,7 +64,7 @@ func (p *rigLamp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(state)
 }
 
-// took returns when the lamp was set to a level since a moment.
+// took returns the times of the commands with a level in that interval.
 func (p *rigLamp) took(level int, since, until time.Time) (list []time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,7 +76,7 @@ func (p *rigLamp) took(level int, since, until time.Time) (list []time.Time) {
 	return list
 }
 
-// lampConfig is the entry of a lamp in an executor's configuration.
+// lampConfig returns the entry of a lamp in an executor's configuration.
 func lampConfig(n int, l *link) string {
 	return fmt.Sprintf("  dimmer-%d: {driver: httpdevice, family: tasmota-light, url: 'http://%s', timeout: 1s, initial: keep, safe: keep}\n", n, l.address())
 }

@@ -10,12 +10,12 @@ import (
 type direction int
 
 const (
-	forth direction = iota // from whoever connects
+	forth direction = iota // from the client to the server
 	back
 )
 
-// link is a TCP connection that a test can disturb: it holds what goes one way or
-// both ways, and delivers it later, or it cuts connections and lets none begin.
+// link is a TCP connection that a test can disturb. It delays the bytes of one or both
+// directions, or it cuts connections and rejects new ones.
 type link struct {
 	net.Listener
 	to string
@@ -28,7 +28,7 @@ type link struct {
 	conns  map[net.Conn]bool
 }
 
-// newLink starts a link to an address, which ends with the test.
+// newLink starts a link to an address. The link ends with the test.
 func newLink(t *testing.T, to string) *link {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func (l *link) set(change func()) {
 	l.change.Broadcast()
 }
 
-// hold holds what goes in these directions until heal.
+// hold delays the bytes of these directions until heal.
 func (l *link) hold(ways ...direction) {
 	l.set(func() {
 		for _, way := range ways {
@@ -74,7 +74,7 @@ func (l *link) hold(ways ...direction) {
 	})
 }
 
-// sever cuts all connections, and lets none begin until heal.
+// sever cuts all connections, and rejects new ones until heal.
 func (l *link) sever() {
 	l.set(func() { l.cut = true })
 	l.hangUp()
@@ -104,7 +104,7 @@ func (l *link) open(way direction) bool {
 	return !l.closed
 }
 
-// keep notes connections that a cut closes, and reports false if none may begin.
+// keep registers connections that a cut closes, and reports false during a cut.
 func (l *link) keep(conns ...net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -123,8 +123,8 @@ func (l *link) forget(conns ...net.Conn) {
 	}
 }
 
-// serve carries one connection. Bytes that are held when the sender closes still
-// arrive: the network had them.
+// serve carries one connection. It delivers delayed bytes even if the sender closes, because the
+// network already had them.
 func (l *link) serve(near net.Conn) {
 	far, err := net.Dial("tcp", l.to)
 	if err != nil {
@@ -150,7 +150,7 @@ func (l *link) carry(way direction, from, to net.Conn) {
 		}
 		if n > 0 {
 			if _, werr := to.Write(buffer[:n]); werr != nil {
-				_ = from.Close() // its sender hears that nobody takes more
+				_ = from.Close() // the sender gets an error for further bytes
 				return
 			}
 		}

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// The judge of the rig finds what it is there for, and nothing where all is well.
+// The judge of the rig detects every kind of error, and reports none for correct threads.
 func TestRigJudge(t *testing.T) {
 	at := time.Now()
 	for name, c := range map[string]struct {
 		one                      dimming
-		acts                     []time.Duration // after it was asked for; its end is known after a second
+		acts                     []time.Duration // after the request; the terminal status is known after a second
 		lost, doubled, dishonest int
 	}{
 		"done once":                     {one: dimming{status: "completed"}, acts: []time.Duration{0}},

@@ -22,9 +22,9 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// rig is an exchange, an executor that reaches it over HTTP, one that reaches it
-// over MQTT by a broker elsewhere, and devices. Any process can be killed, frozen or
-// restarted, and any link can stall, go one way alone, or be cut.
+// rig is an exchange with devices and two executors: one reaches it over HTTP, the other over
+// MQTT and a separate broker. A test can kill, freeze or restart any process, and delay or cut
+// any link, also in one direction.
 type rig struct {
 	*field
 	dimmings *dimmings
@@ -34,8 +34,8 @@ type rig struct {
 	faults   atomic.Int64
 }
 
-// rigValves and rigLamps are how many devices there are of each kind. Valves act
-// once and are wired to the executor; lamps are idempotent and in the network.
+// rigValves and rigLamps are the numbers of devices. A valve has the effect once and a wire to
+// the executor; a lamp is idempotent and in the network.
 const rigValves, rigLamps = 6, 6
 
 func newRig(t *testing.T, requests int) *rig {
@@ -48,7 +48,7 @@ func newRig(t *testing.T, requests int) *rig {
 	}
 	r := &rig{field: &field{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2)}}
 	r.errands = newErrands(t.TempDir(), rigValves, requests/2)
-	r.rest = 4 * time.Second // so that there is a fault for every three requests
+	r.rest = 4 * time.Second // about one fault for every three requests
 	r.dimmings = newDimmings(t, r.errands, requests-requests/2)
 	broker := freeport.Address(t)
 	_, r.port, _ = net.SplitHostPort(broker)
@@ -93,10 +93,10 @@ func (r *rig) endBroker(how syscall.Signal) {
 	_ = r.broker.Wait()
 }
 
-// pause waits for a random time, at most so long.
+// pause waits for a random time up to most.
 func pause(most time.Duration) { <-time.After(rand.N(most)) }
 
-// harm does one fault, from its beginning to its end.
+// harm causes one random fault and ends it.
 func (r *rig) harm() {
 	r.faults.Add(1)
 	switch k := rand.IntN(20); {
@@ -124,8 +124,7 @@ func (r *rig) harm() {
 	}
 }
 
-// disturb disturbs a link for some time, mostly shorter than anybody waits for an
-// answer, and at times longer.
+// disturb disturbs a link for some time, mostly shorter than the timeouts, sometimes longer.
 func (r *rig) disturb(l *link) {
 	switch rand.IntN(4) {
 	case 0:
@@ -144,8 +143,8 @@ func (r *rig) disturb(l *link) {
 	l.heal()
 }
 
-// wholeTrouble asks for things while faults go on, at most one of each kind at a time,
-// and then waits until all that was asked for has ended.
+// wholeTrouble sends requests during faults, at most one of each kind at a time. Then it waits
+// until all requests are terminal.
 func (r *rig) wholeTrouble(faults int) {
 	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
@@ -160,7 +159,7 @@ func (r *rig) wholeTrouble(faults int) {
 		return both.Wait()
 	})
 	var links sync.WaitGroup
-	links.Go(func() { // links of devices and programs, beside what becomes of the processes
+	links.Go(func() { // faults of links run concurrently with faults of processes
 		for r.faults.Load() < int64(faults) && ctx.Err() == nil {
 			l := r.ways[rand.IntN(len(r.ways))]
 			if lamp := r.dimmings.lamps[rand.IntN(rigLamps)]; rand.IntN(3) > 0 {
@@ -196,10 +195,10 @@ func (r *rig) wholeTrouble(faults int) {
 	}
 }
 
-// Requests go on while processes die, freeze and restart, and while links stall, go
-// one way alone and break. Nothing is lost, nothing is done twice or late without a
-// word of it, and every answer agrees with the devices' own logs. MESSKIT_RIG is how
-// many requests there are.
+// Requests continue while processes die, freeze and restart, and while links stall, lose a
+// direction and break. No request is lost, the threads announce possible duplicates and late
+// acts, and every answer agrees with the devices' own logs. MESSKIT_RIG is the number of
+// requests.
 func TestRig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts, kills and cuts off processes for most of a minute")
@@ -213,7 +212,7 @@ func TestRig(t *testing.T) {
 	v := r.judge(r.data("exchange"))
 	r.dimmings.judge(v)
 	for i, p := range r.agents {
-		if err := p.stop(); err != nil && !strings.Contains(err.Error(), "exit status 1") { // a lamp that does not answer at the end is an error
+		if err := p.stop(); err != nil && !strings.Contains(err.Error(), "exit status 1") { // a lamp without an answer at the end is an error
 			t.Errorf("pi-%d at its end: %v\n%s", i, err, &p.stderr)
 		}
 		v.journal(r.binary, r.data(fmt.Sprint("pi-", i)))
@@ -228,7 +227,7 @@ func TestRig(t *testing.T) {
 	t.Logf("%d faults in %v: %s; late %d", r.faults.Load(), took.Round(time.Second), v, v.late)
 }
 
-// open logs the threads of valves that have not ended.
+// open logs the threads of valves without a terminal status.
 func (r *rig) open() {
 	for _, one := range r.errands.list {
 		var raw json.RawMessage
@@ -238,7 +237,7 @@ func (r *rig) open() {
 	}
 }
 
-// report keeps the programs' logs where MESSKIT_RIG_KEEP says.
+// report writes the programs' logs into the folder MESSKIT_RIG_KEEP.
 func (r *rig) report() {
 	dir := os.Getenv("MESSKIT_RIG_KEEP")
 	if dir == "" {

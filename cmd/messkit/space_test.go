@@ -16,7 +16,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// Only another messkit is another messkit.
+// Each known cause of a failed start has its hint. Only a lock of another process leads to the
+// hint about another messkit.
 func TestHintsWhereNothingOpens(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -37,7 +38,7 @@ func TestHintsWhereNothingOpens(t *testing.T) {
 	}
 }
 
-// Damage of the log is told as that, with what is left.
+// The hint for a damaged log describes a start without the log.
 func TestHintWhereTheLogIsDamaged(t *testing.T) {
 	dir := t.TempDir()
 	s, err := files.Open(dir)
@@ -63,7 +64,7 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 	}
 }
 
-// Who cannot lock a door for want of space is told that the stop needs none.
+// On a full disk, `messkit lock` fails with the hint that `messkit stop` needs no disk.
 func TestALockOnAFullDisk(t *testing.T) {
 	err := (&output.Env{Out: io.Discard}).Done("locked", "front-door", &fs.PathError{Op: "write", Path: "decisions", Err: syscall.ENOSPC})
 	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(h.Hint, `"messkit stop" holds without a disk`) {

@@ -16,8 +16,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/safety"
 )
 
-// An executor confirms a stop before its drivers have answered; stop --all waits
-// for them.
+// An executor confirms a stop before its drivers have answered; stop --all waits for them.
 func TestStopAllWaitsForTheDevices(t *testing.T) {
 	var looks atomic.Int32
 	x := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

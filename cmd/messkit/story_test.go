@@ -15,27 +15,27 @@ import (
 	"sync"
 )
 
-// story is a thread as those know it who make it: steps, one after the other,
-// each with a word that stands in one message of the thread and nowhere else.
+// story is a thread from the view of its clients: a sequence of steps. Each step has a word that
+// occurs in one message of the thread only.
 type story struct {
 	id      string
 	picture string // inline in the request, "" for none
 	file    string // attached by the executor, "" for none
 	steps   []step
 	ref     string
-	acked   int // steps that were answered with success
+	acked   int // number of steps with a success response
 }
 
 // step is one call in a story.
 type step struct {
-	executor     bool // it is the executor who calls, else the requester
+	executor     bool // the executor calls, else the requester
 	method, path string
 	body         string
 	word         string // in the message that it stores, "" if it stores none
-	status       string // of the thread afterwards
+	status       string // of the thread after the step
 }
 
-// inline is what a camera sends: 300 KB that no compression makes smaller.
+// inline is the image of a camera: 300 KB of incompressible data.
 var inline = sync.OnceValue(func() string {
 	data := make([]byte, 300<<10)
 	seed := rand.NewChaCha8([32]byte{1})
@@ -43,7 +43,7 @@ var inline = sync.OnceValue(func() string {
 	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(data)
 })
 
-// The plots that stories have.
+// The plots of stories.
 const (
 	plotAsked = iota
 	plotCancelled
@@ -52,7 +52,7 @@ const (
 	plots
 )
 
-// newStory makes a story of that plot.
+// newStory returns a story with that plot.
 func newStory(id string, plot int, picture bool) *story {
 	s := &story{id: id}
 	if picture {
@@ -75,7 +75,7 @@ func newStory(id string, plot int, picture bool) *story {
 	return s
 }
 
-// request is the body that makes the thread.
+// request returns the body that creates the thread.
 func (s *story) request() string {
 	body := map[string]any{"id": s.id, "intent": s.intent()}
 	if s.picture != "" {
@@ -85,14 +85,13 @@ func (s *story) request() string {
 	return string(text)
 }
 
-// intent stands in the first message, and in lists.
+// intent returns the text of the first message, which lists also contain.
 func (s *story) intent() string { return s.word(0) }
 
-// word is what is said in the nth step; the brackets keep it apart from the words
-// of longer numbers.
+// word returns the word of the nth step. The brackets distinguish it from longer numbers.
 func (s *story) word(n int) string { return fmt.Sprintf("(%s:%d)", s.id, n) }
 
-// then adds a step; the word goes into its body.
+// then adds a step, with its word in the body.
 func (s *story) then(next step) {
 	next.word = s.word(len(s.steps))
 	if next.method == "" {
@@ -101,8 +100,7 @@ func (s *story) then(next step) {
 	s.steps = append(s.steps, next)
 }
 
-// attach adds the steps in which a file is staged, and then named by what ends
-// the story.
+// attach adds two steps: the upload of a file, and the last message, which names the file.
 func (s *story) attach() {
 	s.file = strings.Repeat(s.id+" ", 2000)
 	sum := sha256.Sum256([]byte(s.file))
@@ -114,8 +112,8 @@ func (s *story) attach() {
 	})
 }
 
-// take takes the story's next step. It reports the code, 0 if there was no
-// answer; only success makes it a step that was acknowledged.
+// take takes the next step of the story. It returns the status code, 0 without a response, and a
+// function that counts the step if it succeeded.
 func (s *story) take(d *door) (code int, note func()) {
 	next := s.steps[s.acked]
 	key, path := d.operator, next.path
@@ -144,19 +142,19 @@ func (s *story) take(d *door) (code int, note func()) {
 	}
 }
 
-// ledger is what was told to an exchange, and what it has acknowledged. It
-// shares no code with the store.
+// ledger contains the stories of an exchange with their acknowledgements. It shares no code with
+// the store.
 type ledger struct {
 	*door
-	pictures int // one request in so many has one; 0: in few
-	// pen is held for reading during a step, and for writing to have none.
+	pictures int // one request in this many has an image; 0: few
+	// A step holds pen for reading; hold it for writing to pause all steps.
 	pen sync.RWMutex
 
 	mu      sync.Mutex
 	stories []*story
 }
 
-// begin writes a new story down.
+// begin adds a new story.
 func (l *ledger) begin(s *story) *story {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,8 +162,7 @@ func (l *ledger) begin(s *story) *story {
 	return s
 }
 
-// tell takes the steps of a story until one is not acknowledged, and returns
-// the code of the last answer.
+// tell takes the steps of a story until one fails, and returns the code of the last response.
 func (l *ledger) tell(ctx context.Context, s *story) int {
 	code := 0
 	for range s.steps {
@@ -187,7 +184,7 @@ func (l *ledger) tell(ctx context.Context, s *story) int {
 	return code
 }
 
-// load tells stories until the context ends.
+// load runs stories until the context ends.
 func (l *ledger) load(ctx context.Context, name string) error {
 	for i := 0; ctx.Err() == nil; i++ {
 		s := l.begin(newStory(fmt.Sprintf("%s-%d", name, i), i%plots, rand.IntN(cmp.Or(l.pictures, 32)) == 0))
@@ -198,7 +195,7 @@ func (l *ledger) load(ctx context.Context, name string) error {
 	return nil
 }
 
-// acknowledged is a copy of all stories as they are now.
+// acknowledged returns a copy of all stories in their current state.
 func (l *ledger) acknowledged() []story {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Nothing is acknowledged before it is on the disk: each request that was asked
-// alone has had a sync of the log for itself.
+// The exchange syncs data to the disk before it acknowledges a request: each sequential request
+// causes at least one sync of the log.
 func TestSyncedBeforeTheAnswer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and traces messkit")

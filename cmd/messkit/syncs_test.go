@@ -17,20 +17,19 @@ import (
 	"time"
 )
 
-// omission is a sync that is left out: the call returns success, and does
-// nothing.
+// omission is a sync that does nothing and returns success.
 type omission struct {
 	name  string
 	all   bool     // every sync of the process
-	paths []string // else those of these files in the data folder
-	// delay is how long each of them takes, so that a cut may come before the
-	// next sync makes up for it.
+	paths []string // otherwise the syncs of these files in the data folder
+	// delay is the duration of each omitted sync, so that a cut can happen before the next sync
+	// compensates for it.
 	delay time.Duration
-	// pictures has one request in so many have one, which fills segments; 0: few.
+	// One request in this many has an image, which fills segments; 0: few.
 	pictures int
 }
 
-// strace is the command that leaves the syncs out.
+// strace returns the command that omits the syncs.
 func (o omission) strace(data string) []string {
 	if !o.all && len(o.paths) == 0 {
 		return nil
@@ -46,10 +45,10 @@ func (o omission) strace(data string) []string {
 	return args
 }
 
-// logFolders are where the log may lie in the data folder.
+// logFolders are the possible folders of the log in the data folder.
 var logFolders = []string{"log", "exchange/log"}
 
-// segments are the names that the first segments of the log have.
+// segments returns the names of the first segments of the log.
 func segments(suffix string) []string {
 	var names []string
 	for _, dir := range logFolders {
@@ -60,7 +59,7 @@ func segments(suffix string) []string {
 	return names
 }
 
-// needStrace skips where strace is missing or may not trace.
+// needStrace skips the test without a working strace.
 func needStrace(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -71,10 +70,10 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// mostCuts is how many cuts may lose nothing though a sync is left out.
+// mostCuts is the maximum number of cuts until an omitted sync must cause a loss.
 const mostCuts = 40
 
-// mustLose cuts the power until the check sees that something is lost.
+// mustLose cuts the power until the check detects a loss.
 func mustLose(t *testing.T, binary string, o omission) {
 	t.Helper()
 	c := startCutting(t, binary, o)
@@ -93,8 +92,8 @@ func mustLose(t *testing.T, binary string, o omission) {
 	t.Logf("seen after %d cuts: %.300s", cuts, first)
 }
 
-// Where the system only says that it has synced, the exchange loses what it has
-// acknowledged, and the check sees that.
+// If the system only pretends to sync, the exchange loses acknowledged data, and the check
+// detects it.
 func TestPowerCutsWithoutSync(t *testing.T) {
 	long := wantedCuts(t) >= longRun
 	needStrace(t)
@@ -105,8 +104,8 @@ func TestPowerCutsWithoutSync(t *testing.T) {
 	for _, o := range []omission{
 		{name: "any", all: true},
 		{name: "of the log", paths: segments("")},
-		// With the folder's, which would put the new name on the disk at once. Now
-		// that takes until the next commit of ext4, in which the cut must fall.
+		// The syncs of the folder would write the new name at once, so the omission includes
+		// them. The next commit of ext4 writes the name, and the cut must happen before it.
 		{name: "of a new segment", paths: append(segments(".tmp"), logFolders...), delay: 1500 * time.Millisecond, pictures: 2},
 	} {
 		t.Run(o.name, func(t *testing.T) {
@@ -118,11 +117,11 @@ func TestPowerCutsWithoutSync(t *testing.T) {
 	}
 }
 
-// longRun is from how many cuts on what takes luck is tried too.
+// longRun is the number of cuts from which the test includes cases that need luck.
 const longRun = 1000
 
-// madeUpFor are syncs whose absence such cuts do not show, and what does the same
-// soon after.
+// madeUpFor lists syncs whose omission these cuts do not detect, with the operation that
+// compensates for it.
 var madeUpFor = map[string]string{
 	"internal/wal/segment.go build":                  "the next sync of the segment; TestPowerCutsWithoutSync holds it back",
 	"internal/wal/load.go resume":                    "the next sync of the segment",
@@ -138,11 +137,11 @@ var madeUpFor = map[string]string{
 	"internal/wal/damage.go turnBack":                "nothing: no record is damaged here",
 }
 
-// storing are the packages whose syncs count.
+// storing lists the packages whose syncs count.
 var storing = []string{"exchange/store/files", "exchange/keys", "internal/durable", "internal/wal"}
 
-// A binary without one of the syncs in its source loses what it has
-// acknowledged, and the check sees that.
+// A binary without one of the syncs in its source loses acknowledged data, and the check detects
+// it.
 func TestPowerCutsWithoutOneSync(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
@@ -160,7 +159,7 @@ func TestPowerCutsWithoutOneSync(t *testing.T) {
 	}
 }
 
-// What is said to be made up for is in the source.
+// The source contains each sync in madeUpFor.
 func TestSyncsThatAreMadeUpFor(t *testing.T) {
 	sites := syncSites(t)
 	for site := range madeUpFor {
@@ -170,7 +169,7 @@ func TestSyncsThatAreMadeUpFor(t *testing.T) {
 	}
 }
 
-// syncSites are the syncs of the packages that store, by "package/file function".
+// syncSites returns the syncs of the storing packages, by "package/file function".
 func syncSites(t *testing.T) map[string][]syncCall {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
@@ -193,18 +192,18 @@ func syncSites(t *testing.T) map[string][]syncCall {
 	return sites
 }
 
-// syncNames are what calls that sync are called, of files and of package unix.
+// syncNames lists the names of functions that sync, of files and of package unix.
 var syncNames = []string{"Sync", "Fsync", "Fdatasync", "Syncfs", "SyncFileRange"}
 
 // syncCall is a call that syncs in a source file.
 type syncCall struct {
 	file             string
 	in               string // function
-	args             bool   // it is a function of a package, else a method
-	begin, open, end int    // of the call and of its arguments, in bytes
+	args             bool   // a function of a package, else a method
+	begin, open, end int    // byte offsets of the call and of its arguments
 }
 
-// syncCalls finds all of them, but for those of tests.
+// syncCalls returns the sync calls of a source file, none for a test file.
 func syncCalls(t *testing.T, file string) (calls []syncCall) {
 	t.Helper()
 	if strings.HasSuffix(file, "_test.go") {
@@ -235,7 +234,8 @@ func syncCalls(t *testing.T, file string) (calls []syncCall) {
 	return calls
 }
 
-// without is an overlay for go build in which the call is none.
+// without returns an overlay for go build that replaces the call with a function that does
+// nothing.
 func (c syncCall) without(t *testing.T) string {
 	t.Helper()
 	source, err := os.ReadFile(c.file)
@@ -243,13 +243,13 @@ func (c syncCall) without(t *testing.T) string {
 		t.Fatal(err)
 	}
 	none, keep := "func(...any) error { return nil }", ""
-	if c.args { // the import is still needed
+	if c.args { // keep the import in use
 		keep = "\nvar _ = " + string(source[c.begin:c.open]) + "\n"
 	}
 	return overlayOf(t, c.file, slices.Concat(source[:c.begin], []byte(none), source[c.open:c.end], source[c.end:], []byte(keep)))
 }
 
-// overlayOf is an overlay for go build in which a file has another text.
+// overlayOf returns an overlay for go build that replaces a file with a text.
 func overlayOf(t *testing.T, file string, text []byte) string {
 	t.Helper()
 	dir := t.TempDir()

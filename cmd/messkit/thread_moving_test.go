@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/internal/cli/thread"
 )
 
-// A thread whose folder moves between finding and reading it is found anew; one
-// that is gone is told as that.
+// If the folder of a thread moves before the reader opens it, WhereItIs searches again. It
+// returns fs.ErrNotExist for a deleted thread.
 func TestAThreadThatMovesIsFoundAgain(t *testing.T) {
 	const ref = "2026-11-21-003"
 	data := t.TempDir()

@@ -30,8 +30,8 @@ import (
 
 const plan = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// signedThread is the folder of a thread that a real exchange has written, with
-// a picture in it, and the key that its receipt is signed with.
+// signedThread returns the folder of a thread with an image that a real exchange has written, and
+// the public key of its receipt.
 func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -80,7 +80,7 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 	return folder, ref, s.Public()
 }
 
-// talk has a thread confirmed, begun and completed with a picture.
+// talk posts the messages of a thread with a confirmation, a start and a result with an image.
 func talk(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 	t.Helper()
 	asks := exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
@@ -125,8 +125,8 @@ func talk(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 	return ref
 }
 
-// verified is what messkit thread verify says of a folder, and whether all is
-// well.
+// verified returns the output of messkit thread verify for a folder, and whether the thread is
+// valid.
 func verified(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
 	t.Helper()
 	var out bytes.Buffer
@@ -158,7 +158,7 @@ func TestVerify(t *testing.T) {
 		name   string
 		change func(fstest.MapFS)
 		key    string
-		want   string // in what is said
+		want   string // part of the output
 		well   bool
 	}{
 		{name: "as it was written", want: "completed by porch-pi, evidence photographed, at 2026-11-21T09:45:00.001Z; 3 pieces of content, 1 files; signed with " + key, well: true},
@@ -212,7 +212,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// onlyIn replaces text in the one document of a thread that has a word in it.
+// onlyIn replaces text in the first document of a thread with that status code.
 func onlyIn(t *testing.T, f fstest.MapFS, ref, word, was, is string) {
 	t.Helper()
 	for name, file := range f {
@@ -228,9 +228,9 @@ func onlyIn(t *testing.T, f fstest.MapFS, ref, word, was, is string) {
 	t.Errorf("%s: %s is not in it", ref, word)
 }
 
-// Bytes of the last word and of its picture are flipped: one bit of every fourth,
-// or with MESSKIT_FLIPS=all every bit of every byte. It is noticed, or another reader finds the very same
-// status and response.
+// The test flips bits of the last message and of its image: one bit of every fourth byte, or with
+// MESSKIT_FLIPS=all every bit of every byte. The verification fails, or another YAML reader finds
+// an identical status and response.
 func TestNoFlippedByteIsMissed(t *testing.T) {
 	folder, ref, key := signedThread(t)
 	bits, stride := 1, 4
@@ -274,8 +274,8 @@ func TestNoFlippedByteIsMissed(t *testing.T) {
 	}
 }
 
-// said is the last word of a thread as a reader of YAML finds it that is not
-// ours, nil if it finds none.
+// said returns the last status and response of a thread as another YAML reader sees them, nil
+// without any.
 func said(data []byte) (items []any) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// A thread that has moved to another folder between the listing and the reading is
-// listed, and once: its exchange has gone on meanwhile.
+// The list contains a thread once if its exchange moves it to another folder between listing and
+// reading.
 func TestAThreadMovesWhileItIsListed(t *testing.T) {
 	dir, ref := t.TempDir(), "2026-11-21-ABCD"
 	before, after := filepath.Join(dir, string(messeaf.Executing)), filepath.Join(dir, string(messeaf.Finished))
@@ -49,7 +49,7 @@ MESS:
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, errs := thread.EnvelopesOf(dir, append(all, there...)) // it was found in both
+	list, errs := thread.EnvelopesOf(dir, append(all, there...)) // both listings contain it
 	if len(errs) > 0 || len(list) != 1 || list[0].Ref != ref || list[0].Intent != "turn on the light" {
 		t.Errorf("%+v, %v", list, errs)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What comes by the stream while the lists are being read is newer than they are,
-// and stays.
+// An event of the stream during the read of the lists is newer than the lists, and the page keeps
+// it.
 func TestWhatChangesWhileThePageReads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -31,19 +31,19 @@ func TestWhatChangesWhileThePageReads(t *testing.T) {
 			return new Response(text, {status: answer.status})
 		}
 	}`, nil)
-	p.Eval(`void dispatchEvent(new Event("offline"))`, nil) // it begins anew
+	p.Eval(`void dispatchEvent(new Event("offline"))`, nil) // reconnect
 	p.Until(`window.held.length === 3`)
 	h.messkit("cancel", ref)
 	p.Until(`document.querySelector("#lately .chip")?.textContent === "cancelled"`)
 	p.Eval(`for (const go of window.held) go()`, nil)
 	p.Until(`document.getElementById("line").textContent === "live"`)
-	var chips []string // once what was read has been drawn
+	var chips []string // after the page has drawn the lists
 	p.Eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => [...document.querySelectorAll("#tasks .cards .chip")].map((c) => c.textContent))`, &chips)
 	if len(chips) != 1 || chips[0] != "cancelled" {
 		t.Errorf("after it was read: %q", chips)
 	}
 
-	// A card tells when it was asked for, and the age grows while nobody touches the page.
+	// A card shows the time of the request, and its age grows without a user action.
 	var v struct {
 		Thread struct {
 			Created time.Time `json:"created_at"`
@@ -64,8 +64,9 @@ func TestWhatChangesWhileThePageReads(t *testing.T) {
 	}
 }
 
-// A stop is told in two lines that stay in sight, whoever is silent, and the page
-// below is there to be used; who has not confirmed it when it is released is named.
+// A stop takes two lines that stay visible, for any number of silent executors, and leaves room
+// for the page below. After the reset the page names the executors that have not confirmed the
+// stop.
 func TestAStopLeavesRoomOnAPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -91,7 +92,7 @@ func TestAStopLeavesRoomOnAPhone(t *testing.T) {
 	op.Click("#needs button", "Answer")
 	h.becomes(ref, "in_progress")
 	op.Click("#open a", "count the chairs")
-	op.Until(`/· taken by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // an answer is no word of hers that she has begun
+	op.Until(`/· taken by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // her question and its answer do not mean that she has begun
 	op.Click("#detail a", "All tasks")
 	h.asks(`{"intent": "turn on the porch light and the hall light"}`)
 	h.api(http.MethodPost, "/stop", `{"why": "second water"}`)
@@ -130,8 +131,7 @@ func TestAStopLeavesRoomOnAPhone(t *testing.T) {
 	h.fits(ana, "stop-ana", 360, 740)
 }
 
-// What is given back as data is told in words and tables, never as it is written
-// between programs.
+// The page shows structured data as sentences and tables, never as JSON.
 func TestAnswersAreToldInWords(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -142,7 +142,7 @@ func TestAnswersAreToldInWords(t *testing.T) {
 	h.becomes(ref, "completed")
 	p.Go(h.url + "/#task/" + ref)
 	p.Until(`/^device\s+on\s+hall-light\s+yes\s+porch-light\s+yes$/.test(document.querySelector("#detail .result table")?.innerText.trim())`)
-	p.Until(`!document.querySelector(".back").checkVisibility()`) // the list stands beside it
+	p.Until(`!document.querySelector(".back").checkVisibility()`) // the list is next to it
 	h.pictured(p, "told-steps")
 	h.usable(p, "told-steps")
 	ref = h.asks(`{"intent": "watch the garage door until it is closed"}`)

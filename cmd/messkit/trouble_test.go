@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// proxied is the address of a proxy before the house, which answers 502 while away.
+// proxied returns the address of a proxy for the exchange, which answers 502 while away is true.
 func (h *householder) proxied() (address string, away *atomic.Bool) {
 	h.t.Helper()
 	to, err := url.Parse(h.url)
@@ -22,7 +22,7 @@ func (h *householder) proxied() (address string, away *atomic.Bool) {
 	proxy.FlushInterval = -1
 	away = new(atomic.Bool)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { _ = recover() }() // the proxy ends a stream that way
+		defer func() { _ = recover() }() // the proxy ends a stream with a panic
 		if away.Load() {
 			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(http.StatusBadGateway)
@@ -38,8 +38,8 @@ func (h *householder) proxied() (address string, away *atomic.Bool) {
 	return front.URL, away
 }
 
-// What a person enters on her phone is sent once, whatever becomes of the proxy, of
-// the phone's room, of her key, and of who signs in there meanwhile.
+// The page sends a person's answer exactly once, despite errors of the proxy, a full phone, a
+// revoked key, and another person's session on the same phone.
 func TestAPersonsPhoneInTrouble(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -63,7 +63,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 		}
 	}
 
-	// Why she does not do it stays in its field while the others answer.
+	// Her reason to decline stays in its field while another person answers.
 	ref := h.asks(`{"intent": "look in the cellar"}`)
 	ben.Text("look in the cellar")
 	p.Front()
@@ -81,11 +81,11 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Until(`document.getElementById("not-` + ref + `").value === "I am in the bath" && document.getElementById("long-` + ref + `").value === "PT4H" && document.querySelector("#offers details").open`)
 	p.Until(`document.activeElement.id === "not-` + ref + `"`)
 
-	// Who was slower is told that it is not hers to do.
+	// The second person who takes a task sees that another has claimed it.
 	first := h.asks(`{"intent": "feed the cat"}`)
 	p.Text("feed the cat")
 	ben.Front()
-	p.Until(`document.hidden`) // it is told of nothing
+	p.Until(`document.hidden`) // a hidden page receives no events
 	ben.Text("feed the cat")
 	ben.Click("#offers button", "I do it")
 	h.becomes(first, "claimed")
@@ -95,7 +95,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live" && !document.getElementById("offers").textContent.includes("feed the cat") && document.getElementById("failed").textContent`)
 	p.Click("#failed button", "I have read it")
 
-	// Of several pictures one cannot be read: the others are taken.
+	// If the browser cannot read one of several images, the page adds the others.
 	p.Click("#offers button", "I do it")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Eval(`new Promise((done) => document.createElement("canvas").toBlob((b) => {
@@ -107,7 +107,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	}, "image/png"))`, nil)
 	p.Until(`/^IMG_1.HEIC: this browser cannot read it as a picture.*JPEG/.test(document.querySelector("#mine .error").textContent) && document.querySelectorAll("#mine .added li").length === 1`)
 
-	// A proxy that says 502 while the exchange is away has refused nothing, and the page is there.
+	// The page keeps the answer while the proxy returns 502, and it loads offline.
 	p.Until(`navigator.serviceWorker.ready`)
 	away.Store(true)
 	p.Fill("#text-"+ref, "It is dark.")
@@ -120,7 +120,8 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	once(ref, "It is dark.")
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("outbox").children.length === 0`)
 
-	// A task whose form was made without a network can be handed over when there is one.
+	// She can delegate a task whose form the page has built offline as soon as it is online
+	// again.
 	ref = holds("look in the attic")
 	away.Store(true)
 	p.Reload()
@@ -129,7 +130,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Until(`[...document.querySelectorAll("#mine summary")].some((e) => e.checkVisibility() && e.textContent === "Hand over") && [...document.getElementById("hand-` + ref + `").options].some((o) => o.value === "ben")`)
 
-	// A phone that is full sends what it cannot keep, and says so.
+	// On a full phone the page sends an answer directly, and shows a warning.
 	p.Eval(`void (() => {
 		const add = IDBObjectStore.prototype.add
 		window.room = () => { IDBObjectStore.prototype.add = add }
@@ -152,7 +153,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Text("If this page is closed before Done, what you have added is lost: this phone has no room for it.")
 	p.Eval(`void (() => { for (const k of Object.keys(localStorage)) if (k.startsWith("fill")) localStorage.removeItem(k) })()`, nil)
 
-	// What comes too late says so, and need not be sent again.
+	// An answer that arrives too late shows that, and has no button to send it again.
 	late := holds("water the fern")
 	p.Offline(true)
 	p.Fill("#text-"+late, "It is wet.")
@@ -168,7 +169,8 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	p.Click("#outbox button", "Forget it")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
-	// Her key ends while an answer waits, and somebody else signs in: it waits for her.
+	// If an operator revokes her key, her waiting answer stays on the phone during another
+	// person's session. The page sends it when she signs in again.
 	p.Offline(true)
 	p.Fill("#text-"+ref, "There is dust.")
 	p.Click("#mine button[type=submit]", "Done")
@@ -185,7 +187,8 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	once(ref, "There is dust.")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
-	// What is refused in the end can still be had, and sent again.
+	// The page keeps an answer that the exchange rejects: the person can save its file and send
+	// it again.
 	p.Eval(`import("/console/js/outbox.js").then((o) => o.put("2026-01-01-001", {title: "the answer", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
 		files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]}))`, nil)
 	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.querySelector(".error")?.textContent.includes("no thread") && e.textContent.includes("It is late.") &&
@@ -201,8 +204,8 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 	}
 }
 
-// Who is at something on the page stays there while the tasks go on, and is shown no
-// plan of other words.
+// Updates of the page keep the user's input, focus and position, and the shown plan always
+// belongs to the current text.
 func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
@@ -212,7 +215,8 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	h.becomes(old, "needs_confirmation")
 	p := h.operator(1280, 800)
 
-	// What was begun outlives that it is drawn anew; where it has gone, the keyboard goes on beside it.
+	// An input with changes survives a redraw. If the focused element disappears, the focus moves
+	// next to it.
 	var kept string
 	p.Eval(`import("/console/js/dom.js").then(({ $, el, refill }) => {
 		const box = el("div", {})
@@ -242,7 +246,7 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	p.Until(`document.querySelectorAll("#lately a").length === 2`)
 	p.Until(`document.activeElement.textContent === "turn on the porch light"`)
 
-	// The plan is that of the words above it, or it is said that there is none.
+	// The page shows the plan for the text above it, or a message that there is none.
 	p.Fill("#intent", "turn on the porch light")
 	p.Until(`document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
 	p.Offline(true)
@@ -256,7 +260,7 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	p.Until(`document.getElementById("preview").classList.contains("old") || document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
 	p.Until(`!document.getElementById("preview").classList.contains("old") && document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
 
-	// A task that cannot be taken back now stays as it is shown, and why is said.
+	// A task whose cancel fails stays visible, with the reason.
 	p.Click("#needs a", "vacuum the living room")
 	p.Until(`document.querySelector("#detail .answers")`)
 	p.Offline(true)
@@ -265,12 +269,13 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	p.Offline(false)
 	p.Until(`document.getElementById("line").textContent === "live"`)
 
-	// A no that comes after somebody else's yes is said to have come to nothing, until it is read.
+	// If another operator has already confirmed, a rejection has no effect. The page shows that
+	// until the user confirms it.
 	other := h.operator(360, 640)
 	other.Go(h.url + "/#task/" + old)
 	other.Until(`document.querySelector("#detail .answers button")`)
 	p.Front()
-	other.Until(`document.hidden`) // it is told of nothing
+	other.Until(`document.hidden`) // a hidden page receives no events
 	p.Click("#detail .answers button", "Yes, do it")
 	h.becomes(old, "in_progress")
 	other.Click("#detail .answers button", "No")
@@ -281,7 +286,7 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	h.fits(other, "too-late", 360, 640)
 	other.Click("#failed button", "I have read it")
 
-	// What has ended meanwhile is not to be taken back, and says how it has ended.
+	// The page rejects the cancel of a task that has just ended, and shows its terminal status.
 	ended := func(by func(ref string), status, button, told string) {
 		t.Helper()
 		other.Front()
@@ -305,11 +310,11 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	h.becomes(old, "needs_input")
 	p.Eval(`void (location.hash = "")`, nil)
 
-	// What waits for an answer is there however much has come since; what is long is cut.
+	// The list shows a question regardless of the number of newer tasks, and cuts long texts.
 	for i := range 202 {
 		h.asks(fmt.Sprintf(`{"intent": "%d %s", "requires": ["swim"]}`, i, strings.Repeat("far ", 500)))
 	}
-	p.Eval(`void (location.hash = "#task/%E0%A4%A")`, nil) // nor does a link that was cut keep the page from anything
+	p.Eval(`void (location.hash = "#task/%E0%A4%A")`, nil) // an incomplete link does not break the page
 	p.Reload()
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Until(`document.querySelector("#needs a")?.textContent === "vacuum the kitchen" && document.querySelector("#needs .answers")`)
@@ -318,7 +323,7 @@ func TestThePageGoesOnUnderOnesHands(t *testing.T) {
 	h.usable(p, "many")
 	h.fits(p, "many", 360, 640)
 
-	// Who is not signed in any more is told so.
+	// The page shows the end of a session.
 	key := h.messkit("keys", "issue", "visitor", "observer")
 	p.Click("nav a", "Log")
 	p.Click("#signout", "")

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalOf makes a pseudo-terminal of 80 by 24: what the program has, and the
-// end that the person sees and types at.
+// terminalOf opens a pseudo-terminal of 80 by 24: theirs for the program, ours for the simulated
+// person.
 func terminalOf(t *testing.T) (theirs, ours *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
@@ -50,8 +50,8 @@ func terminalOf(t *testing.T) (theirs, ours *os.File) {
 	return theirs, ours
 }
 
-// atTerminal runs messkit at a terminal whose person answers whenever it
-// is asked what stands in answers, and gives what was on it. The exchange is at url.
+// atTerminal runs messkit at a terminal, with the exchange at url. Whenever the output contains a
+// key of answers, it types the value. It returns everything that the terminal received.
 func atTerminal(t *testing.T, home, url string, answers map[string]string, args ...string) (string, error) {
 	t.Helper()
 	theirs, ours := terminalOf(t)
@@ -86,7 +86,7 @@ func atTerminal(t *testing.T, home, url string, answers map[string]string, args 
 					}
 				}
 			}
-			if err != nil { // EIO: nobody has it any more
+			if err != nil { // EIO: no process has it open
 				return nil
 			}
 		}
@@ -98,12 +98,11 @@ func atTerminal(t *testing.T, home, url string, answers map[string]string, args 
 	return seen.String(), err
 }
 
-// ctrlC is sent as the signal that it is: the kernel throws away what is printed
-// while it makes one of the key.
+// ctrlC stands for SIGINT: the kernel discards pending output when it converts the key itself.
 const ctrlC = "\x03"
 
-// primaryAttributes is the last of what a terminal is asked, and showsSixels an
-// answer to it.
+// primaryAttributes is the last query to a terminal, and showsSixels the answer of one that shows
+// sixels.
 const (
 	primaryAttributes = "\x1b[c"
 	showsSixels       = "\x1b[6;16;8t\x1b[?62;4;22c"
@@ -124,8 +123,8 @@ func atHome(t *testing.T) (home, url string) {
 	return home, strings.TrimSuffix(p.url, "/api/v1/exchanges/home")
 }
 
-// At a terminal, what the executor asks is asked there, progress is drawn in
-// place, and a picture is shown by a terminal that can.
+// At a terminal, ask prompts for an answer to the executor's question, draws progress in place,
+// and shows an image if the terminal can.
 func TestAskAtATerminal(t *testing.T) {
 	home, url := atHome(t)
 	out, err := atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "y\n", primaryAttributes: showsSixels},
@@ -142,9 +141,10 @@ func TestAskAtATerminal(t *testing.T) {
 	if err != nil || len(pictures) != 1 {
 		t.Errorf("%q, %v", pictures, err)
 	}
-	// The next one is asked something, and the one after that gives up.
+	// The next request needs an answer, the one after that gets Ctrl-C, and the last one gets no
+	// answer.
 	out, err = atTerminal(t, home, url, map[string]string{"device? ": "\nporch light\n"}, "ask", "turn on the light", "--wait")
-	if err != nil || !strings.Contains(out, "porch light is on") || !strings.Contains(out, "write an answer") || strings.Count(out, "device: ") != 1 { // Enter alone is no answer
+	if err != nil || !strings.Contains(out, "porch light is on") || !strings.Contains(out, "write an answer") || strings.Count(out, "device: ") != 1 { // an empty line is no answer
 		t.Errorf("%v\n%q", err, out)
 	}
 	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
@@ -157,8 +157,8 @@ func TestAskAtATerminal(t *testing.T) {
 	}
 }
 
-// A terminal that nobody reads any more holds what is printed for ever. The program ends
-// all the same, when it is told to again.
+// A terminal that no process reads blocks all output. The program still ends after repeated
+// signals.
 func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
 	home, url := atHome(t)
 	theirs, ours := terminalOf(t)
@@ -178,7 +178,7 @@ func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
 		}
 		seen += string(part[:n])
 	}
-	if _, err := ours.WriteString("\x13"); err != nil { // Ctrl-S: what is printed waits
+	if _, err := ours.WriteString("\x13"); err != nil { // Ctrl-S pauses the output
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -201,8 +201,8 @@ func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
 	}
 }
 
-// What the README shows of a terminal is what one sees there: each line, but for
-// names, numbers and how far the bar is.
+// The terminal shows each line of the example in the README, with other names, numbers and
+// progress.
 func TestTheReadmeAtATerminal(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -221,7 +221,7 @@ func TestTheReadmeAtATerminal(t *testing.T) {
 	for line := range strings.Lines(shown) {
 		n++
 		line, _, _ = strings.Cut(strings.TrimSpace(line), "kitchen-pi")
-		for part := range strings.SplitSeq(words.ReplaceAllString(line, "#"), "#:#  ") { // how long it has gone on already
+		for part := range strings.SplitSeq(words.ReplaceAllString(line, "#"), "#:#  ") { // the elapsed time
 			if !strings.Contains(out, strings.TrimSpace(part)) {
 				t.Errorf("%q is not in\n%s", part, out)
 			}
@@ -232,11 +232,11 @@ func TestTheReadmeAtATerminal(t *testing.T) {
 	}
 }
 
-// sequence is one for terminals.
+// sequence matches an escape sequence of terminals.
 var sequence = regexp.MustCompile("\x1b\\[[?0-9;]*[a-zA-Z]")
 
-// Who does not wait is told how to see what became of it, and why it waits; the
-// ref stands alone in a pipe.
+// Without --wait, ask prints the command that shows the result, and the reason why the task
+// waits. In a pipe its standard output contains only the ref.
 func TestAskWithoutWaiting(t *testing.T) {
 	home, url := atHome(t)
 	if out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light"); err != nil || !strings.Contains(out, "messkit show 20") {
@@ -251,8 +251,7 @@ func TestAskWithoutWaiting(t *testing.T) {
 	}
 }
 
-// What a picture cannot be shown on gets the path alone, and a pipe no sequence
-// at all.
+// On a terminal without images, ask prints the path only. In a pipe it prints no escape sequence.
 func TestNoPictureWhereThereIsNone(t *testing.T) {
 	home, url := atHome(t)
 	out, err := atTerminal(t, home, url, map[string]string{primaryAttributes: "\x1b[?62;22c"}, "ask", "take a photo of the porch", "--wait")
@@ -267,12 +266,12 @@ func TestNoPictureWhereThereIsNone(t *testing.T) {
 	}
 }
 
-// The board follows what happens, and the terminal is given back as it was.
+// The dashboard shows the events, and restores the terminal at its end.
 func TestWatchAtATerminal(t *testing.T) {
 	home, url := atHome(t)
 	c := exec.Command("messkit", "ask", "turn on the porch light", "--wait")
 	c.Env, c.Dir = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url), home
-	if err := c.Start(); err != nil { // it is seen as it happens, or as it has happened
+	if err := c.Start(); err != nil { // the dashboard shows it during or after the execution
 		t.Fatal(err)
 	}
 	out, err := atTerminal(t, home, url, map[string]string{"  completed  ": ctrlC}, "watch")
@@ -289,7 +288,7 @@ func TestWatchAtATerminal(t *testing.T) {
 	}
 }
 
-// Init asks three questions.
+// init asks three questions.
 func TestInitAsks(t *testing.T) {
 	home := t.TempDir()
 	out, err := atTerminal(t, home, "http://127.0.0.1:9", map[string]string{
@@ -304,7 +303,7 @@ func TestInitAsks(t *testing.T) {
 	}
 }
 
-// A question that somebody else answers goes away, and the waiting goes on.
+// ask withdraws a question that another client answers, and continues to wait.
 func TestAQuestionIsTakenBack(t *testing.T) {
 	home, url := atHome(t)
 	command := func(args ...string) (string, error) {
@@ -318,7 +317,7 @@ func TestAQuestionIsTakenBack(t *testing.T) {
 		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 			list, err := command("ls", "--status", "needs_confirmation")
 			if fields := strings.Fields(list); err == nil && len(fields) > 5 {
-				_, err = command("reply", fields[5], "--yes") // the first of the row below the head
+				_, err = command("reply", fields[5], "--yes") // the first field of the row below the header
 				return err
 			}
 		}

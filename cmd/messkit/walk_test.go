@@ -18,29 +18,28 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// A page's fences are what it takes to do what it says. A reader sees the first word
-// of what stands behind the three ticks, if that.
+// fence is a fenced block of a documentation page. The test executes a page as its reader would.
+// Renderers show the first word of the info string at most.
 //
 //	```yaml        a file, if its first line is "# its name"
-//	```sh          commands, which succeed; before them somebody has said messkit run
-//	               and asked three things, if no ```sh run says otherwise
-//	```text        lines that the commands before print, but for numbers and for what
-//	               is left out with …
+//	```sh          commands, which must succeed; before them the test starts messkit run
+//	               and sends three requests, unless the page has a ```sh run
+//	```text        lines in the output of the previous commands; numbers may differ, and … matches
+//	               any text
 //
-// Behind sh stands what else there is to it:
+// The words after sh are options:
 //
-//	run            a command that goes on from here, in place of the one before
-//	elsewhere      on another machine; with run, beside the first
-//	sim            with devices of the simulated home in place of those of the file
-//	until          each command is ended with Ctrl-C when it has printed the text below
-//	answers A B    who asks is answered, one question after the other; yes confirms
-//	unrun: WHY     it is not run, and WHY is one of the reasons in unrun; its words are
-//	               checked
+//	run            a background command, which replaces the previous one
+//	elsewhere      on another machine; with run, in addition to the first
+//	sim            with devices of the simulated home instead of the devices in the file
+//	until          Ctrl-C ends each command after it has printed the text below
+//	answers A B    the answers to the questions, in order; yes confirms
+//	unrun: WHY     do not run it, for one of the reasons in unrun; check its words only
 type fence struct{ kind, body string }
 
 var pageFences = regexp.MustCompile("(?ms)^```(\\w[^\n]*)\n(.*?)^```$")
 
-// unrun is why commands of a page are not run.
+// unrun contains the reasons not to run the commands of a page.
 var unrun = map[string]string{
 	"another machine":       "it would copy a program there, over ssh",
 	"users and services":    "it would change the users and services of the machine that tests",
@@ -48,8 +47,8 @@ var unrun = map[string]string{
 	"what runs this":        "make test is what runs this test",
 }
 
-// elsewhereWalked are pages, or sections of them, whose commands are run by a test of
-// their own, which fails for one that it leaves out.
+// elsewhereWalked contains pages, or sections of them, whose commands have separate tests. Such a
+// test fails for a command that it does not run.
 var elsewhereWalked = map[string][]string{
 	"agentmail": nil,                                    // TestTheMailPage
 	"mesh":      nil,                                    // TestTheGuideToMeshes
@@ -57,11 +56,10 @@ var elsewhereWalked = map[string][]string{
 	"http":      {"With curl alone", "Webhooks", "TLS"}, // TestTheGuideWithCurl, TestTheGuideOnTLS
 }
 
-// together are pages that look at the same things: one exchange is there for all, in
-// this order.
+// together lists the pages that share one exchange, in this order.
 var together = []string{"threads", "journal", "receipts", "pictures", "people", "discover", "homeassistant-discovery", "watch", "http", "mcp", "command-line", "stop", "console"}
 
-// before is what pages take for granted.
+// before contains the preparation of a page.
 var before = map[string]func(*follows){
 	"pictures": func(g *follows) { g.run("cp $(ls 2*-image-*.jpg | head -1) photo.jpg\n") },
 	"discover": func(g *follows) {
@@ -76,7 +74,7 @@ var before = map[string]func(*follows){
 	"command-line": func(g *follows) { g.run("messkit init --yes --for 1s\n") },
 }
 
-// fencesOf are those of a page, but for sections that are walked elsewhere.
+// fencesOf returns the fences of a page without the sections in elsewhereWalked.
 func fencesOf(t *testing.T, page string) (all []fence) {
 	t.Helper()
 	text, err := os.ReadFile("../../" + page)
@@ -97,7 +95,7 @@ func fencesOf(t *testing.T, page string) (all []fence) {
 
 func nameOf(page string) string { return strings.TrimSuffix(filepath.Base(page), ".md") }
 
-// guidePages are the pages for people, as paths from the root.
+// guidePages returns the documentation pages for users, as paths from the root.
 func guidePages(t *testing.T) (all []string) {
 	t.Helper()
 	for _, pattern := range []string{"docs/*.md", "docs/tutorial/*.md", "docs/how-to/*.md", "docs/reference/*.md", "docs/explanation/*.md", "docs/drivers/*.md", "README.md", "SECURITY.md"} {
@@ -110,8 +108,8 @@ func guidePages(t *testing.T) (all []string) {
 	return all
 }
 
-// Who follows a page of the guide comes to where it says, from an empty home. A page
-// that is new is walked as well.
+// The commands of every documentation page succeed, starting with an empty home. The test finds
+// new pages by itself.
 func TestThePagesOfTheGuide(t *testing.T) {
 	pages := map[string][]fence{}
 	for _, page := range guidePages(t) {
@@ -164,7 +162,7 @@ func TestThePagesOfTheGuide(t *testing.T) {
 var (
 	today    = regexp.MustCompile(`2026-11-21-(00\d)`) // a ref of a page
 	somePin  = regexp.MustCompile(`sha256:[0-9a-f.]{3,}`)
-	someCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}\b`) // the letters of Crockford
+	someCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}\b`) // the alphabet of Crockford
 )
 
 var someListed = regexp.MustCompile(`"ref": "([^"]+)"`)
@@ -173,11 +171,10 @@ var someConfig = regexp.MustCompile(`--config (\S+)`)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// inText are commands in the text of a page.
+// inText matches commands in the text of a page.
 var inText = regexp.MustCompile("`(messkit [^`\n]*)`")
 
-// commandsIn are the commands of a page, in its text, in fences and in lines that
-// are set in.
+// commandsIn returns the commands of a page: in its text, in fences and in indented lines.
 func commandsIn(text string) (all []string) {
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -199,11 +196,10 @@ func commandsIn(text string) (all []string) {
 	return all
 }
 
-// aProgram is what a line begins with that somebody would type.
+// aProgram matches an indented command line outside a fence.
 var aProgram = regexp.MustCompile(`^ {4,}(\$ |sudo )?(\./)?(messkit|curl|mosquitto_\w+|make|ssh|scp|apt|apt-get|systemctl|export|docker|go|pip|npm) `)
 
-// No command of a page is left out: all that are to be typed stand in fences that
-// somebody walks.
+// A test runs every command of a page: all commands are in fences.
 func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 	for _, page := range guidePages(t) {
 		data, err := os.ReadFile("../../" + page)
@@ -237,7 +233,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 	}
 }
 
-// usesOf are a command's name and flags, as "keys issue" and "keys issue --save".
+// usesOf returns the name and the flags of a command, as "keys issue" and "keys issue --save".
 func usesOf(line string) (list []string, err error) {
 	root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
 	c, rest, err := root.Find(wordsOf(line))
@@ -247,14 +243,14 @@ func usesOf(line string) (list []string, err error) {
 	path := strings.TrimPrefix(c.CommandPath(), "messkit ")
 	list = append(list, path)
 	if !c.Runnable() {
-		return nil, err // what is below it is meant
+		return nil, err // the line means its subcommands
 	}
 	c.Flags().Visit(func(f *pflag.Flag) { list = append(list, path+" --"+f.Name) })
 	return list, err
 }
 
-// Every command that any page shows, in its text too, is one that there is, with flags
-// that it has, and some test runs it with these: one that walks a page, or a script.
+// Every command on a page, also in its text, exists with its flags. A script or the test of a
+// page runs it with the same flags.
 func TestCommandsOfAllPages(t *testing.T) {
 	ran := map[string]bool{}
 	runs := func(text string) {
@@ -303,13 +299,13 @@ func TestCommandsOfAllPages(t *testing.T) {
 	for page, text := range pages {
 		for _, line := range commandsIn(text) {
 			if strings.Contains(line, "...") || strings.HasPrefix(line, "messkit receipt ") || strings.HasPrefix(line, "messkit COMMAND ") {
-				continue // a sketch, and what receipts begin with
+				continue // a sketch, or the beginning of a receipt
 			}
 			line, _, _ = strings.Cut(line, " > ")
 			line, _, _ = strings.Cut(line, " || ")
 			n++
 			uses, err := usesOf(line)
-			if err != nil && !strings.Contains(err.Error(), "flag needs an argument") { // where a page speaks of the flag
+			if err != nil && !strings.Contains(err.Error(), "flag needs an argument") { // the text is about the flag
 				t.Errorf("%s: %q: %v", page, line, err)
 			}
 			for _, use := range uses {
@@ -324,7 +320,7 @@ func TestCommandsOfAllPages(t *testing.T) {
 	}
 }
 
-// What the page about trouble has for headings is what the program says.
+// The program contains every error message in a heading of the troubleshooting page.
 func TestTroubleIsNamedAsItIsSaid(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/troubleshooting.md")
 	if err != nil {
@@ -347,13 +343,13 @@ func TestTroubleIsNamedAsItIsSaid(t *testing.T) {
 		t.Errorf("%d symptoms", len(said))
 	}
 	for _, s := range said {
-		if s[1] != "connection refused" && !strings.Contains(code.String(), s[1]) { // which the kernel says
+		if s[1] != "connection refused" && !strings.Contains(code.String(), s[1]) { // the kernel's message
 			t.Errorf("nothing says %q", s[1])
 		}
 	}
 }
 
-// The service's unit is one that systemd reads, and that keeps to what it needs.
+// systemd accepts the unit of the service, and its exposure is low.
 func TestTheUnitIsSound(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not here; apt-get install systemd")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A program that is killed while it watches, behind something that it has done, does
-// that not again: it watches on, and tells both.
+// A kill during a wait for a condition does not repeat the completed step before it. The next run
+// continues to wait, and reports both.
 func TestKilledWhileItWatches(t *testing.T) {
 	dir := t.TempDir()
 	hall, config := filepath.Join(dir, "hall.log"), filepath.Join(dir, "messkit.yaml")

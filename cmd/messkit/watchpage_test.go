@@ -13,8 +13,8 @@ import (
 
 var watchAsks = regexp.MustCompile(`messkit ask "([^"]+)"`)
 
-// What the page on watching asks for is a watch in the simulated home, and its
-// configuration is one.
+// Each request on the page leads to a wait in the simulated home, and the configuration on the
+// page is valid.
 func TestTheWatchPage(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/watch.md")
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Common tasks, each asked for in twenty ways: every one leads to the plan, or to a
-// question about the same capability, and most to the plan. None is refused, and none
-// leads to anything else. Behind "?" stands what is asked about however it is said, as
-// "water the garden" does not say with what: the question names the plan then.
+// Common tasks, each in twenty forms. Every form leads to the plan, or to a question about the
+// same capability, but at most four forms to a question. After "?" every form may lead to a
+// question that contains the plan: "water the garden" does not name the device.
 func TestTwentyWays(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "ways.txt"))
 	if err != nil {

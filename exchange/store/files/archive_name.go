@@ -13,13 +13,13 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// The ref of a thread says which archive it belongs to, so that a reader finds it without an
-// index, and a start reads nothing:
+// The ref of a thread determines its archive. A reader finds the archive without an index, and a
+// start of the exchange reads no archive:
 //
 //	2026-08            the first 32 threads of each day of a month
 //	2026-08-14         the threads of a day up to number 1000
 //	2026-08-14-1001    the next 1000 threads of that day, and so on
-//	other              threads whose ref has no day
+//	other              threads without a day in their ref
 const (
 	firstOfDay     = 32
 	threadsInBlock = 1000
@@ -53,7 +53,8 @@ func threadsOf(name string) int {
 	return threadsInBlock
 }
 
-// periodEnd returns when no thread of an archive is made any more, in every time zone.
+// periodEnd returns the time after which no time zone makes another thread for an archive. It is
+// zero for an archive without a period.
 func periodEnd(name string) time.Time {
 	if month, err := time.Parse("2006-01", name); err == nil {
 		return month.AddDate(0, 1, 1)

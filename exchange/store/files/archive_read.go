@@ -86,7 +86,8 @@ func (s *Store) inArchive(ref string, fn func(archive, messeaf.Place) error) err
 	return errors.Join(err, a.Close())
 }
 
-// archived reports whether an archive has a thread, or could have it and cannot be read.
+// archived reports whether an archive has a thread. It also returns true if the store cannot
+// read the archive that would have it.
 func (s *Store) archived(ref string) bool {
 	_, err := FindArchive(s.root, ref)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -36,7 +36,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	return root.RemoveAll(p.Path)
 }
 
-// readsAs reports an error if a thread cannot be read from its new archive.
+// readsAs returns an error if the new archive does not contain a readable copy of the thread.
 func readsAs(f *os.File, ref string) error {
 	info, err := f.Stat()
 	if err != nil {

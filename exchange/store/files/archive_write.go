@@ -59,7 +59,8 @@ func (w *archiveWriter) discard() {
 // errOtherFiles is why a thread stays in its folder.
 var errOtherFiles = errors.New("the folder has files that are not of the thread, so the exchange does not archive it; move them elsewhere")
 
-// add adds a thread. One that cannot be archived now stays in its folder.
+// add adds a thread to the archive. A thread that cannot move now stays in its folder; add logs
+// the reason.
 func (w *archiveWriter) add(ctx context.Context, e entry) error {
 	places := w.s.endedPlaces(e.summary)
 	if len(places) != 1 {
@@ -91,8 +92,8 @@ func (w *archiveWriter) add(ctx context.Context, e entry) error {
 	return nil
 }
 
-// finish adds the threads of the earlier archive, and puts the new one in its place when it
-// is on the disk and can be read.
+// finish copies the threads of the earlier archive. It then syncs and verifies the new archive,
+// and renames it over the earlier one.
 func (w *archiveWriter) finish() error {
 	anew := map[string]bool{}
 	for _, a := range w.added {
@@ -124,7 +125,7 @@ func (w *archiveWriter) finish() error {
 	return syncDir(s.root, "archive")
 }
 
-// checkArchive reads all that is in a new archive.
+// checkArchive reads every file of a new archive.
 func checkArchive(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {

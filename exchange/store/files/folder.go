@@ -14,26 +14,26 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// folder is how a thread's folder was left by us. What is different when we
-// look again, another program has made so.
+// folder is the state in which the store left a thread's folder. If the folder differs later,
+// another program has changed it.
 type folder struct {
 	at       messeaf.Folder // "" if there is none yet
 	flat     bool           // it is a v1 file of another program's
-	fresh    bool           // the thread was made now, and nobody has one of that name
-	rewrite  bool           // the disk may lack what was written to it
-	ver      uint64         // of the envelope in it, 0 if it is not known
+	fresh    bool           // the thread is new, and no other program has a folder of that name
+	rewrite  bool           // the disk may lack data that the store wrote to it
+	ver      uint64         // of the envelope in it; 0: unknown
 	messages int            // how many of the thread's are in it
 	files    []signature    // of the thread's own files, in order
 }
 
-// signature tells a file from what it was.
+// signature identifies the content of a file by its name, size and modification time.
 type signature struct {
 	name string
 	size int64
 	mod  time.Time
 }
 
-// path is where the thread is.
+// path returns the path of the thread in the store's folder.
 func (f folder) path(ref string) string {
 	if f.flat {
 		return threadDir(f.at, ref) + messeaf.Ext
@@ -98,7 +98,7 @@ func (s *Store) places(ref string) []messeaf.Place {
 
 // readEnded reads a thread from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (thread.Thread, error) {
-	k, _ := s.index.thread(ref) // what is not known can be in an archive
+	k, _ := s.index.thread(ref) // an archive can have a thread that the index lacks
 	for _, p := range s.endedPlaces(k.summary) {
 		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
@@ -114,8 +114,8 @@ func (s *Store) readEnded(ref string) (thread.Thread, error) {
 	return s.readArchived(ref)
 }
 
-// endedEnvelope is the envelope of a thread that has ended, or as much of it as
-// is known without its folder.
+// endedEnvelope reads the envelope of a thread that has ended. If no folder has it,
+// endedEnvelope returns the fields in the summary.
 func (s *Store) endedEnvelope(e summary) thread.Envelope {
 	for _, p := range s.endedPlaces(e) {
 		if m, err := p.ReadEnvelope(s.tree()); err == nil {
@@ -147,15 +147,15 @@ func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.Re
 	return nil, thread.ErrNoBlob
 }
 
-// isFree reports whether nobody has a ref: it is not in the log, not in any folder and not
-// in the archive.
+// isFree reports whether a ref is unused: the log, the folders and the archive do not have it.
 func (s *Store) isFree(ref string) bool {
 	known, _ := s.index.has(ref)
 	_, err := FindArchive(s.root, ref)
 	return !known && len(s.places(ref)) == 0 && err != nil
 }
 
-// setAside moves away what is in the way and is not ours to mend.
+// setAside moves files to the folder set-aside that block a thread and that the store cannot
+// repair.
 func (s *Store) setAside(p messeaf.Place, why error) error {
 	if err := makeDir(s.root, "set-aside"); err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *Store) setAside(p messeaf.Place, why error) error {
 	return nil
 }
 
-// removeTmp empties the folder of what is not whole yet.
+// removeTmp empties the folder of incomplete files.
 func (s *Store) removeTmp() error {
 	if err := os.RemoveAll(filepath.Join(s.dir, "tmp")); err != nil {
 		return err

@@ -8,13 +8,12 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// isEndedFolder reports whether a folder is one of threads that have ended.
+// isEndedFolder reports whether a folder is for threads that have ended.
 func isEndedFolder(f messeaf.Folder) bool { return f == messeaf.Finished || f == messeaf.Canceled }
 
-// endedPlaces are the places of a thread of which the log knows only how it
-// stood when it was let go: first where that belongs, then where others have put
-// it, for not every writer keeps to the folders. A copy that says that the
-// thread has not ended says nothing.
+// endedPlaces returns the places of a thread that has left the log. The place that matches its
+// status comes first, then the places that other programs chose: not every writer keeps to the
+// state folders. endedPlaces ignores a copy whose envelope has no terminal status.
 func (s *Store) endedPlaces(e summary) []messeaf.Place {
 	var belongs, ended, elsewhere []messeaf.Place
 	for _, p := range s.places(e.Ref) {
@@ -32,8 +31,8 @@ func (s *Store) endedPlaces(e summary) []messeaf.Place {
 	return slices.Concat(belongs, ended, elsewhere)
 }
 
-// checkEnded looks at a thread that has ended: one that a person has removed or
-// archived is forgotten, and copies of it are set aside.
+// checkEnded examines the folders of a thread that has ended. If a person has removed or
+// archived the thread, the store forgets it. The store sets further copies aside.
 func (s *Store) checkEnded(ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
@@ -55,7 +54,8 @@ func (s *Store) checkEnded(ref string) error {
 	return nil
 }
 
-// setAsideStale sets a copy of a thread that has ended aside, when it is quiet.
+// setAsideStale sets aside a copy of a thread that has ended. It returns errBusy while another
+// program may still write to the copy.
 func (s *Store) setAsideStale(p messeaf.Place, why error) error {
 	if s.changedWithin(p, quiet) {
 		return errBusy

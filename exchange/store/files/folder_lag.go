@@ -8,20 +8,21 @@ import (
 // The folders follow the log within some seconds. Where steps come faster than the folders
 // can follow, each step waits a moment for them when it is on the disk.
 const (
-	// mostLag is how far the folders may be behind the log before steps wait for them. A
-	// thread that is late then is written within the rest of five seconds.
+	// maxLag is the lag of the folders from which steps wait for them. The projector then writes
+	// a late thread within the rest of five seconds.
 	maxLag = 2500 * time.Millisecond
-	// mostBehind is how many threads may be behind the log before steps wait for them.
+	// maxBehind is the number of queued threads from which steps wait for the folders.
 	maxBehind = 8192
-	// lateWait is how long one step waits while the folders are late, so that they get their
-	// share of the processor and of the disk, and fullWait while there are too many. An
-	// executor that asks for permission to act must get the answer while it is fresh.
+	// lagWait is the time that one step waits while the folders are late, so that they get their
+	// share of the processor and of the disk. A step waits for queueWait while more than
+	// maxBehind threads wait. Both are short, because an executor must get its start permission
+	// in time.
 	lagWait   = 20 * time.Millisecond
 	queueWait = 250 * time.Millisecond
 )
 
-// Lag is how many threads have steps that their folders do not show yet, and for how long the
-// oldest of these steps has been in the log.
+// Lag returns the number of threads with steps that their folders do not show yet, and the time
+// that the oldest of these steps has been in the log.
 func (s *Store) Lag() (threads int, oldest time.Duration) {
 	p := s.project
 	p.mu.Lock()
@@ -33,8 +34,8 @@ func (s *Store) Lag() (threads int, oldest time.Duration) {
 	return len(p.behind), oldest
 }
 
-// startFolder notes that a thread's folder is being brought after the log, and returns since when
-// it is behind. Steps from now on may come too late for it.
+// startFolder notes that the projector begins to write a thread's folder. It returns the time of
+// the oldest step that the folder lacks. The folder may miss steps that are stored from now on.
 func (p *projector) startFolder(ref string) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +44,7 @@ func (p *projector) startFolder(ref string) time.Time {
 	return since
 }
 
-// retryFolder notes that a thread's folder could not be brought after the log.
+// retryFolder notes that the projector could not write a thread's folder.
 func (p *projector) retryFolder(ref string, since time.Time) {
 	if since.IsZero() {
 		return
@@ -53,12 +54,13 @@ func (p *projector) retryFolder(ref string, since time.Time) {
 	p.behind[ref] = since
 }
 
-// isLate reports whether the folders are so far behind that steps wait. p.mu is held.
+// isLate reports whether the folders are so far behind the log that steps must wait. The caller
+// holds p.mu.
 func (p *projector) isLate(now time.Time) bool {
 	return p.to != nil && len(p.queue) > 0 && (now.Sub(p.queue[0].at) > maxLag || len(p.queue) > maxBehind)
 }
 
-// updatePressure lets steps go on, or has them wait.
+// updatePressure makes steps wait while the folders are late, and releases them afterwards.
 func (p *projector) updatePressure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +73,8 @@ func (p *projector) updatePressure() {
 	}
 }
 
-// waitForFolders waits until the folders are not late any more. The step that calls it is on the disk.
+// waitForFolders waits until the folders are no longer late, for at most lagWait or queueWait.
+// The log already has the step that calls it.
 func (p *projector) waitForFolders(ctx context.Context) {
 	p.mu.Lock()
 	level, wait := p.caughtUp, lagWait

@@ -14,55 +14,55 @@ import (
 )
 
 const (
-	// again is when something is tried again that another program has hindered,
-	// or the disk.
+	// retrySoon is the delay before a retry after another program or the disk interfered.
 	retrySoon = 300 * time.Millisecond
-	// later is when something is tried again that the disk has refused.
+	// retryLater is the delay before a retry after an error of the disk.
 	retryLater = 5 * time.Second
-	// restAfter is how long threads that have ended are kept in the log before
-	// their folders are synced and they are let go. Under load it is restLate, or
-	// until there are restMany: what waits for the log's sync waits for this one too.
+	// releaseAfter is the time that threads that have ended stay in the log before the projector
+	// syncs their folders and releases them. Under load it is releaseLate, or less with
+	// releaseMany such threads, because a step that waits for the log's sync also waits for this
+	// one.
 	releaseAfter = 3 * time.Second
 	releaseLate  = 30 * time.Second
 	releaseMany  = 8192
 )
 
-// projector brings the folders after the log.
+// projector writes the steps in the log to the folders of the threads.
 type projector struct {
 	s *Store
 
-	steps        atomic.Int32 // that are being stored: the folders give way to them
+	steps        atomic.Int32 // steps in progress; the folders give way to them
 	mu           sync.Mutex
-	priority     []string             // refs to be looked at before the queue
-	queue        []marked             // refs to be looked at, those that soon had meanwhile among them
-	lowPriority  []string             // refs to be looked at when there is nothing else to do
-	queued       map[string]bool      // what is in soon or in queue
-	behind       map[string]time.Time // since when a thread has steps that its folder does not show
-	caughtUp     chan struct{}        // closed when the folders are not late any more; nil while they are not
-	due          map[string]time.Time // refs to be looked at, not before
-	scanned      time.Time            // when due was looked through
+	priority     []string             // refs to process before the queue
+	queue        []marked             // refs to process; a ref that queued lacks is done already
+	lowPriority  []string             // refs to process when both queues are empty
+	queued       map[string]bool      // refs in priority or in queue
+	behind       map[string]time.Time // time of the oldest step that a thread's folder lacks
+	caughtUp     chan struct{}        // closed when the folders are no longer late; nil unless they are late
+	due          map[string]time.Time // earliest time at which to process a ref
+	scanned      time.Time            // time of the last search in due
 	endedThreads map[string]uint64    // ended and in their folders, by version
 	since        time.Time            // of the oldest of them
-	busy         bool                 // one is being worked on
-	last         time.Time            // when a thread was marked last
-	urgent       int                  // how many wait until the folders show everything
+	busy         bool                 // a ref is in progress
+	last         time.Time            // time of the last mark
+	urgent       int                  // number of callers of Settle
 	judged       map[string]map[string]bool
-	ignored      map[string]ignoredThread // by ref, the threads that are left alone
-	logged       map[string]string        // ref, or file, to what was said about it
+	ignored      map[string]ignoredThread // by ref, threads of other programs that the store does not import
+	logged       map[string]string        // by ref or file, the last text in the log output
 	wake         chan struct{}
 	idle         *sync.Cond
 	to           Listener // nil until Run
 }
 
-// marked is a thread whose folder is to be brought after the log.
+// marked is a thread whose folder lacks steps, and the time of the first of them.
 type marked struct {
 	ref string
 	at  time.Time
 }
 
-// A thread waits a while after a step: most take their next steps soon, which are
-// then written with this one. After that it waits for a lull, so that requests
-// share neither the disk nor the processor with the folders, but not for ever.
+// The projector waits after a step, because most threads take further steps soon, and one write
+// covers them all. It then waits for a lull, so that requests share neither the disk nor the
+// processor with the folders. The wait ends after maxGather at the latest.
 const (
 	gatherTime = 250 * time.Millisecond
 	lullTime   = 25 * time.Millisecond
@@ -78,7 +78,7 @@ func newProjector(s *Store) *projector {
 	return p
 }
 
-// mark has a thread's folder brought after the log.
+// mark queues a thread's folder for an update.
 func (p *projector) mark(ref string) {
 	p.mu.Lock()
 	p.last = time.Now()
@@ -91,12 +91,12 @@ func (p *projector) mark(ref string) {
 	}
 	first := len(p.queue) == 1
 	p.mu.Unlock()
-	if first { // else it is known when to look
+	if first { // else a wake-up is due already
 		p.wakeUp()
 	}
 }
 
-// checkAfter has a thread's folder looked at after d.
+// checkAfter schedules a check of a thread's folder after d.
 func (p *projector) checkAfter(ref string, d time.Duration) {
 	p.mu.Lock()
 	p.due[ref] = time.Now().Add(d)
@@ -104,7 +104,7 @@ func (p *projector) checkAfter(ref string, d time.Duration) {
 	p.wakeUp()
 }
 
-// enqueue has a thread's folder looked at next. p.mu is held.
+// enqueue puts a thread ahead of the queue. The caller holds p.mu.
 func (p *projector) enqueue(ref string) {
 	p.queued[ref] = true
 	p.priority = append(p.priority, ref)
@@ -114,14 +114,15 @@ func (p *projector) wakeUp() {
 	wait.Notify(p.wake)
 }
 
-// next is the next thread to be looked at, or how long there is none.
+// next returns the next thread to process. If there is none now, it returns an empty ref and the
+// time until the next check.
 func (p *projector) next() (ref string, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	wait = p.enqueueDue(now)
 	for len(p.queue) > 0 && !p.queued[p.queue[0].ref] {
-		p.queue = p.queue[1:] // it was looked at meanwhile
+		p.queue = p.queue[1:] // done through priority
 	}
 	if len(p.priority)+len(p.queue) == 0 && len(p.lowPriority) > 0 {
 		p.enqueue(p.lowPriority[0])
@@ -147,7 +148,7 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	return ref, 0
 }
 
-// waits is how long the first of the queue waits still. p.mu is held.
+// waits returns the time that the first thread of the queue still waits. The caller holds p.mu.
 func (p *projector) waits(now time.Time) time.Duration {
 	if p.isUrgent() {
 		return 0
@@ -156,12 +157,11 @@ func (p *projector) waits(now time.Time) time.Duration {
 	return min(maxGather-waited, max(gatherTime-waited, p.sinceLull(now)))
 }
 
-// isUrgent reports whether the folders are to show everything at once. p.mu is
-// held.
+// isUrgent reports whether the folders must show every step immediately. The caller holds p.mu.
 func (p *projector) isUrgent() bool { return p.to == nil || p.urgent > 0 }
 
-// sinceLull is how long it takes at least until there is a lull; 0 if there is one.
-// p.mu is held.
+// sinceLull returns the minimum time until the next lull, or 0 during a lull. The caller holds
+// p.mu.
 func (p *projector) sinceLull(now time.Time) time.Duration {
 	if p.steps.Load() > 0 {
 		return lullTime
@@ -169,8 +169,8 @@ func (p *projector) sinceLull(now time.Time) time.Duration {
 	return max(0, lullTime-now.Sub(p.last))
 }
 
-// yieldTime is how long to let others work who take steps meanwhile: some times as
-// long as the last folder took, and the less the further the folders are behind.
+// yieldTime returns the time for which the projector yields to concurrent steps after it took
+// that long for a folder. It is 0 if the folders are far behind.
 func (p *projector) yieldTime(took time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,14 +182,14 @@ func (p *projector) yieldTime(took time.Duration) time.Duration {
 	return 0
 }
 
-// maxYield keeps one slow write from being followed by a long wait.
+// maxYield limits the wait after one slow write.
 const maxYield = 10 * time.Millisecond
 
-// scanEvery is how often it is looked which threads are due.
+// scanEvery is the minimum time between two searches for due threads.
 const scanEvery = 20 * time.Millisecond
 
-// enqueueDue puts what is due into the queue, and says when the next one is. p.mu is
-// held.
+// enqueueDue queues the due threads, and returns the time until the next one is due. The caller
+// holds p.mu.
 func (p *projector) enqueueDue(now time.Time) time.Duration {
 	wait := time.Hour
 	if len(p.due) == 0 {
@@ -210,14 +210,14 @@ func (p *projector) enqueueDue(now time.Time) time.Duration {
 	return wait
 }
 
-// checkLater has threads looked at when there is nothing else to do.
+// checkLater queues threads to process when both other queues are empty.
 func (p *projector) checkLater(refs []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lowPriority = append(p.lowPriority, refs...)
 }
 
-// run brings folders after the log until ctx ends.
+// run updates folders until ctx ends.
 func (p *projector) run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		ref, rest := p.next()
@@ -244,8 +244,8 @@ func (p *projector) run(ctx context.Context) error {
 	return nil
 }
 
-// process looks at one thread. What other programs have put into its folder must not end
-// the store.
+// process updates or imports one thread. It recovers from a panic, because a file of another
+// program must not stop the store.
 func (p *projector) process(ctx context.Context, ref string) {
 	defer mistake.Caught(p.s.cfg.Log, "ref", ref)
 	since := p.startFolder(ref)
@@ -266,7 +266,7 @@ func (p *projector) process(ctx context.Context, ref string) {
 	case errors.Is(err, errBusy):
 		p.checkAfter(ref, retrySoon)
 	case isIgnored(err):
-		p.logOnce(ref, err) // it is looked at when it changes
+		p.logOnce(ref, err) // the next change of the thread triggers another check
 	case err != nil:
 		p.logOnce(ref, err)
 		p.checkAfter(ref, retryLater)
@@ -277,7 +277,7 @@ func (p *projector) process(ctx context.Context, ref string) {
 	}
 }
 
-// logOnce says what is wrong, once.
+// logOnce logs an error of a thread or file once.
 func (p *projector) logOnce(what string, err error) {
 	p.mu.Lock()
 	told := p.logged[what] == err.Error()
@@ -288,7 +288,7 @@ func (p *projector) logOnce(what string, err error) {
 	}
 }
 
-// logIgnored says what lies among the threads and is none, once.
+// logIgnored logs once a file among the threads that is not a thread.
 func (p *projector) logIgnored(what messeaf.Problem) {
 	p.mu.Lock()
 	told := p.logged[what.File] == what.Text
@@ -299,8 +299,8 @@ func (p *projector) logIgnored(what messeaf.Problem) {
 	}
 }
 
-// updateFolder brings one thread's folder after the log, and takes what others have
-// said there.
+// updateFolder writes the log's steps to one thread's folder. It passes messages of other
+// programs in that folder to the Listener.
 func (p *projector) updateFolder(ctx context.Context, ref string) error {
 	w, ok, err := p.s.read(ref)
 	if !ok || err != nil {
@@ -321,7 +321,7 @@ func (p *projector) updateFolder(ctx context.Context, ref string) error {
 		}
 	}
 	f, err = p.s.writeFolder(w, f)
-	p.s.index.noteFolder(ref, f) // also after an error: what is not known is looked at anew
+	p.s.index.noteFolder(ref, f) // after an error, too: the next check then compares the folder anew
 	p.s.watcher.thread(p.s, ref, f)
 	if err != nil {
 		return err
@@ -330,14 +330,15 @@ func (p *projector) updateFolder(ctx context.Context, ref string) error {
 	return nil
 }
 
-// isUnjudged reports whether what others have said is to be judged: once.
+// isUnjudged reports whether a message of another program still has to go to the Listener. Each
+// message goes there once.
 func (p *projector) isUnjudged(ref string, m mess.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.to != nil && !p.judged[ref][messeaf.Fingerprint(m)]
 }
 
-// judge hands over what others have said.
+// judge passes messages of other programs to the Listener.
 func (p *projector) judge(ctx context.Context, ref string, said []mess.Message) error {
 	for _, m := range said {
 		p.s.cfg.Log.Info("another program has put a message into a thread", "ref", ref, "from", m.From)
@@ -355,7 +356,8 @@ func (p *projector) judge(ctx context.Context, ref string, said []mess.Message) 
 	return nil
 }
 
-// Settle waits until the folders show what is in the log. Run must be running.
+// Settle waits until the folders show every step in the log. The caller must run Run
+// concurrently.
 func (s *Store) Settle(ctx context.Context) error {
 	p := s.project
 	stop := context.AfterFunc(ctx, func() { p.mu.Lock(); defer p.mu.Unlock(); p.idle.Broadcast() })
@@ -371,7 +373,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// finish brings the folders after the log for the last time.
+// finish writes all remaining steps to the folders when the store closes.
 func (p *projector) finish() error {
 	if p.s.log.Err() != nil {
 		return nil

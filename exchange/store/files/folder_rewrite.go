@@ -10,17 +10,17 @@ const (
 	diskUnsure = "unsure"
 )
 
-// rewriteAll has the folders of all threads in the log written anew.
+// rewriteAll schedules a rewrite of the folders of all threads in the log.
 func (s *Store) rewriteAll(ctx context.Context) {
 	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
-		return // nothing can be stored, so nothing is let go
+		return // the log takes no records, so the store releases no thread
 	}
 	s.index.markRewrite()
 	s.project.checkLater(s.index.inLog())
 	s.project.wakeUp()
 }
 
-// noteSynced notes that the disk has all folders, if it has.
+// noteSynced removes the document after the disk has taken all folders.
 func (s *Store) noteSynced(ctx context.Context) {
 	if len(s.index.docsOf(diskKind)) == 0 || s.index.hasRewrites() {
 		return
@@ -38,7 +38,7 @@ func (x *index) markRewrite() {
 	}
 }
 
-// hasRewrites reports whether a thread waits for its folder to be written anew.
+// hasRewrites reports whether a thread waits for a rewrite of its folder.
 func (x *index) hasRewrites() (any bool) {
 	x.each(func(k *threadState) bool {
 		any = any || k.folder.rewrite

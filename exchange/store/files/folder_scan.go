@@ -9,7 +9,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// prepareFolders makes log, folders and memory agree when the log has been read.
+// prepareFolders makes the folders, rebuilds damaged threads and scans the folders after the
+// store has read the log.
 func (s *Store) prepareFolders() error {
 	if err := s.makeFolders(); err != nil {
 		return err
@@ -25,7 +26,7 @@ func (s *Store) prepareFolders() error {
 		return nil
 	}
 	if s.compactAt.Store(2*s.index.bytes() + firstCompact); s.damage.gaps() {
-		s.compactAt.Store(0) // the log is made anew, without what is damaged
+		s.compactAt.Store(0) // compact now: the new log omits the damaged records
 	}
 	if err := s.compact(context.Background()); err != nil && s.log.Err() == nil {
 		s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again later", "err", err)
@@ -98,7 +99,7 @@ func (s *Store) listFolder(f messeaf.Folder) ([]messeaf.Place, error) {
 	return places, err
 }
 
-// makeFolders makes the folders that threads lie in, unless the disk can only be read.
+// makeFolders makes the state folders. It does nothing on a read-only disk.
 func (s *Store) makeFolders() error {
 	if s.log.Err() != nil {
 		return nil

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk puts on the disk what was written to the folders. It is one descriptor for the whole
-// life of a store: syncfs reports an error of the disk once to each descriptor that was open
-// when it happened (syncfs(2)), and to a new one perhaps never.
+// disk writes the pages of the folders to the disk. It keeps one descriptor open for the whole
+// life of a store: syncfs reports an error of the disk once to each descriptor that was open at
+// the time of the error (syncfs(2)). A new descriptor may never report it.
 type disk struct{ *os.File }
 
 func openDisk(dir string) (disk, error) {

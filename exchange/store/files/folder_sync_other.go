@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// disk puts on the disk what was written to the folders.
+// disk writes the pages of the folders to the disk.
 type disk struct{ dir string }
 
 func openDisk(dir string) (disk, error) { return disk{dir}, nil }

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Dir is a folder of threads that others may write to. Nothing in it is opened
-// but folders and regular files, none of them leads out of it, and none makes
-// its reader wait, whatever they become while they are opened.
+// Dir returns a folder of threads that other programs can write to as a file system. It opens
+// folders and regular files only, does not leave the folder, and does not block, even if another
+// program replaces a file during the open.
 func Dir(name string) fs.FS { return dir(name) }
 
 type dir string

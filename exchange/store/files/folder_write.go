@@ -19,16 +19,15 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// writeFolder makes a thread's folder what the thread is: the messages that are
-// missing are appended, then the envelope is replaced, then the folder moves
-// (MESSE-AF 2.1, "Append Message + Update Envelope"). It returns how the folder
-// is left.
+// writeFolder makes a thread's folder show the thread. It appends the missing messages, then
+// replaces the envelope, then moves the folder (MESSE-AF 2.1, "Append Message + Update
+// Envelope"). It returns the new state of the folder.
 func (s *Store) writeFolder(w loadedThread, f folder) (folder, error) {
 	if f.at == "" {
 		return s.create(w)
 	}
 	if f.flat {
-		return f, nil // it was looked at, and is as it should be
+		return f, nil // reconcile has checked it
 	}
 	dir := threadDir(f.at, w.env.Ref)
 	if f.messages == len(w.messages) && f.ver == w.env.Ver && f.at == messeaf.FolderOf(w.env.Status) {
@@ -57,9 +56,9 @@ func (s *Store) writeFolder(w loadedThread, f folder) (folder, error) {
 	return s.checkFolder(w, f)
 }
 
-// checkFolder notes how the folder is when all of the thread is in it. If it is not
-// as we have written it, another program was there too, and it is looked at
-// again.
+// checkFolder returns the state of a folder that has the whole thread. If its files differ from
+// those that the store wrote, another program wrote there too. checkFolder then returns errBusy
+// for another check.
 func (s *Store) checkFolder(w loadedThread, f folder) (folder, error) {
 	now, err := s.signatures(threadDir(f.at, w.env.Ref))
 	if err != nil {
@@ -71,8 +70,7 @@ func (s *Store) checkFolder(w loadedThread, f folder) (folder, error) {
 	return folder{at: f.at, ver: w.env.Ver, messages: len(w.messages), files: now}, nil
 }
 
-// document is a message as it is printed, and the files that are beside it
-// because they are too large to be inside.
+// document is a message in its printed form, and the files that are too large for the text.
 type document struct {
 	text    []byte
 	message mess.Message
@@ -107,7 +105,7 @@ func (w loadedThread) print() (env []byte, docs []document, err error) {
 	return env, docs, err
 }
 
-// create makes a thread's folder, whole before it has its name.
+// create makes a thread's folder in tmp, and renames it when it is complete.
 func (s *Store) create(w loadedThread) (folder, error) {
 	tmp := path.Join("tmp", w.env.Ref)
 	if err := errors.Join(s.root.RemoveAll(tmp), s.root.Mkdir(tmp, 0o700)); err != nil {
@@ -142,7 +140,7 @@ func (s *Store) appendTo(dir, ref string, f *folder, docs []document) error {
 			if err := s.appendFile(dir, last, text); err != nil {
 				return err
 			}
-			n, _, _ := messeaf.ParseFileName(last.name) // it is one of ours
+			n, _, _ := messeaf.ParseFileName(last.name) // the store has made the name
 			f.files = append(f.files, signature{name: messeaf.FileName(n+1, ref)})
 			last, text = &f.files[len(f.files)-1], nil
 			d.text = bytes.TrimLeft(d.text, "\n")
@@ -186,7 +184,7 @@ func (s *Store) replaceEnvelope(dir string, w loadedThread, f *folder) error {
 	}
 	env := w.env.MESSEAF()
 	if was, err := messeaf.ParseEnvelope(docs[0]); err == nil {
-		env.Extra = was.Extra // what other programs have put there
+		env.Extra = was.Extra // keep the fields of other programs
 	}
 	text, err := messeaf.PrintEnvelope(env)
 	if err != nil {
@@ -205,7 +203,7 @@ func (s *Store) replaceEnvelope(dir string, w loadedThread, f *folder) error {
 	return s.replace(tmp, name, text)
 }
 
-// replace puts a file in the place of one, when it is whole.
+// replace writes a file in tmp, and renames it over the old one.
 func (s *Store) replace(tmp, name string, data []byte) error {
 	if err := s.root.WriteFile(tmp, data, 0o600); err != nil {
 		return err
@@ -213,8 +211,7 @@ func (s *Store) replace(tmp, name string, data []byte) error {
 	return s.root.Rename(tmp, name)
 }
 
-// attach puts the files that the thread has, and is to have beside its
-// documents, into its folder.
+// attach puts a thread's attachments, and the large parts of its documents, into its folder.
 func (s *Store) attach(dir string, w loadedThread, docs []document) error {
 	for name, sum := range w.binds {
 		if err := s.place(path.Join(dir, name), sum); err != nil {
@@ -223,7 +220,7 @@ func (s *Store) attach(dir string, w loadedThread, docs []document) error {
 	}
 	for _, d := range docs {
 		for name, data := range d.files {
-			tmp := path.Join("tmp", w.env.Ref+"-"+name) // what has its name already is replaced, not written through
+			tmp := path.Join("tmp", w.env.Ref+"-"+name) // replaces an existing file, and does not write through a link
 			if err := s.replace(tmp, path.Join(dir, name), data); err != nil {
 				return err
 			}
@@ -232,8 +229,8 @@ func (s *Store) attach(dir string, w loadedThread, docs []document) error {
 	return nil
 }
 
-// place gives a staged file its name in a thread's folder. Where the file
-// system has no links it is copied.
+// place links a staged file into a thread's folder. On a file system without links it copies the
+// file.
 func (s *Store) place(name, sum string) error {
 	switch info, err := s.root.Lstat(name); {
 	case err == nil && info.Mode().IsRegular():
@@ -256,9 +253,9 @@ func (s *Store) place(name, sum string) error {
 	return errors.Join(err, from.Close())
 }
 
-// external takes what is too large to be inside a document out of a message
-// (section "Size Limits"). The exchange does so before it stores a message; this is
-// for what an earlier release has stored, or another program has written.
+// external moves contents that are too large for a document from a message into files (section
+// "Size Limits"). The exchange does so before it stores a message. This function covers messages
+// of earlier releases and of other programs.
 func (w loadedThread) external(m mess.Message) (mess.Message, map[string][]byte) {
 	var files map[string][]byte
 	items := slices.Clone(m.Items)

@@ -12,10 +12,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Import copies a thread into an exchange's folder, where its status says. An
-// exchange that runs there takes it in as any thread that another program makes.
-// A ref that is there is refused with fs.ErrExist, and an open thread that the
-// exchange would leave alone with messeaf.Problems.
+// Import copies a thread into the state folder of an exchange that matches its status. A running
+// exchange then imports the thread like one of any other program. Import returns fs.ErrExist if
+// the exchange has the ref already, and messeaf.Problems for an open thread that the exchange
+// would not import.
 func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) {
 	t, err := p.Read(fsys)
 	if err != nil {
@@ -25,7 +25,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if !messeaf.ValidRef(ref) || ref != p.Ref {
 		return "", fmt.Errorf("%s: the thread is called %.80q inside; both must be the same, and fit for a file's name", p.Path, ref)
 	}
-	if _, _, err := p.Whole(fsys); err != nil { // which tells of links, and of what is no file
+	if _, _, err := p.Whole(fsys); err != nil { // reports links and irregular files
 		return "", err
 	}
 	if err := checkImport(fsys, p, t); err != nil {
@@ -49,8 +49,8 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	return at, errors.Join(makeDir(root, string(at)), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
 }
 
-// checkImport refuses what an exchange would not take in: nobody would hear of it but
-// in the log.
+// checkImport returns an error for a thread that an exchange would not import. The exchange
+// itself would only log the error.
 func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
 	at := fromFile(t).Status
 	if at.Terminal() {
@@ -64,7 +64,7 @@ func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
 	return checkOfferable(p, t, func(name string) (fs.FileInfo, error) { return fs.Stat(fsys, name) })
 }
 
-// syncDir has the names in a folder on the disk.
+// syncDir syncs the names in a folder to the disk.
 func syncDir(root *os.Root, name string) error {
 	dir, err := root.Open(name)
 	if err != nil {
@@ -73,7 +73,7 @@ func syncDir(root *os.Root, name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// checkFree reports an error if there is a thread of that name.
+// checkFree returns an error if a folder or archive already has a thread of that name.
 func checkFree(root *os.Root, ref string) error {
 	switch name, err := FindArchive(root, ref); {
 	case err == nil:

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// batch is how many threads are taken into the log at once, at most, and
-	// batchBytes how large they are together, unless one alone is larger.
+	// importBatch is the maximum number of threads that one batch adds to the log. importBytes
+	// is the maximum total size of a batch, unless a single thread is larger.
 	importBatch = 500
 	importBytes = 16 << 20
-	// maxAdopted bounds what is read of one thread, in bytes.
+	// maxExternal is the maximum size of one imported thread, in bytes.
 	maxExternal = 64 << 20
 )
 
-// externalThread is a thread that is taken in.
+// externalThread is a thread of another program that the store imports.
 type externalThread struct {
 	place    messeaf.Place
-	contents []signature // before it was read
+	contents []signature // before the read
 	records  []record
 	err      error
 }
 
-// importAll takes threads in that the log does not know: somebody has put them
-// there, or the log was lost. What cannot be taken in is told.
+// importAll imports threads that the log does not have: another program has made them, or the
+// log was lost. It logs the threads that it cannot import.
 func (s *Store) importAll(ctx context.Context, places []messeaf.Place) error {
 	order.By(places, func(a, b messeaf.Place) int { return cmp.Or(cmp.Compare(a.Ref, b.Ref), compareProgress(a, b)) })
 	if len(places) > 1000 {
@@ -47,7 +47,7 @@ func (s *Store) importAll(ctx context.Context, places []messeaf.Place) error {
 		var records []record
 		for _, a := range all {
 			switch {
-			case a.place.Ref == ref: // where it has come furthest it was taken in
+			case a.place.Ref == ref: // the place with the most progress came first
 				s.project.checkLater([]string{ref})
 			case a.err != nil:
 				s.project.noteIgnored(a.place, a.contents, a.err)
@@ -64,7 +64,7 @@ func (s *Store) importAll(ctx context.Context, places []messeaf.Place) error {
 	return nil
 }
 
-// compareProgress orders the places of one thread: first where it has come furthest.
+// compareProgress orders the places of one thread: the place with the most progress comes first.
 func compareProgress(a, b messeaf.Place) int {
 	return cmp.Or(
 		-cmp.Compare(slices.Index(messeaf.Folders, a.Folder), slices.Index(messeaf.Folders, b.Folder)),
@@ -78,11 +78,11 @@ func isFlat(p messeaf.Place) int {
 	return 0
 }
 
-// nextBatch is so much of places as is read at once.
+// nextBatch returns the places of the next batch.
 func (s *Store) nextBatch(places []messeaf.Place) []messeaf.Place {
 	var bytes int64
 	for i, p := range places[:min(importBatch, len(places))] {
-		size, _ := s.size(p) // what cannot be read is told when it is
+		size, _ := s.size(p) // the read reports the error
 		if bytes += size; bytes > importBytes && i > 0 {
 			return places[:i]
 		}
@@ -90,7 +90,7 @@ func (s *Store) nextBatch(places []messeaf.Place) []messeaf.Place {
 	return places[:min(importBatch, len(places))]
 }
 
-// size is how large a thread's own files are together.
+// size returns the total size of a thread's own files, in bytes.
 func (s *Store) size(p messeaf.Place) (int64, error) {
 	files, err := s.signatures(p.Path)
 	var bytes int64
@@ -112,12 +112,12 @@ func (s *Store) readPlaces(places []messeaf.Place) []externalThread {
 			return nil
 		})
 	}
-	_ = g.Wait() // nobody returns an error
+	_ = g.Wait() // the functions return no error
 	return all
 }
 
-// store writes records, or, where the log can only be read, takes the threads as
-// they lie in their folders.
+// store writes records. If the log is read-only, it adds the threads to the index as they are in
+// their folders.
 func (s *Store) store(ctx context.Context, records []record) error {
 	for len(records) > 0 && s.log.Err() == nil {
 		n, err := s.storeSome(ctx, records)
@@ -128,7 +128,7 @@ func (s *Store) store(ctx context.Context, records []record) error {
 	}
 	for _, r := range records {
 		if r.Ref != "" {
-			continue // its messages are read from its folder
+			continue // readers take its messages from its folder
 		}
 		if r.Thread != nil {
 			r.Thread, r.Ended = nil, r.Thread
@@ -140,7 +140,7 @@ func (s *Store) store(ctx context.Context, records []record) error {
 	return nil
 }
 
-// storeSome writes as many records as the log takes at once, and says how many.
+// storeSome writes as many records as the log takes at once, and returns their number.
 func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
 	var data [][]byte
 	bytes := 0
@@ -160,7 +160,7 @@ func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
 	return len(data), nil
 }
 
-// importExternal takes a thread in that another program has put there.
+// importExternal imports a thread that another program has made.
 func (s *Store) importExternal(ctx context.Context, ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
@@ -195,7 +195,7 @@ func (s *Store) importExternal(ctx context.Context, ref string) error {
 	}
 	var e thread.Envelope
 	if err := json.Unmarshal(records[0].envelope, &e); err != nil {
-		return err // it was made by Marshal
+		return err // Marshal has made it
 	}
 	s.cfg.Log.Info("another program has made a thread", "ref", ref, "intent", e.Intent)
 	s.project.mark(ref)

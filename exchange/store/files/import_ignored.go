@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ignoredError is why a thread that the log does not know is not taken in. It is
-// looked at again when it changes.
+// ignoredError is the reason why the store does not import a thread. The store tries again when
+// the thread changes.
 type ignoredError struct{ error }
 
 func (e ignoredError) Unwrap() error { return e.error }
@@ -18,15 +18,15 @@ func isIgnored(err error) bool {
 	return ok
 }
 
-// ignoredThread is a thread that was left alone, as it was then.
+// ignoredThread is a thread that the store did not import, with its files at that time.
 type ignoredThread struct {
 	path     string
 	contents []signature
 	err      error
 }
 
-// ignoredReason is why a thread was left alone that has not changed since, or nil:
-// what is too large to be a thread is not read again for every look at it.
+// ignoredReason returns the error of an earlier import of a thread that has not changed since,
+// or nil. It saves a second read of files that are too large to be a thread.
 func (p *projector) ignoredReason(at messeaf.Place, now []signature) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,8 +36,8 @@ func (p *projector) ignoredReason(at messeaf.Place, now []signature) error {
 	return nil
 }
 
-// noteIgnored notes why a thread is left alone; nil if it is not. What the file system
-// refuses may be allowed without a change that can be seen.
+// noteIgnored notes why the store does not import a thread; a nil err removes the note. It does
+// not note errors of the file system, because they can go away without a visible change.
 func (p *projector) noteIgnored(at messeaf.Place, was []signature, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,14 +47,14 @@ func (p *projector) noteIgnored(at messeaf.Place, was []signature, err error) {
 	}
 }
 
-// contents are all files of a thread's folder, or its one file; nil if they
-// cannot be seen.
+// contents returns all files of a thread's folder, or its single file. It returns nil if it
+// cannot list them.
 func (s *Store) contents(p messeaf.Place) []signature {
 	if p.Flat {
-		list, _ := s.signatures(p.Path) // it may have gone
+		list, _ := s.signatures(p.Path) // another program may have removed it
 		return list
 	}
-	entries, _ := s.tree().ReadDir(p.Path) // what cannot be read is told when it is read
+	entries, _ := s.tree().ReadDir(p.Path) // the read of the thread reports the error
 	var list []signature
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil {

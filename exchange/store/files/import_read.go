@@ -51,13 +51,13 @@ func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
 	return splitRecords(p, in)
 }
 
-// problem is what is wrong with a thread.
+// problem returns an error about a thread's file, as messeaf.Problems.
 func problem(p messeaf.Place, where, format string, args ...any) error {
 	return messeaf.Problems{{File: p.Path, Path: where, Text: fmt.Sprintf(format, args...)}}
 }
 
-// checkComplete refuses an open thread of which something is missing: its writer may
-// not have come to the end. It returns which message is the request.
+// checkComplete returns an error for an open thread that lacks a part: its writer may not have
+// finished. It returns the index of the request among the messages.
 func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	e := t.Envelope
 	request = slices.IndexFunc(t.Messages, hasRequest)
@@ -74,14 +74,15 @@ func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	return request, nil
 }
 
-// hasRequest reports whether there is a request in a message that can be read.
+// hasRequest reports whether a message contains a readable request.
 func hasRequest(m mess.Message) bool {
 	return slices.ContainsFunc(m.Items, func(i mess.Item) bool { _, ok := i.(*mess.Request); return ok })
 }
 
-// offerable is a thread that waits for a claim as it is offered to executors:
-// what was said after its request is still to be judged, unless its requester
-// has cancelled it. It refuses what a door refuses.
+// offerable returns a pending thread in the form that the exchange offers to executors: up to
+// the first message after its request that no exchange has judged. If the requester has
+// cancelled the request, offerable returns the whole thread as cancelled. It rejects a request
+// that a channel would reject.
 func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, error) {
 	at, err := checkComplete(p, t)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, err
 	return fromFile(t), checkOfferable(p, t, s.root.Lstat)
 }
 
-// checkOfferable refuses a request that no door would take, or whose attachments are
-// not there, or not whole.
+// checkOfferable returns an error for a request that a channel would reject, or if attachments
+// are missing or incomplete.
 func checkOfferable(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
 	in := fromFile(t)
 	req := in.Request()
@@ -112,7 +113,7 @@ func checkOfferable(p messeaf.Place, t messeaf.Thread, look func(name string) (f
 	return checkAttachments(p, t, look)
 }
 
-// judgedRefs are the refs of the messages that an exchange has judged before: the
+// judgedRefs returns the refs of the messages that have an ack of an exchange. They exist if the
 // log was lost.
 func judgedRefs(t messeaf.Thread) map[string]bool {
 	refs := map[string]bool{}
@@ -126,7 +127,7 @@ func judgedRefs(t messeaf.Thread) map[string]bool {
 	return refs
 }
 
-// isCancelledBy reports whether the requester takes the request back.
+// isCancelledBy reports whether a message contains the requester's cancel.
 func isCancelledBy(m mess.Message, requestor string) bool {
 	for _, item := range m.Items {
 		if item.Kind() == mess.KindCancel && m.From == requestor {
@@ -136,15 +137,15 @@ func isCancelledBy(m mess.Message, requestor string) bool {
 	return false
 }
 
-// cancelled is a thread that its requester has cancelled before anybody was
-// asked.
+// cancelled returns a thread with the status cancelled. Its requester has cancelled it before
+// the exchange offered it to an executor.
 func (s *Store) cancelled(t thread.Thread, by string) thread.Thread {
 	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.Finished, s.cfg.Now()
 	t.History = append(t.History, thread.HistoryEntry{Action: string(mess.Cancelled), At: t.Updated, By: t.Requestor, Ref: by})
 	return t
 }
 
-// checkAttachments refuses a request whose attachments are not there, or not whole.
+// checkAttachments returns an error for a request with missing or incomplete attachments.
 func checkAttachments(p messeaf.Place, t messeaf.Thread, look func(name string) (fs.FileInfo, error)) error {
 	for _, a := range t.Attachments() {
 		if a.Data != nil || a.Thread != "" {
@@ -164,11 +165,11 @@ func checkAttachments(p messeaf.Place, t messeaf.Thread, look func(name string) 
 	return nil
 }
 
-// padding is by how many bytes a size may be too large: one writer counts the
-// padding of base64 (contract, "A complete thread as the Node server writes it").
+// padding is the number of bytes by which a stated size may exceed the real one: one writer
+// counts the padding of base64 (contract, "A complete thread as the Node server writes it").
 const padding = 2
 
-// splitRecords is a thread as records of the log, each of which fits.
+// splitRecords returns a thread as records that each fit into the log.
 func splitRecords(p messeaf.Place, t thread.Thread) ([]record, error) {
 	whole, err := threadRecord(t)
 	if err != nil {

@@ -19,13 +19,13 @@ var errBusy = errors.New("another program is writing")
 // errArchived: a person has archived the thread.
 var errArchived = errors.New("archived")
 
-// quiet is for how long a file must not have changed before it is read: others
-// write without a lock.
+// quiet is the time for which a file must not change before the store reads it, because other
+// programs write without a lock.
 const quiet = 200 * time.Millisecond
 
-// reconcile looks at a thread's folder when it is not as we left it, or when we
-// do not know. It returns how the folder is and what others have said there.
-// The zero folder means that it is to be made anew.
+// reconcile compares a thread's folder with the log, after another program has changed it or if
+// its state is unknown. It returns the state of the folder and the new messages of other
+// programs. The zero folder means that the store must write the folder anew.
 func (s *Store) reconcile(w loadedThread) (folder, []mess.Message, error) {
 	places := s.places(w.env.Ref)
 	if len(places) == 0 {
@@ -53,8 +53,8 @@ func (s *Store) reconcile(w loadedThread) (folder, []mess.Message, error) {
 	return s.compare(w, keep)
 }
 
-// choosePlace is the place that counts of several: where we left the thread, else
-// where it belongs, else a folder rather than a file.
+// choosePlace selects the valid one of several places: where the store left the thread, else the
+// place that matches its status, else a folder rather than a file.
 func (s *Store) choosePlace(w loadedThread, places []messeaf.Place) messeaf.Place {
 	for _, at := range []messeaf.Folder{w.folder.at, messeaf.FolderOf(w.env.Status)} {
 		for _, p := range places {
@@ -80,7 +80,7 @@ func (s *Store) changedWithin(p messeaf.Place, d time.Duration) bool {
 	for _, name := range own {
 		info, err := s.root.Lstat(path.Join(p.Dir(), name))
 		if err != nil {
-			continue // it was moved meanwhile
+			continue // another program has moved it
 		}
 		if age := time.Since(info.ModTime()); age >= 0 && age < d {
 			return true
@@ -89,7 +89,7 @@ func (s *Store) changedWithin(p messeaf.Place, d time.Duration) bool {
 	return false
 }
 
-// compare holds what lies there against the log.
+// compare compares the files at a place with the log.
 func (s *Store) compare(w loadedThread, p messeaf.Place) (folder, []mess.Message, error) {
 	files, err := p.ReadFiles(s.tree())
 	var t messeaf.Thread
@@ -104,7 +104,7 @@ func (s *Store) compare(w loadedThread, p messeaf.Place) (folder, []mess.Message
 	case err == nil && !torn:
 		return s.compareThread(w, p, t)
 	case errors.Is(err, fs.ErrNotExist), s.changedWithin(p, 10*quiet):
-		return folder{}, nil, errBusy // it is being moved or written
+		return folder{}, nil, errBusy // another program moves or writes it
 	case torn:
 		f, err := s.remake(w, p)
 		return f, nil, err
@@ -112,8 +112,8 @@ func (s *Store) compare(w loadedThread, p messeaf.Place) (folder, []mess.Message
 	return folder{}, nil, s.setAside(p, err)
 }
 
-// compareThread counts which of the thread's messages are there, and finds what others
-// have said. That must be taken first; then the folder is looked at again.
+// compareThread counts the thread's messages that the folder has, and returns new messages of
+// other programs. The Listener must take these first; then the store checks the folder again.
 func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread) (folder, []mess.Message, error) {
 	docs, err := w.documents(0)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 			inOrder = inOrder && i == 0
 			left = slices.Delete(left, i, i+1)
 		case len(said) > 0 && m.From == thread.Self:
-			return folder{}, said, nil // the exchange may have said this to what comes before: that is judged first
+			return folder{}, said, nil // may be the exchange's reply to the messages before it, which the Listener takes first
 		case s.project.isUnjudged(w.env.Ref, m):
 			said = append(said, m)
 		}
@@ -153,9 +153,9 @@ func (s *Store) compareThread(w loadedThread, p messeaf.Place, t messeaf.Thread)
 	return f, nil, err
 }
 
-// remake writes a thread's documents anew, where another program has left them
-// in an order that is not the log's, as a v1 file that is now to change, or
-// where the power failed. Attachments stay.
+// remake writes a thread's documents anew. The store needs this if another program left them in
+// another order than the log, for a v1 file that must change, and after a power failure.
+// Attachments stay.
 func (s *Store) remake(w loadedThread, p messeaf.Place) (folder, error) {
 	if p.Flat {
 		f, err := s.create(w)
@@ -165,8 +165,8 @@ func (s *Store) remake(w loadedThread, p messeaf.Place) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	// The last ones first: what is missing at the end is appended again, and
-	// nothing is there twice.
+	// Remove the last files first: if the program dies, the store appends the missing end again
+	// and duplicates no message.
 	for _, name := range slices.Backward(own) {
 		if name != messeaf.FileName(0, w.env.Ref) {
 			if err := s.root.Remove(path.Join(p.Path, name)); err != nil {
@@ -197,14 +197,14 @@ func (s *Store) refill(w loadedThread, p messeaf.Place) (folder, error) {
 	return s.checkFolder(w, begun)
 }
 
-// printed is a message as it stands in a folder.
+// printed is a message in a folder, with its fingerprint.
 type printed struct {
 	mess.Message
 	fingerprint string
 }
 
-// same reports whether two messages are one: by what they say, or by who said
-// something when.
+// same reports whether two messages are the same one: they have equal content, or the same
+// sender and time.
 func (a printed) same(b printed) bool {
 	return a.fingerprint == b.fingerprint ||
 		a.From == b.From && a.Received != "" && sameTime(a.Received, b.Received) && !messeaf.IsAck(a.Message) && !messeaf.IsAck(b.Message)
@@ -216,13 +216,13 @@ func sameTime(a, b mess.Time) bool {
 	return ok1 && ok2 && at.Equal(bt)
 }
 
-// sameEnvelope compares what changes in an envelope.
+// sameEnvelope compares the fields of two envelopes that change.
 func sameEnvelope(a, b messeaf.Envelope) bool {
 	return a.Status == b.Status && a.Executor == b.Executor && sameTime(a.Updated, b.Updated) && len(a.History) == len(b.History)
 }
 
-// torn reports whether the last document is one that we write, cut off: the
-// power failed while it was written, and the log has it all.
+// torn reports whether the last document is the beginning of one that the store writes. A power
+// failure can cut the write; the log has the whole document.
 func (w loadedThread) torn(files []messeaf.File) bool {
 	var docs []messeaf.Document
 	for _, f := range files {
@@ -230,7 +230,7 @@ func (w loadedThread) torn(files []messeaf.File) bool {
 	}
 	n := len(docs) - 2 // the first is the envelope
 	if n < 0 {
-		return len(files) > 0 // of the envelope at most, which is always written whole
+		return len(files) > 0 // at most a part of the envelope, which the store always writes whole
 	}
 	ours, err := w.documents(0)
 	if err != nil || n >= len(ours) {
@@ -240,8 +240,8 @@ func (w loadedThread) torn(files []messeaf.File) bool {
 	return len(found) < len(whole) && bytes.HasPrefix(whole, found)
 }
 
-// plain is text without blank lines, and without what a file system leaves
-// where nothing was written.
+// plain returns text without blank lines, and without the zero bytes that a file system leaves
+// in unwritten blocks.
 func plain(text []byte) []byte {
 	var b []byte
 	for line := range bytes.SplitSeq(bytes.TrimRight(text, "\x00"), []byte("\n")) {

@@ -16,15 +16,15 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Listener takes what other programs have put into the folders.
+// Listener receives the messages that other programs put into the folders.
 type Listener interface {
-	// PostExternal hands over a message that another program has put into a thread, and that
-	// nobody has judged.
+	// PostExternal passes a message to the exchange that another program has put into a thread,
+	// and that the exchange has not judged.
 	PostExternal(ctx context.Context, ref string, m mess.Message) error
 }
 
-// Run brings the folders after the log, hands over what other programs have put
-// into them, archives what has ended long ago, and makes the log shorter.
+// Run updates the folders, passes messages of other programs to the Listener, archives old
+// threads, and compacts the log. It returns when ctx ends.
 func (s *Store) Run(ctx context.Context, to Listener) error {
 	s.project.mu.Lock()
 	s.project.to = to
@@ -37,18 +37,16 @@ func (s *Store) Run(ctx context.Context, to Listener) error {
 	return g.Wait()
 }
 
-// maxWatched bounds the threads whose folders are watched for what other
-// programs append. The system gives each of its users so many watches; each
-// takes a kilobyte.
+// maxWatched is the maximum number of threads whose folders the store watches for changes of
+// other programs. The system limits the watches of a user; each takes a kilobyte.
 const maxWatched = 8192
 
-// watcher has the system tell what happens in folders, so that nobody asks when
-// nothing happens.
+// watcher subscribes to the system's events for folders, so that the store does not poll.
 type watcher struct {
 	mu   sync.Mutex
 	in   *fsnotify.Watcher // nil until there is one
 	dirs map[string]string // watched folder of each thread
-	full bool              // it was said that there are too many
+	full bool              // the log output has the warning about too many threads
 }
 
 // open begins to watch the state folders.
@@ -77,7 +75,7 @@ func (w *watcher) thread(s *Store, ref string, f folder) {
 	w.set(s, ref, dir)
 }
 
-// watchIgnored watches the folder of a thread that could not be taken in.
+// watchIgnored watches the folder of a thread that the store could not import.
 func (w *watcher) watchIgnored(s *Store, p messeaf.Place) {
 	if !p.Flat {
 		w.set(s, p.Ref, filepath.Join(s.dir, p.Path))
@@ -106,16 +104,16 @@ func (w *watcher) set(s *Store, ref, dir string) {
 	switch {
 	case err == nil:
 		w.dirs[ref] = dir
-		s.project.checkAfter(ref, quiet) // for what was written before
+		s.project.checkAfter(ref, quiet) // for changes before the watch
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fsnotify.ErrClosed):
-		// It has moved, it was told that it cannot be read, or we are at the end.
+	// The folder has moved, the log output already has the error, or the store is closing.
 	case !w.full:
 		w.full = true
 		s.cfg.Log.Warn("too many threads are open to watch each folder; what other programs append is seen when the thread changes next", "watched", len(w.dirs))
 	}
 }
 
-// unwatch notes that a thread's folder has moved, which ends the watch.
+// unwatch removes the watch of a thread whose folder has moved.
 func (w *watcher) unwatch(ref string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,13 +123,14 @@ func (w *watcher) unwatch(ref string) {
 	}
 }
 
-// unchangedSince reports whether a state folder has the names that it had when it was listed.
+// unchangedSince reports whether a state folder has had no new or removed names since the store
+// listed it.
 func (s *Store) unchangedSince(f messeaf.Folder, listed map[messeaf.Folder]time.Time) bool {
 	info, err := s.root.Lstat(string(f))
 	return err == nil && !listed[f].IsZero() && info.ModTime().Equal(listed[f])
 }
 
-// watch notes what other programs do in the folders until ctx ends.
+// watch handles the changes of other programs in the folders until ctx ends.
 func (s *Store) watch(ctx context.Context) error {
 	if err := s.watcher.open(s); err != nil {
 		s.cfg.Log.Warn("what other programs put into the folders is seen at the next start only", "err", err)
@@ -160,8 +159,7 @@ func (s *Store) watch(ctx context.Context) error {
 	}
 }
 
-// onEvent looks at the thread that something has happened to, when it has been
-// quiet for a moment.
+// onEvent schedules a check of the thread that an event is about.
 func (s *Store) onEvent(e fsnotify.Event) {
 	rel, err := filepath.Rel(s.dir, e.Name)
 	if err != nil {
@@ -172,7 +170,7 @@ func (s *Store) onEvent(e fsnotify.Event) {
 	ref = strings.TrimSuffix(strings.TrimSuffix(ref, messeaf.Ext), messeaf.ShortExt)
 	if !messeaf.ValidRef(ref) {
 		if !strings.HasPrefix(ref, ".") {
-			_, _ = s.listFolder(messeaf.Folder(state)) // the start says that it cannot be read
+			_, _ = s.listFolder(messeaf.Folder(state)) // the start logs the error
 		}
 		return
 	}
@@ -182,20 +180,20 @@ func (s *Store) onEvent(e fsnotify.Event) {
 	s.project.checkAfter(ref, quiet)
 }
 
-// checkForNew looks at the threads that nobody knows: they were put there before
-// the folders were watched.
+// checkForNew schedules a check of the threads that the index does not have. Other programs have
+// made them before the watch began.
 func (s *Store) checkForNew() {
 	s.checkFolders(s.listed, func(ref string) bool { known, _ := s.index.has(ref); return !known })
 }
 
-// checkAllFolders looks at every thread that is not known to have ended: so much has
-// happened that the system has not told all.
+// checkAllFolders schedules a check of every thread that may be open, because the system dropped
+// events.
 func (s *Store) checkAllFolders() {
 	s.checkFolders(nil, func(ref string) bool { known, inLog := s.index.has(ref); return inLog || !known })
 }
 
-// checkFolders looks at the threads that wanted selects. It skips folders that are as they were when
-// the store listed them.
+// checkFolders schedules a check of the threads that wanted selects. It skips folders that have
+// not changed since the store listed them.
 func (s *Store) checkFolders(listed map[messeaf.Folder]time.Time, wanted func(ref string) bool) {
 	for _, f := range messeaf.Folders {
 		if s.unchangedSince(f, listed) {
@@ -203,7 +201,7 @@ func (s *Store) checkFolders(listed map[messeaf.Folder]time.Time, wanted func(re
 		}
 		places, err := s.listFolder(f)
 		if err != nil {
-			continue // the start says that it cannot be read
+			continue // the start logs the error
 		}
 		for _, p := range places {
 			if wanted(p.Ref) {

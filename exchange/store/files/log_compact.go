@@ -13,28 +13,27 @@ import (
 )
 
 const (
-	// firstCompact is the size from which it pays to make the log anew, in bytes.
+	// firstCompact is the minimum size of a log to compact, in bytes.
 	firstCompact = 16 << 20
-	// chunk bounds the messages of one record of a log made anew, in bytes of
-	// JSON, so that no record comes near what the log takes. A single message
-	// has at most 10 MB.
+	// chunk limits the messages of one record of a compacted log, in bytes of JSON, so that each
+	// record fits into the log. A single message has at most 10 MB.
 	chunk = 1 << 20
-	// keptDays is for how long the serials of a day are kept: nobody makes a
-	// thread for a day that is long gone.
+	// keptDays is the number of days for which a compacted log keeps the highest serial. No
+	// client makes a thread for an older day.
 	keptDays = 40
-	// compactAgain is when it is tried again to make the log anew, after an error.
+	// compactAgain is the delay before another compaction after an error.
 	compactAgain = time.Minute
 )
 
-// compactIfDue has the log made anew where it has doubled since the last time. Nobody waits for
-// that.
+// compactIfDue requests a compaction if the log has doubled since the last one. It does not wait
+// for it.
 func (s *Store) compactIfDue() {
 	if s.log.Size() > s.compactAt.Load() {
 		wait.Notify(s.compactDue)
 	}
 }
 
-// compactor makes the log anew whenever it is due, until ctx ends.
+// compactor compacts the log on request until ctx ends.
 func (s *Store) compactor(ctx context.Context) error {
 	for {
 		select {
@@ -42,7 +41,7 @@ func (s *Store) compactor(ctx context.Context) error {
 			return nil
 		case <-s.compactDue:
 		}
-		if err := errors.Join(s.compact(ctx), s.repackEnded(ctx)); err != nil && ctx.Err() == nil && s.log.Err() == nil { // what has broken the log every later step says
+		if err := errors.Join(s.compact(ctx), s.repackEnded(ctx)); err != nil && ctx.Err() == nil && s.log.Err() == nil { // every later step returns an error of the log itself
 			s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again", "in", compactAgain, "err", err)
 			wait.For(ctx, compactAgain)
 			s.compactIfDue()
@@ -50,12 +49,13 @@ func (s *Store) compactor(ctx context.Context) error {
 	}
 }
 
-// compactTries is how often the log is made anew where threads have lost records.
+// compactTries is the maximum number of attempts to compact a log in which threads have lost
+// records.
 const compactTries = 3
 
-// compact makes the log anew from what the index knows, while others go on. The threads
-// that have ended leave it for a log of their own. First compact stores each thread anew of
-// which it cannot read a record, as far as it knows the thread.
+// compact writes a new log from the index while steps continue. The threads that have ended go
+// to the log of ended threads. If compact cannot read a record of a thread, it first stores that
+// thread anew, as far as the store knows it, and then starts again.
 func (s *Store) compact(ctx context.Context) (err error) {
 	for range compactTries {
 		if s.log.Size() <= s.compactAt.Load() {
@@ -81,17 +81,17 @@ func (s *Store) compact(ctx context.Context) (err error) {
 	return err
 }
 
-// compactAtClose makes the log anew at the end, where the next start would read much
-// that is in its folder meanwhile.
+// compactAtClose compacts the log when the store closes, if the next start would otherwise read
+// many threads that their folders have.
 func (s *Store) compactAtClose(ctx context.Context) error {
 	s.compactAt.Store(s.index.bytes() + firstCompact/4)
 	return s.compact(ctx)
 }
 
-// endedBytes is about what a line of a thread that has ended takes in the log.
+// endedBytes is the approximate size of the record of an ended thread in the log.
 const endedBytes = 250
 
-// bytes is about how long a log is that is made anew.
+// bytes returns the approximate size of a compacted log.
 func (x *index) bytes() int64 {
 	n := int64(0)
 	x.each(func(k *threadState) bool {
@@ -106,27 +106,27 @@ func (x *index) bytes() int64 {
 	return n
 }
 
-// compaction is one making of the log anew.
+// compaction is one compaction of the log.
 type compaction struct {
 	s       *Store
-	threads []*threadState // at the cut, oldest change first; nobody changes them
-	gone    []string       // threads that the log of ended threads has still
+	threads []*threadState // at the cut, oldest change first; immutable
+	gone    []string       // forgotten threads that the log of ended threads still has
 	rest    []record
 	last    uint64 // number of the last change
 	n       int    // records
 	moves   []move
-	lost    map[string]error // threads of which a record cannot be read
+	lost    map[string]error // threads with an unreadable record
 	stop    context.CancelCauseFunc
 }
 
-// move is a thread whose records lie elsewhere in a log made anew.
+// move is a thread whose records have new places in a compacted log.
 type move struct {
 	was      *threadState
 	from, to int // its records
 }
 
-// cut notes all that the index knows when the old log ends, and returns it as records.
-// Where one cannot be made there are no more, and the log stays as it is.
+// cut takes a snapshot of the index at the end of the old log, and returns it as records. If it
+// cannot make a record, it stops the compaction, and the old log stays.
 func (c *compaction) cut() iter.Seq[[]byte] {
 	x := c.s.index
 	c.threads, c.gone = x.snapshot()
@@ -179,8 +179,8 @@ func (c *compaction) records(yield func([]byte) bool) {
 
 var errLost = errors.New("threads have lost records")
 
-// restoreUnreadable stores a thread anew of which a record cannot be read: as it was read last, or
-// from its folder.
+// restoreUnreadable stores a thread with an unreadable record anew, from the cache or from its
+// folder.
 func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) error {
 	defer s.locks.Lock(ref)()
 	k, ok := s.index.thread(ref)
@@ -211,7 +211,7 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) er
 	return nil
 }
 
-// parts is a whole thread in as many records as its messages need.
+// parts splits a whole thread into records of at most chunk bytes of messages.
 func (r record) parts(put func(record)) {
 	ref, messages, size := r.Thread.Ref, r.messages, 0
 	r.messages = nil
@@ -225,10 +225,10 @@ func (r record) parts(put func(record)) {
 	put(r)
 }
 
-// moveAtOnce is how many threads get new places while nobody can use the index.
+// moveAtOnce is the number of threads that get new places during one lock of the index.
 const moveAtOnce = 1024
 
-// moved takes the places where the records of threads lie now.
+// moved stores the new places of the records in the index.
 func (c *compaction) moved(places []wal.Place) {
 	for some := range slices.Chunk(c.moves, moveAtOnce) {
 		c.s.index.moved(some, places)
@@ -253,8 +253,8 @@ func (x *index) moved(moves []move, places []wal.Place) {
 	}
 }
 
-// snapshot is all threads in memory as they are, oldest change first, and those that are
-// gone, which the log of ended threads does not say yet.
+// snapshot returns all threads in memory, oldest change first. gone lists the threads that the
+// store has forgotten and that the log of ended threads still has.
 func (x *index) snapshot() (all []*threadState, gone []string) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -277,7 +277,7 @@ func (k *threadState) bound() []thread.Bind {
 	return binds
 }
 
-// used are the attachments that threads in the log name.
+// used returns the sums of the attachments that threads in the log name.
 func (s *Store) used() map[string]bool {
 	used := map[string]bool{}
 	s.index.each(func(k *threadState) bool {

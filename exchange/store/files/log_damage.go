@@ -18,22 +18,22 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// damage lists the damage that Open has found in the log, and the threads that it affects.
+// damage contains the damage that Open has found in the log, and the threads that it affects.
 type damage struct {
 	found []wal.Damage
 	refs  map[string]bool          // threads that have lost records
 	lost  map[string]thread.Thread // the same, as the damaged records have them
-	any   bool                     // it cannot be told whose records were lost
+	any   bool                     // the damaged records do not name their threads
 	seq   uint64                   // of the last change before the damage
 	at    time.Time                // of that change
 	last  time.Time                // of the last change in the log
 }
 
-// written is how long after a step its thread's folder is certainly on the disk: the
-// folder follows within seconds, and the kernel writes it within half a minute.
+// written is the time after a step by which the disk has its folder: the projector writes the
+// folder within seconds, and the kernel syncs it within half a minute.
 const written = 2 * time.Minute
 
-// damaged notes what is damaged in the log, while it is read.
+// damaged notes a damaged part of the log during the read.
 func (s *Store) damaged(found wal.Damage) error {
 	s.damage.found = append(s.damage.found, found)
 	if found.Mended {
@@ -51,7 +51,7 @@ func (s *Store) damaged(found wal.Damage) error {
 	return nil
 }
 
-// note notes whose a damaged record is, and reports whether that can be told.
+// note notes the thread of a damaged record. It returns false if it cannot identify the thread.
 func (d *damage) note(data []byte, cfg Config) bool {
 	r, err := decode(data)
 	switch ref := r.ref(); {
@@ -82,14 +82,14 @@ func (d *damage) note(data []byte, cfg Config) bool {
 // Damage lists the damage that Open has found in the log.
 func (s *Store) Damage() []wal.Damage { return slices.Clone(s.damage.found) }
 
-// gaps reports whether records were lost.
+// gaps reports whether the log has lost records.
 func (d *damage) gaps() bool {
 	return slices.ContainsFunc(d.found, func(one wal.Damage) bool { return !one.Mended })
 }
 
 func (d *damage) lack(ref string) { d.refs[ref] = true }
 
-// ref is the thread that a record is of; "" for others.
+// ref returns the thread of a record, or "" for a record that has none.
 func (r record) ref() string {
 	switch {
 	case r.Thread != nil:
@@ -100,8 +100,8 @@ func (r record) ref() string {
 	return r.Ref
 }
 
-// afterDamage has a record fit what is known of its thread, where records before it were
-// lost.
+// afterDamage adapts a record to the known part of its thread after the log has lost earlier
+// records.
 func (s *Store) afterDamage(r record) record {
 	d, ref := &s.damage, r.ref()
 	k, known := s.index.thread(ref)
@@ -119,9 +119,9 @@ func (s *Store) afterDamage(r record) record {
 	return r
 }
 
-// repair rebuilds the threads that have lost records. The newest change of some of them may
-// be among those: if the folder cannot tell either, such a thread ends, and its end says
-// that its outcome is unknown.
+// repair rebuilds the threads that have lost records. If the log may have lost the newest change
+// of a thread, and its folder cannot show that change either, repair ends the thread with an
+// unknown outcome.
 func (s *Store) repair(ctx context.Context) error {
 	d := &s.damage
 	if !d.gaps() || s.log.Err() != nil {
@@ -130,7 +130,7 @@ func (s *Store) repair(ctx context.Context) error {
 	if d.any {
 		s.suspectAll()
 	}
-	// Else the last steps before the program died may be in no folder.
+	// If the program died, the folders may lack the last steps.
 	projected := s.log.Orderly() || d.last.Sub(d.at) > written
 	for _, ref := range slices.Sorted(maps.Keys(d.refs)) {
 		k, known := s.index.thread(ref)
@@ -151,8 +151,7 @@ func (s *Store) repair(ctx context.Context) error {
 	return nil
 }
 
-// suspectAll counts every open thread that has not changed since among those that have lost
-// records.
+// suspectAll treats every open thread without a later change as one that has lost records.
 func (s *Store) suspectAll() {
 	for _, ref := range s.index.open() {
 		if k, _ := s.index.thread(ref); k.seq <= s.damage.seq {
@@ -160,7 +159,7 @@ func (s *Store) suspectAll() {
 		}
 	}
 	for _, f := range messeaf.Folders {
-		places, _ := messeaf.ListFolder(s.tree(), f) // survey says that it cannot be read
+		places, _ := messeaf.ListFolder(s.tree(), f) // scanFolders logs the error
 		for _, p := range places {
 			if known, _ := s.index.has(p.Ref); !known && !isEndedFolder(f) && !s.archived(p.Ref) {
 				s.damage.lack(p.Ref)
@@ -170,7 +169,7 @@ func (s *Store) suspectAll() {
 	s.cfg.Log.Error("it cannot be told whose records in the exchange's log are lost; documents of the exchange may be older than they were")
 }
 
-// inFolder is a thread as its folder has it; nil if it has none that can be read.
+// inFolder reads a thread from its folder. It returns nil without a readable folder.
 func (s *Store) inFolder(ref string) *thread.Thread {
 	places := s.places(ref)
 	slices.SortFunc(places, compareProgress)
@@ -183,7 +182,8 @@ func (s *Store) inFolder(ref string) *thread.Thread {
 	return nil
 }
 
-// dependsOn are the refs that a request depends on; find finds one by the requester's id.
+// dependsOn returns the refs that a request depends on. find resolves the requester's id of a
+// thread to its ref.
 func dependsOn(t thread.Thread, find func(thread.Key) (string, bool)) []string {
 	c := t.Request().Constraints
 	if c == nil {
@@ -198,21 +198,21 @@ func dependsOn(t thread.Thread, find func(thread.Key) (string, bool)) []string {
 	return refs
 }
 
-// damagedThread is a thread of which some records cannot be read.
+// damagedThread is a thread with unreadable records.
 type damagedThread struct {
 	k         threadState
-	certain   bool // the newest record of it in the log is the last that there was
-	projected bool // its folder shows all that there was
+	certain   bool // the log still has the thread's newest change
+	projected bool // its folder shows every step
 	folder    *thread.Thread
-	lost      *thread.Thread // as the damaged records have it
+	lost      *thread.Thread // from the damaged records
 }
 
-// restore puts a thread that has lost records into the log again, as far as it is known.
+// restore stores a thread that has lost records anew, as far as the store knows it.
 func (s *Store) restore(ctx context.Context, r damagedThread) error {
 	t, how := s.rebuild(r)
 	if how == "" {
 		if r.k.Ref != "" {
-			return nil // its folder shows that nothing is lost
+			return nil // its folder shows that it has lost nothing
 		}
 		s.cfg.Log.Error("a thread of the exchange's log is lost, and it has no folder")
 		return nil
@@ -225,7 +225,7 @@ func (s *Store) restore(ctx context.Context, r damagedThread) error {
 	return s.store(ctx, records)
 }
 
-// wholeRecords are a thread as records of the log.
+// wholeRecords returns a thread as records of the log.
 func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]record, error) {
 	one, err := threadRecord(t)
 	if err != nil {
@@ -243,8 +243,8 @@ const (
 	unknown = "was ended with an unknown outcome"
 )
 
-// rebuild returns a thread as far as the store knows it, and how it was treated; "" means
-// that it has lost nothing, or that the store knows nothing of it.
+// rebuild returns a thread as far as the store knows it, and how the store treats it. how is ""
+// if the thread has lost nothing, or if the store knows nothing about it.
 func (s *Store) rebuild(r damagedThread) (thread.Thread, string) {
 	log, all := s.readable(r.k)
 	t, how := thread.Thread{}, rebuilt
@@ -279,8 +279,8 @@ func (s *Store) rebuild(r damagedThread) (thread.Thread, string) {
 	return t, how
 }
 
-// readable returns the part of a thread that the store can read in the log, and whether that
-// is all of it. The ref is empty if the envelope cannot be read.
+// readable returns the readable part of a thread in the log, and whether that part is complete.
+// The ref is empty if the envelope is unreadable.
 func (s *Store) readable(k threadState) (t thread.Thread, all bool) {
 	w := loadedThread{}
 	all = true
@@ -303,7 +303,7 @@ func (s *Store) readable(k threadState) (t thread.Thread, all bool) {
 	return t, all
 }
 
-// quarantine keeps a copy of a record that cannot be read.
+// quarantine copies an unreadable record to the folder set-aside.
 func (s *Store) quarantine(ref string, n int, p wal.Place) {
 	data, err := s.log.Record(p)
 	if len(data) == 0 {
@@ -316,7 +316,8 @@ func (s *Store) quarantine(ref string, n int, p wal.Place) {
 	}
 }
 
-// endUnknown ends a thread whose last steps are lost: it may have been begun.
+// endUnknown ends a thread that has lost its last steps. An executor may have started it, so its
+// outcome is unknown.
 func (s *Store) endUnknown(t thread.Thread) thread.Thread {
 	now := s.cfg.Now()
 	t.Serial++

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	// endedAtOnce is from how many threads that have ended they go into their own log.
+	// endedAtOnce is the number of ended threads in memory from which they move to their own
+	// log.
 	endedAtOnce = 512
-	// endedLoad is the same while the log is read.
+	// endedLoad is the same number while the store reads the log.
 	endedLoad = 8192
 	// endedSegment is the size of a segment of that log, in bytes.
 	endedSegment = 1 << 20
-	// endedDead is from how many entries that count no more it pays to make that log anew.
+	// endedDead is the number of dead entries from which the store compacts that log.
 	endedDead = 64 << 10
 )
 
@@ -63,7 +64,7 @@ func (s *Store) openEnded() (err error) {
 		return nil
 	})
 	if names, _ := filepath.Glob(filepath.Join(s.dir, "log", "ended", "*.wal")); err != nil && len(names) == 0 && takesNothing(err) {
-		d.log = nil // they stay in memory
+		d.log = nil // ended threads stay in memory
 		return nil
 	}
 	if err != nil {
@@ -76,13 +77,13 @@ func (s *Store) openEnded() (err error) {
 	return nil
 }
 
-// takesNothing reports whether err says that the disk can only be read.
+// takesNothing reports whether an error means that the disk takes no more data.
 func takesNothing(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }
 
-// keepEnded moves the threads that have ended, and lie in their folders, to the log of ended
-// threads if there are so many. They leave memory.
+// keepEnded moves the threads that have ended, and that their folders have, to the log of ended
+// threads, if there are at least so many. They then leave memory.
 func (s *Store) keepEnded(ctx context.Context, least int) error {
 	if !s.endedMu.TryLock() {
 		return nil // the next call does it
@@ -101,7 +102,7 @@ func (s *Store) keepEnded(ctx context.Context, least int) error {
 		ended = append(ended, entry{k.seq, k.summary})
 	}
 	var data [][]byte
-	for _, all := range [][]entry{old, ended} { // what is gone first: a thread of that name can have come later
+	for _, all := range [][]entry{old, ended} { // old first: a later thread can have the name of a removed one
 		for some := range slices.Chunk(all, blockEntries) {
 			data = append(data, encodeBlock(some))
 		}
@@ -114,7 +115,8 @@ func (s *Store) keepEnded(ctx context.Context, least int) error {
 	return nil
 }
 
-// releasable are the threads that can leave memory, oldest change first, and those that are gone.
+// releasable returns the threads that can leave memory, oldest change first. gone lists the
+// threads that the store has forgotten and that the log of ended threads still has.
 func (x *index) releasable() (threads []*threadState, gone []string) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -122,8 +124,8 @@ func (x *index) releasable() (threads []*threadState, gone []string) {
 	return threads, slices.Clip(x.ended.removed)
 }
 
-// release takes threads out of memory that the log of ended threads has. One that has changed
-// meanwhile stays.
+// release removes threads from memory that the log of ended threads has. A thread that has
+// changed since stays.
 func (x *index) release(threads []*threadState, gone, all []entry, places []wal.Place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -187,7 +189,7 @@ func (x *index) endedEntry(ref string) (entry, bool) {
 	return e, ok
 }
 
-// each calls fn with the entries of blocks that count.
+// each calls fn with the live entries of blocks.
 func (d *endedIndex) each(blocks []block, fn func(place, entry)) error {
 	for n, b := range blocks {
 		if b.dead == ^uint64(0) {
@@ -206,7 +208,7 @@ func (d *endedIndex) each(blocks []block, fn func(place, entry)) error {
 	return nil
 }
 
-// atLeastEnded has the numbers of changes go on after those of the threads that have ended.
+// atLeastEnded continues the numbers of changes after those of the ended threads.
 func (x *index) atLeastEnded() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -215,7 +217,7 @@ func (x *index) atLeastEnded() {
 	}
 }
 
-// repackEnded makes the log of ended threads anew where many of them count no more.
+// repackEnded compacts the log of ended threads if it has many dead entries.
 func (s *Store) repackEnded(ctx context.Context) error {
 	x := s.index
 	x.mu.RLock()
@@ -250,7 +252,7 @@ func (s *Store) endedAnew(ctx context.Context) error {
 	return nil
 }
 
-// repacking is one making anew of the log of ended threads.
+// repacking is one compaction of the log of ended threads.
 type repacking struct {
 	d    *endedIndex
 	was  []block
@@ -283,7 +285,7 @@ func (r *repacking) records(yield func([]byte) bool) {
 	}
 }
 
-// moved takes the new blocks. index.mu is held.
+// moved installs the new blocks. The caller holds index.mu.
 func (r *repacking) moved(places []wal.Place) {
 	d := r.d
 	was := d.blocks

@@ -8,14 +8,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// entry is a thread that has ended, in the log of ended threads. Without a status it says
-// that the thread is gone.
+// entry is an ended thread in the log of ended threads. An entry without a status removes the
+// thread.
 type entry struct {
 	seq uint64 // of its last change
 	summary
 }
 
-// blockEntries is how many entries are one record of the log of ended threads.
+// blockEntries is the number of entries in one record of the log of ended threads.
 const blockEntries = 64
 
 // blockForm is the first byte of a block.
@@ -57,7 +57,7 @@ func appendString(b []byte, s string) []byte {
 
 var errBlock = errors.New("it is no block of ended threads")
 
-// decodeBlock decodes a block. name returns one copy of a name for all that bear it.
+// decodeBlock decodes a block. name returns a shared copy of a name.
 func decodeBlock(data []byte, name func(string) string) (all []entry, err error) {
 	if len(data) == 0 || data[0] != blockForm {
 		return nil, errBlock

@@ -11,16 +11,15 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// endedIndex finds the threads that have ended and are in the log of ended threads. In memory it
-// has some 18 bytes of each: hashes, and where the thread is in that log. index.mu guards
-// it.
+// endedIndex finds the threads in the log of ended threads. It needs about 18 bytes of memory
+// for each: hashes, and the place of the thread in that log. index.mu guards it.
 type endedIndex struct {
 	log        *wal.Log
 	blocks     []block
 	refs       hashIndex
 	keys       hashIndex
 	seed       maphash.Seed
-	removed    []string // threads that are gone, which the log does not say yet
+	removed    []string // forgotten threads that the log still has
 	live       int      // entries
 	dead       int
 	fullHashes []uint64 // at the start: all 64 bits of the hashes of refs, by place; 0: there is no entry
@@ -32,18 +31,18 @@ type endedIndex struct {
 type block struct {
 	at       wal.Place
 	min, max uint64 // numbers of the changes in it
-	dead     uint64 // which of its entries count no more, a bit each
-	oldest   int64  // when the first of its threads ended, in seconds since 1970; 0: all are gone
+	dead     uint64 // dead entries, a bit each
+	oldest   int64  // time of the end of its oldest thread, in seconds since 1970; 0: it has no thread
 }
 
-// place is an entry: its block, and which it is in that one.
+// place identifies an entry: its block, and its index in the block.
 type place uint32
 
 func (p place) block() int   { return int(p / blockEntries) }
 func (p place) entry() int   { return int(p % blockEntries) }
 func (p place) mask() uint64 { return 1 << p.entry() }
 
-// hashIndex finds places by a hash of 32 bits, which others can have too.
+// hashIndex finds places by a hash of 32 bits. Several threads can have the same hash.
 type hashIndex struct{ old, fresh []uint64 } // hash and place, sorted; fresh has few
 
 // add adds places.
@@ -54,7 +53,7 @@ func (l *hashIndex) add(some []uint64) {
 	}
 }
 
-// merged is all of two sorted lists.
+// merged merges two sorted lists.
 func merged(a, b []uint64) []uint64 {
 	all := make([]uint64, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -79,7 +78,7 @@ func (l *hashIndex) find(hash uint64) (all []place) {
 	return all
 }
 
-// move gives places their new numbers; noPlace drops one.
+// move renumbers the places; noPlace removes one.
 func (l *hashIndex) move(to []place) {
 	all := make([]uint64, 0, len(l.old)+len(l.fresh))
 	for _, v := range merged(l.old, l.fresh) {
@@ -113,7 +112,7 @@ func (d *endedIndex) written() (size, total, today int64) {
 	return d.log.Size(), total, today
 }
 
-// markDead has an entry count no more.
+// markDead marks an entry as dead.
 func (d *endedIndex) markDead(p place) {
 	if !d.isDead(p) {
 		d.blocks[p.block()].dead |= p.mask()
@@ -122,7 +121,7 @@ func (d *endedIndex) markDead(p place) {
 	}
 }
 
-// blockOf is a block of entries.
+// blockOf returns a block for entries, without its place.
 func blockOf(all []entry) block {
 	b := block{min: all[0].seq}
 	for _, e := range all {
@@ -134,7 +133,7 @@ func blockOf(all []entry) block {
 	return b
 }
 
-// add takes a block that is in the log, and the hashes of what is in it.
+// add adds a block of the log, and returns the hashes of its refs and keys.
 func (d *endedIndex) add(at wal.Place, all []entry) (refs, keys []uint64) {
 	b := blockOf(all)
 	b.at = at
@@ -156,7 +155,7 @@ func (d *endedIndex) add(at wal.Place, all []entry) (refs, keys []uint64) {
 	return refs, keys
 }
 
-// read reads a block. A damaged one is as if it were empty: the next start reads its
+// read reads a block. It returns no entries for a damaged block: the next start reads the
 // threads from their folders.
 func (d *endedIndex) read(b block, name func(string) string) (all []entry, err error) {
 	data, err := d.log.Record(b.at)
@@ -166,7 +165,7 @@ func (d *endedIndex) read(b block, name func(string) string) (all []entry, err e
 	return all, d.readable(err)
 }
 
-// entry reads an entry. One in a damaged block is empty.
+// entry reads an entry. It returns an empty entry for a damaged block.
 func (d *endedIndex) entry(p place) (e entry, err error) {
 	data, err := d.log.Record(d.blocks[p.block()].at)
 	if err == nil {
@@ -175,7 +174,7 @@ func (d *endedIndex) entry(p place) (e entry, err error) {
 	return e, d.readable(err)
 }
 
-// readable says that a block is damaged; other errors it returns.
+// readable logs the error of a damaged block and returns nil. It returns other errors unchanged.
 func (d *endedIndex) readable(err error) error {
 	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
 		d.say.Error("the exchange's log of ended threads is damaged; start messkit again, which reads these threads from their folders", "err", err)
@@ -187,7 +186,7 @@ func (d *endedIndex) readable(err error) error {
 // unchangedName returns its argument.
 func unchangedName(s string) string { return s }
 
-// firstMatch returns the entry of some places that fn selects, if it counts.
+// firstMatch returns the first live entry at some places that fn selects.
 func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place, bool) {
 	for _, p := range some {
 		if d.isDead(p) {
@@ -204,18 +203,19 @@ func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place
 	return entry{}, 0, false
 }
 
-// thread is the entry of a thread.
+// thread returns the entry of a thread.
 func (d *endedIndex) thread(ref string) (entry, place, bool) {
 	return d.firstMatch(d.refs.find(d.ofRef(ref)), func(e entry) bool { return e.Ref == ref })
 }
 
-// key is the entry of the thread that has a key.
+// key returns the entry of the thread that has a key.
 func (d *endedIndex) key(k thread.Key) (entry, bool) {
 	e, _, ok := d.firstMatch(d.keys.find(d.ofKey(k)), func(e entry) bool { return slices.Contains(e.keys(), k) })
 	return e, ok
 }
 
-// atStart are the hashes of the threads that count, sorted. It is good at the start only.
+// atStart returns the hashes of the threads with a live entry, sorted. Only scanFolders may call
+// it, before it drops the hashes.
 func (d *endedIndex) atStart() (all []uint64) {
 	for p, hash := range d.fullHashes {
 		if hash != 0 && !d.isDead(place(p)) {
@@ -226,8 +226,8 @@ func (d *endedIndex) atStart() (all []uint64) {
 	return all
 }
 
-// settle makes what was added at the start fit to be searched: of the entries of one thread
-// the newest counts, and none where that says that the thread is gone.
+// settle sorts the hashes of the start for searches. Of several entries of a thread it keeps the
+// newest one.
 func (d *endedIndex) settle(refs, keys []uint64) {
 	slices.Sort(refs)
 	slices.Sort(keys)
@@ -244,7 +244,7 @@ func (d *endedIndex) settle(refs, keys []uint64) {
 	}
 }
 
-// supersede has only the newest entry of each thread count, of those with one hash.
+// supersede keeps the newest entry of each thread among entries with the same hash.
 func (d *endedIndex) supersede(some []uint64) {
 	later := map[string]bool{}
 	for _, v := range slices.Backward(some) {
@@ -259,7 +259,7 @@ func (d *endedIndex) supersede(some []uint64) {
 	}
 }
 
-// inMemory is has of the threads in memory.
+// inMemory is like has, for the threads in memory only.
 func (x *index) inMemory(ref string) (known, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -267,8 +267,8 @@ func (x *index) inMemory(ref string) (known, inLog bool) {
 	return k != nil, k != nil && k.inLog()
 }
 
-// skips reports whether a record of the log is of a thread as it stood before it ended, and
-// counts its change.
+// skips reports whether a record of the log is older than the entry of its thread in the log of
+// ended threads. It counts the record's change.
 func (x *index) skips(r record) bool {
 	e := cmp.Or(r.Thread, r.Step, r.Ended)
 	ref := r.Ref

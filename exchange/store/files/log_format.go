@@ -7,24 +7,24 @@ import (
 	"strconv"
 )
 
-// format is the format of the log. A release writes its number into each log, so that an
-// earlier one does not change what it does not know:
+// format is the format of the log. A release writes its number into each log, so that an earlier
+// release does not change a log that it cannot read in full:
 //
 //	1, or none: the first format
 //	2: changes have numbers, and threads can have keys of their own
 //	3: threads that have ended are in a log of their own
 const format = 3
 
-// formatText is what a release says that knows the first format alone: for it, the text
-// stands where a time should.
+// formatText is the text in the error of a release that knows the first format only: the text is
+// in place of a time.
 const formatText = "this folder was last used by a newer messkit; install that one again, or give this one another folder"
 
-// encodeFormat is the record with the format as it stands in the log.
+// encodeFormat returns the record with the format.
 func encodeFormat(n int) []byte {
 	return fmt.Appendf(nil, `{"format":%d,"thread":{"updated":%s}}`, n, strconv.Quote(formatText))
 }
 
-// formatOf reads a record with the format; false if it is another.
+// formatOf reads the format from a record. It returns false for any other record.
 func formatOf(data []byte) (int, bool) {
 	var r struct {
 		Format int `json:"format"`
@@ -35,7 +35,7 @@ func formatOf(data []byte) (int, bool) {
 	return r.Format, true
 }
 
-// tooNew refuses a log of a later format.
+// tooNew returns an error for a log of a later format.
 func tooNew(n int) error {
 	if n <= format {
 		return nil
@@ -43,7 +43,7 @@ func tooNew(n int) error {
 	return fmt.Errorf("the exchange's log has format %d, and this messkit knows %d; install the newer messkit that has written it, or use another folder", n, format)
 }
 
-// mark writes the format into a log that does not have it, where the log can be written.
+// mark writes the format into a log that lacks it. It does nothing if the log is read-only.
 func (s *Store) mark() error {
 	if s.format >= format || s.log.Err() != nil {
 		return nil

@@ -15,47 +15,48 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// index is what is in memory: of each thread so much that it is found, in the log
-// or, if it has ended, in its folder.
+// index has the part of each thread in memory that finds the thread in the log, or, if it has
+// ended, in its folder.
 type index struct {
 	mu            sync.RWMutex
 	threads       map[string]*threadState
 	keys          map[thread.Key]string // to ref
-	serials       map[string]int        // by day, the highest that was given
-	changed       *list.List            // of *kept, newest change first
+	serials       map[string]int        // by day, the highest serial so far
+	changed       *list.List            // of *threadState, newest change first
 	seq           uint64                // of the last change
 	docs          map[string]map[string]smallDoc
-	names         map[string]string       // each actor's id once, however many threads bear it
-	endedInMemory map[string]*threadState // of threads, those that have ended and lie in their folders
-	ended         endedIndex              // the others that have
+	names         map[string]string       // shared copies of the ids of actors
+	endedInMemory map[string]*threadState // threads that have ended and that their folders have
+	ended         endedIndex              // further threads that have ended
 }
 
 // threadState is a thread.
 type threadState struct {
 	summary
-	records []wal.Place // that are the thread in the log; none if it lies in its folder
-	newest  int         // which of them has its envelope
+	records []wal.Place // of the thread in the log; none if only its folder has it
+	newest  int         // index of the record with the newest envelope
 	binds   map[string]string
-	folder  folder // as it was left
+	folder  folder // last known state
 	element *list.Element
 	seq     uint64 // of its last change
 }
 
-// inLog reports whether the log has the thread whole.
+// inLog reports whether the log has the whole thread.
 func (k *threadState) inLog() bool { return len(k.records) > 0 }
 
-// summary is what is kept of every thread.
+// summary has the fields of a thread that the index keeps in memory or in the log of ended
+// threads.
 type summary struct {
 	Ref       string    `json:"ref"`
 	ClientID  string    `json:"client_id,omitempty"`
 	Requestor string    `json:"requestor,omitempty"`
 	Executor  string    `json:"executor,omitempty"`
-	Held      []string  `json:"held,omitempty"` // executors that have held it before
+	Held      []string  `json:"held,omitempty"` // earlier executors
 	Status    mess.Code `json:"status"`
 	Updated   time.Time `json:"updated"`
 	Ver       uint64    `json:"ver,omitempty"`
 
-	Keys []thread.Key `json:"keys,omitempty"` // that it has claimed beside the requester's id for it
+	Keys []thread.Key `json:"keys,omitempty"` // claimed in addition to the requester's id
 }
 
 func summaryOf(e thread.Envelope) summary {
@@ -68,7 +69,7 @@ func summaryOf(e thread.Envelope) summary {
 	return s
 }
 
-// keys are all keys of a thread.
+// keys returns all keys of a thread.
 func (e summary) keys() []thread.Key {
 	if e.ClientID == "" {
 		return e.Keys
@@ -76,13 +77,13 @@ func (e summary) keys() []thread.Key {
 	return append([]thread.Key{{Owner: e.Requestor, Name: e.ClientID}}, e.Keys...)
 }
 
-// extraKeys are the keys of a step that its summary does not imply.
+// extraKeys returns the keys of a step that its summary does not imply.
 func extraKeys(s thread.Step) []thread.Key {
 	implied := thread.Key{Owner: s.Envelope.Requestor, Name: s.Envelope.ClientID}
 	return slices.DeleteFunc(slices.Clone(s.Keys), func(k thread.Key) bool { return k == implied && k.Name != "" })
 }
 
-// envelope is as much of the thread's envelope as a filter looks at.
+// envelope returns the fields of the thread's envelope that a filter needs.
 func (e summary) envelope() thread.Envelope {
 	env := thread.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	if e.Status.Terminal() {
@@ -102,7 +103,7 @@ func newIndex() *index {
 	}
 }
 
-// name returns s, and always the same copy of it. x.mu is held.
+// name returns the shared copy of s. The caller holds x.mu.
 func (x *index) name(s string) string {
 	if one, ok := x.names[s]; ok {
 		return one
@@ -111,8 +112,8 @@ func (x *index) name(s string) string {
 	return s
 }
 
-// next is the number of a change; seq is 0, or the number that a log made anew has for it.
-// x.mu is held.
+// next returns the number of a change. seq is the number from a compacted log, or 0 for the next
+// one. The caller holds x.mu.
 func (x *index) next(seq uint64) uint64 {
 	if seq == 0 {
 		seq = x.seq + 1
@@ -121,7 +122,7 @@ func (x *index) next(seq uint64) uint64 {
 	return seq
 }
 
-// put makes a thread, as it is now, the newest change. x.mu is held.
+// put stores a thread as the newest change. The caller holds x.mu.
 func (x *index) put(e summary, seq uint64) *threadState {
 	ref := e.Ref
 	k := x.threads[ref]
@@ -133,7 +134,7 @@ func (x *index) put(e summary, seq uint64) *threadState {
 		}
 		k.element = x.changed.PushFront(k)
 	} else if !k.inLog() {
-		one := *k // who has it as it had ended keeps that
+		one := *k // other goroutines may still read the ended thread
 		k = &one
 		k.element.Value = k
 	}
@@ -151,14 +152,14 @@ func (x *index) put(e summary, seq uint64) *threadState {
 	return k
 }
 
-// given has the serials of a day go on after those of a ref. x.mu is held.
+// given continues the serials of a day after the one in a ref. The caller holds x.mu.
 func (x *index) given(ref string) {
 	if day, serial, ok := messeaf.ParseRef(ref); ok {
 		x.serials[day] = max(x.serials[day], serial)
 	}
 }
 
-// setWhole puts a thread that is in the log in the place of what was there.
+// setWhole replaces a thread with one from the log.
 func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bind) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -167,20 +168,20 @@ func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bin
 	k.bind(binds)
 }
 
-// setEnded puts a thread that lies in its folder in the place of what was there.
+// setEnded replaces a thread with one that its folder has.
 func (x *index) setEnded(e summary, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.releaseLocked(x.put(e, seq))
 }
 
-// releaseLocked lets go of all but what is needed to find a thread that has ended. x.mu is held.
+// releaseLocked keeps only the fields that find a thread that has ended. The caller holds x.mu.
 func (x *index) releaseLocked(k *threadState) {
 	k.dropRecords()
 	x.endedInMemory[k.Ref] = k
 }
 
-// dropRecords lets go of all but what is needed to find the thread.
+// dropRecords clears all fields except those that find the thread.
 func (k *threadState) dropRecords() { k.records, k.newest, k.binds, k.folder = nil, 0, nil, folder{} }
 
 // forget removes a thread.
@@ -197,7 +198,7 @@ func (x *index) forget(ref string, seq uint64) {
 	}
 }
 
-// remove takes a thread out of memory. x.mu is held.
+// remove removes a thread from memory. The caller holds x.mu.
 func (x *index) remove(k *threadState) {
 	x.changed.Remove(k.element)
 	delete(x.threads, k.Ref)
@@ -209,7 +210,7 @@ func (x *index) remove(k *threadState) {
 	}
 }
 
-// step puts a step to a thread of the log.
+// step adds a step to a thread in the log.
 func (x *index) step(e summary, seq uint64, at wal.Place, binds []thread.Bind) error {
 	return x.addRecord(e.Ref, at, func(k *threadState) {
 		x.put(e, seq)
@@ -218,7 +219,7 @@ func (x *index) step(e summary, seq uint64, at wal.Place, binds []thread.Bind) e
 	})
 }
 
-// addMessages puts further messages to a thread of the log.
+// addMessages adds messages to a thread in the log.
 func (x *index) addMessages(ref string, at wal.Place) error {
 	return x.addRecord(ref, at, func(*threadState) {})
 }
@@ -235,7 +236,8 @@ func (x *index) addRecord(ref string, at wal.Place, change func(*threadState)) e
 	return nil
 }
 
-// bind adds names of attachments. Who has the earlier ones keeps those.
+// bind adds names of attachments in a new map, because other goroutines may still read the old
+// one.
 func (k *threadState) bind(binds []thread.Bind) {
 	if len(binds) == 0 {
 		return
@@ -248,8 +250,7 @@ func (k *threadState) bind(binds []thread.Bind) {
 	k.binds = all
 }
 
-// thread is what is kept of a thread, as it may be handed out; false if there is
-// no such thread.
+// thread returns a copy of a thread's state, or false if there is no such thread.
 func (x *index) thread(ref string) (threadState, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -270,7 +271,7 @@ func (x *index) find(k thread.Key) (string, bool) {
 	return x.findLocked(k)
 }
 
-// findLocked is find for those who hold x.mu.
+// findLocked is like find. The caller holds x.mu.
 func (x *index) findLocked(k thread.Key) (string, bool) {
 	if ref, ok := x.keys[k]; ok {
 		return ref, true
@@ -279,14 +280,14 @@ func (x *index) findLocked(k thread.Key) (string, bool) {
 	return e.Ref, ok
 }
 
-// atLeast has the serials of a day go on after one that was seen elsewhere.
+// atLeast continues the serials of a day after a serial from elsewhere.
 func (x *index) atLeast(day string, serial int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.serials[day] = max(x.serials[day], serial)
 }
 
-// setDays has the serials of days, and the changes, go on after those that were given.
+// setDays continues the serials of days, and the numbers of changes, after those of a record.
 func (x *index) setDays(days map[string]int, seq uint64) {
 	for day, serial := range days {
 		x.atLeast(day, serial)
@@ -296,14 +297,14 @@ func (x *index) setDays(days map[string]int, seq uint64) {
 	x.seq = max(x.seq, seq)
 }
 
-// skip leaves out numbers of changes.
+// skip skips n numbers of changes.
 func (x *index) skip(n uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.seq += n
 }
 
-// hasDay reports whether a day has had a ref.
+// hasDay reports whether the index knows a serial of a day.
 func (x *index) hasDay(day string) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -311,15 +312,15 @@ func (x *index) hasDay(day string) bool {
 	return ok
 }
 
-// last is the number of the last change.
+// last returns the number of the last change.
 func (x *index) last() uint64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.seq
 }
 
-// each calls fn with every thread in memory, oldest change first, until it returns false.
-// What it gets is not changed meanwhile: the caller keeps others from it.
+// each calls fn with every thread in memory, oldest change first, until it returns false. It
+// holds x.mu for reading, so fn must not change the index.
 func (x *index) each(fn func(*threadState) bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -330,7 +331,7 @@ func (x *index) each(fn func(*threadState) bool) {
 	}
 }
 
-// inLog lists the threads that the log has whole.
+// inLog lists the threads that the log has as a whole.
 func (x *index) inLog() []string { return x.refs((*threadState).inLog) }
 
 // open lists the threads that have not ended.
@@ -350,7 +351,7 @@ func (x *index) refs(fn func(*threadState) bool) []string {
 	return refs
 }
 
-// noteFolder notes how a thread's folder was left.
+// noteFolder stores the state in which the store left a thread's folder.
 func (x *index) noteFolder(ref string, f folder) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -359,8 +360,8 @@ func (x *index) noteFolder(ref string, f folder) {
 	}
 }
 
-// tryRelease leaves so much of a thread that it is found, if it has ended with
-// version ver and is in its folder.
+// tryRelease releases the records of a thread if its last version is ver and its folder has that
+// version. The index can still find the thread.
 func (x *index) tryRelease(ref string, ver uint64) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -372,7 +373,7 @@ func (x *index) tryRelease(ref string, ver uint64) bool {
 	return true
 }
 
-// has reports whether there is a thread, and whether the log has it whole.
+// has reports whether the store knows a thread, and whether the log has the whole thread.
 func (x *index) has(ref string) (known, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

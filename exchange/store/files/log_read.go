@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// read reads a thread from the log; false if it is not there whole.
+// read reads a thread from the log; false if the log does not have the whole thread.
 func (s *Store) read(ref string) (w loadedThread, ok bool, err error) {
 	err = s.retryMoved(func() error {
 		k, known := s.index.thread(ref)
@@ -22,7 +22,7 @@ func (s *Store) read(ref string) (w loadedThread, ok bool, err error) {
 	return w, ok, err
 }
 
-// retryMoved calls fn, and again where what it reads has just moved.
+// retryMoved calls fn again if a compaction has just moved its records, three times at most.
 func (s *Store) retryMoved(fn func() error) (err error) {
 	for range 3 {
 		if err = fn(); !errors.Is(err, wal.ErrMoved) {
@@ -48,7 +48,7 @@ func (s *Store) readWhole(k threadState) (loadedThread, error) {
 	return w, nil
 }
 
-// readRaw reads all records of a thread, as one.
+// readRaw reads all records of a thread and joins them into one.
 func (s *Store) readRaw(k *threadState) (record, error) {
 	all := record{Thread: &k.summary}
 	for i, p := range k.records {
@@ -76,7 +76,7 @@ func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
 	return r, nil
 }
 
-// envelope is the envelope of a thread; zero if it is gone.
+// envelope returns the envelope of a thread. It is zero if the store does not have the thread.
 func (s *Store) envelope(ref string) (e thread.Envelope, err error) {
 	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
 		return t.Envelope, nil

@@ -10,32 +10,32 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// record is one record of the log: a whole thread, a step of one, more messages
-// of one, the end of one, or a document. On the disk it is a line of JSON that
-// says what it is about, so that at the start nothing else need be read; then,
-// of a thread or a step, a line with the envelope; then a line for each message.
+// record is one record of the log: a whole thread, a step, further messages, the end of a
+// thread, or a document. Its first line is JSON without the contents, so that the start need not
+// decode the rest. A thread or step has a line with the envelope next. Each message has a line
+// of its own.
 type record struct {
 	Thread *summary       `json:"thread,omitempty"` // of a whole thread
 	Step   *summary       `json:"step,omitempty"`   // of a thread after a step
 	Ref    string         `json:"ref,omitempty"`    // of the thread that has more messages
 	Binds  []thread.Bind  `json:"binds,omitempty"`
-	Ended  *summary       `json:"ended,omitempty"` // it lies in its folder
-	Gone   string         `json:"gone,omitempty"`  // ref of a thread that is not here any more
+	Ended  *summary       `json:"ended,omitempty"` // its folder has it
+	Gone   string         `json:"gone,omitempty"`  // ref of a forgotten thread
 	Kind   string         `json:"kind,omitempty"`  // of a document
 	ID     string         `json:"id,omitempty"`
 	Doc    []byte         `json:"doc,omitempty"`  // nil removes it
 	Days   map[string]int `json:"days,omitempty"` // the highest serials
-	Seq    uint64         `json:"n,omitempty"`    // of the change, in a log made anew; else each record is the next change
+	Seq    uint64         `json:"n,omitempty"`    // of the change, in a compacted log; else each record is the next change
 
 	envelope json.RawMessage
 	messages []json.RawMessage
-	step     *thread.Step // that the record is of, if it is stored now
+	step     *thread.Step // of the record, during Append
 }
 
 // hasEnvelope reports whether a line with the envelope follows.
 func (r record) hasEnvelope() bool { return r.Thread != nil || r.Step != nil }
 
-// encode is the record as it stands in the log.
+// encode returns the record in the form of the log.
 func (r record) encode() ([]byte, error) {
 	head, err := json.Marshal(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r record) lines() []json.RawMessage {
 	return append([]json.RawMessage{r.envelope}, r.messages...)
 }
 
-// decodeHead reads what a record is about.
+// decodeHead decodes the first line of a record.
 func decodeHead(data []byte) (r record, rest []byte, err error) {
 	line, rest, _ := bytes.Cut(data, []byte("\n"))
 	err = json.Unmarshal(line, &r)
@@ -87,21 +87,21 @@ func decode(data []byte) (record, error) {
 	return r, nil
 }
 
-// envelopeIn is the line with the envelope of a record that has one.
+// envelopeIn returns the line with the envelope.
 func envelopeIn(data []byte) []byte {
 	_, rest, _ := bytes.Cut(data, []byte("\n"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
 	return line
 }
 
-// threadRecord is a whole thread as a record.
+// threadRecord returns a whole thread as a record.
 func threadRecord(t thread.Thread) (record, error) {
 	sum := summaryOf(t.Envelope)
 	r := record{Thread: &sum}
 	return r, r.put(t.Envelope, t.Messages)
 }
 
-// stepRecord is a step as a record.
+// stepRecord returns a step as a record.
 func stepRecord(s thread.Step) (record, error) {
 	sum := summaryOf(s.Envelope)
 	sum.Keys = extraKeys(s)
@@ -127,17 +127,17 @@ func (r *record) put(e thread.Envelope, messages []mess.Message) (err error) {
 	return nil
 }
 
-// loadedThread is a thread with all that belongs to it.
+// loadedThread is a thread from the log with its attachments and folder.
 type loadedThread struct {
 	env      thread.Envelope
 	messages []json.RawMessage
 	binds    map[string]string // bound name to SHA-256
-	folder   folder            // as it was left
+	folder   folder            // last known state
 	as       state
-	bytes    int // of it in the log
+	bytes    int // size in the log
 }
 
-// decode is the thread with its messages.
+// decode returns the thread with its messages.
 func (w loadedThread) decode() (thread.Thread, error) {
 	t := thread.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
 	for i, m := range w.messages {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// noteEnded notes a thread that has ended and is in its folder.
+// noteEnded notes a thread that has ended and that its folder has.
 func (p *projector) noteEnded(w loadedThread) {
 	if !w.env.Status.Terminal() {
 		return
@@ -25,7 +25,8 @@ func (p *projector) releaseDue() bool {
 	return len(p.endedThreads) > 0 && p.releaseIn(time.Now()) <= 0
 }
 
-// releaseIn is in how long the threads that have ended are let go. p.mu is held.
+// releaseIn returns the time until the next release of the threads that have ended. The caller
+// holds p.mu.
 func (p *projector) releaseIn(now time.Time) time.Duration {
 	if len(p.endedThreads) >= releaseMany {
 		return 0
@@ -34,8 +35,8 @@ func (p *projector) releaseIn(now time.Time) time.Duration {
 	return min(releaseLate-waited, max(releaseAfter-waited, p.sinceLull(now)))
 }
 
-// releaseEnded lets go of the threads that have ended, when their folders are on the
-// disk: from then on the log need not know them.
+// releaseEnded syncs the folders, and then releases the threads that have ended: the log no
+// longer needs them.
 func (p *projector) releaseEnded(ctx context.Context) {
 	p.mu.Lock()
 	resting := p.endedThreads
@@ -61,7 +62,8 @@ func (p *projector) releaseEnded(ctx context.Context) {
 	p.s.compactIfDue()
 }
 
-// release leaves so much of a thread in memory that it is found.
+// release releases the records of a thread that its folder has. The index can still find the
+// thread.
 func (s *Store) release(ref string, ver uint64) bool {
 	defer s.locks.Lock(ref)()
 	return s.index.tryRelease(ref, ver)

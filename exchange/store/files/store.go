@@ -1,16 +1,16 @@
-// Package files is the store of one board. What is acknowledged is in a
-// write-ahead log first; the folders of MESSE-AF 2.1 are its projection, for
-// people and for other programs, and are where a thread that has ended lies.
+// Package files stores threads in a folder of one node. It writes each step to a write-ahead log
+// before it acknowledges the step. The folders of MESSE-AF 2.1 are a projection of the log for
+// people and other programs. After a thread has ended, only its folder has it.
 //
 //	log/                   the write-ahead log
-//	log/ended/             what is known of the threads that have ended
+//	log/ended/             the index data of threads that have ended
 //	attachments/           staged files, by SHA-256
-//	state=received/ ...    threads, as MESSE-AF has them
+//	state=received/ ...    threads, in the layout of MESSE-AF
 //	archive/               threads that ended long ago, in a few zips a month
-//	set-aside/             what could not be read, and was in the way
-//	tmp/                   what is not whole yet
+//	set-aside/             unreadable files that blocked a thread
+//	tmp/                   incomplete files
 //
-// It judges no step and knows no door.
+// The package does not judge steps and does not depend on a channel.
 package files
 
 import (
@@ -42,12 +42,13 @@ type Config struct {
 	Now          func() time.Time
 }
 
-// DefaultConfig is what Open uses.
+// DefaultConfig returns the configuration of the function Open.
 func DefaultConfig() Config {
 	return Config{ArchiveAfter: 90 * 24 * time.Hour, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 }
 
-// Store keeps threads in a folder. Every method is durable when it returns.
+// Store keeps threads in a folder. Its methods write durably before they return. All are safe
+// for concurrent use.
 type Store struct {
 	cfg     Config
 	dir     string
@@ -61,15 +62,15 @@ type Store struct {
 	watcher *watcher
 	damage  damage
 	tail    tail.Tail
-	format  int // of the log; 0: it has none yet
+	format  int // of the log; 0: none yet
 
-	listed  map[messeaf.Folder]time.Time // when state folders were changed last before the start listed them
-	atCrash func(step string)            // in tests: what happens where the program could die
+	listed  map[messeaf.Folder]time.Time // last changes of the state folders before the start listed them
+	atCrash func(step string)            // for tests: runs at each step where the program could die
 
-	endedMu    sync.Mutex    // held by whoever changes the log of ended threads
+	endedMu    sync.Mutex    // for changes to the log of ended threads
 	locks      keyed.Locks   // one step of a thread at a time, one claim of a key, one change of a document
-	compactAt  atomic.Int64  // size of the log, in bytes, at which it is made anew
-	compactDue chan struct{} // has it made anew
+	compactAt  atomic.Int64  // size of the log from which to compact it, in bytes
+	compactDue chan struct{} // requests a compaction
 }
 
 var (
@@ -79,11 +80,11 @@ var (
 	_ tail.Source           = (*Store)(nil)
 )
 
-// Open opens the store in a folder, which is made if it is not there. A folder
-// that another program has open is refused.
+// Open opens the store in a folder with DefaultConfig. It makes the folder if it does not exist.
+// It returns ErrInUse if another program has the folder open.
 func Open(dir string) (*Store, error) { return DefaultConfig().Open(dir) }
 
-// Open is the package's Open with settings.
+// Open opens the store in a folder with this configuration, like the function Open.
 func (c Config) Open(dir string) (*Store, error) {
 	b, err := openBlobs(filepath.Join(dir, "attachments"))
 	if err != nil {
@@ -120,11 +121,11 @@ func (c Config) Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// lostChanges is how many changes are counted for damage in the log, so that the feed gives
-// no number twice.
+// lostChanges is the number of changes that Open skips after damage in the log, so that the feed
+// uses no number twice.
 const lostChanges = 1 << 20
 
-// replay takes a record of the log into memory.
+// replay adds a record of the log to the index.
 func (s *Store) replay(at wal.Place, data []byte) error {
 	if format, ok := formatOf(data); ok {
 		s.format = max(s.format, format)
@@ -151,7 +152,7 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	return s.keepEnded(context.Background(), endedLoad)
 }
 
-// take takes what is in the log into memory.
+// take adds a record to the index.
 func (s *Store) take(r record, at wal.Place) error {
 	switch {
 	case r.Thread != nil:
@@ -172,8 +173,7 @@ func (s *Store) take(r record, at wal.Place) error {
 	return nil
 }
 
-// write logs records and then takes them into memory, and says how many bytes they
-// take.
+// write writes records to the log and adds them to the index. It returns their size in bytes.
 func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error) {
 	data := make([][]byte, len(all))
 	for i, r := range all {
@@ -185,9 +185,9 @@ func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error)
 	return bytes, s.put(ctx, all, data)
 }
 
-// put logs records as they are encoded, at once, and then takes them into memory and tells
-// those who follow the feed: in the order of the log, so that a change has the same number
-// when the log is read again.
+// put writes encoded records to the log in one operation. It then adds them to the index and
+// publishes them in the feed, in the order of the log. A change therefore gets the same number
+// when the store reads the log again.
 func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 	if err := s.log.Err(); err != nil {
 		return err
@@ -208,7 +208,7 @@ func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 	return errors.Join(err, failed)
 }
 
-// Append adds one step to a thread.
+// Append adds one step to a thread. It waits a moment if the folders are far behind the log.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
 	defer s.project.waitForFolders(ctx)
 	defer s.compactIfDue()
@@ -241,7 +241,7 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 	return revOf(step.Envelope.Ver), nil
 }
 
-// stepRecord is a step as a record, if it may be stored.
+// stepRecord returns a step as a record, or an error if the store must not take it.
 func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
 	k, ok := s.index.thread(ref)
 	switch {
@@ -268,8 +268,8 @@ func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
 	return stepRecord(step)
 }
 
-// returnToLog is a step of a thread that lies in its folder, as a record of the whole
-// thread: the log knows only that it ended.
+// returnToLog returns a step of a thread that only its folder has, as a record of the whole
+// thread.
 func (s *Store) returnToLog(ref string, step thread.Step) (record, error) {
 	t, err := s.readEnded(ref)
 	switch {
@@ -284,10 +284,10 @@ func (s *Store) returnToLog(ref string, step thread.Step) (record, error) {
 	return r, err
 }
 
-// revOf is the revision of a thread by its version.
+// revOf returns the revision for a version of a thread.
 func revOf(ver uint64) thread.Rev { return thread.Rev(strconv.FormatUint(ver, 10)) }
 
-// Put stores or removes a small document.
+// Put stores a small document, or removes it if doc is nil.
 func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	defer s.compactIfDue()
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
@@ -297,7 +297,7 @@ func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thre
 	return s.putDoc(ctx, kind, id, doc)
 }
 
-// putAnyRevision is Put for whatever revision.
+// putAnyRevision is like Put, without a check of the revision.
 func (s *Store) putAnyRevision(ctx context.Context, kind, id string, doc []byte) error {
 	defer s.locks.Lock(kind + "\x00\x00" + id)()
 	_, err := s.putDoc(ctx, kind, id, doc)
@@ -350,7 +350,7 @@ func (s *Store) Lookup(_ context.Context, k thread.Key) (string, error) {
 	return "", thread.ErrNoThread
 }
 
-// Stage keeps bytes for a later step.
+// Stage stores at most most bytes for a later step.
 func (s *Store) Stage(_ context.Context, data io.Reader, most int64) (thread.Staged, error) {
 	if err := s.log.Err(); err != nil {
 		return thread.Staged{}, err
@@ -367,8 +367,7 @@ func (s *Store) Blob(_ context.Context, sum string) (io.ReadSeekCloser, error) {
 	return f, err
 }
 
-// Attachment opens a file that is bound to a thread, or that another program has put beside
-// it.
+// Attachment opens a file that a thread binds, or that another program has put into its folder.
 func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
 	k, known := s.index.thread(ref)
 	if sum, ok := k.binds[name]; ok {
@@ -379,25 +378,24 @@ func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekClos
 	return s.openExternal(ref, name, k, known)
 }
 
-// Close waits for what is being written, and brings the folders up to date.
+// Close waits for writes in progress, updates the folders, and closes the store.
 func (s *Store) Close() error {
 	return errors.Join(s.project.finish(), s.closeLogs(), s.disk.Close(), s.root.Close())
 }
 
 func (s *Store) closeLogs() error { return errors.Join(s.index.ended.close(), s.log.Close()) }
 
-// Err tells why nothing can be stored any more, or nil.
+// Err returns the reason why the store can no longer write, or nil.
 func (s *Store) Err() error { return s.log.Err() }
 
-// Written is how long the log is now, how much was written to it since the store
-// was opened, and how much of that today, in bytes. The folders are not in it, nor
-// are pictures and files.
+// Written returns the size of the log, the bytes written to it since Open, and the bytes written
+// today. The figures do not include folders, images and files.
 func (s *Store) Written() (size, total, today int64) {
 	total, today = s.log.Written()
 	size, more, moreToday := s.index.ended.written()
 	return s.log.Size() + size, total + more, today + moreToday
 }
 
-// WrittenFiles is the same of pictures and files; each is there once, also where
-// folders show it.
+// WrittenFiles returns the same figures for images and files. It counts each file once, even if
+// a folder links it.
 func (s *Store) WrittenFiles() (size, total, today int64) { return s.blobs.written() }

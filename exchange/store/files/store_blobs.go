@@ -16,23 +16,23 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// blobs is a folder of files that are named by their content.
+// blobs is a folder of files with their SHA-256 as names.
 type blobs struct {
 	dir string
 
 	mu    sync.Mutex
-	begun map[string]bool // names of the files that are being uploaded
-	size  int64           // of all, in bytes
+	begun map[string]bool // names of files with an upload in progress
+	size  int64           // total size in bytes
 	total int64           // written since the start
-	day   time.Time       // whose bytes today counts
+	day   time.Time       // day of today
 	today int64
 }
 
-// unusedFor is how long a file is kept that no thread names: the message that
-// does may still be on its way.
+// unusedFor is the time that a file stays without a reference from a thread. The message that
+// binds it may still follow.
 const unusedFor = 7 * 24 * time.Hour
 
-// isSum reports whether s is a SHA-256 as file names have it.
+// isSum reports whether s is a SHA-256 in hexadecimal.
 func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
 func openBlobs(dir string) (*blobs, error) {
@@ -42,7 +42,8 @@ func openBlobs(dir string) (*blobs, error) {
 	return &blobs{dir: dir, begun: map[string]bool{}}, nil
 }
 
-// path is where the content with a sum is. What is no sum is nowhere.
+// path returns the path of the file with a sum. The error for an invalid sum wraps
+// os.ErrNotExist.
 func (b *blobs) path(sum string) (string, error) {
 	if !isSum(sum) {
 		return "", fmt.Errorf("%.80q is not a SHA-256: %w", sum, os.ErrNotExist)
@@ -66,10 +67,10 @@ func (b *blobs) open(sum string) (*os.File, error) {
 	return os.Open(name)
 }
 
-// temporary is what files are called until they are whole.
+// temporary is the prefix of the names of incomplete files.
 const temporary = "staged-"
 
-// add stores at most that many bytes; they are on the disk when it returns.
+// add stores at most that many bytes, and syncs them before it returns.
 func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
 	f, err := b.begin()
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
 	return s, nil
 }
 
-// begin makes a file for an upload, which clean leaves alone until end.
+// begin makes a file for an upload. clean does not remove it until end.
 func (b *blobs) begin() (*os.File, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -111,7 +112,7 @@ func (b *blobs) begin() (*os.File, error) {
 	return f, err
 }
 
-// end removes the file of an upload, unless it was kept.
+// end removes the file of an upload, unless keep has renamed it.
 func (b *blobs) end(name string) {
 	_ = os.Remove(name) // clean tries again
 	b.mu.Lock()
@@ -119,14 +120,14 @@ func (b *blobs) end(name string) {
 	delete(b.begun, filepath.Base(name))
 }
 
-// abandoned reports whether a file is of an upload that nobody is at.
+// abandoned reports whether a file is the rest of an interrupted upload.
 func (b *blobs) abandoned(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return strings.HasPrefix(name, temporary) && !b.begun[name]
 }
 
-// written is how much there is, was written since the start, and of that today.
+// written returns the total size, the bytes written since Open, and the bytes written today.
 func (b *blobs) written() (size, total, today int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +135,7 @@ func (b *blobs) written() (size, total, today int64) {
 	return b.size, b.total, b.today
 }
 
-// turn begins to count anew when the day is another.
+// turn resets the count of today when the date changes.
 func (b *blobs) turn(now time.Time) {
 	y, m, d := now.Date()
 	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(b.day) {
@@ -153,7 +154,7 @@ func (b *blobs) keep(temp, sum string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// clean removes what will never be whole, and what nobody has named for long.
+// clean removes the rests of uploads, and files without a reference for a long time.
 func (b *blobs) clean(used map[string]bool) error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -178,7 +179,7 @@ func (b *blobs) clean(used map[string]bool) error {
 		}
 	}
 	b.mu.Lock()
-	b.size = kept // what comes meanwhile is counted the next time
+	b.size = kept // the next call counts concurrent uploads
 	b.mu.Unlock()
 	return errors.Join(errs...)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// What is kept of the threads that were made or read last, by what they take in
-// the log, in bytes; in memory it is some times as much.
+// recentBytes is the maximum size of the cache, and recentMost that of one thread in it. Both
+// count the size in the log in bytes; the memory use is some times larger.
 const (
 	recentBytes = 2 << 20
 	recentMost  = 128 << 10 // of one thread
 )
 
-// threadCache keeps the threads that were made or read last as they are read, so that
-// who asks for one again and again, or for a new one, does not have the log read.
+// threadCache keeps the decoded threads of the last writes and reads, so that a repeated read
+// does not access the log.
 type threadCache struct {
 	mu    sync.Mutex
-	refs  map[string]*list.Element // of *remembered
-	order list.List                // the last one first
+	refs  map[string]*list.Element // of *cachedThread
+	order list.List                // most recent first
 	bytes int
 }
 
@@ -30,15 +30,15 @@ type cachedThread struct {
 	bytes  int
 }
 
-// state tells whether a thread is as it was: which change was its last, and of
-// how many records it is.
+// state identifies a state of a thread by its last change and its number of records. Two equal
+// states have the same content.
 type state struct {
 	seq     uint64
 	ver     uint64
 	records int // 0: the log does not have it
 }
 
-// state is how a thread stands.
+// state returns the state of a thread. It is zero if memory does not have it.
 func (x *index) state(ref string) state {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -51,7 +51,7 @@ func (x *index) state(ref string) state {
 
 func (k *threadState) state() state { return state{k.seq, k.Ver, len(k.records)} }
 
-// get returns a thread of the log, if it is remembered and as it was.
+// get returns a thread from the cache, if it has the given state there.
 func (r *threadCache) get(ref string, as state) (t thread.Thread, bytes int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,7 +64,7 @@ func (r *threadCache) get(ref string, as state) (t thread.Thread, bytes int, ok 
 	return one.thread, one.bytes, true
 }
 
-// put remembers a thread as it was read or made, and forgets what is too much.
+// put adds a thread to the cache, and drops the least recent ones beyond the limit.
 func (r *threadCache) put(t thread.Thread, as state, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,15 +75,14 @@ func (r *threadCache) put(t thread.Thread, as state, bytes int) {
 	if r.refs == nil {
 		r.refs = map[string]*list.Element{}
 	}
-	t.Messages = slices.Clip(t.Messages) // who appends has a list of their own
+	t.Messages = slices.Clip(t.Messages) // an append then copies the list
 	r.refs[t.Ref] = r.order.PushFront(&cachedThread{as, t, bytes})
 	for r.bytes += bytes; r.bytes > recentBytes; {
 		r.drop(r.order.Back())
 	}
 }
 
-// step has what is remembered follow a step that has been stored, with so many
-// bytes.
+// step applies a stored step of so many bytes to a thread in the cache.
 func (r *threadCache) step(s thread.Step, was, is state, bytes int) {
 	t, before, ok := r.get(s.Envelope.Ref, was)
 	if !ok || is.ver != s.Envelope.Ver || is.records != was.records+1 {
@@ -93,14 +92,14 @@ func (r *threadCache) step(s thread.Step, was, is state, bytes int) {
 	r.put(t, is, before+bytes)
 }
 
-// forget lets go of a thread.
+// forget removes a thread from the cache.
 func (r *threadCache) forget(ref string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.drop(r.refs[ref])
 }
 
-// drop is for those who hold r.mu.
+// drop removes an element. The caller holds r.mu.
 func (r *threadCache) drop(e *list.Element) {
 	if e == nil {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// fromFile is a thread as it lies in its folder, for the exchange. Where a file
-// does not say what may have happened, what is safe is taken: work that is not
-// waiting for a claim has begun.
+// fromFile converts a thread from its folder for the exchange. If a file does not say how far
+// the work is, fromFile assumes the safe case: a thread that is not waiting for a claim has
+// started.
 func fromFile(t messeaf.Thread) thread.Thread {
 	e := envelope(t.Envelope)
 	e.Ver = uint64(max(1, len(t.Messages)))
@@ -36,7 +36,7 @@ func fromFile(t messeaf.Thread) thread.Thread {
 	return thread.Thread{Envelope: e, Messages: t.Messages}
 }
 
-// envelope is what an envelope alone tells.
+// envelope converts an envelope without the thread's messages.
 func envelope(m messeaf.Envelope) thread.Envelope {
 	e := thread.Envelope{
 		Ref: m.Ref, ClientID: m.ClientID, Requestor: m.Requestor, Executor: m.Executor, Status: status(m.Status),
@@ -61,7 +61,7 @@ func envelope(m messeaf.Envelope) thread.Envelope {
 	return e
 }
 
-// status is a status as ours are called; what nobody knows is being worked on.
+// status converts a status to one of the exchange. It converts an unknown status to in_progress.
 func status(c mess.Code) mess.Code {
 	switch {
 	case c == mess.Received || c == mess.Pending:

@@ -15,7 +15,7 @@ type smallDoc struct {
 	seq  uint64
 }
 
-// putDoc stores or removes a document, and returns the number of the change.
+// putDoc stores a document, or removes it if doc is nil.
 func (x *index) putDoc(kind, id string, doc []byte, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -36,7 +36,7 @@ func (x *index) docsOf(kind string) map[string]smallDoc {
 	return maps.Clone(x.docs[kind])
 }
 
-// docRev is the revision of a document; "" if there is none.
+// docRev returns the revision of a document; "" if there is none.
 func (x *index) docRev(kind, id string) thread.Rev {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -6,10 +6,10 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// ErrInUse: another program has the folder open.
+// ErrInUse means that another program has the folder open.
 var ErrInUse = wal.ErrInUse
 
-// Damaged reports whether Open has found damage in what had been acknowledged.
+// Damaged reports whether err from Open means that acknowledged records are damaged.
 func Damaged(err error) bool {
 	_, ok := errors.AsType[*wal.CorruptError](err)
 	return ok

@@ -18,19 +18,19 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// Feed calls fn with what changes.
+// Feed calls fn with the changes after a position until ctx ends or fn returns an error.
 func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
 	return s.tail.Follow(ctx, s, after, fn)
 }
 
-// publish tells those who follow the feed of a record that was just taken into memory.
+// publish adds a record to the feed, after the index has it.
 func (s *Store) publish(r record) {
 	c := thread.Change{}
 	switch {
 	case r.step != nil:
 		c.Envelope, c.Messages, c.Rev = r.step.Envelope, r.step.Messages, revOf(r.step.Envelope.Ver)
 	case r.Thread != nil:
-		if json.Unmarshal(r.envelope, &c.Envelope) != nil { // it was made by Marshal
+		if json.Unmarshal(r.envelope, &c.Envelope) != nil { // Marshal has made it
 			return
 		}
 		c.Rev = revOf(c.Envelope.Ver)
@@ -46,17 +46,18 @@ func (s *Store) publish(r record) {
 	s.tail.Add(s.index.last(), c)
 }
 
-// feedAtOnce is how many envelopes are read at the same time.
+// feedAtOnce is the number of envelopes that one batch of the feed reads.
 const feedAtOnce = 1024
 
-// outline is a change of which only so much is known as is in memory.
+// outline is a change with only the data from memory.
 type outline struct {
 	seq uint64
-	ref string // "": it is of a document
+	ref string // "" for a document
 	tail.Change
 }
 
-// Since calls fn with what has changed after a number, as it is now.
+// Since calls fn with the changes after a number, in the current state of their threads and
+// documents. It returns the number of the last change.
 func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
 	all, blocks, upTo := s.index.since(seq)
 	last := seq
@@ -66,7 +67,7 @@ func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err 
 	}
 	past := pastFeed{d: &s.index.ended, after: seq, blocks: blocks, names: map[string]string{}}
 	err = s.give(all, &past, tell)
-	if errors.Is(err, wal.ErrMoved) { // the log of ended threads was made anew
+	if errors.Is(err, wal.ErrMoved) { // a compaction has moved the log of ended threads
 		return s.Since(last, fn)
 	}
 	return upTo, err
@@ -83,7 +84,7 @@ func (s *Store) give(all []outline, past *pastFeed, fn func(tail.Change) error) 
 				return err
 			}
 			if o.Seq == 0 {
-				continue // it has changed again, or is gone
+				continue // it has changed again or left the store
 			}
 			if err := fn(o.Change); err != nil {
 				return err
@@ -93,7 +94,8 @@ func (s *Store) give(all []outline, past *pastFeed, fn func(tail.Change) error) 
 	return past.upTo(math.MaxUint64, fn)
 }
 
-// pastFeed gives the changes of ended threads in order, of blocks that are nearly so.
+// pastFeed reads the changes of ended threads in order, from blocks that are approximately in
+// order.
 type pastFeed struct {
 	d      *endedIndex
 	after  uint64
@@ -141,7 +143,7 @@ func (p *pastFeed) name(s string) string {
 	return one
 }
 
-// fill reads what is only outlined.
+// fill reads the envelopes of outlines.
 func (s *Store) fill(all []outline) error {
 	var g errgroup.Group
 	workers := runtime.GOMAXPROCS(0)
@@ -208,7 +210,7 @@ func (x *index) since(seq uint64) (all []outline, blocks []block, last uint64) {
 	return all, blocks, x.seq
 }
 
-// outline is what is in memory of a thread.
+// outline returns the data of a thread in memory.
 func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -220,8 +222,8 @@ func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
 	return k.summary, k.seq, k.inLog()
 }
 
-// Serials are the highest serials by day. Those of today, which are looked for in the
-// archive too, are there in any case.
+// Serials returns the highest serials by day. It always includes today, for which it also
+// searches the archive.
 func (s *Store) Serials() map[string]int {
 	if day := s.cfg.Now().Format(time.DateOnly); !s.index.hasDay(day) {
 		s.index.atLeast(day, s.archivedSerial(day))

@@ -13,17 +13,17 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Kind is what speaks at an address.
+// Kind is the kind of server at an address.
 type Kind string
 
-// The kinds.
+// The kinds of servers.
 const (
-	Auto      Kind = "auto"    // it is asked, and says itself what it is
-	Messkit   Kind = "messkit" // an exchange of ours
+	Auto      Kind = "auto"    // asks the server for its kind
+	Messkit   Kind = "messkit" // an exchange of messkit
 	Reference Kind = "field"   // a MESS reference server
 )
 
-// Validate tells if there is no such kind.
+// Validate returns an error for an unknown kind.
 func (k Kind) Validate() error {
 	switch k {
 	case "", Auto, Messkit, Reference:
@@ -32,7 +32,7 @@ func (k Kind) Validate() error {
 	return fmt.Errorf("%.40q is unknown; write auto, messkit or field", string(k))
 }
 
-// Exchange is what an executor needs of an exchange elsewhere.
+// Exchange has the methods of a remote exchange that an executor calls.
 type Exchange interface {
 	Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	Receive(ctx context.Context, handle func(mess.Message)) error
@@ -45,7 +45,7 @@ var (
 	_ Exchange = (*AutoDetect)(nil)
 )
 
-// For is the exchange of that kind that c reaches. It does not reach out.
+// For returns the exchange of a kind that c reaches. It makes no connection.
 func For(c *httpclient.Client, k Kind, cfg reference.Config) Exchange {
 	switch k {
 	case Messkit:
@@ -56,23 +56,23 @@ func For(c *httpclient.Client, k Kind, cfg reference.Config) Exchange {
 	return &AutoDetect{c: c, cfg: cfg}
 }
 
-// AutoDetect is an exchange of ours or one of the servers in the field, whichever
-// turns out to be there.
+// AutoDetect is an exchange of messkit or a MESS reference server. The first call asks the
+// server for its kind.
 type AutoDetect struct {
 	c   *httpclient.Client
 	cfg reference.Config
 
 	mu sync.Mutex
-	is Exchange // nil until it has said what it is
+	is Exchange // nil until the server has reported its kind
 }
 
-// isMesskit reports whether an exchange of ours says that of itself. Those in the
-// field leave out one or the other.
+// isMesskit reports whether a server identifies itself as an exchange of messkit. The reference
+// servers omit one of these fields.
 func isMesskit(h httpclient.Health) bool {
 	return h.Service == "mess-exchange" && h.Version != "" && h.Exchange != ""
 }
 
-// pick asks what is there, once.
+// pick asks the server for its kind, once.
 func (e *AutoDetect) pick(ctx context.Context) (Exchange, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,7 +102,7 @@ func (e *AutoDetect) pick(ctx context.Context) (Exchange, error) {
 	return e.is, nil
 }
 
-// Send does what the Send of what is there does.
+// Send calls Send of the exchange at the address.
 func (e *AutoDetect) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	x, err := e.pick(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *AutoDetect) Send(ctx context.Context, m mess.Message) (mess.Message, er
 	return x.Send(ctx, m)
 }
 
-// Receive does what the Receive of what is there does.
+// Receive calls Receive of the exchange at the address.
 func (e *AutoDetect) Receive(ctx context.Context, handle func(mess.Message)) error {
 	x, err := e.pick(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *AutoDetect) Receive(ctx context.Context, handle func(mess.Message)) err
 	return x.Receive(ctx, handle)
 }
 
-// Attach does what the Attach of what is there does.
+// Attach calls Attach of the exchange at the address.
 func (e *AutoDetect) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	x, err := e.pick(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Send posts a message and returns what the exchange answers at once.
+// Send posts a message and returns the immediate answer of the exchange.
 func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	var answer mess.Message
 	m.Version = cmp.Or(m.Version, mess.Current)
@@ -23,12 +23,12 @@ func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	return answer, err
 }
 
-// MaxFile is the largest file that is held in memory to be sent, in bytes. What
-// the exchange takes is less, and its own to say.
+// MaxFile is the maximum size of a file that a client reads into memory for an upload, in bytes.
+// The limit of the exchange is lower; the exchange reports it.
 const MaxFile = 64 << 20
 
-// Attach uploads a file for a thread. A broken connection is tried once more:
-// the same bytes are the same file.
+// Attach uploads a file for a thread. If the connection breaks, it tries once more: the upload
+// is idempotent.
 func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	all, err := io.ReadAll(io.LimitReader(data, MaxFile+1))
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 	return m, nil
 }
 
-// Attachment opens a file of a thread. Whoever calls closes it.
+// Attachment opens a file of a thread. The caller closes it.
 func (c *Client) Attachment(ctx context.Context, ref, name string) (data io.ReadCloser, mime string, err error) {
 	u, err := c.Address(ctx, nil, "requests", ref, "attachments", name)
 	if err != nil {
@@ -66,8 +66,8 @@ func (c *Client) Attachment(ctx context.Context, ref, name string) (data io.Read
 	return res.Body, res.Header.Get("Content-Type"), nil
 }
 
-// Register gives an actor its key. Another machine's exchange wants its
-// enrolment code.
+// Register registers an actor and returns its key. An exchange on another host requires an
+// enrollment code.
 func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secret, error) {
 	var v struct {
 		Key string `json:"api_key"`
@@ -79,7 +79,7 @@ func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secr
 	return Secret(v.Key), err
 }
 
-// Thread is a thread as the exchange tells it.
+// Thread is a thread as the exchange reports it.
 type Thread struct {
 	Ref       string
 	Status    mess.Code
@@ -150,16 +150,16 @@ func (c *Client) Thread(ctx context.Context, ref string) (Thread, error) {
 	return v.Thread.thread(), err
 }
 
-// Filter selects threads; what is zero selects all.
+// Filter selects threads; a zero field selects all.
 type Filter struct {
 	Status    string
 	Executor  string
 	Requestor string
 	Since     time.Time // changed at or after
-	Limit     int       // 0: one page, as long as the exchange makes it
+	Limit     int       // 0: one page, of the length that the exchange chooses
 }
 
-// maxPage is the most that an exchange lists at once.
+// maxPage is the maximum page length of an exchange.
 const maxPage = 1000
 
 func (f Filter) query(cursor string, left int) url.Values {
@@ -208,16 +208,16 @@ type Executor struct {
 	Availability mess.Availability `json:"availability"` // "" is always
 	Schedule     string            `json:"schedule"`     // cron, where Availability is schedule
 	LastSeen     mess.Time         `json:"last_seen"`
-	Live         bool              `json:"live"`     // heard of lately
-	Disarmed     string            `json:"disarmed"` // why it offers only what looks; "" if it does not
-	Stopped      *mess.StopState   `json:"stopped"`  // nil: it has not said that it is
-	Stopping     []mess.Stop       `json:"stopping"` // stops that it has not confirmed
-	Held         *mess.DrainState  `json:"held"`     // nil: it has not said that it takes nothing new
-	Hold         *mess.DrainOrder  `json:"hold"`     // the hold that was given at the exchange, nil if none
+	Live         bool              `json:"live"`     // recent heartbeat
+	Disarmed     string            `json:"disarmed"` // reason why it offers queries only; "" if it offers all
+	Stopped      *mess.StopState   `json:"stopped"`  // nil: it has not reported a stop
+	Stopping     []mess.Stop       `json:"stopping"` // stops without its confirmation
+	Held         *mess.DrainState  `json:"held"`     // nil: it has not reported that it drains
+	Hold         *mess.DrainOrder  `json:"hold"`     // drain order at the exchange; nil if none
 	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
 }
 
-// Executors lists who is registered.
+// Executors lists the registered executors.
 func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
 	var v struct {
 		Executors []Executor `json:"executors"`
@@ -226,8 +226,8 @@ func (c *Client) Executors(ctx context.Context) ([]Executor, error) {
 	return v.Executors, err
 }
 
-// Forget takes an executor that is gone for good off the lists, and returns how many
-// stops it has not confirmed. It is for operators.
+// Forget deregisters an executor and returns the number of stops without its confirmation. It
+// requires the role operator.
 func (c *Client) Forget(ctx context.Context, id string) (stops int, err error) {
 	u, err := c.Address(ctx, nil, "executors", id)
 	if err != nil {
@@ -240,13 +240,12 @@ func (c *Client) Forget(ctx context.Context, id string) (stops int, err error) {
 	return v.Stopping, err
 }
 
-// Status reads how the program that carries the exchange stands into v. It is for
-// operators.
+// Status reads the status of the exchange's process into v. It requires the role operator.
 func (c *Client) Status(ctx context.Context, v any) error {
 	return c.get(ctx, v, nil, "status")
 }
 
-// Delivery is what became of one notice to an executor's webhook.
+// Delivery is the delivery record of one notification to an executor's webhook.
 type Delivery struct {
 	ID       string    `json:"id"`
 	Executor string    `json:"executor"`
@@ -261,7 +260,7 @@ type Delivery struct {
 	Err      string    `json:"error,omitempty"`
 }
 
-// Webhooks tells what became of notices, the newest first.
+// Webhooks returns the delivery log of notifications, newest first.
 func (c *Client) Webhooks(ctx context.Context) ([]Delivery, error) {
 	var v struct {
 		Deliveries []Delivery `json:"deliveries"`
@@ -270,14 +269,14 @@ func (c *Client) Webhooks(ctx context.Context) ([]Delivery, error) {
 	return v.Deliveries, err
 }
 
-// Capability is what the exchange knows of a capability.
+// Capability is an entry of the exchange's capability catalog.
 type Capability struct {
 	ID          string   `json:"id"`
 	Description string   `json:"description"`
 	Tags        []string `json:"tags"`
 }
 
-// Capabilities lists what can be asked for.
+// Capabilities lists the exchange's capability catalog.
 func (c *Client) Capabilities(ctx context.Context) ([]Capability, error) {
 	var v struct {
 		Capabilities []Capability `json:"capabilities"`

@@ -1,6 +1,5 @@
-// Package httpclient is the client of an exchange over its HTTP API: it has what an agent
-// needs and what a person asks on the command line. It knows messages and nothing of agents
-// or devices.
+// Package httpclient is a client for the HTTP API of an exchange. It has the calls of an agent
+// and of the command line. It works with messages and does not depend on agents or devices.
 package httpclient
 
 import (
@@ -17,28 +16,28 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Client is an exchange elsewhere. It is safe for concurrent use.
+// Client is a remote exchange. It is safe for concurrent use.
 type Client struct {
 	base    string                 // without a slash at its end
 	name    string                 // of the server, for people
-	reread  func() (Secret, error) // the key, where it is kept; nil: nowhere
+	reread  func() (Secret, error) // reads the key from its place of storage; nil: no such place
 	timeout time.Duration
-	model   bool // it acts for a model
+	model   bool // acts for a language model
 	http    *http.Client
 	log     *slog.Logger
 
 	mu sync.Mutex
-	id string // of the exchange, once it is known
+	id string // of the exchange; "" until the server has reported it
 	by *credentials
 }
 
 const (
-	// Servers in the field close idle connections after 5 s.
+	// The reference servers close idle connections after 5 s.
 	idleTime  = 4 * time.Second
 	maxAnswer = 64 << 20 // bytes; a thread with its pictures inside
 )
 
-// New makes a client. It does not reach out.
+// New makes a client. It makes no connection.
 func New(cfg Config, log *slog.Logger) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	}, nil
 }
 
-// Health is what a server says of itself.
+// Health is a server's report about itself.
 type Health struct {
 	Status   string `json:"status"`
 	Service  string `json:"service"`
@@ -70,15 +69,15 @@ type Health struct {
 	Exchange string `json:"exchange_id"`
 }
 
-// Health asks whether the exchange is there. It needs no key.
+// Health asks the exchange for its health. It needs no key.
 func (c *Client) Health(ctx context.Context) (Health, error) {
 	var h Health
 	err := c.Fetch(ctx, Request{Method: http.MethodGet, URL: c.base + "/health"}, &h)
 	return h, err
 }
 
-// Exchange returns the id of the exchange; the first time the server may have to be asked
-// for.
+// Exchange returns the id of the exchange. Without a configured id, the first call asks the
+// server.
 func (c *Client) Exchange(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	id := c.id

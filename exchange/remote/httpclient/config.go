@@ -16,28 +16,28 @@ import (
 // Secret is a key. It prints as ***.
 type Secret = secret.Text
 
-// Config says where an exchange is.
+// Config is the configuration of a client.
 type Config struct {
 	URL      string `yaml:"url"`      // http://192.168.1.20:8420, with a path where it lies behind a proxy
 	Exchange string `yaml:"exchange"` // its id; "": the one that the server names
 	Key      Secret `yaml:"key"`      // "" can only register
 	Pin      string `yaml:"pin"`      // fingerprint of its certificate; "": one that the system trusts
-	// Reread reads the key again where it is kept, when the exchange does not know
-	// it any more; nil: it is kept nowhere.
+	// Reread reads the key again from its place of storage after the exchange has rejected it;
+	// nil: no such place.
 	Reread func() (Secret, error) `yaml:"-" json:"-"`
-	// Timeout is how long nothing may move before a call counts as lost; 0: 30 s.
+	// Timeout is the time without progress after which a call fails; 0: 30 s.
 	Timeout time.Duration `yaml:"timeout"`
-	// Model says that this client acts for a model.
+	// Model reports to the exchange that this client acts for a language model.
 	Model bool `yaml:"-"`
 	// Transport carries the requests; nil: a transport of the client's own. Pin and the proxy
 	// of the environment count for that one only.
 	Transport http.RoundTripper `yaml:"-" json:"-"`
 }
 
-// defaultTimeout is as long as an agent waits for one message.
+// defaultTimeout is equal to the time that an agent waits for one message.
 const defaultTimeout = 30 * time.Second
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for every invalid setting.
 func (c Config) Validate() error {
 	var errs []error
 	if err := checkURL(c.URL); err != nil {
@@ -63,7 +63,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL shows an address only when no password can be in it.
+// checkURL checks the address of an exchange. Its errors do not show a password.
 func checkURL(text string) error {
 	const example = "write it like http://192.168.1.20:8420"
 	u, err := url.Parse(text)

@@ -2,7 +2,7 @@ package httpclient
 
 import "net/http"
 
-// credentials are a key, where no verb of fmt finds it.
+// credentials hold a key in closures, so that no verb of fmt prints it.
 type credentials struct {
 	sign func(http.Header)
 	are  func(Secret) bool
@@ -25,8 +25,8 @@ func (c *Client) credentials() *credentials {
 	return c.by
 }
 
-// renewed reports whether there is another key than the one that was refused: it
-// may have been rotated, and the new one put where the old one was.
+// renewed rereads the key and reports whether it differs from the rejected one: an operator may
+// have rotated it.
 func (c *Client) renewed(refused *credentials) bool {
 	if c.reread == nil {
 		return false

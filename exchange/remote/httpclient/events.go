@@ -27,10 +27,9 @@ type events struct {
 
 func newEvents(r io.Reader) *events { return &events{r: bufio.NewReader(r)} }
 
-// next returns the next event; a comment is an event without a name, an id or
-// data, and what has no name of its own is called message. At
-// the end of the stream it is io.EOF, and an event that is not whole is
-// dropped.
+// next returns the next event. A comment is an event without a name, an id or data; the name of
+// an event with data defaults to message. At the end of the stream next returns io.EOF and drops
+// an incomplete event.
 func (e *events) next() (event, error) {
 	var ev event
 	got, size := false, 0

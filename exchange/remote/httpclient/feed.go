@@ -15,31 +15,31 @@ import (
 const (
 	firstWait  = 250 * time.Millisecond
 	longestOff = 30 * time.Second
-	helloTime  = 5 * time.Second  // for the first words; a proxy that holds them back holds back all
-	longestGap = 45 * time.Second // without a byte, a stream is dead: it beats every 15 s
+	helloTime  = 5 * time.Second  // for the first event; a proxy that buffers it buffers the whole stream
+	longestGap = 45 * time.Second // without a byte, the stream is dead: the exchange sends a heartbeat every 15 s
 	pollWait   = 20 * time.Second
-	pollTime   = 10 * time.Minute // then a stream is tried again: a line may have been slow once
-	hasty      = time.Second      // an empty answer to a poll that comes sooner is no news
+	pollTime   = 10 * time.Minute // then try a stream again, because a slow connection may recover
+	hasty      = time.Second      // a faster empty answer to a poll means that the exchange does not wait
 )
 
 var (
-	errHeldBack = errors.New("the stream does not come through") // its first byte does not come
+	errHeldBack = errors.New("the stream does not come through") // the first byte does not arrive
 	errDead     = errors.New("the stream is dead")
 	errHasty    = errors.New("the exchange does not wait for news")
 )
 
-// feed reads events, by a stream or by polling where streams do not come
-// through, and comes back after every failure.
+// feed reads events from a stream, or by polling if a proxy buffers streams. It reconnects after
+// every failure.
 type feed struct {
 	c       *Client
 	query   url.Values
-	after   string // the event to go on after
+	after   string // id of the last event
 	handle  func(event) error
-	must    bool // the exchange must be there at the beginning
-	reached bool // it has been heard
+	must    bool // a failure of the first connection is an error
+	reached bool // a connection has succeeded
 }
 
-// run returns what handle returns, a refusal that stays one, or why ctx ended.
+// run returns the error of handle, a permanent error of the exchange, or the error of ctx.
 func (f *feed) run(ctx context.Context) error {
 	pause := wait.Backoff{First: firstWait, Last: longestOff}
 	for {
@@ -55,7 +55,7 @@ func (f *feed) run(ctx context.Context) error {
 			return err
 		}
 		if f.after != before || time.Since(began) > longestOff {
-			pause.Reset(0) // it went well for some time
+			pause.Reset(0) // the connection worked for some time
 		}
 		f.c.log.Debug("events interrupted", "err", err)
 		if !wait.For(ctx, pause.Next()) {
@@ -64,11 +64,11 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// handled is what a handler returned: it ends the following.
+// handled is an error of the handler. It ends the feed.
 type handled struct{ error }
 
-// session reads one stream until it ends. Where that does not come through, it
-// polls for a while.
+// session reads one stream until it ends. If a proxy buffers the stream, session polls for
+// pollTime.
 func (f *feed) session(ctx context.Context) error {
 	err := f.stream(ctx)
 	if !errors.Is(err, errHeldBack) {
@@ -82,7 +82,7 @@ func (f *feed) session(ctx context.Context) error {
 	return nil
 }
 
-// take hands on an event.
+// take passes an event to the handler.
 func (f *feed) take(e event) error {
 	if e.ID != "" {
 		f.after = e.ID
@@ -108,7 +108,7 @@ func (f *feed) stream(ctx context.Context) error {
 	defer held.Stop()
 	dead := time.AfterFunc(longestGap, func() { cancel(errDead) })
 	defer dead.Stop()
-	head := http.Header{"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}} // what packs also holds back
+	head := http.Header{"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}} // compression would buffer the stream
 	if f.after != "" {
 		head.Set("Last-Event-Id", f.after)
 	}
@@ -131,8 +131,8 @@ func (f *feed) stream(ctx context.Context) error {
 	}
 }
 
-// watched reads with a timer that goes off when no byte comes. The time between
-// two reads is the handler's.
+// watched stops a read after longestGap without a byte. The time of the handler between two
+// reads does not count.
 type watched struct {
 	r    io.Reader
 	dead *time.Timer
@@ -144,7 +144,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// because is the cause for which ctx was ended, or err.
+// because returns the cause of the end of ctx, or err.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -152,7 +152,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// poll asks once for what has happened.
+// poll asks once for new events.
 func (f *feed) poll(ctx context.Context) error {
 	ask := url.Values{"wait": {pollWait.String()}}
 	for k, v := range f.query {

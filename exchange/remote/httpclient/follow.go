@@ -10,22 +10,20 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Event is something that happened.
+// Event is an event of the exchange.
 type Event struct {
 	ID      string
-	Kind    string // offer, withdrawn, message, or reset: what came before is not known
+	Kind    string // offer, withdrawn, message, or reset: earlier events are lost
 	Thread  Thread // without messages; zero for a reset
 	Message mess.Message
 }
 
-// Start is where to begin to follow without a past: the first event is a
-// reset, and from then on nothing is missed.
+// Start follows only new events. The first event is a reset; the stream has no gap after it.
 const Start = "now"
 
-// Follow calls handle with what happens after the event with an id ("" is
-// Start), until ctx ends or handle returns an error, which it returns. A
-// connection that breaks is made again, and nothing is missed or comes twice; an
-// exchange that cannot be reached from the beginning is an error.
+// Follow calls handle with the events after the one with the id after ("" is Start), until ctx
+// ends or handle returns an error, which it returns. It reconnects after a failure, without lost
+// or duplicate events. It returns an error if the first connection fails.
 func (c *Client) Follow(ctx context.Context, after string, handle func(Event) error) error {
 	f := feed{c: c, query: url.Values{}, after: cmp.Or(after, Start), must: true}
 	f.handle = func(e event) error {
@@ -42,10 +40,10 @@ func (c *Client) Follow(ctx context.Context, after string, handle func(Event) er
 	return f.run(ctx)
 }
 
-// Receive calls handle, one message at a time, for everything that is
-// addressed to this executor, until ctx ends; then it returns nil. Messages may
-// come twice. It returns earlier when the exchange refuses, or has started anew
-// and must be told who this is.
+// Receive calls handle, one message at a time, for every message to this executor, until ctx
+// ends; then it returns nil. Messages may be duplicates. It returns an error if the exchange
+// rejects the request, and ErrReset if the exchange has lost its place in the stream, for
+// example after a restart. The executor must then register again.
 func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	f := feed{c: c, query: url.Values{"as": {"executor"}}}
 	f.handle = func(e event) error {
@@ -69,6 +67,6 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	return nil
 }
 
-// ErrReset ends a Receive whose past is lost: the agent registers anew, and is
-// told what is open.
+// ErrReset ends a Receive that has lost messages. The agent registers again, and the exchange
+// reports its open threads.
 var ErrReset = mess.Errorf(mess.Unavailable, "the exchange has started anew, or the connection was lost")

@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Holder is who holds a key of an exchange, without the key.
+// Holder is an actor with a key of an exchange, without the key.
 type Holder struct {
 	Actor    string     `json:"actor"`
 	Roles    []string   `json:"roles"`
 	Created  time.Time  `json:"created"`
-	OldUntil *time.Time `json:"old_until,omitempty"` // until then the key before is good as well
+	OldUntil *time.Time `json:"old_until,omitempty"` // the previous key is valid until then
 }
 
-// Keys tells who holds a key. It is for operators, as all that follows.
+// Keys lists the actors with a key. It requires the role operator, like all functions below.
 func (c *Client) Keys(ctx context.Context) ([]Holder, error) {
 	var v struct {
 		Keys []Holder `json:"keys"`
@@ -31,7 +31,7 @@ func (c *Client) IssueKey(ctx context.Context, actor string, roles []string) (Se
 	return c.newKey(ctx, map[string]any{"actor": actor, "roles": roles}, "keys")
 }
 
-// RotateKey makes a new key for an actor; the old one is good for the overlap.
+// RotateKey makes a new key for an actor. The old key stays valid for the overlap.
 func (c *Client) RotateKey(ctx context.Context, actor string, overlap time.Duration) (Secret, error) {
 	return c.newKey(ctx, map[string]any{"overlap": overlap.String()}, "keys", actor, "rotate")
 }
@@ -47,7 +47,7 @@ func (c *Client) newKey(ctx context.Context, in any, path ...string) (Secret, er
 	return Secret(v.Key), err
 }
 
-// RevokeKey ends all keys of an actor, and what goes on under them.
+// RevokeKey revokes all keys of an actor, and ends its sessions.
 func (c *Client) RevokeKey(ctx context.Context, actor string) error {
 	return c.change(ctx, http.MethodDelete, nil, "keys", actor)
 }
@@ -72,7 +72,7 @@ func (c *Client) change(ctx context.Context, method string, in any, path ...stri
 	return c.Fetch(ctx, r, &struct{}{})
 }
 
-// Code is a code with which somebody elsewhere may register, once, and what it grants.
+// Code is an enrollment code for a single registration, and the rights that it grants.
 type Code struct {
 	Code         Secret
 	Until        mess.Time
@@ -80,9 +80,9 @@ type Code struct {
 	Capabilities []string // that an executor may register; nil: all
 }
 
-// NewCode makes a code that is good within that time; actor, if not "", is the name
-// that they must have. Without roles and capabilities the exchange grants what is
-// usual.
+// NewCode makes an enrollment code that is valid for the given time. actor, if not "", is the id
+// that the registration must use. nil roles and capabilities select the defaults of the
+// exchange.
 func (c *Client) NewCode(ctx context.Context, actor string, within time.Duration, roles, capabilities []string) (Code, error) {
 	in := map[string]any{"within": within.String()}
 	if actor != "" {

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// MESH gives an order to the exchange's agent in a mesh, and reads its report.
+// MESH sends an order to the exchange's agent in a mesh, and decodes its report.
 func (c *Client) MESH(ctx context.Context, order, report any) error {
 	text, err := json.Marshal(order)
 	if err != nil {

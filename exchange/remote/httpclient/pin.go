@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// pinScheme is what a pin begins with.
+// pinScheme is the prefix of a pin.
 const pinScheme = "sha256:"
 
-// Fingerprint is how people and clients know a certificate: the hash of its
-// public key, which stays when it is made anew with the same key.
+// Fingerprint returns the hash of a certificate's public key. A new certificate with the same
+// key has the same fingerprint.
 func Fingerprint(cert *x509.Certificate) string {
 	sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 	return pinScheme + hex.EncodeToString(sum[:])
 }
 
-// CheckPin tells why a pin cannot be one.
+// CheckPin returns an error for an invalid pin.
 func CheckPin(pin string) error {
 	text, ok := strings.CutPrefix(strings.ToLower(pin), pinScheme)
 	if data, err := hex.DecodeString(text); !ok || err != nil || len(data) != sha256.Size {
@@ -30,23 +30,22 @@ func CheckPin(pin string) error {
 	return nil
 }
 
-// errPin ends a connection to a server that is not the one that was pinned.
+// errPin means that the server's certificate does not match the pin.
 type errPin struct{ seen string }
 
 func (e *errPin) Error() string {
 	return "its certificate is not the one that is pinned, but " + e.seen + "; somebody may be in between, or the exchange has a new one"
 }
 
-// PinnedTLS accepts the one server that has the key, and asks nobody else who it is:
-// neither its name nor the clock counts. Without a pin the system's authorities
-// are asked.
+// PinnedTLS accepts only the server with the pinned key. It ignores the name and the validity
+// period of the certificate. Without a pin, the system's certificate authorities decide.
 func PinnedTLS(pin string) *tls.Config {
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // what servers in the field have
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12} // the reference servers have TLS 1.2
 	if pin == "" {
 		return cfg
 	}
 	cfg.MinVersion = tls.VersionTLS13
-	cfg.InsecureSkipVerify = true // VerifyConnection is what verifies, resumed sessions as well
+	cfg.InsecureSkipVerify = true // VerifyConnection verifies the server, for resumed sessions too
 	cfg.VerifyConnection = func(s tls.ConnectionState) error {
 		if len(s.PeerCertificates) == 0 {
 			return errors.New("it shows no certificate")
@@ -60,17 +59,17 @@ func PinnedTLS(pin string) *tls.Config {
 	return cfg
 }
 
-// ErrUntrusted is what an error wraps where a server answers, and is not the one
-// that it should be.
+// ErrUntrusted means that a server answered with a certificate that the client does not trust.
+// Errors wrap it.
 var ErrUntrusted = errors.New("the server is not trusted")
 
-// distrust is a refusal that wraps ErrUntrusted as well.
+// distrust is an error that also wraps ErrUntrusted.
 type distrust struct{ error }
 
 func (d distrust) Unwrap() []error { return []error{d.error, ErrUntrusted} }
 
-// untrusted words why a server's certificate is not accepted; nil if that is not
-// what is wrong.
+// untrusted describes why the client does not trust a server's certificate. It returns nil for
+// other errors.
 func untrusted(err error) error {
 	if p, ok := errors.AsType[*errPin](err); ok {
 		return p

@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// maxRefusal is the longest refusal that is read, in bytes.
+// maxRefusal is the maximum length of an error response that the client reads, in bytes.
 const maxRefusal = 64 << 10
 
-// refusal reads a server's "no".
+// refusal decodes an error response.
 func (c *Client) refusal(res *http.Response) error {
 	var v struct {
 		Error    string         `json:"error"`
@@ -45,10 +45,10 @@ func (c *Client) refusal(res *http.Response) error {
 	return &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
 }
 
-// strange is the refusal for an answer that no exchange gives: a proxy while the
-// exchange starts, or a hotel's login page. It says nothing about the message,
-// and an executor must not drop its report for it. What cannot end otherwise a
-// second time is told as it is.
+// strange returns an error for a response that no exchange gives: from a proxy while the
+// exchange starts, or from the login page of a network. Such a response is no verdict on the
+// message, so the executor must keep its report. The error is temporary except for statuses that
+// a retry cannot change.
 func (c *Client) strange(res *http.Response) error {
 	why := mess.Unavailable
 	switch res.StatusCode {
@@ -61,7 +61,7 @@ func (c *Client) strange(res *http.Response) error {
 	return mess.Errorf(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
 }
 
-// whyOf is what a code means where the server says no more.
+// whyOf returns the error code for an HTTP status without further details.
 func whyOf(code int) mess.ErrorCode {
 	switch code {
 	case http.StatusUnauthorized:
@@ -82,7 +82,7 @@ func whyOf(code int) mess.ErrorCode {
 	return mess.Invalid
 }
 
-// Unavailable reports whether another try may end otherwise.
+// Unavailable reports whether a retry may succeed.
 func Unavailable(err error) bool {
 	r, refused := errors.AsType[*mess.Error](err)
 	return !refused || r.Code == mess.Unavailable

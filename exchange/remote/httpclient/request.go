@@ -22,11 +22,11 @@ type Request struct {
 	MIME   string
 	Body   []byte
 	Head   http.Header
-	limit  time.Duration // how long nothing may come or go; 0: the client's timeout
-	stream bool          // the limit holds until the answer begins
+	limit  time.Duration // maximum time without progress; 0: the client's timeout
+	stream bool          // the limit ends with the response header
 }
 
-// Address makes the address of a path below the exchange.
+// Address returns the URL of a path below the exchange.
 func (c *Client) Address(ctx context.Context, query url.Values, path ...string) (string, error) {
 	id, err := c.Exchange(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *Client) Address(ctx context.Context, query url.Values, path ...string) 
 	var b strings.Builder
 	b.WriteString(c.base + "/api/v1/exchanges/" + url.PathEscape(id))
 	for _, p := range path {
-		// Names come from other people's messages, and a proxy may tidy paths.
+		// Names come from messages of other actors, and a proxy may normalize paths.
 		if p == "" || p == "." || p == ".." {
 			return "", mess.Errorf(mess.NotFound, "there is nothing with the name %q", p)
 		}
@@ -47,13 +47,13 @@ func (c *Client) Address(ctx context.Context, query url.Values, path ...string) 
 	return b.String(), nil
 }
 
-// errSilent ends a request in which nothing has moved for its limit.
+// errSilent cancels a request without progress for its limit.
 var errSilent = errors.New("silent")
 
-// Call does a request and returns an answer of the 200s; its body has to be
-// closed. A server's "no" is a *mess.Error; with Why mess.Unavailable there
-// was no answer, or none that counts. If ctx was cancelled, that is the error.
-// A key that is not known any more is read again, once.
+// Call sends a request and returns a successful response; the caller closes its body. Other
+// responses are a *mess.Error. Its Code is mess.Unavailable if the server did not respond, or
+// did not respond as an exchange. If ctx ended, Call returns its cause. If the exchange rejects
+// the key, Call rereads it and tries once more.
 func (c *Client) Call(ctx context.Context, r Request) (*http.Response, error) {
 	by := c.credentials()
 	res, err := c.sendAs(ctx, by, r)
@@ -77,7 +77,7 @@ func (c *Client) sendAs(ctx context.Context, by *credentials, r Request) (*http.
 		return nil, err
 	}
 	if r.stream {
-		m.timer.Stop() // for good; whoever reads has a patience of his own
+		m.timer.Stop() // for good: the reader of the stream has its own timeout
 	}
 	res.Body = &body{ReadCloser: res.Body, moving: m, end: end, word: func(err error) error {
 		return c.unavailable(rctx, r.limit, "has cut off its answer", err)
@@ -89,7 +89,7 @@ func (c *Client) sendAs(ctx context.Context, by *credentials, r Request) (*http.
 	return nil, c.refusal(res)
 }
 
-// do sends a request; what moves, moves m.
+// do sends a request. Progress of its body restarts the timer of m.
 func (c *Client) do(ctx context.Context, by *credentials, r Request, m *moving) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, nil)
 	if err != nil {
@@ -119,25 +119,24 @@ func (c *Client) do(ctx context.Context, by *credentials, r Request, m *moving) 
 	return c.http.Do(req)
 }
 
-// moving ends a request when nothing has moved for long; a slow line is none
-// that is dead.
+// moving cancels a request that makes no progress. A slow connection makes progress.
 type moving struct {
 	limit time.Duration
 	timer *time.Timer
 }
 
 func (m *moving) moved() {
-	if m != nil && m.timer.Stop() { // one that has gone off stays so
+	if m != nil && m.timer.Stop() { // a timer that has fired stays so
 		m.timer.Reset(m.limit)
 	}
 }
 
-// body is a body on its way. It ends the request's context when it is closed.
+// body is a body in transit. Close ends the request's context.
 type body struct {
 	io.ReadCloser
 	moving *moving
 	end    func()
-	word   func(error) error // of what breaks
+	word   func(error) error // describes a broken body
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -156,7 +155,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// unavailable words why there is no answer, or not all of one.
+// unavailable describes why there is no complete response.
 func (c *Client) unavailable(ctx context.Context, limit time.Duration, what string, err error) error {
 	cause := context.Cause(ctx)
 	switch {
@@ -171,7 +170,7 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 		return distrust{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why)}
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // its text has the whole address, and with it what was asked
+		err = u.Err // the text of u has the whole address, with the query
 	}
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		err = errors.New("it speaks no TLS; write http:// in its address, or have it speak TLS (exchange: tls: self)")

@@ -6,7 +6,8 @@ import (
 	"net/url"
 )
 
-// Unreserve frees a device that a mail agent has reserved, and returns who had it.
+// Unreserve releases a device that a mail agent has reserved, and returns the ids of its
+// holders.
 func (c *Client) Unreserve(ctx context.Context, device string) ([]string, error) {
 	var freed struct {
 		By []string `json:"by"`

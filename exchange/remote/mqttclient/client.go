@@ -21,22 +21,22 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// Config says how an executor reaches its exchange over a broker.
+// Config is the configuration of an executor that reaches its exchange over a broker.
 type Config struct {
 	broker.Address
-	Exchange string // its id; "": the only one that the broker knows of
-	Executor string // who we are, there and at the broker
-	Pin      string // fingerprint of the broker's certificate; "": one that is signed
-	// Epoch is the number of the next session, higher than every one before, also
-	// those of earlier runs; nil counts from the time on.
+	Exchange string // its id; "": the only exchange at the broker
+	Executor string // id of this executor, at the exchange and at the broker
+	Pin      string // fingerprint of the broker's certificate; "": a certificate of a known authority
+	// Epoch returns the number of the next session. It must be higher than the number of every
+	// earlier session, also of those before a restart; nil derives it from the clock.
 	Epoch func() (uint64, error)
 	// Dial opens a connection; nil: over the network.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Jitter picks how long to wait, at most limit; nil leaves it to chance.
+	// Jitter picks a wait of at most limit; nil picks at random.
 	Jitter func(limit time.Duration) time.Duration
 }
 
-// Validate tells every setting that cannot be.
+// Validate returns an error for every invalid setting.
 func (c Config) Validate() error {
 	errs := []error{c.Address.Validate()}
 	if c.Exchange != "" {
@@ -60,36 +60,36 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Client is an exchange over a broker, as one executor sees it. Make it with
-// New and keep its Run running. It is safe for concurrent use.
+// Client is a remote exchange over a broker for one executor. Make it with New and keep its Run
+// running. It is safe for concurrent use.
 type Client struct {
 	cfg      Config
 	log      *slog.Logger
-	made     chan struct{} // closed when root and link are there
+	made     chan struct{} // closed after root and link exist
 	root     topic.Root
 	link     *broker.Link
-	instance string // of this client: no other one says the same
+	instance string // unique id of this client
 	inbox    *inbox
-	bad      atomic.Int64 // messages that were none, or retained commands
+	bad      atomic.Int64 // invalid payloads and retained commands
 
 	mu                sync.Mutex
-	waits             map[string]chan mess.Message // for answers, by what they answer
-	epoch             uint64                       // of our session
-	fresh             bool                         // no session has used it
+	waits             map[string]chan mess.Message // for answers, by the id of the question
+	epoch             uint64                       // of the current session
+	fresh             bool                         // no session has used epoch yet
 	says              ownStatus
-	stopped, disarmed bool           // by what the exchange has been told
-	held              bool           // as these
-	card              broker.Message // "" topic: we have not registered
+	stopped, disarmed bool           // as last reported to the exchange
+	held              bool           // likewise
+	card              broker.Message // empty topic: not registered yet
 	theirs            exchangeStatus
 }
 
-// exchangeStatus is what the exchange says of itself.
+// exchangeStatus is the exchange's status message.
 type exchangeStatus struct {
 	epoch uint64
-	max   int64 // bytes of an attachment; 0 if it has not said so
+	max   int64 // bytes of an attachment; 0: not reported
 }
 
-// New makes a client. It does not reach out.
+// New makes a client. It makes no connection.
 func New(cfg Config, log *slog.Logger) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 	return c, nil
 }
 
-// countFromNow are epochs for an executor that keeps none: its clock is right, or
-// it has not run before.
+// countFromNow returns epochs for an executor that does not store them. It relies on a correct
+// clock after a restart.
 func countFromNow() func() (uint64, error) {
 	var last atomic.Uint64
 	return func() (uint64, error) {
@@ -144,15 +144,14 @@ func (c *Client) linkConfig(id string) broker.Config {
 	cfg := broker.Config{Address: c.cfg.Address, ID: id, Dial: c.cfg.Dial, Jitter: c.cfg.Jitter}
 	if c.cfg.Pin != "" {
 		cfg.Secure = httpclient.PinnedTLS(c.cfg.Pin)
-		if own, err := c.cfg.TLS(); err == nil && own != nil { // files that cannot be read any more: the broker says no
+		if own, err := c.cfg.TLS(); err == nil && own != nil { // without readable files the broker rejects the connection
 			cfg.Secure.Certificates = own.Certificates
 		}
 	}
 	return cfg
 }
 
-// Find looks which exchange the broker knows of; "" if ctx ends before there is
-// one.
+// Find returns the id of the only exchange at the broker; "" if ctx ends before there is one.
 func Find(ctx context.Context, cfg Config, log *slog.Logger) (string, error) {
 	c, err := New(cfg, log)
 	if err != nil {
@@ -161,10 +160,10 @@ func Find(ctx context.Context, cfg Config, log *slog.Logger) (string, error) {
 	return c.find(ctx)
 }
 
-// gather is how long others may take to say that they are there as well.
+// gather is the time that further exchanges have to report their status.
 const gather = 500 * time.Millisecond
 
-// find looks which exchange the broker knows of.
+// find returns the id of the only exchange at the broker.
 func (c *Client) find(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -188,7 +187,7 @@ func (c *Client) find(ctx context.Context) (string, error) {
 	return id, errors.Join(err, g.Wait())
 }
 
-// only waits for the first exchange that is there, and whether there is another.
+// only waits for the first exchange, and returns an error if there is another one.
 func (c *Client) only(ctx context.Context, seen <-chan string) (string, error) {
 	c.log.Info("looking for an exchange at the broker", "broker", c.cfg.Host())
 	var id string
@@ -214,7 +213,7 @@ func (c *Client) only(ctx context.Context, seen <-chan string) (string, error) {
 	}
 }
 
-// begin makes what a session says: the same epoch until one has come about.
+// begin returns the messages of a session. The epoch stays the same until a session succeeds.
 func (c *Client) begin() (broker.Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -233,8 +232,8 @@ func (c *Client) begin() (broker.Session, error) {
 	return broker.Session{Will: c.status(lost), Birth: c.status(s), End: c.status(gone)}, nil
 }
 
-// up is a session: what the broker may have forgotten is said again, and who
-// waits in Receive hears that something may have been missed.
+// up runs during a session. It publishes the card again, because the broker may have lost it. At
+// the end of the session it notes that messages may be lost.
 func (c *Client) up(ctx context.Context) error {
 	c.mu.Lock()
 	c.fresh = false
@@ -250,13 +249,13 @@ func (c *Client) up(ctx context.Context) error {
 	return nil
 }
 
-// ownStatus is what an executor says of itself.
+// ownStatus is the executor's status message.
 type ownStatus struct {
 	State string    // init, ready, busy, held, stopped, disarmed, disconnected or lost
 	Epoch uint64    // of the session
-	Since mess.Time // it is so
+	Since mess.Time // time of the last change of State
 	Card  string    // hash of the card; "" before there is one
-	Queue int       // threads that are worked on
+	Queue int       // open threads
 }
 
 func (c *Client) status(s ownStatus) broker.Message {
@@ -272,7 +271,7 @@ func (c *Client) status(s ownStatus) broker.Message {
 	return broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Status), Payload: text, Retain: true}
 }
 
-// stand notes how the executor stands, and publishes it if that is news.
+// stand changes the executor's status, and publishes it after a change.
 func (c *Client) stand(ctx context.Context, change func(*ownStatus)) {
 	c.mu.Lock()
 	was := c.says
@@ -291,7 +290,7 @@ func (c *Client) stand(ctx context.Context, change func(*ownStatus)) {
 	}
 }
 
-// maxFile is the largest attachment that the exchange takes, in bytes.
+// maxFile returns the maximum size of an attachment at the exchange, in bytes.
 func (c *Client) maxFile() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,20 +9,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// inbox holds what has come for the executor until it is taken. What stops goes
-// before everything else.
+// inbox queues messages for the executor. Urgent messages come first.
 type inbox struct {
-	news chan struct{} // something is there
+	news chan struct{} // signals a message or a new era
 
 	mu     sync.Mutex
 	urgent []mess.Message
 	queue  []mess.Message
-	era    uint64 // grows when something may have been missed
-	known  uint64 // the era in which the executor said who it is
-	told   bool   // it has said so
+	era    uint64 // increases when messages may be lost
+	known  uint64 // the era of the executor's last registration
+	told   bool   // the executor has registered
 }
 
-// maxInbox is how many messages may wait. Who is so far behind begins anew.
+// maxInbox is the maximum number of queued messages. An executor with a longer backlog loses
+// them and must register again.
 const maxInbox = 4096
 
 func newInbox() *inbox { return &inbox{news: make(chan struct{}, 1)} }
@@ -43,7 +43,7 @@ func (b *inbox) put(m mess.Message, urgent bool) {
 	}
 }
 
-// anew notes that something may have been missed.
+// anew notes that messages may be lost.
 func (b *inbox) anew() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,22 +51,22 @@ func (b *inbox) anew() {
 	wait.Notify(b.news)
 }
 
-// now is the era.
+// now returns the current era.
 func (b *inbox) now() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.era
 }
 
-// registered notes that the executor has said who it is in an era.
+// registered notes that the executor has registered in an era.
 func (b *inbox) registered(era uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.known, b.told = era, true
 }
 
-// next waits for a message. The error is httpclient.ErrReset when something may have been
-// missed since the executor said who it is; nil with no message when ctx ends.
+// next waits for a message. It returns httpclient.ErrReset once if messages may be lost since
+// the last registration. If ctx ends, it returns no message and no error.
 func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 	for {
 		b.mu.Lock()
@@ -76,7 +76,7 @@ func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 			b.mu.Unlock()
 			return m, true, nil
 		case b.known != b.era:
-			b.known = b.era // once
+			b.known = b.era // report it once
 			b.mu.Unlock()
 			return m, false, httpclient.ErrReset
 		case len(b.queue) > 0:
@@ -93,7 +93,7 @@ func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 	}
 }
 
-// open notes that somebody begins to read who has said nothing of himself here.
+// open notes the start of Receive. An executor without a registration starts in the current era.
 func (b *inbox) open() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

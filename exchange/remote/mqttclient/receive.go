@@ -13,10 +13,10 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// Receive calls handle, one message at a time, for everything that is addressed to
-// this executor, until ctx ends; then it returns nil. Messages may come twice. It
-// returns earlier when something may have been missed: the connection was lost, or
-// the exchange has begun anew, and must be told who this is.
+// Receive calls handle, one message at a time, for every message to this executor, until ctx
+// ends; then it returns nil. Messages may be duplicates. It returns httpclient.ErrReset if
+// messages may be lost: after a lost connection, or after a restart of the exchange. The
+// executor must then register again.
 func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	c.inbox.open()
 	for {
@@ -28,7 +28,7 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	}
 }
 
-// handle takes a message from the broker. It waits for nothing.
+// handle processes a message from the broker. It does not block.
 func (c *Client) handle(m broker.Message) {
 	t, ok := c.root.Parse(m.Topic)
 	switch {
@@ -53,18 +53,18 @@ func (c *Client) handle(m broker.Message) {
 	}
 }
 
-// count notes what cannot be taken, and says so; of many, few.
+// count counts a message that the client cannot process. It logs the first ten, and then fewer
+// and fewer.
 func (c *Client) count(what, where string, err error) {
 	if n := c.bad.Add(1); n <= 10 || n&(n-1) == 0 {
 		c.log.Warn(what, "topic", where, "err", err, "count", n)
 	}
 }
 
-// Discarded counts what came and was not taken: payloads that are no message, and
-// retained commands.
+// Discarded returns the number of discarded messages: invalid payloads and retained commands.
 func (c *Client) Discarded() int64 { return c.bad.Load() }
 
-// stood takes the exchange's word of itself.
+// stood processes the exchange's status message.
 func (c *Client) stood(m broker.Message) {
 	o, err := mess.ParseObject(m.Payload)
 	if err != nil {
@@ -99,8 +99,8 @@ func number(o mess.Object, key string) uint64 {
 	return uint64(i)
 }
 
-// latch takes the latch that stops everybody. What has been written there before
-// bears the same id, so that one who was cleared at his place stays so.
+// latch processes the stop latch for all executors. The id of the stop derives from the payload:
+// a repeated message has the same id, so an executor with a reset stop stays reset.
 func (c *Client) latch(m broker.Message) {
 	o, err := mess.ParseObject(m.Payload)
 	on, ok := o.Get("latched")
@@ -118,9 +118,8 @@ func (c *Client) latch(m broker.Message) {
 	c.inbox.put(mess.Message{From: exchangeActor, Items: []mess.Item{&mess.Config{Stop: s}}}, true)
 }
 
-// urgent takes the orders of a message on the channel that is never behind anything:
-// a stop, a hold and the end of one. It discards the rest of the message, as nothing
-// else may overtake what comes in order.
+// urgent processes the orders in a message on the priority topic: a stop, a drain and a resume.
+// It discards other items, because they must keep their order in the topic in.
 func (c *Client) urgent(m mess.Message, where string) {
 	var orders []mess.Item
 	for _, item := range m.Items {
@@ -145,7 +144,7 @@ func (c *Client) urgent(m mess.Message, where string) {
 	}
 }
 
-// executorOf is what a message says about the executor itself; nil if nothing.
+// executorOf returns the executor's own data in a message, or nil.
 func executorOf(m mess.Message) *mess.Executor {
 	for _, item := range m.Items {
 		if cfg, ok := item.(*mess.Config); ok && cfg.Executor != nil {
@@ -155,15 +154,15 @@ func executorOf(m mess.Message) *mess.Executor {
 	return nil
 }
 
-// introduce publishes the card of an executor that registers: what it can do, and
-// a hash by which a change is seen.
+// introduce publishes the card of an executor that registers: its capabilities, and a hash that
+// shows a change.
 func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
 	if about == nil || about.Capabilities == nil {
 		return
 	}
 	e := *about
 	e.Holding, e.Instance, e.Stopped, e.Held = nil, "", nil, nil
-	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == mess.FailingField }) // for who runs the place, and not what it is
+	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == mess.FailingField }) // for operators only; it does not describe the executor
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
 	sum := sha256.Sum256(m.ListJSON())
 	hash := hex.EncodeToString(sum[:8])
@@ -185,7 +184,7 @@ func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
 	}
 }
 
-// standAs publishes how the executor stands, by what it has told the exchange.
+// standAs derives the executor's status from its last report to the exchange, and publishes it.
 func (c *Client) standAs(ctx context.Context, e *mess.Executor) {
 	c.stand(ctx, func(s *ownStatus) {
 		if e.Holding != nil {

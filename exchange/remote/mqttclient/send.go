@@ -20,20 +20,19 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// sayAgain is how long an answer is waited for until the message is sent again: a
-// broker may have swallowed it.
+// sayAgain is the wait for an answer before the client sends the message again: the broker may
+// have lost it. swallowed is that wait without an acknowledgment of the broker.
 const (
 	sayAgain  = 5 * time.Second
-	swallowed = time.Minute // where the broker does not even say that it has it
+	swallowed = time.Minute
 )
 
-// attachTime is how long an upload may take: over a broker elsewhere nobody says
-// no to a file for somebody else's thread.
+// attachTime is the maximum duration of an upload: a remote broker does not report that it
+// rejected a file for the thread of another executor.
 const attachTime = 5 * time.Minute
 
-// Send posts a message and returns what the exchange answers at once. The same
-// message is sent again as long as there is no answer and ctx lasts; it bears an
-// id by which the exchange knows it.
+// Send posts a message and returns the immediate answer of the exchange. It sends the message
+// again until an answer arrives or ctx ends. The message's id makes this idempotent.
 func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	if err := c.await(ctx); err != nil {
 		return mess.Message{}, err
@@ -60,7 +59,7 @@ func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	return answer, err
 }
 
-// Attach uploads a file, as raw bytes. The exchange says when it has it.
+// Attach uploads a file as raw bytes, and waits until the exchange reports that it has it.
 func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	ctx, cancel := context.WithTimeout(ctx, attachTime)
 	defer cancel()
@@ -91,7 +90,7 @@ func (c *Client) Attach(ctx context.Context, ref, name, mime string, data io.Rea
 		if has(answer, m.SHA256) {
 			return m, nil
 		}
-		// Another file of this name was on its way before this one.
+		// The answer is for an earlier upload of this name.
 		if !wait.For(ctx, time.Second) {
 			return mess.Media{}, context.Cause(ctx)
 		}
@@ -113,7 +112,7 @@ func has(answer mess.Message, sum string) bool {
 	return false
 }
 
-// await waits until it is known which exchange it is.
+// await waits until Run has found the exchange.
 func (c *Client) await(ctx context.Context) error {
 	select {
 	case <-c.made:
@@ -123,7 +122,7 @@ func (c *Client) await(ctx context.Context) error {
 	}
 }
 
-// ask publishes a message until it is answered. key is what the answer names.
+// ask publishes a message until its answer arrives. key is the reference in the answer.
 func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Message, error) {
 	wait := c.expect(key)
 	defer c.unexpect(key, wait)
@@ -142,8 +141,8 @@ func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Me
 	}
 }
 
-// say publishes a message once, and waits for its answer until the session ends,
-// or until it is time to say it again.
+// say publishes a message once. It waits for the answer until the session ends or the resend is
+// due.
 func (c *Client) say(ctx, session context.Context, m broker.Message, wait <-chan mess.Message) (answer mess.Message, ok bool) {
 	pctx, cancel := context.WithCancel(session)
 	defer cancel()
@@ -181,8 +180,7 @@ func (c *Client) unreachable(err error) error {
 	return mess.Errorf(mess.Unavailable, "the exchange at the broker %s: %v", c.cfg.Host(), err)
 }
 
-// expect makes room for the answer to something. Two who say the same wait for
-// the same answer, one after the other.
+// expect registers a wait for the answer with a key. A later wait with the same key replaces it.
 func (c *Client) expect(key string) chan mess.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,8 +197,7 @@ func (c *Client) unexpect(key string, w chan mess.Message) {
 	}
 }
 
-// answered gives an answer to whoever waits for it, and reports whether it was
-// one.
+// answered passes an answer to its waiting caller. It reports whether the message is an answer.
 func (c *Client) answered(m mess.Message) bool {
 	if m.From != exchangeActor || len(m.Re) != 1 {
 		return false
@@ -209,7 +206,7 @@ func (c *Client) answered(m mess.Message) bool {
 	defer c.mu.Unlock()
 	w := c.waits[m.Re[0]]
 	if w == nil {
-		return onlyAcks(m) // to something that was sent twice
+		return onlyAcks(m) // the answer to a resent message
 	}
 	select {
 	case w <- m:
@@ -218,8 +215,7 @@ func (c *Client) answered(m mess.Message) bool {
 	return true
 }
 
-// exchangeActor is what the exchange is called as an actor (MESSE-AF 2.1, "Actor
-// Types").
+// exchangeActor is the actor id of the exchange (MESSE-AF 2.1, "Actor Types").
 const exchangeActor = "exchange"
 
 func onlyAcks(m mess.Message) bool {
@@ -231,7 +227,7 @@ func onlyAcks(m mess.Message) bool {
 	return len(m.Items) > 0
 }
 
-// refusalIn is the exchange's "no" in an answer; nil if it is none.
+// refusalIn returns the error in an answer; nil if it has none.
 func refusalIn(m mess.Message) error {
 	if len(m.Items) != 1 {
 		return nil

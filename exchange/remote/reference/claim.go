@@ -11,15 +11,14 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// claim takes a thread that waits, and goes on only if it is this executor's at
-// two looks afterwards: somebody else may have claimed it in the same moment,
-// and was told yes as well.
+// claim claims a pending thread. It succeeds only if two reads afterwards still show this
+// executor: the server may have accepted a concurrent claim of another executor.
 func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
 	t, _, err := s.read(ctx, s.ref)
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place < 0 { // else it has arrived before
+	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place < 0 { // else the server already has this message
 		if t.Status != mess.Pending || begunBy(t, "") != "" {
 			return mess.Ack{}, s.refuse(mess.AlreadyClaimed, t, "it is not waiting for a claim")
 		}
@@ -50,8 +49,7 @@ func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
 	return mess.Ack{Status: t.Status, Epoch: uint64(place + 1)}, nil
 }
 
-// settle reads the thread twice, each time after a wait that nobody foresees,
-// and checks that it is as it must be.
+// settle reads the thread twice, each time after a random wait, and checks it.
 func (s *statusUpdate) settle(ctx context.Context, check func(httpclient.Thread) error) (t httpclient.Thread, err error) {
 	for range 2 {
 		if !wait.For(ctx, s.cfg.Settle/4+rand.N(3*s.cfg.Settle/4)) {
@@ -67,9 +65,9 @@ func (s *statusUpdate) settle(ctx context.Context, check func(httpclient.Thread)
 	return t, nil
 }
 
-// start is the start gate. The thread must be this executor's, and nobody else
-// may have begun it; that is written into the thread, and read back. Of two who
-// write before they read, one at least sees the other.
+// start requests the start permission. The thread must belong to this executor, and no other
+// executor may have started it. start writes its status into the thread and reads it back. Of
+// two executors that write before they read, at least one sees the other.
 func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 	t, now, err := s.read(ctx, s.ref)
 	if err != nil {
@@ -88,7 +86,7 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 		h.begun = false
 	}
 	ack := mess.Ack{Status: mess.InProgress, Epoch: h.epoch}
-	if h.begun { // it was seen twice before, and once more now
+	if h.begun { // two earlier reads and this one confirm the start
 		return ack, nil
 	}
 	_, err = s.settle(ctx, func(t httpclient.Thread) error {
@@ -110,13 +108,13 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 	return ack, nil
 }
 
-// begins reports whether a status is the one with which this plan begins.
+// begins reports whether a status is the start of this plan.
 func (s *statusUpdate) begins(other *mess.Status) bool {
 	return codeOf(string(other.Code)) == mess.InProgress && other.ActionHash == s.status.ActionHash && other.Instance == s.status.Instance
 }
 
-// ours checks that the thread is this executor's still, and that nobody else
-// has begun it.
+// ours checks that the thread still belongs to this executor, and that no other executor has
+// started it.
 func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
 	me := s.cfg.Executor
 	switch other := begunBy(t, me); {
@@ -133,8 +131,8 @@ func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
 	return nil
 }
 
-// mayBegin adds to ours what the exchange's clock says (T4): no start before
-// not_before, none after needed_by.
+// mayBegin extends ours with the exchange's clock (T4): no start before not_before, and none
+// after needed_by.
 func (s *statusUpdate) mayBegin(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
 	if err := s.ours(t, h); err != nil {
 		return err
@@ -164,7 +162,7 @@ func notAtThisTime(why string) *mess.Status {
 	return &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_ready", Detail: why, Effect: mess.EffectNone}}
 }
 
-// over ends a thread before anything was done, since the server does not.
+// over ends a thread without an action, because the server does not end it.
 func (s *statusUpdate) over(ctx context.Context, t httpclient.Thread, status *mess.Status) error {
 	status.Executor = s.cfg.Executor
 	if err := s.write(ctx, t, status); err != nil {
@@ -174,9 +172,9 @@ func (s *statusUpdate) over(ctx context.Context, t httpclient.Thread, status *me
 	return s.refuse(mess.StaleToken, t, "it is %s", status.Code)
 }
 
-// giveUp takes back that this executor has begun, since it is not the only one
-// that says so, or the server has lost it. If nobody else goes on either, the
-// thread ends: of two who take it back before they look, one at least sees that.
+// giveUp withdraws this executor's start, because another executor has also started, or the
+// server has lost the start. If no other executor continues, giveUp ends the thread: of two that
+// withdraw before they read, at least one sees that.
 func (s *statusUpdate) giveUp(ctx context.Context, why error) error {
 	back := &mess.Status{Code: mess.Delegated, Executor: s.cfg.Executor, Reason: &mess.Reason{
 		Type: "not_started", Detail: "somebody else began it in the same moment; this executor has not acted", Effect: mess.EffectNone,

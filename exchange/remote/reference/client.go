@@ -15,14 +15,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Field is the exchange on one of the servers that are in the field, for an
-// executor. Such a server keeps no leases, checks no step, and lets many claim
-// the same thread; Field does what can be done about that from outside. It reads
-// back what it writes, and lets nothing begin unless the thread says twice that
-// it is this executor's and nobody else's.
+// Client makes a MESS reference server usable as an exchange, for an executor. Such a server has
+// no leases, does not check steps, and accepts several claims of a thread. Client compensates
+// for that as far as a client can. It reads back its writes, and permits a start only after two
+// reads show this executor as the only holder.
 //
-// A server that writes whole threads back as it read them can still lose what
-// was said meanwhile; see docs/reference/http.md for what that leaves open.
+// A server that writes whole threads back can still lose concurrent messages; see
+// docs/reference/http.md for the remaining risks.
 type Client struct {
 	c   *httpclient.Client
 	cfg Config
@@ -30,35 +29,35 @@ type Client struct {
 
 	mu      sync.Mutex
 	holds   map[string]*hold     // by thread
-	offered map[string]time.Time // when threads that wait for a claim, and were looked at, had changed last
-	words   map[mess.Code]string // how the server spells a status, once it has taken one
-	known   map[string]tagged    // what an address has said last
+	offered map[string]time.Time // last change of the pending threads that the client has read
+	words   map[mess.Code]string // the spelling of a status that the server has accepted
+	known   map[string]tagged    // last response by URL
 }
 
-// Config says how a server in the field is worked with.
+// Config is the configuration of an executor at a reference server.
 type Config struct {
 	Executor string // this executor's id there
-	// Operators are those whose yes counts where a person other than the requester
-	// must say it. The server knows no such role.
+	// Operators lists the ids of operators. Only they can give a confirmation that must come
+	// from a person other than the requester. The server has no roles.
 	Operators []string
-	Poll      time.Duration // between two looks for news; 0: 2 s
-	Settle    time.Duration // the longest wait before each of the two looks at a claim; 0: 400 ms
+	Poll      time.Duration // mean interval of polls; 0: 2 s
+	Settle    time.Duration // maximum wait before each of the two reads of a claim; 0: 400 ms
 }
 
 const (
 	defaultPoll   = 2 * time.Second
 	defaultSettle = 400 * time.Millisecond
-	longestPause  = 30 * time.Second // between two looks at a server that does not answer
+	longestPause  = 30 * time.Second // between polls of a server that does not respond
 )
 
-// Validate tells every setting that cannot be. Zero is the default.
+// Validate returns an error for every invalid setting. Zero selects the default.
 func (c Config) Validate() error {
 	var errs []error
 	if c.Poll != 0 && (c.Poll < 200*time.Millisecond || c.Poll > 10*time.Minute) {
 		errs = append(errs, fmt.Errorf("poll: %v is not between 200ms and 10m", c.Poll))
 	}
 	if c.Settle != 0 && (c.Settle < 50*time.Millisecond || c.Settle > 800*time.Millisecond) {
-		// The exchange's word at the start may be 2 s old, and it takes two looks.
+		// A start permission may be 2 s old, and it takes two reads.
 		errs = append(errs, fmt.Errorf("settle: %v is not between 50ms and 800ms", c.Settle))
 	}
 	for _, id := range c.Operators {
@@ -69,8 +68,8 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// CheckExchange tells why an id cannot be that of an exchange on a server in
-// the field: there a key is read as the text between its first two underscores.
+// CheckExchange returns an error for an exchange id that a reference server cannot use: it takes
+// the text between the first two underscores of a key as the id.
 func CheckExchange(id string) error {
 	if strings.Contains(id, "_") {
 		return fmt.Errorf("exchange: %q has a _, and keys of such an exchange are never let in on servers in the field; use another id", id)
@@ -78,7 +77,7 @@ func CheckExchange(id string) error {
 	return nil
 }
 
-// New makes the exchange of a server that c reaches. It does not reach out.
+// New makes an exchange from the server that c reaches. It makes no connection.
 func New(c *httpclient.Client, cfg Config) *Client {
 	cfg.Poll, cfg.Settle = cmp.Or(cfg.Poll, defaultPoll), cmp.Or(cfg.Settle, defaultSettle)
 	return &Client{
@@ -86,14 +85,14 @@ func New(c *httpclient.Client, cfg Config) *Client {
 	}
 }
 
-// hold is a thread that this executor has claimed. It is guarded by Client.mu.
+// hold is a thread that this executor has claimed. Client.mu guards it.
 type hold struct {
-	epoch  uint64 // the place of the claim among the messages, from 1: it grows with every claim
-	read   int    // how many messages were looked at
-	begun  bool   // it was seen twice that nobody else has begun
-	over   bool   // the executor was told that it is not its own any more
+	epoch  uint64 // position of the claim among the messages, from 1; it grows with every claim
+	read   int    // number of messages already read
+	begun  bool   // two reads show no other start
+	over   bool   // the executor has the report that it lost the thread
 	told   time.Time
-	inline int // bytes of pictures that go into the report
+	inline int // bytes of images for the report
 }
 
 func (f *Client) hold(ref string) (hold, bool) {
@@ -115,7 +114,7 @@ func (f *Client) change(ref string, do func(*hold)) {
 	}
 }
 
-// drop forgets a thread: it may be offered again.
+// drop forgets a thread, so that the client can offer it again.
 func (f *Client) drop(ref string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,8 +122,7 @@ func (f *Client) drop(ref string) {
 	delete(f.offered, ref)
 }
 
-// Send says to the server what a message means there, and answers as an exchange
-// of ours would.
+// Send translates a message into requests to the server. It answers like an exchange of messkit.
 func (f *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	ack, err := f.send(ctx, m)
 	if err != nil {
@@ -147,7 +145,7 @@ func (f *Client) send(ctx context.Context, m mess.Message) (mess.Ack, error) {
 	return say.send(ctx)
 }
 
-// statusUpdate is a status on its way into a thread.
+// statusUpdate is a status that goes into a thread.
 type statusUpdate struct {
 	*Client
 	ref    string
@@ -163,7 +161,7 @@ func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
 		return s.claim(ctx)
 	case code == mess.Delegated:
 		return s.release(ctx)
-	case code == mess.Declined && !held: // who does not hold a thread does not write to it
+	case code == mess.Declined && !held: // only the holder writes to a thread
 		return mess.Ack{Status: mess.Pending}, nil
 	case code.Terminal():
 		return s.end(ctx)
@@ -177,7 +175,7 @@ func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
 	return s.tell(ctx, h)
 }
 
-// refuse is a "no" that says how the thread stands.
+// refuse returns an error with the status and holder of the thread.
 func (s *statusUpdate) refuse(why mess.ErrorCode, t httpclient.Thread, format string, args ...any) error {
 	r := mess.Errorf(why, format, args...)
 	r.Ref, r.Status, r.Holder = s.ref, t.Status, t.Executor

@@ -11,7 +11,8 @@ import (
 // What the messages of a thread tell. An entry's place is where it stands among
 // the messages; -1 is nowhere.
 
-// said finds the last status of somebody that is one of those.
+// said returns the last status of an actor that is selects, and its position among the messages;
+// -1 if there is none.
 func said(t httpclient.Thread, by string, is func(*mess.Status) bool) (place int, s *mess.Status) {
 	for i, m := range slices.Backward(t.Messages) {
 		if m.From != by {
@@ -36,8 +37,8 @@ func withID(id string) func(*mess.Status) bool {
 
 func ends(s *mess.Status) bool { return codeOf(string(s.Code)).Terminal() }
 
-// begunBy is who, but for one, says in the thread that he has begun or ended it,
-// and has not taken that back; "" if nobody does.
+// begunBy returns an executor other than but that has started or ended the thread and has not
+// withdrawn; "" if there is none.
 func begunBy(t httpclient.Thread, but string) string {
 	begun := map[string]bool{}
 	for _, m := range t.Messages {
@@ -61,8 +62,8 @@ func begunBy(t httpclient.Thread, but string) string {
 	return ""
 }
 
-// cancelledAfter reports whether somebody else has taken the request back since
-// a place. Whoever it was: not to act harms nobody.
+// cancelledAfter reports whether another actor has cancelled the request since a position. It
+// accepts a cancel of any actor, because it is safe not to act.
 func cancelledAfter(t httpclient.Thread, me string, place int) bool {
 	if t.Status == mess.Cancelled {
 		return true
@@ -75,7 +76,7 @@ func cancelledAfter(t httpclient.Thread, me string, place int) bool {
 	return false
 }
 
-// asked is what a thread asks for.
+// asked returns the request of a thread.
 func asked(t httpclient.Thread) (mess.Request, bool) {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
@@ -91,7 +92,7 @@ func asked(t httpclient.Thread) (mess.Request, bool) {
 	return mess.Request{}, false
 }
 
-// window is when a thread may begin, by the clock of the server.
+// window returns the time range in which a thread may start, by the clock of the server.
 func window(t httpclient.Thread, r mess.Request) (from, until time.Time) {
 	until, _ = r.NeededBy.Time()
 	if c := r.Constraints; c != nil && c.Timing != nil {

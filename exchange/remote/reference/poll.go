@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Receive looks for news at intervals and calls handle with what is for this
-// executor: what waits for a claim, and what was said to what it holds. A server
-// that is away, or talks nonsense, is asked less and less often. It returns nil
-// when ctx ends, and earlier where the server refuses for good.
+// Receive polls the server and calls handle with messages for this executor: pending threads,
+// and new messages in threads that it holds. It polls less and less often while the server does
+// not respond, or does not respond as an exchange. It returns nil when ctx ends, and an error if
+// the server rejects the requests permanently.
 func (f *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	gap := f.cfg.Poll
 	for {
@@ -36,15 +36,15 @@ func (f *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 	}
 }
 
-// maxOffers is how many threads are looked at anew in one round.
+// maxOffers is the maximum number of pending threads that one round reads.
 const maxOffers = 32
 
-// round looks once: first after what is held, then for more.
+// round polls once: first the threads that this executor holds, then pending ones.
 func (f *Client) round(ctx context.Context, handle func(mess.Message)) error {
 	var worst error
 	for _, ref := range f.held() {
 		if err := f.news(ctx, ref, handle); err != nil && ctx.Err() == nil {
-			worst = err // the others are looked after all the same
+			worst = err // continue with the other threads
 		}
 	}
 	list, err := f.list(ctx, string(mess.Pending))
@@ -77,8 +77,8 @@ func (f *Client) held() []string {
 	return refs
 }
 
-// forget lets go of what does not wait any more: if it does so again, it is
-// offered again.
+// forget removes threads that are no longer pending. If such a thread becomes pending again, the
+// client offers it again.
 func (f *Client) forget(waiting []httpclient.Thread) {
 	now := map[string]time.Time{}
 	f.mu.Lock()
@@ -91,8 +91,8 @@ func (f *Client) forget(waiting []httpclient.Thread) {
 	f.offered = now
 }
 
-// unseen are the threads that have not been looked at since they changed, the
-// oldest first, and not too many at once.
+// unseen returns pending threads that have changed since the client read them, oldest first, at
+// most maxOffers.
 func (f *Client) unseen(waiting []httpclient.Thread) []httpclient.Thread {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -105,8 +105,8 @@ func (f *Client) unseen(waiting []httpclient.Thread) []httpclient.Thread {
 	return list[:min(len(list), maxOffers)]
 }
 
-// offer hands on a thread that waits, unless it cannot be kept here. Before its
-// time it is looked at again.
+// offer passes a pending thread to handle, unless the executor cannot take it. The next rounds
+// try again before its not_before time.
 func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(mess.Message)) error {
 	t, now, err := f.read(ctx, row.Ref)
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 	why := ""
 	switch c := r.Constraints; {
 	case t.Status != mess.Pending:
-		return nil // somebody was quicker
+		return nil // another executor was faster
 	case !ok:
 		why = "there is no request in it"
 	case (&mess.Message{Items: []mess.Item{&r}}).Validate() != nil:
@@ -144,7 +144,8 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 	return nil
 }
 
-// news hands on what was said to a thread that is held, and whether it still is.
+// news passes new messages of a thread that this executor holds to handle. It also reports the
+// loss of the thread.
 func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)) error {
 	t, _, err := f.read(ctx, ref)
 	if err != nil {
@@ -152,7 +153,7 @@ func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)
 	}
 	h, ok := f.hold(ref)
 	if !ok || len(t.Messages) < h.read {
-		return nil // it ended meanwhile, or the server has lost something
+		return nil // it ended in the meantime, or the server has lost messages
 	}
 	f.change(ref, func(h *hold) { h.read = len(t.Messages) })
 	hand := func(from string, item mess.Item) {
@@ -177,16 +178,15 @@ func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)
 	return nil
 }
 
-// heard is an item as this executor may take it, nil if it may not. The server
-// asks nobody whether he may speak: answers are the requester's, or those of
-// whom the configuration names, and they come after their question. Not to act
-// anybody may say.
+// heard returns the item if this executor may accept it, or nil. The server does not authorize
+// senders. An answer must come from the requester or from a configured operator, and after its
+// question. A cancel may come from any actor.
 func (f *Client) heard(t httpclient.Thread, place int, from string, item mess.Item) mess.Item {
 	if from == f.cfg.Executor {
 		return nil
 	}
 	if item.Kind() == mess.KindCancel {
-		return &mess.Cancel{} // whatever else it says: some servers make a list of {}
+		return &mess.Cancel{} // without its fields: some servers convert {} to a list
 	}
 	operator := slices.Contains(f.cfg.Operators, from)
 	asked, q := said(t, f.cfg.Executor, inCode(mess.NeedsInput, mess.NeedsConfirmation))
@@ -201,7 +201,7 @@ func (f *Client) heard(t httpclient.Thread, place int, from string, item mess.It
 		return i
 	case *mess.Reply:
 		if i.Confirm != nil && (q.ConfirmBy != "" && !operator || slices.Contains(i.Re, mess.Last)) {
-			return nil // MESS 1.0 section 1.3: with "last" one does not confirm
+			return nil // MESS 1.0 section 1.3: "last" is no reference for a confirmation
 		}
 		return i
 	}

@@ -14,19 +14,18 @@ import (
 )
 
 const (
-	fieldAnswer = 16 << 20         // bytes; no thread or list that a board works with is larger
-	fieldTime   = 90 * time.Second // for a whole answer, however it drips
+	fieldAnswer = 16 << 20         // bytes; larger than every thread or list of a node
+	fieldTime   = 90 * time.Second // for a whole response
 )
 
-// tagged is what an address has said, and the tag by which the server knows it.
+// tagged is a response and its ETag.
 type tagged struct {
 	tag  string
 	body []byte
 	at   time.Time // the server's clock; zero if it does not tell the time
 }
 
-// look reads an address below the exchange; what has not changed is not sent
-// again.
+// look reads a URL below the exchange with a conditional request.
 func (f *Client) look(ctx context.Context, query url.Values, path ...string) (tagged, error) {
 	u, err := f.c.Address(ctx, query, path...)
 	if err != nil {
@@ -63,17 +62,17 @@ func (f *Client) look(ctx context.Context, query url.Values, path ...string) (ta
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if len(f.known) >= maxKnown {
-			clear(f.known) // they are read anew
+			clear(f.known) // later requests read them again
 		}
 		f.known[u] = is
 	}
 	return is, nil
 }
 
-// maxKnown is how many answers are remembered.
+// maxKnown is the maximum number of cached responses.
 const maxKnown = 64
 
-// errStrange is an answer that is no thread.
+// errStrange means that a response is not a thread.
 var errStrange = errors.New("the answer is not what an exchange says; is this the right address?")
 
 // read reads a thread, and the server's clock.
@@ -89,8 +88,8 @@ func (f *Client) read(ctx context.Context, ref string) (httpclient.Thread, time.
 	return v.Thread.thread(), got.at, nil
 }
 
-// waiting lists the threads in a status, as the server selects them; those that
-// are in another one come along on some.
+// list lists the threads that the server selects for a status. Some servers also return threads
+// with another status.
 func (f *Client) list(ctx context.Context, word string) ([]httpclient.Thread, error) {
 	got, err := f.look(ctx, url.Values{"status": {word}}, "requests")
 	if err != nil {
@@ -107,8 +106,8 @@ func (f *Client) list(ctx context.Context, word string) ([]httpclient.Thread, er
 	return list, nil
 }
 
-// looseThread is a thread of servers that store what they are sent: times may
-// be numbers, a status anything, items a list, one of them, or text.
+// looseThread is a thread of a server that stores its input unchanged: times may be numbers, a
+// status any value, and items a list, a single item, or text.
 type looseThread struct {
 	Ref       any `json:"ref"`
 	Status    any `json:"status"`
@@ -133,7 +132,7 @@ func (l looseThread) thread() httpclient.Thread {
 	for _, m := range l.Messages {
 		var one mess.Message
 		if one.UnmarshalJSON(m.MESS) != nil {
-			one = mess.Message{} // it says nothing that we know, and has its place
+			one = mess.Message{} // unreadable, but it keeps its position
 		}
 		one.From, one.Re, one.Epoch, one.Ref = text(m.From), nil, 0, ""
 		t.Messages = append(t.Messages, one)
@@ -146,8 +145,7 @@ func text(v any) string {
 	return s
 }
 
-// codeOf reads a status in either spelling. One that nobody knows stays, and is
-// none of ours.
+// codeOf parses a status in either spelling. It returns an unknown status unchanged.
 func codeOf(word string) mess.Code {
 	if c, err := mess.ParseCode(word); err == nil {
 		return c
@@ -155,7 +153,7 @@ func codeOf(word string) mess.Code {
 	return mess.Code(word)
 }
 
-// moment reads a time in any form that servers use; zero if it is none.
+// moment parses a time in any form of the servers; zero if it is invalid.
 func moment(v any) time.Time {
 	switch v := v.(type) {
 	case string:

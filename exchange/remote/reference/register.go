@@ -17,7 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// register takes a registration, or a heartbeat: a change of nothing.
+// register sends a registration, or an empty change as a heartbeat.
 func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error) {
 	profile := map[string]any{}
 	if e.Name != "" {
@@ -55,7 +55,7 @@ func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error
 	return ack, err
 }
 
-// stands tells how the server sees a thread that this executor holds.
+// stands returns the server's view of a thread that this executor holds.
 func (f *Client) stands(ctx context.Context, h mess.HeldThread) (mess.HeldThread, error) {
 	is := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 	t, _, err := f.read(ctx, h.Ref)
@@ -75,18 +75,17 @@ func (f *Client) stands(ctx context.Context, h mess.HeldThread) (mess.HeldThread
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.holds[h.Ref] == nil { // of an earlier run
+	if f.holds[h.Ref] == nil { // from an earlier run
 		f.holds[h.Ref] = &hold{epoch: h.Epoch, read: len(t.Messages)}
 	}
 	return is, nil
 }
 
-// atWork are the statuses that a thread has while somebody holds it, in both
-// spellings.
+// atWork lists the statuses of claimed threads, in both spellings.
 var atWork = []string{"claimed", "in_progress", "in-progress", "needs_input", "needs-input", "needs_confirmation", "needs-confirmation", "waiting", "held", "retrying"}
 
-// leftovers sees to what the server says an earlier run holds, and this one does
-// not know of: what was not begun waits again, and of the rest it is told.
+// leftovers handles threads of an earlier run that this run does not know. It makes a thread
+// without a start pending again, and returns the others to the executor.
 func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[string]bool) ([]mess.HeldThread, error) {
 	found := map[string]bool{}
 	for _, word := range atWork {
@@ -109,7 +108,7 @@ func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[strin
 		place, claim := said(t, f.cfg.Executor, inCode(mess.Claimed))
 		begun, _ := said(t, f.cfg.Executor, inCode(mess.InProgress))
 		if t.Executor != f.cfg.Executor || t.Status.Terminal() || t.Status == mess.Pending || claim == nil {
-			continue // somebody has moved it meanwhile, or this executor never said that it has claimed it
+			continue // it has changed since, or this executor never claimed it in a message
 		}
 		if begun > place || t.Status == mess.InProgress {
 			threads = append(threads, mess.HeldThread{Ref: ref, Epoch: uint64(place + 1), Status: mess.InProgress, Yours: new(true)})
@@ -127,12 +126,11 @@ func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[strin
 	return threads, nil
 }
 
-// fieldInline is how much of pictures goes into one report, in bytes of the
-// files: in base64 they are a third larger, and the words need room as well.
+// fieldInline is the maximum size of the images in one report, in bytes of the files: base64
+// adds a third, and the text needs room too.
 const fieldInline = 7 << 20
 
-// Attach makes a data URI of a file. The server stores no files: it goes out in
-// the report.
+// Attach returns a file as a data URI for the report, because the server does not store files.
 func (f *Client) Attach(_ context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	var b bytes.Buffer
 	n, err := io.Copy(&b, io.LimitReader(data, fieldInline+1))

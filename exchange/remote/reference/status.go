@@ -13,10 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// inField is how servers in the field spell a status that they do not take as
-// the spec does, in the order in which it is tried. What none of them knows is
-// said by what comes nearest and does not promise more; "" leaves the status as
-// it is. The message always has the right word.
+// inField maps a status to other spellings of the reference servers, in the order of the
+// attempts. A status that no server knows maps to the nearest one that does not promise more; ""
+// leaves the thread's status unchanged. The message always contains the correct status.
 var inField = map[mess.Code][]string{
 	mess.Declined:          {"rejected"},
 	mess.NeedsConfirmation: {"needs-input"},
@@ -27,7 +26,7 @@ var inField = map[mess.Code][]string{
 	mess.Retrying:          {""},
 }
 
-// spellings are the words for a status, the one that the server took before
+// spellings returns the spellings of a status; the one that the server has accepted before comes
 // first.
 func (f *Client) spellings(code mess.Code) []string {
 	words := append([]string{string(code), strings.ReplaceAll(string(code), "_", "-")}, inField[code]...)
@@ -39,11 +38,11 @@ func (f *Client) spellings(code mess.Code) []string {
 	return slices.Compact(words)
 }
 
-// fieldBody is the largest body that servers in the field take, in bytes.
+// fieldBody is the maximum size of a body at the reference servers, in bytes.
 const fieldBody = 10 << 20
 
-// put sends a status with the items that say it, in a spelling that the server
-// takes. With code "" the items are added, and the status stays.
+// put sends a status and its items, in a spelling that the server accepts. With the code "" it
+// adds the items and leaves the status.
 func (s *statusUpdate) put(ctx context.Context, code mess.Code, items []mess.Item) (err error) {
 	words := []string{""}
 	if code != "" {
@@ -82,9 +81,8 @@ func (s *statusUpdate) patch(ctx context.Context, word string, items []mess.Item
 	return s.c.Fetch(ctx, httpclient.Request{Method: http.MethodPatch, URL: u, MIME: "application/json", Body: body}, &struct{}{})
 }
 
-// named are the items with the message's id in their status, by which it is
-// known when it was sent before. The last word on a thread is signed and stays
-// as it is.
+// named returns the items with the message's id in their status, so that the client recognizes a
+// resent message. It does not apply to a terminal status, because its signature covers it.
 func (s *statusUpdate) named() []mess.Item {
 	c := *s.status
 	c.ID, c.Executor, c.Re = s.id, s.cfg.Executor, mess.Refs{s.ref}
@@ -96,7 +94,7 @@ func (s *statusUpdate) named() []mess.Item {
 	return items
 }
 
-// tell says a status that does not end the thread.
+// tell reports a status that is not terminal.
 func (s *statusUpdate) tell(ctx context.Context, h hold) (mess.Ack, error) {
 	t, _, err := s.read(ctx, s.ref)
 	if err != nil {
@@ -112,11 +110,11 @@ func (s *statusUpdate) tell(ctx context.Context, h hold) (mess.Ack, error) {
 	return ack, s.put(ctx, s.status.Code, s.named())
 }
 
-// progressPause is the shortest time between two reports of progress: some of
-// these servers write a file, or make a commit, for each.
+// progressPause is the minimum interval of progress reports: some of these servers write a file,
+// or make a commit, for each.
 const progressPause = 10 * time.Second
 
-// progress says how far it is, now and then.
+// progress reports progress, at most once in progressPause.
 func (s *statusUpdate) progress(ctx context.Context, h hold) (mess.Ack, error) {
 	ack := mess.Ack{Status: mess.InProgress, Epoch: h.epoch}
 	if time.Since(h.told) < progressPause {
@@ -126,7 +124,7 @@ func (s *statusUpdate) progress(ctx context.Context, h hold) (mess.Ack, error) {
 	return s.tell(ctx, h)
 }
 
-// release lets a thread wait again that was claimed and not begun.
+// release makes a claimed thread without a start pending again.
 func (s *statusUpdate) release(ctx context.Context) (mess.Ack, error) {
 	defer s.drop(s.ref)
 	t, _, err := s.read(ctx, s.ref)
@@ -141,9 +139,9 @@ func (s *statusUpdate) release(ctx context.Context) (mess.Ack, error) {
 	return mess.Ack{Status: mess.Pending}, s.put(ctx, mess.Pending, s.items)
 }
 
-// end says the last word of this executor. Where the thread has ended or is
-// somebody else's by now, it is added for whoever reads it, and changes nothing.
-// Then it is read back: some servers lose what is said at the same time.
+// end reports this executor's terminal status. If the thread has ended or belongs to another
+// executor by now, end adds the report as information only. It reads the report back, because
+// some servers lose concurrent messages.
 func (s *statusUpdate) end(ctx context.Context) (mess.Ack, error) {
 	for range 3 {
 		t, _, err := s.read(ctx, s.ref)
@@ -165,8 +163,8 @@ func (s *statusUpdate) end(ctx context.Context) (mess.Ack, error) {
 	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: the server has lost the report", s.ref)
 }
 
-// decides reports whether this executor's last word is how the thread ends: it
-// holds it, or has begun it alone.
+// decides reports whether this executor's terminal status ends the thread: it holds the thread,
+// or it is the only one that has started it.
 func (s *statusUpdate) decides(t httpclient.Thread) bool {
 	begun, _ := said(t, s.cfg.Executor, inCode(mess.InProgress))
 	claim, _ := said(t, s.cfg.Executor, inCode(mess.Claimed))
@@ -174,15 +172,15 @@ func (s *statusUpdate) decides(t httpclient.Thread) bool {
 	return !t.Status.Terminal() && (holds || begun >= max(0, claim) && begunBy(t, s.cfg.Executor) == "")
 }
 
-// ended reports whether this executor's last word stands in the thread, after
-// its last claim, and has ended it where that is its part.
+// ended reports whether the thread has this executor's terminal status, after its last claim,
+// and whether the status has ended the thread if it decides.
 func (s *statusUpdate) ended(t httpclient.Thread) bool {
 	end, _ := said(t, s.cfg.Executor, func(o *mess.Status) bool { return ends(o) && codeOf(string(o.Code)) == s.status.Code })
 	claim, _ := said(t, s.cfg.Executor, inCode(mess.Claimed))
 	return end > claim && !s.decides(t)
 }
 
-// write ends a thread in the name of this executor, with words of its own.
+// write ends a thread for this executor with a status of the client.
 func (s *statusUpdate) write(ctx context.Context, t httpclient.Thread, status *mess.Status) error {
 	other := statusUpdate{Client: s.Client, ref: s.ref, status: status, items: []mess.Item{status}}
 	if t.Status.Terminal() {

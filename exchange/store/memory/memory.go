@@ -1,4 +1,4 @@
-// Package memory has a store that lives as long as its process.
+// Package memory stores threads in memory. They are lost when the process ends.
 package memory
 
 import (
@@ -35,8 +35,8 @@ type Store struct {
 	seq     uint64            // of the last change
 }
 
-// kept is a thread. A thread that has ended is kept as text: most threads have ended, few
-// of them are read again, and the garbage collector need not look at text.
+// kept is a thread. A thread that has ended is text: most threads have ended, clients rarely
+// read them again, and the garbage collector does not scan text.
 type kept struct {
 	changed
 	rev      thread.Rev
@@ -55,7 +55,7 @@ type document struct {
 	doc []byte
 }
 
-// changed is when something has changed last.
+// changed has the number of the last change of a thread or document.
 type changed struct {
 	seq   uint64
 	place *list.Element
@@ -110,7 +110,7 @@ func (m *Store) Append(_ context.Context, s thread.Step) (thread.Rev, error) {
 	return m.store(k, s)
 }
 
-// store stores a step that may be stored. m.mu is held.
+// store stores a valid step. The caller holds m.mu.
 func (m *Store) store(k *kept, s thread.Step) (thread.Rev, error) {
 	k.envelope, k.messages = s.Envelope, append(slices.Clip(k.messages), s.Messages...)
 	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
@@ -124,14 +124,14 @@ func (m *Store) store(k *kept, s thread.Step) (thread.Rev, error) {
 	return k.rev, nil
 }
 
-// touch makes something the newest change. m.mu is held.
+// touch makes a thread or document the newest change. The caller holds m.mu.
 func (m *Store) touch(c *changed) {
 	m.seq++
 	c.seq = m.seq
 	m.changed.MoveToBack(c.place)
 }
 
-// pack makes text of a thread that has ended. more are its newest messages.
+// pack converts a thread that has ended to text. more are its newest messages.
 func (k *kept) pack(more []mess.Message) error {
 	head, err := json.Marshal(k.envelope)
 	if err != nil {
@@ -150,7 +150,7 @@ func (k *kept) pack(more []mess.Message) error {
 	return nil
 }
 
-// read is the thread. Messages are read if they are wanted.
+// read returns the thread, with or without its messages.
 func (k *kept) read(messages bool) (t thread.Thread, err error) {
 	if !k.ended {
 		return thread.Thread{Envelope: k.envelope, Messages: slices.Clip(k.messages)}, nil
@@ -169,7 +169,7 @@ func (k *kept) read(messages bool) (t thread.Thread, err error) {
 	return t, nil
 }
 
-// find returns a thread as it is now.
+// find returns a copy of a thread.
 func (m *Store) find(ref string) (kept, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -211,12 +211,13 @@ func (m *Store) Lookup(_ context.Context, k thread.Key) (string, error) {
 	return ref, nil
 }
 
-// Feed calls fn with what changes.
+// Feed calls fn with the changes after a position until ctx ends or fn returns an error.
 func (m *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Change) error) error {
 	return m.tail.Follow(ctx, m, after, fn)
 }
 
-// Since calls fn with what has changed after a number.
+// Since calls fn with the changes after a number, in the current state of their threads and
+// documents. It returns the number of the last change.
 func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
 	m.mu.RLock()
 	var all []any

@@ -16,8 +16,8 @@ import (
 
 var errEnough = errors.New("enough")
 
-// feed reads the changes after a position until the feed is level, or, with a number, until
-// there are so many.
+// feed reads the changes after a position until the feed is level, or, with a number, until it
+// has that many.
 func feed(t *testing.T, s thread.Store, after thread.Pos, most int) (all []thread.Change) {
 	t.Helper()
 	err := s.Feed(t.Context(), after, func(c thread.Change) error {
@@ -38,7 +38,7 @@ func feed(t *testing.T, s thread.Store, after thread.Pos, most int) (all []threa
 	return all
 }
 
-// line is a change as text.
+// line returns a change as text.
 func line(c thread.Change) string {
 	if c.Kind != "" {
 		return fmt.Sprintf("%s %s %s", c.Kind, c.ID, c.Doc)
@@ -54,7 +54,8 @@ func lines(all []thread.Change) string {
 	return text.String()
 }
 
-// written stores some threads, steps and documents, and returns what the feed has to give.
+// written stores some threads, steps and documents, and returns the expected changes of the
+// feed.
 func written(t *testing.T, s thread.Store) string {
 	t.Helper()
 	var want []string
@@ -117,8 +118,8 @@ func twoFollowers(t *testing.T, s thread.Store) {
 	}
 }
 
-// feedWhileWriting has writers store more than a store keeps as steps, and followers begin
-// at any time. Each follower learns of the end of every thread, and of no revision twice.
+// feedWhileWriting runs writers that store more than a store keeps as steps, and followers that
+// start at any time. Each follower gets the end of every thread, and no revision twice.
 func feedWhileWriting(t *testing.T, s thread.Store) {
 	const writers, each = 4, 200
 	ctx, stop := context.WithCancel(t.Context())

@@ -60,7 +60,7 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 	}
 }
 
-// Start is when the first thread of each test is made.
+// Start is the creation time of the first thread of each test.
 var Start = time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
 
 // Step is the first step of a thread that a requester makes with a client id.
@@ -82,7 +82,7 @@ func Step(ref, requestor, id string, at time.Time) thread.Step {
 
 var serial atomic.Int64
 
-// newRef is a ref that no test of this process has used.
+// newRef returns a ref that no other test of this process uses.
 func newRef() string { return messeaf.Ref("2026-02-01", int(serial.Add(1)), "") }
 
 // mustCreate stores a new thread, and returns it with its revision.
@@ -92,7 +92,7 @@ func mustCreate(t *testing.T, s thread.Store, requestor, id string, at time.Time
 	return thread.Thread{Envelope: mustAppend(t, s, step), Messages: step.Messages}
 }
 
-// next is the step that gives a thread a new status.
+// next returns the step that gives a thread a new status.
 func next(e thread.Envelope, status mess.Code, at time.Time) thread.Step {
 	e.Ver++
 	e.Serial++
@@ -151,7 +151,7 @@ func keys(t *testing.T, s thread.Store) {
 	if _, err := s.Append(t.Context(), step); err == nil {
 		t.Error("a step has taken another thread's key")
 	}
-	look(more, "") // all of a step or nothing
+	look(more, "") // a step applies as a whole or not at all
 	step.Keys = []thread.Key{more}
 	mustAppend(t, s, step)
 	look(more, first.Ref)
@@ -193,8 +193,7 @@ func refOnce(t *testing.T, s thread.Store) {
 	same(t, made, mustRead(t, s, made.Ref))
 }
 
-// same compares threads as a store must keep them. Times are equal as points
-// in time.
+// same compares threads. A store may change the location of a time, but not its instant.
 func same(t *testing.T, want, got thread.Thread) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
@@ -257,14 +256,14 @@ func oneWins(t *testing.T, errs []error) {
 	}
 }
 
-// endedReadsTheSame has a thread end with words and blocks of many kinds, and
-// something said after the end.
+// endedReadsTheSame ends a thread with messages and blocks of many kinds, and adds a message
+// after the end.
 func endedReadsTheSame(t *testing.T, s thread.Store) {
 	th := mustCreate(t, s, "agent", "", Start)
 	want := slices.Clone(th.Messages)
 	for _, code := range []mess.Code{mess.Claimed, mess.Completed, mess.Failed} {
 		step := next(th.Envelope, code, Start)
-		if code == mess.Failed { // what comes too late is evidence
+		if code == mess.Failed { // a late result is evidence only
 			step.Envelope.Status = mess.Completed
 		}
 		step.Messages[0].Items = append(step.Messages[0].Items, &mess.Response{Content: []mess.Entry{
@@ -365,7 +364,7 @@ func documents(t *testing.T, s thread.Store) {
 		case c.Doc == nil:
 			delete(got, name)
 		case c.Rev != revs[name]:
-			t.Logf("%s had revision %q", name, c.Rev) // a step on the way
+			t.Logf("%s had revision %q", name, c.Rev) // an intermediate step
 			fallthrough
 		default:
 			got[name] = string(c.Doc)

@@ -1,4 +1,4 @@
-// Package tail has the newest changes of a store in memory, for those who follow its feed.
+// Package tail keeps the newest changes of a store in memory for the followers of its feed.
 package tail
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// size is how many changes are kept: a follower that is further behind gets what it has
-// missed as it is now.
+// size is the number of changes in a Tail. A follower that is further behind gets the changes
+// from its Source.
 const size = 256
 
 // Change is a change with its number. Numbers grow with each change.
@@ -21,16 +21,17 @@ type Change struct {
 	thread.Change
 }
 
-// Tail has the newest changes of one store. The zero value has none.
+// Tail keeps the newest changes of one store. The zero value is empty. It is safe for concurrent
+// use.
 type Tail struct {
 	mu        sync.Mutex
 	changes   []Change // oldest first
-	dropped   uint64   // number of the newest change that is not in changes any more
+	dropped   uint64   // number of the newest change that left changes
 	last      uint64
 	followers map[chan struct{}]bool
 }
 
-// Begin says that all changes up to a number are known from elsewhere.
+// Begin drops all changes. The Source has the changes up to the number last.
 func (t *Tail) Begin(last uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,16 +55,17 @@ func (t *Tail) Add(seq uint64, c thread.Change) {
 	}
 }
 
-// Source is a store as Follow needs it.
+// Source has the methods of a store that Follow needs.
 type Source interface {
-	// Since calls fn with what has changed after a number, as it is now, in the order of
-	// the numbers. It returns the number up to which that is complete.
+	// Since calls fn with the changes after a number, in the current state of their threads and
+	// documents and in the order of the numbers. It returns the number of the last change that
+	// it covers.
 	Since(seq uint64, fn func(Change) error) (upTo uint64, err error)
-	// Serials are the highest serials by day.
+	// Serials returns the highest serials by day.
 	Serials() map[string]int
 }
 
-// Follow is Store.Feed of a store whose newest changes are in t.
+// Follow implements Store.Feed for a store whose newest changes are in t.
 func (t *Tail) Follow(ctx context.Context, s Source, after thread.Pos, fn func(thread.Change) error) error {
 	at, err := t.number(after)
 	if err != nil {
@@ -115,7 +117,7 @@ func give(ctx context.Context, changes []Change, fn func(thread.Change) error) (
 	return at, nil
 }
 
-// after returns the changes after a number; false if some of them are dropped.
+// after returns the changes after a number; false if t has dropped some of them.
 func (t *Tail) after(seq uint64) ([]Change, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -146,9 +148,9 @@ func (t *Tail) leave(f chan struct{}) {
 
 func posOf(seq uint64) thread.Pos { return thread.Pos(strconv.FormatUint(seq, 10)) }
 
-// number is the number of a position. A position that the store did not give is refused.
-// After the newest change there is none: the store is an older copy of what it was, and the
-// feed begins anew.
+// number returns the number of a position, or an error for an invalid position. A position after
+// the newest change maps to 0: the store is then an older copy of its former state, and the feed
+// starts again.
 func (t *Tail) number(p thread.Pos) (uint64, error) {
 	if p == "" {
 		return 0, nil

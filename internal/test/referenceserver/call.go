@@ -22,7 +22,7 @@ type call struct {
 	body  map[string]any
 }
 
-// refusal is an answer that is none of the 200s.
+// refusal is an error response.
 type refusal struct {
 	code int
 	key  string // of its text in testdata
@@ -32,7 +32,7 @@ func (r *refusal) Error() string { return r.key }
 
 func no(code int, key string) error { return &refusal{code, key} }
 
-// errType is what an untyped program does with a value of the wrong type.
+// errType is the error of an untyped program for a value of the wrong type.
 var errType = errors.New("type error")
 
 var does = map[string]func(*call) (int, any, error){
@@ -59,7 +59,7 @@ func (c *call) serve() {
 	}
 }
 
-// route finds what is asked for. The key is looked at before the path.
+// route finds the handler of a request. It checks the key before the path.
 func (c *call) route() (int, any, error) {
 	known := strings.HasPrefix(c.r.URL.Path, "/api/v1/exchanges/")
 	for _, route := range c.q.Routes {
@@ -89,8 +89,8 @@ func (c *call) route() (int, any, error) {
 	return 0, nil, no(404, "no_route")
 }
 
-// authenticate reads the exchange's id between the first two _ of the key, and
-// looks at every executor.
+// authenticate takes the exchange's id from between the first two _ of the key, and compares the
+// key with that of every executor.
 func (c *call) authenticate(exchange string) error {
 	key, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -114,7 +114,7 @@ func (c *call) authenticate(exchange string) error {
 	return no(401, "bad_key")
 }
 
-// read reads the body as the server does.
+// read decodes the body like the server.
 func (c *call) read() error {
 	c.body = map[string]any{}
 	if c.r.Method == http.MethodGet || c.r.Method == http.MethodHead || c.q.JSONOnly && !strings.HasPrefix(c.r.Header.Get("Content-Type"), "application/json") {
@@ -137,7 +137,7 @@ func (c *call) read() error {
 	return nil
 }
 
-// answer sends JSON, with a weak tag where the server makes one.
+// answer sends JSON, with a weak ETag if the server makes one.
 func (c *call) answer(code int, v any) {
 	text, err := json.Marshal(v)
 	if c.q.EmptyToList {

@@ -1,6 +1,6 @@
-// Package referenceserver imitates the servers of the HTTP API that are in the field,
-// as far as an executor meets them: their routes, codes, shapes and quirks stand
-// in testdata, one file a server. It shares no code with what it tests.
+// Package referenceserver imitates the MESS reference servers of the HTTP API, as far as an
+// executor depends on them. testdata contains their routes, codes, shapes and quirks, one file
+// for each server. The package shares no code with the packages under test.
 package referenceserver
 
 import (
@@ -17,10 +17,10 @@ import (
 //go:embed testdata/*.json
 var data embed.FS
 
-// Names lists the servers that there are.
+// Names lists the names of the servers.
 func Names() []string { return []string{"express", "php"} }
 
-// quirks is what makes one server differ from another.
+// quirks are the differences between the servers.
 type quirks struct {
 	Name   string
 	Routes []struct {
@@ -28,32 +28,31 @@ type quirks struct {
 		Open               bool // without a key
 	}
 	Health     json.RawMessage
-	Keeps      []string          // fields of a request; the others are dropped
+	Keeps      []string // fields of a request that it stores; it drops the others
 	AlsoHints  string            `json:"also_hints"`  // another spelling of response_hint
 	ExecutorOn []string          `json:"executor_on"` // statuses that make the caller the executor
-	Statuses   map[string]string // that are taken, with the folder of each; none: any, and lists match exactly
-	Priorities []string          // that are taken; none: any
+	Statuses   map[string]string // accepted statuses, with the folder of each; none: any, and lists match exactly
+	Priorities []string // accepted priorities; none: any
 	ID, Ref    string            // patterns; "": any
 	BodyLimit  int64             `json:"body_limit"` // bytes; 0: none
 	JSONOnly   bool              `json:"json_only"`  // a body of another content type counts as {}
-	HTML       map[string]int    // what is told in HTML, with its code
+	HTML       map[string]int // errors in HTML, with their codes
 	ETags      bool
-	KeepAlive  string `json:"keep_alive"` // how long an idle connection lives; "": closed at once
-	// Appends: an update decides on what it read first and then appends. Without
-	// it the whole thread is written back as it was read, and what others have
-	// written meanwhile is lost.
+	KeepAlive  string `json:"keep_alive"` // lifetime of an idle connection; "": the server closes it immediately
+	// Appends: an update decides on its first read and then appends. Otherwise it writes the
+	// whole thread back as it has read it, and loses concurrent changes.
 	Appends     bool
 	Version     string // an item before the request; "": none
-	Acks        bool   // the exchange speaks in the thread
+	Acks        bool // the exchange posts messages in the thread
 	SaysStatus  bool   `json:"says_status"` // a status change is a message
-	Bumps       bool   // updated moves with nothing, too
-	EmptyToList bool   `json:"empties_to_lists"` // {} comes back as []
+	Bumps       bool // updated also changes with an empty update
+	EmptyToList bool   `json:"empties_to_lists"` // it returns {} as []
 	TypeErrors  bool   `json:"type_errors"`      // wrong types are 500 without a body
 	Time        string
 	Errors      map[string]string
 }
 
-// Server imitates one of them. It is an http.Handler.
+// Server imitates a reference server. It is an http.Handler.
 type Server struct {
 	// Now is the server's clock; nil: time.Now.
 	Now func() time.Time
@@ -95,7 +94,7 @@ type message struct {
 	MESS any    `json:"mess"`
 }
 
-// New makes the server of that name, with nothing in it.
+// New makes the server of that name, without executors and threads.
 func New(name string) (*Server, error) {
 	text, err := data.ReadFile("testdata/" + name + ".json")
 	if err != nil {
@@ -109,36 +108,36 @@ func New(name string) (*Server, error) {
 	return s, nil
 }
 
-// KeepAlive is how long the server keeps idle connections; 0: it closes each.
+// KeepAlive returns the lifetime of idle connections; 0: the server closes each one immediately.
 func (s *Server) KeepAlive() time.Duration {
 	d, _ := time.ParseDuration(s.q.KeepAlive)
 	return d
 }
 
-// Asked is how often something was asked for: Asked("PATCH", "update").
+// Asked returns the number of requests for a method and route: Asked("PATCH", "update").
 func (s *Server) Asked(method, does string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[method+" "+does]
 }
 
-// Executors tells how many are registered.
+// Executors returns the number of registered executors.
 func (s *Server) Executors() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.executors)
 }
 
-// SetLag says how long an update takes between its reading and its writing, for
-// the races that these servers have; nil: no time.
+// SetLag sets the time between the read and the write of an update, to provoke the races of
+// these servers; nil: no time.
 func (s *Server) SetLag(lag func() time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lag = lag
 }
 
-// SetFault gives the server a fault: if it answers true, it has answered a
-// request in the server's stead. nil: there is none.
+// SetFault sets a handler that can answer requests in place of the server: it returns true after
+// it has answered. nil removes it.
 func (s *Server) SetFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +159,7 @@ func (s *Server) now() time.Time {
 
 func (s *Server) stamp() string { return s.now().UTC().Format(s.q.Time) }
 
-// ServeHTTP answers as the server in the field does, with its fault.
+// ServeHTTP answers like the reference server, with its fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, fault := s.ways(); fault != nil && fault(w, r) {
 		return
@@ -183,7 +182,7 @@ func (s *Server) Answer(w http.ResponseWriter, r *http.Request) {
 	c.serve()
 }
 
-// match returns what stands for the {names} of a pattern.
+// match returns the values of the {names} of a pattern.
 func match(pattern, path string) (map[string]string, bool) {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {
@@ -200,5 +199,5 @@ func match(pattern, path string) (map[string]string, bool) {
 	return names, true
 }
 
-// Keep has the server keep other fields of requests as well.
+// Keep makes the server store further fields of requests.
 func (s *Server) Keep(fields ...string) { s.q.Keeps = append(s.q.Keeps, fields...) }

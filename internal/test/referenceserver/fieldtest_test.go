@@ -14,15 +14,15 @@ import (
 	"github.com/messkit/messkit/internal/test/referenceserver"
 )
 
-// step is one line of testdata/recorded.json: what was asked, and what the
-// servers in the field answer. KEY and REF stand for what was given before.
+// step is one line of testdata/recorded.json: a request, and the response of the reference
+// servers. KEY and REF stand for earlier values.
 type step struct {
 	By, Method, Path, Type, Body string
 	Code                         map[string]int // by server
 	Has                          map[string]string
 }
 
-// What the servers in the field were seen to answer, they answer here.
+// The imitations give the recorded responses of the reference servers.
 func TestAsRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {

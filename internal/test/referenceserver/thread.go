@@ -133,8 +133,7 @@ func (c *call) thread() (int, any, error) {
 	return 200, map[string]any{"thread": t}, err
 }
 
-// update changes a thread without asking whether it may: what it decides on is
-// what it read first.
+// update changes a thread without a check of the transition. It decides on its first read.
 func (c *call) update() (int, any, error) {
 	was, err := c.find()
 	if err != nil {
@@ -184,7 +183,7 @@ func (c *call) update() (int, any, error) {
 	return 200, map[string]any{"ref": t.Ref, "status": t.Status}, nil
 }
 
-// list selects by the status exactly, or by its folder.
+// list selects threads by the exact status, or by its folder.
 func (c *call) list() (int, any, error) {
 	wants := c.r.URL.Query()["status"]
 	c.mu.Lock()
@@ -209,7 +208,7 @@ func (c *call) list() (int, any, error) {
 	return 200, map[string]any{"threads": list}, nil
 }
 
-// attachment finds {image: {name, data}} and nothing else.
+// attachment finds {image: {name, data}} only.
 func (c *call) attachment() (int, any, error) {
 	t, err := c.find()
 	if err != nil {

@@ -15,21 +15,21 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// executorsExchange is the exchange as an agent needs it.
+// executorsExchange has the methods of an exchange that an agent calls.
 type executorsExchange interface {
 	Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	Receive(ctx context.Context, handle func(mess.Message)) error
 	Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error)
 }
 
-// way is one way to an exchange.
+// way is a connection to an exchange.
 type way struct {
 	x *exchange.Exchange
-	// as returns the exchange as the executor id sees it.
+	// as returns the exchange for the executor id.
 	as func(t *testing.T, id string) executorsExchange
 }
 
-// The agent's exchange is the same one in this process, over HTTP, and over MQTT
+// An agent gets the same behavior from an exchange in this process, over HTTP, and over MQTT
 // with either broker.
 func TestAllWaysAreTheSame(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) way{
@@ -51,24 +51,24 @@ func TestAllWaysAreTheSame(t *testing.T) {
 
 var asker = exchange.Actor{ID: "asker", Roles: exchange.Requester}
 
-// unique keeps the tests that share an exchange apart: each has its executors and
-// its capability.
+// unique separates the tests that share an exchange: each has its own executors and its own
+// capability.
 func unique(t *testing.T, id string) (executor, capability string) {
 	name := strings.ToLower(strings.ReplaceAll(t.Name()[strings.LastIndex(t.Name(), "/")+1:], "_", "-"))
 	return id + "-" + name, "do-" + name
 }
 
-// member is an executor that has registered.
+// member is a registered executor.
 type member struct {
 	executorsExchange
 	t    *testing.T
 	id   string
-	card string // with which it registers
+	card string // its registration
 	got  chan mess.Message
 	off  func()
 }
 
-// join registers an executor, and has it listen.
+// join registers an executor and starts its Receive.
 func join(t *testing.T, w way, id, capability string) *member {
 	t.Helper()
 	m := &member{executorsExchange: w.as(t, id), t: t, id: id}
@@ -124,7 +124,7 @@ func (m *member) say(text string) *mess.Ack {
 	return ack
 }
 
-// hears waits for a message that ok takes; what else comes is thrown away.
+// hears waits for a message that ok accepts, and discards others.
 func (m *member) hears(what string, ok func(mess.Message) bool) mess.Message {
 	m.t.Helper()
 	limit := time.After(patience)
@@ -147,13 +147,13 @@ func (m *member) offered(ref string) mess.Message {
 	})
 }
 
-// claim claims a thread, and returns the epoch.
+// claim claims a thread and returns the epoch.
 func (m *member) claim(ref string) string {
 	m.t.Helper()
 	return fmt.Sprint(m.say(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`).Epoch)
 }
 
-// request has somebody ask for something.
+// request creates a request of another actor.
 func request(t *testing.T, w way, capability, more string) string {
 	t.Helper()
 	m, err := mess.Parse([]byte(`request: {intent: look into the fridge, requires: [` + capability + `]` + more + `}`))
@@ -354,7 +354,7 @@ func conformHold(t *testing.T, w way) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pi.hears("its end", func(m mess.Message) bool { // until it is heard, the hold may be told again
+	pi.hears("its end", func(m mess.Message) bool { // until the executor reads it, the exchange may repeat the drain order
 		c, is := m.Items[0].(*mess.Config)
 		return is && c.Resume != nil && c.Resume.ID == end.ID && c.Drain == nil
 	})
@@ -362,7 +362,7 @@ func conformHold(t *testing.T, w way) {
 	pi.claim(ref)
 }
 
-// What an executor has missed it is told when it comes back.
+// An executor that reconnects gets the messages that it has missed.
 func conformAway(t *testing.T, w way) {
 	id, can := unique(t, "pi")
 	pi := join(t, w, id, can)
@@ -391,7 +391,7 @@ func conformFiles(t *testing.T, w way) {
 	if _, err := pi.Attach(t.Context(), ref, "big.bin", "", bytes.NewReader(make([]byte, 11<<20))); !errors.As(err, &r) || r.Code != mess.TooLarge {
 		t.Errorf("11 MB: %v", err)
 	}
-	soon, cancel := context.WithTimeout(t.Context(), time.Second) // a broker elsewhere tells nobody
+	soon, cancel := context.WithTimeout(t.Context(), time.Second) // a remote broker does not report the error
 	defer cancel()
 	if _, err := pi.Attach(soon, "2000-01-01-001", "x.bin", "", strings.NewReader("x")); err == nil {
 		t.Error("a file for a thread that is not there is taken")
@@ -436,7 +436,7 @@ func conformQueries(t *testing.T, w way) {
 	}
 }
 
-// A thousand requests at once are a thousand offers.
+// A thousand concurrent requests lead to a thousand offers.
 func conformMany(t *testing.T, w way) {
 	id, can := unique(t, "pi")
 	pi := join(t, w, id, can)

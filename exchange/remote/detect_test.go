@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// AutoDetect uses an exchange of messkit as such. A reference server has no queries.
+// AutoDetect uses an exchange of messkit directly. A reference server has no queries.
 func TestAutoDetectFindsAnExchange(t *testing.T) {
 	c, ok := overHTTP(t).as(t, "pi").(*httpclient.Client)
 	if !ok {

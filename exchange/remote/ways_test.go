@@ -26,8 +26,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// runs runs f until the test ends, or until the function that it returns is
-// called.
+// runs runs f until the test ends, or until a call of the returned function.
 func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -149,10 +148,10 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// patience is how long something may take that is only waited for.
+// patience is the timeout of a wait whose duration does not matter to the test.
 const patience = time.Minute
 
-// outside is Debian's mosquitto.
+// outside is the broker mosquitto of Debian.
 type outside struct {
 	t    *testing.T
 	addr string
@@ -160,7 +159,7 @@ type outside struct {
 	cmd  *exec.Cmd
 }
 
-// mosquitto starts a broker on a free port of this machine.
+// mosquitto starts a broker on a free port of this host.
 func mosquitto(t *testing.T, config string) *outside {
 	t.Helper()
 	o := &outside{t: t, addr: freeport.Address(t), file: filepath.Join(t.TempDir(), "mosquitto.conf")}

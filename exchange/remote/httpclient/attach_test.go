@@ -67,7 +67,8 @@ func TestAttachTriesTwice(t *testing.T) {
 	}
 }
 
-// A refused file is not sent again, and a reader that fails is told.
+// Attach does not resend a file that the exchange has rejected, and returns the error of a
+// failed reader.
 func TestAttachRefused(t *testing.T) {
 	n := 0
 	over(t, func(w http.ResponseWriter, r *http.Request) {

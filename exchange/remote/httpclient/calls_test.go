@@ -43,7 +43,8 @@ func TestSend(t *testing.T) {
 	})
 }
 
-// An exchange's refusal is rebuilt whole. What a proxy says is none.
+// The client decodes all fields of an exchange's error. The response of a proxy gives a
+// temporary error, except for 401 and 413.
 func TestRefusalsOnTheWire(t *testing.T) {
 	html := func(code int) http.HandlerFunc { return refuse(code, "<html>secret</html>") }
 	for _, c := range []struct {
@@ -95,7 +96,7 @@ func TestRefusalsOnTheWire(t *testing.T) {
 	}
 }
 
-// A call ends when nothing moves for the timeout; why is told.
+// A call ends after the timeout without progress; the error states the reason.
 func TestNoAnswer(t *testing.T) {
 	started := make(chan bool, 10)
 	over(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -127,7 +128,7 @@ func TestNoAnswer(t *testing.T) {
 	})
 }
 
-// A slow line is not a dead one: up and down, minutes pass.
+// A slow connection does not time out, even if an upload and a download take minutes.
 func TestASlowLine(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		var got []byte
@@ -156,7 +157,7 @@ func TestASlowLine(t *testing.T) {
 	})
 }
 
-// Names come from other people's messages; none leads to another path.
+// Names come from messages of other actors. No name leads to another path.
 func TestNames(t *testing.T) {
 	var paths []string
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -210,7 +211,7 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// An answer without end is not read to its end.
+// The client stops an endless response at its limit.
 func TestEndlessAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 128 MB")
@@ -228,7 +229,7 @@ func TestEndlessAnswers(t *testing.T) {
 	})
 }
 
-// The exchange's id is asked for once, and must be one.
+// The client asks for the exchange's id once, and rejects an invalid one.
 func TestAskingForTheExchange(t *testing.T) {
 	id, health, key := "", 0, "mess_home_secret"
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -294,7 +295,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// The key is shown nowhere, whatever the verb.
+// No verb of fmt prints the key.
 func TestTheKeyIsNotShown(t *testing.T) {
 	cfg := httpclient.Config{URL: "http://127.0.0.1:1", Exchange: "home", Key: "hunter2"}
 	c, err := httpclient.New(cfg, quiet)

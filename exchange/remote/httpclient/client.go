@@ -34,7 +34,7 @@ type Client struct {
 const (
 	// The reference servers close idle connections after 5 s.
 	idleTime  = 4 * time.Second
-	maxAnswer = 64 << 20 // bytes; a thread with its pictures inside
+	maxAnswer = 64 << 20 // bytes; for a thread with inline images
 )
 
 // New makes a client. It makes no connection.

@@ -26,8 +26,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// open starts a real exchange behind a real door, and returns a client for the
-// operator.
+// open starts an exchange with its HTTP API, and returns a client for the operator.
 func open(t *testing.T) (*httptest.Server, *httpclient.Client) {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +85,7 @@ func say(t *testing.T, c *httpclient.Client, text string) mess.Message {
 	return answer
 }
 
-// An executor and a requester do a whole task over the network.
+// An executor and a requester complete a task over the network.
 func TestAWholeTask(t *testing.T) {
 	s, op := open(t)
 	pi := enrolled(t, s.URL, op, "kitchen-pi")
@@ -155,7 +154,7 @@ func TestAWholeTask(t *testing.T) {
 	wg.Wait()
 }
 
-// A refusal is the same here as in the exchange's own process.
+// The client returns the same error as the exchange in its own process.
 func TestRefusals(t *testing.T) {
 	s, op := open(t)
 	a, b := enrolled(t, s.URL, op, "a"), enrolled(t, s.URL, op, "b")
@@ -180,7 +179,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// proxy passes connections on to a server, until it is told to cut them.
+// proxy forwards connections to a server until the test cuts them.
 type proxy struct {
 	l     net.Listener
 	to    string
@@ -229,7 +228,7 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-// A connection that is cut again and again loses no event and gives none twice.
+// Follow loses no event and gives none twice over a connection that breaks repeatedly.
 func TestFollowSurvivesCuts(t *testing.T) {
 	s, op := open(t)
 	p := newProxy(t, s.URL)
@@ -281,7 +280,7 @@ func TestFollowSurvivesCuts(t *testing.T) {
 	wg.Wait()
 }
 
-// A proxy that holds streams back is noticed, and polled through.
+// The client detects a proxy that buffers streams, and polls instead.
 func TestPollingWhereStreamsAreHeldBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the hello of a stream")
@@ -318,7 +317,7 @@ func TestPollingWhereStreamsAreHeldBack(t *testing.T) {
 	}
 }
 
-// What a server may answer, and what is made of it.
+// Each case is a response of a faulty server, and the resulting error.
 func TestBadServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -354,7 +353,7 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// A hello that never comes, an event in two parts, comments, and ends.
+// Streams without a first event, with an event in two parts, with comments, and with an end.
 func TestStreams(t *testing.T) {
 	const text = ": hello\n\nid: 1\nevent: message\ndata: {\"thread\":{\"ref\":\"a\"},\r\ndata: \"message\":{\"MESS\":[]}}\n\n: beat\n\nid: 2\nevent: message\ndata: {\"thread\":{\"ref\":\"b\"}}\n\nid: 3\nevent: message\ndata: cut"
 	var asked []string

@@ -12,8 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A key that is not known any more is read again where it is kept, and what was
-// asked is asked again once.
+// After the exchange rejects the key, the client rereads it and resends the request once.
 func TestAKeyThatWasReplaced(t *testing.T) {
 	var good string
 	asked := 0

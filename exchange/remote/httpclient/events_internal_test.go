@@ -29,9 +29,8 @@ func all(t *testing.T, r io.Reader) ([]event, error) {
 	}
 }
 
-// FuzzEvents: a stream ends with an error, nothing of it is kept that was not
-// whole, it does not matter in which pieces it comes, and what was read can be
-// written and read again.
+// FuzzEvents: a stream ends with an error, and the reader drops an incomplete event. The result
+// does not depend on the sizes of the pieces, and encoded events decode to the same events.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(": hello\n\nid: 1\nevent: a\ndata: x\ndata: y\n\n"))
 	f.Add([]byte("data\r\n\r\nid: \x00\n\n:\n"))
@@ -49,7 +48,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// written is a stream of the events.
+// written encodes events as a stream.
 func written(list []event) []byte {
 	var b bytes.Buffer
 	for _, ev := range list {

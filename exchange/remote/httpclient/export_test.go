@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// DialBy has a client reach its server in another way.
+// DialBy sets the function with which a client dials its server.
 func DialBy(c *Client, dial func(ctx context.Context, network, addr string) (net.Conn, error)) {
 	c.http.Transport.(*http.Transport).DialContext = dial
 }
 
-// CloseIdle ends what the client keeps of connections.
+// CloseIdle closes the idle connections of a client.
 func CloseIdle(c *Client) { c.http.CloseIdleConnections() }
 
-// IdleTime is how long a client keeps a connection that nothing goes over.
+// IdleTime returns the time after which a client closes an idle connection.
 func IdleTime(c *Client) time.Duration { return c.http.Transport.(*http.Transport).IdleConnTimeout }

@@ -35,8 +35,8 @@ func (h *heard) all() []string {
 	return slices.Clone(h.refs)
 }
 
-// receives runs Receive until the story ends. It returns what has been heard,
-// and a function that ends it and returns its error.
+// receives runs Receive until the story ends. It returns the received messages, and a function
+// that ends Receive and returns its error.
 func receives(t *testing.T, c *httpclient.Client) (*heard, func() error) {
 	h := &heard{}
 	ctx, stop := context.WithCancel(t.Context())
@@ -45,7 +45,7 @@ func receives(t *testing.T, c *httpclient.Client) (*heard, func() error) {
 	return h, func() error { stop(); return <-done }
 }
 
-// asked notes from where events were asked for.
+// asked records the start positions of requests for events.
 type asked struct {
 	mu   sync.Mutex
 	from []string
@@ -97,8 +97,8 @@ func TestACutStreamGoesOnWhereItWasCut(t *testing.T) {
 	})
 }
 
-// A stream is dead when no byte comes for 45 s, not when no event comes, and not
-// when one takes longer.
+// A stream is dead after 45 s without a byte. It is alive without an event, and during a slow
+// event.
 func TestSilence(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +132,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// While the handler works (a person is asked something) nothing is dead.
+// The client does not time out while the handler works, for example while it asks a person.
 func TestASlowHandler(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -155,7 +155,7 @@ func TestASlowHandler(t *testing.T) {
 	})
 }
 
-// Where a proxy holds streams back, there is polling, and later another try.
+// Behind a proxy that buffers streams the client polls, and later tries a stream again.
 func TestHeldBack(t *testing.T) {
 	var a asked
 	n := 0
@@ -190,7 +190,7 @@ func TestHeldBack(t *testing.T) {
 	})
 }
 
-// A server that answers polls at once is not asked all the time.
+// The client waits between polls of a server that answers them immediately.
 func TestHastyPolls(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -212,7 +212,7 @@ func TestHastyPolls(t *testing.T) {
 	})
 }
 
-// An exchange that is away is not hammered, and is found when it is back.
+// The client retries an unreachable exchange less and less often, and finds it when it is back.
 func TestBackoff(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\n%s", message("1", "back"))
@@ -238,7 +238,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// After a long good time, the first tries come soon again.
+// After a long working connection, the first retries come soon again.
 func TestBackoffForgets(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -283,7 +283,8 @@ func TestReceiveEnds(t *testing.T) {
 	}
 }
 
-// What a newer exchange sends is passed over, and what follows is not.
+// The client skips an event that it cannot decode, for example of a newer exchange, and reads
+// the next one.
 func TestUnreadableEvents(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\nid: 1\nevent: message\ndata: {\n\nretry: 1\nid: 2\n\ndata: 7\n\nevent: new\n\n%s", message("3", "a"))
@@ -338,8 +339,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// Who follows an exchange that is not there is told so; one that goes away is
-// waited for.
+// Follow returns an error if the exchange is unreachable at first. It reconnects to an exchange
+// that becomes unreachable later.
 func TestFollowNeedsTheExchangeFirst(t *testing.T) {
 	over(t, func(w http.ResponseWriter, _ *http.Request) { write(w, ": hello\n\n%s", message("1", "a")) }, func(t *testing.T, c *httpclient.Client, l *line) {
 		l.tear(true)
@@ -358,7 +359,7 @@ func TestFollowNeedsTheExchangeFirst(t *testing.T) {
 	})
 }
 
-// refuse is a server that always says no.
+// refuse returns a handler that always answers with an error.
 func refuse(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)

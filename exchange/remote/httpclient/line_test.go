@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 )
 
-// line is a network without sockets, for a bubble of fake time. It can be torn.
+// line is a network without sockets, for a bubble of fake time. The test can break it.
 type line struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -69,8 +69,7 @@ func (l *line) tries() []time.Time {
 	return l.dials
 }
 
-// over runs a story with a client and a server that answers as h does, in fake
-// time.
+// over runs a story with a client and a server with the handler h, in fake time.
 func over(t *testing.T, h http.HandlerFunc, story func(t *testing.T, c *httpclient.Client, l *line)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,19 +97,19 @@ func over(t *testing.T, h http.HandlerFunc, story func(t *testing.T, c *httpclie
 	})
 }
 
-// write writes to a stream at once.
+// write writes to a stream and flushes it.
 func write(w http.ResponseWriter, format string, args ...any) {
 	fmt.Fprintf(w, format, args...)
-	_ = http.NewResponseController(w).Flush() // the client may be gone
+	_ = http.NewResponseController(w).Flush() // the client may have left
 }
 
-// message is an event for an executor.
+// message returns an event for an executor.
 func message(id, ref string) string {
 	return fmt.Sprintf("id: %s\nevent: message\ndata: {\"re\":%q,\"MESS\":[{\"cancel\":{}}]}\n\n", id, ref)
 }
 
-// A connection is not used again when the server may be closing it: after 4 s
-// without a word there is a new one.
+// The client does not reuse a connection that the server may be closing: after 4 idle seconds it
+// opens a new one.
 func TestIdleConnectionsAreNotUsedAgain(t *testing.T) {
 	health := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status":"ok"}`) }
 	over(t, health, func(t *testing.T, c *httpclient.Client, l *line) {
@@ -129,8 +128,8 @@ func TestIdleConnectionsAreNotUsedAgain(t *testing.T) {
 	})
 }
 
-// Servers in the field close idle connections after 5 s: whoever sends on one in that
-// moment does not know whether it has arrived.
+// The reference servers close idle connections after 5 s. A client that sends a request at that
+// moment would not know whether the server has received it.
 func TestIdleConnectionsEndBeforeTheServersDo(t *testing.T) {
 	c, err := httpclient.New(httpclient.Config{URL: "http://127.0.0.1:1"}, quiet)
 	if err != nil {

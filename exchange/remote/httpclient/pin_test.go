@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A pinned server is known by its key, whatever its name and whoever has signed.
+// A client accepts a pinned server by its key, with any name and any issuer.
 func TestPin(t *testing.T) {
 	reached := 0
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -59,7 +59,7 @@ func TestPin(t *testing.T) {
 	}
 }
 
-// One that speaks no TLS is told as that, and not as one that cannot be trusted.
+// The error for a server without TLS is not the one for an untrusted server.
 func TestPinOfWhatSpeaksNoTLS(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
@@ -72,7 +72,7 @@ func TestPinOfWhatSpeaksNoTLS(t *testing.T) {
 	}
 }
 
-// A pinned exchange is not spoken to in an old version of TLS.
+// A client with a pin rejects old versions of TLS.
 func TestPinNeedsTLS13(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.TLS = &tls.Config{MaxVersion: tls.VersionTLS12}

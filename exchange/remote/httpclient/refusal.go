@@ -30,7 +30,7 @@ func (c *Client) refusal(res *http.Response) error {
 	}
 	unread := json.Unmarshal(data, &v) != nil || v.Error == ""
 	if res.StatusCode == http.StatusBadRequest && (unread && bytes.Contains(data, []byte("HTTPS")) || // Go's server and nginx say so
-		strings.Contains(v.Error, "this port speaks HTTPS")) { // and ours
+		strings.Contains(v.Error, "this port speaks HTTPS")) { // and messkit
 		return mess.Errorf(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
 	}
 	if unread {

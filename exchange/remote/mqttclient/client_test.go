@@ -23,7 +23,7 @@ var quiet = slog.New(slog.DiscardHandler)
 
 const top = "mess/1/home/"
 
-// overPipe runs a story with an executor at a broker for tests, in fake time.
+// overPipe runs a story with an executor at a test broker, in fake time.
 func overPipe(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func overPipe(t *testing.T, first func(*brokertest.Behaviour), story func(t *tes
 	})
 }
 
-// taken answers everything that is published with an ack.
+// taken answers every published message with an ack.
 func taken(b *brokertest.Behaviour) {
 	b.Swallow = false
 	b.Published = func(topic string, payload []byte, answer func(string, []byte, bool)) {
@@ -61,7 +61,7 @@ func taken(b *brokertest.Behaviour) {
 	}
 }
 
-// A broker that swallows what it gets, and says nothing, is told again.
+// The client resends a message to a broker that loses it without an acknowledgment.
 func TestABrokerThatSwallowsAcks(t *testing.T) {
 	overPipe(t, taken, func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
@@ -80,7 +80,7 @@ func TestABrokerThatSwallowsAcks(t *testing.T) {
 	})
 }
 
-// What is said while there is no broker is said when it is back, once for all.
+// The client sends a message from an outage of the broker after the outage, once.
 func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 	overPipe(t, taken, func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
@@ -99,7 +99,7 @@ func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 	})
 }
 
-// The topic "now" carries orders alone: an item beside a stop overtakes no other message.
+// The topic "now" carries orders only: another item next to a stop overtakes no message.
 func TestOnlyOrdersOvertake(t *testing.T) {
 	beside := func(b *brokertest.Behaviour) {
 		taken(b)
@@ -130,8 +130,8 @@ func TestOnlyOrdersOvertake(t *testing.T) {
 	})
 }
 
-// A stop and a hold overtake what waits; retained orders and what is no message are thrown
-// away; the latch is a stop that bears the same id each time.
+// A stop and a drain overtake queued messages. The client discards retained orders and invalid
+// payloads. The latch leads to a stop with the same id each time.
 func TestWhatComesIn(t *testing.T) {
 	all := func(b *brokertest.Behaviour) {
 		taken(b)

@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// follow has an executor hear what there is until the function is called.
+// follow runs Receive of an executor until a call of the returned function.
 func (b *board) follow() (*mail, func()) {
 	m := &mail{}
 	ctx, cancel := context.WithCancel(b.t.Context())
@@ -32,8 +32,8 @@ func (b *board) follow() (*mail, func()) {
 	return m, func() { cancel(); wg.Wait() }
 }
 
-// A whole task: the offer, a question and its answer, the start, a picture and
-// the last word, each in the server's spelling.
+// A whole task: the offer, a question and its answer, the start, an image and the terminal
+// status, each in the server's spelling.
 func TestATaskInTheField(t *testing.T) {
 	want := map[string][3]string{"express": {"needs_input", "in_progress", "completed"}, "php": {"needs-input", "in-progress", "completed"}}
 	eachPlace(t, func(t *testing.T, name string) {
@@ -101,15 +101,15 @@ func TestATaskInTheField(t *testing.T) {
 	})
 }
 
-// Two boards claim in the same moment, and the server tells both that they have
-// it. One at most begins, and none is left thinking that it has.
+// Two executors claim concurrently, and the server accepts both claims. At most one starts, and
+// neither believes wrongly that it holds the thread.
 func TestClaimsThatAreNotExclusive(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		both, begun := 0, 0
 		for range 150 {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlace(t, name)
-				p.SetLag(lag(300 * time.Millisecond)) // shorter than the looks at a claim take
+				p.SetLag(lag(300 * time.Millisecond)) // shorter than the two reads of a claim
 				a, b := p.board("a", "run-a", reference.Config{}), p.board("b", "run-b", reference.Config{})
 				ref := p.ask(map[string]any{"intent": "open the valve"})
 				var mu sync.Mutex
@@ -120,7 +120,7 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 					mu.Lock()
 					defer mu.Unlock()
 					if bytes.Contains(body, []byte(`"status":"claimed"`)) {
-						claims++ // which this server never refuses
+						claims++ // the server accepts every claim
 					}
 					return false
 				})
@@ -159,10 +159,9 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 	})
 }
 
-// What cannot be known: an update that the server carries with it for longer
-// than all looks at a claim take. Where messages are only ever added, the late one
-// sees that somebody has begun. Where the whole thread is written back as it was
-// read, it sees nothing, and two begin; no client can help that.
+// A limit of every client: the server holds an update back for longer than all reads of a claim
+// take. On a server that appends messages, the late executor sees the other start. On a server
+// that writes the whole thread back, it sees none, and both start.
 func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -208,8 +207,8 @@ func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 	})
 }
 
-// Each fault of a server or of the way to it: nothing begins on a guess, and the
-// executor goes on when it is over.
+// For each fault of a server or of the network: no executor starts without a confirmed claim,
+// and the executor continues after the fault.
 func TestFaultsInTheField(t *testing.T) {
 	answer := func(code int, kind, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
@@ -279,8 +278,8 @@ func TestFaultsInTheField(t *testing.T) {
 	}
 }
 
-// The answer is lost, and the message was taken: the same message again is the
-// same.
+// The server has processed a message, and its answer is lost. A repeat of the message is
+// idempotent.
 func TestAnswersThatAreLost(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -319,8 +318,8 @@ func TestAnswersThatAreLost(t *testing.T) {
 	})
 }
 
-// What the server let in and ours would not is read all the same: half a character
-// becomes the sign for what cannot be read.
+// The client reads text that the server accepts and an exchange of messkit rejects: it replaces
+// half a character with the replacement character.
 func TestHalfACharacterInTheField(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -347,7 +346,7 @@ func TestHalfACharacterInTheField(t *testing.T) {
 	})
 }
 
-// deaf is a writer whose client has gone.
+// deaf is a response writer without a client.
 type deaf struct{ head http.Header }
 
 func (d *deaf) Header() http.Header         { return d.head }

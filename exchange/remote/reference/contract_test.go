@@ -17,29 +17,29 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asking is a request as a server got it.
+// asking is a request in the server's view.
 type asking struct {
 	at     time.Time
 	method string
 	path   string // below the exchange
 	body   string
-	status string // of the thread, that it sets
+	status string // the new status of the thread
 }
 
-// noted keeps what a server is asked, and lets it answer.
+// noted records the requests to a server.
 type noted struct {
 	mu   sync.Mutex
 	list []asking
 }
 
-// note hands on each request before it is answered.
+// note records each request, and calls before with it before the server answers.
 func (p *place) note(before func(asking)) *noted {
 	n := &noted{}
 	p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body) // it is in memory
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		var v struct{ Status string }
-		_ = json.Unmarshal(body, &v) // what is none sets none
+		_ = json.Unmarshal(body, &v) // an invalid body sets no status
 		a := asking{time.Now(), r.Method, strings.TrimPrefix(r.URL.Path, base), string(body), v.Status}
 		n.mu.Lock()
 		n.list = append(n.list, a)
@@ -58,7 +58,7 @@ func (n *noted) all() []asking {
 	return slices.Clone(n.list)
 }
 
-// statuses are those that were tried, in their order.
+// statuses returns the statuses in the requests, in order.
 func (n *noted) statuses() (words []string) {
 	for _, a := range n.all() {
 		if a.status != "" {
@@ -68,8 +68,8 @@ func (n *noted) statuses() (words []string) {
 	return words
 }
 
-// After the claim the thread is read twice, each time after a wait that nobody
-// foresees; one who came in between the two looks is seen at the second.
+// The client reads the thread twice after a claim, each time after a random wait. The second
+// read detects another executor that claimed between the two.
 func TestAClaimIsLookedAtTwice(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		waits := map[time.Duration]bool{}
@@ -98,7 +98,7 @@ func TestAClaimIsLookedAtTwice(t *testing.T) {
 		if len(waits) < 10 {
 			t.Errorf("the waits can be foreseen: %v", waits)
 		}
-		for _, look := range []int{1, 2} { // before which somebody else comes
+		for _, look := range []int{1, 2} { // the read before which another executor claims
 			synctest.Test(t, func(t *testing.T) {
 				p := newPlace(t, name)
 				p.join("other")
@@ -126,8 +126,8 @@ func TestAClaimIsLookedAtTwice(t *testing.T) {
 	})
 }
 
-// A status is said as the spec spells it; at a 400 with the field's hyphen, or by
-// what comes nearest, and what was taken is said first the next time.
+// The client sends a status in the spelling of the specification first. After a 400 it tries the
+// spelling with a hyphen, or the nearest status. It starts with the accepted one the next time.
 func TestHowStatusesAreSpelled(t *testing.T) {
 	want := map[string][]string{
 		"express": {"claimed", "needs_input", "needs_input", "in_progress", "failed"},
@@ -170,7 +170,7 @@ func TestHowStatusesAreSpelled(t *testing.T) {
 	})
 }
 
-// No other refusal than a 400 is a matter of spelling.
+// The client tries another spelling after a 400 only.
 func TestOtherRefusalsAreNoMatterOfSpelling(t *testing.T) {
 	for _, code := range []int{401, 403, 404, 409, 413, 429, 500, 503} {
 		synctest.Test(t, func(t *testing.T) {
@@ -199,8 +199,8 @@ func TestOtherRefusalsAreNoMatterOfSpelling(t *testing.T) {
 	}
 }
 
-// Looks for news come at intervals that differ, so that boards do not go in step;
-// a server that is away is asked less and less often, and as before when it is back.
+// The intervals of polls vary, so that executors do not poll in step. They grow while the server
+// is unreachable, and return to normal afterwards.
 func TestJitterAndBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
@@ -244,13 +244,12 @@ func TestJitterAndBackoff(t *testing.T) {
 		if longest := slices.Max(away); len(away) < 10 || away[0] > 6*time.Second || longest < 15*time.Second || longest > time.Minute {
 			t.Errorf("away: %v", away)
 		}
-		gaps(2*time.Minute, false) // it is found again
+		gaps(2*time.Minute, false) // the server is back
 		regular("back", gaps(5*time.Minute, false))
 	})
 }
 
-// The sign of life is a change of nothing in the own profile, which moves
-// last_seen and nothing else.
+// A heartbeat is an empty change of the executor's profile. It changes last_seen only.
 func TestTheHeartbeatInTheField(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -289,8 +288,8 @@ func TestTheHeartbeatInTheField(t *testing.T) {
 	})
 }
 
-// As many pictures as may go into a report do get through the server's limit, and
-// stand in its content as they were.
+// The maximum size of images in a report fits into the server's limit, and the thread contains
+// them unchanged.
 func TestAsManyPicturesAsTheServerTakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Whatever a server sends for a thread, reading it never fails badly, and every
-// message keeps its place.
+// For any response of a server, the decoder does not panic, and every message keeps its
+// position.
 func FuzzLooseThread(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `{"ref":"a","status":"in-progress","executor_id":null,"created_at":1700000000,"updated_at":"2026-11-21T02:23:24+00:00"}`,

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What the messages of a thread tell. An entry's place is where it stands among
-// the messages; -1 is nowhere.
+// The functions below read the messages of a thread. A place is the index of a message; -1 means
+// that there is none.
 
 // said returns the last status of an actor that is selects, and its position among the messages;
 // -1 if there is none.
@@ -50,7 +50,7 @@ func begunBy(t httpclient.Thread, but string) string {
 			switch code := codeOf(string(s.Code)); {
 			case code == mess.Delegated:
 				delete(begun, m.From)
-			case code == mess.Declined: // nothing was begun
+			case code == mess.Declined: // not a start
 			case code == mess.InProgress || code == mess.Retrying || code.Terminal():
 				begun[m.From] = true
 			}

@@ -19,8 +19,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// straight hands requests to a server in this process, so that time can be
-// under control.
+// straight passes requests to a server in this process, for fake time.
 type straight struct{ http.Handler }
 
 func (s straight) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -35,7 +34,7 @@ func (s straight) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// place is a server of the field with somebody who asks there.
+// place is a reference server with a requester.
 type place struct {
 	*testing.T
 	*referenceserver.Server
@@ -64,7 +63,7 @@ func (p *place) join(id string) {
 	p.keys[id] = v.Key
 }
 
-// call does what a client in the field does, and wants one of the 200s.
+// call sends a request like another client would, and fails unless the response is successful.
 func (p *place) call(as, method, path string, in, out any) {
 	p.Helper()
 	body, err := json.Marshal(in)
@@ -75,13 +74,13 @@ func (p *place) call(as, method, path string, in, out any) {
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+p.keys[as])
 	w := httptest.NewRecorder()
-	p.Answer(w, r) // the faults are the executor's
+	p.Answer(w, r) // the faults affect executors only
 	if w.Code/100 != 2 || out != nil && json.Unmarshal(w.Body.Bytes(), out) != nil {
 		p.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 }
 
-// ask makes a request, with fields that these servers keep or drop.
+// ask creates a request, with fields that these servers store or drop.
 func (p *place) ask(fields map[string]any) (ref string) {
 	p.Helper()
 	var v struct{ Ref string }
@@ -94,7 +93,7 @@ func (p *place) say(as, ref string, items ...any) {
 	p.call(as, "PATCH", "/requests/"+ref, map[string]any{"mess": items}, nil)
 }
 
-// thread is a thread as the server tells it.
+// thread is a thread in the server's response.
 type thread struct {
 	Status   string
 	Executor string `json:"executor_id"`
@@ -104,7 +103,7 @@ type thread struct {
 	}
 }
 
-// items are those of a message, by their kind.
+// items returns the items of a message, by their kind.
 func (t thread) items(n int) (all []map[string]any) {
 	list, _ := t.Messages[n].MESS.([]any)
 	for _, one := range list {
@@ -121,7 +120,7 @@ func (p *place) thread(ref string) thread {
 	return v.Thread
 }
 
-// said are the statuses that somebody has said, with their own words.
+// said returns the statuses of an actor, in the spelling of the messages.
 func (t thread) said(by string) (codes []string) {
 	for i, m := range t.Messages {
 		for _, item := range t.items(i) {
@@ -134,8 +133,8 @@ func (t thread) said(by string) (codes []string) {
 	return codes
 }
 
-// board is an executor without hands: what it hears is kept, and what it says is
-// said by the test.
+// board is an executor without devices: it records received messages, and the test sends its
+// messages.
 type board struct {
 	*reference.Client
 	t        *testing.T
@@ -189,7 +188,7 @@ func (b *board) start(ref string, epoch uint64) error {
 	return err
 }
 
-// mail is what an executor has heard.
+// mail records the messages that an executor has received.
 type mail struct {
 	mu   sync.Mutex
 	list []mess.Message
@@ -223,7 +222,7 @@ func (m *mail) kinds() (kinds []mess.Kind) {
 	return kinds
 }
 
-// eachPlace runs a test at every server.
+// eachPlace runs a test on every server.
 func eachPlace(t *testing.T, do func(t *testing.T, name string)) {
 	t.Helper()
 	for _, name := range referenceserver.Names() {

@@ -16,12 +16,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// lag is a time that nobody foresees.
+// lag returns random times up to a limit.
 func lag(limit time.Duration) func() time.Duration {
 	return func() time.Duration { return rand.N(limit) }
 }
 
-// The server lets anybody say anything; whose yes counts is decided here.
+// The server accepts answers of any actor; the client decides which confirmation is valid.
 func TestWhoseYesCounts(t *testing.T) {
 	yes := func(more map[string]any) any {
 		r := map[string]any{"confirm": true}
@@ -92,8 +92,8 @@ func TestWhoseYesCounts(t *testing.T) {
 	}
 }
 
-// What a claim was, what somebody else has begun, what was cancelled or is too
-// late, nobody here begins; and the thread says how it ended.
+// The client does not start a thread that another executor has started, that an actor has
+// cancelled, or that is too late. The thread records its end.
 func TestWhatIsNotBegun(t *testing.T) {
 	for what, c := range map[string]struct {
 		between func(p *place, ref string)
@@ -142,13 +142,13 @@ func TestWhatIsNotBegun(t *testing.T) {
 	}
 }
 
-// set changes a status and says nothing, as some clients do.
+// set changes a status without a message, like some clients do.
 func (p *place) set(as, ref, status string) {
 	p.Helper()
 	p.call(as, "PATCH", "/requests/"+ref, map[string]any{"status": status}, nil)
 }
 
-// What was said to a thread that is being worked on ends the work, or does not.
+// For each message during the work: whether it ends the work.
 func TestWhatEndsTheWork(t *testing.T) {
 	for what, c := range map[string]struct {
 		during func(p *place, ref string)
@@ -198,8 +198,8 @@ func TestWhatEndsTheWork(t *testing.T) {
 	}
 }
 
-// An executor that died and comes back lets go of what it had claimed, and is
-// told of what it had begun.
+// After a restart, an executor releases threads that it has claimed, and gets a report of those
+// that it has started.
 func TestComingBack(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -239,8 +239,8 @@ func TestComingBack(t *testing.T) {
 	})
 }
 
-// While nothing happens, nothing is sent twice: the server says that it is the
-// same. The sign of life is a change of nothing.
+// Without news, the server does not resend content: it answers that the thread has not changed.
+// A heartbeat is an empty change.
 func TestLookingForNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
@@ -278,8 +278,8 @@ func TestLookingForNews(t *testing.T) {
 	})
 }
 
-// Who declines, and does not hold the thread, writes nothing: on some servers it
-// would undo what others write.
+// An executor that declines without the claim writes nothing: on some servers its write would
+// undo other changes.
 func TestDecliningIsSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "php")
@@ -298,8 +298,8 @@ func TestDecliningIsSilent(t *testing.T) {
 	})
 }
 
-// Reports that are larger than the server takes are refused as such, so that
-// they go out in words.
+// The client rejects reports above the server's limit with mess.TooLarge, so that the agent
+// sends text only.
 func TestAReportThatIsTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
@@ -331,7 +331,7 @@ func TestAReportThatIsTooLarge(t *testing.T) {
 	})
 }
 
-// What is at an address is found out once.
+// AutoDetect asks for the kind of a server once.
 func TestAutoDetectFindsAReferenceServer(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		p := newPlace(t, name)
@@ -350,13 +350,13 @@ func TestAutoDetectFindsAReferenceServer(t *testing.T) {
 	})
 }
 
-// The clock of the server counts, not the board's.
+// The clock of the server counts, not that of the executor.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration // of the server
 		dated bool
 		left  time.Duration  // until needed_by, by the server
-		want  mess.ErrorCode // "": it begins
+		want  mess.ErrorCode // "": it starts
 	}{
 		{10 * 365 * 24 * time.Hour, true, time.Hour, ""},
 		{-24 * time.Hour, true, time.Hour, ""},
@@ -390,7 +390,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// dripping gives a byte now and then, for ever.
+// dripping is an endless body that gives a byte from time to time.
 type dripping struct{ r *http.Request }
 
 func (d dripping) Read(p []byte) (int, error) {
@@ -405,7 +405,7 @@ func (d dripping) Read(p []byte) (int, error) {
 
 func (dripping) Close() error { return nil }
 
-// drips is a way on which every answer to a list drips.
+// drips is a transport on which every answer to a list is a dripping body.
 type drips struct {
 	straight
 	asked int
@@ -419,7 +419,7 @@ func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: dripping{r}}, nil
 }
 
-// An answer that never ends holds nothing up for long.
+// An endless answer does not block the executor for long.
 func TestAnswersThatDrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
@@ -439,7 +439,7 @@ func TestAnswersThatDrip(t *testing.T) {
 	})
 }
 
-// A cancel that comes while the claim is looked at ends the thread.
+// A cancel between the reads of a claim ends the thread.
 func TestCancelledWhileItIsClaimed(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -457,7 +457,7 @@ func TestCancelledWhileItIsClaimed(t *testing.T) {
 	})
 }
 
-// undated writes answers without their time.
+// undated writes responses without a Date header.
 type undated struct{ http.ResponseWriter }
 
 func (u *undated) WriteHeader(code int) {

@@ -67,7 +67,7 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 			return err
 		}
 	}
-	var busy error // another program writes to a thread; the others go on
+	var busy error // another program writes to a thread; archive the others
 	move := func(name string, threads []entry) error {
 		err := s.archiveAll(ctx, name, threads)
 		if errors.Is(err, errBusy) {
@@ -146,8 +146,8 @@ func (s *Store) archiveSome(ctx context.Context, name string, threads []entry) e
 	return errors.Join(s.leaveFolders(ctx, w.added), w.busy)
 }
 
-// leaveFolders removes the folders of archived threads, and forgets the threads. A thread
-// that has changed meanwhile stays as it is.
+// leaveFolders removes the folders of archived threads, and forgets the threads. A thread that
+// has changed since stays as it is.
 func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) error {
 	refs := make([]string, len(archived))
 	for i, a := range archived {

@@ -20,11 +20,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// month is when the threads of these tests ended.
+// month is the time at which the threads of these tests ended.
 var month = time.Date(2026, 2, 14, 12, 0, 0, 0, time.UTC)
 
-// endedThreads makes threads that have ended, each with an attachment, and waits until the
-// log of ended threads has them.
+// endedThreads makes threads that have ended, each with an attachment, and waits until the log
+// of ended threads has them.
 func endedThreads(t *testing.T, s *Store, from, n int) (refs []string) {
 	t.Helper()
 	for i := from; i < from+n; i++ {
@@ -46,7 +46,7 @@ func endedThreads(t *testing.T, s *Store, from, n int) (refs []string) {
 	return refs
 }
 
-// rests brings the folders after the log and lets go of the threads that have ended.
+// rests updates the folders and releases the threads that have ended.
 func (s *Store) rests(t *testing.T) {
 	t.Helper()
 	for {
@@ -62,7 +62,7 @@ func (s *Store) rests(t *testing.T) {
 	}
 }
 
-// archiveNow archives all that ended by now, when nobody has written to it for a moment.
+// archiveNow archives all threads that have ended, after a moment without writes.
 func (s *Store) archiveNow(t *testing.T) {
 	t.Helper()
 	time.Sleep(quiet)
@@ -82,7 +82,7 @@ func openQuiet(t *testing.T, dir string) *Store {
 	return s
 }
 
-// listed lists the threads that a follower of the feed hears of.
+// listedThreads lists the threads that a follower of the feed gets.
 func (s *Store) listedThreads(t *testing.T) (refs []string) {
 	t.Helper()
 	if _, err := s.Since(0, func(c tail.Change) error {
@@ -122,7 +122,7 @@ func wantFound(t *testing.T, s *Store, refs []string) {
 	}
 }
 
-// folders lists the threads that lie in folders.
+// folders lists the threads that have a folder.
 func (s *Store) folders(t *testing.T) (refs []string) {
 	t.Helper()
 	for _, f := range messeaf.Folders {
@@ -137,8 +137,8 @@ func (s *Store) folders(t *testing.T) (refs []string) {
 	return refs
 }
 
-// Threads that ended long ago are in one archive a month, which grows, and are found by
-// their refs: also after a start, and after one without the logs.
+// Threads that ended long ago are in one growing archive for each month. The store finds them by
+// their refs, also after a restart and without its logs.
 func TestArchivesOfAMonth(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
@@ -173,8 +173,8 @@ func TestArchivesOfAMonth(t *testing.T) {
 	}
 }
 
-// The name of an archive follows from the ref of a thread. The archive is written when it is
-// full, or when no thread of its period is made any more.
+// The name of an archive follows from the ref of a thread. The store writes an archive when it
+// has all threads for it, or after the end of its period.
 func TestArchiveOf(t *testing.T) {
 	for ref, want := range map[string]string{
 		"2026-02-14-001": "2026-02", "2026-02-14-032-x": "2026-02", "2026-02-14-033": "2026-02-14", "2026-02-14-1000-y": "2026-02-14",
@@ -211,7 +211,7 @@ func TestArchiveOf(t *testing.T) {
 	wantFound(t, s, refs)
 }
 
-// The program dies wherever it can while it archives. The next start has every thread once,
+// The program dies at each possible step of an archival. The next start has every thread once,
 // and archives the rest.
 func TestArchivesSurviveACrash(t *testing.T) {
 	dir := t.TempDir()
@@ -261,8 +261,8 @@ func TestArchivesSurviveACrash(t *testing.T) {
 	}
 }
 
-// What a person has put into the folder of a thread stays, and the thread with it. A copy of
-// an archived thread does not begin again.
+// A folder with a file of a person stays, and its thread with it. A copy of an archived thread
+// does not start again.
 func TestArchivesLeaveFilesOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
@@ -297,7 +297,7 @@ func TestArchivesLeaveFilesOfOthers(t *testing.T) {
 	wantFound(t, s, refs)
 }
 
-// A thread that changes while the store archives it stays as it is now.
+// A thread that changes during its archival keeps its folder with the change.
 func TestAThreadThatChangesMeanwhileIsNotArchived(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)

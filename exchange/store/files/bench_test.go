@@ -24,10 +24,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// What is measured here is what anybody sees of the store: scripts/bench-store.sh
-// runs it and shows the results beside what they are meant to be.
+// These benchmarks measure the store through its public methods. scripts/bench-store.sh runs them
+// and shows the results next to their targets.
 
-var everyone = []int{1, 16, 64, 256, 512} // writers at once
+var everyone = []int{1, 16, 64, 256, 512} // concurrent writers
 
 func BenchmarkCreate(b *testing.B) {
 	work{ready: (*ground).nothing, step: (*ground).create}.run(b, everyone...)
@@ -45,8 +45,8 @@ func BenchmarkImage(b *testing.B) {
 	work{ready: (*ground).claimed, step: (*ground).picture}.run(b, 1, 16)
 }
 
-// BenchmarkOpen starts a process that opens a folder and does nothing else. The
-// folder is in the kernel's cache: what a slow disk adds is not in the figures.
+// BenchmarkOpen starts a process that only opens a folder. The kernel's cache has the folder, so
+// the figures do not include the time of a slow disk.
 func BenchmarkOpen(b *testing.B) {
 	for _, threads := range sizes() {
 		b.Run(fmt.Sprintf("state=pending/threads=%d", threads), func(b *testing.B) {
@@ -58,7 +58,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// sizes are how many threads there are beforehand.
+// sizes returns the numbers of threads in the store before a measurement.
 func sizes() []int {
 	switch {
 	case testing.Short():
@@ -69,14 +69,14 @@ func sizes() []int {
 	return []int{0, 1_000, 10_000}
 }
 
-// advance takes a thread one step further, in the store.
+// advance stores the next step of a thread.
 type advance func(*ground, context.Context, thread.Envelope) (thread.Envelope, error)
 
-// work is a step that is measured, after one that makes it possible and is not.
+// work is a step to measure, and a step to prepare it that the figures exclude.
 type work struct{ ready, step advance }
 
-// run measures with more and more open threads in the store, and with none also
-// where a sync costs nothing: the difference is the disk's.
+// run measures with growing numbers of open threads. Without open threads it also measures where
+// a sync costs nothing: the difference is the cost of the disk.
 func (w work) run(b *testing.B, writers ...int) {
 	for _, open := range sizes() {
 		for _, n := range writers {
@@ -90,8 +90,7 @@ func (w work) run(b *testing.B, writers ...int) {
 	}
 }
 
-// on gives a measurement a store of its own. Only the innermost function is run
-// more than once.
+// on makes a store for one measurement. The testing package repeats only the innermost function.
 func (w work) on(b *testing.B, where, dir string, open, writers int) {
 	g := newGround(b, dir)
 	defer g.close(b)
@@ -99,7 +98,7 @@ func (w work) on(b *testing.B, where, dir string, open, writers int) {
 	b.Run("on="+where, func(b *testing.B) { w.measure(b, g, writers) })
 }
 
-// tmpfs makes a folder in memory, or returns "" where there is no place for it.
+// tmpfs makes a folder in memory, or returns "" on a system without tmpfs.
 func tmpfs(b *testing.B) string {
 	dir, err := os.MkdirTemp("/dev/shm", "bench-*")
 	if err != nil {
@@ -113,8 +112,7 @@ func tmpfs(b *testing.B) string {
 	return dir
 }
 
-// measure goes in rounds, so that what is made for the measurement never adds
-// much to the open threads.
+// measure works in rounds, so that its own threads never add much to the open threads.
 func (w work) measure(b *testing.B, g *ground, writers int) {
 	took := make([]time.Duration, b.N)
 	var out written
@@ -134,7 +132,7 @@ func (w work) measure(b *testing.B, g *ground, writers int) {
 	b.ReportMetric(float64(out.disk)/float64(b.N), "disk-B/op")
 }
 
-// round makes threads ready, measures one step of each, and ends them.
+// round prepares threads, measures one step of each, and ends them.
 func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) written {
 	threads := make([]thread.Envelope, len(took))
 	all := func(writers int, step advance) {
@@ -161,14 +159,14 @@ func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) 
 	return after.minus(before)
 }
 
-// quick is how many writers make what is not measured: they share syncs.
+// quick is the number of writers outside of measurements: they share syncs.
 const quick = 256
 
-// ground is a store in a folder, with what it does by itself running.
+// ground is a store in a folder with its background work.
 type ground struct {
 	thread.Store
 	stop func()
-	made atomic.Int64 // threads and pictures, so that no two are the same
+	made atomic.Int64 // threads and images, for unique contents
 }
 
 func newGround(b *testing.B, dir string) *ground {
@@ -187,7 +185,7 @@ func (g *ground) close(b *testing.B) {
 	}
 }
 
-// start runs what the store does beside answering.
+// start runs the background work of the store.
 func start(b *testing.B, s *files.Store) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
@@ -200,12 +198,12 @@ func start(b *testing.B, s *files.Store) (stop func()) {
 	}
 }
 
-// deaf listens to nothing: nobody else writes to these folders.
+// deaf ignores messages: no other program writes to these folders.
 type deaf struct{}
 
 func (deaf) PostExternal(context.Context, string, mess.Message) error { return nil }
 
-// settle waits for what the store writes after it has answered.
+// settle waits for the writes that the store makes after its answers.
 func (g *ground) settle(b *testing.B) {
 	if s, ok := g.Store.(interface{ Settle(context.Context) error }); ok {
 		if err := s.Settle(b.Context()); err != nil {
@@ -214,7 +212,7 @@ func (g *ground) settle(b *testing.B) {
 	}
 }
 
-// fill makes threads, and waits until all is on the disk.
+// fill makes threads, and waits until the disk has them all.
 func (g *ground) fill(b *testing.B, threads int, step advance) {
 	b.Helper()
 	err := storetest.Each(threads, quick, func(int) error {
@@ -231,7 +229,7 @@ func (g *ground) nothing(_ context.Context, e thread.Envelope) (thread.Envelope,
 	return e, nil
 }
 
-// create stores a thread as an exchange makes it: a request and its ack.
+// create stores a new thread like an exchange does: a request and its ack.
 func (g *ground) create(ctx context.Context, _ thread.Envelope) (thread.Envelope, error) {
 	n, now := g.made.Add(1), time.Now()
 	id := fmt.Sprint("fridge-", n)
@@ -281,7 +279,7 @@ func (g *ground) finish(ctx context.Context, e thread.Envelope) (thread.Envelope
 	}, &mess.Status{Code: mess.Completed})
 }
 
-// claimed is a thread that is made and claimed.
+// claimed makes a thread and claims it.
 func (g *ground) claimed(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e, err := g.create(ctx, e)
 	if err != nil {
@@ -290,7 +288,7 @@ func (g *ground) claimed(ctx context.Context, e thread.Envelope) (thread.Envelop
 	return g.claim(ctx, e)
 }
 
-// finished is a thread that is made, claimed and completed.
+// finished makes a thread, claims it and completes it.
 func (g *ground) finished(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e, err := g.claimed(ctx, e)
 	if err != nil {
@@ -299,10 +297,10 @@ func (g *ground) finished(ctx context.Context, e thread.Envelope) (thread.Envelo
 	return g.finish(ctx, e)
 }
 
-// pixels stand for a picture of 300 KB.
+// pixels is the content of an image of 300 KB.
 var pixels = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
 
-// picture stages a picture of its own and binds it in the same step that shows it.
+// picture stages a unique image and binds it in the step that contains it.
 func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	head := binary.BigEndian.AppendUint64(nil, uint64(g.made.Add(1)))
 	staged, err := g.Stage(ctx, io.MultiReader(bytes.NewReader(head), bytes.NewReader(pixels)), 1<<20)
@@ -316,7 +314,7 @@ func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelop
 		&mess.Status{Code: mess.InProgress, Partial: []mess.Entry{mess.MediaEntry("image", media)}})
 }
 
-// say stores a step as an exchange does: what the executor said, and the ack.
+// say stores a step like an exchange does: the executor's message, and the ack.
 func (g *ground) say(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
 	now := time.Now()
 	e.Ver++
@@ -331,16 +329,16 @@ func (g *ground) say(ctx context.Context, e thread.Envelope, kind string, to mes
 	return e, err
 }
 
-// written is what a process has written, in bytes.
+// written is the amount of data that a process has written, in bytes.
 type written struct {
-	chars int64 // given to the kernel
-	disk  int64 // of it, what the kernel takes to a disk, by pages
+	chars int64 // in calls of the kernel
+	disk  int64 // to a disk, in pages
 }
 
 func (w written) plus(v written) written  { return written{w.chars + v.chars, w.disk + v.disk} }
 func (w written) minus(v written) written { return written{w.chars - v.chars, w.disk - v.disk} }
 
-// writtenSoFar is nothing where the kernel does not count.
+// writtenSoFar is zero on a kernel without these counters.
 func writtenSoFar(b *testing.B) written {
 	if _, err := os.Stat("/proc/self/io"); err != nil {
 		return written{}
@@ -348,7 +346,7 @@ func writtenSoFar(b *testing.B) written {
 	return written{chars: proc(b, "io", "wchar:"), disk: proc(b, "io", "write_bytes:")}
 }
 
-// proc reads a figure that the kernel has of this process.
+// proc reads the kernel's figure about this process.
 func proc(tb testing.TB, file, key string) int64 {
 	tb.Helper()
 	text, err := os.ReadFile("/proc/self/" + file)
@@ -363,18 +361,18 @@ func proc(tb testing.TB, file, key string) int64 {
 	return n
 }
 
-// opening is what a process tells that has opened a folder.
+// opening is the report of a process that has opened a folder.
 type opening struct {
-	Took    time.Duration // until the open threads were read
-	Open    int           // how many these were
+	Took    time.Duration // until it had read the open threads
+	Open    int           // number of open threads
 	RSS     int64         // KiB resident at that point
-	Settled int64         // KiB resident after what was needed only for opening was given back
+	Settled int64         // KiB resident after it returned free memory to the system
 }
 
 const openingDir = "MESSKIT_BENCH_OPEN"
 
-// coldStart measures how a process opens a folder with so many threads, of which
-// open have not ended.
+// coldStart measures how a process opens a folder with that many threads. open is the number of
+// those that have not ended.
 func coldStart(b *testing.B, threads, open int, step advance) {
 	if _, err := os.Stat("/proc/self/status"); err != nil {
 		b.Skip(err)
@@ -413,7 +411,7 @@ func inProcess(b *testing.B, dir string) (o opening) {
 	return o
 }
 
-// opened reads all that a store has, as an exchange does, and counts the open threads.
+// opened reads the whole feed like an exchange does, and counts the open threads.
 func opened(t *testing.T, s *files.Store) (open int) {
 	t.Helper()
 	err := s.Feed(t.Context(), "", func(c thread.Change) error {
@@ -431,7 +429,7 @@ func opened(t *testing.T, s *files.Store) (open int) {
 	return open
 }
 
-// TestOpeningProcess is no test but what inProcess runs.
+// TestOpeningProcess is the process that inProcess runs; it is not a test.
 func TestOpeningProcess(t *testing.T) {
 	dir := os.Getenv(openingDir)
 	if dir == "" {

@@ -44,7 +44,7 @@ func (f folder) path(ref string) string {
 // threadDir is where a thread's folder is.
 func threadDir(f messeaf.Folder, ref string) string { return path.Join(string(f), ref) }
 
-// signatures looks at the files of a thread's folder, or at the one file.
+// signatures returns the signatures of the files in a thread's folder, or of its single file.
 func (s *Store) signatures(dir string) ([]signature, error) {
 	if info, err := s.root.Lstat(dir); err == nil && !info.IsDir() {
 		return []signature{{info.Name(), info.Size(), info.ModTime()}}, nil
@@ -67,7 +67,7 @@ func (s *Store) signatures(dir string) ([]signature, error) {
 	return list, nil
 }
 
-// unchanged reports whether the folder is as we left it.
+// unchanged reports whether the folder still has the state in which the store left it.
 func (s *Store) unchanged(ref string, f folder) bool {
 	if f.at == "" {
 		return false
@@ -76,7 +76,7 @@ func (s *Store) unchanged(ref string, f folder) bool {
 	return err == nil && slices.Equal(now, f.files)
 }
 
-// places lists where a thread lies: normally one.
+// places lists the places of a thread: normally one.
 func (s *Store) places(ref string) []messeaf.Place {
 	if !messeaf.ValidRef(ref) {
 		return nil
@@ -96,19 +96,19 @@ func (s *Store) places(ref string) []messeaf.Place {
 	return all
 }
 
-// readEnded reads a thread from its folder, or from the archive.
+// readEnded reads a thread that has ended from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (thread.Thread, error) {
 	k, _ := s.index.thread(ref) // an archive can have a thread that the index lacks
 	for _, p := range s.endedPlaces(k.summary) {
 		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // moved meanwhile
+			continue // another program has moved it
 		}
 		if err != nil {
 			return thread.Thread{}, err
 		}
 		in := fromFile(t)
-		in.Ver = max(in.Ver, k.Ver) // a step can have had no message, or several
+		in.Ver = max(in.Ver, k.Ver) // a step can have no message, or several
 		return in, nil
 	}
 	return s.readArchived(ref)
@@ -125,7 +125,7 @@ func (s *Store) endedEnvelope(e summary) thread.Envelope {
 	return e.envelope()
 }
 
-// openExternal opens a file that lies beside a thread's documents.
+// openExternal opens a file in a thread's folder, next to its documents.
 func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.ReadSeekCloser, error) {
 	if messeaf.ValidAttachment(name) {
 		places := s.endedPlaces(k.summary)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The folders follow the log within some seconds. Where steps come faster than the folders
-// can follow, each step waits a moment for them when it is on the disk.
+// The folders follow the log within some seconds. If steps arrive faster than that, each step
+// waits a moment for the folders after the log has it.
 const (
 	// maxLag is the lag of the folders from which steps wait for them. The projector then writes
 	// a late thread within the rest of five seconds.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Steps wait a moment while the folders are late, and longer while too many are behind; not
-// once the folders have come after them, nor while nobody brings them after.
+// Steps wait a moment while the folders are late, and longer while too many are behind. They do
+// not wait after the folders have caught up, nor before Run.
 func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -2,9 +2,9 @@ package files
 
 import "context"
 
-// The kernel reports an error of the disk once, and it may go on showing data that it failed
-// to write. So the store then writes the folders of all threads in its log anew before it
-// lets go of one. A document in the log remembers that over a restart.
+// The kernel reports an error of the disk once, and may then show data that it has failed to
+// write. After such an error the store writes the folders of all threads in its log anew before
+// it releases one. A document in the log keeps this state over a restart.
 const (
 	diskKind   = "disk"
 	diskUnsure = "unsure"

@@ -37,8 +37,8 @@ func (s *Store) prepareFolders() error {
 // clockStep is the time in which a file system can give two changes of a folder the same time.
 const clockStep = 3 * time.Second
 
-// scanFolders makes memory and folders agree at the start: it looks at the names in the folders,
-// each once, and reads only the threads that the log does not know.
+// scanFolders makes memory and folders agree at the start. It reads the names in each state
+// folder once, and opens only the threads that the log does not have.
 func (s *Store) scanFolders() error {
 	there, complete := []uint64(nil), true
 	ended := s.index.ended.atStart()
@@ -64,7 +64,7 @@ func (s *Store) scanFolders() error {
 			switch {
 			case isEndedFolder(p.Folder) && !known, !known && !s.archived(p.Ref):
 				unknown = append(unknown, p)
-			case !isEndedFolder(p.Folder) && !inLog: // it has ended, and a copy lies where it began
+			case !isEndedFolder(p.Folder) && !inLog: // it has ended, and a copy is in the folder of an open thread
 				doubtful = append(doubtful, p.Ref)
 			}
 		}
@@ -86,8 +86,8 @@ func (s *Store) scanFolders() error {
 	return nil
 }
 
-// listFolder lists the threads of a state folder, and logs once what lies there and is no
-// thread. It reads the names of the folder once.
+// listFolder lists the threads of a state folder, and logs once each entry that is not a thread.
+// It reads the names of the folder once.
 func (s *Store) listFolder(f messeaf.Folder) ([]messeaf.Place, error) {
 	names := s.tree().listed(string(f))
 	places, err := messeaf.ListFolder(names, f)

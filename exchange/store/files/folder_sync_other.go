@@ -23,11 +23,11 @@ func (d disk) sync() error {
 	for _, f := range messeaf.Folders {
 		errs = append(errs, filepath.WalkDir(filepath.Join(d.dir, string(f)), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
-				return nil //nolint:nilerr // it was moved meanwhile
+				return nil //nolint:nilerr // another program has moved it
 			}
 			file, err := os.Open(path)
 			if err != nil {
-				return nil //nolint:nilerr // it was moved meanwhile
+				return nil //nolint:nilerr // another program has moved it
 			}
 			return errors.Join(file.Sync(), file.Close())
 		}))

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// makesFolders opens a new store and archives a thread, in a process of its own.
+// makesFolders opens a new store and archives a thread, in a separate process.
 func makesFolders(t *testing.T, dir string) {
 	t.Helper()
 	s := open(t, dir)
@@ -38,8 +38,8 @@ var (
 	syncsIt = regexp.MustCompile(`fsync\(\d+<([^>]*)>`)
 )
 
-// A new store puts the name of each folder that it makes on the disk. Without the name a power
-// cut would lose all files in the folder.
+// A new store syncs the name of each folder that it makes. Without the name a power failure
+// would lose all files in the folder.
 func TestNewFoldersAreOnTheDisk(t *testing.T) {
 	if dir := os.Getenv("MAKE_FOLDERS"); dir != "" {
 		makesFolders(t, dir)
@@ -98,8 +98,8 @@ func endsBadly(t *testing.T, dir string) {
 	}
 }
 
-// After a failed sync the store does not trust a folder, though the kernel shows its content.
-// It writes the folder anew before its log lets go of the thread.
+// After a failed sync the store does not trust a folder, even if the kernel shows its content.
+// It writes the folder anew before its log releases the thread.
 func TestAFolderThatWasNotSyncedIsWrittenAnew(t *testing.T) {
 	if dir := os.Getenv("ENDS_BADLY"); dir != "" {
 		endsBadly(t, dir)

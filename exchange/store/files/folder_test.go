@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// shared is a store whose folders other programs use too.
+// shared is a store with folders that other programs write to.
 type shared struct {
 	*testing.T
 	dir     string
@@ -33,7 +33,7 @@ type shared struct {
 	stop    func()
 }
 
-// lines is a log that can be read.
+// lines collects log output for the test.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -93,7 +93,7 @@ func (s *shared) close() {
 	s.stop = nil
 }
 
-// follow puts the threads that others have made or changed into s.changed.
+// follow sends the threads that other programs have made or changed to s.changed.
 func (s *shared) follow(store *files.Store) (stop func() error) {
 	ctx, cancel := context.WithCancel(s.Context())
 	begun, done := make(chan bool), make(chan error, 1)
@@ -114,7 +114,7 @@ func (s *shared) follow(store *files.Store) (stop func() error) {
 	return func() error { cancel(); return <-done }
 }
 
-// PostExternal stores what was said as a step, as an exchange does.
+// PostExternal stores the message as a step, like an exchange does.
 func (s *shared) PostExternal(ctx context.Context, ref string, m mess.Message) error {
 	th, _, err := s.store.Read(ctx, ref)
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *shared) settle() {
 	}
 }
 
-// end is the step that ends a thread.
+// end stores the step that ends a thread.
 func (s *shared) end(ref string, content ...mess.Entry) {
 	s.Helper()
 	th, _, err := s.store.Read(s.Context(), ref)
@@ -158,7 +158,7 @@ func (s *shared) end(ref string, content ...mess.Entry) {
 	}
 }
 
-// threads lists where threads lie, and holds every one to the specification.
+// threads lists the places of threads, and validates every thread against MESSE-AF 2.1.
 func (s *shared) threads() []string {
 	s.Helper()
 	fsys := os.DirFS(s.dir)
@@ -227,8 +227,7 @@ MESS:
       intent: water the plants
 `
 
-// A thread goes through the folders with its status, and every step of it is
-// one that others can read.
+// A thread moves to the folder of its status, and other programs can read it after every step.
 func TestAThreadGoesThroughTheFolders(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
@@ -240,7 +239,7 @@ func TestAThreadGoesThroughTheFolders(t *testing.T) {
 	s.end(ref, mess.TextEntry("done"))
 	s.settle()
 	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
-	for range 2 { // the second time it is read from its folder alone
+	for range 2 { // the second read uses the folder only
 		th, _, err := s.store.Read(t.Context(), ref)
 		if err != nil || th.Status != mess.Completed || len(th.Messages) != 2 || th.Phase != thread.Finished || th.Messages[1].Ref != ref+"/response-001" {
 			t.Errorf("%+v, %v", th, err)
@@ -259,7 +258,7 @@ func TestAThreadGoesThroughTheFolders(t *testing.T) {
 	}
 }
 
-// A late word in a thread that has ended goes where the thread is.
+// A late message in a thread that has ended goes into the folder of the thread.
 func TestALateWord(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
@@ -278,7 +277,7 @@ func TestALateWord(t *testing.T) {
 	}
 }
 
-// Long threads go on in further files, and what is large lies beside them.
+// Long threads continue in further files, and large contents become files of their own.
 func TestLargeThreads(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 5, 400<<10)
@@ -316,7 +315,7 @@ func TestLargeThreads(t *testing.T) {
 	}
 }
 
-// What others append is taken in as a message, once, whichever way they write.
+// The store imports a message that another program appends, once, for each way of writing.
 func TestOthersAppend(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
@@ -354,8 +353,8 @@ func TestOthersAppend(t *testing.T) {
 	s.wantThreads("state=executing/" + ref)
 }
 
-// What others drop in is offered like any other request, and what they know of
-// it stays.
+// The exchange offers a thread of another program like any other request, and keeps that
+// program's own fields.
 func TestOthersMakeThreads(t *testing.T) {
 	for _, file := range []string{"state=received/2026-02-01-NX8J.messe-af.yaml", "state=received/2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -377,7 +376,7 @@ func TestOthersMakeThreads(t *testing.T) {
 	}
 }
 
-// Folders without their log are enough to go on.
+// Without its log, a store restores the threads from the folders.
 func TestTheLogIsLost(t *testing.T) {
 	dir := t.TempDir()
 	s := share(t, dir)
@@ -403,7 +402,8 @@ func TestTheLogIsLost(t *testing.T) {
 	s.wantThreads("state=received/2026-02-01-003-c", "state=received/2026-02-01-NX8J.messe-af.yaml", "state=executing/"+open, "state=finished/"+ended)
 }
 
-// What cannot be read is told with its file and left alone; the rest is served.
+// The store logs an unreadable thread with its file and leaves it in place. It serves the other
+// threads.
 func TestBadThreads(t *testing.T) {
 	dir := t.TempDir()
 	s := share(t, dir)
@@ -417,7 +417,7 @@ func TestBadThreads(t *testing.T) {
 	if err := os.MkdirAll(s.path("state=canceled", "2026-02-01-010"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The good one is there twice, and what is in the one we left is torn.
+	// The good thread is in two folders, and the copy of the store is incomplete.
 	data, err := os.ReadFile(s.path("state=executing", good, "000-"+good+".messe-af.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -448,7 +448,7 @@ func TestBadThreads(t *testing.T) {
 	}
 }
 
-// What ended long ago is in an archive, and can still be read.
+// Threads that ended long ago are in an archive, and remain readable.
 func TestArchives(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)

@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// dropped is a thread as another program drops it, with something of it
-// replaced, and more behind it.
+// dropped returns a thread in the form of another program, with one part replaced and more text
+// after it.
 func dropped(ref, was, is, more string) string {
 	return strings.ReplaceAll(strings.Replace(theirs, was, is, 1), "2026-02-01-NX8J", ref) + more
 }
@@ -30,8 +30,8 @@ const named = `
         - image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 10}
 `
 
-// incomplete are threads that may not be whole yet, or that nobody may make;
-// want is what is told, after the thread's path.
+// incomplete lists threads that may be incomplete, or that another program must not make. want
+// is the logged text after the thread's path.
 var incomplete = []struct{ ref, was, is, more, want string }{
 	{"half-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - request:\n      int", "", ": has no request that can be read; the thread may not be whole yet"},
 	{"no-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - status: {code: claimed}\n", "", ": has no request that can be read; the thread may not be whole yet"},
@@ -44,12 +44,12 @@ var incomplete = []struct{ ref, was, is, more, want string }{
 	{"many-documents", "", "", strings.Repeat("---\nfrom: someone\nMESS:\n- v: 1\n", 20_000), ": has 20002 documents; the limit of an exchange is 20000"},
 }
 
-// longMessage fits into no record of the log: each \e takes six bytes there. It is
-// short where it is read, which takes its time with the race detector.
+// longMessage exceeds a record of the log: each \e takes six bytes there. It is short in the
+// file, because a read is slow with the race detector.
 var longMessage = `"` + strings.Repeat(`\e`, 17<<20/6) + `"`
 
-// What is not whole yet, or is nobody's to make, is told with its file and left
-// alone, when the exchange runs and when it starts; it holds nothing up.
+// The store logs an incomplete or forbidden thread with its file and does not import it, both
+// while it runs and at its start. Such a thread blocks no other.
 func TestIncompleteThreads(t *testing.T) {
 	s, incomplete := share(t, t.TempDir()), incomplete
 	if !testing.Short() {
@@ -85,7 +85,7 @@ func TestIncompleteThreads(t *testing.T) {
 	}
 }
 
-// What was not whole is taken in when it is.
+// The store imports an incomplete thread after it becomes complete.
 func TestThreadsThatBecomeWhole(t *testing.T) {
 	s := share(t, t.TempDir())
 	for _, one := range incomplete[:4] {
@@ -109,8 +109,8 @@ func TestThreadsThatBecomeWhole(t *testing.T) {
 	}
 }
 
-// What a requester has cancelled in the file itself is not offered; what else
-// was said there is judged in order.
+// The store does not offer a request that its requester has cancelled in the file. It passes
+// other messages in the file to the Listener in order.
 func TestWhatWasSaidInADroppedThread(t *testing.T) {
 	const cancel = "---\nfrom: someone\nMESS:\n  - cancel: {re: last, reason: no}\n"
 	for _, running := range []bool{true, false} {
@@ -153,8 +153,8 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 	}
 }
 
-// Without its log an exchange knows by its acks what it has judged; a thread
-// that fits into no record of the log is taken in whole.
+// Without its log, the store recognizes judged messages by the acks of the exchange. It imports
+// a thread as a whole that exceeds one record of the log.
 func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 	s := share(t, t.TempDir())
 	pending := fill(t, s.store, "a", 0, 0)
@@ -185,8 +185,8 @@ func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 	s.wantThreads("state=received/"+pending, "state=executing/"+large)
 }
 
-// A copy of a thread that has ended does not hide how it ended, and is set
-// aside, with a line in the log; whether the log has the thread or not.
+// A copy of a thread that has ended does not hide its end. The store sets the copy aside and
+// logs that, with or without the thread in its log.
 func TestStaleCopies(t *testing.T) {
 	s := share(t, t.TempDir())
 	ended, archived := fill(t, s.store, "a", 0, 0), fill(t, s.store, "b", 0, 0)
@@ -268,8 +268,7 @@ func (s *shared) until(what string, done func() bool) {
 	}
 }
 
-// A document that is no message of the specification does not make the thread
-// unreadable.
+// A document that is not a message of the specification does not make the thread unreadable.
 func TestWhatNobodyUnderstands(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
@@ -291,8 +290,8 @@ func TestWhatNobodyUnderstands(t *testing.T) {
 	}
 }
 
-// Of a thread that lies in two folders the one counts where it has come
-// furthest: another program may be moving it.
+// For a thread in two folders, the one with the most progress is valid: another program may be
+// moving the thread.
 func TestAThreadInTwoFolders(t *testing.T) {
 	s := share(t, t.TempDir())
 	done := dropped("moved", "status: pending", "status: completed", "")
@@ -324,8 +323,8 @@ func TestAThreadInTwoFolders(t *testing.T) {
 	s.wantThreads("state=executing/begun", "state=finished/moved")
 }
 
-// Not every writer keeps to the folders: what says that it has ended has ended,
-// wherever it lies.
+// A thread with a terminal status has ended, even in the wrong state folder, because not every
+// writer keeps to the folders.
 func TestEndedInAnotherFolder(t *testing.T) {
 	s := share(t, t.TempDir())
 	for _, folder := range []string{"state=received", "state=executing", "state=canceled"} {
@@ -353,7 +352,7 @@ func TestEndedInAnotherFolder(t *testing.T) {
 	}
 }
 
-// Names that are no threads' are told once.
+// The store logs names that belong to no thread once.
 func TestIgnoredNames(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.write(theirs, "state=received", "2026-02-01 NX8J.messe-af.yaml")
@@ -378,7 +377,7 @@ func TestIgnoredNames(t *testing.T) {
 	}
 }
 
-// At the end nothing is said of what cannot be watched any more.
+// A store that closes logs no error about folders that it can no longer watch.
 func TestNothingIsSaidAtTheEnd(t *testing.T) {
 	s := &shared{T: t, dir: t.TempDir(), log: &lines{}, changed: make(chan thread.Envelope, 9)}
 	cfg := files.DefaultConfig()
@@ -409,8 +408,7 @@ func TestNothingIsSaidAtTheEnd(t *testing.T) {
 	}
 }
 
-// An import that was killed leaves nothing that is taken for a thread, and can
-// be repeated.
+// A killed import leaves no file that the store takes for a thread. A second import succeeds.
 func TestAnImportThatWasKilled(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.write("half of it", "tmp", "import-2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")

@@ -34,8 +34,7 @@ func (s *shared) link(to string, parts ...string) {
 	}
 }
 
-// A pipe in a thread's folder holds nobody up: not the start, not what others
-// drop in after it, not the end.
+// A pipe in a thread's folder blocks neither the start, nor later imports, nor the close.
 func TestPipesHoldNobodyUp(t *testing.T) {
 	s := share(t, t.TempDir())
 	mine := fill(t, s.store, "a", 1, 10)
@@ -67,8 +66,7 @@ func TestPipesHoldNobodyUp(t *testing.T) {
 	}
 }
 
-// A link in a thread's folder shows nobody what it leads to, and nothing is
-// written through it.
+// The store does not read through a link in a thread's folder, and does not write through it.
 func TestLinksLeadNowhere(t *testing.T) {
 	s := share(t, t.TempDir())
 	const secret = "the operator's key"
@@ -82,7 +80,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 		data, _ := io.ReadAll(f)
 		t.Errorf("%v: %s", err, data)
 	}
-	// The executor's picture gets the name that somebody has put a link to.
+	// The executor's image gets the name that another program has used for a link.
 	large := strings.Repeat("picture!", 100<<10)
 	s.end(ref, mess.MediaEntry("image", mess.Media{URI: mess.DataURI("image/jpeg", []byte(large))}))
 	s.settle()
@@ -94,7 +92,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	} else if data, err := io.ReadAll(f); err != nil || string(data) != large {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
-	// Threads that are links are none.
+	// A link is not a thread.
 	s.write(theirs, "2026-02-01-NX8J.messe-af.yaml")
 	s.link("../2026-02-01-NX8J.messe-af.yaml", "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	s.link("../state=finished/"+ref, "state=received", "2026-02-01-009")
@@ -109,8 +107,8 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// A folder whose files become links and pipes while it is read gives no other
-// file than its own.
+// A folder returns only its own file while another program replaces that file with links and
+// pipes.
 func TestDirWhileFilesChange(t *testing.T) {
 	dir := t.TempDir()
 	s := &shared{T: t, dir: dir}
@@ -153,7 +151,7 @@ func TestDirWhileFilesChange(t *testing.T) {
 	}
 }
 
-// What would be missing in a copy is not imported.
+// Import rejects a thread with files that a copy would lack.
 func TestImportRefusesLinks(t *testing.T) {
 	s := &shared{T: t, dir: t.TempDir()}
 	s.write("secret", "key")
@@ -173,13 +171,13 @@ func TestImportRefusesLinks(t *testing.T) {
 	}
 }
 
-// A file that cannot be written whole does not take the place of a good one.
+// A partly written file does not replace a good one.
 func TestNothingHalfTakesAPlace(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	tmp := []string{"tmp", ref + ".messe-af.yaml"}
-	s.link("/dev/full", tmp...) // it leads out of the folder, so nothing can be written there
+	s.link("/dev/full", tmp...) // the link leads out of the folder, so the write fails
 	s.end(ref)
 	s.until("it is told", func() bool { return strings.Contains(s.log.String(), "ref="+ref+" err=") })
 	name := s.path("state=executing", ref, "000-"+ref+".messe-af.yaml")

@@ -49,7 +49,7 @@ type watcher struct {
 	full bool              // the log output has the warning about too many threads
 }
 
-// open begins to watch the state folders.
+// open starts to watch the state folders.
 func (w *watcher) open(s *Store) error {
 	in, err := fsnotify.NewWatcher()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// linearDir says to TestWritersForLinear where it works.
+// linearDir is the environment variable with the folder of TestWritersForLinear.
 const linearDir = "MESSKIT_TEST_LINEAR"
 
 const (
@@ -29,8 +29,8 @@ const (
 	linearKills   = 4
 )
 
-// call is what a writer does: it claims a thread after a revision, or reads its revision. It
-// writes a line before the call and another one after it.
+// call is a call of a writer: it claims a thread after a revision, or reads its revision. The
+// writer prints a line before the call and another one after it.
 type call struct {
 	Writer int
 	At     int64 `json:"-"` // the number of its line: the lines of all writers have one order
@@ -38,10 +38,10 @@ type call struct {
 	After  thread.Rev // "": it reads
 	Back   bool       // the call has returned
 	Rev    thread.Rev // that was read
-	OK     bool       // the claim was stored
+	OK     bool       // the store has the claim
 }
 
-// TestWritersForLinear is no test but the process that TestClaimsAreLinear kills.
+// TestWritersForLinear is the process that TestClaimsAreLinear kills; it is not a test.
 func TestWritersForLinear(t *testing.T) {
 	dir := os.Getenv(linearDir)
 	if dir == "" {
@@ -59,7 +59,7 @@ func TestWritersForLinear(t *testing.T) {
 	say := func(c call) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = out.Encode(c) // the reader is gone
+		_ = out.Encode(c) // the reader may be gone
 	}
 	var g sync.WaitGroup
 	for w := range linearWriters {
@@ -91,16 +91,16 @@ func TestWritersForLinear(t *testing.T) {
 	g.Wait()
 }
 
-// Claims of 64 writers are linear, also over kills of the process: each claim that was
-// acknowledged is there, each that was refused is not, and one whose outcome nobody heard
-// counts once or not at all. The search is exponential in the number of calls that overlap;
-// three facts bound it. A claim that nobody heard of counts before its process has died. It
-// does not count where another claim of the same revision was acknowledged. A refused claim
-// can be put at its end: the revision that refuses it never comes back.
+// Claims of 64 writers are linear, even if the test kills the process. The store has each
+// acknowledged claim, and no rejected one. A claim without a result counts once or not at all.
+// The search is exponential in the number of concurrent calls; three facts limit it. A claim
+// without a result counts before its process has died. It does not count if the store
+// acknowledged another claim of the same revision. A rejected claim can be put at its end: the
+// revision that rejects it never comes back.
 func TestClaimsAreLinear(t *testing.T) {
 	dir := t.TempDir()
 	history, unheard := map[string][]porcupine.Operation{}, []porcupine.Operation{}
-	acknowledged := map[string]bool{} // ref and revision after which a claim was stored
+	acknowledged := map[string]bool{} // ref and revision of each acknowledged claim
 	calls, line := 0, int64(0)
 	for kill := range linearKills {
 		begun := map[int]call{}
@@ -124,7 +124,7 @@ func TestClaimsAreLinear(t *testing.T) {
 			}
 		}
 		line++                    // the process is dead
-		for _, b := range begun { // nobody has heard what became of it
+		for _, b := range begun { // the result is unknown
 			if b.After != "" {
 				unheard = append(unheard, porcupine.Operation{ClientId: kill*linearWriters + b.Writer, Input: b, Call: b.At, Output: b, Return: line})
 			}
@@ -169,7 +169,7 @@ func number(rev thread.Rev) (n int) {
 	return n
 }
 
-// killedAfter runs the writers, kills them after a time, and returns what they have told.
+// killedAfter runs the writers, kills them after a time, and returns their printed calls.
 func killedAfter(t *testing.T, dir string, d time.Duration) (calls []call) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestWritersForLinear$")
@@ -188,7 +188,7 @@ func killedAfter(t *testing.T, dir string, d time.Duration) (calls []call) {
 			kill = time.AfterFunc(d, func() { _ = cmd.Process.Kill() })
 		}
 		var c call
-		if json.Unmarshal(lines.Bytes(), &c) == nil { // the last line may be cut off
+		if json.Unmarshal(lines.Bytes(), &c) == nil { // the last line may be incomplete
 			calls = append(calls, c)
 		}
 	}

@@ -15,8 +15,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// keepsOn has one thread take step after step, without a pause, until the test
-// ends.
+// keepsOn stores steps of one thread without a pause until the test ends.
 func (s *shared) keepsOn(ref string) {
 	s.Helper()
 	th, _, err := s.store.Read(s.Context(), ref)
@@ -46,8 +45,8 @@ func (s *shared) keepsOn(ref string) {
 	})
 }
 
-// Folders wait for a lull, and come where there is none. What others put there
-// does not wait.
+// The store writes folders during a lull, or after a limited time without one. It imports
+// threads of other programs without such a wait.
 func TestWithoutALull(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.keepsOn(fill(t, s.store, "busy", 0, 0))
@@ -62,8 +61,8 @@ func TestWithoutALull(t *testing.T) {
 	})
 }
 
-// Folders follow the log within five seconds, also while 500 steps come in a second without a
-// pause and the processor is busy, and the store says how far they are behind.
+// Folders follow the log within five seconds, even at 500 steps a second without a pause and
+// with a busy processor. Lag reports how far they are behind.
 func TestFoldersFollowUnderLoad(t *testing.T) {
 	s := share(t, t.TempDir())
 	var spin atomic.Bool

@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ground is a store, and what it has acknowledged.
+// ground is a store, and the data that it has acknowledged.
 type ground struct {
 	t    testing.TB
 	s    *Store
@@ -51,7 +51,7 @@ func (g *ground) create() string {
 	return e.Ref
 }
 
-// step takes a thread further.
+// step stores the next step of a thread.
 func (g *ground) step(ref string, status mess.Code) {
 	g.t.Helper()
 	e := g.want[ref]
@@ -77,7 +77,7 @@ func (g *ground) put(id, doc string) {
 	g.docs[id] = doc
 }
 
-// end ends threads, brings their folders after the log, and lets them go.
+// end ends threads, updates their folders, and releases them.
 func (g *ground) end(refs ...string) {
 	g.t.Helper()
 	for _, ref := range refs {
@@ -89,8 +89,8 @@ func (g *ground) end(refs ...string) {
 	g.s.project.releaseEnded(g.t.Context())
 }
 
-// holds fails where a store does not have exactly what was acknowledged, with the same
-// numbers of changes.
+// holds fails unless a store has exactly the acknowledged data, with the same numbers of
+// changes.
 func (g *ground) holds(when, dir string) {
 	g.t.Helper()
 	s, err := Open(dir)
@@ -126,7 +126,7 @@ func (g *ground) holds(when, dir string) {
 	}
 }
 
-// cut looks at what would be there if the power failed now.
+// cut checks a copy of the disk as after a power failure.
 func (g *ground) cut(when string) {
 	g.t.Helper()
 	copied := filepath.Join(g.t.TempDir(), "copy")
@@ -136,8 +136,8 @@ func (g *ground) cut(when string) {
 	g.holds(when, copied)
 }
 
-// While the log is made anew, steps are stored, and a power cut at any moment of it loses
-// none of them and none from before.
+// During a compaction the store takes steps. A power failure at any moment of it loses neither
+// these steps nor earlier ones.
 func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
 	g := newGround(t)
 	var open []string
@@ -147,8 +147,8 @@ func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
 	g.end(g.create(), g.create())
 	g.put("pi", "{}")
 	for range 2 {
-		// meanwhile is all kinds of changes, to threads that the log made anew has
-		// already and to those that it has not.
+		// meanwhile makes all kinds of changes, to threads that the new log already has and to
+		// others.
 		meanwhile := func() {
 			fresh := g.create()
 			g.step(fresh, mess.Claimed)
@@ -190,8 +190,8 @@ func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
 	g.holds("at the end", g.dir)
 }
 
-// BenchmarkCompaction makes the log anew with so many ended threads while 16 writers take
-// steps, and tells the longest step.
+// BenchmarkCompaction compacts a log with that many ended threads while 16 writers store steps,
+// and reports the longest step.
 func BenchmarkCompaction(b *testing.B) {
 	for _, n := range endedSizes() {
 		b.Run(fmt.Sprintf("ended=%d", n), func(b *testing.B) { benchmarkCompaction(b, n) })
@@ -223,7 +223,8 @@ func benchmarkCompaction(b *testing.B, n int) {
 	}
 }
 
-// steps takes steps until fn returns, or for a second, and returns how long the longest took.
+// steps stores steps until fn returns, or for a second, and returns the longest duration of a
+// step.
 func steps(g *ground, open []string, fn func(context.Context) error) (longest time.Duration) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Second)
@@ -243,7 +244,7 @@ func steps(g *ground, open []string, fn func(context.Context) error) (longest ti
 	return longest
 }
 
-// endedThread is the nth of many threads that have ended.
+// endedThread returns the nth of many threads that have ended.
 func endedThread(n int) summary {
 	return summary{
 		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requestor: fmt.Sprint("agent-", n%100),
@@ -251,7 +252,7 @@ func endedThread(n int) summary {
 	}
 }
 
-// manyEnded has a store know n threads that have ended. Their folders are empty.
+// manyEnded adds n ended threads to a store. Their folders are empty.
 func manyEnded(tb testing.TB, s *Store, n int) {
 	tb.Helper()
 	var some []record

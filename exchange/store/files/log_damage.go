@@ -135,7 +135,7 @@ func (s *Store) repair(ctx context.Context) error {
 	for _, ref := range slices.Sorted(maps.Keys(d.refs)) {
 		k, known := s.index.thread(ref)
 		if known && !k.inLog() {
-			continue // it has ended, and lies in its folder
+			continue // it has ended, and its folder has it
 		}
 		r := damagedThread{k: k, certain: known && k.seq > d.seq, projected: projected, folder: s.inFolder(ref)}
 		if lost, ok := d.lost[ref]; ok {

@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// spoil replaces bytes of the log, of the nth place where they are.
+// spoil replaces bytes of the log at their nth occurrence.
 func spoil(t *testing.T, dir, was, is string, nth int) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*.wal"))
@@ -53,7 +53,7 @@ func spoil(t *testing.T, dir, was, is string, nth int) {
 	t.Fatalf("%q is not in the log", was)
 }
 
-// logged opens a store, and what it logs.
+// logged opens a store, and returns it with its log output.
 func logged(t *testing.T, dir string) (*files.Store, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -66,7 +66,7 @@ func logged(t *testing.T, dir string) (*files.Store, *bytes.Buffer) {
 	return s, &log
 }
 
-// content is what a thread says, without what only guards its steps.
+// content returns the content of threads, without the fields that only protect their steps.
 func content(all []thread.Thread) map[string]string {
 	m := map[string]string{}
 	for _, th := range all {
@@ -75,7 +75,8 @@ func content(all []thread.Thread) map[string]string {
 	return m
 }
 
-// filled is a folder with three threads, of which the second has begun, and what they say.
+// filled makes a folder with three threads, and returns their content. The second one has
+// started.
 func filled(t *testing.T) (dir string, want []thread.Thread) {
 	t.Helper()
 	dir = t.TempDir()
@@ -90,7 +91,7 @@ func filled(t *testing.T) (dir string, want []thread.Thread) {
 	return dir, want
 }
 
-// One flipped bit in the log loses nothing, and the log says that there was one.
+// One flipped bit in the log loses no data, and the store logs it.
 func TestOneFlippedBitInTheLog(t *testing.T) {
 	for n := range 4 {
 		dir, want := filled(t)
@@ -108,8 +109,8 @@ func TestOneFlippedBitInTheLog(t *testing.T) {
 	}
 }
 
-// A thread whose records are damaged is rebuilt from its folder; the others are as they
-// were. It is told once.
+// The store rebuilds a thread with damaged records from its folder and leaves the others
+// unchanged. It logs that once.
 func TestADamagedThreadIsRebuilt(t *testing.T) {
 	for n := range 8 { // in its first record, and in later ones
 		dir, want := filled(t)
@@ -141,8 +142,9 @@ func TestADamagedThreadIsRebuilt(t *testing.T) {
 	}
 }
 
-// A program that dies may have stored steps that no folder shows. If such a step is
-// damaged, its thread may have begun: it is not offered again, it ends as unknown.
+// A program that dies may have stored steps that no folder shows. If such a step is damaged, its
+// thread may have started: the store does not offer it again, and ends it with an unknown
+// outcome.
 func TestADamagedLastStepEndsAsUnknown(t *testing.T) {
 	dir, want := filled(t)
 	if err := errors.Join(os.Remove(filepath.Join(dir, "log", "closed")), os.RemoveAll(filepath.Join(dir, "state=executing"))); err != nil {
@@ -170,8 +172,8 @@ func TestADamagedLastStepEndsAsUnknown(t *testing.T) {
 	}
 }
 
-// A record that cannot be read when the log is made anew costs its thread alone, and the
-// log is shorter then.
+// An unreadable record during a compaction affects its thread only, and the compaction shortens
+// the log.
 func TestCompactionGoesOnBehindDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, log := logged(t, dir)
@@ -209,7 +211,7 @@ func TestCompactionGoesOnBehindDamage(t *testing.T) {
 	}
 }
 
-// isGone waits until a file is not there any more.
+// isGone waits until a file no longer exists.
 func isGone(t *testing.T, name string) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// changes are what the feed gives of ended threads, in order.
+// changes returns the changes of ended threads in the feed, in order.
 func changes(t *testing.T, s *Store, after uint64) (all []string) {
 	t.Helper()
 	last := after
@@ -42,9 +42,9 @@ func changes(t *testing.T, s *Store, after uint64) (all []string) {
 	return all
 }
 
-// Whatever ends, changes and is removed, however often the log of ended threads is made anew,
-// and when the store is opened again: every thread is found by ref and by key, and the feed
-// has each of them once, in order.
+// Threads end, change and disappear in random order, between compactions of the log of ended
+// threads and restarts. The store finds every thread by ref and by key, and the feed contains
+// each of them once, in order.
 func TestEndedThreadsAgainstAModel(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -188,7 +188,7 @@ func TestMemoryOfEndedThreads(t *testing.T) {
 	}
 }
 
-// BenchmarkEnded opens a store with so many ended threads, and reads its feed as an exchange
+// BenchmarkEnded opens a store with that many ended threads, and reads its feed like an exchange
 // does.
 func BenchmarkEnded(b *testing.B) {
 	for _, n := range endedSizes() {
@@ -210,7 +210,7 @@ func BenchmarkEnded(b *testing.B) {
 	}
 }
 
-// endedSizes are how many threads have ended beforehand.
+// endedSizes returns the numbers of ended threads in the store before a measurement.
 func endedSizes() []int {
 	if os.Getenv("MESSKIT_BENCH_LARGE") != "" {
 		return []int{0, 100_000, 1_000_000}
@@ -262,7 +262,7 @@ func openEnded(b *testing.B, dir string, n int) {
 	runtime.KeepAlive(&x)
 }
 
-// inUse is the memory in use, in bytes.
+// inUse returns the memory in use, in bytes.
 func inUse() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -271,7 +271,7 @@ func inUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// What is decoded of any bytes is encoded as them again.
+// A decoded block encodes to the same bytes, for any input.
 func FuzzBlock(f *testing.F) {
 	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requestor: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
 	f.Add(encodeBlock([]entry{{summary: summary{Ref: "x"}}, {summary: summary{Ref: "y"}}}))

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ended is a folder with threads of which some have ended, and what it has.
+// ended makes a folder with open and ended threads, and returns its content.
 func ended(t *testing.T) (dir string, want map[string]string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -30,7 +30,7 @@ func ended(t *testing.T) (dir string, want map[string]string) {
 	return dir, want
 }
 
-// openAll opens a store that archives nothing.
+// openAll opens a store without archival.
 func openAll(t *testing.T, dir string) *files.Store {
 	t.Helper()
 	cfg := files.DefaultConfig()
@@ -42,7 +42,7 @@ func openAll(t *testing.T, dir string) *files.Store {
 	return s
 }
 
-// shut closes a store when its folders show what is in the log.
+// shut closes a store after its folders show every step in the log.
 func shut(t *testing.T, s *files.Store) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
@@ -70,8 +70,8 @@ func finish(t *testing.T, s *files.Store, ref string) {
 	}
 }
 
-// Threads that have ended are found by ref and by key, also where the log of ended threads
-// is lost, or damaged, or both logs are: their folders have them.
+// The store finds ended threads by ref and by key. It does so even if the log of ended threads
+// is lost or damaged, or both logs are lost: the folders have the threads.
 func TestEndedThreadsAreFound(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{
 		"as they were": func(string) error { return nil },
@@ -107,7 +107,7 @@ func TestEndedThreadsAreFound(t *testing.T) {
 	}
 }
 
-// garble replaces bytes of a file in a folder, of the first place where they are.
+// garble replaces bytes of a file in a folder at their first occurrence.
 func garble(dir, was, is string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil {
@@ -126,8 +126,8 @@ func garble(dir, was, is string) error {
 	return errors.New("it is not there")
 }
 
-// A thread that has ended goes on, ends again, and is removed by a person: the store has it as
-// it is now, also when it is opened again.
+// A thread that has ended continues, ends again, and disappears. The store has its current
+// state, also after a restart.
 func TestEndedThreadsThatChange(t *testing.T) {
 	dir, want := ended(t)
 	const ref = "2026-02-01-002-b"

@@ -19,9 +19,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// firstFormat unpacks a folder that an exchange with the first format has made: a thread
-// that waits, one that has ended with a picture, one that is claimed, one without an id of
-// its requester, and a registered executor.
+// firstFormat unpacks a folder that an exchange with the first format has made. It has a pending
+// thread, an ended one with an image, a claimed one, one without a client id, and a registered
+// executor.
 func firstFormat(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -31,7 +31,7 @@ func firstFormat(t *testing.T) (dir string) {
 	return dir
 }
 
-// A folder of the first format opens as it is, and goes on.
+// A store opens a folder of the first format unchanged, and continues in it.
 func TestTheFirstFormat(t *testing.T) {
 	dir := firstFormat(t)
 	for range 2 {
@@ -82,14 +82,14 @@ func TestTheFirstFormat(t *testing.T) {
 	}
 }
 
-// A release that knows the first format alone, or that is older than the log, refuses a
-// folder and says what to do.
+// A release that knows only the first format, or an earlier format than the log has, rejects a
+// folder with a remedy in its error.
 func TestADowngradeIsRefused(t *testing.T) {
 	dir := firstFormat(t)
 	if err := open(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	// What the first format decodes of each record.
+	// record is the part of a record that the first format decodes.
 	type record struct {
 		Thread *struct {
 			Updated time.Time `json:"updated"`
@@ -118,8 +118,7 @@ func TestADowngradeIsRefused(t *testing.T) {
 	}
 }
 
-// A position of the feed stays good when the store is opened again, and when its log was
-// made anew.
+// A position of the feed stays valid after a restart and after a compaction.
 func TestPositionsStayGood(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -142,7 +141,7 @@ func TestPositionsStayGood(t *testing.T) {
 	fill(t, s, "a", 3, 10)
 	read("")
 	was := positions["2026-02-01-001-a"]
-	fill(t, s, "b", 7, 650<<10) // so much that the log is made anew at the close
+	fill(t, s, "b", 7, 650<<10) // large enough for a compaction at the close
 	if _, err := s.Put(t.Context(), "executor", "pi", []byte("{}"), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +167,7 @@ func TestPositionsStayGood(t *testing.T) {
 		}
 	}
 	_, last := read("")
-	for n := range 3 { // a close makes the log anew where that pays
+	for n := range 3 { // a close compacts a large log
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}

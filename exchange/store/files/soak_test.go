@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// soakFirst is after how many threads the soak takes the memory that counts, and
-	// shortFirst the same of a short soak of shortAll threads.
+	// soakFirst is the number of threads after which the soak takes its reference measurement of
+	// memory. shortFirst is that number in a short soak of shortAll threads.
 	soakFirst  = 10_000
 	shortFirst = 2_500
 	shortAll   = 7_500
-	// soakWriters is how many requesters send at the same time.
+	// soakWriters is the number of concurrent requesters.
 	soakWriters = 64
-	// soakGrowth is by how much the memory may grow, in percent, and soakSlack what the
-	// runtime of Go may add to it, in bytes, however many threads there are.
+	// soakGrowth is the permitted growth of memory in percent. soakSlack is the additional
+	// memory that the Go runtime may use, in bytes, for any number of threads.
 	soakGrowth = 20
 	soakSlack  = 2 << 20
 )
 
-// raced reports whether the race detector runs, which takes memory of its own.
+// raced reports whether the race detector runs, which needs memory too.
 var raced bool
 
 // soak is an exchange that creates, ends and archives threads at full speed.
@@ -47,7 +47,7 @@ type soak struct {
 	made  atomic.Int64
 }
 
-// memory is what a soak holds at one moment.
+// memory is the memory use of a soak at one moment.
 type memory struct {
 	live int64 // bytes of the heap in use
 	rss  int64 // bytes that the kernel counts
@@ -167,7 +167,7 @@ func (s *soak) run(n int) {
 	}
 }
 
-// inFolders counts the threads that lie in folders.
+// inFolders counts the threads in folders.
 func (s *soak) inFolders() (n int) {
 	for _, state := range []string{"state=received", "state=executing", "state=finished", "state=canceled"} {
 		dir, err := os.Open(filepath.Join(s.dir, state))
@@ -184,8 +184,8 @@ func (s *soak) inFolders() (n int) {
 	return n
 }
 
-// rest waits until only threads of archives that are not full lie in folders, and returns
-// the memory then.
+// rest waits until the store has archived all but the threads of incomplete archives. It returns
+// the memory at that time.
 func (s *soak) rest(made int, when string, began time.Time) (m memory) {
 	const left = 2000 // of the month, and of the thousand that is not full
 	for deadline := time.Now().Add(10*time.Minute + time.Duration(made)*2*time.Millisecond); s.inFolders() > left; {

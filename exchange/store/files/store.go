@@ -1,6 +1,7 @@
 // Package files stores threads in a folder of one node. It writes each step to a write-ahead log
 // before it acknowledges the step. The folders of MESSE-AF 2.1 are a projection of the log for
-// people and other programs. After a thread has ended, only its folder has it.
+// people and other programs. Soon after a thread has ended, the log drops it, and only its
+// folder or an archive has it.
 //
 //	log/                   the write-ahead log
 //	log/ended/             the index data of threads that have ended

@@ -165,7 +165,7 @@ func (b *blobs) clean(used map[string]bool) error {
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil {
-			continue // gone meanwhile
+			continue // another goroutine has removed it
 		}
 		old := time.Since(info.ModTime()) > unusedFor && isSum(e.Name()) && !used[e.Name()]
 		if old || b.abandoned(e.Name()) {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// An upload that takes longer than it is until the next clean-up arrives; one that nobody is
-// at goes.
+// A clean-up keeps the file of an upload in progress, and removes that of an interrupted upload.
 func TestCleanUpLeavesUploadsUnderWay(t *testing.T) {
 	dir := t.TempDir()
 	b, err := openBlobs(dir)

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// odd is a message with what a format might change: numbers, empty things, fields
-// that nobody knows, signs that are written in another way.
+// odd is a message with parts that an encoding might change: numbers, empty values, unknown
+// fields, and characters with several spellings.
 const odd = `
 from: agent
 unknown: {a: 1.0, b: 1e3, c: -0, d: 12345678901234567890, e: [], f: {}, g: null, h: "", i: "1.0", j: "<é\u2028>"}
@@ -29,8 +29,8 @@ MESS:
 - future: {k: [v, 1]}
 `
 
-// What is remembered of a thread is what would be read: when it is new, after each
-// step, when another thread has pushed it out, and when the store is opened again.
+// The cache returns the same thread as a read: after its creation, after each step, after an
+// eviction, and after a restart.
 func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -50,7 +50,7 @@ func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
 	larger := 0
 	pushOut := func() {
 		t.Helper()
-		for range 20 { // each nearly as large as one may be that is remembered
+		for range 20 { // each nearly as large as a cached thread may be
 			larger++
 			fill(t, s, fmt.Sprint("large-", larger), 1, 120<<10)
 		}

@@ -34,7 +34,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) thread.Store { return open(t, t.TempDir()) })
 }
 
-// make stores a thread with n steps, each with a message of so many bytes.
+// fill stores a thread with n steps, each with a message of that many bytes.
 func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 	t.Helper()
 	now := time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
@@ -62,12 +62,12 @@ func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 	return ref
 }
 
-// newRef is the next ref of a day.
+// newRef returns the next ref of a day.
 func newRef(t *testing.T, s *files.Store, id string) string {
 	return messeaf.Ref("2026-02-01", s.Serials()["2026-02-01"]+1, id)
 }
 
-// documents are all documents, by kind and id.
+// documents returns all documents, by kind and id.
 func documents(t *testing.T, s *files.Store) map[string]string {
 	t.Helper()
 	docs := map[string]string{}
@@ -130,8 +130,8 @@ func all(t *testing.T, s *files.Store) []thread.Thread {
 	return threads
 }
 
-// What was stored is there after the program was started again, in the same
-// order, and days go on after their last serial.
+// After a restart the store has the same data in the same order, and days continue after their
+// last serial.
 func TestReopening(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -190,7 +190,7 @@ func TestReopening(t *testing.T) {
 	}
 }
 
-// A log that grows is made anew, and nothing is lost by that.
+// A compaction of a growing log loses no data.
 func TestCompaction(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -212,7 +212,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// Two programs on one folder: the second is refused.
+// The second program on one folder gets an error.
 func TestOneAtATime(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -222,7 +222,7 @@ func TestOneAtATime(t *testing.T) {
 	}
 }
 
-// A request that is given up either is stored or is not.
+// The store has either stored a cancelled step or not: Append and Lookup agree.
 func TestGivenUp(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -235,7 +235,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// What lies about and was never whole is removed; what may still be named stays.
+// At its start, the store removes incomplete and old unreferenced attachments. It keeps recent
+// attachments and foreign files.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -265,7 +266,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// Pictures and files are counted, each once, over restarts too.
+// The store counts the size of each image and file once, also after a restart.
 func TestFilesAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -297,5 +298,5 @@ func TestFilesAreCounted(t *testing.T) {
 	}
 }
 
-// revOf is the revision of a thread by its version.
+// revOf returns the revision for a version of a thread.
 func revOf(ver uint64) thread.Rev { return thread.Rev(fmt.Sprint(ver)) }

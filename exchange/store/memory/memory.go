@@ -265,7 +265,7 @@ func (d document) change() tail.Change {
 	return tail.Change{Seq: d.seq, Change: c}
 }
 
-// Serials are the highest serials by day.
+// Serials returns the highest serials by day.
 func (m *Store) Serials() map[string]int {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls fn with every number below n, from that many goroutines at once. It
-// returns the first error; a goroutine ends with its own.
+// Each calls fn with every number below n, from that many concurrent goroutines. It returns the
+// first error; a goroutine stops at its own error.
 func Each(n, goroutines int, fn func(i int) error) error {
 	var next atomic.Int64
 	var g errgroup.Group

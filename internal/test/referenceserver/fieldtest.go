@@ -28,24 +28,24 @@ type quirks struct {
 		Open               bool // without a key
 	}
 	Health     json.RawMessage
-	Keeps      []string // fields of a request that it stores; it drops the others
+	Keeps      []string          // fields of a request that it stores; it drops the others
 	AlsoHints  string            `json:"also_hints"`  // another spelling of response_hint
 	ExecutorOn []string          `json:"executor_on"` // statuses that make the caller the executor
 	Statuses   map[string]string // accepted statuses, with the folder of each; none: any, and lists match exactly
-	Priorities []string // accepted priorities; none: any
+	Priorities []string          // accepted priorities; none: any
 	ID, Ref    string            // patterns; "": any
 	BodyLimit  int64             `json:"body_limit"` // bytes; 0: none
 	JSONOnly   bool              `json:"json_only"`  // a body of another content type counts as {}
-	HTML       map[string]int // errors in HTML, with their codes
+	HTML       map[string]int    // errors in HTML, with their codes
 	ETags      bool
 	KeepAlive  string `json:"keep_alive"` // lifetime of an idle connection; "": the server closes it immediately
 	// Appends: an update decides on its first read and then appends. Otherwise it writes the
 	// whole thread back as it has read it, and loses concurrent changes.
 	Appends     bool
 	Version     string // an item before the request; "": none
-	Acks        bool // the exchange posts messages in the thread
+	Acks        bool   // the exchange posts messages in the thread
 	SaysStatus  bool   `json:"says_status"` // a status change is a message
-	Bumps       bool // updated also changes with an empty update
+	Bumps       bool   // updated also changes with an empty update
 	EmptyToList bool   `json:"empties_to_lists"` // it returns {} as []
 	TypeErrors  bool   `json:"type_errors"`      // wrong types are 500 without a body
 	Time        string

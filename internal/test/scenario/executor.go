@@ -1,4 +1,4 @@
-// Package scenario has an executor whose reactions a test scripts, for the tests of channels.
+// Package scenario provides an executor with scripted reactions, for the tests of channels.
 package scenario
 
 import (
@@ -27,7 +27,7 @@ type Executor struct {
 	done []string
 }
 
-// NewExecutor makes an executor. It is not registered.
+// NewExecutor makes an executor without a registration.
 func NewExecutor(t testing.TB, x *exchange.Exchange) *Executor {
 	return &Executor{TB: t, Local: x.As(Kitchen, "local")}
 }
@@ -54,7 +54,7 @@ func (e *Executor) Run(ctx context.Context) {
 	})
 }
 
-// Says sends a message, which stands in the text in YAML.
+// Says sends the message in a YAML text.
 func (e *Executor) Says(text string) {
 	m, err := mess.Parse([]byte(text))
 	if err == nil {

@@ -8,42 +8,41 @@ import (
 )
 
 const (
-	// maxDecodes is how often a JPEG is decoded at most, to find its scale.
+	// maxDecodes is the largest number of times that the search for a scale decodes a JPEG.
 	maxDecodes = 4
-	// margin is how much finer a quantiser may be than was guessed, before the
-	// source has to be decoded again: coefficients that only finer ones keep are
-	// not stored.
+	// margin is the factor by which the final quantizer may be finer than the guess. Beyond it,
+	// the source must be decoded again, since the decoder did not store the coefficients that
+	// only a finer quantizer needs.
 	margin = 2.8
-	// again is by how much a quantiser may be off before another scale is worth
-	// decoding again.
+	// again is the factor by which a quantizer may differ from the wanted one before another
+	// scale justifies a second decoding.
 	again = 2.3
-	// againFiner is the same where it is finer than wanted, and more pixels would
-	// fit: that gains little.
+	// againFiner is the same factor for a quantizer that is finer than wanted when more pixels
+	// would fit. More pixels gain little.
 	againFiner = 2.8
-	// drawnBlocks is the part of blocks of one colour from which on a JPEG is
-	// taken to be drawn: screens and texts have more, photographs have fewer.
+	// drawnBlocks is the least share of single-color blocks in a JPEG that counts as drawn.
+	// Screens and texts have a larger share, photographs a smaller one.
 	drawnBlocks = 0.4
-	// drawnColour is the energy of fine colour, of a sample, that halving colour
-	// would cost a drawn picture visibly.
+	// drawnColour is the energy of fine color per sample at which halved color visibly harms a
+	// drawn picture.
 	drawnColour = 2
 )
 
-// guess estimates, from the header alone, the quantiser at which the whole
-// picture would fit: what was coded with these quantisers took so many bytes.
-// The exponents are a regression over photographs; the factor is higher than
-// theirs, as a picture with too many pixels loses more than one with too few.
+// guess estimates, from the header and the file size alone, the quantizer at which the whole
+// picture would fit. The exponents are a regression over photographs. The factor is above the
+// regression, since a picture with too many pixels loses more than one with too few.
 func guess(src *dctjpeg.Source, maxBytes int) float64 {
 	return 0.42 * math.Pow(src.Coarseness(), 0.65) * math.Pow(float64(src.Body())/float64(maxBytes), 1.23)
 }
 
-// plan is a scale that is tried.
+// plan is a scale to try.
 type plan struct {
 	eighths int
-	q       float64 // the quantiser that is expected
+	q       float64 // expected quantizer
 	full    bool
 }
 
-// blocks scales a JPEG's blocks by N/8, and quantises them as finely as fits.
+// blocks scales the blocks of a JPEG by N/8, and quantizes them as finely as the limit permits.
 func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) {
 	long := max(src.Width, src.Height)
 	most := 8
@@ -57,7 +56,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 	for {
 		least := finest
 		if pl.eighths == 8 {
-			least = max(finest, src.Coarseness()) // what was lost does not come back
+			least = max(finest, src.Coarseness()) // a finer quantizer cannot restore lost coefficients
 		}
 		b, seen, err := src.Blocks(ctx, dctjpeg.Way{
 			N: pl.eighths, Turn: j.orient.turn(), Full: pl.full,
@@ -101,17 +100,16 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 	}
 }
 
-// planned is the scale that suits a picture for which the quantiser q fits at
-// now eighths of its size.
+// planned returns the scale that suits a picture for which the quantizer q fits at now eighths of
+// its size.
 func (j *job) planned(q float64, now, long, most int) plan {
 	edge := bestEdge(q, now*long/8, (most*long+7)/8, j.lim.MaxBytes)
 	n := eighths(edge, long, most)
 	return plan{eighths: n, q: max(finest, at(q, now*long/8, n*long/8))}
 }
 
-// better reports whether the next plan is worth decoding the source again: its
-// quantiser is nearer to what is wanted, or finer than coefficients were kept
-// for.
+// better reports whether the next plan justifies a second decoding of the source: its quantizer
+// is nearer to the wanted one, or finer than the stored coefficients permit.
 func (j *job) better(now, next plan, q, least float64) bool {
 	if kept := max(least, now.q/margin); q < kept*0.9 && kept > least {
 		j.x.because("at %d/8 a quantiser of %.2f was expected, and %.2f fits", now.eighths, now.q, q)

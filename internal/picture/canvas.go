@@ -10,9 +10,8 @@ import (
 	"github.com/disintegration/imaging"
 )
 
-// plain returns a picture as one of the few kinds that the JPEG encoder and
-// imaging read fast: YCbCr, Gray, or RGBA without transparency. What lies behind
-// a transparent picture is white, as on paper.
+// plain returns a picture as one of the kinds that the JPEG encoder and imaging read fast: YCbCr,
+// Gray, or RGBA without transparency. It puts a transparent picture on a white background.
 func plain(img image.Image) (out image.Image, err error) {
 	switch m := img.(type) {
 	case *image.YCbCr:
@@ -45,13 +44,13 @@ func onPaper(img image.Image) image.Image {
 	return paper
 }
 
-// opaque is m, of whose pixels all are opaque, as the kind that the JPEG encoder
-// reads ten times as fast: without transparency both are the same bytes.
+// opaque returns m, which has no transparent pixel, as RGBA. The bytes are the same, and the JPEG
+// encoder reads RGBA ten times as fast.
 func opaque(m *image.NRGBA) *image.RGBA {
 	return &image.RGBA{Pix: m.Pix, Stride: m.Stride, Rect: m.Rect}
 }
 
-// turned turns a plain picture so that its top is at the top.
+// turned turns a plain picture upright.
 func turned(ctx context.Context, img image.Image, o orientation) (image.Image, error) {
 	if o.upright() {
 		return img, nil
@@ -63,9 +62,9 @@ func turned(ctx context.Context, img image.Image, o orientation) (image.Image, e
 	return transformed(ctx, img, func() *image.NRGBA { return turn(img) })
 }
 
-// transformed runs a function of imaging on a plain picture. Nothing else may
-// reach imaging: it works in goroutines, whose panics (it has some, over images
-// with palettes) could not be caught here.
+// transformed runs a function of imaging on a plain picture. Other kinds must not reach imaging:
+// its goroutines can panic (on images with palettes), and this package cannot recover a panic of
+// another goroutine.
 func transformed(ctx context.Context, img image.Image, f func() *image.NRGBA) (out image.Image, err error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("picture: %w", context.Cause(ctx))
@@ -84,7 +83,7 @@ func transformed(ctx context.Context, img image.Image, f func() *image.NRGBA) (o
 	return out, nil
 }
 
-// grayOf spares a gray picture the bytes of its colours.
+// grayOf converts a gray picture to image.Gray, which has no bytes for color.
 func grayOf(m *image.NRGBA) *image.Gray {
 	g := image.NewGray(m.Rect)
 	for i := range g.Pix {

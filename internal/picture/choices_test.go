@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// ssim is the structural similarity (Wang and others, 2004) of the brightness of
-// two pictures, over windows of 8 x 8 pixels. The second is scaled to the first.
+// ssim returns the structural similarity (Wang and others, 2004) of the brightness of two
+// pictures, over windows of 8 x 8 pixels. It scales the second picture to the first.
 func ssim(t *testing.T, a, b image.Image) float64 {
 	t.Helper()
 	size := a.Bounds().Size()
@@ -47,7 +47,7 @@ func decoded(t *testing.T, data []byte) image.Image {
 	return img
 }
 
-// Every way is taken where it suits, and says so.
+// Fit takes each way for the pictures that suit it, and Explain names the way.
 func TestFitChooses(t *testing.T) {
 	photo := jpegOf(t, scene(1600, 1200, 6), 95)
 	for _, c := range []struct {
@@ -55,8 +55,8 @@ func TestFitChooses(t *testing.T) {
 		data []byte
 		lim  picture.Limits
 		way  picture.Way
-		ssim float64 // not less, for what is upright
-		want string  // in what is told
+		ssim float64 // minimum, for upright pictures
+		want string  // part of the explanation
 	}{
 		{"a JPEG that fits", jpegOf(t, scene(400, 304, 6), 80), picture.Limits{}, picture.WayKept, 1, "it fits already"},
 		{"one that lies on its side", withEXIF(jpegOf(t, scene(400, 304, 6), 80), 6, littleEndian), picture.Limits{}, picture.WayTurned, 0, "ends with whole blocks"},
@@ -89,7 +89,7 @@ func TestFitChooses(t *testing.T) {
 	}
 }
 
-// More bytes never look worse.
+// A larger limit never gives a worse picture.
 func TestFitUsesItsBytes(t *testing.T) {
 	img := scene(1600, 1200, 10)
 	data, before := jpegOf(t, img, 96), 0.0
@@ -106,7 +106,7 @@ func TestFitUsesItsBytes(t *testing.T) {
 func TestFitReadsFrames(t *testing.T) {
 	const w, h = 64, 48
 	yuyv, nv12, rgb := make([]byte, 2*w*h), make([]byte, w*h*3/2), make([]byte, 3*w*h)
-	for i := range w * h { // red, but for a black right half
+	for i := range w * h { // red, except for a black right half
 		y, cb, cr := byte(81), byte(90), byte(240)
 		if i%w >= w/2 {
 			y, cb, cr = 16, 128, 128
@@ -144,8 +144,7 @@ func TestFitReadsFrames(t *testing.T) {
 	}
 }
 
-// What is shrunk pixel by pixel looks as imaging shrinks it, whatever the kind of
-// its pixels.
+// shrunk gives the same result as imaging for each kind of pixels.
 func TestFitShrinksLikeImaging(t *testing.T) {
 	photo := scene(401, 299, 0.1)
 	for name, img := range map[string]image.Image{

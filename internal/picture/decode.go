@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// decoded is the picture's pixels.
+// decoded returns the picture's pixels.
 func (j *job) decoded(ctx context.Context) (image.Image, error) {
 	var img image.Image
 	err := guard(func() (err error) {
@@ -32,8 +32,8 @@ func (j *job) decoded(ctx context.Context) (image.Image, error) {
 	return onCanvas(img, image.Rect(0, 0, j.x.FromWidth, j.x.FromHeight)), nil
 }
 
-// onCanvas returns img, or where it is a part of a larger canvas (the first
-// frame of some GIFs) that canvas with img on it.
+// onCanvas returns img. If img is a part of a larger canvas (the first frame of some GIFs), it
+// returns the canvas with img on it.
 func onCanvas(img image.Image, canvas image.Rectangle) image.Image {
 	if img.Bounds() == canvas {
 		return img
@@ -43,7 +43,7 @@ func onCanvas(img image.Image, canvas image.Rectangle) image.Image {
 	return whole
 }
 
-// broken words what a decoder said about data.
+// broken returns an error of this package for a decoder's error.
 func (f format) broken(data []byte, err error) error {
 	noEnd := f.mime == "image/jpeg" && !jpegEnds(data) || f.mime == "image/png" && !pngEnds(data)
 	if errors.Is(err, dctjpeg.ErrCut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
@@ -52,8 +52,8 @@ func (f format) broken(data []byte, err error) error {
 	return fmt.Errorf("picture: the %s cannot be decoded (%w); take it again or send another format", f.name, err)
 }
 
-// guard runs f and makes an error of its panic: decoders are other people's
-// code and the bytes come from anywhere.
+// guard runs f and converts its panic to an error. The decoders are external code, and the
+// package does not trust the data.
 func guard(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -69,7 +69,7 @@ type ctxReader struct {
 	r   *bytes.Reader
 }
 
-// readChunk is how much a decoder gets between two looks at the context.
+// readChunk is the number of bytes that a decoder reads between two checks of the context.
 const readChunk = 16 << 10
 
 func (c *ctxReader) Read(p []byte) (int, error) {
@@ -79,7 +79,7 @@ func (c *ctxReader) Read(p []byte) (int, error) {
 	return c.r.Read(p[:min(len(p), readChunk)])
 }
 
-// ReadAt spares the TIFF decoder a copy of everything.
+// ReadAt lets the TIFF decoder read without a copy of the whole file.
 func (c *ctxReader) ReadAt(p []byte, off int64) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// drawnRows is how many rows are looked at.
+	// drawnRows is the number of sampled rows.
 	drawnRows = 96
-	// drawnPart is the part of pixels that are like the one before, from which on
-	// a picture is taken to be drawn: a screen or a text, and no photograph.
+	// drawnPart is the least share of pixels equal to their left neighbor in a picture that
+	// counts as drawn, such as a screen or a text.
 	drawnPart = 0.5
 )
 
-// drawn reports whether a plain picture is drawn.
+// drawn reports whether a plain picture is a drawing and not a photograph.
 func drawn(img image.Image) bool {
 	b := img.Bounds()
 	same, all := 0, 0
@@ -29,7 +29,8 @@ func drawn(img image.Image) bool {
 	return all > 0 && float64(same) >= drawnPart*float64(all)
 }
 
-// sameInRow counts the pixels of a row that are like the one before, of n.
+// sameInRow counts the pixels of a row that equal their left neighbor. n is the number of
+// comparisons.
 func sameInRow(img image.Image, y int) (same, n int) {
 	b := img.Bounds()
 	switch m := img.(type) {
@@ -47,7 +48,7 @@ func sameInRow(img image.Image, y int) (same, n int) {
 				same++
 			}
 		}
-	case *image.YCbCr: // it was coded with loss before
+	case *image.YCbCr: // its lossy coding removed equal pixels
 		return 0, b.Dx() - 1
 	}
 	return same, b.Dx() - 1
@@ -56,7 +57,7 @@ func sameInRow(img image.Image, y int) (same, n int) {
 // errFull ends an encoder whose picture has become too large.
 var errFull = errors.New("too large")
 
-// bounded is a buffer that takes so many bytes, as long as ctx lasts.
+// bounded is a buffer with a limited size, which fails after the end of ctx.
 type bounded struct {
 	bytes.Buffer
 	ctx context.Context
@@ -73,7 +74,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// encodePNG makes a PNG; no data if it takes more than maxBytes.
+// encodePNG encodes a PNG. It returns no data if the PNG takes more than maxBytes.
 func encodePNG(ctx context.Context, img image.Image, maxBytes int) ([]byte, error) {
 	b := &bounded{ctx: ctx, max: maxBytes}
 	err := guard(func() error { return (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(b, few(img)) })
@@ -88,8 +89,7 @@ func encodePNG(ctx context.Context, img image.Image, maxBytes int) ([]byte, erro
 	return b.Bytes(), nil
 }
 
-// few is a picture of at most 256 colours with a palette; others are as they
-// are.
+// few returns a picture of at most 256 colors with a palette, and others unchanged.
 func few(img image.Image) image.Image {
 	m, ok := img.(*image.RGBA)
 	if !ok {

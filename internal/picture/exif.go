@@ -7,14 +7,14 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// orientation says how a picture lies (EXIF 2.32 section 4.6.4, tag 0x0112): 1
-// is upright, 0 is not told.
+// orientation is the EXIF orientation of a picture (EXIF 2.32 section 4.6.4, tag 0x0112): 1 is
+// upright, 0 is unknown.
 type orientation uint16
 
-// upright reports whether nothing needs to be turned.
+// upright reports whether the picture needs no turn.
 func (o orientation) upright() bool { return o < 2 || o > 8 }
 
-// turn is how the picture must be turned: mirrored, then its rows made columns.
+// turn returns the turn that makes the picture upright.
 func (o orientation) turn() dctjpeg.Turn {
 	if o.upright() {
 		return dctjpeg.Turn{}
@@ -31,8 +31,8 @@ const (
 	maxTags        = 512
 )
 
-// orientationOf reads the orientation in a TIFF structure (TIFF 6.0 section 2);
-// 0 if there is none, or if it is broken.
+// orientationOf reads the orientation in a TIFF structure (TIFF 6.0 section 2). It returns 0 if
+// there is none, or if the structure is invalid.
 func orientationOf(tiff []byte) orientation {
 	if len(tiff) < 8 {
 		return 0
@@ -63,7 +63,7 @@ var exifMark = []byte("Exif\x00\x00")
 func jpegEXIF(data []byte) []byte {
 	for s := range segments(data) {
 		if s.marker == markSOS {
-			break // what comes later is not where EXIF belongs
+			break // EXIF precedes the first scan
 		}
 		if s.marker == markEXIF && bytes.HasPrefix(s.body, exifMark) {
 			return s.body[len(exifMark):]
@@ -81,7 +81,7 @@ func pngEXIF(data []byte) []byte {
 	return nil
 }
 
-// webpEXIF looks through the chunks of the RIFF container.
+// webpEXIF returns the EXIF chunk of the RIFF container.
 func webpEXIF(data []byte) []byte {
 	const header, chunk = 12, 8
 	for at := header; at+chunk <= len(data); {

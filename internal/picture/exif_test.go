@@ -12,8 +12,8 @@ import (
 
 var bigEndian, littleEndian = binary.AppendByteOrder(binary.BigEndian), binary.AppendByteOrder(binary.LittleEndian)
 
-// corners says where the red corner of the stored picture belongs, by
-// orientation (EXIF 2.32 section 4.6.4).
+// corners contains the place of the stored picture's red corner after the turn, by orientation
+// (EXIF 2.32 section 4.6.4).
 var corners = [10][2]float64{2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}}
 
 func TestFitTurnsPicturesUpright(t *testing.T) {
@@ -44,8 +44,8 @@ func TestFitTurnsPicturesUpright(t *testing.T) {
 	}
 }
 
-// orientedTIFF says an orientation in the place of the number of samples, which
-// the decoder of x/image finds out by itself.
+// orientedTIFF replaces the tag for the number of samples by an orientation. The decoder of
+// x/image does not need that tag.
 func orientedTIFF(t *testing.T, data []byte, orientation uint16) []byte {
 	t.Helper()
 	data = bytes.Clone(data)

@@ -7,19 +7,19 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// Way is how Fit came to a picture.
+// Way is the method by which Fit made a picture.
 type Way string
 
-// The ways, from the one that changes least.
+// The ways, in order of increasing change.
 const (
-	WayKept    Way = "kept"    // as it was, without its metadata
-	WayTurned  Way = "turned"  // upright, without any loss
-	WayBlocks  Way = "blocks"  // a JPEG's blocks were scaled and quantised
-	WayPNG     Way = "png"     // drawn, so that no pixel needed to be lost
-	WayEncoded Way = "encoded" // its pixels were encoded
+	WayKept    Way = "kept"    // unchanged except for its metadata
+	WayTurned  Way = "turned"  // turned upright without loss
+	WayBlocks  Way = "blocks"  // scaled and quantized blocks of a JPEG
+	WayPNG     Way = "png"     // a drawn picture as PNG, without loss of pixels
+	WayEncoded Way = "encoded" // pixels encoded as JPEG
 )
 
-// Explain tells what Fit chose, and what came of it.
+// Explain describes the choices of Fit, and their result.
 type Explain struct {
 	Way                  Way
 	Because              []string // the reasons, in order
@@ -28,18 +28,18 @@ type Explain struct {
 	FromWidth            int // pixels, as stored
 	FromHeight           int
 	Budget               int     // bytes
-	Eighths              int     // blocks were scaled by so many eighths; 0: none were
-	Quantiser            float64 // steps, as multiples of those of quality 50; 0: none was chosen
-	FullColour           bool    // colour has as many pixels as brightness
+	Eighths              int     // scale of the blocks in eighths; 0: no such scale
+	Quantiser            float64 // steps, as multiples of those of quality 50; 0: no quantizer
+	FullColour           bool    // color has as many pixels as brightness
 	Progressive          bool
-	Decodes              int // how often the source was decoded
-	Probes               int // quantisers tried on a sample
+	Decodes              int // number of times that Fit decoded the source
+	Probes               int // number of quantizers tried on a sample
 	Passes               int // on all of the picture
-	Foretold             int // bytes, by the sample
-	Bytes, Width, Height int // what came out
+	Foretold             int // bytes that the sample predicted
+	Bytes, Width, Height int // of the result
 }
 
-// Quality is about the number that the tools of the IJG know a quantiser by.
+// Quality returns about the quality of the IJG's tools for the quantizer.
 func (e Explain) Quality() int {
 	if e.Quantiser <= 0 {
 		return 0
@@ -50,7 +50,7 @@ func (e Explain) Quality() int {
 	return max(1, int(50/e.Quantiser+0.5))
 }
 
-// String is one line for each choice.
+// String returns one line for each choice.
 func (e Explain) String() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -82,12 +82,12 @@ func pick(yes bool, a, b string) string {
 	return b
 }
 
-// because notes a reason.
+// because adds a reason.
 func (e *Explain) because(format string, args ...any) {
 	e.Because = append(e.Because, fmt.Sprintf(format, args...))
 }
 
-// searched notes what a search for a quantiser has found.
+// searched adds the results of a search for a quantizer.
 func (e *Explain) searched(r dctjpeg.Report) {
 	e.Quantiser, e.Probes, e.Passes = quantiserOf(r.Scale), e.Probes+r.Probes, e.Passes+r.Passes
 	e.Foretold, e.Progressive = r.Foretold, r.Progressive

@@ -55,7 +55,7 @@ func TestFitReadsEveryFormat(t *testing.T) {
 	}
 }
 
-// withoutTables is a JPEG as it comes in a motion JPEG.
+// withoutTables returns a JPEG without Huffman tables, as in a motion JPEG.
 func withoutTables(data []byte) []byte {
 	for {
 		at := bytes.Index(data, []byte{0xff, 0xc4})
@@ -144,7 +144,8 @@ func TestFitLeavesWhatFits(t *testing.T) {
 	}
 }
 
-// Go's decoder, and so every executor's, does not read what restarts.jpg is.
+// Fit leaves out the restart markers of restarts.jpg. Go's decoder, and so that of each executor,
+// cannot read them.
 func TestFitLeavesOutRestarts(t *testing.T) {
 	p, got := fit(t, fixture(t, "restarts.jpg"), picture.Limits{})
 	if want := decoded(t, fixture(t, "progressive.jpg")); !reflect.DeepEqual(got, want) {

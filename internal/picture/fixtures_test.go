@@ -23,7 +23,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// secret stands for what nobody should learn from a picture.
+// secret is a text in the metadata. The result of Fit must not contain it.
 const secret = "GPSSECRET"
 
 // scene is a picture with edges, gradients and noise, whose top left is red.
@@ -89,9 +89,9 @@ func animation(t testing.TB, w, h int) []byte {
 	return made(t, func(w io.Writer) error { return gif.EncodeAll(w, g) })
 }
 
-// fixture reads a picture that Go cannot write. All are one scene of 48 x 32
-// pixels, red in the top left, written by Pillow 9.4; 1x4.jpg and restarts.jpg were
-// made of progressive.jpg by libjpeg-turbo 2.1, the latter without loss.
+// fixture reads a picture that Go cannot write. All show one scene of 48 x 32 pixels with red in
+// the top left. Pillow 9.4 wrote them. libjpeg-turbo 2.1 made 1x4.jpg and restarts.jpg from
+// progressive.jpg, the latter without loss.
 func fixture(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -101,7 +101,7 @@ func fixture(t testing.TB, name string) []byte {
 	return data
 }
 
-// exif is a TIFF structure with an orientation, and the secret.
+// exif returns a TIFF structure with an orientation, and the secret.
 func exif(orientation uint16, order binary.AppendByteOrder) []byte {
 	b := []byte("II*\x00")
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -136,7 +136,7 @@ func withChunk(data []byte, kind string, body []byte) []byte {
 	return bytes.Join([][]byte{data[:33], c, data[33:]}, nil)
 }
 
-// fit runs Fit, and holds what comes out to what is promised of all pictures.
+// fit runs Fit, and checks the guarantees for each result: format, size, limits, and no metadata.
 func fit(t testing.TB, data []byte, lim picture.Limits) (picture.Picture, image.Image) {
 	t.Helper()
 	given := bytes.Clone(data)

@@ -17,20 +17,18 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// format is one encoding of pictures that can be read.
+// format is one encoding of pictures that this package reads.
 type format struct {
 	name   string // as people write it
 	mime   string
 	magic  []string // any of them begins the data; '?' stands for any byte
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// weight returns about how many bytes of memory one pixel costs while the
-	// picture is decoded.
+	// weight returns about the number of bytes of memory per pixel while the decoder works.
 	weight func(data []byte, c image.Config) float64
 	// exif returns the TIFF structure that holds the orientation, or nil.
 	exif func(data []byte) []byte
-	// strip returns the picture without metadata; nil: it cannot be sent in this
-	// format.
+	// strip returns the picture without metadata, or nil if the format is not for sending.
 	strip func(data []byte) []byte
 }
 
@@ -40,20 +38,19 @@ var formats = []format{
 	{"GIF", "image/gif", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, fixed(1 + 4), nil, nil},
 	{"WebP", "image/webp", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, fixed(8), webpEXIF, nil},
 	{"BMP", "image/bmp", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, fixed(4), nil, nil},
-	// A TIFF's strip may be the whole picture, held beside the decoded one.
+	// The strip of a TIFF may be the whole picture, in memory together with the decoded one.
 	{"TIFF", "image/tiff", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, double, itself, nil},
 }
 
-// Info is what a picture's first bytes claim.
+// Info contains the values in a picture's header.
 type Info struct {
 	MIME   string // image/jpeg, image/png, image/gif, image/webp, image/bmp or image/tiff
-	Width  int    // pixels, as stored: before any turning
+	Width  int    // pixels, as stored: before turning
 	Height int    // pixels
 }
 
-// Inspect reads what a picture claims to be, without decoding it. It is an
-// error if the format is not known, the header is broken, or the picture has
-// more than MaxPixels pixels.
+// Inspect reads the header of a picture, without decoding the picture. It returns an error for an
+// unknown format, a broken header, or more than MaxPixels pixels.
 func Inspect(data []byte) (Info, error) {
 	f, c, err := inspect(data)
 	if err != nil {
@@ -62,9 +59,9 @@ func Inspect(data []byte) (Info, error) {
 	return Info{MIME: f.mime, Width: c.Width, Height: c.Height}, nil
 }
 
-// maxMemory is what decoding one picture may cost, in bytes: 6 bytes for each of
-// MaxPixels, which is a 64 megapixel PNG with 8 bits a channel, or a 48
-// megapixel JPEG of four inks.
+// maxMemory is the most memory for decoding one picture, in bytes: 6 bytes for each of MaxPixels.
+// That is enough for a 64 megapixel PNG with 8 bits per channel, or for a 48 megapixel JPEG of
+// four inks.
 const maxMemory = 6 * MaxPixels
 
 func inspect(data []byte) (format, image.Config, error) {
@@ -74,7 +71,7 @@ func inspect(data []byte) (format, image.Config, error) {
 	}
 	var c image.Config
 	err = guard(func() (err error) { c, err = f.config(bytes.NewReader(data)); return err })
-	if err != nil && f.mime == "image/jpeg" { // image/jpeg does not know every sampling
+	if err != nil && f.mime == "image/jpeg" { // image/jpeg does not support each sampling
 		var src *dctjpeg.Source
 		if src, err = dctjpeg.Parse(data); err == nil {
 			c = image.Config{ColorModel: color.YCbCrModel, Width: src.Width, Height: src.Height}
@@ -89,9 +86,10 @@ func inspect(data []byte) (format, image.Config, error) {
 	return f, c, nil
 }
 
-// bearable tells why a picture that claims c must not be decoded.
+// bearable returns an error if a picture with the header c needs too much memory or has an
+// invalid size.
 func (f format) bearable(data []byte, c image.Config) error {
-	pixels := int64(c.Width) * int64(c.Height) // each is at most 32 bits in every format
+	pixels := int64(c.Width) * int64(c.Height) // each factor is at most 32 bits in every format
 	if c.Width <= 0 || c.Height <= 0 {
 		return fmt.Errorf("picture: the %s says it is %d x %d pixels; take it again", f.name, c.Width, c.Height)
 	}
@@ -105,8 +103,8 @@ func (f format) bearable(data []byte, c image.Config) error {
 	return nil
 }
 
-// sniff finds the format by the first bytes; what others say about a picture is
-// often wrong.
+// sniff finds the format by the first bytes. File names and media types of others are often
+// wrong.
 func sniff(data []byte) (format, error) {
 	for _, f := range formats {
 		for _, m := range f.magic {

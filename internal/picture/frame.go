@@ -6,24 +6,24 @@ import (
 	"image"
 )
 
-// Layout is how the pixels of a raw frame lie in memory, as cameras name it.
+// Layout is the memory layout of a raw frame's pixels, with the name that cameras use.
 type Layout string
 
-// The layouts of frames that are read.
+// The supported layouts of frames.
 const (
 	YUYV Layout = "yuyv" // 4:2:2, two pixels in four bytes
-	NV12 Layout = "nv12" // 4:2:0, brightness before pairs of colour
+	NV12 Layout = "nv12" // 4:2:0, brightness before pairs of color
 	RGB  Layout = "rgb"  // three bytes a pixel
 )
 
-// Frame is a picture as a camera's memory holds it, without padding.
+// Frame is a picture in the memory layout of a camera, without padding.
 type Frame struct {
 	Layout        Layout
 	Width, Height int // pixels
 	Data          []byte
 }
 
-// FitFrame is Fit for a raw frame.
+// FitFrame does the work of Fit for a raw frame.
 func FitFrame(ctx context.Context, f Frame, lim Limits) (Picture, error) {
 	lim, err := lim.checked()
 	if err != nil {
@@ -38,7 +38,7 @@ func FitFrame(ctx context.Context, f Frame, lim Limits) (Picture, error) {
 	return j.pixels(ctx, img, look(img))
 }
 
-// image reads a frame.
+// image converts a frame to an image.
 func (f Frame) image() (image.Image, error) {
 	if f.Width < 1 || f.Height < 1 || f.Width > MaxPixels/f.Height {
 		return nil, fmt.Errorf("picture: a frame of %d x %d pixels; send 1 to %d megapixels", f.Width, f.Height, MaxPixels>>20)

@@ -23,14 +23,14 @@ func addSeeds(f *testing.F) {
 	}
 }
 
-// FuzzFit: nothing panics, errors give nothing, and what comes out fits, can be
-// decoded, and is not changed by Fit again.
+// FuzzFit: nothing panics, an error comes without data, and the result fits and is a valid
+// picture. A second Fit does not change it.
 func FuzzFit(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		info, err := picture.Inspect(data)
 		if err == nil && info.Width*info.Height > 1<<18 {
-			return // right, but slow
+			return // correct, but slow
 		}
 		lim := picture.Limits{MaxBytes: 3000}
 		p, err := picture.Fit(t.Context(), data, lim)
@@ -46,7 +46,7 @@ func FuzzFit(f *testing.F) {
 	})
 }
 
-// FuzzInspect: errors give nothing, and no claim is over the limit.
+// FuzzInspect: an error comes without an Info, and no result is over the limit.
 func FuzzInspect(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// job is one picture on its way.
+// job is the work on one picture.
 type job struct {
 	format
 	data   []byte // encoded; of a JPEG: repaired
@@ -18,7 +18,7 @@ type job struct {
 	x      Explain
 }
 
-// newJob checks what data claims to be.
+// newJob checks the header of data.
 func newJob(data []byte, lim Limits) (*job, error) {
 	f, c, err := inspect(data)
 	if err != nil {
@@ -32,7 +32,7 @@ func newJob(data []byte, lim Limits) (*job, error) {
 	return j, nil
 }
 
-// run takes the way that suits the picture.
+// run chooses the way that suits the picture.
 func (j *job) run(ctx context.Context) (Picture, error) {
 	if j.mime == "image/jpeg" {
 		return j.runJPEG(ctx)
@@ -48,7 +48,7 @@ func (j *job) run(ctx context.Context) (Picture, error) {
 	return j.pixels(ctx, img, seen)
 }
 
-// runJPEG stays with blocks where it can.
+// runJPEG keeps the blocks of a JPEG if possible.
 func (j *job) runJPEG(ctx context.Context) (Picture, error) {
 	var err error
 	if j.data, j.did, err = repairJPEG(j.data); err != nil {
@@ -73,7 +73,7 @@ func (j *job) runJPEG(ctx context.Context) (Picture, error) {
 
 // unchanged tries the ways without loss.
 func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, done bool, err error) {
-	inks := src.Model == dctjpeg.CMYK || src.Model == dctjpeg.YCCK // few who show pictures can mix them
+	inks := src.Model == dctjpeg.CMYK || src.Model == dctjpeg.YCCK // few programs can display CMYK
 	if inks {
 		j.x.because("it is coded as inks")
 		return Picture{}, false, nil
@@ -96,7 +96,7 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 		}
 		return j.kept(data, lookOf(seen)), true, nil
 	}
-	w, h := src.Height, src.Width // its sides change places, or not: the limit is the same for both
+	w, h := src.Height, src.Width // the limit does not depend on the order of the sides
 	if len(j.data) > j.lim.MaxBytes || !j.lim.allow(w, h, 0) || !src.CanTurn(j.orient.turn()) {
 		return Picture{}, false, nil
 	}
@@ -119,8 +119,8 @@ func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, do
 	return j.done(data, "image/jpeg", w, h, lookOf(seen)), true, nil
 }
 
-// withoutRestarts writes a progressive JPEG again, without loss: some decoders,
-// as that of Go, do not read one with restart markers.
+// withoutRestarts writes a progressive JPEG again, without loss and without restart markers. Some
+// decoders, such as that of Go, do not read such markers in progressive pictures.
 func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Picture, done bool, err error) {
 	none := dctjpeg.Turn{}
 	if !src.CanTurn(none) {
@@ -141,7 +141,7 @@ func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Pictu
 	return j.done(data, "image/jpeg", src.Width, src.Height, lookOf(seen)), true, nil
 }
 
-// stripped is the picture without its metadata, if it is upright and fits so.
+// stripped returns the picture without its metadata, or nil if it is not upright or does not fit.
 func (j *job) stripped(w, h int) []byte {
 	if !j.orient.upright() || j.strip == nil {
 		return nil
@@ -167,7 +167,7 @@ func (j *job) done(data []byte, mime string, w, h int, seen Look) Picture {
 	return Picture{Data: data, MIME: mime, Width: w, Height: h, Look: seen, Did: j.did, Explain: j.x}
 }
 
-// failed words an error of dctjpeg.
+// failed returns an error of this package for an error of dctjpeg.
 func (j *job) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("picture: %w", context.Cause(ctx))
@@ -178,7 +178,7 @@ func (j *job) failed(ctx context.Context, err error) error {
 	return j.broken(j.data, err)
 }
 
-// shrank tells of fewer pixels, and of a turn.
+// shrank records fewer pixels, and a turn.
 func (j *job) shrank(w, h int) {
 	if from, to := max(j.x.FromWidth, j.x.FromHeight), max(w, h); to < from {
 		j.did = append(j.did, fmt.Sprintf("shrank it from %d to %d pixels", from, to))
@@ -188,7 +188,7 @@ func (j *job) shrank(w, h int) {
 	}
 }
 
-// encodedAs tells of the quantiser.
+// encodedAs records the quantizer.
 func (j *job) encodedAs() {
 	j.did = append(j.did, fmt.Sprintf("encoded it as JPEG of quality %d", j.x.Quality()))
 }

@@ -24,7 +24,7 @@ const (
 	markAdobe = 0xee
 )
 
-// segment is one marker segment; that of a scan ends where the next begins.
+// segment is one marker segment. The segment of a scan ends at the next marker.
 type segment struct {
 	marker byte
 	body   []byte // without marker, length and entropy-coded data
@@ -32,8 +32,8 @@ type segment struct {
 	from   int // place in the file, bytes
 }
 
-// segments walks through a JPEG up to and with its EOI. It ends early where the
-// file does, and skips what is between segments, as decoders do.
+// segments iterates over the segments of a JPEG, including its EOI. It ends early at the end of a
+// cut file, and skips bytes between segments, as decoders do.
 func segments(data []byte) iter.Seq[segment] {
 	return func(yield func(segment) bool) {
 		for at := nextMarker(data, 2); at >= 0; { // after SOI
@@ -63,8 +63,8 @@ func segments(data []byte) iter.Seq[segment] {
 	}
 }
 
-// nextMarker finds the next marker that begins a segment: no stuffed byte, no
-// fill byte, no restart (T.81 section B.1.1). It is -1 if there is none.
+// nextMarker finds the next marker that begins a segment: no stuffed byte, no fill byte, no
+// restart (T.81 section B.1.1). It returns -1 if there is none.
 func nextMarker(data []byte, at int) int {
 	for at+1 < len(data) {
 		i := bytes.IndexByte(data[at:len(data)-1], 0xff)
@@ -84,9 +84,9 @@ func nextMarker(data []byte, at int) int {
 // without DHT, JPG and DAC).
 func isFrame(m byte) bool { return m >= 0xc0 && m <= 0xcf && m != markDHT && m != 0xc8 && m != 0xcc }
 
-// jpegWeight counts the samples that are kept of each pixel where pixels are made
-// of a JPEG, and for four inks their mixture. Of coefficients only a band is kept,
-// also of a progressive picture (package dctjpeg).
+// jpegWeight returns the number of samples per pixel in memory for decoding to pixels, and for
+// four inks that of the mixture, too. Coefficients need memory only for a band, even in a
+// progressive picture (package dctjpeg).
 func jpegWeight(data []byte, c image.Config) float64 {
 	for s := range segments(data) {
 		if !isFrame(s.marker) || len(s.body) < 6 {
@@ -106,13 +106,12 @@ func jpegWeight(data []byte, c image.Config) float64 {
 	return modelBytes(c.ColorModel)
 }
 
-// maxScans is how many passes over a picture are decoded. Encoders make about
-// ten; a file of many thousands costs minutes and is small.
+// maxScans is the largest number of scans that Fit decodes. Encoders write about ten. A small
+// file with many thousands takes minutes.
 const maxScans = 100
 
-// repairJPEG mends what cameras do: it cuts off what comes after the end, as
-// some pad their frames, and adds the Huffman tables of T.81 annex K where there
-// are none, as in the frames of a motion JPEG.
+// repairJPEG repairs typical faults of cameras. It removes padding after the end, and adds the
+// Huffman tables of T.81 annex K if there are none, as in the frames of a motion JPEG.
 func repairJPEG(data []byte) (mended []byte, did []string, err error) {
 	scans, firstScan, tables, end := 0, 0, false, len(data)
 	for s := range segments(data) {
@@ -163,8 +162,8 @@ func standardTables() ([]byte, error) {
 	return tables, nil
 }
 
-// stripJPEG keeps the segments that the picture is made of, and of application
-// data what says how its colours are coded.
+// stripJPEG keeps the segments with the picture. Of the application data it keeps only those that
+// describe the coding of colors.
 func stripJPEG(data []byte) []byte {
 	out := append(make([]byte, 0, len(data)), data[:2]...) // SOI
 	for s := range segments(data) {
@@ -174,7 +173,7 @@ func stripJPEG(data []byte) []byte {
 		case m == markJFIF && len(s.body) >= 14 && bytes.HasPrefix(s.body, []byte("JFIF\x00")):
 			out = append(out, 0xff, m, 0, 16)
 			out = append(out, s.body[:12]...)
-			out = append(out, 0, 0) // its thumbnail has no pixels
+			out = append(out, 0, 0) // a thumbnail without pixels
 		case m == markAdobe && len(s.body) >= 12 && bytes.HasPrefix(s.body, []byte("Adobe")):
 			out = append(out, 0xff, m, 0, 14)
 			out = append(out, s.body[:12]...)
@@ -193,7 +192,7 @@ func restarts(data []byte) bool {
 	return false
 }
 
-// jpegEnds reports whether a JPEG has its end.
+// jpegEnds reports whether a JPEG has an EOI marker.
 func jpegEnds(data []byte) bool {
 	for s := range segments(data) {
 		if s.marker == markEOI {

@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// judged are pictures of every way and kind, made to fit, by name. They are made once.
+// judged returns results of Fit for pictures of each way and kind, by name. It makes them once.
 func judged(t *testing.T) map[string]picture.Picture {
 	t.Helper()
 	if allJudged == nil {
@@ -55,7 +55,7 @@ func judge(t *testing.T) map[string]picture.Picture {
 	return out
 }
 
-// screen is a picture that is drawn: lines of one colour, and letters.
+// screen draws a picture of lines of one color, and letters.
 func screen(w, h int) *image.RGBA {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -92,8 +92,7 @@ func TestLibjpegReadsWhatComesOut(t *testing.T) {
 	}
 }
 
-// page has a browser say of each picture its size, and how red it is in the
-// mean.
+// page is a page whose script reports, for each picture, the size and the mean of red.
 const page = `<body>%s<script>
 onload = () => {
   const lines = [];
@@ -154,7 +153,7 @@ func TestChromiumReadsWhatComesOut(t *testing.T) {
 	}
 }
 
-// redness is the mean of a picture's red.
+// redness returns the mean of a picture's red.
 func redness(t *testing.T, data []byte) int {
 	t.Helper()
 	img, _, err := image.Decode(bytes.NewReader(data))

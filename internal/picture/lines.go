@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// linesOf gives the rows of a plain picture to the encoder.
+// linesOf gives the encoder the rows of a plain picture.
 func linesOf(img image.Image, full bool) dctjpeg.Lines {
 	b := img.Bounds()
 	l := dctjpeg.Lines{Width: b.Dx(), Height: b.Dy(), Full: full}
@@ -24,8 +24,8 @@ func linesOf(img image.Image, full bool) dctjpeg.Lines {
 	return l
 }
 
-// ycbcrLine is a row of one component of m. Where colour is to be halved and is
-// not yet, it is the mean of what lies there.
+// ycbcrLine returns a row of one component of m. If the result needs halved color and m has full
+// color, it returns the mean of the samples.
 func ycbcrLine(m *image.YCbCr, comp, y int, full bool, out []uint8) []uint8 {
 	b := m.Rect
 	if comp == 0 {
@@ -55,7 +55,7 @@ func ycbcrLine(m *image.YCbCr, comp, y int, full bool, out []uint8) []uint8 {
 	return out[:(b.Dx()+1)/2]
 }
 
-// rgbaLine is ycbcrLine for colours.
+// rgbaLine does the work of ycbcrLine for colors.
 func rgbaLine(m *image.RGBA, comp, y int, full bool, out []uint8) []uint8 {
 	b := m.Rect
 	of := func(r, g, b uint8) uint8 {

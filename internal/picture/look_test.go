@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// even is a picture of one brightness, with noise.
+// even returns a picture of one brightness, with noise.
 func even(brightness, noise float64) *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, 320, 240))
 	r := rand.New(rand.NewPCG(3, 4))

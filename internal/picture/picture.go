@@ -1,11 +1,10 @@
-// Package picture makes a picture fit in a number of bytes, and tells what can
-// be seen of it without knowing what it shows. Pictures come from cameras and
-// from the network, so nothing in them is believed: sizes are checked before
-// anything is decoded, time is bounded by a context, and memory by the limits
-// below.
+// Package picture fits a picture into a number of bytes, and computes statistics that do not
+// depend on its subject. Pictures come from cameras and from the network, and the package does
+// not trust them. It checks sizes before it decodes anything. A context bounds the time, and the
+// limits below bound the memory.
 //
-// It knows no file, clock, device or message. Colour profiles are dropped with
-// all other metadata: pictures are taken to be sRGB.
+// The package uses no file, clock, device or message. It drops color profiles with all other
+// metadata, and treats pictures as sRGB.
 package picture
 
 import (
@@ -14,49 +13,47 @@ import (
 )
 
 const (
-	// Ceiling is how many bytes a picture may have if nothing else was asked for:
-	// the 500 KB of MESSE-AF.
+	// Ceiling is the default of Limits.MaxBytes: the 500 KB of MESSE-AF.
 	Ceiling = 512_000
-	// MaxBytes is the most that may be asked for.
+	// MaxBytes is the largest value of Limits.MaxBytes.
 	MaxBytes = 5 << 20
-	// MinBytes is the least that may be asked for. Below, the tables that every
-	// JPEG carries (about 620 bytes) would leave nothing for the picture.
+	// MinBytes is the least value of Limits.MaxBytes. The tables of each JPEG alone take about
+	// 620 bytes.
 	MinBytes = 1_024
-	// MinPx is the least long edge that may be asked for: one block of a JPEG
-	// with halved colour.
+	// MinPx is the least value of Limits.MaxPx: one block of a JPEG with halved color.
 	MinPx = 16
-	// MaxPixels is the most pixels that are decoded: 64 binary megapixels, so
-	// that a telephone's "64 MP" (9248 x 6936) still passes.
+	// MaxPixels is the largest number of pixels that Fit decodes: 64 binary megapixels, so that a
+	// telephone's "64 MP" (9248 x 6936) still passes.
 	MaxPixels = 64 << 20
 )
 
-// Limits say what a picture has to fit in. The zero value means Ceiling bytes
-// and any number of pixels.
+// Limits are the limits of a result of Fit. The zero value means Ceiling bytes and any number of
+// pixels.
 type Limits struct {
 	MaxBytes int // of the encoded picture; 0: Ceiling; above MaxBytes: MaxBytes
 	MaxPx    int // of the long edge, after turning; 0: any
 }
 
-// Picture is a picture that fits, without metadata and with its top at the top.
+// Picture is a picture that fits, upright and without metadata.
 type Picture struct {
-	Data   []byte   // encoded; may share memory with what was given to Fit
+	Data   []byte   // encoded; may share memory with the argument of Fit
 	MIME   string   // image/jpeg or image/png
 	Width  int      // pixels
 	Height int      // pixels
-	Look   Look     // of the picture as it was given
-	Did    []string // what was done to it, in order, in words; none: nothing
+	Look   Look     // of the picture before Fit
+	Did    []string // the changes in order, as text; none: no change
 
-	Explain Explain // every choice, for those who want to know
+	Explain Explain // all choices
 }
 
-// Fit returns data as a picture that fits lim. A JPEG or PNG that fits already
-// stays as it is, apart from its metadata, or is turned without loss. The blocks
-// of other JPEGs are scaled and quantised (package dctjpeg). Of all others the
-// pixels are encoded: as PNG if the picture is drawn and fits so, else as JPEG.
+// Fit returns data as a picture that fits lim. It keeps a JPEG or PNG that fits already, without
+// its metadata, or turns it without loss. It scales and quantizes the blocks of other JPEGs
+// (package dctjpeg). It encodes the pixels of all other pictures: as PNG if the picture is drawn
+// and fits so, else as JPEG.
 //
-// It ends with ctx's cause when ctx does: at once while it decodes, else before
-// the next encoding or scaling. Every other error says what is
-// wrong with the picture or the limits, and what to do.
+// If ctx ends, Fit returns ctx's cause: at once while it decodes, else before the next encoding
+// or scaling. Every other error describes the problem of the picture or the limits, and the
+// remedy.
 func Fit(ctx context.Context, data []byte, lim Limits) (Picture, error) {
 	lim, err := lim.checked()
 	if err != nil {
@@ -69,7 +66,7 @@ func Fit(ctx context.Context, data []byte, lim Limits) (Picture, error) {
 	return j.run(ctx)
 }
 
-// checked returns l with its defaults, or what is wrong with it.
+// checked returns l with its defaults, or an error for invalid limits.
 func (l Limits) checked() (Limits, error) {
 	if l.MaxBytes == 0 {
 		l.MaxBytes = Ceiling
@@ -84,7 +81,7 @@ func (l Limits) checked() (Limits, error) {
 	return l, nil
 }
 
-// allow tells whether a picture of w x h pixels and n bytes is within l.
+// allow reports whether a picture of w x h pixels and n bytes is within l.
 func (l Limits) allow(w, h, n int) bool {
 	return n <= l.MaxBytes && (l.MaxPx == 0 || max(w, h) <= l.MaxPx)
 }

@@ -8,14 +8,13 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// longestEdge is what a JPEG can hold, in pixels.
+// longestEdge is the longest edge of a JPEG, in pixels.
 const longestEdge = 1<<16 - 1
 
-// maxSizes is how many sizes a picture is tried in, before every next one is
-// much smaller.
+// maxSizes is the number of tries before Fit makes every next size much smaller.
 const maxSizes = 4
 
-// pixels makes a PNG of a picture that is drawn, if that fits, or else a JPEG.
+// pixels encodes a drawn picture as PNG if that fits, and otherwise as JPEG.
 func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, error) {
 	whole := img
 	img, err := plain(img)
@@ -52,15 +51,15 @@ func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, 
 	}
 }
 
-// sizing is a size that is tried.
+// sizing is a size to try.
 type sizing struct {
 	edge, most int
-	q          float64 // the quantiser that is expected
-	last       bool    // no other size is tried
+	q          float64 // expected quantizer
+	last       bool    // try no other size
 }
 
-// sized makes a JPEG whose long edge is so many pixels. If another size, or a
-// finer quantiser, is worth to be tried, there are no data, and it is returned.
+// sized encodes a JPEG whose long edge has s.edge pixels. If another size, or a finer quantizer,
+// would be better, it returns that as next, and no data.
 func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (p Picture, next sizing, err error) {
 	if img, err = shrunk(ctx, img, s.edge, j.x.FullColour); err != nil {
 		return Picture{}, next, err
@@ -102,14 +101,14 @@ func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (
 	return j.done(data, "image/jpeg", b.Width, b.Height, seen), next, nil
 }
 
-// png makes a PNG, if it fits.
+// png encodes a PNG. ok is false if it does not fit.
 func (j *job) png(ctx context.Context, whole, img image.Image, seen Look) (p Picture, ok bool, err error) {
 	b := img.Bounds()
 	if j.lim.MaxPx > 0 && max(b.Dx(), b.Dy()) > j.lim.MaxPx {
 		return Picture{}, false, nil
 	}
 	if j.mime == "image/jpeg" {
-		return Picture{}, false, nil // its pixels were lost already, and a PNG would keep the noise of that
+		return Picture{}, false, nil // a PNG would keep the noise of the lossy coding
 	}
 	if p, ok := whole.(*image.Paletted); ok && p.Opaque() && j.orient.upright() {
 		img = p

@@ -8,9 +8,8 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// planes makes pixels of a JPEG whose blocks cannot stay what they are: its
-// colours are coded in a way of their own, or no number of eighths suits. It is
-// decoded no larger than needed.
+// planes decodes a JPEG to pixels if its blocks cannot stay: its color coding is unusual, or no
+// number of eighths suits. It decodes at the least sufficient size.
 func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) {
 	if !src.CanScale() {
 		j.x.because("blocks with these colours or this sampling are not scaled")
@@ -20,7 +19,7 @@ func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 	if j.lim.MaxPx > 0 {
 		edge = min(edge, j.lim.MaxPx)
 	}
-	n := min(8, (edge*8*5/4+long-1)/long) // some more, as the guess is rough
+	n := min(8, (edge*8*5/4+long-1)/long) // some more, since the guess is rough
 	planes, seen, err := src.Planes(ctx, n)
 	if err != nil {
 		return Picture{}, j.failed(ctx, err)
@@ -30,7 +29,7 @@ func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 	return j.pixels(ctx, joined(planes, src, w, h), lookOf(seen))
 }
 
-// joined is an image of w x h pixels from planes of any size.
+// joined returns an image of w x h pixels from planes of any size.
 func joined(planes []dctjpeg.Plane, src *dctjpeg.Source, w, h int) image.Image {
 	if src.Model == dctjpeg.Gray {
 		return &image.Gray{Pix: planes[0].Pix, Stride: planes[0].Width, Rect: image.Rect(0, 0, w, h)}
@@ -55,7 +54,7 @@ func joined(planes []dctjpeg.Plane, src *dctjpeg.Source, w, h int) image.Image {
 	return out
 }
 
-// halved spares the usual picture a copy.
+// halved returns the usual picture with halved color without a copy.
 func halved(planes []dctjpeg.Plane, m dctjpeg.Model, w, h int) (image.Image, bool) {
 	if m != dctjpeg.YCbCr || planes[0].Width != w || planes[1].Width != (w+1)/2 || planes[1].Height != (h+1)/2 || planes[2].Width != planes[1].Width || planes[2].Height != planes[1].Height {
 		return nil, false
@@ -66,7 +65,7 @@ func halved(planes []dctjpeg.Plane, m dctjpeg.Model, w, h int) (image.Image, boo
 	}, true
 }
 
-// mixed is the colour that a pixel's samples mean.
+// mixed returns the color of a pixel's samples.
 func mixed(v [4]uint8, src *dctjpeg.Source) color.RGBA {
 	switch src.Model {
 	case dctjpeg.RGB:
@@ -74,7 +73,7 @@ func mixed(v [4]uint8, src *dctjpeg.Source) color.RGBA {
 	case dctjpeg.YCbCr:
 		r, g, b := color.YCbCrToRGB(v[0], v[1], v[2])
 		return color.RGBA{r, g, b, 255}
-	case dctjpeg.YCCK: // Adobe's: what is coded as RGB are inks, and 255 is none of black
+	case dctjpeg.YCCK: // Adobe's: RGB values are inks, and 255 means no black
 		c, m, y := color.YCbCrToRGB(v[0], v[1], v[2])
 		r, g, b := color.CMYKToRGB(c, m, y, 255-v[3])
 		return color.RGBA{r, g, b, 255}

@@ -15,7 +15,7 @@ type pngChunk struct {
 	whole []byte // with length, kind and checksum
 }
 
-// pngChunks walks through a PNG; it ends where the file is broken.
+// pngChunks iterates over the chunks of a PNG. It ends where the file is broken.
 func pngChunks(data []byte) iter.Seq[pngChunk] {
 	return func(yield func(pngChunk) bool) {
 		const around = 12 // length, kind, checksum
@@ -33,7 +33,7 @@ func pngChunks(data []byte) iter.Seq[pngChunk] {
 	}
 }
 
-// pngWeight is the decoded pixel; an interlaced picture is held twice.
+// pngWeight returns the bytes of a decoded pixel. The decoder stores an interlaced picture twice.
 func pngWeight(data []byte, c image.Config) float64 {
 	const interlace = len(pngMagic) + 8 + 12
 	w := modelBytes(c.ColorModel)
@@ -43,7 +43,7 @@ func pngWeight(data []byte, c image.Config) float64 {
 	return w
 }
 
-// pngEnds reports whether a PNG has its end.
+// pngEnds reports whether a PNG has an IEND chunk.
 func pngEnds(data []byte) bool {
 	for c := range pngChunks(data) {
 		if c.kind == "IEND" {
@@ -53,7 +53,7 @@ func pngEnds(data []byte) bool {
 	return false
 }
 
-// stripPNG keeps the chunks that the picture is made of.
+// stripPNG keeps the chunks with the picture.
 func stripPNG(data []byte) []byte {
 	out := append(make([]byte, 0, len(data)), pngMagic...)
 	for c := range pngChunks(data) {

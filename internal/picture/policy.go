@@ -6,41 +6,39 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// How coarse a quantiser is, is told as the factor by which its steps are those
-// of the usual table (package dctjpeg). The factor f is about the quality
-// 100 - 50 f of the IJG as long as it is below 1.
+// The unit of coarseness is a factor: the steps of a quantizer as multiples of those of the usual
+// table (package dctjpeg). The factor f is about the quality 100 - 50 f of the IJG if it is below
+// 1.
 const (
-	// wanted is the quantiser that a picture is scaled for: of photographs that
-	// take the same bytes, those with more pixels and those with a finer quantiser
-	// both look worse (SSIMULACRA2).
+	// wanted is the best quantizer for a scaled picture. Of photographs that take the same bytes,
+	// those with more pixels and those with a finer quantizer both look worse (SSIMULACRA2).
 	wanted = 0.36
-	// finest is where more bytes are spent on noise alone.
+	// finest is the quantizer below which more bytes improve only noise.
 	finest = 0.1
-	// coarse is the quantiser up to which the useful edge is kept.
+	// coarse is the coarsest quantizer for which Fit keeps the useful edge.
 	coarse = 0.85
-	// coarsest is the quantiser that is not passed where few bytes are asked for,
-	// whatever edge that takes: beyond, blocks are all that is seen.
+	// coarsest is the coarsest quantizer for limits below Ceiling, at any edge. Beyond it, only
+	// blocks are visible.
 	coarsest = 2.2
-	// steepness is how the quantiser that fits grows with the edge.
+	// steepness is the exponent by which the quantizer that fits grows with the edge.
 	steepness = 2.3
 )
 
 const (
-	// usefulEdge is the long edge, in pixels, that is kept as long as the
-	// quantiser is not coarse: labels in a fridge can be read.
+	// usefulEdge is the long edge, in pixels, that Fit keeps while the quantizer is not coarse.
+	// It is enough to read labels in a fridge.
 	usefulEdge = 2_000
-	// leastEdge is the long edge, in pixels, below which nothing is shrunk that
-	// may take Ceiling bytes.
+	// leastEdge is the least long edge, in pixels, of a picture that may take Ceiling bytes.
 	leastEdge = 1_400
 )
 
-// at is the quantiser that fits at another edge.
+// at returns the quantizer that fits at another edge.
 func at(q float64, edge, other int) float64 {
 	return q * math.Pow(float64(other)/float64(edge), steepness)
 }
 
-// bestEdge is the long edge, up to most, that suits a picture for which the
-// quantiser q fits at edge.
+// bestEdge returns the long edge, up to most, that suits a picture for which the quantizer q fits
+// at edge.
 func bestEdge(q float64, edge, most, maxBytes int) int {
 	edgeFor := func(want float64) int {
 		return int(math.Round(float64(edge) * math.Pow(want/q, 1/steepness)))
@@ -58,8 +56,8 @@ func bestEdge(q float64, edge, most, maxBytes int) int {
 	return max(1, min(e, most))
 }
 
-// eighths is the scale N/8 that is nearest to an edge, of a picture whose long
-// edge is long. Steps are ratios, so nearest is meant so too.
+// eighths returns the scale N/8 that is nearest to an edge, for a picture whose long edge is
+// long. It compares ratios.
 func eighths(edge, long, most int) int {
 	best := 1
 	for n := 2; n <= most; n++ {
@@ -70,7 +68,7 @@ func eighths(edge, long, most int) int {
 	return best
 }
 
-// scaleOf is a quantiser as dctjpeg counts it.
+// scaleOf converts a quantizer to the scale of dctjpeg.
 func scaleOf(q float64) dctjpeg.Scale { return dctjpeg.Scale(math.Round(128 * math.Log2(q))) }
 
 func quantiserOf(s dctjpeg.Scale) float64 { return math.Exp2(float64(s) / 128) }

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// claiming is a JPEG that says it is w x h pixels.
+// claiming returns a JPEG whose header claims w x h pixels.
 func claiming(data []byte, w, h uint16) []byte {
 	data = bytes.Clone(data)
 	sof := max(bytes.Index(data, []byte{0xff, 0xc0}), bytes.Index(data, []byte{0xff, 0xc2}))
@@ -22,7 +22,7 @@ func claiming(data []byte, w, h uint16) []byte {
 	return data
 }
 
-// hugePNG is the beginning of a PNG that says it is w x h pixels.
+// hugePNG returns the beginning of a PNG whose header claims w x h pixels.
 func hugePNG(t *testing.T, w, h uint32, depth byte) []byte {
 	t.Helper()
 	body := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, w), h)
@@ -86,7 +86,7 @@ func TestFitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// countdown is a context that ends after it was asked n times.
+// countdown is a context that ends after n calls of Err.
 type countdown struct {
 	context.Context
 	n int
@@ -99,7 +99,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Fit looks at its context before each step that takes long.
+// Fit checks its context before each long step.
 func TestFitEndsBetweenSteps(t *testing.T) {
 	data := withEXIF(jpegOf(t, scene(250, 200, 20), 95), 6, bigEndian)
 	for n := 0; ; n++ {

@@ -7,10 +7,9 @@ import (
 	"math"
 )
 
-// shrunk makes the long edge of a plain picture at most edge pixels. The colour
-// of a YCbCr picture becomes full, or half as wide and high, as it will be
-// encoded. It works in whole numbers, so that all machines make the same picture:
-// some round a product before they add it, and some do not.
+// shrunk makes the long edge of a plain picture at most edge pixels. The color of a YCbCr picture
+// becomes full, or half as wide and high, as the encoder needs it. shrunk uses integers to give
+// the same picture on all machines: some round a product before an addition, and some do not.
 func shrunk(ctx context.Context, img image.Image, edge int, full bool) (image.Image, error) {
 	b := img.Bounds()
 	long := max(b.Dx(), b.Dy())
@@ -49,15 +48,14 @@ func shrunk(ctx context.Context, img image.Image, edge int, full bool) (image.Im
 	return out, nil
 }
 
-// plane is one component of a picture: w times h samples, each step bytes after
-// the one before.
+// plane is one component of a picture: w times h samples, each step bytes after the one before.
 type plane struct {
 	pix          []uint8
 	stride, step int
 	w, h         int
 }
 
-// planesOf are the components of a plain picture.
+// planesOf returns the components of a plain picture.
 func planesOf(img image.Image) []plane {
 	b := img.Bounds()
 	switch m := img.(type) {
@@ -85,11 +83,11 @@ func planesOf(img image.Image) []plane {
 
 const (
 	weightBits = 14 // of a weight, behind the point
-	rowBits    = 6  // of a sample that is resampled one way, behind the point
+	rowBits    = 6  // of a sample after the first pass, behind the point
 )
 
-// resample fills to with all of from, by Catmull and Rom's filter: first along
-// the rows, of which so many are kept as one sample needs, then across them.
+// resample computes all samples of to from the samples of from, with Catmull and Rom's filter. It
+// works along the rows first, then across them, and keeps only as many rows as one sample needs.
 func resample(ctx context.Context, to, from plane) error {
 	along, across := weigh(to.w, from.w), weigh(to.h, from.h)
 	kept := make([][]int32, across.most)
@@ -121,13 +119,13 @@ func resample(ctx context.Context, to, from plane) error {
 	return nil
 }
 
-// weighting tells for every sample of a line which samples of a longer one it is
-// made of, and how much of each.
+// weighting contains, for each sample of a line, the samples of the longer source line and their
+// weights.
 type weighting struct {
-	first   []int   // the first of them
-	ends    []int   // where its weights end
+	first   []int   // first source sample
+	ends    []int   // end of the sample's weights
 	weights []int32 // each sample's add up to 1<<weightBits
-	most    int     // weights of one sample
+	most    int     // largest number of weights of one sample
 }
 
 func (w *weighting) of(i int) (first int, weights []int32) {
@@ -138,7 +136,7 @@ func (w *weighting) of(i int) (first int, weights []int32) {
 	return w.first[i], w.weights[start:w.ends[i]]
 }
 
-// row makes a row of samples, of which each is a step bytes after the one before.
+// row computes a row of samples. The source samples have a distance of step bytes.
 func (w *weighting) row(out []int32, in []uint8, step int) {
 	start := 0
 	for x, end := range w.ends {
@@ -153,7 +151,7 @@ func (w *weighting) row(out []int32, in []uint8, step int) {
 	}
 }
 
-// weigh makes n samples of a line of from samples.
+// weigh returns the weights for n samples of a line of from samples.
 func weigh(n, from int) *weighting {
 	w := &weighting{first: make([]int, n), ends: make([]int, n)}
 	scale := max(1, float64(from)/float64(n))
@@ -178,8 +176,7 @@ func weigh(n, from int) *weighting {
 	return w
 }
 
-// add adds the weights of one sample. What rounding leaves over goes to the
-// heaviest.
+// add adds the weights of one sample. The heaviest weight gets the remainder of rounding.
 func (w *weighting) add(part []float64, sum float64) {
 	start, left, heaviest := len(w.weights), int32(1<<weightBits), 0
 	for i, p := range part {
@@ -193,9 +190,9 @@ func (w *weighting) add(part []float64, sum float64) {
 	w.weights[start+heaviest] += left
 }
 
-// catmullRom is the filter of E. Catmull and R. Rom ("A class of local
-// interpolating splines", 1974) x samples away. The conversions keep a machine
-// from rounding less than others do.
+// catmullRom returns the filter of E. Catmull and R. Rom ("A class of local interpolating
+// splines", 1974) at a distance of x samples. The conversions force the same rounding on all
+// machines.
 func catmullRom(x float64) float64 {
 	switch {
 	case x < 1:

@@ -7,27 +7,27 @@ import (
 )
 
 const (
-	// SketchPx is the long edge from which a sketch is drawn; more adds nothing.
+	// SketchPx is a sufficient long edge for a sketch. More pixels add nothing.
 	SketchPx = 64
 
 	cells = 16 // along each side
 
-	// A cell's colour is the same within this, of 255: encoders and scales differ by
-	// less, and a lit room differs from itself an hour later by more.
+	// sameCell is the largest difference, of 255, between equal cells. Encoders and scales differ
+	// by less, and a lit room differs from itself an hour later by more.
 	sameCell = 12
-	// So many of the 256 cells may be another: a camera writes the time over what it
-	// shows.
+	// otherCells is the number of the 256 cells that may differ: a camera writes the time into
+	// its picture.
 	otherCells = cells
 )
 
-// Sketch is what is left of a picture in 16 x 16 cells. It knows a picture again
-// that was scaled or encoded anew.
+// Sketch is a picture reduced to 16 x 16 cells. It recognizes a picture after scaling or a new
+// encoding.
 type Sketch struct {
 	colour [cells * cells][3]uint8
 }
 
-// SketchOf draws the sketch of a picture in any format that Fit takes; its errors
-// are Fit's.
+// SketchOf returns the sketch of a picture in any format that Fit supports. Its errors are those
+// of Fit.
 func SketchOf(ctx context.Context, data []byte) (Sketch, error) {
 	p, err := Fit(ctx, data, Limits{MaxPx: SketchPx})
 	if err != nil {
@@ -54,7 +54,7 @@ func SketchOf(ctx context.Context, data []byte) (Sketch, error) {
 	return s, nil
 }
 
-// sketch takes the mean colour of each cell.
+// sketch computes the mean color of each cell.
 func sketch(img image.Image) (s Sketch) {
 	b := img.Bounds()
 	for i := range s.colour {
@@ -76,14 +76,14 @@ func sketch(img image.Image) (s Sketch) {
 	return s
 }
 
-// part is the nth of the cells of a side, at least one pixel wide.
+// part returns the nth of the cells of a side, at least one pixel wide.
 func part(from, side, n int) (begin, end int) {
 	begin = from + n*side/cells
 	return begin, max(begin+1, from+(n+1)*side/cells)
 }
 
-// Shows reports whether s is of the picture that known is of, but for a few cells.
-// What stands out in known has to be there: a dark room is not a sign on black.
+// Shows reports whether s and known show the same picture, except for a few cells. Most cells
+// that differ from the ground of known must be in s: a dark room is not a sign on black.
 func (s Sketch) Shows(known Sketch) bool {
 	ground := known.ground()
 	others, signs, missed := 0, 0, 0
@@ -102,7 +102,7 @@ func (s Sketch) Shows(known Sketch) bool {
 	return others <= otherCells && 4*missed <= signs
 }
 
-// ground is the colour that most cells have.
+// ground returns the color of most cells.
 func (s Sketch) ground() (most [3]uint8) {
 	best := 0
 	for _, c := range s.colour {

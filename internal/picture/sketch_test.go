@@ -15,8 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// sign is a placeholder: bars on black, as if something were written there, and a
-// clock in its corner.
+// sign draws a placeholder: bars on black that look like text, and a clock in its corner.
 func sign(clock int) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, 640, 480))
 	draw.Draw(img, img.Rect, image.NewUniform(color.RGBA{8, 8, 12, 255}), image.Point{}, draw.Src)
@@ -98,7 +97,7 @@ func TestAPictureIsKnownAgain(t *testing.T) {
 	}
 }
 
-// Scenes of which each is another are not taken for each other.
+// Mirrored, rotated or darkened versions of a scene are different scenes.
 func TestScenesAreNotTakenForEachOther(t *testing.T) {
 	one := scene(640, 480, 8)
 	var all []picture.Sketch

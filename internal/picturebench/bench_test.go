@@ -1,5 +1,5 @@
-// Package picturebench measures messkit picture fit beside other programs, on
-// the same photographs in one run: make bench-picture. It holds tests only.
+// Package picturebench compares messkit picture fit with other programs, on the same photographs
+// in one run: make bench-picture. It contains only tests.
 package picturebench
 
 import (
@@ -18,14 +18,14 @@ import (
 
 const budget = 512_000
 
-// A method makes IN fit, as OUT.
+// A method is a command that makes IN fit, as OUT.
 type method struct {
 	name    string
 	command []string
 }
 
-// methods are the ways that people take: jpegoptim keeps all pixels;
-// ImageMagick and sharp shrink to 2048 pixels, and look for the quality.
+// methods returns the usual methods. jpegoptim keeps all pixels. ImageMagick and sharp shrink to
+// 2048 pixels, and search for the quality.
 func methods(messkit, sharp string) []method {
 	return []method{
 		{"messkit", []string{messkit, "picture", "fit", "IN", "OUT"}},
@@ -36,25 +36,25 @@ func methods(messkit, sharp string) []method {
 	}
 }
 
-// cost is what one run took.
+// cost contains the measurements of one run.
 type cost struct {
 	cpu, wall float64 // seconds
-	memory    float64 // at most resident, MB
+	memory    float64 // peak resident memory, MB
 	bytes     float64
 	quality   float64 // SSIMULACRA2
 
 	megapixels float64 // of the photograph
 }
 
-// The bars that messkit is held to.
+// The limits for messkit.
 const (
 	cpuOfJpegoptim = 0.30
 	cpuOfSharp     = 0.50
-	mostMemory     = 60.0  // MB, up to 24 megapixels, with the file itself
-	mostOf48       = 120.0 // MB, of 48 megapixels
+	mostMemory     = 60.0  // MB, for up to 24 megapixels, including the file
+	mostOf48       = 120.0 // MB, for 48 megapixels
 )
 
-// Places in methods.
+// Indexes of methods.
 const (
 	messkit = iota
 	jpegoptim
@@ -85,11 +85,11 @@ func TestBenchPicture(t *testing.T) {
 	}
 }
 
-// rounds is how often everything is run; the least that it took counts. The
-// methods take turns, so that a busy machine is busy for all of them.
+// rounds is the number of runs of each method. The smallest time counts. The methods take turns,
+// so that a busy machine affects them all.
 const rounds = 2
 
-// photograph measures all methods with one.
+// photograph measures all methods with one photograph.
 func photograph(t *testing.T, all []method, name, dir string) []cost {
 	t.Helper()
 	costs := make([]cost, len(all))
@@ -113,7 +113,7 @@ func photograph(t *testing.T, all []method, name, dir string) []cost {
 	return costs
 }
 
-// report tells of a set in tables, and holds messkit to its bars.
+// report returns the results for a set as tables, and checks the limits for messkit.
 func report(t *testing.T, s set, all []method, rows [][]cost) string {
 	t.Helper()
 	var b strings.Builder
@@ -161,7 +161,7 @@ func within(t *testing.T, name string, value, most float64) {
 	}
 }
 
-// title is a photograph's name, without what is the same for many.
+// title returns a photograph's name, without its common parts.
 func title(path string) string {
 	name := strings.TrimSuffix(filepath.Base(path), ".jpg")
 	if name == "2560x1600" {
@@ -171,7 +171,7 @@ func title(path string) string {
 	return name
 }
 
-// of48 measures messkit alone with 48 megapixels.
+// of48 measures messkit alone, with 48 megapixels.
 func of48(t *testing.T, m method, dir string) string {
 	t.Helper()
 	in := filepath.Join(dir, "48.jpg")
@@ -184,7 +184,7 @@ func of48(t *testing.T, m method, dir string) string {
 	return fmt.Sprintf("One of 48 megapixels, made as those of a telephone: %.2f s, and at most %.0f MB of memory.\n", c.cpu, c.memory)
 }
 
-// write puts the tables into a page, between two comments.
+// write writes the tables into a page, between two comments.
 func write(t *testing.T, page, tables string) {
 	t.Helper()
 	const begin, end = "<!-- make bench-picture writes from here -->\n", "<!-- to here -->\n"
@@ -224,8 +224,8 @@ func (m method) run(t *testing.T, in, out string) cost {
 	return c
 }
 
-// measured makes this program run and measure another one: a process begins with
-// the peak of the one that has started it, which should be small.
+// measured is the environment variable that makes this program run and measure another one. A
+// process starts with the peak memory of its parent, so the parent must be small.
 const measured = "MESSKIT_BENCH_MEASURED"
 
 func TestMain(m *testing.M) {
@@ -243,10 +243,10 @@ func TestMain(m *testing.M) {
 	fmt.Println(cpu.Seconds(), time.Since(began).Seconds(), float64(u.Maxrss)/1024)
 }
 
-// side is how many pixels are compared, across and down, in the middle.
+// side is the width and height of the compared middle part, in pixels.
 const side = 1_600
 
-// middle is the middle of a picture, which is made of the given size before.
+// middle returns the middle of a picture, after scaling to the given size.
 func middle(img image.Image, of image.Point) image.Image {
 	if b := img.Bounds(); of != (image.Point{}) && b.Size() != of {
 		img = imaging.Resize(img, of.X, of.Y, imaging.CatmullRom)

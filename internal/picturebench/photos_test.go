@@ -13,14 +13,14 @@ import (
 	"github.com/disintegration/imaging"
 )
 
-// A set is photographs that are judged together.
+// A set contains the photographs of one report.
 type set struct {
 	title  string
 	photos []string
 }
 
-// known are photographs that the scale and the quantiser were chosen by, and
-// others are some that they were not. They are from Debian packages: README.md.
+// The author chose the scale and the quantizer by the known photographs, and without the others.
+// The photographs are from Debian packages: README.md.
 var (
 	known = []string{
 		"usr/share/backgrounds/Infinite-Sea_by_Aury88.jpg",
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// phones are made of known ones, as a telephone would take them.
+// phones are made from known photographs, with the properties of telephone pictures.
 var phones = []struct {
 	from          int // of known
 	width, height int
@@ -61,7 +61,7 @@ var phones = []struct {
 	{0, 6000, 4000, 3, 3},
 }
 
-// collect makes the phones' pictures in dir, and lists all.
+// collect makes the pictures of phones in dir, and returns all sets.
 func collect(t *testing.T, dir string) []set {
 	t.Helper()
 	a := set{"the photographs that messkit was made with, and four that are made of them as a telephone would take them", found(t, known)}
@@ -76,8 +76,8 @@ func collect(t *testing.T, dir string) []set {
 	return []set{a, b}
 }
 
-// found looks for photographs where packages install them, and where the script
-// has put what is not installed.
+// found returns the paths of photographs: that of the installed package, or that in the folder of
+// the script.
 func found(t *testing.T, names []string) (paths []string) {
 	t.Helper()
 	for _, name := range names {

@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// ssimulacra2 says how much a picture looks like the original, by Jon Sneyers'
-// metric of that name (2023, as in libjxl 0.8 and later): 100 is the same, 90
-// cannot be told from it side by side, 70 is high quality, 50 medium. Both have
-// one size.
+// ssimulacra2 returns the similarity of a picture to the original, by Jon Sneyers' metric of that
+// name (2023, as in libjxl 0.8 and later): 100 is equal, 90 has no visible difference side by
+// side, 70 is high quality, 50 medium. Both pictures must have the same size.
 func ssimulacra2(original, other image.Image) float64 {
 	a, b := linear(original), linear(other)
 	var norms [3][6][6]float64 // by component, scale; of ssim, ringing and blur the mean and the 4-norm
@@ -90,7 +89,7 @@ func (l *light) half() *light {
 	return out
 }
 
-// xyb is the colour space of JPEG XL, with values of about 0 to 1.
+// xyb converts to the color space of JPEG XL, with values of about 0 to 1.
 func (l *light) xyb() (out [3][]float32) {
 	const bias = 0.0037930732552754493
 	root := math.Cbrt(bias)
@@ -111,7 +110,7 @@ func (l *light) xyb() (out [3][]float32) {
 	return out
 }
 
-// gauss is a kernel of deviation 1.5.
+// gauss is a kernel with a standard deviation of 1.5.
 var gauss = func() (k [11]float32) {
 	sum := 0.0
 	for i := range k {
@@ -123,7 +122,8 @@ var gauss = func() (k [11]float32) {
 	return k
 }()
 
-// blurred is the product of two pictures, or one of them, blurred. Outside is 0.
+// blurred returns the blurred product of two pictures, or a blurred picture if b is nil. Samples
+// outside are 0.
 func blurred(a, b []float32, w, h int) []float32 {
 	mid, out := make([]float32, w*h), make([]float32, w*h)
 	row := make([]float32, w+10)
@@ -181,8 +181,8 @@ func compare(a, b []float32, w, h int) (norms [6]float64) {
 	return norms
 }
 
-// ssimulacra2Weights were fitted by its author to what people said of pictures:
-// for each component and scale the weights of both norms of the three maps.
+// ssimulacra2Weights are the author's weights, fitted to ratings by people: for each component
+// and scale the weights of both norms of the three maps.
 var ssimulacra2Weights = [108]float64{
 	0, 0.0007376606707406586, 0, 0, 0.0007793481682867309, 0, 0, 0.0004371155730107379, 0,
 	1.1041726426657346, 0.00066284834129271, 0.00015231632783718752, 0, 0.0016406437456599754, 0,

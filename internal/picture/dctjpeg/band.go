@@ -5,33 +5,33 @@ import (
 	"math/bits"
 )
 
-// A band is a part of the rows of units, of a picture with several scans. Every
-// scan is read as far as the band needs it, and goes on from there for the next.
+// A band is a part of the rows of units of a picture with several scans. The decoder reads each
+// scan as far as the band needs, and continues there for the next band.
 type band struct {
 	src     *Source
 	from    int // rows of units, up to to
 	to      int
-	keep    int // so many coefficients of each block are kept, in the order of a scan
-	drop    int // so many last bits of coefficients are not read
+	keep    int // number of stored coefficients per block, in the order of a scan
+	drop    int // number of low bits of coefficients to skip
 	scans   []*ongoing
 	coefs   [maxComponents][]int16
-	set     [maxComponents][]uint64 // of each block: a bit for each coefficient that is set
+	set     [maxComponents][]uint64 // per block: a bit for each nonzero coefficient
 	quant   [maxComponents][64]int32
 	seen    [maxComponents]bool
-	missing [maxComponents][64]uint8 // bits that were not read
+	missing [maxComponents][64]uint8 // number of skipped bits
 }
 
-// ongoing is a scan, with a decoder that stands where the band's rows end.
+// ongoing is a scan with its decoder, which is at the end of the band's rows.
 type ongoing struct {
 	d  decoder
 	sc *scan
 }
 
-// leastKept is how many coefficients are kept even of a picture that will be
-// very small: the eye wants to see the same at every scale.
+// leastKept is the least number of coefficients to store, even for a very small result. The
+// statistics of Look need the same coefficients at each scale.
 const leastKept = 13
 
-// kept is how many coefficients, in the order of a scan, hold all those within
+// kept returns the number of coefficients, in the order of a scan, that contain all those within
 // n x n.
 func kept(n int) int {
 	k := 63
@@ -41,7 +41,7 @@ func kept(n int) int {
 	return k + 1
 }
 
-// eachBand is each for a picture whose scans do not hold whole blocks of all
+// eachBand does the work of each for a picture whose scans do not contain whole blocks of all
 // components.
 func (s *Source) eachBand(ctx context.Context, want decoding, f func(my int, r *rows) error) error {
 	keep, inRow := kept(want.n), 0
@@ -67,7 +67,7 @@ func (s *Source) eachBand(ctx context.Context, want decoding, f func(my int, r *
 	return nil
 }
 
-// room makes room, or clears what is there.
+// room allocates the memory of the band, or clears it.
 func (b *band) room() {
 	for i, c := range b.src.comps {
 		n := c.wide * c.v * (b.to - b.from)
@@ -134,8 +134,7 @@ func (b *band) begin(ctx context.Context) error {
 	}
 }
 
-// skips reports whether a scan only holds bits that are not wanted, and notes
-// that they are missing.
+// skips reports whether a scan contains only unneeded bits, and records them as missing.
 func (b *band) skips(sc *scan) bool {
 	if sc.ah == 0 || sc.ss == 0 || int(sc.al) >= b.drop {
 		return false
@@ -147,7 +146,7 @@ func (b *band) skips(sc *scan) bool {
 	return true
 }
 
-// whole tells of a component that no scan had.
+// whole returns an error if a component has no scan.
 func (b *band) whole() error {
 	for i := range b.src.comps {
 		if !b.seen[i] {
@@ -165,7 +164,8 @@ func (b *band) goOn(ctx context.Context, o *ongoing) error {
 	return b.fine(ctx, o)
 }
 
-// scanner decodes the blocks of a scan of whole blocks, or of DC coefficients.
+// scanner returns the function that decodes the blocks of a scan of whole blocks, or of DC
+// coefficients.
 func (b *band) scanner(d *decoder, sc *scan) func(c *scanned, x, y int) {
 	place := func(c *scanned, x, y int) []int16 {
 		at := b.keep * ((y-b.from*c.v)*c.wide + x)
@@ -195,7 +195,7 @@ func (b *band) scanner(d *decoder, sc *scan) func(c *scanned, x, y int) {
 	}
 }
 
-// fine decodes AC coefficients, which a progressive scan has of one component.
+// fine decodes the AC coefficients of a progressive scan, which has one component.
 func (b *band) fine(ctx context.Context, o *ongoing) error {
 	c := o.sc.comps[0]
 	for y := b.from * c.v; y < min(b.to*c.v, c.needH); y++ {
@@ -211,7 +211,7 @@ func (b *band) fine(ctx context.Context, o *ongoing) error {
 	return nil
 }
 
-// fineRow decodes a row of blocks, of which each has keep of the coefficients.
+// fineRow decodes a row of blocks with keep coefficients each.
 func (d *decoder) fineRow(sc *scan, coefs []int16, keep int, set []uint64) error {
 	h := sc.comps[0].ac
 	wanted := ^uint64(0) << sc.ss & (^uint64(0) >> (63 - sc.se))
@@ -284,7 +284,7 @@ func (d *decoder) first(sc *scan, h *huffman, to []int16, set *uint64) {
 	r.acc, r.n = acc, n
 }
 
-// run is how many blocks a code of a run ends.
+// run returns the number of blocks that the code of an end-of-band run ends.
 func (d *decoder) run(size int) int32 {
 	return 1<<size + d.bits.bits(uint(size))
 }
@@ -327,9 +327,9 @@ func (d *decoder) refine(sc *scan, h *huffman, to []int16, set *uint64) {
 	}
 }
 
-// refineSet reads a bit for each coefficient that is set, from k on, until it
-// has passed so many that are not; it returns the place of the next of these,
-// or where the scan's coefficients end. Less than 0 passes all.
+// refineSet reads a bit for each nonzero coefficient from k on, until it has passed the given
+// number of zero coefficients. It returns the index of the next zero coefficient, or of the end
+// of the scan's coefficients. A negative number passes all.
 func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int {
 	from := ^uint64(0) << (k & 63) & (^uint64(0) >> ((63 - sc.se) & 63))
 	end := sc.se + 1
@@ -362,7 +362,7 @@ func (d *decoder) refineSet(sc *scan, to []int16, set uint64, k, zeros int) int 
 	return end
 }
 
-// emit makes the rows of blocks of one row of units.
+// emit writes the rows of blocks of one row of units to r.
 func (b *band) emit(my int, r *rows) {
 	r.quant = b.quant
 	for i, c := range b.src.comps {
@@ -374,7 +374,7 @@ func (b *band) emit(my int, r *rows) {
 	}
 }
 
-// setOf is which coefficients of a block, but for the first, may be set.
+// setOf returns the bits of those AC coefficients of a block that may be nonzero.
 func (b *band) setOf(i, n int) uint64 {
 	if !b.src.Progressive {
 		return ^uint64(0)
@@ -382,7 +382,7 @@ func (b *band) setOf(i, n int) uint64 {
 	return b.set[i][n]
 }
 
-// block dequantises a block, and returns the place of its last coefficient.
+// block dequantizes a block, and returns the index of its last nonzero coefficient.
 func (b *band) block(i int, coefs []int16, set uint64, out *block) (last int) {
 	*out = block{}
 	out[0] = b.value(i, 0, int32(coefs[0]))
@@ -396,7 +396,7 @@ func (b *band) block(i int, coefs []int16, set uint64, out *block) (last int) {
 	return last
 }
 
-// value dequantises a coefficient. Of one with bits missing the middle is taken.
+// value dequantizes a coefficient. If bits are missing, it uses the middle of the possible range.
 func (b *band) value(i, k int, v int32) int16 {
 	q := b.quant[i][k&63]
 	half := q * (1<<b.missing[i][k&63] - 1) / 2

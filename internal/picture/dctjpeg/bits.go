@@ -6,16 +6,16 @@ import "encoding/binary"
 type bitReader struct {
 	data []byte
 	pos  int
-	acc  uint64 // bits that were read and not used, from the highest on
-	n    uint   // how many of them are counted on
-	made uint   // bits behind the last one of the data, that were made up
+	acc  uint64 // unused bits, from the highest on
+	n    uint   // number of valid bits in acc
+	made uint   // number of invented bits behind the end of the data
 	bad  bool   // a code that is in no table, or a block of more than 64
 }
 
-// start begins a piece of data, up to the next marker.
+// start begins a piece of data, which ends at the next marker.
 func (r *bitReader) start(at int) { r.pos, r.acc, r.n, r.made = at, 0, 0, 0 }
 
-// short reports whether more bits were used than the data hold.
+// short reports whether the decoder used more bits than the data contain.
 func (r *bitReader) short() bool { return r.made > r.n }
 
 // fill makes at least 48 bits ready.
@@ -141,7 +141,7 @@ func (r *bitReader) many(n uint) uint64 {
 }
 
 // block reads a whole block of a sequential scan into b, which must be zero,
-// dequantised. It returns the place, in the order of a scan, of the last
+// dequantized. It returns the place, in the order of a scan, of the last
 // coefficient that is not zero.
 func (r *bitReader) block(b *block, dc, ac *huffman, quant *[64]int32, pred *int32) (last int) {
 	*pred += r.difference(dc)

@@ -1,33 +1,33 @@
 package dctjpeg
 
-// Blocks is a picture as coefficients that are not quantised yet. Those that no
-// wanted quantiser would keep are left out.
+// Blocks is a picture as coefficients before quantization. It leaves out the coefficients that no
+// wanted quantizer would keep.
 type Blocks struct {
 	Width, Height int // pixels
 	model         Model
 	planes        []plane
 	hMax, vMax    int
 	mcuW, mcuH    int
-	finest        Scale // quantisers from here on know all coefficients they need
+	finest        Scale // it has all coefficients for this quantizer and coarser ones
 }
 
-// plane is one component of Blocks. Its coefficients are times 8.
+// plane is one component of Blocks. Its coefficients have the factor 8.
 type plane struct {
 	h, v         int // sampling factors
 	width, high  int // samples across, and down
 	wide, tall   int // blocks, with those that fill the last units
 	needW, needH int // blocks with samples of the picture
-	class        int // 0: brightness; 1: colour
+	class        int // 0: brightness; 1: color
 	dc           []int16
-	ac           [][]token // in pieces that never grow: a block is in one of them
-	from         []uint32  // of each block: its piece, times pieceSize, and place in it
-	count        []uint8   // of each block: its tokens
+	ac           [][]token // pieces of fixed capacity; a block is within one piece
+	from         []uint32  // per block: index of its piece times pieceSize, plus its index in the piece
+	count        []uint8   // per block: number of tokens
 }
 
-// pieceSize is how many tokens one piece holds.
+// pieceSize is the number of tokens of one piece.
 const pieceSize = 1 << 15
 
-// room returns the piece that the next block goes to.
+// room returns the piece for the next block.
 func (p *plane) room() []token {
 	if n := len(p.ac); n > 0 && len(p.ac[n-1])+64 <= pieceSize {
 		return p.ac[n-1]
@@ -36,7 +36,7 @@ func (p *plane) room() []token {
 	return p.ac[len(p.ac)-1]
 }
 
-// took notes that a block has gone to a piece.
+// took records that a block is in a piece.
 func (p *plane) took(piece []token, from int) {
 	n := len(p.ac) - 1
 	p.ac[n] = piece
@@ -44,8 +44,8 @@ func (p *plane) took(piece []token, from int) {
 	p.count = append(p.count, uint8(len(piece)-from))
 }
 
-// token is one coefficient: its place in the order of a scan, from bit 16 on,
-// and its value. Those of a block stand in order.
+// token is one coefficient: its index in the order of a scan, from bit 16 on, and its value. The
+// tokens of a block are in this order.
 type token uint32
 
 func newToken(k int, v int32) token { return token(uint32(k)<<16 | uint32(uint16(v))) }
@@ -54,7 +54,7 @@ func (t token) place() int { return int(t >> 16) }
 
 func (t token) value() int32 { return int32(int16(t)) }
 
-// sampling is the factors of a picture's components.
+// sampling contains the sampling factors of a picture's components.
 type sampling [maxComponents][2]int
 
 var (
@@ -62,7 +62,7 @@ var (
 	full   = sampling{{1, 1}, {1, 1}, {1, 1}} // 4:4:4
 )
 
-// newBlocks makes room for a picture.
+// newBlocks allocates the blocks of a picture.
 func newBlocks(w, h int, m Model, s sampling) *Blocks {
 	b := &Blocks{Width: w, Height: h, model: m, hMax: 1, vMax: 1}
 	n := 3
@@ -87,13 +87,13 @@ func newBlocks(w, h int, m Model, s sampling) *Blocks {
 	return b
 }
 
-// empty makes room for blocks.
+// empty allocates memory for blocks.
 func (p *plane) empty() {
 	n := p.wide * p.tall
 	p.dc, p.from, p.count, p.ac = make([]int16, 0, n), make([]uint32, 0, n), make([]uint8, 0, n), nil
 }
 
-// blank adds a block that is like the one before it, or the one above it.
+// blank adds a copy of the block before it, or of the one above it.
 func (p *plane) blank() {
 	n, v := len(p.dc), int16(0)
 	switch {
@@ -105,9 +105,9 @@ func (p *plane) blank() {
 	p.dc, p.from, p.count = append(p.dc, v), append(p.from, 0), append(p.count, 0)
 }
 
-// add adds a block of coefficients, times 8, in rows of eight. Those below
-// floor, which is in the order of a scan, are left out. Nothing can foretell which
-// these are: all are written, and the next one over those that do not count.
+// add adds a block of coefficients, with factor 8, in rows of eight. It leaves out those below
+// floor, which is in the order of a scan. A branch on each would be unpredictable, so the loop
+// writes each token and advances only behind those that count.
 func (p *plane) add(b *block, floor *[64]int32) {
 	p.dc = append(p.dc, b[0])
 	ac := p.room()
@@ -124,8 +124,7 @@ func (p *plane) add(b *block, floor *[64]int32) {
 	p.took(ac[:from+n], from)
 }
 
-// addDirect is add for a block as it was decoded, of which nothing is set behind
-// last.
+// addDirect does the work of add for a block from the decoder that is zero behind last.
 func (p *plane) addDirect(b *block, last int, floor *[64]int32) {
 	p.dc = append(p.dc, b[0]<<3)
 	ac := p.room()
@@ -142,7 +141,7 @@ func (p *plane) addDirect(b *block, last int, floor *[64]int32) {
 	p.took(ac[:from+n], from)
 }
 
-// tokens returns those of the i-th block.
+// tokens returns the tokens of the i-th block.
 func (p *plane) tokens(i int) []token {
 	if p.count[i] == 0 {
 		return nil

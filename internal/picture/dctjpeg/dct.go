@@ -21,7 +21,7 @@ const (
 	c3072 = 25172
 )
 
-// odd rotates the four odd values; both directions share it.
+// odd rotates the four odd values. Both directions use it.
 func odd(a, b, c, d int32) (p, q, r, s int32) {
 	z1, z2, z3, z4 := -c0899*(a+d), -c2562*(b+c), a+c, b+d
 	z5 := c1175 * (z3 + z4)
@@ -29,7 +29,7 @@ func odd(a, b, c, d int32) (p, q, r, s int32) {
 	return c0298*a + z1 + z3, c2053*b + z2 + z4, c3072*c + z2 + z3, c1501*d + z1 + z4
 }
 
-// inverse8 makes 8 samples of 8 coefficients, with pointBits more bits, and
+// inverse8 computes 8 samples from 8 coefficients. The result has pointBits more bits, and is
 // larger by the square root of 8.
 func inverse8(x0, x1, x2, x3, x4, x5, x6, x7 int32) (a, b, c, d, e, f, g, h int32) {
 	z := (x2 + x6) * c0541
@@ -40,7 +40,7 @@ func inverse8(x0, x1, x2, x3, x4, x5, x6, x7 int32) (a, b, c, d, e, f, g, h int3
 	return e0 + o0, e1 + o1, e2 + o2, e3 + o3, e3 - o3, e2 - o2, e1 - o1, e0 - o0
 }
 
-// forward8 is the other way, larger by the square root of 8 as well.
+// forward8 is the inverse of inverse8. Its result is larger by the square root of 8, too.
 func forward8(x0, x1, x2, x3, x4, x5, x6, x7 int32) (a, b, c, d, e, f, g, h int32) {
 	t0, t7, t1, t6 := x0+x7, x0-x7, x1+x6, x1-x6
 	t2, t5, t3, t4 := x2+x5, x2-x5, x3+x4, x3-x4
@@ -50,7 +50,7 @@ func forward8(x0, x1, x2, x3, x4, x5, x6, x7 int32) (a, b, c, d, e, f, g, h int3
 	return (e0 + e1) << pointBits, b, z + e3*c0765, d, (e0 - e1) << pointBits, f, z - e2*c1847, h
 }
 
-// scaled8 makes 8 x 8 samples, around 0, of a block's coefficients.
+// scaled8 computes 8 x 8 samples, around 0, from the coefficients of a block.
 func scaled8(b *block, to []int16, stride int) {
 	const s1, s2 = pointBits - passBits, pointBits + passBits + 3
 	const r1, r2 = 1 << (s1 - 1), 1 << (s2 - 1)
@@ -76,7 +76,7 @@ func scaled8(b *block, to []int16, stride int) {
 	}
 }
 
-// forward makes coefficients, times 8, of 8 x 8 samples around 0.
+// forward computes coefficients, with factor 8, from 8 x 8 samples around 0.
 func forward(from []int16, stride int, b *block) {
 	const s1, s2 = pointBits - passBits, pointBits + passBits
 	const r1, r2 = 1 << (s1 - 1), 1 << (s2 - 1)
@@ -95,11 +95,11 @@ func forward(from []int16, stride int, b *block) {
 	}
 }
 
-// scaled1 makes the one sample of a block that is its mean.
+// scaled1 computes the mean of a block as one sample.
 func scaled1(b *block, to []int16, _ int) { to[0] = (b[0] + 4) >> 3 }
 
-// scaledTo makes n x n samples, around 0, of the n x n lowest coefficients of a
-// block: the picture scaled by n/8.
+// scaledTo computes n x n samples, around 0, from the n x n lowest coefficients of a block: the
+// picture scaled by n/8.
 var scaledTo = [9]func(b *block, to []int16, stride int){
 	1: scaled1, 2: scaled2, 3: scaled3, 4: scaled4, 5: scaled5, 6: scaled6, 7: scaled7, 8: scaled8,
 }

@@ -1,14 +1,13 @@
-// Package dctjpeg makes a JPEG fit in a number of bytes without ever making
-// pixels of it: it reads the coefficients of its blocks (ITU T.81), scales the
-// blocks by N/8, and quantises them as finely as fits.
+// Package dctjpeg fits a JPEG into a number of bytes in the coefficient domain, without decoding
+// to pixels. It reads the coefficients of the blocks (ITU T.81), scales the blocks by N/8, and
+// quantizes them as finely as the limit permits.
 //
-// Of a picture only a few rows are in memory at a time, and of the scaled one
-// only the coefficients that can matter. The same bytes come out on every
-// machine: whatever decides over a coefficient is counted in whole numbers.
+// Only a few rows of the source are in memory at a time, and of the result only the coefficients
+// that can matter. The result has the same bytes on each machine: all decisions about
+// coefficients use integers.
 //
-// It knows no file, clock or metadata other than what says how the picture is
-// coded, and no other format. Colour profiles, and more than 8 bits a sample,
-// are not supported.
+// The package uses no file, clock, or other format. It reads only the metadata that describe the
+// coding. It does not support color profiles, or more than 8 bits per sample.
 package dctjpeg
 
 import (
@@ -17,14 +16,14 @@ import (
 )
 
 var (
-	// ErrCut is a file that ends before its picture does.
+	// ErrCut reports a file that ends before its picture does.
 	ErrCut = errors.New("it is cut off")
-	// ErrBroken is a file that no encoder writes.
+	// ErrBroken reports a file that no encoder writes.
 	ErrBroken = errors.New("it is broken")
-	// ErrUnsupported is a kind of JPEG that is not read here.
+	// ErrUnsupported reports a kind of JPEG that this package does not read.
 	ErrUnsupported = errors.New("this kind is not supported")
-	// ErrBudget is a number of bytes in which the blocks do not fit, however
-	// coarse.
+	// ErrBudget reports that the blocks do not fit in the number of bytes, even with the coarsest
+	// quantizer.
 	ErrBudget = errors.New("it does not fit")
 )
 
@@ -36,20 +35,20 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrUnsupported, fmt.Sprintf(format, args...))
 }
 
-// Model is what the components of a picture mean.
+// Model is the color model of a picture's components.
 type Model uint8
 
-// The models of colour.
+// The models of color.
 const (
 	Gray  Model = iota
 	YCbCr       // as JFIF says
 	RGB         // Adobe's transform 0
-	CMYK        // Adobe's, which is inverted, or plain
-	YCCK        // CMYK, of which the first three are coded as YCbCr
+	CMYK        // plain, or Adobe's inverted form
+	YCCK        // CMYK whose first three components are YCbCr
 )
 
-// zigzag is the place in a block, in rows of eight, of the k-th coefficient of a
-// scan (T.81 figure A.6).
+// zigzag maps the k-th coefficient of a scan to its index in a block, in rows of eight (T.81
+// figure A.6).
 var zigzag = [64]uint8{
 	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
 	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -57,13 +56,13 @@ var zigzag = [64]uint8{
 	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 }
 
-// block is the coefficients of 8 x 8 samples, or of fewer, in rows of eight.
+// block contains the coefficients of 8 x 8 samples, or of fewer, in rows of eight.
 type block = [64]int16
 
 const (
 	maxComponents = 4
-	// maxCoefficient bounds what a broken file may claim: the coefficients of 8
-	// bits are within 1024, and rounding adds at most half of a quantiser.
+	// maxCoefficient bounds the values of a broken file: the coefficients of 8 bits are within
+	// 1024, and rounding adds at most half of a quantizer step.
 	maxCoefficient = 2047
 )
 

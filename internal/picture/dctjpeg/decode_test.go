@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// samePixels holds what Planes decodes to what image/jpeg does. Their cosine
-// transforms round differently.
+// samePixels compares the result of Planes with that of image/jpeg. Their cosine transforms round
+// differently.
 func samePixels(t *testing.T, data []byte) {
 	t.Helper()
 	s := parse(t, data)
@@ -25,7 +25,7 @@ func samePixels(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	img, err := jpeg.Decode(bytes.NewReader(data))
-	if err != nil { // it does not read progressive ones with restart markers
+	if err != nil { // image/jpeg reads no progressive picture with restart markers
 		img = djpeg(t, data)
 	}
 	switch img := img.(type) {
@@ -89,8 +89,8 @@ func TestDecodesWhatLibjpegWrites(t *testing.T) {
 	}
 }
 
-// A picture of several scans is decoded some rows at a time; each scan goes on
-// where it stood.
+// The decoder reads a picture of several scans some rows at a time, and continues each scan at
+// its last position.
 func TestGoesOnWithEveryScan(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "scans")
 	if err := os.WriteFile(script, []byte("0;\n1;\n2;\n"), 0o600); err != nil {

@@ -2,20 +2,19 @@ package dctjpeg
 
 import "context"
 
-// encoder makes scans of blocks.
+// encoder writes scans from blocks.
 type encoder struct {
 	blocks      *Blocks
 	progressive bool
 	scans       []*outScan
 	choosers    [2]chooser
-	costs       [2]*costs // nil: every coefficient is rounded to the nearest
+	costs       [2]*costs // nil: round each coefficient to the nearest
 	lambda      int32
 	steps       quantTables
 }
 
-// defaultLambda is what a bit may cost, in hundredths of the square of a
-// quantiser's step. It was chosen by SSIMULACRA2 over photographs, each encoded
-// to the same bytes.
+// defaultLambda is the acceptable error per bit, in hundredths of the square of a quantizer step.
+// It gave the best SSIMULACRA2 over photographs, each encoded to the same bytes.
 const defaultLambda = 5
 
 func newEncoder(b *Blocks, progressive bool) *encoder {
@@ -32,7 +31,7 @@ func newEncoder(b *Blocks, progressive bool) *encoder {
 	e.scans = []*outScan{{planes: all}}
 	for i, p := range b.planes {
 		table := 2*p.class + 1
-		if i == 0 { // rough first, for those who watch it load
+		if i == 0 { // rough first, for progressive display
 			e.scans = append(e.scans, &outScan{planes: []int{0}, ss: 1, se: 5, table: table}, &outScan{planes: []int{0}, ss: 6, se: 63, table: table})
 			continue
 		}
@@ -41,11 +40,11 @@ func newEncoder(b *Blocks, progressive bool) *encoder {
 	return e
 }
 
-// stretch is units of one row: from one up to another.
+// stretch is a range of units in one row.
 type stretch struct{ y, from, to int }
 
-// stretches are the units of a picture, or every step-th stretch of them, so
-// that no row, column or diagonal is left out.
+// stretches returns the units of a picture, or every step-th stretch of them. The sample leaves
+// out no row, column or diagonal.
 func (b *Blocks) stretches(step int) (list []stretch, units int) {
 	const long = 12
 	for y := range b.mcuH {
@@ -65,8 +64,8 @@ func (b *Blocks) stretches(step int) (list []stretch, units int) {
 	return list, units
 }
 
-// run makes the scans of the given stretches; their symbols are kept if list is
-// set, else counted.
+// run encodes the given stretches. If list is set, it stores their symbols, otherwise it counts
+// them.
 func (e *encoder) run(ctx context.Context, steps quantTables, of []stretch, list bool) error {
 	e.steps = steps
 	for i := range min(len(e.choosers), len(e.blocks.planes)) {
@@ -87,7 +86,7 @@ func (e *encoder) run(ctx context.Context, steps quantTables, of []stretch, list
 	return nil
 }
 
-// units puts whole blocks, or of progressive ones the DC coefficients.
+// units encodes whole blocks, or the DC coefficients of progressive ones.
 func (e *encoder) units(st stretch) {
 	scan := e.scans[0]
 	var pred [maxComponents]int32
@@ -113,7 +112,7 @@ func (e *encoder) units(st stretch) {
 	}
 }
 
-// before is the DC coefficient that a stretch's first is predicted from.
+// before returns the DC coefficient that predicts the first one of a stretch.
 func (e *encoder) before(p *plane, st stretch) int32 {
 	row, x := st.y*p.v+p.v-1, st.from*p.h-1
 	if st.from == 0 {
@@ -133,7 +132,7 @@ func (e *encoder) dc(p *plane, at int) int32 {
 	return (v + step/2) / step
 }
 
-// parts puts the AC coefficients of a progressive picture.
+// parts encodes the AC coefficients of a progressive picture.
 func (e *encoder) parts(of []stretch) {
 	for i := range e.blocks.planes {
 		p := &e.blocks.planes[i]
@@ -171,7 +170,7 @@ func (e *encoder) partRow(p *plane, scans []*outScan, y, from, to int) {
 	}
 }
 
-// learn takes the costs of symbols from what the last run has counted.
+// learn computes the costs of symbols from the counts of the last run.
 func (e *encoder) learn() {
 	for class := range e.costs {
 		var sum histogram
@@ -186,8 +185,8 @@ func (e *encoder) learn() {
 	}
 }
 
-// size is how many bytes the file takes, if every run of bits is filled up, and
-// no byte is stuffed.
+// size returns the bytes of the file, without stuffed bytes. It rounds each run of bits up to a
+// byte.
 func (e *encoder) size() (head, scans int) {
 	for _, s := range e.scans {
 		scans += s.size()

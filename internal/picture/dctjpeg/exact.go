@@ -2,8 +2,8 @@ package dctjpeg
 
 import "context"
 
-// CanTurn reports whether a source can be turned without any loss: what is
-// mirrored ends with whole units, and its tables can be written.
+// CanTurn reports whether Turned supports a source and a turn: the mirrored edge ends with whole
+// units, and the encoder can write the source's tables.
 func (s *Source) CanTurn(t Turn) bool {
 	if t.FlipX && s.Width%(8*s.hMax) != 0 || t.FlipY && s.Height%(8*s.vMax) != 0 {
 		return false
@@ -11,8 +11,8 @@ func (s *Source) CanTurn(t Turn) bool {
 	return s.Model == Gray || s.Model == YCbCr && s.comps[1].quant == s.comps[2].quant
 }
 
-// Turned writes a source, for which CanTurn holds, turned without any loss. It
-// ends with ctx's cause.
+// Turned returns a source, for which CanTurn is true, turned without loss. It returns ctx's cause
+// if ctx ends.
 func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 	var shape sampling
 	for i, c := range s.comps {

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// scaledBy is a picture scaled by n/8 with the means of its pixels.
+// scaledBy scales a picture by n/8 with the means of its pixels.
 func scaledBy(img image.Image, n int) *image.Gray {
 	b := img.Bounds()
 	w, h := (b.Dx()*n+7)/8, (b.Dy()*n+7)/8
@@ -32,7 +32,7 @@ func scaledBy(img image.Image, n int) *image.Gray {
 	return out
 }
 
-// turn is where a pixel of the turned picture comes from.
+// turned returns a picture turned pixel by pixel.
 func turned(img *image.Gray, t dctjpeg.Turn) *image.Gray {
 	w, h := img.Rect.Dx(), img.Rect.Dy()
 	out := image.NewGray(image.Rect(0, 0, w, h))
@@ -68,7 +68,7 @@ var turns = []dctjpeg.Turn{
 	{FlipX: true, FlipY: true, Transpose: true},
 }
 
-// Every scale, turned every way, shows what the means of the pixels show.
+// Each scale with each turn shows the same as the means of the pixels.
 func TestScalesAndTurns(t *testing.T) {
 	for _, size := range []image.Point{{320, 208}, {161, 97}, {17, 33}} {
 		img := scene(size.X, size.Y, 0)
@@ -133,7 +133,7 @@ func TestSaysThatItCannotFit(t *testing.T) {
 	}
 }
 
-// What is turned without loss is turned back to the same coefficients.
+// A turn without loss and its inverse give the original coefficients.
 func TestTurnsWithoutLoss(t *testing.T) {
 	for _, img := range []image.Image{scene(320, 208, 8), grayOf(scene(320, 208, 8))} {
 		data := encoded(t, img, 85)
@@ -199,7 +199,7 @@ func TestEveryKindOfLibjpegIsScaled(t *testing.T) {
 	}
 }
 
-// The same frame looks the same, whatever becomes of it.
+// The same frame gives the same Look with each scale and turn.
 func TestLooks(t *testing.T) {
 	data := encoded(t, scene(640, 480, 5), 90)
 	first, err := parse(t, data).Look(t.Context())
@@ -217,8 +217,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// FuzzBlocks: nothing panics, errors give nothing, and what comes out is a JPEG
-// for others.
+// FuzzBlocks: nothing panics, an error comes without data, and other decoders read the result.
 func FuzzBlocks(f *testing.F) {
 	for _, size := range []image.Point{{1, 1}, {40, 30}} {
 		f.Add(encoded(f, scene(size.X, size.Y, 9), 80), uint8(3), uint8(5))
@@ -266,8 +265,7 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
-// FuzzDecode: what both decode shows the same, for every picture that is in
-// order.
+// FuzzDecode: Planes and image/jpeg decode each valid picture to the same pixels.
 func FuzzDecode(f *testing.F) {
 	f.Add(uint8(30), uint8(20), uint8(80), uint16(9), false)
 	f.Add(uint8(1), uint8(1), uint8(3), uint16(900), true)

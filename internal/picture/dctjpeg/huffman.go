@@ -1,12 +1,12 @@
 package dctjpeg
 
-// lookBits is how many bits are looked up at once. Nearly all codes of a photo,
-// with the value behind them, are not longer.
+// lookBits is the number of bits of one table lookup. Nearly all codes of a photo, with the value
+// behind them, are not longer.
 const lookBits = 10
 
-// An entry of huffman.look says what begins with some bits: in bits 0 to 4 how
-// many of them it takes, in bits 8 to 15 the symbol, in bits 16 to 31 the value
-// that follows the code, if whole is set. 0: the code is longer.
+// An entry of huffman.look describes a code at the beginning of some bits. Bits 0 to 4 hold its
+// length, bits 8 to 15 the symbol, and bits 16 to 31 the value that follows the code, if whole is
+// set. 0 means that the code is longer.
 const (
 	lookLength = 0x1f
 	lookWhole  = 0x80
@@ -59,7 +59,7 @@ func (h *huffman) fill(code, length int, symbol byte) {
 	}
 }
 
-// long finds a code that look does not hold; ok is false if there is none.
+// long finds a code that is not in look. ok is false if there is none.
 func (h *huffman) long(acc uint64) (symbol byte, length uint, ok bool) {
 	for n := uint(lookBits + 1); n <= 16; n++ {
 		if c := int32(acc >> (64 - n)); c < h.limit[n] {
@@ -69,7 +69,7 @@ func (h *huffman) long(acc uint64) (symbol byte, length uint, ok bool) {
 	return 0, 16, false
 }
 
-// extend makes the signed value of size bits (T.81 section F.2.2.1).
+// extend returns the signed value of size bits (T.81 section F.2.2.1).
 func extend(v int32, size uint) int32 {
 	if v < 1<<(size-1) {
 		v -= 1<<size - 1

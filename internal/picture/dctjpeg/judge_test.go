@@ -16,8 +16,7 @@ import (
 	"github.com/messkit/messkit/internal/picture/dctjpeg"
 )
 
-// scene is a picture with edges, gradients, fine detail and noise, which is not
-// the same in any direction.
+// scene draws a picture with edges, gradients, fine detail and noise, without any symmetry.
 func scene(w, h int, noise float64) *image.YCbCr {
 	img := image.NewYCbCr(image.Rect(0, 0, w, h), image.YCbCrSubsampleRatio420)
 	r := rand.New(rand.NewPCG(uint64(w), uint64(h)))
@@ -54,7 +53,7 @@ func encoded(t testing.TB, img image.Image, quality int) []byte {
 	return b.Bytes()
 }
 
-// cjpeg has libjpeg make a JPEG, of a kind that Go does not write.
+// cjpeg encodes a JPEG with libjpeg, of a kind that Go does not write.
 func cjpeg(t testing.TB, img image.Image, args ...string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath("cjpeg"); err != nil {
@@ -78,7 +77,7 @@ func cjpeg(t testing.TB, img image.Image, args ...string) []byte {
 	return out
 }
 
-// djpeg is the brightness of a picture as libjpeg decodes it.
+// djpeg returns the brightness of a picture as libjpeg decodes it.
 func djpeg(t testing.TB, data []byte) *image.Gray {
 	t.Helper()
 	if _, err := exec.LookPath("djpeg"); err != nil {
@@ -103,7 +102,7 @@ func djpeg(t testing.TB, data []byte) *image.Gray {
 	return img
 }
 
-// judged is a picture as image/jpeg decodes it.
+// judged decodes a picture with image/jpeg.
 func judged(t testing.TB, data []byte) image.Image {
 	t.Helper()
 	img, err := jpeg.Decode(bytes.NewReader(data))
@@ -122,7 +121,8 @@ func parse(t testing.TB, data []byte) *dctjpeg.Source {
 	return s
 }
 
-// psnr compares the brightness of two pictures of one size, in dB.
+// psnr returns the peak signal-to-noise ratio of the brightness of two pictures of one size, in
+// dB.
 func psnr(t testing.TB, a, b image.Image) float64 {
 	t.Helper()
 	if a.Bounds().Size() != b.Bounds().Size() {

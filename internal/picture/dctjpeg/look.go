@@ -2,18 +2,18 @@ package dctjpeg
 
 import "math"
 
-// Look is what is seen of a picture while it is decoded: of 64 x 64 blocks, or
-// of all where there are fewer. The mean of a block and the energy of its other
-// coefficients tell mean and variance of its samples (Parseval).
+// Look contains statistics from the decoding of a picture, over 64 x 64 blocks, or over all if
+// there are fewer. The mean of a block and the energy of its other coefficients give the mean and
+// variance of its samples (Parseval).
 type Look struct {
 	Mean     float64 // of the brightness, 0 to 255
 	Variance float64 // of the brightness
-	Hash     uint64  // of their means
-	Drawn    float64 // the part of the blocks that are of one colour
-	Levels   float64 // the part of the blocks that are of one colour at the most common levels
+	Hash     uint64  // of the mean values of the blocks
+	Drawn    float64 // the part of the blocks that are of one color
+	Levels   float64 // the part of the blocks that are of one color at the most common levels
 	Edges    float64 // the part of the other blocks that have hard edges
 	Smooth   float64 // the part of the blocks that have no fine detail, and so no noise
-	Colour   float64 // energy of the fine half of colour, of a sample
+	Colour   float64 // energy of the fine half of color, of a sample
 }
 
 // hardEdge is the standard deviation, of 255, of a block that a line of text or a
@@ -46,20 +46,20 @@ func Common(levels *[256]int) (n int) {
 	return n
 }
 
-// eyes is how many blocks are looked at, along each side.
+// eyes is the number of sampled blocks along each side.
 const eyes = 64
 
 type eye struct {
 	src                   *Source
 	blocks, flat, colours int
 	edges, smooth         int
-	levels                [256]int // blocks of one colour, by their brightness
+	levels                [256]int // blocks of one color, by their brightness
 	sum, squares, chromas float64
 	hash                  uint64
 	acrossStep, downStep  int
 }
 
-// Each block's luma is that of the first component.
+// newEye samples the blocks on a grid over the first component, which is the brightness.
 func (s *Source) newEye() *eye {
 	c := &s.comps[0]
 	return &eye{src: s, hash: 14695981039346656037, acrossStep: max(1, c.needW/eyes), downStep: max(1, c.needH/eyes)}
@@ -81,13 +81,13 @@ func (e *eye) row(my int, r *rows) {
 	}
 }
 
-// block looks at one block of a component. Sums are of whole numbers, so that
-// every machine sees the same.
+// block adds one block of a component to the statistics. The sums are integers, so that each
+// machine computes the same.
 func (e *eye) block(comp int, b *block, last int) {
 	energy, fine := int64(0), int64(0)
 	for k := 0; k <= last; k++ {
 		v := int64(b[zigzag[k&63]&63])
-		if k == 0 { // the others may not have been read to their last bits
+		if k == 0 { // the decoder may have skipped low bits of the others
 			e.hash = (e.hash ^ uint64(v+4096)) * 1099511628211 // FNV-1a, by words
 		}
 		if k > 0 {
@@ -118,8 +118,8 @@ func (e *eye) block(comp int, b *block, last int) {
 	e.squares += mean*mean + float64(energy)/64
 }
 
-// detailed reports whether a block has more than a slope: a coefficient beyond the
-// first five of zigzag order.
+// detailed reports whether a block has more than a slope: a coefficient beyond the first five of
+// zigzag order.
 func detailed(b *block, last int) bool {
 	for k := 6; k <= last; k++ {
 		if b[zigzag[k&63]&63] != 0 {

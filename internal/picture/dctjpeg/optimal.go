@@ -5,26 +5,26 @@ import "slices"
 // histogram counts the symbols of one Huffman table.
 type histogram [256]uint32
 
-// codes is a Huffman table as it is written: how many codes there are of each
-// length, and their symbols in order.
+// codes is a Huffman table in its file form: the number of codes of each length, and their
+// symbols in order.
 type codes struct {
 	counts  [16]byte
 	symbols []byte
 }
 
-// size is what the table takes in a file, in bytes, with its marker.
+// size returns the bytes of the table in a file, with its marker.
 func (c *codes) size() int { return 2 + 2 + 1 + 16 + len(c.symbols) }
 
-// optimal finds the table that takes the fewest bits, with codes of at most 16
-// bits of which none is all ones, by package-merge: coins of a value are paired,
-// from the longest codes up (Larmore and Hirschberg, 1990).
+// optimal finds the table that takes the fewest bits by package-merge (Larmore and Hirschberg,
+// 1990). Its codes have at most 16 bits, and none is all ones. The algorithm pairs coins of a
+// value, from the longest codes up.
 func optimal(h *histogram) codes {
 	type leaf struct {
 		count  uint64
 		symbol int
 	}
 	leaves := make([]leaf, 1, 257)
-	leaves[0] = leaf{0, 256} // stands for the code of all ones, which may not be used
+	leaves[0] = leaf{0, 256} // reserves the code of all ones, which T.81 forbids
 	for s, n := range h {
 		if n > 0 {
 			leaves = append(leaves, leaf{uint64(n), s})
@@ -64,9 +64,9 @@ func limitedLengths(weights []uint64) []int {
 	const longest = 16
 	type coin struct {
 		weight uint64
-		leaves int // of the lightest ones, how many are in it: all codes in it grow by one
+		leaves int // number of the lightest leaves in it: all codes in it grow by one
 	}
-	// lists[l][i]: how many of the first i coins of level l are leaves.
+	// lists[l][i] is the number of leaves among the first i coins of level l.
 	n := len(weights)
 	var lists [longest][]coin
 	for l := range longest {
@@ -105,7 +105,7 @@ func limitedLengths(weights []uint64) []int {
 	return lengths
 }
 
-// bitsOf is the length of every symbol's code; 0: it has none.
+// bitsOf returns the length of each symbol's code. 0 means no code.
 func (c *codes) bitsOf() (lengths [256]uint8) {
 	k := 0
 	for l, n := range c.counts {
@@ -117,7 +117,7 @@ func (c *codes) bitsOf() (lengths [256]uint8) {
 	return lengths
 }
 
-// words is every symbol's code, with its length from bit 16 on.
+// words returns each symbol's code, with its length from bit 16 on.
 func (c *codes) words() (words [256]uint32) {
 	code, k := uint32(0), 0
 	for l, n := range c.counts {

@@ -27,7 +27,7 @@ const (
 	mTEM   = 0x01
 )
 
-// component is one of a picture's components.
+// component is one component of a picture.
 type component struct {
 	id           byte
 	h, v         int // sampling factors
@@ -36,41 +36,41 @@ type component struct {
 	needW, needH int // blocks with samples of the picture
 }
 
-// Source is a JPEG whose header has been read.
+// Source is a JPEG with a parsed header.
 type Source struct {
 	Width, Height int // pixels, as stored
 	Model         Model
-	Inverted      bool // Adobe's inks: 255 is none
+	Inverted      bool // Adobe's inks: 255 means no ink
 	Progressive   bool
 
 	data       []byte
-	scans      int // where the first scan's segment begins
+	scans      int // offset of the first scan's segment
 	comps      []component
 	hMax, vMax int
 	mcuW, mcuH int // units of the picture, across and down
 	tables     tables
-	adobe      int // its transform; -1: not told
+	adobe      int // transform of the Adobe segment; -1: no such segment
 	jfif       bool
 }
 
-// tables is what segments between the scans may change.
+// tables contains the tables that segments between the scans may change.
 type tables struct {
-	quant   [4][64]uint16 // in the order of a scan; 0: not told
+	quant   [4][64]uint16 // in the order of a scan; 0: not defined
 	dc, ac  [4]*huffman
 	restart int // units between two restart markers; 0: none
 }
 
-// segment is a marker with its body; end is where what follows begins.
+// segment is a marker with its body. end is the offset behind it.
 type segment struct {
 	marker   byte
 	body     []byte
 	from     int
 	end      int
-	complete bool // the body is not cut off
+	complete bool // the data contain the whole body
 }
 
-// next finds the segment that begins at or behind at. What is no marker is
-// skipped, as all decoders do.
+// next finds the segment that begins at or behind at. It skips bytes that are no marker, as all
+// decoders do.
 func next(data []byte, at int) (segment, bool) {
 	for at+1 < len(data) {
 		if data[at] != 0xff {
@@ -109,8 +109,7 @@ func next(data []byte, at int) (segment, bool) {
 	return segment{}, false
 }
 
-// Parse reads the header of a JPEG. The data must not change as long as the
-// source is used.
+// Parse reads the header of a JPEG. The caller must not change the data while it uses the source.
 func Parse(data []byte) (*Source, error) {
 	if len(data) < 4 || data[0] != 0xff || data[1] != mSOI {
 		return nil, broken("no JPEG")
@@ -185,7 +184,7 @@ func (s *Source) frame(b []byte) error {
 			return broken("component %d has sampling %d x %d and table %d", i, c.h, c.v, c.quant)
 		}
 		if n == 1 {
-			c.h, c.v = 1, 1 // its unit is one block whatever it says (T.81 section A.2.2)
+			c.h, c.v = 1, 1 // its unit is one block, whatever the factors are (T.81 section A.2.2)
 		}
 		s.hMax, s.vMax = max(s.hMax, c.h), max(s.vMax, c.v)
 		s.comps = append(s.comps, c)
@@ -204,7 +203,7 @@ func (s *Source) frame(b []byte) error {
 	return nil
 }
 
-// model finds what the components mean, as libjpeg does.
+// model sets the color model by the rules of libjpeg.
 func (s *Source) model() error {
 	id := [maxComponents]byte{}
 	for i, c := range s.comps {
@@ -228,7 +227,7 @@ func (s *Source) model() error {
 	return nil
 }
 
-// read takes the tables that are in a segment.
+// read reads the tables of a segment.
 func (t *tables) read(g segment) error {
 	switch g.marker {
 	case mDQT:
@@ -244,7 +243,7 @@ func (t *tables) read(g segment) error {
 	return nil
 }
 
-// readQuant reads quantisation tables (T.81 section B.2.4.1).
+// readQuant reads quantization tables (T.81 section B.2.4.1).
 func (t *tables) readQuant(b []byte) error {
 	for len(b) > 0 {
 		wide, n := int(b[0]>>4), int(b[0]&15)
@@ -294,13 +293,13 @@ func (t *tables) readHuffman(b []byte) error {
 	return nil
 }
 
-// Body is how many bytes its scans have.
+// Body returns the number of bytes of the scans.
 func (s *Source) Body() int { return len(s.data) - s.scans }
 
-// Coarseness is how coarse the quantiser of the brightness is: the geometric mean
-// of its steps as multiples of those in T.81 annex K.
+// Coarseness returns the coarseness of the quantizer of the brightness: the geometric mean of its
+// steps as multiples of those in T.81 annex K.
 func (s *Source) Coarseness() float64 {
-	const fine = 36 // of the steps behind, few matter
+	const fine = 36 // few of the later steps matter
 	sum := 0.0
 	for k := 1; k < fine; k++ {
 		sum += math.Log(float64(max(1, s.tables.quant[s.comps[0].quant][k])) / float64(annexK[zigzag[k]]))

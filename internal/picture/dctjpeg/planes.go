@@ -2,14 +2,14 @@ package dctjpeg
 
 import "context"
 
-// Plane is the samples of one component, 0 to 255.
+// Plane contains the samples of one component, 0 to 255.
 type Plane struct {
 	Pix           []uint8 // rows of Width samples
 	Width, Height int
 }
 
-// Planes decodes all components of a source, scaled by n/8. Those that have
-// fewer samples keep that. It ends with ctx's cause.
+// Planes decodes all components of a source, scaled by n/8. A component with fewer samples keeps
+// its ratio. It returns ctx's cause if ctx ends.
 func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Look, error) {
 	var planes []Plane
 	for i := range s.comps {
@@ -40,7 +40,7 @@ func (s *Source) Planes(ctx context.Context, n int) ([]Plane, Look, error) {
 	return planes, eye.look(), nil
 }
 
-// set makes a row of samples around 0.
+// set writes a row from samples around 0.
 func (p *Plane) set(y int, row []int16) {
 	if y >= p.Height {
 		return
@@ -51,7 +51,7 @@ func (p *Plane) set(y int, row []int16) {
 	}
 }
 
-// Look decodes a source only to see that it can be, and how it looks.
+// Look decodes a source to validate it and to return its statistics.
 func (s *Source) Look(ctx context.Context) (Look, error) {
 	eye := s.newEye()
 	err := s.each(ctx, decoding{n: 1}, func(my int, r *rows) error {
@@ -64,17 +64,17 @@ func (s *Source) Look(ctx context.Context) (Look, error) {
 	return eye.look(), nil
 }
 
-// Lines are the rows of samples of a picture, from the top: of one component, or
-// of brightness and two of colour. They may return the same memory again.
+// Lines gives the rows of samples of a picture, from the top: one component, or brightness and
+// two components of color. Line may return the same memory again.
 type Lines struct {
 	Width, Height int
 	Gray          bool
-	Full          bool // colour has as many samples as brightness, not a quarter
+	Full          bool // color has as many samples as brightness, not a quarter
 	// Line returns the samples of one row of a component, around 128.
 	Line func(component, y int) []uint8
 }
 
-// FromLines makes blocks of samples. It ends with ctx's cause.
+// FromLines makes blocks from samples. It returns ctx's cause if ctx ends.
 func FromLines(ctx context.Context, l Lines, finest Scale) (*Blocks, error) {
 	model, shape := YCbCr, halved
 	if l.Gray {

@@ -2,8 +2,8 @@ package dctjpeg
 
 import "math/bits"
 
-// Scale is how coarse a quantiser is: its table is the one below times 2 to the
-// power of Scale/128. Whole steps keep every machine at the same.
+// Scale is the coarseness of a quantizer: its table is the table below times 2 to the power of
+// Scale/128. Integer scales give the same result on each machine.
 type Scale int
 
 // Bounds of a Scale: about the qualities 98 and 2 of the IJG.
@@ -13,8 +13,8 @@ const (
 	Coarsest       Scale = 5 * stepsPerOctave
 )
 
-// annexK is the table for brightness of T.81 annex K.1, in rows of eight. What
-// quantisers of other encoders do is told as multiples of it.
+// annexK is the table for brightness of T.81 annex K.1, in rows of eight. It is the unit for the
+// quantizers of other encoders.
 var annexK = [64]uint8{
 	16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55,
 	14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62,
@@ -22,11 +22,10 @@ var annexK = [64]uint8{
 	49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
 }
 
-// robidoux is the table of Nicolas Robidoux, from the documentation of
-// ImageMagick's -define jpeg:q-table, in rows of eight; mozjpeg's default is the
-// same. It spends more on fine detail than that of annex K, and less on gradients:
-// photographs of the same bytes gain 1 to 2 points of SSIMULACRA2 with it, if it
-// holds for colour as well.
+// robidoux is the table of Nicolas Robidoux, in rows of eight. It is in the documentation of
+// ImageMagick's -define jpeg:q-table, and is mozjpeg's default. It spends more on fine detail
+// than that of annex K, and less on gradients. Photographs of the same bytes gain 1 to 2 points
+// of SSIMULACRA2 if the table applies to color, too.
 var robidoux = [64]uint16{
 	16, 16, 16, 18, 25, 37, 56, 85, 16, 17, 20, 27, 34, 40, 53, 75,
 	16, 20, 24, 31, 43, 62, 91, 135, 18, 27, 31, 40, 53, 74, 106, 156,
@@ -34,15 +33,15 @@ var robidoux = [64]uint16{
 	56, 53, 91, 106, 131, 169, 226, 311, 85, 75, 135, 156, 189, 238, 311, 418,
 }
 
-// quantTables is a quantiser: for brightness and colour, in the order of a scan.
+// quantTables is a quantizer for brightness and color, in the order of a scan.
 type quantTables [2][64]int32
 
-// golden is the golden ratio's part of 2 to the power of 32. Its multiples spread
-// evenly: each step is rounded up from another part on, so that they do not all
-// change at one scale, and sizes come in small steps.
+// golden is the fractional part of the golden ratio times 2 to the power of 32. Its multiples are
+// evenly distributed. Each step rounds up from a different fraction on, so that the steps change
+// at different scales, and sizes change gradually.
 const golden = 2654435769
 
-// tables makes the quantiser of a scale.
+// tables returns the quantizer of a scale.
 func (s Scale) tables() (q quantTables) {
 	factor := s.factor()
 	for class := range q {
@@ -54,7 +53,7 @@ func (s Scale) tables() (q quantTables) {
 	return q
 }
 
-// factor is 2 to the power of s/128, with 32 bits behind the point.
+// factor returns 2 to the power of s/128, with 32 bits behind the point.
 func (s Scale) factor() uint64 {
 	octaves := (int(s) + 64*stepsPerOctave) / stepsPerOctave
 	steps := (int(s) + 64*stepsPerOctave) % stepsPerOctave
@@ -71,12 +70,12 @@ func (s Scale) factor() uint64 {
 	return f >> (64 - octaves)
 }
 
-// roots are the square root of 2, the root of that, and so on, with 32 bits
-// behind the point.
+// roots contains the square root of 2, the root of that, and so on, with 32 bits behind the
+// point.
 var roots = [7]uint64{6074001000, 5107605667, 4683695048, 4485121744, 4389014833, 4341736423, 4318288544}
 
-// floors are the least values of coefficients, times 8, that the quantiser of a
-// scale would not make 0, for brightness and colour.
+// floors returns the least coefficients, with factor 8, that the quantizer of a scale does not
+// round to 0, for brightness and color.
 func (s Scale) floors() (f [2][64]int32) {
 	q := s.tables()
 	for class := range f {

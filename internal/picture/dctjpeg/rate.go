@@ -2,25 +2,25 @@ package dctjpeg
 
 import "math"
 
-// Rounding a coefficient to 0, or to a smaller size, spares bits and costs
-// fidelity. What is spared elsewhere buys a finer quantiser. So for every block
-// the coefficients are chosen for which error + lambda x bits is least: error is
-// the square of what a coefficient is off, in steps of the quantiser.
+// Rounding a coefficient to 0, or to a smaller size, saves bits and costs fidelity. The saved
+// bits permit a finer quantizer. So the encoder chooses for each block the coefficients with the
+// least error + lambda x bits. The error of a coefficient is the square of its difference from
+// the original, in steps of the quantizer.
 
 const (
 	rateBits   = 3 // bits behind the point of a cost
 	ratioBits  = 8 // bits behind the point of a coefficient in steps
-	certain    = 2 // from so many steps on, no coefficient becomes 0: that errs by 2 and more
+	certain    = 2 // coefficients of this many steps or more do not become 0: the error would be 2 or more
 	costUnused = 18 << rateBits
 )
 
-// costs are the bits that the symbols of a class take.
+// costs contains the number of bits of each symbol of a class.
 type costs struct {
-	code [256]int32 // of a code and the bits that follow it
+	code [256]int32 // bits of a code and of the value behind it
 	eob  int32
 }
 
-// usualCosts are about those of photographs, before any symbol was counted.
+// usualCosts returns typical costs of photographs, for use before the first count.
 func usualCosts() *costs {
 	c := &costs{eob: 3 << rateBits}
 	for code := range c.code {
@@ -31,7 +31,7 @@ func usualCosts() *costs {
 	return c
 }
 
-// newCosts takes the costs from how often symbols were used.
+// newCosts computes the costs from the frequencies of symbols.
 func newCosts(h *histogram) *costs {
 	c, table := &costs{}, optimal(h)
 	var ends, endBits int64
@@ -53,12 +53,12 @@ func newCosts(h *histogram) *costs {
 	return c
 }
 
-// chooser chooses the quantised coefficients of blocks of one class.
+// chooser chooses the quantized coefficients of blocks of one class.
 type chooser struct {
-	inverse [64]uint32 // of the quantiser's steps, times 8: with 24 bits behind the point
+	inverse [64]uint32 // of the quantizer's steps, times 8: with 24 bits behind the point
 	nearby  bool       // round to the nearest
-	// What a coefficient of a size costs behind so many zeros, and the end of a
-	// block: in errors, with 2*ratioBits behind the point.
+	// price is the cost of a coefficient of a size behind a number of zeros, and end is that of
+	// the end of a block. Their unit is that of errors, with 2*ratioBits behind the point.
 	price [16][64]int32
 	end   int32
 
@@ -67,21 +67,20 @@ type chooser struct {
 	out    [64]token
 }
 
-// candidate is a coefficient that may be kept.
+// candidate is a coefficient that the chooser may keep.
 type candidate struct {
 	place int
-	ratio int32 // its amount in steps, with ratioBits behind the point
-	sign  int32 // -1: it is negative, else 0
+	ratio int32 // absolute value in steps, with ratioBits behind the point
+	sign  int32 // -1 for a negative value, otherwise 0
 }
 
-// state is a candidate that is kept, and what the block costs up to it, less what
-// it costs to make 0 of all up to it. Behind one that is certainly kept, costs are
-// counted anew.
+// state is a decision to keep a candidate, with the cost of the block up to it, less the cost of
+// zeros up to it. Costs start again behind a certain candidate.
 type state struct {
 	place  int
 	cost   int32
-	value  int32 // as it is kept
-	before int   // the state before
+	value  int32 // value of the kept coefficient
+	before int   // index of the state before
 }
 
 func (c *chooser) set(steps *[64]int32, k *costs, lambda int32) {
@@ -99,8 +98,8 @@ func (c *chooser) set(steps *[64]int32, k *costs, lambda int32) {
 	c.end = lambda * k.eob
 }
 
-// candidates finds those that are not rounded to 0. Nothing can foretell which
-// they are: all are written, and the next one over those that do not count.
+// candidates finds the coefficients that do not round to 0. A branch on each would be
+// unpredictable, so the loop writes each candidate and advances only behind those that count.
 func (c *chooser) candidates(list []token) []candidate {
 	n := 0
 	for _, t := range list {
@@ -118,7 +117,7 @@ func (c *chooser) candidates(list []token) []candidate {
 
 func (c *candidate) steps() int32 { return (c.ratio + 1<<(ratioBits-1)) >> ratioBits }
 
-// block chooses for one block. What it returns is overwritten by the next.
+// block chooses the coefficients of one block. The next call overwrites the result.
 func (c *chooser) block(list []token) []token {
 	found := c.candidates(list)
 	if c.nearby {
@@ -127,7 +126,7 @@ func (c *chooser) block(list []token) []token {
 		}
 		return c.out[:len(found)]
 	}
-	first := 0 // states before it are not looked at: a certain one is kept
+	first := 0 // ignore the states before a certain one
 	c.states[0] = state{}
 	for i := range found {
 		f, s := &found[i], &c.states[i+1]
@@ -142,11 +141,11 @@ func (c *chooser) block(list []token) []token {
 	return c.trace(c.last(first, len(found)+1), found)
 }
 
-// window is how many coefficients in a row may become 0.
+// window is the longest run of coefficients that may become 0.
 const window = 8
 
-// maybe finds the cheapest way to keep one of one step, over all states that may
-// be before it.
+// maybe finds the cheapest way to keep a candidate of one step, over all states that may precede
+// it.
 func (c *chooser) maybe(s *state, f *candidate, from, n int) {
 	least, before := int32(math.MaxInt32), 0
 	for i := from; i < n; i++ {
@@ -159,8 +158,8 @@ func (c *chooser) maybe(s *state, f *candidate, from, n int) {
 	s.cost, s.value, s.before = least+off*off-f.ratio*f.ratio, 1, before
 }
 
-// surely is maybe for one of more steps: it may be kept as one that is one size
-// smaller.
+// surely does the work of maybe for a candidate of more steps. It may reduce the candidate to the
+// next smaller size.
 func (c *chooser) surely(s *state, f *candidate, steps int32, from, n int) {
 	least := steps
 	if steps&(steps-1) == 0 && f.ratio < steps<<ratioBits {
@@ -183,7 +182,7 @@ func (c *chooser) surely(s *state, f *candidate, steps int32, from, n int) {
 	}
 }
 
-// last finds the state after which it is cheapest to end.
+// last finds the state with the cheapest end of the block.
 func (c *chooser) last(first, n int) int {
 	end, least := 0, int32(math.MaxInt32)
 	for i := first; i < n; i++ {

@@ -2,16 +2,16 @@ package dctjpeg
 
 import "context"
 
-// maxStored is about how many bytes of coefficients are kept at a time, of a
-// picture whose scans each cover all of it: so many stay near the processor.
+// maxStored is about the number of bytes of coefficients in memory at a time, for a picture whose
+// scans each cover all of it. This many bytes stay in the processor's cache.
 const maxStored = 2 << 20
 
-// rows is the coefficients of one row of units: of each component v rows of its
-// blocks, dequantised.
+// rows contains the dequantized coefficients of one row of units: v rows of blocks for each
+// component.
 type rows struct {
 	blocks [maxComponents][]int16
-	quant  [maxComponents][64]int32 // that they were multiplied by, in the order of a scan
-	last   [maxComponents][]uint8   // of each block: no coefficient behind it, in the order of a scan, is set
+	quant  [maxComponents][64]int32 // the steps of the quantizer, in the order of a scan
+	last   [maxComponents][]uint8   // per block: index of the last coefficient that can be nonzero, in the order of a scan
 }
 
 func (s *Source) newRows() *rows {
@@ -22,16 +22,16 @@ func (s *Source) newRows() *rows {
 	return r
 }
 
-// decoding says how much of a picture is wanted.
+// decoding specifies the part of a picture that the caller needs.
 type decoding struct {
-	n    int // of each block at least the coefficients within n x n
-	drop int // the last bits of coefficients that need not be read
+	n    int // at least the coefficients within n x n of each block
+	drop int // number of low bits of coefficients to skip
 }
 
-// dropped is how many of the last bits of coefficients a progressive picture can
-// do without. They are as large as the quantiser, and become smaller with the
-// picture; the new quantiser, about 2.5 times the finest, errs by 0.29 of its steps.
-// A fifth of that adds a twenty-fifth to the square of its error.
+// dropped returns the number of low bits of coefficients that a progressive picture does not
+// need. The lowest bit is worth about a step of the source's quantizer, times the scale. The new
+// quantizer, about 2.5 times the finest, has an error of 0.29 of its steps. A fifth of that adds
+// a twenty-fifth to the square of its error.
 func (s *Source) dropped(way Way) int {
 	const bit, err, part, usual = 0.6, 0.29, 1. / 5, 2.5
 	most := part * err * usual * float64(way.Finest.factor()) / (1 << 32)
@@ -96,8 +96,8 @@ func (d *decoder) row(sc *scan, r *rows) error {
 	return d.sound()
 }
 
-// toScan reads tables from at on, up to the next scan. At the end of the picture
-// the segment is of marker EOI.
+// toScan reads tables from at on, up to the next scan. At the end of the picture, the segment has
+// the marker EOI.
 func (d *decoder) toScan(at int) (segment, error) {
 	for {
 		g, ok := next(d.src.data, at)

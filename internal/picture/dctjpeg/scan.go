@@ -2,15 +2,15 @@ package dctjpeg
 
 import "context"
 
-// maxScans is how many scans of a picture are decoded. Encoders make about ten;
-// a small file can hold many thousands, and cost minutes.
+// maxScans is the largest number of scans that the decoder reads. Encoders write about ten. A
+// small file can contain many thousands, and take minutes.
 const maxScans = 100
 
-// scan is the header of one (T.81 section B.2.3).
+// scan is the header of a scan (T.81 section B.2.3).
 type scan struct {
 	comps  []*scanned
 	ss, se int  // first and last coefficient
-	ah, al uint // bits that are there already, and that are left for later
+	ah, al uint // number of missing low bits before and after this scan
 }
 
 // scanned is a component in a scan.
@@ -22,7 +22,7 @@ type scanned struct {
 	pred   int32
 }
 
-// decoder walks once through the scans of a source.
+// decoder reads the scans of a source in one pass.
 type decoder struct {
 	src    *Source
 	tables tables
@@ -35,7 +35,7 @@ func (s *Source) decoder() *decoder {
 	return &decoder{src: s, tables: s.tables, bits: bitReader{data: s.data}}
 }
 
-// scanHeader reads the header of a scan, and makes ready for its data.
+// scanHeader reads the header of a scan, and prepares the decoding of its data.
 func (d *decoder) scanHeader(g segment) (*scan, error) {
 	b := g.body
 	if len(b) < 1 || len(b) < 4+2*int(b[0]) {
@@ -101,7 +101,7 @@ func (d *decoder) begin(sc *scan, at int) {
 	}
 }
 
-// unit is called before each unit of a scan; it passes restart markers.
+// unit prepares the decoding of each unit of a scan. It skips restart markers.
 func (d *decoder) unit(sc *scan) error {
 	if d.tables.restart == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (d *decoder) unit(sc *scan) error {
 	}
 	data, at := d.src.data, d.bits.pos
 	for at+1 < len(data) && (data[at] != 0xff || data[at+1] == 0xff || data[at+1] == 0) {
-		at++ // fill bytes, and what a camera left over
+		at++ // skip fill bytes and remains that a camera left
 	}
 	if at+1 >= len(data) {
 		return ErrCut
@@ -128,7 +128,7 @@ func (d *decoder) unit(sc *scan) error {
 	return nil
 }
 
-// sound tells what is wrong with the data so far.
+// sound returns an error if the data so far are invalid.
 func (d *decoder) sound() error {
 	switch short := d.bits.short(); {
 	case short && d.bits.pos >= len(d.src.data)-1:
@@ -141,9 +141,8 @@ func (d *decoder) sound() error {
 	return nil
 }
 
-// walk decodes the units of a scan in the rows of units up to end, in the order of
-// T.81 section A.2. Where only one component is scanned, its rows of blocks are
-// counted as rows of units.
+// walk decodes the units of a scan in the rows of units up to end, in the order of T.81 section
+// A.2. If the scan has only one component, each of its rows of blocks counts as a row of units.
 func (d *decoder) walk(ctx context.Context, sc *scan, from, end int, decode func(c *scanned, x, y int)) error {
 	if len(sc.comps) == 1 {
 		return d.walkOne(ctx, sc, from, end, decode)

@@ -6,38 +6,37 @@ import (
 	"math"
 )
 
-// Report says how a picture was made to fit.
+// Report describes the search that made a picture fit.
 type Report struct {
 	Scale       Scale
-	Probes      int // quantisers tried on a sample
+	Probes      int // number of quantizers tried on a sample
 	Passes      int // on all of the picture
-	Foretold    int // bytes, by the last probe for the first pass
+	Foretold    int // bytes that the last probe predicted for the first pass
 	Progressive bool
 }
 
 const (
-	// sampleBlocks is about how many blocks a probe looks at.
+	// sampleBlocks is about the number of blocks of one probe.
 	sampleBlocks = 8_000
 	maxProbes    = 5
 	maxPasses    = 8
-	// A picture is good enough that takes this part of the bytes, or is as fine
-	// as wanted: quantisers are whole numbers, so that sizes come in steps.
+	// A result is good enough if it takes this part of the bytes, or if its quantizer is as fine
+	// as wanted. Quantizers are integers, so sizes change in steps.
 	goodPart = 0.94
-	// fairPart is good enough after fewPasses.
+	// fairPart is good enough after fewPasses passes.
 	fairPart  = 0.93
 	fewPasses = 3
 	aimPart   = 0.98
-	// enough is how near, in steps of the scale, a probe must come.
+	// enough is the largest acceptable distance of a probe, in steps of the scale.
 	enough = 4
-	// stuffed is by how much bytes that must be stuffed make a file longer.
+	// stuffed is the factor by which stuffed bytes make a file longer.
 	stuffed = 1.002
-	// usualSlope is how the logarithm of the size falls with that of the scale.
+	// usualSlope is the change of the logarithm of the size with that of the scale.
 	usualSlope = -0.72
 )
 
-// Fit makes a file of at most maxBytes, as finely quantised as that allows, but
-// not finer than finest. The guess is where the search begins. It ends with
-// ctx's cause, or with ErrBudget.
+// Fit writes a file of at most maxBytes, with the finest possible quantizer that is not finer
+// than finest. The search begins with guess. It returns ctx's cause, or ErrBudget.
 func (b *Blocks) Fit(ctx context.Context, maxBytes int, finest, guess Scale, progressive bool) ([]byte, Report, error) {
 	s := NewSearch(b, maxBytes, progressive)
 	if _, err := s.Probe(ctx, finest, guess); err != nil {
@@ -46,14 +45,14 @@ func (b *Blocks) Fit(ctx context.Context, maxBytes int, finest, guess Scale, pro
 	return s.Fit(ctx)
 }
 
-// Search looks for the finest quantiser with which blocks fit.
+// Search looks for the finest quantizer with which blocks fit.
 type Search struct {
 	e        *encoder
 	maxBytes int
 	finest   Scale
 	at       Scale
-	size     float64 // at it, as last seen
-	fixed    float64 // what of the size does not change with the scale
+	size     float64 // last size at that scale
+	fixed    float64 // part of the size that does not change with the scale
 	slope    float64
 	report   Report
 }
@@ -63,11 +62,11 @@ func NewSearch(b *Blocks, maxBytes int, progressive bool) *Search {
 	return &Search{e: newEncoder(b, progressive), maxBytes: maxBytes, finest: b.finest, slope: usualSlope, report: Report{Progressive: progressive}}
 }
 
-// Report says what has been done so far.
+// Report returns the report of the search so far.
 func (s *Search) Report() Report { return s.report }
 
-// Wanted is about the scale at which the blocks would fit, if coefficients for
-// it had been kept. It is finer than what Probe has found, or the same.
+// Wanted returns about the scale at which the blocks would fit, if they had all coefficients for
+// it. It is finer than the result of Probe, or the same.
 func (s *Search) Wanted() Scale {
 	if s.at > s.finest || s.size > goodPart*float64(s.maxBytes) {
 		return s.at
@@ -75,7 +74,7 @@ func (s *Search) Wanted() Scale {
 	return min(s.at, s.aim(s.at, s.size))
 }
 
-// step is how many stretches there are for one that a probe looks at.
+// step returns the number of stretches per sampled stretch of a probe.
 func (b *Blocks) step() int {
 	n := 0
 	for i := range b.planes {
@@ -84,8 +83,7 @@ func (b *Blocks) step() int {
 	return max(1, n/sampleBlocks)
 }
 
-// measure counts the symbols at a scale; size is foretold from a part of the
-// picture.
+// measure counts the symbols at a scale. It predicts size from a part of the picture.
 func (s *Search) measure(ctx context.Context, at Scale, of []stretch, units int, list bool) (float64, error) {
 	if err := s.e.run(ctx, at.tables(), of, list); err != nil {
 		return 0, err
@@ -97,7 +95,7 @@ func (s *Search) measure(ctx context.Context, at Scale, of []stretch, units int,
 	return s.fixed + float64(scans-fixed)*stuffed*float64(all)/float64(units), nil
 }
 
-// fixed is what does not grow with a picture: tables and headers.
+// fixed returns the bytes of tables and headers, which do not grow with a picture.
 func (e *encoder) fixed() int {
 	n := 0
 	for _, s := range e.scans {
@@ -115,8 +113,8 @@ func (e *encoder) fixed() int {
 	return n
 }
 
-// Probe finds, on a sample, about the scale at which the blocks fit, beginning
-// with a guess. It ends with ctx's cause.
+// Probe finds, on a sample, about the scale at which the blocks fit. It begins with a guess. It
+// returns ctx's cause if ctx ends.
 func (s *Search) Probe(ctx context.Context, finest, guess Scale) (Scale, error) {
 	s.finest = max(finest, s.e.blocks.finest)
 	of, units := s.e.blocks.stretches(s.e.blocks.step())
@@ -137,19 +135,19 @@ func (s *Search) Probe(ctx context.Context, finest, guess Scale) (Scale, error) 
 		next := s.toward(s.at, size)
 		near := math.Abs(float64(next - s.at))
 		if s.at = next; near <= enough && s.report.Probes > 1 {
-			break // the first one knew no costs
+			break // the first probe had only estimated costs
 		}
 	}
 	s.size = s.fixed + lastSize*math.Exp2(s.slope*float64(s.at-last)/stepsPerOctave)
 	return s.at, nil
 }
 
-// toward is the scale where the size would be right, within bounds.
+// toward returns the scale that gives the right size, within bounds.
 func (s *Search) toward(at Scale, size float64) Scale {
 	return max(s.finest, min(Coarsest, s.aim(at, size)))
 }
 
-// aim is toward without bounds.
+// aim does the work of toward without bounds.
 func (s *Search) aim(at Scale, size float64) Scale {
 	want, has := aimPart*float64(s.maxBytes)-s.fixed, size-s.fixed
 	if want <= 0 || has <= 0 {
@@ -159,7 +157,7 @@ func (s *Search) aim(at Scale, size float64) Scale {
 	return at + Scale(math.Round(octaves*stepsPerOctave))
 }
 
-// learnSlope takes the slope between two sizes, if they tell it.
+// learnSlope computes the slope between two sizes, if they differ enough.
 func (s *Search) learnSlope(a, b Scale, sizeA, sizeB float64) {
 	if d := float64(b-a) / stepsPerOctave; sizeA > 0 && math.Abs(d) > 0.1 {
 		if slope := math.Log2(sizeB/sizeA) / d; slope < -0.2 && slope > -1.6 {
@@ -168,19 +166,19 @@ func (s *Search) learnSlope(a, b Scale, sizeA, sizeB float64) {
 	}
 }
 
-// tried is a scale that all of the picture was quantised with.
+// tried is a scale, with the result of its pass over the whole picture.
 type tried struct {
 	at   Scale
 	size float64
 }
 
-// Fit quantises all of the picture at the scale that Probe has found, and again
-// where its sample was wrong. It ends with ctx's cause, or with ErrBudget.
+// Fit quantizes the whole picture at the scale of Probe, and again if the sample was wrong. It
+// returns ctx's cause, or ErrBudget.
 func (s *Search) Fit(ctx context.Context) ([]byte, Report, error) {
 	of, units := s.e.blocks.stretches(1)
 	s.report.Foretold = int(s.size)
 	var data []byte
-	var fits, not *tried // the finest that fits, the coarsest that does not
+	var fits, not *tried // the finest scale that fits, the coarsest that does not
 	for s.report.Passes < maxPasses {
 		size, err := s.measure(ctx, s.at, of, units, true)
 		if err != nil {
@@ -210,14 +208,14 @@ func (s *Search) Fit(ctx context.Context) ([]byte, Report, error) {
 	return nil, s.report, fmt.Errorf("%w in %d bytes as %d x %d pixels", ErrBudget, s.maxBytes, s.e.blocks.Width, s.e.blocks.Height)
 }
 
-// enough reports whether what fits is fine enough.
+// enough reports whether the scale that fits is fine enough.
 func (s *Search) enough(fits, not *tried) bool {
 	part := fits.size / float64(s.maxBytes)
 	return part >= goodPart || fits.at == s.finest || not != nil && not.at+1 >= fits.at ||
 		s.report.Passes >= fewPasses && part >= fairPart
 }
 
-// between is the scale to try next.
+// between returns the next scale to try.
 func (s *Search) between(fits, not *tried) Scale {
 	switch {
 	case s.report.Passes == maxPasses-1 && fits == nil:

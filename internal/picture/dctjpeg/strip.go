@@ -1,15 +1,14 @@
 package dctjpeg
 
-// strip collects rows of samples until there are eight, and makes blocks of
-// them. A picture that will be flipped has its incomplete blocks at the left or
-// the top.
+// strip collects rows of samples until there are eight, and makes blocks of them. For a later
+// flip, the incomplete blocks of a picture are at the left or the top.
 type strip struct {
 	plane     *plane
 	floor     *[64]int32
-	left, top int     // samples that fill the blocks before the picture's
+	left, top int     // filler samples before the picture's
 	buf       []int16 // eight rows
 	rows      int     // in buf
-	taken     int     // of the picture
+	taken     int     // rows added so far
 }
 
 func newStrip(p *plane, floor *[64]int32, fromRight, fromBottom bool) *strip {
@@ -23,8 +22,8 @@ func newStrip(p *plane, floor *[64]int32, fromRight, fromBottom bool) *strip {
 	return s
 }
 
-// add adds a row of samples around 0. What is too much is left out, and a row
-// that is too short goes on as it ends.
+// add adds a row of samples around 0. It ignores excess samples, and repeats the last sample of a
+// short row.
 func (s *strip) add(row []int16) {
 	if s.taken == s.plane.high {
 		return
@@ -59,7 +58,7 @@ func spread(to []int16, v int16) {
 	}
 }
 
-// flush makes a row of blocks.
+// flush writes a row of blocks.
 func (s *strip) flush(stride int) {
 	var b block
 	for x := range s.plane.needW {
@@ -77,8 +76,7 @@ func (p *plane) fillRow() {
 	}
 }
 
-// finish completes the rows of blocks. Rows that the picture did not have are
-// as the last one was.
+// finish completes the rows of blocks. It repeats the last row in place of missing rows.
 func (s *strip) finish() {
 	if s.taken > 0 {
 		stride := len(s.buf) / 8
@@ -96,12 +94,11 @@ func (p *plane) finish() {
 	}
 }
 
-// halver makes rows of half the width, or half as many rows, or both, for a
-// strip.
+// halver halves the width of rows, or the number of rows, or both, for a strip.
 type halver struct {
 	across, down bool
 	to           *strip
-	kept         []int16 // a row that waits for the next one
+	kept         []int16 // a row that has no partner yet
 	waiting      bool
 	out          []int16
 }
@@ -132,7 +129,7 @@ func (h *halver) narrow(row []int16) []int16 {
 	}
 	out := h.out[:n]
 	for x := range len(row) / 2 {
-		out[x] = (row[2*x] + row[2*x+1] + int16(x&1)) >> 1 // rounds up and down by turns
+		out[x] = (row[2*x] + row[2*x+1] + int16(x&1)) >> 1 // rounds up and down in turn
 	}
 	if len(row)%2 == 1 {
 		out[n-1] = row[len(row)-1]
@@ -140,7 +137,7 @@ func (h *halver) narrow(row []int16) []int16 {
 	return out
 }
 
-// finish passes on the row that is left.
+// finish passes a remaining row to the strip.
 func (h *halver) finish() {
 	if h.waiting {
 		h.to.add(h.kept)

@@ -2,8 +2,7 @@ package dctjpeg
 
 import "math/bits"
 
-// A symbol is what a scan is written of: the number of a code, and bits that
-// follow it.
+// A symbol is an element of a scan: the number of a code, and the bits that follow it.
 type symbol uint32
 
 func newSymbol(table int, code byte, size int, value uint32) symbol {
@@ -18,18 +17,17 @@ func (s symbol) table() int { return int(s >> 12 & 3) }
 
 func (s symbol) value() uint32 { return uint32(s >> 16) }
 
-// outScan is a scan to be written. The tables are DC and AC of brightness, then
-// of colour.
+// outScan is a scan to write. The tables are DC and AC of brightness, then of color.
 type outScan struct {
 	planes []int
 	ss, se int
-	list   bool       // symbols are kept, not only counted
-	syms   [][]symbol // in pieces that never grow
+	list   bool       // store symbols instead of counts alone
+	syms   [][]symbol // in pieces of fixed capacity
 	spare  [][]symbol
 	counts [4]histogram
-	extra  int // bits that follow codes
+	extra  int // number of bits behind codes
 	eobRun uint32
-	table  int // of the AC coefficients, of a scan that has only these
+	table  int // table of the AC coefficients, in a scan without DC
 }
 
 func (s *outScan) reset(list bool) {
@@ -62,7 +60,7 @@ func (s *outScan) more() {
 	s.syms = append(s.syms, make([]symbol, 0, pieceSize))
 }
 
-// signed puts a code with a value behind it.
+// signed adds a code with a value behind it.
 func (s *outScan) signed(table int, code byte, size int, v int32) {
 	if v < 0 {
 		v += 1<<size - 1
@@ -77,7 +75,7 @@ func sizeOf(v int32) int {
 	return bits.Len32(uint32(v))
 }
 
-// dc puts the difference of a DC coefficient.
+// dc adds the difference of a DC coefficient.
 func (s *outScan) dc(table int, diff int32) {
 	n := sizeOf(diff)
 	s.signed(table, byte(n), n, diff)
@@ -88,7 +86,7 @@ const (
 	codeEOB = 0x00
 )
 
-// ac puts one coefficient behind so many zeros.
+// ac adds one coefficient behind a number of zeros.
 func (s *outScan) ac(table, zeros int, v int32) {
 	for ; zeros > 15; zeros -= 16 {
 		s.put(table, codeZRL, 0, 0)
@@ -103,7 +101,7 @@ func (s *outScan) ac(table, zeros int, v int32) {
 	}
 }
 
-// block puts the coefficients of a whole block.
+// block adds the coefficients of a whole block.
 func (s *outScan) block(table int, list []token) {
 	before := 0
 	for _, t := range list {
@@ -115,8 +113,8 @@ func (s *outScan) block(table int, list []token) {
 	}
 }
 
-// part puts the coefficients of a block that belong to the scan, which are the
-// first of list, and returns the others.
+// part adds the coefficients of a block that belong to the scan, which are the first of list, and
+// returns the others.
 func (s *outScan) part(list []token) []token {
 	before := s.ss - 1
 	for len(list) > 0 && list[0].place() <= s.se {
@@ -132,7 +130,7 @@ func (s *outScan) part(list []token) []token {
 	return list
 }
 
-// endRun puts how many blocks have ended (T.81 section G.1.2.2).
+// endRun adds the length of a run of ended blocks (T.81 section G.1.2.2).
 func (s *outScan) endRun() {
 	if s.eobRun == 0 {
 		return
@@ -142,8 +140,8 @@ func (s *outScan) endRun() {
 	s.eobRun = 0
 }
 
-// size is how many bytes the scan takes, with its tables and header, and without
-// those that are stuffed; tables are the best for it.
+// size returns the bytes of the scan, with its tables and header, without stuffed bytes. It sets
+// tables to the optimal ones.
 func (s *outScan) size() int {
 	n, total := s.extra, 2+6+2*len(s.planes)
 	for i := range s.counts {

@@ -2,16 +2,16 @@ package dctjpeg
 
 import "context"
 
-// Way is how a source becomes blocks.
+// Way specifies the conversion of a source to blocks.
 type Way struct {
-	N      int   // it is scaled by N/8, 1 to 8
-	Turn   Turn  // how it is turned afterwards
-	Full   bool  // colour keeps all pixels, where the source has them
-	Finest Scale // the finest quantiser that will be asked for
+	N      int   // scale in eighths, 1 to 8
+	Turn   Turn  // turn after scaling
+	Full   bool  // color keeps all pixels of the source
+	Finest Scale // the finest quantizer that the caller will use
 }
 
-// CanScale reports whether a source's blocks can be scaled here: its components
-// are gray, or brightness and colour of the same or half as many pixels.
+// CanScale reports whether Blocks supports a source: its components are gray, or brightness and
+// color with the same or half as many pixels.
 func (s *Source) CanScale() bool {
 	if s.Model == Gray {
 		return true
@@ -27,8 +27,8 @@ func (s *Source) CanScale() bool {
 	return true
 }
 
-// Usual reports whether all decoders know the sampling of a source: both colours
-// have one, and brightness so many times as many samples as image/jpeg knows.
+// Usual reports whether all decoders support the sampling of a source: both components of color
+// have the same factors, and image/jpeg supports the ratio of brightness to color.
 func (s *Source) Usual() bool {
 	if s.Model == Gray {
 		return true
@@ -44,7 +44,7 @@ func (s *Source) Usual() bool {
 	return false
 }
 
-// FullColour reports whether colour has as many pixels as brightness.
+// FullColour reports whether color has as many pixels as brightness.
 func (s *Source) FullColour() bool {
 	for _, c := range s.comps {
 		if c.h != s.hMax || c.v != s.vMax {
@@ -54,11 +54,11 @@ func (s *Source) FullColour() bool {
 	return s.Model != Gray
 }
 
-// Scaled is the size of the picture scaled by n/8, not turned.
+// Scaled returns the size of the picture scaled by n/8, not turned.
 func (s *Source) Scaled(n int) (w, h int) { return ceilDiv(s.Width*n, 8), ceilDiv(s.Height*n, 8) }
 
-// Blocks decodes a source, for which CanScale holds, and scales it. It ends with
-// ctx's cause.
+// Blocks decodes a source, for which CanScale is true, and scales it. It returns ctx's cause if
+// ctx ends.
 func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
 	w, h := s.Scaled(way.N)
 	shape := halved

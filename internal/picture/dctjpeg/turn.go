@@ -1,17 +1,17 @@
 package dctjpeg
 
-// Turn is how a picture is turned: first it is mirrored, then its rows become
-// columns. Blocks are turned without any loss.
+// Turn mirrors a picture first, and then transposes it. Turning changes only the places and signs
+// of coefficients, so it loses nothing.
 type Turn struct {
 	FlipX, FlipY bool // left becomes right; top becomes bottom
 	Transpose    bool // rows become columns
 }
 
-// flips tells which edges of the picture must be those of whole blocks: the
-// right one, and the bottom.
+// flips reports the edges of the picture that must end with whole blocks: the right one, and the
+// bottom.
 func (t Turn) flips() (right, bottom bool) { return t.FlipX, t.FlipY }
 
-// turned turns b, whose incomplete blocks are where flips wants them.
+// turned turns b, whose incomplete blocks are where flips needs them.
 func (b *Blocks) turned(t Turn) *Blocks {
 	if t == (Turn{}) {
 		return b
@@ -24,18 +24,18 @@ func (b *Blocks) turned(t Turn) *Blocks {
 	places := t.places()
 	for i := range b.planes {
 		out.planes = append(out.planes, b.planes[i].turned(t, &places))
-		b.planes[i] = plane{} // the memory is wanted
+		b.planes[i] = plane{} // frees the memory
 	}
 	return &out
 }
 
-// turnedPlace is where a coefficient goes, and whether it is negated there.
+// turnedPlace is the new index of a coefficient, and the change of its sign.
 type turnedPlace struct {
 	to      int
 	negated bool
 }
 
-// places tells for each coefficient, in the order of a scan, where it goes.
+// places returns the new place of each coefficient, in the order of a scan.
 func (t Turn) places() (places [64]turnedPlace) {
 	var order [64]int
 	for k, at := range zigzag {
@@ -84,7 +84,7 @@ func (p *plane) turned(t Turn, places *[64]turnedPlace) plane {
 	return out
 }
 
-// appendTurned appends the tokens of a block as they stand after turning.
+// appendTurned appends the tokens of a turned block, in order.
 func appendTurned(to, from []token, places *[64]turnedPlace) []token {
 	start := len(to)
 	for _, t := range from {
@@ -94,7 +94,7 @@ func appendTurned(to, from []token, places *[64]turnedPlace) []token {
 			v = -v
 		}
 		to = append(to, newToken(p.to, v))
-		for i := len(to) - 1; i > start && to[i] < to[i-1]; i-- { // few are out of order, and not far
+		for i := len(to) - 1; i > start && to[i] < to[i-1]; i-- { // few are out of order, by short distances
 			to[i], to[i-1] = to[i-1], to[i]
 		}
 	}

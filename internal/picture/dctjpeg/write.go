@@ -2,7 +2,7 @@ package dctjpeg
 
 import "encoding/binary"
 
-// head is the file up to its first scan.
+// head returns the file up to its first scan.
 func (e *encoder) head() []byte {
 	b := e.blocks
 	out := []byte{0xff, mSOI, 0xff, mAPP0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0}
@@ -10,7 +10,7 @@ func (e *encoder) head() []byte {
 	for class := range min(2, len(b.planes)) {
 		out, wide = e.appendQuant(out, class, wide)
 	}
-	frame := byte(mSOF0) + wide // baseline has no quantisers of 16 bits
+	frame := byte(mSOF0) + wide // baseline supports no quantizer of 16 bits
 	if e.progressive {
 		frame = mSOF2
 	}
@@ -24,8 +24,7 @@ func (e *encoder) head() []byte {
 	return out
 }
 
-// appendQuant appends the quantisation table of a class; wide becomes 1 if it
-// needs 16 bits.
+// appendQuant appends the quantization table of a class. wide becomes 1 if it needs 16 bits.
 func (e *encoder) appendQuant(out []byte, class int, wide byte) ([]byte, byte) {
 	here := byte(0)
 	for _, q := range e.steps[class] {
@@ -43,7 +42,7 @@ func (e *encoder) appendQuant(out []byte, class int, wide byte) ([]byte, byte) {
 	return out, wide
 }
 
-// bytes writes the file.
+// bytes returns the file.
 func (e *encoder) bytes(room int) []byte {
 	out := append(make([]byte, 0, room), e.head()...)
 	for _, s := range e.scans {
@@ -90,7 +89,7 @@ func (s *outScan) write(out []byte, b *Blocks) []byte {
 // bitWriter writes entropy-coded data.
 type bitWriter struct {
 	out []byte
-	acc uint64 // bits that wait, from the highest on
+	acc uint64 // bits to write, from the highest on
 	n   uint
 }
 

@@ -1,6 +1,5 @@
-// Package picturetest makes pictures for tests: pages that a camera's server sends while
-// it has no camera, and scenes as a camera sees them. Both are drawn by a program; none
-// is of a real place.
+// Package picturetest makes pictures for tests: pages that a camera's server sends while it has
+// no camera, and scenes of a camera. A program draws both. No picture shows a real place.
 package picturetest
 
 import (
@@ -151,7 +150,7 @@ func Pages() (list []Shot) {
 		lines(img, color.White, 2+i%2, texts[i]...)
 		add(fmt.Sprint("shaded ", i), img, 70+6*i)
 	}
-	for i := range 2 { // a chequered ground, as of what is transparent
+	for i := range 2 { // a checkered ground, as programs draw transparency
 		size := sizes[i]
 		side := 16 << i
 		img := filled(size[0], size[1], func(x, y int) color.Color {
@@ -203,11 +202,11 @@ func (f *field) at(x, y float64) float64 {
 	return (g(0, 0)*(1-u)+g(1, 0)*u)*(1-v) + (g(0, 1)*(1-u)+g(1, 1)*u)*v
 }
 
-// kinds of scenes, by what light there is and what is seen.
+// kinds of scenes, by light and subject.
 var kinds = []string{"room", "street", "night", "fog", "infrared", "wall", "window", "snow"}
 
-// Scene returns the picture number n as a camera takes it: light that falls off, things, texture, and
-// the noise of a sensor.
+// Scene returns picture number n as a camera takes it, with light that falls off, objects,
+// texture, and the noise of a sensor.
 func Scene(n int) Shot {
 	r := rand.New(rand.NewPCG(uint64(n), 77))
 	kind := kinds[n%len(kinds)]

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// patience is how long anything may take: a machine may be busy.
+// patience is the time limit for each operation. The machine may be busy.
 const patience = time.Minute
 
-// Browser is a Chromium with a profile of its own, which ends with the test.
+// Browser is a Chromium with its own profile. It ends with the test.
 type Browser struct {
 	out  *os.File
 	mu   sync.Mutex
@@ -47,7 +47,7 @@ type reply struct {
 	} `json:"error"`
 }
 
-// Start starts a browser, or skips the test where there is none.
+// Start starts a browser, or skips the test if Chromium is not installed.
 func Start(t *testing.T, flags ...string) *Browser {
 	t.Helper()
 	name, err := exec.LookPath("chromium")
@@ -90,7 +90,7 @@ func pipe(t *testing.T) (r, w *os.File) {
 	return r, w
 }
 
-// read receives the messages of the browser, each ended by a zero byte.
+// read receives the messages of the browser. A zero byte ends each message.
 func (b *Browser) read(out *os.File) {
 	r := bufio.NewReaderSize(out, 1<<20)
 	for {
@@ -193,7 +193,7 @@ func (b *Browser) Open(t *testing.T, width, height int) *Tab {
 	return tab
 }
 
-// event notes what goes wrong in the page.
+// event records errors of the page.
 func (p *Tab) event(method string, params json.RawMessage) {
 	var v struct {
 		ExceptionDetails struct {
@@ -217,8 +217,8 @@ func (p *Tab) event(method string, params json.RawMessage) {
 	p.faults = append(p.faults, fault)
 }
 
-// Faults are the errors of the page since the last call, but for those that have
-// one of the texts in them.
+// Faults returns the errors of the page since the last call, except those that contain one of the
+// texts.
 func (p *Tab) Faults(but ...string) (faults []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,27 +243,27 @@ func (p *Tab) Call(method string, params, result any) {
 	}
 }
 
-// Size makes the window that large, in CSS pixels.
+// Size sets the size of the window, in CSS pixels.
 func (p *Tab) Size(width, height int) {
 	p.t.Helper()
 	p.Call("Emulation.setDeviceMetricsOverride", object{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
 }
 
-// Dark has the page dark or light.
+// Dark selects the dark or the light color scheme.
 func (p *Tab) Dark(dark bool) {
 	p.t.Helper()
 	value := map[bool]string{true: "dark", false: "light"}[dark]
 	p.Call("Emulation.setEmulatedMedia", object{"features": []object{{"name": "prefers-color-scheme", "value": value}}}, nil)
 }
 
-// Front makes the tab visible: the browser hides tabs behind another one.
+// Front makes the tab visible. The browser hides tabs behind another one.
 func (p *Tab) Front() {
 	p.t.Helper()
 	p.Call("Page.bringToFront", object{}, nil)
 	p.Until(`!document.hidden`)
 }
 
-// Offline takes the network away, or gives it back.
+// Offline disconnects or reconnects the network.
 func (p *Tab) Offline(offline bool) {
 	p.t.Helper()
 	p.Call("Network.emulateNetworkConditions", object{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
@@ -284,7 +284,7 @@ func (p *Tab) Go(url string) {
 	p.Until(`document.readyState === "complete"`)
 }
 
-// Reload loads the page anew.
+// Reload reloads the page.
 func (p *Tab) Reload() {
 	p.t.Helper()
 	p.Eval(`void (window.before = true)`, nil)
@@ -344,21 +344,21 @@ func (p *Tab) Text(text string) {
 	p.Until("document.body.innerText.includes(" + quote(text) + ")")
 }
 
-// find is an expression for the first element that a selector finds, and that
-// shows the text if there is one.
+// find returns an expression for the first visible element that matches a selector and contains
+// the text.
 func find(selector, text string) string {
 	return "[...document.querySelectorAll(" + quote(selector) + ")].find((e) => e.checkVisibility() && e.textContent.includes(" + quote(text) + "))"
 }
 
-// Click clicks on the first element that a selector finds and that has the text,
-// as soon as it is there.
+// Click waits until the first visible element that matches a selector and contains the text is
+// enabled, and clicks on it.
 func (p *Tab) Click(selector, text string) {
 	p.t.Helper()
 	p.Until(find(selector, text) + " && !" + find(selector, text) + ".disabled")
 	p.Eval(find(selector, text)+".click()", nil)
 }
 
-// Fill writes a text into a field, as a person who types.
+// Fill writes a text into a field, like typing.
 func (p *Tab) Fill(selector, text string) {
 	p.t.Helper()
 	p.Until(find(selector, ""))
@@ -366,7 +366,7 @@ func (p *Tab) Fill(selector, text string) {
 	p.Call("Input.insertText", object{"text": text}, nil)
 }
 
-// keys are the keys that Press knows.
+// keys are the keys that Press supports.
 var keys = map[string]object{
 	"Tab":   {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9},
 	"Enter": {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"},
@@ -403,6 +403,6 @@ func (p *Tab) Picture() []byte {
 }
 
 func quote(s string) string {
-	b, _ := json.Marshal(s) // a text is always JSON
+	b, _ := json.Marshal(s) // a string is always valid JSON
 	return string(b)
 }

@@ -1,5 +1,4 @@
-// Package freeport finds ports for tests whose servers listen later, or once more
-// after a restart.
+// Package freeport finds ports for tests whose servers listen later, or again after a restart.
 package freeport
 
 import (
@@ -9,8 +8,8 @@ import (
 	"sync"
 )
 
-// Linux assigns ports from 32768 on to programs that ask for any port: such a port may be in
-// use a moment later. Programs take the ports below by number only.
+// Linux assigns ports from 32768 on to programs that request any port, so such a port may be in
+// use a moment later. Programs use the lower ports only by number.
 const first, after = 10_000, 32_768
 
 var (
@@ -18,8 +17,8 @@ var (
 	given = map[int]bool{}
 )
 
-// Address is a port of 127.0.0.1 that is free, as host:port. No two calls in one
-// process get the same.
+// Address returns a free port of 127.0.0.1, as host:port. Each call in a process returns a
+// different one.
 func Address(t interface{ Fatal(args ...any) }) string {
 	mu.Lock()
 	defer mu.Unlock()

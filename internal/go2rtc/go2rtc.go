@@ -1,5 +1,5 @@
-// Package go2rtc runs go2rtc, a camera server that others have written, for tests
-// of camera drivers. Only tests import it.
+// Package go2rtc runs go2rtc, an external camera server, for tests of camera drivers. Only tests
+// import it.
 package go2rtc
 
 import (
@@ -17,12 +17,11 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// patience is how long it may take to begin: a machine may be busy.
+// patience is the time limit for the start. The machine may be busy.
 const patience = time.Minute
 
-// Serve serves streams, each a name and where it comes from, on a port of this
-// machine for as long as the test runs. Where there is no go2rtc it skips the
-// test.
+// Serve serves streams on a port of this machine until the test ends. The keys are names of
+// streams, the values their sources. It skips the test if go2rtc is not installed.
 func Serve(t *testing.T, streams map[string]string) (host string) {
 	t.Helper()
 	if testing.Short() {
@@ -50,12 +49,12 @@ func Serve(t *testing.T, streams map[string]string) (host string) {
 	}
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
-		_ = c.Wait() // it was killed
+		_ = c.Wait() // killed above
 		if t.Failed() {
 			t.Logf("go2rtc said:\n%s", &out)
 		}
 	})
-	// It answers before all that it serves is there; its debug module comes last.
+	// go2rtc answers before all modules are ready. Its debug module is the last one.
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		answer, err := http.Get("http://" + host + "/api/stack")
 		if err != nil {
@@ -70,7 +69,7 @@ func Serve(t *testing.T, streams map[string]string) (host string) {
 	return ""
 }
 
-// find is the program that make has built, or that is installed.
+// find returns the program in bin, or the installed one, or "".
 func find() string {
 	if _, here, _, ok := runtime.Caller(0); ok {
 		built := filepath.Join(filepath.Dir(here), "..", "..", "bin", "go2rtc")

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// Kernel is one of Debian's kernels, unpacked.
+// Kernel is an unpacked kernel of Debian.
 type Kernel struct {
 	Folder  string // of the package
 	File    string // the kernel itself
 	Modules string // lib/modules/VERSION
 }
 
-// archive asks Debian's archive for packages of one architecture, in folders of
-// its own: nothing is installed, and nobody needs to be root.
+// archive downloads packages of one architecture from Debian's archive, with apt in its own
+// folders. It installs nothing and does not need root.
 type archive struct {
 	dir  string // cache
 	arch string // Debian's name: amd64, arm64
@@ -46,7 +46,7 @@ func Debian(arch string) (*Kernel, error) {
 	return unpacked(filepath.Join(dir, "linux-"+arch))
 }
 
-// unpacked is a kernel in a folder.
+// unpacked returns the kernel in a folder.
 func unpacked(folder string) (*Kernel, error) {
 	image, _ := filepath.Glob(filepath.Join(folder, "boot/vmlinuz-*"))
 	modules, _ := filepath.Glob(filepath.Join(folder, "lib/modules/*"))
@@ -83,14 +83,13 @@ func (a archive) fetch(folder string) error {
 		return errors.Join(err, os.RemoveAll(half))
 	}
 	for _, deb := range debs {
-		_ = os.Remove(deb) // it is unpacked
+		_ = os.Remove(deb) // dpkg-deb has unpacked it
 	}
-	_ = os.RemoveAll(folder) // half of a former one, if anything
+	_ = os.RemoveAll(folder) // an incomplete earlier folder, if any
 	return os.Rename(half, folder)
 }
 
-// prepare makes the folders that apt wants, with this machine's sources of Debian
-// packages.
+// prepare makes the folders for apt, with this machine's sources of Debian packages.
 func (a archive) prepare() error {
 	for _, d := range []string{"state/lists/partial", "cache/archives/partial", "sources"} {
 		if err := os.MkdirAll(filepath.Join(a.dir, d), 0o755); err != nil {
@@ -118,8 +117,8 @@ func (a archive) prepare() error {
 	return nil
 }
 
-// isDebian reports whether a list of sources is of Debian itself: others do not
-// have every architecture.
+// isDebian reports whether a list of sources is for Debian itself. Other archives do not have
+// every architecture.
 func isDebian(list []byte) bool {
 	return bytes.Contains(list, []byte("debian-archive-keyring")) || bytes.Contains(list, []byte("deb.debian.org"))
 }
@@ -139,7 +138,7 @@ func (a archive) apt(program string, args ...string) ([]byte, error) {
 	return run(a.dir, program, append(all, args...)...)
 }
 
-// kernel is the name of the package that linux-image-ARCH stands for.
+// kernel returns the name of the package that linux-image-ARCH depends on.
 func (a archive) kernel() (string, error) {
 	out, err := a.apt("apt-cache", "depends", "linux-image-"+a.arch)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package hil boots Debian's own kernels under qemu, without installing them and
-// without hardware virtualization, and runs test programs in them: so that drivers
-// meet real kernel interfaces (GPIO lines, I2C buses, cameras) on machines that
-// have none. The tests of this package start the machines; those of package inside
-// run within them. make hil does both.
+// Package hil boots Debian's own kernels under qemu and runs test programs in them. It needs no
+// installation and no hardware virtualization. So drivers can use real kernel interfaces (GPIO
+// lines, I2C buses, cameras) on machines that have none. The tests of this package start the
+// machines, and those of package inside run within them. make hil does both.
 package hil
 
 import (
@@ -13,7 +12,7 @@ import (
 	"path/filepath"
 )
 
-// MissingError is something that this machine does not have.
+// MissingError reports a program or file that this machine does not have.
 type MissingError struct {
 	What string // "qemu-system-x86_64"
 	How  string // how to get it
@@ -21,7 +20,7 @@ type MissingError struct {
 
 func (e *MissingError) Error() string { return fmt.Sprintf("%s (%s)", e.What, e.How) }
 
-// need returns a MissingError where a program is not there.
+// need returns a MissingError if a program is not installed.
 func need(program, how string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return &MissingError{program, how}
@@ -29,7 +28,8 @@ func need(program, how string) error {
 	return nil
 }
 
-// Cache is the folder where kernels are kept: HIL_CACHE, or one of the user's.
+// Cache returns the folder for kernels: HIL_CACHE, or a folder in the user's cache. It makes the
+// folder.
 func Cache() (string, error) {
 	dir := os.Getenv("HIL_CACHE")
 	if dir == "" {
@@ -42,7 +42,7 @@ func Cache() (string, error) {
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// run runs a command, and tells what it has said where it fails.
+// run runs a command and returns its output. An error includes the standard error output.
 func run(dir, name string, args ...string) ([]byte, error) {
 	c := exec.Command(name, args...)
 	c.Dir = dir

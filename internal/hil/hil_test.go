@@ -17,12 +17,12 @@ import (
 
 // target is a machine that make hil boots.
 type target struct {
-	name, arch string // its own, and Debian's for its kernel
+	name, arch string // target's name, and Debian's architecture of its kernel
 	machine    hil.Machine
 	dtb        string // in the kernel's package
 	modules    []hil.Module
-	tests      string // those of package inside that run in it
-	least      int    // so many have to pass: a machine where nothing runs shows nothing
+	tests      string // pattern for the tests of package inside
+	least      int    // least number of passed tests: a machine that runs none must fail
 }
 
 var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}, {Name: "ds2482"}, {Name: "w1-therm"}}
@@ -54,7 +54,7 @@ var targets = []target{
 	},
 }
 
-// TestMachines boots those that HIL names, and runs package inside in each.
+// TestMachines boots the machines in HIL, and runs package inside in each.
 func TestMachines(t *testing.T) {
 	names := strings.FieldsFunc(os.Getenv("HIL"), func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 {
@@ -85,7 +85,7 @@ func (x target) run(t *testing.T) {
 	if err := kernel.Image(image, x.modules, programs(t, x.arch, dir)); err != nil {
 		t.Fatal(err)
 	}
-	if some := os.Getenv("HIL_RUN"); some != "" { // for who looks for a mistake
+	if some := os.Getenv("HIL_RUN"); some != "" { // for debugging
 		x.tests, x.least = some, 1
 	}
 	m := x.machine
@@ -101,11 +101,11 @@ func (x target) run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(filepath.Join(cache, x.name+".log")) // for who follows it
+	log, err := os.Create(filepath.Join(cache, x.name+".log")) // for watching a run
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = log.Close() }() // it is a copy
+	defer func() { _ = log.Close() }() // it is only a copy
 	var console bytes.Buffer
 	code, err := m.Boot(t.Context(), dir, kernel.File, image, io.MultiWriter(log, &console))
 	if err != nil || code != 0 {
@@ -121,7 +121,7 @@ func (x target) run(t *testing.T) {
 	}
 }
 
-// skip skips what this machine lacks something for, or fails where HIL_REQUIRE=1.
+// skip skips the test for a MissingError, and fails for other errors or with HIL_REQUIRE=1.
 func skip(t *testing.T, err error) {
 	t.Helper()
 	missing, ok := errors.AsType[*hil.MissingError](err)
@@ -131,7 +131,7 @@ func skip(t *testing.T, err error) {
 	t.Skipf("HIL-SKIP: %v", missing)
 }
 
-// programs builds what goes into a machine, statically.
+// programs builds the static programs for a machine.
 func programs(t *testing.T, arch, dir string) []hil.File {
 	t.Helper()
 	build := func(name string, args ...string) hil.File {
@@ -153,13 +153,13 @@ func programs(t *testing.T, arch, dir string) []hil.File {
 
 var (
 	passes = regexp.MustCompile(`(?m)^--- PASS: `)
-	// telling is what of a console that tells of success is shown.
+	// telling matches the lines of the console to show after success.
 	telling = regexp.MustCompile(`(?m)^(--- .*|.*GPLEV0 = .*|.*\$ messkit ask .*|.*ours .*, the kernel's .*)$`)
 	noise   = regexp.MustCompile(`(?m)^(=== .*|\s*)\n`)
 	escape  = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 )
 
-// report is a console without what nobody reads.
+// report returns a console's text without escape sequences and empty lines.
 func report(console string) string {
 	return noise.ReplaceAllString(escape.ReplaceAllString(strings.ReplaceAll(console, "\r", ""), ""), "")
 }

@@ -13,11 +13,11 @@ import (
 // File is a file of an image.
 type File struct {
 	Name string // without a slash at its beginning
-	From string // where it is on this machine
+	From string // path on this machine
 }
 
-// Image writes a file system for the kernel to begin with: files, and modules
-// with the order to load them in.
+// Image writes an initial file system for the kernel, with files, and modules in their load
+// order.
 func (k *Kernel) Image(name string, modules []Module, files []File) (err error) {
 	all, err := k.load(modules)
 	if err != nil {

@@ -19,27 +19,27 @@ import (
 // Machine is a machine that qemu emulates.
 type Machine struct {
 	Qemu    string   // its program
-	How     string   // how to get that
+	How     string   // how to get the program
 	Options []string // of qemu, without the kernel
-	Console string   // the kernel's name for the first line that is read and written
-	Append  string   // to the kernel's command line
+	Console string   // the kernel's name for the first serial line
+	Append  string   // added to the kernel's command line
 }
 
-// Missing is a MissingError where the emulator is not there.
+// Missing returns a MissingError if the emulator is not installed.
 func (m Machine) Missing() error { return need(m.Qemu, m.How) }
 
-// Boot runs a kernel with an image until its test program has ended, and writes
-// what its console says to out. folder is for the machine's own files. The test
-// program's exit code is returned; an error where it has none.
+// Boot runs a kernel with an image until its test program has ended, and writes the console's
+// text to out. The machine's own files are in folder. Boot returns the test program's exit code,
+// or an error if there is none.
 //
-// A line "HIL-ASK COMMAND" of the console is a question to qemu's monitor, which
-// is outside of the machine: its answer goes back as a line.
+// A line "HIL-ASK COMMAND" of the console is a command for qemu's monitor, which observes the
+// machine from outside. Boot sends the answer back as a line.
 func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.Writer) (code int, err error) {
 	if err := m.Missing(); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends qemu: some machines cannot switch themselves off
+	defer cancel() // kills qemu: some machines cannot switch themselves off
 	monitor := filepath.Join(folder, "monitor")
 	c := exec.CommandContext(ctx, m.Qemu, append([]string{
 		"-display", "none", "-no-reboot", "-kernel", kernel, "-initrd", image,
@@ -54,7 +54,7 @@ func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.
 	if err != nil {
 		return 0, err
 	}
-	out = &locked{w: out} // qemu speaks as well as its machine
+	out = &locked{w: out} // both qemu and its machine write to it
 	c.Stderr = out
 	c.WaitDelay = 5 * time.Second
 	if err := c.Start(); err != nil {
@@ -62,33 +62,33 @@ func (m Machine) Boot(ctx context.Context, folder, kernel, image string, out io.
 	}
 	code, err = talk(console, in, monitor, out)
 	cancel()
-	_ = c.Wait() // it was ended, or is off
+	_ = c.Wait() // killed above, or off
 	return code, err
 }
 
-// locked takes what several say at a time.
+// locked serializes concurrent writes.
 type locked struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// Write writes p.
+// Write writes p. It is safe for concurrent use.
 func (l *locked) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
 }
 
-// errSilent is a console that ended without a result.
+// errSilent reports a console that ended without a result.
 var errSilent = errors.New("the machine went off before its tests had ended; look at its console")
 
-// talk follows the console to the result.
+// talk follows the console until the result.
 func talk(console io.Reader, in io.Writer, monitor string, out io.Writer) (code int, err error) {
 	lines := bufio.NewScanner(console)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		line := strings.TrimRight(lines.Text(), "\r")
-		_, _ = fmt.Fprintln(out, line) // who does not listen misses it
+		_, _ = fmt.Fprintln(out, line) // an error of the log must not end the run
 		_, result, ended := strings.Cut(line, "HIL-RESULT ")
 		_, question, asks := strings.Cut(line, "HIL-ASK ")
 		switch {
@@ -107,19 +107,19 @@ func talk(console io.Reader, in io.Writer, monitor string, out io.Writer) (code 
 	return 0, errors.Join(errSilent, lines.Err())
 }
 
-// prompt is what the monitor says when it waits for a command.
+// prompt is the monitor's prompt for a command.
 const prompt = "(qemu) "
 
-// colours are what the monitor moves the cursor with.
+// colours matches the escape sequences that the monitor uses to move the cursor.
 var colours = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
 
-// ask asks qemu's monitor.
+// ask sends a command to qemu's monitor and returns the answer.
 func ask(monitor, question string) (string, error) {
 	c, err := net.DialTimeout("unix", monitor, 5*time.Second)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = c.Close() }() // it has answered
+	defer func() { _ = c.Close() }() // its answer is complete
 	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
 		return "", err
 	}
@@ -138,7 +138,7 @@ func ask(monitor, question string) (string, error) {
 	return strings.TrimSpace(lines[len(lines)-1]), nil
 }
 
-// until reads to the end of a word, which is left out.
+// until reads up to end, and returns the text before it.
 func until(r *bufio.Reader, end string) (string, error) {
 	var all strings.Builder
 	for !strings.HasSuffix(all.String(), end) {

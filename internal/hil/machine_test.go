@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/hil"
 )
 
-// emulator is a program that does as qemu does.
+// emulator writes a program that behaves like qemu.
 func emulator(t *testing.T, text string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "qemu")
@@ -50,7 +50,7 @@ func TestBoot(t *testing.T) {
 	}
 }
 
-// An image has its files, in the format of the kernel's document.
+// An image contains its files, in the format of the kernel's document.
 func TestImage(t *testing.T) {
 	dir := t.TempDir()
 	modules := filepath.Join(dir, "modules")
@@ -78,8 +78,8 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Magic, inode, mode (a program), owner, group, links, time, size, four devices,
-	// length of the name, checksum; then both padded to four bytes.
+	// Magic, inode, mode (a program), owner, group, links, time, size, four devices, length of
+	// the name, checksum. Then name and data, both padded to four bytes.
 	want := "000081ed" + "00000000" + "00000000" + "00000001" + "00000000" + "00000005" + strings.Repeat("0", 32) + "00000005" + "00000000" + "init\x00\x00hello\x00\x00\x00"
 	if !bytes.Contains(data, []byte(want)) || !bytes.Contains(data, []byte("TRAILER!!!")) || len(data)%4 != 0 {
 		t.Errorf("%q", data)

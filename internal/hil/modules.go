@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// Module is a kernel module, and what it is loaded with.
+// Module is a kernel module with its parameters.
 type Module struct {
 	Name       string // i2c-stub
 	Parameters string
 }
 
-// module is a file of one.
+// module is the file of a module.
 type module struct {
 	name       string // with underscores, as the kernel writes it
 	parameters string
 	data       []byte
 }
 
-// load returns modules with those that they need, in the order of loading. What
-// is not there is taken to be a part of the kernel.
+// load returns modules with their dependencies, in load order. It assumes that the kernel
+// contains a missing module.
 func (k *Kernel) load(wanted []Module) ([]module, error) {
 	files := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(k.Modules, "kernel"), func(name string, d fs.DirEntry, err error) error {
@@ -54,7 +54,7 @@ func (k *Kernel) load(wanted []Module) ([]module, error) {
 
 func underscored(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// add adds a module behind those that it needs.
+// add appends a module, after its dependencies.
 func add(list []module, files map[string]string, name string) ([]module, error) {
 	file := files[name]
 	if file == "" || slices.ContainsFunc(list, func(m module) bool { return m.name == name }) {
@@ -83,7 +83,7 @@ func readModule(file string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// depends is what a module says that it needs.
+// depends returns the dependencies in a module's .modinfo section.
 func depends(data []byte) ([]string, error) {
 	f, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {

@@ -34,8 +34,8 @@ func Differences(t *testing.T, page string, tests map[string]func(*testing.T)) {
 	}
 }
 
-// Compare returns the differences in the text of a page, which are the bold beginnings of
-// the list items below the heading, and how they differ from the names of the tests.
+// Compare returns the differences in the text of a page: the bold beginnings of the list items
+// below the heading. It also returns the deviations from the names of the tests.
 func Compare(text string, tests []string) (names, problems []string) {
 	_, text, _ = strings.Cut(text, section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -62,8 +62,8 @@ func Compare(text string, tests []string) (names, problems []string) {
 	return names, problems
 }
 
-// Elsewhere returns a test that fails unless the package in a folder has all tests that
-// are named. Those tests show the difference.
+// Elsewhere returns a test that fails unless the package in a folder has all the named tests.
+// Those tests show the difference.
 func Elsewhere(folder string, tests ...string) func(*testing.T) {
 	return func(t *testing.T) {
 		t.Helper()

@@ -14,7 +14,7 @@ const hidden = "***"
 func (Text) String() string { return hidden }
 
 // Format hides it from every verb, %#v and %x among them.
-func (Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) } // a State keeps no error
+func (Text) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(hidden)) } // a State returns no error
 
 // LogValue hides it from logs.
 func (Text) LogValue() slog.Value { return slog.StringValue(hidden) }

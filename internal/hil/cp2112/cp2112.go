@@ -1,11 +1,10 @@
-// Package cp2112 plays a Silicon Labs CP2112, a USB bridge to I2C with eight GPIO
-// lines, through the kernel's /dev/uhid: the kernel's own driver (hid-cp2112) then
-// has a real I2C bus and a real GPIO chip, which this package is behind. The
-// reports are those of the interface document (AN495), the events those of
-// linux/uhid.h.
+// Package cp2112 simulates a Silicon Labs CP2112, a USB bridge to I2C with eight GPIO lines,
+// through the kernel's /dev/uhid. The kernel's own driver (hid-cp2112) then provides a real I2C
+// bus and a real GPIO chip with this package behind them. The reports are those of the interface
+// document (AN495), the events those of linux/uhid.h.
 //
-// It is for tests, and runs in a process of its own: taking the bridge away waits
-// until nobody has its bus open.
+// The package is for tests. The bridge needs its own process: its removal blocks until every
+// process has closed the bus.
 package cp2112
 
 import (
@@ -15,14 +14,14 @@ import (
 	"sync"
 )
 
-// Chip is a chip on the bus.
+// Chip is a simulated chip on the bus.
 type Chip interface {
-	// Transfer takes what one message writes and returns the n bytes that are read
-	// after it; ok is false where the chip does not acknowledge.
+	// Transfer writes the bytes of one message and returns the n bytes of the following read. ok
+	// is false if the chip does not acknowledge.
 	Transfer(written []byte, n int) (read []byte, ok bool)
 }
 
-// Bridge is a bridge that is plugged in.
+// Bridge is a connected bridge.
 type Bridge struct {
 	uhid *os.File
 
@@ -30,10 +29,10 @@ type Bridge struct {
 	chips  map[byte]Chip // by their 7-bit address
 	output byte          // lines that are outputs
 	level  byte
-	writes int       // times that a level was written
-	drove  [256]bool // levels that its outputs have had, as bits
-	sent   int       // messages that write more than the register's number
-	rest   []byte    // of a transfer, to be read
+	writes int       // number of times that the kernel set levels
+	drove  [256]bool // each combination of output levels so far, as bits
+	sent   int       // number of messages that write more than a register's number
+	rest   []byte    // of a transfer, not read yet
 	status [7]byte
 }
 
@@ -67,7 +66,7 @@ const (
 
 var little, big = binary.LittleEndian, binary.BigEndian
 
-// descriptor says which reports there are, and how long.
+// descriptor returns the report descriptor, with the IDs and lengths of the reports.
 func descriptor() []byte {
 	const feature, output, input = 0xb1, 0x91, 0x81
 	d := []byte{0x06, 0x00, 0xff, 0x09, 0x01, 0xa1, 0x01, 0x15, 0x00, 0x26, 0xff, 0x00, 0x75, 0x08}
@@ -96,7 +95,7 @@ func descriptor() []byte {
 	return append(d, 0xc0)
 }
 
-// Plug plugs in a bridge with chips on its bus.
+// Plug connects a bridge with chips on its bus.
 func Plug(chips map[byte]Chip) (*Bridge, error) {
 	f, err := os.OpenFile("/dev/uhid", os.O_RDWR, 0)
 	if err != nil {
@@ -118,7 +117,7 @@ func Plug(chips map[byte]Chip) (*Bridge, error) {
 	return &Bridge{uhid: f, chips: chips}, nil
 }
 
-// Run answers the kernel until the file is closed.
+// Run answers the kernel until an error or until the file is closed.
 func (b *Bridge) Run() error {
 	e := make([]byte, 8192)
 	for {
@@ -132,7 +131,7 @@ func (b *Bridge) Run() error {
 	}
 }
 
-// event answers one event.
+// event handles one event.
 func (b *Bridge) event(e []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,11 +156,11 @@ func (b *Bridge) event(e []byte) {
 	}
 }
 
-// send says something to the kernel, which misses nothing: what goes wrong is
-// seen there as a bridge that does not answer.
+// send sends an event to the kernel. It ignores errors: the kernel then sees a bridge that does
+// not answer.
 func (b *Bridge) send(event []byte) { _, _ = b.uhid.Write(event) }
 
-// feature is a report that the kernel asks for.
+// feature returns a feature report that the kernel requests.
 func (b *Bridge) feature(id byte) []byte {
 	switch id {
 	case reportDirection:
@@ -178,7 +177,7 @@ func (b *Bridge) feature(id byte) []byte {
 	return append([]byte{id}, make([]byte, 62)...)
 }
 
-// set takes a report that the kernel sets.
+// set handles a feature report that the kernel sets.
 func (b *Bridge) set(report []byte) {
 	switch {
 	case len(report) >= 2 && report[0] == reportDirection:
@@ -191,7 +190,7 @@ func (b *Bridge) set(report []byte) {
 	}
 }
 
-// report takes a report that is a command.
+// report handles a report with a command.
 func (b *Bridge) report(p []byte) {
 	switch p[0] {
 	case reportRead:
@@ -209,10 +208,10 @@ func (b *Bridge) report(p []byte) {
 	}
 }
 
-// transfer speaks to the chip of an 8-bit address.
+// transfer does a transfer with the chip at an 8-bit address.
 func (b *Bridge) transfer(address byte, written []byte, n int) {
 	b.rest = nil
-	b.status = [7]byte{reportStatusIs, 3} // ended with an error: no acknowledgement
+	b.status = [7]byte{reportStatusIs, 3} // status of a missing acknowledgement
 	chip := b.chips[address>>1]
 	if chip == nil {
 		return

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Serve lets a test in another process see and change the bridge: each line of in
-// is a question, each line of out its answer, in numbers.
+// Serve lets a test in another process query and change the bridge. Each line of in is a command,
+// and each line of out is its answer, as numbers or as "error" with a text.
 //
-//	gpio             which lines are outputs, their levels, how often they were written
-//	drove            all levels that its outputs have had together, as bits
-//	writes           how often something was written to a chip
-//	drive LINE 0|1   the level of a line, from outside
-//	reg CHIP REG     a register of a chip that has some
+//	gpio             returns output bits, levels, and number of writes
+//	drove            returns each combination of output levels so far, as bits
+//	writes           returns the number of writes to chips
+//	drive LINE 0|1   sets the level of a line from outside
+//	reg CHIP REG     returns a register of a chip with registers
 //	poke CHIP REG V  sets it
-//	say CHIP WORDS   tells a chip that is a Listener
+//	say CHIP WORDS   sends words to a chip that is a Listener
 func (b *Bridge) Serve(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
@@ -31,12 +31,12 @@ func (b *Bridge) Serve(in io.Reader, out io.Writer) error {
 	return lines.Err()
 }
 
-// Listener is a chip that can be told something by a test.
+// Listener is a chip that a test can control.
 type Listener interface {
 	Hear(words string) error
 }
 
-// registers is a chip that has some.
+// registers is a chip with registers.
 type registers interface {
 	Register(n byte) byte
 	SetRegister(n, value byte)

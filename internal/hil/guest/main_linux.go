@@ -1,6 +1,6 @@
-// Command guest is the first process of a machine that is emulated for tests: it
-// loads the kernel modules in /modules, runs the test program /hil.test, says how
-// that has ended, and switches the machine off.
+// Command guest is the first process of an emulated machine for tests. It loads the kernel
+// modules in /modules, runs the test program /hil.test, prints its exit code, and switches the
+// machine off.
 package main
 
 import (
@@ -15,14 +15,14 @@ import (
 )
 
 func main() {
-	fmt.Println() // the console may stand in the middle of a line
+	fmt.Println() // the console may be in the middle of a line
 	if err := run(); err != nil {
 		fmt.Println("HIL-ERROR", err)
 	}
 	unix.Sync()
-	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) // the host ends what does not go off
+	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF) // the host kills a machine that stays on
 	for {
-		time.Sleep(time.Hour) // the kernel does not live without its first process
+		time.Sleep(time.Hour) // the kernel panics without its first process
 	}
 }
 
@@ -65,12 +65,12 @@ func loopback() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
 }
 
-// load loads the modules in the order of /modules/order: a name, and parameters.
-// One that fails is told, and what needs it fails later.
+// load loads the modules in the order of /modules/order, whose lines contain a name and
+// parameters. It prints errors. Programs that need a failed module fail later.
 func load() {
 	f, err := os.Open("/modules/order")
 	if err != nil {
-		return // everything is in the kernel
+		return // the kernel contains all drivers
 	}
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		name, parameters, _ := strings.Cut(lines.Text(), " ")
@@ -84,8 +84,8 @@ func load() {
 	}
 }
 
-// arguments are those of the test program, after hil= on the kernel's command
-// line, with commas between them.
+// arguments returns the arguments of the test program: the list after hil= on the kernel's
+// command line, separated by commas.
 func arguments() []string {
 	line, _ := os.ReadFile("/proc/cmdline")
 	for _, word := range strings.Fields(string(line)) {

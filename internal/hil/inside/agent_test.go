@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// agent is messkit itself, as it is delivered: an executor with its exchange.
+// agent is the complete messkit program: an executor with its exchange.
 type agent struct {
 	home string
 	cmd  *exec.Cmd
 }
 
-// log is what it and its guard have logged. It is a file, as a guard outlives who
-// would read from a pipe.
+// log returns the log of messkit and its watchdog. The log is a file, since the watchdog outlives
+// the reader of a pipe.
 func (a *agent) log() string {
-	text, _ := os.ReadFile(filepath.Join(a.home, "log")) // before there is one it is empty
+	text, _ := os.ReadFile(filepath.Join(a.home, "log")) // empty before the file exists
 	return string(text)
 }
 
@@ -62,16 +62,16 @@ func launch(t *testing.T, devices string) *agent {
 	return a
 }
 
-// end kills it and waits for its guard, which would make safe what the next test
-// switches on.
+// end kills messkit and waits for its watchdog. Otherwise the watchdog would switch off devices
+// of the next test.
 func (a *agent) end(t *testing.T) {
 	t.Helper()
 	a.kill()
 	eventually(t, "the guard has ended", noGuard)
 }
 
-// noGuard is nil when there is no guard any more. One that has ended has no
-// command line, though nobody may have asked yet how it ended.
+// noGuard returns nil if no watchdog runs. A process without a command line has ended already,
+// even if its parent has not waited for it.
 func noGuard() error {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range all {
@@ -82,21 +82,21 @@ func noGuard() error {
 	return nil
 }
 
-// kill ends messkit as a crash does. Its guard is not killed.
+// kill ends messkit like a crash. It does not kill the watchdog.
 func (a *agent) kill() {
 	_ = a.cmd.Process.Kill()
-	_ = a.cmd.Wait() // it was killed
+	_ = a.cmd.Wait() // killed above
 }
 
-// ask asks in plain words and returns what a person would read.
+// ask sends a request in plain English and returns the output for a person.
 func (a *agent) ask(t *testing.T, words string, flags ...string) (string, error) {
 	t.Helper()
 	out, err := a.asking(words, append([]string{"--wait", "--save", a.home}, flags...)...).CombinedOutput()
 	return string(out), err
 }
 
-// asking is the command that asks it. Without --wait it has ended when what is asked
-// for was accepted.
+// asking returns the ask command. Without --wait, the command ends when the exchange has accepted
+// the request.
 func (a *agent) asking(words string, flags ...string) *exec.Cmd {
 	url := served.FindStringSubmatch(a.log())[1]
 	c := exec.Command("/messkit", append([]string{"ask", words, "--url", url}, flags...)...)
@@ -104,7 +104,7 @@ func (a *agent) asking(words string, flags ...string) *exec.Cmd {
 	return c
 }
 
-// completes asks for what has to come about, with evidence read from the device.
+// completes sends a request and expects completion, with evidence from a state readback.
 func (a *agent) completes(t *testing.T, words string) {
 	t.Helper()
 	said, err := a.ask(t, words)
@@ -114,8 +114,7 @@ func (a *agent) completes(t *testing.T, words string) {
 	}
 }
 
-// kernelSays is the line of the kernel's own list (debugfs) for the device whose
-// label it has.
+// kernelSays returns the line of the kernel's GPIO list (debugfs) with the device's label.
 func kernelSays(t *testing.T, device string) string {
 	t.Helper()
 	list, err := os.ReadFile("/sys/kernel/debug/gpio")
@@ -139,8 +138,8 @@ const porch = `
     limits: {max_on: %s}
 `
 
-// A request in plain words, through exchange, gate and driver, to the level that
-// the kernel reads back.
+// A request in plain English passes the exchange, the safety policy and the driver. The kernel
+// then reports the right level.
 func TestBridgeAgentSwitches(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "1h"))
@@ -157,7 +156,7 @@ func TestBridgeAgentSwitches(t *testing.T) {
 	}
 }
 
-// kill -9 with the relay on: its guard takes it to its safe level.
+// After kill -9 with the relay on, the watchdog switches the relay to its safe level.
 func TestBridgeAgentIsKilled(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "1h"))
@@ -169,8 +168,8 @@ func TestBridgeAgentIsKilled(t *testing.T) {
 	eventually(t, "the relay is off", off(t, b, 3))
 }
 
-// Frozen with the relay on: the guard takes the line from it when its time is
-// over.
+// If messkit freezes with the relay on, the watchdog takes over the line after max_on and
+// switches it off.
 func TestBridgeAgentIsFrozen(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "12s"))
@@ -193,8 +192,8 @@ func off(t *testing.T, b *remote, line int) func() error {
 	}
 }
 
-// Unplugged in the middle of a task: what is said is true, and it works again when
-// it is back.
+// If the bridge disappears during a task, the task fails, and the device works again when the
+// bridge is back.
 func TestBridgeAgentIsUnplugged(t *testing.T) {
 	b := plug(t)
 	a := launch(t, `
@@ -230,5 +229,5 @@ func TestBridgeAgentIsUnplugged(t *testing.T) {
 	if b.level(t, 4) {
 		t.Error("the button is still pressed")
 	}
-	a.end(t) // before it is unplugged
+	a.end(t) // before the bridge disappears
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// label is that of the bridge's GPIO chip in the kernel.
+// label is the label of the bridge's GPIO chip in the kernel.
 const label = "cp2112_gpio"
 
-// remote is a bridge that is plugged in, in another process.
+// remote is a connected bridge in another process.
 type remote struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -28,7 +28,7 @@ type remote struct {
 	mu  sync.Mutex
 }
 
-// plug plugs in a bridge, and waits for the kernel to have found it.
+// plug connects a bridge, and waits until the kernel has found it.
 func plug(t *testing.T) *remote {
 	t.Helper()
 	c := exec.Command("/proc/self/exe")
@@ -54,13 +54,13 @@ func plug(t *testing.T) *remote {
 	return r
 }
 
-// unplug takes the bridge away at once, as a hand does.
+// unplug disconnects the bridge immediately, as pulling the plug does.
 func (r *remote) unplug() {
 	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait() // it was killed
+	_ = r.cmd.Wait() // killed above
 }
 
-// ask asks the bridge; its answer is numbers.
+// ask sends a command to the bridge and returns the numbers of its answer.
 func (r *remote) ask(t *testing.T, format string, args ...any) []int {
 	t.Helper()
 	r.mu.Lock()
@@ -83,7 +83,7 @@ func (r *remote) ask(t *testing.T, format string, args ...any) []int {
 	return list
 }
 
-// level is the level of a line by the bridge's own word.
+// level returns the level of a line, as the bridge reports it.
 func (r *remote) level(t *testing.T, line int) bool {
 	t.Helper()
 	return r.ask(t, "gpio")[1]>>line&1 == 1
@@ -104,7 +104,7 @@ func (r *remote) drive(t *testing.T, line int, level bool) {
 	r.ask(t, "drive %d %d", line, map[bool]int{true: 1}[level])
 }
 
-// eventually waits until something holds.
+// eventually waits until holds returns nil. It fails after two minutes.
 func eventually(t *testing.T, what string, holds func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

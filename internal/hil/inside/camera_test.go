@@ -19,7 +19,7 @@ import (
 	"github.com/messkit/messkit/drivers/v4l2cam"
 )
 
-// budget is how many bytes a picture may have (MESS, 500 KB).
+// budget is the largest number of bytes of a picture (MESS, 500 KB).
 const budget = 512_000
 
 func vivid(change func(*v4l2cam.Config)) *v4l2cam.Camera {
@@ -35,8 +35,8 @@ func TestCameraSuite(t *testing.T) {
 	drivertest.Run(t, func(*testing.T) drivers.Device { return vivid(nil) })
 }
 
-// bars are the colours of the kernel's test picture, from left to right: whether
-// there is red, green and blue.
+// bars contains the colors of the kernel's test picture, from left to right: whether red, green
+// and blue are present.
 var bars = [][3]bool{
 	{true, true, true},
 	{true, true, false},
@@ -48,7 +48,7 @@ var bars = [][3]bool{
 	{false, false, false},
 }
 
-// checkBars looks at the middle of each bar.
+// checkBars checks the middle of each bar.
 func checkBars(t *testing.T, img image.Image) {
 	t.Helper()
 	size := img.Bounds().Size()
@@ -89,7 +89,7 @@ func TestCameraFormats(t *testing.T) {
 	}
 }
 
-// Taken away and back, between pictures and in the middle of one.
+// The camera disappears between two pictures or during one, and works again when it is back.
 func TestCameraUnplugged(t *testing.T) {
 	plugged := func(in bool) {
 		t.Helper()
@@ -128,7 +128,7 @@ func TestCameraUnplugged(t *testing.T) {
 	eventually(t, "a picture when it is back", func() error { _, err := again.Photo(t.Context()); return err })
 }
 
-// A request in plain words gives a picture within the budget.
+// A request in plain English gives a picture within the budget.
 func TestCameraAgent(t *testing.T) {
 	a := launch(t, `
   hall-cam:

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/internal/hil/cp2112"
 )
 
-// bus is what is on the bridge's bus.
+// bus returns the chips on the bridge's bus.
 func bus() map[byte]cp2112.Chip {
 	mcp, pca := &i2ctest.Registers{}, &i2ctest.Registers{}
 	mcp.Values[0], mcp.Values[1] = 0xff, 0xff // all inputs
@@ -32,7 +32,7 @@ func bus() map[byte]cp2112.Chip {
 	}
 }
 
-// adapter is what the kernel calls the bridge's bus.
+// adapter is the kernel's name of the bridge's bus.
 const adapter = "CP2112"
 
 func at(address i2cdev.Address) i2cdev.At { return i2cdev.At{Bus: adapter, Address: address} }
@@ -41,7 +41,7 @@ func env(name string) drivers.Env {
 	return drivers.Env{Name: name, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 }
 
-// measured are a sensor's values, by quantity.
+// measured returns a sensor's values, by quantity.
 func measured(t *testing.T, d drivers.Device) (map[string]float64, error) {
 	t.Helper()
 	if err := d.Start(); err != nil {
@@ -55,8 +55,8 @@ func measured(t *testing.T, d drivers.Device) (map[string]float64, error) {
 	return values, err
 }
 
-// The kernel has drivers of its own for both Bosch chips: what they measure is
-// what ours do.
+// The kernel has its own drivers for both Bosch chips. Their measurements equal those of
+// messkit's drivers.
 func TestBridgeBoschAgainstTheKernel(t *testing.T) {
 	plug(t)
 	number := busNumber(t)
@@ -83,7 +83,7 @@ func TestBridgeBoschAgainstTheKernel(t *testing.T) {
 			defer func() { _ = os.WriteFile(dir+"delete_device", fmt.Appendf(nil, "%#x", int(tt.address)), 0) }()
 			for quantity, kernel := range map[string]struct {
 				file  string
-				scale float64 // of what the kernel says (Documentation/ABI/testing/sysfs-bus-iio)
+				scale float64 // unit of the kernel's value (Documentation/ABI/testing/sysfs-bus-iio)
 				near  float64
 			}{
 				"temperature": {"in_temp_input", 1e-3, 0.02},
@@ -106,7 +106,7 @@ func TestBridgeBoschAgainstTheKernel(t *testing.T) {
 	}
 }
 
-// busNumber is that of the bridge's bus.
+// busNumber returns the number of the bridge's bus.
 func busNumber(t *testing.T) int {
 	t.Helper()
 	all, _ := filepath.Glob("/sys/class/i2c-dev/i2c-*/name")
@@ -123,7 +123,7 @@ func busNumber(t *testing.T) int {
 	return 0
 }
 
-// iio is what the kernel's driver of a chip measures.
+// iio returns a value that the kernel's driver of a chip measures.
 func iio(t *testing.T, address i2cdev.Address, file string) (value float64) {
 	t.Helper()
 	eventually(t, file, func() error {
@@ -218,7 +218,8 @@ func TestBridgeI2CSuites(t *testing.T) {
 	}
 }
 
-// Taken away in the middle of a measurement, and back.
+// The bridge disappears during a measurement. The driver returns an error, and measures again
+// when the bridge is back.
 func TestBridgeI2CUnplugged(t *testing.T) {
 	b := plug(t)
 	d := i2cdev.NewBMP280(env("climate"), i2cdev.BoschConfig{At: at(0x76)}, i2cdev.System{})
@@ -244,7 +245,7 @@ func TestBridgeI2CUnplugged(t *testing.T) {
 	eventually(t, "it measures again", func() error { _, err := measured(t, d); return err })
 }
 
-// A request in plain words, to a chip on the kernel's bus.
+// A request in plain English reads a chip on the kernel's bus.
 func TestBridgeAgentMeasures(t *testing.T) {
 	plug(t)
 	a := launch(t, `

@@ -14,9 +14,9 @@ const (
 	closes = 1 << 6
 )
 
-// A shutter on two relays: it is opened by a request in plain words, and messkit is
-// killed while it closes. The bridge is the judge: both are off afterwards, and never
-// were both on.
+// A request in plain English opens a shutter with two relays, and the test kills messkit while
+// the shutter closes. By the levels of the bridge, both relays are off afterwards, and they are
+// never on together.
 func TestBridgeAgentMovesAShutter(t *testing.T) {
 	b := plug(t)
 	a := launch(t, `
@@ -41,7 +41,7 @@ func TestBridgeAgentMovesAShutter(t *testing.T) {
 	if b.level(t, 5) || b.level(t, 6) {
 		t.Error("it was opened, and a relay is on")
 	}
-	if out, err := a.asking("close the kitchen blind").CombinedOutput(); err != nil { // nobody waits for one who will be killed
+	if out, err := a.asking("close the kitchen blind").CombinedOutput(); err != nil { // without --wait, since the test kills the agent
 		t.Fatalf("close: %v\n%s", err, out)
 	}
 	eventually(t, "it closes", func() error {
@@ -60,5 +60,5 @@ func TestBridgeAgentMovesAShutter(t *testing.T) {
 	if !were[opens] || !were[closes] || were[opens|closes] {
 		t.Errorf("the relays were %v; want each alone, and never both", were)
 	}
-	a.end(t) // before it is unplugged
+	a.end(t) // before the bridge disappears
 }

@@ -19,12 +19,11 @@ import (
 	"testing"
 )
 
-// programs is where the programs of this test lie, in folders that nobody else may
-// write.
+// programs is the folder of the test's programs. Only root can write to it and its parents.
 const programs = "/programs"
 
-// striped is a picture on which something can be seen. No two of them are equal, as those
-// of a real camera.
+// striped returns a picture with visible content. Each picture is different, as those of a real
+// camera are.
 func striped() []byte {
 	img := image.NewGray(image.Rect(0, 0, 320, 240))
 	for y := range 240 {
@@ -42,8 +41,8 @@ func striped() []byte {
 	return b.Bytes()
 }
 
-// program plays what the machine has not, by the name that it was started with:
-// rpicam-still, and a plug with its state in a file.
+// program simulates the hardware that the machine does not have, depending on the program's name:
+// rpicam-still, or a plug with its state in a file.
 func program() (ran bool, err error) {
 	plug := filepath.Join(programs, "plug-is-on")
 	switch filepath.Base(os.Args[0]) {
@@ -69,8 +68,8 @@ func program() (ran bool, err error) {
 	return false, nil
 }
 
-// Drivers of several families through messkit as it is delivered: a Pi's camera
-// program, a program that switches, and a camera in the network.
+// The complete messkit program uses drivers of several families: a Pi's camera program, a program
+// that switches, and a network camera.
 func TestAgentOfSeveralFamilies(t *testing.T) {
 	if err := os.MkdirAll(programs, 0o755); err != nil {
 		t.Fatal(err)
@@ -82,7 +81,7 @@ func TestAgentOfSeveralFamilies(t *testing.T) {
 	}
 	cam := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "image/jpeg")
-		_, _ = w.Write(striped()) // who hung up has its error already
+		_, _ = w.Write(striped()) // a client that hangs up has its error already
 	}))
 	defer cam.Close()
 	a := launch(t, fmt.Sprintf(`

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/drivers/board"
 )
 
-// doctor is what the doctor says of devices, to a user of this number.
+// doctor returns the output of messkit doctor for devices, run with this user ID.
 func doctor(t *testing.T, user uint32, devices string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -34,7 +34,7 @@ func doctor(t *testing.T, user uint32, devices string) string {
 	return string(out)
 }
 
-// expects looks for what is said of each device.
+// expects checks the output line of each device.
 func expects(t *testing.T, says, verdict string, want map[string]string) {
 	t.Helper()
 	for device, text := range want {
@@ -49,7 +49,8 @@ func expects(t *testing.T, says, verdict string, want map[string]string) {
 	}
 }
 
-// Who has wired or written something wrong is told where, what, and what to do.
+// For a wrong connection or configuration, messkit doctor names the place, the problem and the
+// remedy.
 func TestBridgeFaultsAreNamed(t *testing.T) {
 	plug(t)
 	place, err := board.Find(board.Kernel{}, board.Line{Chip: label, Line: "7"})

@@ -27,7 +27,7 @@ func input(line string, change func(*gpioinput.Config)) *gpioinput.Input {
 	return gpioinput.New("door", cfg, board.Kernel{}, time.Now)
 }
 
-// says waits until an input says so.
+// says waits until an input reports a value.
 func says(t *testing.T, d drivers.Sensor, want float64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("it says %v", want), func() error {
@@ -44,7 +44,8 @@ func TestBridgeInputSuite(t *testing.T) {
 	drivertest.Run(t, func(*testing.T) drivers.Device { return input("0", nil) })
 }
 
-// Levels, and a short pulse between two questions, by the kernel's own edges.
+// The driver reads levels, and catches a short pulse between two reads by the kernel's edge
+// events.
 func TestBridgeInput(t *testing.T) {
 	b := plug(t)
 	door := input("0", nil)
@@ -65,8 +66,8 @@ func TestBridgeInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, motion, 0)
-	// The bridge's chip tells of no edges: the kernel's driver looks for them ten
-	// times a second, so what is shorter is missed by it.
+	// The bridge's chip has no edge interrupts. The kernel's driver polls ten times per second,
+	// so it misses shorter pulses.
 	b.drive(t, 1, true)
 	time.Sleep(300 * time.Millisecond)
 	b.drive(t, 1, false)
@@ -76,7 +77,8 @@ func TestBridgeInput(t *testing.T) {
 	}
 }
 
-// A stop button, pressed, let go of, and unplugged: which stops, and ends nothing.
+// Watch reports a pressed stop button, its release, and the next press. It returns an error if
+// the bridge disappears.
 func TestBridgeStopButton(t *testing.T) {
 	b := plug(t)
 	cfg := stop.DefaultInputConfig()

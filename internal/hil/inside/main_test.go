@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/hil/cp2112"
 )
 
-// TestMain is the bridge and programs as well, in processes of their own.
+// TestMain also runs the bridge and other programs, in separate processes.
 func TestMain(m *testing.M) {
 	if ran, err := program(); ran {
 		if err != nil {
@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// console is where the host's answers come from.
+// console receives the host's answers.
 var console = bufio.NewReader(os.Stdin)
 
-// outside asks the monitor of the emulator, which sees the machine from outside.
+// outside sends a command to the emulator's monitor, which observes the machine from outside.
 func outside(t *testing.T, question string) string {
 	t.Helper()
 	fmt.Printf("\nHIL-ASK %s\n", question)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// gplev0 are the levels of lines 0 to 31 in the Pi's own GPIO controller (BCM2837
-// ARM Peripherals, 6.1), read by the emulator from outside.
+// gplev0 returns the levels of lines 0 to 31 in the Pi's own GPIO controller (BCM2837 ARM
+// Peripherals, 6.1). The emulator reads them from outside.
 func gplev0(t *testing.T) uint64 {
 	t.Helper()
 	answer := outside(t, "xp /1wx 0x3f200034")
@@ -22,7 +22,7 @@ func gplev0(t *testing.T) uint64 {
 	return n
 }
 
-// A request in plain words switches GPIO17 of a Pi.
+// A request in plain English switches GPIO17 of a Pi.
 func TestPiSwitchesGPIO17(t *testing.T) {
 	a := launch(t, `
   porch-light:

@@ -33,7 +33,7 @@ func relay(line string, change func(*gpiorelay.Config)) gobot.Device {
 	return gpiorelay.New("lamp", cfg, board.Kernel{}).(gobot.Device)
 }
 
-// The suite of all drivers, on the kernel's own lines.
+// The driver test suite passes on the kernel's own lines.
 func TestBridgeRelaySuite(t *testing.T) {
 	b := plug(t)
 	var last drivers.Device
@@ -44,7 +44,7 @@ func TestBridgeRelaySuite(t *testing.T) {
 	}
 	defer release()
 	drivertest.Run(t, func(*testing.T) drivers.Device {
-		release() // two devices cannot have one line
+		release() // two devices cannot share a line
 		last = relay("3", nil)
 		return last
 	},
@@ -61,7 +61,7 @@ func TestBridgeRelaySuite(t *testing.T) {
 	)
 }
 
-// The level is there when the line is an output, before any command.
+// The line has its initial level as soon as it is an output, before any command.
 func TestBridgeInitialLevel(t *testing.T) {
 	b := plug(t)
 	for _, tt := range []struct {
@@ -92,8 +92,8 @@ func TestBridgeInitialLevel(t *testing.T) {
 	}
 }
 
-// What Gobot's own adaptor does in the same places: the reasons for package board.
-// When one of these fails, Gobot has closed the hole.
+// Gobot's own adaptor has these faults, which are the reasons for package board. If one of these
+// checks fails, Gobot has fixed the fault.
 func TestBridgeGobotsHoles(t *testing.T) {
 	b := plug(t)
 	place, err := board.Find(board.Kernel{}, board.Line{Chip: label, Line: "0"})
@@ -131,7 +131,7 @@ func TestBridgeGobotsHoles(t *testing.T) {
 	_ = a.Finalize()
 }
 
-// gobotPins is a platform of Gobot's.
+// gobotPins is a Gobot platform.
 type gobotPins struct{ *adaptors.DigitalPinsAdaptor }
 
 func (gobotPins) Name() string   { return "gobot" }
@@ -151,8 +151,8 @@ func TestBridgeLineInUse(t *testing.T) {
 	}
 }
 
-// A process that is frozen with a relay on: another one of the same user takes
-// the level away from it.
+// If a process freezes with a relay on, another process of the same user can switch the relay
+// off.
 func TestBridgeFrozenHolder(t *testing.T) {
 	b := plug(t)
 	c := exec.Command("/proc/self/exe")
@@ -183,7 +183,7 @@ func TestBridgeFrozenHolder(t *testing.T) {
 	}
 }
 
-// hold switches line 7 on, says so, and waits to be killed.
+// hold switches line 7 on, prints "on", and waits until the test kills it.
 func hold() {
 	d := relay("7", nil)
 	if err := errors.Join(d.Start(), d.(drivers.Switch).Switch(context.Background(), true)); err != nil {
@@ -194,7 +194,8 @@ func hold() {
 	<-time.After(time.Hour)
 }
 
-// It vanishes while it is on, and is there again.
+// The bridge disappears while the relay is on. Commands return errors, and work again when the
+// bridge is back.
 func TestBridgeComesBack(t *testing.T) {
 	b := plug(t)
 	d := relay("3", nil)

@@ -19,13 +19,13 @@ import (
 
 const wireAddress = 0x18
 
-// wired are the thermometers on the bridge's 1-Wire bus.
+// wired returns the thermometers on the bridge's 1-Wire bus.
 func wired() *i2ctest.DS2482 {
 	return &i2ctest.DS2482{Therms: []*i2ctest.DS18B20{{Serial: 0x5a1b2c, Celsius: 21.125}, {Serial: 0x5a1b2d, Celsius: -10.125}}}
 }
 
-// wire has the kernel's driver of the DS2482 make a 1-Wire bus of it, and waits
-// for the kernel to have found the thermometers there.
+// wire makes a 1-Wire bus with the kernel's driver of the DS2482, and waits until the kernel has
+// found the thermometers.
 func wire(t *testing.T) *remote {
 	t.Helper()
 	b := plug(t)
@@ -47,8 +47,8 @@ func thermometer(id string) drivers.Device {
 	return onewire.New("tank", onewire.Config{ID: id}, onewire.Devices, time.Now)
 }
 
-// The kernel's own bus, and its own driver of the chip: what ours measures is what
-// that does. What goes wrong on the wire is no temperature.
+// On the kernel's own bus, messkit's driver and the kernel's driver measure the same. A fault on
+// the wire gives an error and no temperature.
 func TestBridgeOneWire(t *testing.T) {
 	b := wire(t)
 	chips := wired().Therms
@@ -76,7 +76,7 @@ func TestBridgeOneWire(t *testing.T) {
 	say := func(celsius float64, bad int) {
 		b.ask(t, "say %d %d %g %d", wireAddress, chips[0].Serial, celsius, bad)
 	}
-	for _, bad := range []int{1, 2} { // a wrong checksum, and nobody there
+	for _, bad := range []int{1, 2} { // a wrong checksum, and no answer
 		say(20, bad)
 		if v, err := measured(t, thermometer(chips[0].Name())); err == nil || !strings.HasPrefix(err.Error(), "tank: "+chips[0].Name()) {
 			t.Errorf("it measures %v, %v", v, err)
@@ -95,7 +95,7 @@ func TestBridgeOneWireSuite(t *testing.T) {
 	drivertest.Run(t, func(*testing.T) drivers.Device { return thermometer(wired().Therms[1].Name()) })
 }
 
-// A request in plain words, to a thermometer on the kernel's 1-Wire bus.
+// A request in plain English reads a thermometer on the kernel's 1-Wire bus.
 func TestBridgeAgentMeasuresOnOneWire(t *testing.T) {
 	wire(t)
 	a := launch(t, `

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestArchitecturePage checks that docs/explanation/architecture.md is about this tree: every
-// folder and file that it names exists, and every row of its first table names a function
-// of its package.
+// TestArchitecturePage compares docs/explanation/architecture.md with the code. Every folder and
+// file in the page must exist, and every row of its first table must name a function of its
+// package.
 func TestArchitecturePage(t *testing.T) {
 	text, err := os.ReadFile("docs/explanation/architecture.md")
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// TestEmbed builds the program of docs/how-to/embed.md in a module outside the tree, gives it a
-// request over an exchange, and reads what reaches its device. It has two versions: without
-// a watchdog, and with one, which switches the device off after the death of the program.
+// TestEmbed builds the program of docs/how-to/embed.md in a module outside the tree, sends it a
+// request over an exchange, and reads the commands to its device. It has two versions: without a
+// watchdog, and with one, which switches the device off after the death of the program.
 func TestEmbed(t *testing.T) {
 	page, err := os.ReadFile("docs/how-to/embed.md")
 	if err != nil {
@@ -60,12 +60,12 @@ func TestEmbed(t *testing.T) {
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = p.cmd.Wait() // it was killed
+		_ = p.cmd.Wait() // killed above
 		p.await("010")
 	})
 }
 
-// build builds a program in a module of its own, offline.
+// build builds a program in its own module, offline.
 func build(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	root, err := filepath.Abs(".")

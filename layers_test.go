@@ -17,18 +17,18 @@ import (
 
 const module = "github.com/messkit/messkit/"
 
-// A layer says what one package may import beyond the standard library.
+// A layer specifies the imports that one package may have beyond the standard library.
 type layer struct {
 	pure  bool     // no clock, file, network, log or goroutine
 	below []string // packages of this module; "x/*" is every folder in x
 	from  []string // modules of others
 }
 
-// The layers are the floors of the house: arrows go down only. A package that
-// is not here fails the test; "x/*" stands for every folder in x that has no
-// line of its own.
+// layers is the table of permitted imports. A package imports only packages of its own layer or
+// of a lower one. A package that is not in the table fails the test. "x/*" stands for each folder
+// in x without its own line.
 var layers = map[string]layer{
-	// 3 roof: one binary that knows all and rules nothing.
+	// Layer 3, the program: it connects all packages and contains no rules.
 	"cmd/messkit": {below: []string{"."}},
 	".":           {below: []string{"drivers", "drivers/all", "internal/cli", "internal/cli/output", "internal/daemon", "internal/daemon/watchdog", "internal/strictyaml"}},
 
@@ -53,7 +53,8 @@ var layers = map[string]layer{
 		from:  []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"},
 	},
 
-	// 2 actors: they do not know each other.
+	// Layer 2, the executor, and the channels and clients of the exchange: neither imports the
+	// other.
 	"agent":                    {below: []string{"agent/device", "agent/journal", "agent/policy", "agent/runtime", "agent/session", "agent/stop", "agent/task", "agent/wording", "capabilities", "drivers", "internal/wait", "mess", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"agent/task":               {below: []string{"agent/action", "agent/device", "agent/imaging", "agent/journal", "agent/policy", "agent/runtime", "agent/session", "agent/wording", "capabilities", "capabilities/interpret", "drivers", "internal/picture", "internal/wait", "mess", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"agent/action":             {below: []string{"agent/device", "agent/imaging", "agent/policy", "agent/runtime", "agent/wording", "capabilities", "capabilities/catalog", "capabilities/interpret", "drivers", "internal/picture", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
@@ -109,7 +110,7 @@ var layers = map[string]layer{
 	"exchange/remote/mqttclient": {below: []string{"exchange/remote/httpclient", "internal/broker", "internal/wait", "mess", "mess/messeaf", "mess/topic"}, from: []string{"golang.org/x/sync"}},
 	"exchange/remote/reference":  {below: []string{"exchange/remote/httpclient", "internal/wait", "mess", "mess/messeaf"}},
 
-	// 1 things.
+	// Layer 1, components.
 	"exchange":                      {below: []string{"exchange/documents", "exchange/eventbus", "exchange/index", "exchange/registry", "exchange/routing", "exchange/thread", "exchange/transition", "internal/mistake", "internal/order", "internal/suspend", "internal/wait", "mess", "mess/messeaf", "mess/receipt"}, from: []string{"golang.org/x/sync"}},
 	"exchange/registry":             {below: []string{"exchange/documents", "exchange/routing", "exchange/thread", "mess"}},
 	"exchange/documents":            {below: []string{"exchange/thread", "internal/keyed", "internal/wait"}, from: []string{"golang.org/x/sync"}},
@@ -193,7 +194,7 @@ var layers = map[string]layer{
 	"internal/go2rtc":            {below: []string{"internal/freeport"}},
 	"internal/wal":               {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 
-	// 0 words: pure.
+	// Layer 0, language and messages: pure packages.
 	"capabilities":           {pure: true, below: []string{"mess"}},
 	"capabilities/lexicon":   {pure: true, below: []string{"capabilities"}},
 	"capabilities/grammar":   {pure: true, below: []string{"capabilities", "capabilities/lexicon", "mess"}},
@@ -221,10 +222,11 @@ var layers = map[string]layer{
 	"internal/picture/picturetest": {from: []string{"golang.org/x/image"}},
 }
 
-// impure is what a pure package may not import, with all below it.
+// impure is the list of packages that a pure package must not import. It includes the packages
+// below them.
 var impure = []string{"crypto/rand", "log", "math/rand", "net", "os", "os/exec", "runtime", "syscall", "unsafe"}
 
-// clocks are the functions of package time that look at a clock.
+// clocks are the functions of package time that use a clock.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
 func TestPackagesStandOnTheirFloors(t *testing.T) {
@@ -255,8 +257,8 @@ func layerOf(pkg string) (layer, bool) {
 	return l, ok
 }
 
-// packages parses every file that is not a test, by the package's folder, for
-// every operating system.
+// packages parses every file that is not a test, for every operating system. The keys are the
+// folders of the packages.
 func packages(t *testing.T) map[string][]*ast.File {
 	t.Helper()
 	found := map[string][]*ast.File{}
@@ -281,7 +283,7 @@ func packages(t *testing.T) map[string][]*ast.File {
 	return found
 }
 
-// skip leaves out what is not part of the module.
+// skip returns fs.SkipDir for folders that are not part of the module.
 func skip(name string, d fs.DirEntry) error {
 	hidden := len(d.Name()) > 1 && strings.HasPrefix(d.Name(), ".")
 	if hidden || d.Name() == "testdata" || name == "tools" || name == "firmware-examples" {
@@ -310,12 +312,12 @@ func checkImports(t *testing.T, pkg string, l layer, file *ast.File) {
 	}
 }
 
-// allowed reports whether a list of packages holds pkg, by name or by "x/*".
+// allowed reports whether a list of packages contains pkg, by name or by "x/*".
 func allowed(list []string, pkg string) bool {
 	return slices.Contains(list, pkg) || slices.Contains(list, path.Dir(pkg)+"/*")
 }
 
-// within matches the path of a module, or of a folder, that imp lies in.
+// within returns a function that reports whether imp is in a module or folder.
 func within(imp string) func(string) bool {
 	return func(outer string) bool { return imp == outer || strings.HasPrefix(imp, outer+"/") }
 }

@@ -1,5 +1,5 @@
-// Package firmware_test runs the programs for microcontrollers on this machine,
-// against a real exchange, and judges them by what their pins have seen.
+// Package firmware_test runs the programs for microcontrollers on this machine, against a real
+// exchange, and checks the log of their pins.
 package firmware_test
 
 import (
@@ -30,11 +30,11 @@ const (
 	program = "micropython-relay"
 	enrol   = "abc-123"
 	root    = "/api/v1/exchanges/home"
-	soon    = time.Minute // for whatever is to happen on a busy machine
+	soon    = time.Minute // timeout for each expected event on a busy machine
 )
 
-// python is what runs the programs here. They keep to what MicroPython and
-// Python have in common, so that the second can stand in for the first.
+// python returns the command that runs the programs. The programs use the common part of
+// MicroPython and Python, so python3 can replace micropython.
 func python(t *testing.T) []string {
 	t.Helper()
 	for _, cmd := range [][]string{{"micropython"}, {"python3", "-B"}} {
@@ -47,7 +47,7 @@ func python(t *testing.T) []string {
 	return nil
 }
 
-// bench is an exchange, an agent that asks, and a board's files.
+// bench contains an exchange, a requester, and a board's files.
 type bench struct {
 	testing.TB
 	python []string
@@ -60,11 +60,11 @@ type bench struct {
 	ended  chan struct{}
 }
 
-// cut says what happens to the next message with a status code on its way.
+// cut describes a fault for the next message with a status code.
 type cut struct {
 	code   mess.Code
 	arrive bool          // the message arrives, and only its answer is lost
-	hung   chan struct{} // if set, it hangs instead, and this is closed
+	hung   chan struct{} // if set, the message hangs, and wire closes the channel
 }
 
 func newBench(t *testing.T) *bench {
@@ -97,8 +97,8 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// wire is the network between board and exchange. The board is on another
-// machine as far as the door can see.
+// wire simulates the network between board and exchange. The HTTP API sees the board as another
+// machine.
 func (b *bench) wire(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.RemoteAddr = "192.0.2.7:5000"
@@ -136,7 +136,7 @@ func says(m mess.Message, code mess.Code) bool {
 	return false
 }
 
-// flash puts the program onto the board, with a config for this exchange.
+// flash copies the program to the board, with a config for this exchange.
 func (b *bench) flash() {
 	b.Helper()
 	for _, from := range []string{"main.py", "board.py", "testdata/machine.py", "testdata/network.py"} {
@@ -149,8 +149,7 @@ func (b *bench) flash() {
 	b.config(nil)
 }
 
-// config writes the example's config.json for this exchange, with some values
-// changed.
+// config writes the example's config.json for this exchange, with changed values.
 func (b *bench) config(change map[string]any) {
 	b.Helper()
 	data, err := os.ReadFile(filepath.Join(program, "config.json"))
@@ -189,8 +188,7 @@ func (b *bench) remove(name string) {
 	}
 }
 
-// power switches the board on; what it prints goes to the test's log when the
-// board is off again.
+// power switches the board on. The test log gets the board's output at the end.
 func (b *bench) power() {
 	b.Helper()
 	var out strings.Builder
@@ -204,7 +202,7 @@ func (b *bench) power() {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(ended)
-		_ = cmd.Wait() // it is always killed
+		_ = cmd.Wait() // the test always kills it
 	})
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be off already
@@ -215,7 +213,7 @@ func (b *bench) power() {
 	})
 }
 
-// unplug takes the power away at once, as kill -9 does.
+// unplug cuts the power immediately, as kill -9 does.
 func (b *bench) unplug() {
 	b.Helper()
 	if err := b.board.Process.Kill(); err != nil {
@@ -224,8 +222,8 @@ func (b *bench) unplug() {
 	<-b.ended
 }
 
-// heard waits until the board has heard that its last report was taken: before
-// that, it has another to send after a restart.
+// heard waits until the board has received the ack of its last report. Before the ack, the board
+// would repeat the report after a restart.
 func (b *bench) heard() {
 	b.Helper()
 	b.eventually("word about its report", func() bool {
@@ -234,7 +232,7 @@ func (b *bench) heard() {
 	})
 }
 
-// eventually waits until is tells that it is so.
+// eventually waits until is returns true.
 func (b *bench) eventually(what string, is func() bool) {
 	b.Helper()
 	tick, late := time.NewTicker(10*time.Millisecond), time.After(soon)
@@ -250,7 +248,7 @@ func (b *bench) eventually(what string, is func() bool) {
 	}
 }
 
-// pin is what has happened to the pin, in one line.
+// pin returns the log of the pin in one line.
 func (b *bench) pin() string {
 	data, err := os.ReadFile(filepath.Join(b.dir, "pin.log"))
 	if err != nil {
@@ -286,7 +284,7 @@ func (b *bench) ask(request string) string {
 	return made.Ref
 }
 
-// thread is a thread as the exchange has it.
+// thread returns a thread of the exchange.
 func (b *bench) thread(ref string) exchange.Thread {
 	b.Helper()
 	t, err := b.x.Thread(b.Context(), exchange.Actor{ID: "operator", Roles: exchange.Operator | exchange.Observer}, ref)
@@ -311,7 +309,7 @@ func (b *bench) ends(ref string) mess.Status {
 	return last
 }
 
-// wantFailed checks that the relay says that it failed, and with which effect.
+// wantFailed checks that the relay reports a failure, with the kind of the reason and the effect.
 func (b *bench) wantFailed(ref, kind string, effect mess.Effect) {
 	b.Helper()
 	s := b.ends(ref)
@@ -323,7 +321,7 @@ func (b *bench) wantFailed(ref, kind string, effect mess.Effect) {
 	}
 }
 
-// wantDone checks that a thread is completed, once, by what was read back.
+// wantDone checks that a thread is completed once, with evidence from a state readback.
 func (b *bench) wantDone(ref string) {
 	b.Helper()
 	if s := b.ends(ref); s.Code != mess.Completed || s.Evidence != mess.ReadBack {

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// on asks for the lamp by capability and device.
+// on requests the lamp by capability and device.
 const on = `{"intent": "light, please", "requires": [{"switch-on": {"devices": ["desk-lamp"]}}]}`
 
 func TestRelaySwitches(t *testing.T) {
@@ -25,8 +25,8 @@ func TestRelaySwitches(t *testing.T) {
 	}
 }
 
-// The same request again is the same thread, and is not done again, neither at
-// once nor after the board has been off.
+// A repeated request gives the same thread. The relay does not execute it again, neither
+// immediately nor after a restart.
 func TestRelayKnowsDuplicates(t *testing.T) {
 	b := newBench(t)
 	b.power()
@@ -40,7 +40,7 @@ func TestRelayKnowsDuplicates(t *testing.T) {
 	b.unplug()
 	b.power()
 	b.ask(same)
-	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // so it has seen what there was
+	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // so the board has processed all earlier messages
 	b.wantDone(ref)
 	b.wantPin("boot:0 1 boot:0 0")
 }
@@ -48,7 +48,7 @@ func TestRelayKnowsDuplicates(t *testing.T) {
 func TestRelayDeclines(t *testing.T) {
 	b := newBench(t)
 	b.power()
-	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // it is there
+	b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // so the board has started
 	for _, request := range []string{
 		`{"intent": "turn on the oven"}`,
 		`{"intent": "do not turn on the desk lamp"}`,
@@ -68,7 +68,7 @@ func TestRelayDeclines(t *testing.T) {
 	b.wantPin("boot:0 0")
 }
 
-// What is too long for its memory is left alone; the next is done.
+// The relay ignores a request that is too long for its memory, and executes the next one.
 func TestRelaySkipsWhatIsTooLong(t *testing.T) {
 	b := newBench(t)
 	b.power()
@@ -80,8 +80,8 @@ func TestRelaySkipsWhatIsTooLong(t *testing.T) {
 	b.wantPin("boot:0 1")
 }
 
-// The power goes while the pin moves: before it has, or after. The board
-// cannot know which, and says so.
+// The power goes while the pin moves, before the change or after it. The board cannot know which,
+// and reports an unknown effect.
 func TestRelayIsCutOffWhileItSwitches(t *testing.T) {
 	for when, pin := range map[string]string{"before": "boot:0 stalled boot:0 0", "after": "boot:0 1 stalled boot:0 0"} {
 		t.Run(when, func(t *testing.T) {
@@ -94,14 +94,14 @@ func TestRelayIsCutOffWhileItSwitches(t *testing.T) {
 			b.remove("stall")
 			b.power()
 			b.wantFailed(ref, "interrupted", mess.EffectUnknown)
-			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // it works on
+			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // the board works again
 			b.wantPin(pin)
 		})
 	}
 }
 
-// The power goes when all is done and not reported. The lamp was on, and is
-// off since the restart; an off is still true.
+// The power goes after the task and before its report. The lamp was on, and is off since the
+// restart, so "on" fails with a partial effect. "off" is still true.
 func TestRelayIsCutOffBeforeItReports(t *testing.T) {
 	t.Run("on", func(t *testing.T) {
 		b, ref := cutOffAt(t, mess.Completed, on)
@@ -120,8 +120,8 @@ func TestRelayIsCutOffBeforeItReports(t *testing.T) {
 	})
 }
 
-// cutOffAt asks, takes the power away when a status is on its way, and gives it
-// back.
+// cutOffAt sends a request, cuts the power at a message with a status code, and switches the
+// board on again.
 func cutOffAt(t *testing.T, code mess.Code, request string) (*bench, string) {
 	t.Helper()
 	b := newBench(t)
@@ -158,7 +158,7 @@ func TestRelayOnABadNetwork(t *testing.T) {
 			b.power()
 			ref := b.ask(on)
 			b.ends(ref)
-			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // the report was repeated before
+			b.wantDone(b.ask(`{"intent": "desk lamp off"}`)) // the relay repeated its report before
 			b.wantDone(ref)
 			b.wantPin("boot:0 1 0")
 		})
@@ -183,7 +183,8 @@ func TestRelayEndsAnOnByItself(t *testing.T) {
 	b.eventually("end of the on", func() bool { return b.pin() == "boot:0 1 0" })
 }
 
-// Without the right code it does not get in, and it tries again.
+// With a wrong code the exchange does not admit the board. With the right one the board registers
+// and does the task.
 func TestRelayEnrols(t *testing.T) {
 	b := newBench(t)
 	b.config(map[string]any{"enrol": "wrong"})

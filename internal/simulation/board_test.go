@@ -30,11 +30,11 @@ type board struct {
 	disk   string // of the journal
 	boots  int
 	cuts   int
-	before string // copy of the journal as it was at the last boot, for a forgetful disk
+	before string // copy of the journal at the last boot, for a forgetful disk
 
 	mu    sync.Mutex
 	now   *program
-	twin  int // times that a second process with the same id has run
+	twin  int // number of runs of a second process with the same id
 	step  time.Duration
 	stops []span   // of the emergency stop
 	left  []string // threads in the journal at the end
@@ -57,7 +57,7 @@ func (b *board) clock() time.Time {
 	return clockAt(time.Now(), b.step)
 }
 
-// words is the resolver: every sentence says device, token, effect and manner.
+// words is the resolver. Each sentence contains device, token, effect and manner.
 type words struct{}
 
 func (words) Offers() []mess.Capability {
@@ -91,7 +91,7 @@ func (words) Answer(_ capabilities.Question, _ mess.Object, _ string, req mess.R
 	return words{}.Resolve(req)
 }
 
-// boot starts the executor with what its disk holds.
+// boot starts the executor from its disk.
 func (b *board) boot() {
 	r := b.s.chance.at(b.id, "boot")
 	if b.s.faulty.forgetfulJournal && b.before != "" {
@@ -107,7 +107,7 @@ func (b *board) boot() {
 	b.mu.Lock()
 	b.step = 0
 	if r.IntN(3) == 0 && !b.s.chance.healed.Load() {
-		b.step = -time.Duration(r.IntN(20*365*24)) * time.Hour // no clock of its own
+		b.step = -time.Duration(r.IntN(20*365*24)) * time.Hour // the board has no clock of its own
 	}
 	b.mu.Unlock()
 	p := b.start(j, "", b.dies)
@@ -152,11 +152,11 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	return p
 }
 
-// twinned begins the names of the devices of a second process.
+// twinned is the prefix of the device names of a second process.
 const twinned = "twin-"
 
-// twins runs a second process with the same id for a while now and then: a board on
-// which somebody has put the same configuration. Its journal goes with it.
+// twins runs a second process with the same id from time to time, as if another board had the
+// same configuration. It has its own journal, which disappears with it.
 func (b *board) twins(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, "twin", n)
@@ -179,7 +179,7 @@ func (b *board) twins(ctx context.Context) {
 		b.twin++
 		b.mu.Unlock()
 		sleep(ctx, between(r, time.Minute, 30*time.Minute))
-		if r.IntN(2) == 0 { // its power goes
+		if r.IntN(2) == 0 { // a power cut
 			p.life.end()
 		}
 		p.cancel()
@@ -192,9 +192,9 @@ func (b *board) twins(ctx context.Context) {
 	}
 }
 
-// dies cuts the power with probability prob at a place that a program has come
-// to, and reports whether it has: the disk is as it was at that moment, with half
-// a record at its end, and what the program still does reaches nothing.
+// dies cuts the power with probability prob at a place in a program, and reports whether the
+// program is dead. The disk keeps its content of that moment, with half a record at its end.
+// Later calls of the dead program have no effect.
 func (b *board) dies(p *program, place string, prob float64) bool {
 	if p.life.ended() || !b.s.chance.bad(b.s.chance.at(b.id, "dies", place), prob) {
 		return p.life.ended()
@@ -215,7 +215,7 @@ func (b *board) cut(p *program) {
 	b.w.switched(b.id+"/lamp", false)
 }
 
-// end ends the program: in peace, or because the power goes or is gone.
+// end stops the program gracefully, or after a power cut.
 func (b *board) end(cut bool) {
 	b.mu.Lock()
 	p := b.now
@@ -225,7 +225,7 @@ func (b *board) end(cut bool) {
 		b.cut(p)
 	}
 	p.cancel()
-	<-p.done // what it says is of no interest: the network may be gone
+	<-p.done // ignore its error: the network may be down
 	p.life.end()
 	if err := p.j.Close(); err != nil {
 		b.s.t.Error(err)
@@ -233,7 +233,7 @@ func (b *board) end(cut bool) {
 	b.w.switched(b.id+"/lamp", false)
 }
 
-// copied is a copy of the journal as it is now.
+// copied copies the journal in its current state, and returns the copy's path.
 func (b *board) copied() string {
 	to := filepath.Join(b.dir, fmt.Sprintf("%s-%d-%d", b.id, b.boots, time.Now().UnixNano()))
 	if err := os.CopyFS(to, os.DirFS(b.disk)); err != nil {
@@ -245,7 +245,7 @@ func (b *board) copied() string {
 	return to
 }
 
-// live boots and ends until ctx ends, and stays up then.
+// live boots and stops the executor until ctx ends. Then the executor stays up.
 func (b *board) live(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, n)
@@ -272,8 +272,8 @@ func (b *board) live(ctx context.Context) {
 	}
 }
 
-// drill presses the emergency stop now and then, sets the clock right, and
-// releases the stop.
+// drill presses the emergency stop from time to time, sets the clock right, and releases the
+// stop.
 func (b *board) drill(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, "drill", n)
@@ -301,7 +301,7 @@ func (b *board) drill(ctx context.Context) {
 	}
 }
 
-// eager does everything twice.
+// eager is a robot that does each command twice.
 type eager struct{ robot }
 
 func (e *eager) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
@@ -309,7 +309,7 @@ func (e *eager) Clean(ctx context.Context, areas []string, progress func(drivers
 	return e.robot.Clean(ctx, areas, progress)
 }
 
-// unfenced leaves the epoch out.
+// unfenced is a link that leaves the epoch out.
 type unfenced struct{ *link }
 
 func (u *unfenced) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
@@ -317,8 +317,8 @@ func (u *unfenced) Send(ctx context.Context, m mess.Message) (mess.Message, erro
 	return u.link.Send(ctx, m)
 }
 
-// tear leaves half a record behind what a log holds, as a write does that the
-// power cut short. The rest of the file is zeros that were set aside.
+// tear writes half a record behind the records of a log, like a write that a power cut
+// interrupts. The rest of the file is preallocated zeros.
 func tear(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil || len(files) == 0 {

@@ -11,12 +11,11 @@ import (
 	"unsafe"
 )
 
-// chance is where all luck comes from. What happens at a place and a moment
-// depends on the seed, the place and the moment alone, and not on who asked
-// first: goroutines of one moment run in any order.
+// chance is the source of all random decisions. A decision depends on the seed, the place and the
+// time alone, and not on the order of the calls: goroutines of one moment run in any order.
 type chance struct {
 	seed   uint64
-	healed atomic.Bool // nothing goes wrong any more
+	healed atomic.Bool // no more faults
 }
 
 func (c *chance) at(place ...any) *rand.Rand {
@@ -25,18 +24,18 @@ func (c *chance) at(place ...any) *rand.Rand {
 	return rand.New(rand.NewPCG(c.seed, h.Sum64()))
 }
 
-// of is luck that does not depend on the moment.
+// of returns a generator that does not depend on the time.
 func (c *chance) of(place ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%v", place)
 	return rand.New(rand.NewPCG(c.seed, h.Sum64()))
 }
 
-// bad reports whether something goes wrong that does so with probability p.
+// bad reports whether a fault of probability p happens.
 func (c *chance) bad(r *rand.Rand, p float64) bool { return r.Float64() < p && !c.healed.Load() }
 
-// between is a time from low to high, with nanoseconds that nobody else has, so
-// that no two things happen at the same moment.
+// between returns a duration from low to high. It adds random nanoseconds, so that no two events
+// happen at the same moment.
 func between(r *rand.Rand, low, high time.Duration) time.Duration {
 	return low + time.Duration(r.Int64N(int64(high-low)+1)) + time.Duration(r.IntN(1e6))
 }
@@ -53,10 +52,10 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// clockAt is the time of a machine whose wall clock was stepped by d, with a
-// monotonic reading that was not. In a bubble time.Now has none, and package
-// time has no way to make one; so it is put together here, as package time has
-// it: a flag, the seconds since 1885 in 33 bits, the nanoseconds in 30.
+// clockAt returns the time of a machine whose wall clock has a step of d, and whose monotonic
+// clock has none. In a bubble, time.Now has no monotonic reading, and package time has no
+// function to add one. So clockAt builds the representation of package time: a flag, the seconds
+// since 1885 in 33 bits, the nanoseconds in 30.
 func clockAt(t time.Time, d time.Duration) time.Time {
 	wall := t.Add(d)
 	made := wall

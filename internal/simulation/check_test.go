@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// check judges what has happened by what the devices have seen, what was written
-// and what the requesters were told. It shares no code with what it judges. A
-// line is one breach, with the invariant of the design that it breaks.
+// check judges a scenario by the log of the devices, the writes of the exchange, and the messages
+// to the requesters. It shares no code with the programs under test. Each line of the result is
+// one violation, with the invariant of the design.
 func (sc *scenario) check() []string {
 	bad := slices.Clone(sc.world.breach)
 	acts := map[string][]act{}
@@ -42,14 +42,15 @@ func (sc *scenario) check() []string {
 	return bad
 }
 
-// unheard lists what an executor got an ack for and what is in no thread (I6).
+// unheard returns the messages of an executor that the exchange acknowledged and that are in no
+// thread (I6).
 func (sc *scenario) unheard(b *board) (bad []string) {
 	kept := map[string]bool{}
 	for _, list := range sc.server.seen {
 		for _, s := range list {
 			if s.from == b.id {
 				kept[s.said.ID] = true
-				// A claim of what is held and a second "not me" are kept once.
+				// The exchange stores a repeated claim and a repeated decline once.
 				if w := key(s.said); strings.HasSuffix(w, ":declined") || strings.HasSuffix(w, ":claimed") {
 					kept[w] = true
 				}
@@ -64,7 +65,7 @@ func (sc *scenario) unheard(b *board) (bad []string) {
 	return bad
 }
 
-// checkStops looks for what began while its board was stopped (I11).
+// checkStops finds actions that began while the board had an emergency stop (I11).
 func (b *board) checkStops(acts []act) (bad []string) {
 	for _, a := range acts {
 		for _, s := range b.stops {
@@ -76,7 +77,7 @@ func (b *board) checkStops(acts []act) (bad []string) {
 	return bad
 }
 
-// judge judges one request.
+// judge checks one request.
 type judge struct {
 	sc   *scenario
 	w    *wish
@@ -109,7 +110,8 @@ func (j *judge) all() {
 	j.asked()
 }
 
-// ends: one end, and its requester has been told (I2, I5).
+// ends checks that the request has exactly one terminal status, and that the requester received
+// it (I2, I5).
 func (j *judge) ends() {
 	n := 0
 	for i, s := range j.seen {
@@ -126,8 +128,8 @@ func over(c mess.Code) bool {
 	return slices.Contains([]mess.Code{"completed", "partial", "failed", "declined", "expired", "cancelled", "superseded", "delegated"}, c)
 }
 
-// order: versions and epochs rise, nothing follows an end, and only the holder
-// with its epoch moves what is claimed (I4, I5).
+// order checks the sequence of envelopes: versions and epochs increase, a terminal status does
+// not change, and only the holder with its epoch changes a claimed thread (I4, I5).
 func (j *judge) order() {
 	for i := 1; i < len(j.seen); i++ {
 		was, is := j.seen[i-1].env, j.seen[i]
@@ -141,26 +143,26 @@ func (j *judge) order() {
 			j.wrong("I4 %s: a claim without an epoch, or an epoch without a claim", j.w.token)
 		}
 		moved := is.env.Status != was.Status && was.Status != "pending"
-		handedBack := is.env.Status == "pending" && is.said.Epoch == 0 // by one who has not heard of its claim
+		handedBack := is.env.Status == "pending" && is.said.Epoch == 0 // from an executor that did not receive the answer to its claim
 		if moved && strings.HasPrefix(is.from, "board") && (is.from != was.Executor || is.said.Epoch != was.Epoch && !handedBack) {
 			j.wrong("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.said.Epoch, was.Executor, was.Epoch)
 		}
 	}
 }
 
-// count: what must not happen twice has not (I1).
+// count checks that an action with once set did not happen twice (I1).
 func (j *judge) count() {
 	if j.w.once && len(j.acts) > 1 {
 		j.wrong("I1 %s happened %d times", j.w.token, len(j.acts))
 	}
 }
 
-// effect is what the thread says about the world at its end.
+// effect returns the physical effect that the thread reports with its terminal status.
 func (j *judge) effect() mess.Effect {
 	var e mess.Effect
 	for i, s := range j.seen {
 		if i > 0 && over(j.seen[i-1].env.Status) {
-			break // what came later is evidence
+			break // later messages are evidence
 		}
 		e = ""
 		for _, item := range s.said.Items {
@@ -179,7 +181,7 @@ func (j *judge) effect() mess.Effect {
 	return e
 }
 
-// honest: what is said is what happened (I3, I7).
+// honest checks that the reported result is the actual one (I3, I7).
 func (j *judge) honest() {
 	if j.w.device != "clean" {
 		return
@@ -197,8 +199,9 @@ func (j *judge) honest() {
 	}
 }
 
-// late: the end of what arrives after it says that it may still act (I3). Of what a
-// program has died in the midst of, the next one says only that it does not know.
+// late checks that the terminal status of a task with a late command says that the command may
+// still act (I3). If the program died during the command, the next program reports only an
+// unknown effect.
 func (j *judge) late() {
 	var end *mess.Status
 	var at time.Time
@@ -223,8 +226,8 @@ func (j *judge) late() {
 	}
 }
 
-// times: nothing begins later than two seconds after needed_by, by the clock of
-// the exchange (I8), nor before what it depends on is completed (I14).
+// times checks that no action begins later than two seconds after needed_by, by the clock of the
+// exchange (I8). An action must not begin before the completion of its dependency either (I14).
 func (j *judge) times() {
 	for _, a := range j.acts {
 		if !a.late && !j.w.neededBy.IsZero() && !slices.ContainsFunc(j.sc.server.clocks(a.at), func(at time.Time) bool {
@@ -248,7 +251,7 @@ func (j *judge) times() {
 	}
 }
 
-// clocks is what the exchange's clock may have shown in the seconds before t.
+// clocks returns the possible readings of the exchange's clock in the seconds before t.
 func (s *server) clocks(t time.Time) []time.Time {
 	steps := append([]clockStep{{}}, s.steps...)
 	var list []time.Time
@@ -261,8 +264,8 @@ func (s *server) clocks(t time.Time) []time.Time {
 	return list
 }
 
-// asked: what needs a yes has had one, for the claim under which it was done,
-// and not a no (I9).
+// asked checks that an action that needs a confirmation had one before it began, for its claim
+// (I9).
 func (j *judge) asked() {
 	if !j.w.confirm {
 		return

@@ -14,20 +14,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// link is one party's way to the exchange: slow, and it loses, doubles, reorders
-// and stalls.
+// link is one party's network connection to the exchange. It is slow, and it loses, duplicates,
+// reorders and delays messages.
 type link struct {
-	process string // of a second process of this party: its luck is its own
+	process string // name of a second process of this party, with its own random faults
 	s       *server
 	who     exchange.Actor
 
-	dies func(place string, prob float64) bool // of the sender's machine; nil for people
-	base *link                                 // keeps what outlives a reboot; nil for itself
+	dies func(place string, prob float64) bool // dies of the sender's machine; nil for people
+	base *link                                 // contains the state that survives a reboot; nil for itself
 
 	mu    sync.Mutex
-	down  bool               // Wi-Fi is gone
-	cut   context.CancelFunc // ends what is being received
-	acked []acked            // messages whose acks have come through
+	down  bool               // no Wi-Fi
+	cut   context.CancelFunc // ends the current Receive
+	acked []acked            // messages whose acks arrived
 }
 
 // acked is a message that the exchange has acknowledged.
@@ -37,7 +37,7 @@ var _ agent.Exchange = (*link)(nil)
 
 var errNet = mess.Errorf(mess.Unavailable, "the network is not there")
 
-// key names a message by what it says.
+// key identifies a message by its content.
 func key(m mess.Message) string {
 	s := fmt.Sprint(m.Re)
 	for _, i := range m.Items {
@@ -49,7 +49,7 @@ func key(m mess.Message) string {
 	return s
 }
 
-// latency of one way: mostly short, sometimes longer than a lease.
+// latency returns the latency of one way. It is mostly short, and sometimes longer than a lease.
 func latency(c *chance, r *rand.Rand) time.Duration {
 	if c.bad(r, 0.01) {
 		return between(r, time.Second, 90*time.Second)
@@ -57,7 +57,7 @@ func latency(c *chance, r *rand.Rand) time.Duration {
 	return between(r, time.Millisecond, 300*time.Millisecond)
 }
 
-// lasting is the part of a link that outlives a reboot.
+// lasting returns the part of a link that survives a reboot.
 func (l *link) lasting() *link {
 	if l.base != nil {
 		return l.base
@@ -72,8 +72,8 @@ func (l *link) isDown() bool {
 	return l.down
 }
 
-// Send takes a message to the exchange and the answer back. What is under way
-// arrives though its sender may be dead by then.
+// Send sends a message to the exchange and returns the answer. A message in transit arrives even
+// if its sender dies.
 func (l *link) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	if l.dies != nil && l.dies("before sending "+key(m), 0.002) {
 		<-ctx.Done()
@@ -96,7 +96,7 @@ func (l *link) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	return answer, err
 }
 
-// asksToStart reports whether a message asks for the permission to start.
+// asksToStart reports whether a message requests the start permission.
 func asksToStart(m mess.Message) bool {
 	for _, i := range m.Items {
 		if s, ok := i.(*mess.Status); ok && s.Code == mess.InProgress && s.Instance != "" {
@@ -114,7 +114,7 @@ func (l *link) note(m mess.Message) {
 	}
 }
 
-// call runs f at the exchange, some way off.
+// call runs f on the exchange, with network latency and faults.
 func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exchange) (T, error), heard func()) (T, error) {
 	type answer struct {
 		v   T
@@ -163,9 +163,8 @@ func call[T any](ctx context.Context, l *link, what string, f func(*exchange.Exc
 	}
 }
 
-// Receive takes what the exchange says to this party: each message in its own
-// time, some twice. A message that is lost takes the connection with it, after a
-// while.
+// Receive passes the messages of the exchange to handle: each after its own latency, and some
+// twice. After a lost message, the connection breaks after a while.
 func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
 	c := l.s.chance
 	r := c.at(l.who.ID+l.process, "receive")
@@ -222,7 +221,7 @@ func (l *link) Receive(ctx context.Context, handle func(mess.Message)) error {
 	return err
 }
 
-// Attach uploads.
+// Attach uploads an attachment to the exchange.
 func (l *link) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
 	all, err := io.ReadAll(data)
 	if err != nil {
@@ -233,7 +232,7 @@ func (l *link) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 	}, func() {})
 }
 
-// flap takes the network away now and then.
+// flap interrupts the network from time to time.
 func (l *link) flap(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := l.s.chance.of("flap", l.who.ID, n)

@@ -13,37 +13,36 @@ import (
 
 var person = exchange.Actor{ID: "person", Roles: exchange.Requester | exchange.Operator}
 
-// wish is one request, and what its requester has heard and said.
+// wish is one request, with the requester's observations and messages.
 type wish struct {
 	n        int
 	token    string
 	device   string // clean, light, photo
 	once     bool
-	confirm  bool // a yes must come first
+	confirm  bool // the request needs a confirmation
 	after    *wish
 	neededBy time.Time // zero: whenever
 
 	mu        sync.Mutex
 	ref       string    // acknowledged; "" if never
-	ended     bool      // it has been told the end
-	stopped   bool      // it was told "cancelled" in answer to its cancel, before the start
-	said      time.Time // the first yes was sent
-	no        bool      // a no was sent, and never a yes
-	tooLong   bool      // asks for more than is allowed
-	cancelled bool      // a cancel was sent
+	ended     bool      // the requester has received the terminal status
+	stopped   bool      // the ack of its cancel was "cancelled", before the start
+	said      time.Time // time of the first confirmation
+	no        bool      // the requester rejected the plan, and never confirmed it
+	tooLong   bool      // requests more time than permitted
+	cancelled bool      // the requester sent a cancel
 }
 
-// people make requests and look after them.
+// people send requests and follow them.
 type people struct {
 	s      *server
 	link   *link
 	mu     sync.Mutex
 	wishes []*wish
-	over   context.Context // nobody waits any longer
+	over   context.Context // ends all waiting
 }
 
-// live makes requests until ctx ends, every so often. wg counts those that are
-// not over.
+// live sends requests until ctx ends, at intervals of up to 2*every. wg counts the open ones.
 func (p *people) live(ctx context.Context, every time.Duration, wg *sync.WaitGroup) {
 	for n := 0; ; n++ {
 		r := p.s.chance.of("wish", n)
@@ -58,7 +57,7 @@ func (p *people) live(ctx context.Context, every time.Duration, wg *sync.WaitGro
 	}
 }
 
-// wish makes up a request.
+// wish returns a new random request.
 func (p *people) wish(n int) *wish {
 	r := p.s.chance.of("wish", n)
 	w := &wish{n: n, token: fmt.Sprintf("r%05d", n), device: "clean"}
@@ -113,7 +112,8 @@ func (w *wish) request(c *chance, f faults) *mess.Request {
 	return req
 }
 
-// post sends a message until it is answered. Nothing but a refusal ends that.
+// post repeats a message until the exchange answers it. It returns an error only for an error
+// answer, or at the end of the scenario.
 func (p *people) post(m mess.Message) (mess.Ack, error) {
 	for {
 		answer, err := p.link.Send(p.over, m)
@@ -129,7 +129,7 @@ func (p *people) post(m mess.Message) (mess.Ack, error) {
 	}
 }
 
-// pursue makes a request and follows it to its end.
+// pursue sends a request and follows it to its end.
 func (p *people) pursue(w *wish) {
 	ack, err := p.post(mess.Message{Items: []mess.Item{w.request(p.s.chance, p.s.faulty)}})
 	if err != nil {
@@ -185,7 +185,7 @@ func (p *people) look(w *wish) (exchange.Thread, error) {
 	}, func() {})
 }
 
-// cancel takes a request back.
+// cancel cancels a request.
 func (p *people) cancel(w *wish, after time.Duration) {
 	time.Sleep(after)
 	ack, err := p.post(mess.Message{ID: "cancel-" + w.token, Re: mess.Refs{w.ref}, Items: []mess.Item{&mess.Cancel{}}})

@@ -19,28 +19,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// server is the exchange's machine. Its disk holds what was written; all else
-// goes with the power.
+// server is the exchange's machine. Its disk keeps the written data. A power cut loses all else.
 type server struct {
 	t      *testing.T
 	chance *chance
 	cfg    exchange.Config
 	faulty faults
-	beat   time.Duration // between the heartbeats of its executors
+	beat   time.Duration // heartbeat interval of its executors
 
 	mu      sync.Mutex
 	dir     string         // of the disk, "" if that is memory
-	store   exchange.Store // what is on the disk
+	store   exchange.Store // content of the disk
 	ops     []func(exchange.Store)
 	x       *exchange.Exchange
 	run     *run
-	step    time.Duration // of its clock
+	step    time.Duration // error of its clock
 	steps   []clockStep
-	seen    map[string][]seen // every envelope that was written, by thread
+	seen    map[string][]seen // every written envelope, by thread
 	boots   int
 	lost    int
 	doubled int
-	granted int // starts granted to a process that died of it
+	granted int // starts granted to a process that then died
 }
 
 type clockStep struct {
@@ -48,13 +47,13 @@ type clockStep struct {
 	step time.Duration
 }
 
-// seen is an envelope as it was written, and who had spoken.
+// seen is a written envelope, with the sender of its message.
 type seen struct {
 	at   time.Time
 	env  exchange.Envelope
 	from string
 	said mess.Message
-	also []mess.Message // what the exchange has added
+	also []mess.Message // messages that the exchange added
 }
 
 // run is the exchange between two power cuts.
@@ -62,9 +61,9 @@ type run struct {
 	over  context.Context
 	end   context.CancelFunc
 	done  chan struct{}
-	dead  bool // nothing reaches the disk any more
-	dieAt int  // the write at which it dies
-	after bool // that write is on the disk
+	dead  bool // no write reaches the disk
+	dieAt int  // number of the write at which it dies
+	after bool // that write still reaches the disk
 }
 
 func (s *server) count(n *int) {
@@ -75,7 +74,7 @@ func (s *server) count(n *int) {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// clock is the machine's, which may be wrong.
+// clock returns the time of the machine's clock, which may be wrong.
 func (s *server) clock() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +95,7 @@ func (s *server) nowUntil() (*exchange.Exchange, context.Context) {
 	return s.x, s.run.over
 }
 
-// boot starts the exchange with what the disk holds.
+// boot starts the exchange from its disk.
 func (s *server) boot() {
 	r := s.chance.at("server boot")
 	ctx, end := context.WithCancel(context.Background())
@@ -121,8 +120,8 @@ func (s *server) boot() {
 	}()
 }
 
-// mount opens the disk: the files as they were when the power went, with half a
-// record behind the log, or memory that outlives it.
+// mount opens the disk: the files in their state at the power cut, with half a record behind the
+// log, or the memory store, which survives.
 func (s *server) mount() {
 	if s.dir == "" {
 		return
@@ -144,8 +143,7 @@ func (s *server) mount() {
 	s.store = store
 }
 
-// forget loses the last writes, as a disk does that says too early that it has
-// them.
+// forget loses the last writes, like a disk that reports them too early.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +167,7 @@ func (s *server) crash() {
 	s.mu.Unlock()
 }
 
-// live boots and crashes until ctx ends, and stays up then.
+// live boots and crashes until ctx ends. Then the exchange stays up.
 func (s *server) live(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
 		r := s.chance.of("server", n)
@@ -194,7 +192,7 @@ func (s *server) live(ctx context.Context) {
 	}
 }
 
-// disk is the store as one run of the exchange sees it.
+// disk is the store of one run of the exchange.
 type disk struct {
 	exchange.Store
 	s   *server
@@ -203,8 +201,8 @@ type disk struct {
 
 var errPower = errors.New("the power is gone")
 
-// write does op on the disk, unless the power goes. written is called when it is
-// there, whether or not anybody hears of it.
+// write does op on the disk, except after a power cut. It calls written after a successful op,
+// even if the caller receives an error.
 func (d *disk) write(op func(exchange.Store) error, written func()) error {
 	d.s.mu.Lock()
 	defer d.s.mu.Unlock()
@@ -241,7 +239,7 @@ func (d *disk) Append(ctx context.Context, step exchange.Step) (rev thread.Rev, 
 	return rev, err
 }
 
-// sees notes what is written. mu is held.
+// sees records a written envelope. The caller holds mu.
 func (s *server) sees(e exchange.Envelope, m []mess.Message) {
 	s.seen[e.Ref] = append(s.seen[e.Ref], seen{time.Now(), e, m[0].From, m[0], m[1:]})
 }

@@ -1,10 +1,9 @@
-// Package simulation_test lets an exchange, several executors and those who ask
-// things of them live for years, in minutes, with everything going wrong that
-// can: the network loses, doubles, reorders and stalls, machines lose power in
-// the midst of a write, clocks jump, devices hang, people change their minds.
-// What the devices saw is then held against what everybody was told.
+// Package simulation_test runs an exchange, several executors and their requesters for simulated
+// years, in minutes, with all faults that can happen. The network loses, duplicates, reorders and
+// delays messages. Machines lose power during a write, clocks jump, devices hang, and people
+// change their minds. A checker then compares the log of the devices with all reports.
 //
-// A scenario is made from one number. The same number gives the same scenario.
+// One number determines a scenario. The same number gives the same scenario.
 package simulation_test
 
 import (
@@ -28,20 +27,20 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// faults are mistakes planted to see that the checker finds them.
+// faults are deliberate defects that the checker must find.
 type faults struct {
-	twice            bool // a driver does everything twice
+	twice            bool // a driver does each command twice
 	noFence          bool // executors leave the epoch out
-	forgetful        bool // the exchange's disk says too early that it has something
-	forgetfulJournal bool // so does that of the executors
-	unhurried        bool // requests do not say by when, nor after what, nor that they need a yes
-	unlimited        bool // lamps may be on for ever
-	unstopped        bool // the emergency stop is not connected
-	shared           bool // there is one robot, and every executor has it
-	plain            bool // a driver says of a command without an answer that nothing was done
+	forgetful        bool // the exchange's disk acknowledges writes too early
+	forgetfulJournal bool // the executors' disks acknowledge writes too early
+	unhurried        bool // requests leave out needed_by, depends_on and the confirmation
+	unlimited        bool // lamps have no time limit
+	unstopped        bool // the emergency stop has no effect
+	shared           bool // all executors have the same robot
+	plain            bool // a driver reports no effect for a command without an answer
 }
 
-// scenario is some days in the life of a house, and then a day for all to end.
+// scenario is some days of a deployment with faults, and then a day for all tasks to end.
 type scenario struct {
 	chance *chance
 	world  *world
@@ -54,7 +53,7 @@ type scenario struct {
 	onFiles bool
 }
 
-// tally is what many scenarios come to.
+// tally is the sum over many scenarios.
 type tally struct {
 	took                                                 time.Duration
 	requests, acts, boots, cuts, restarts, lost, doubled int
@@ -118,8 +117,7 @@ func (t *tally) String() string {
 		t.boots, t.cuts, t.restarts, t.onFiles, t.twins, t.granted, t.lost, t.doubled, t.steps, t.hangs, t.lates, strings.Join(steps, ", "))
 }
 
-// step is the name of the last step that a thread has taken, "" for one that has
-// none.
+// step returns the name of the last transition of a thread, or "" if there is none.
 func step(list []seen) string {
 	if len(list) == 1 {
 		return "T1"
@@ -143,13 +141,13 @@ func step(list []seen) string {
 	return ""
 }
 
-// How long a scenario goes wrong: in a quick test, and in a long run.
+// Duration of the faults in a scenario: in a quick test, and in a long run.
 const (
 	aDay = 24 * time.Hour
 	long = 4 * aDay
 )
 
-// play plays one scenario, in which things go wrong for so long.
+// play runs one scenario, with faults during trouble.
 func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario {
 	t.Helper()
 	sc := &scenario{}
@@ -174,7 +172,7 @@ func play(t *testing.T, seed uint64, trouble time.Duration, f faults) *scenario 
 	return sc
 }
 
-// run lets everybody live, heals everything, and waits for all to end.
+// run starts all parties with faults, heals all faults, and waits until all tasks end.
 func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	dir := scratch(t)
 	trouble, heal := context.WithCancel(context.Background())
@@ -199,17 +197,17 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	sc.chance.healed.Store(true)
 	heal()
 	troubles.Wait()
-	time.Sleep(26 * time.Hour) // longer than anything may take
+	time.Sleep(26 * time.Hour) // longer than any task may take
 	sc.took = time.Since(sc.world.start)
 	giveUp()
 	wishes.Wait()
 	sc.stop(t)
 	sc.server.crash()
 	sc.read(t)
-	time.Sleep(time.Hour) // for what is still under way
+	time.Sleep(time.Hour) // for calls still in progress
 }
 
-// read takes the threads from the disk.
+// read reads the threads from the disk.
 func (sc *scenario) read(t *testing.T) {
 	sc.server.mount()
 	sc.threads = map[string]exchange.Thread{}
@@ -226,7 +224,7 @@ func (sc *scenario) read(t *testing.T) {
 	}
 }
 
-// stop ends the executors in peace, and looks what they have left.
+// stop stops the executors gracefully, and records the tasks in their journals.
 func (sc *scenario) stop(t *testing.T) {
 	for _, b := range sc.boards {
 		b.end(false)
@@ -243,8 +241,8 @@ func (sc *scenario) stop(t *testing.T) {
 	}
 }
 
-// scratch is a folder, in memory where there is one: the power is cut by copying
-// it, and not by the disk.
+// scratch returns a folder, in memory if possible. The simulation cuts the power by a copy of the
+// folder, so it does not need a real disk.
 func scratch(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "simulation")
 	if err != nil {
@@ -297,11 +295,10 @@ func TestYearsOfTrouble(t *testing.T) {
 	}
 }
 
-// report logs what was simulated. A long run that has not come to every step of
-// the design has not looked at it.
+// report logs the totals. It fails if a long run did not contain every transition of the design.
 func (t *tally) report(tb testing.TB, scenarios int) {
 	tb.Log(t)
-	inside := []string{"T5", "T7"} // what only an executor's own disk sees
+	inside := []string{"T5", "T7"} // visible only on an executor's own disk
 	for _, tr := range mess.Transitions {
 		if scenarios >= 20 && t.transitions[tr.Name] == 0 && !slices.Contains(inside, tr.Name) {
 			tb.Errorf("nobody has come to %s; seen: %q", tr.Name, slices.Sorted(maps.Keys(t.transitions)))
@@ -309,7 +306,7 @@ func (t *tally) report(tb testing.TB, scenarios int) {
 	}
 }
 
-// hash is a digest of all that has happened.
+// hash returns a digest of all events.
 func (sc *scenario) hash() string {
 	var lines []string
 	for _, a := range sc.world.acts {
@@ -332,7 +329,7 @@ func TestTheSameNumberIsTheSameStory(t *testing.T) {
 	}
 }
 
-// A check that cannot fail is a defect.
+// The checker finds each deliberate fault.
 func TestPlantedFaultsAreSeen(t *testing.T) {
 	for i, c := range []struct {
 		name string

@@ -13,33 +13,33 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// world is what really happens. Its log is the devices' own; nobody whom it
-// judges has a hand in it.
+// world is the simulated physical world. Its log comes from the devices alone. The programs under
+// test cannot change it.
 type world struct {
 	chance *chance
 	start  time.Time
 
 	mu     sync.Mutex
 	acts   []act
-	busy   map[string]string // robot to the token that it works on
-	breach []string          // what must never be, as a device has seen it
+	busy   map[string]string // robot to the token of its current task
+	breach []string          // violations that a device observed
 	on     map[string]*light
 	hangs  int
-	lates  int  // commands that arrived after their caller had given up
+	lates  int  // number of commands that arrived after their caller gave up
 	plain  bool // drivers do not mark a command that has no answer
 }
 
-// act is one time that a robot began to move.
+// act is one start of a robot.
 type act struct {
 	token, robot string
 	at           time.Time
-	late         bool // its command arrived after its caller had given up
+	late         bool // the command arrived after its caller gave up
 }
 
 // light is a lamp that is on.
 type light struct {
 	since   time.Time
-	excused bool // it was told to go off, and its line failed
+	excused bool // its device hung while it was on
 }
 
 // lampMax is the longest time that a lamp may be on.
@@ -49,7 +49,7 @@ func newWorld(c *chance) *world {
 	return &world{chance: c, start: time.Now(), busy: map[string]string{}, on: map[string]*light{}}
 }
 
-// wrong notes what must never be. mu is held.
+// wrong records a violation. The caller holds mu.
 func (w *world) wrong(format string, args ...any) {
 	w.breach = append(w.breach, fmt.Sprintf(format, args...))
 }
@@ -64,8 +64,7 @@ func (w *world) begins(robot, token string) {
 	w.acts = append(w.acts, act{token: token, robot: robot, at: time.Now()})
 }
 
-// arrives is a command that arrives after its caller has given up. A robot that is at
-// something else does not take it.
+// arrives is a command that arrives after its caller gave up. A busy robot ignores it.
 func (w *world) arrives(robot, token string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +82,7 @@ func (w *world) ends(robot, token string) {
 	}
 }
 
-// switched notes what a lamp does. Its power may be gone as well.
+// switched records that a lamp went on or off, by a command or a power cut.
 func (w *world) switched(lamp string, on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +90,7 @@ func (w *world) switched(lamp string, on bool) {
 	switch {
 	case on && l == nil:
 		w.on[lamp] = &light{since: time.Now()}
-	case on: // its time begins anew
+	case on: // restarts its time
 		l.since = time.Now()
 	case l != nil:
 		if d := time.Since(l.since); d > lampMax+100*time.Millisecond && !l.excused {
@@ -110,8 +109,8 @@ func (w *world) excuse(lamp string) {
 	}
 }
 
-// life is that of one board between two power cuts. What a dead board's program
-// still does, in this process, touches nothing.
+// life is the time of one board between two power cuts. After its end, calls of the dead board's
+// program have no effect.
 type life struct {
 	over chan struct{}
 	once sync.Once
@@ -130,8 +129,8 @@ func (l *life) ended() bool {
 	}
 }
 
-// wait waits, and reports false if the power goes or ctx ends. A driver that
-// hangs gives a ctx that does not end.
+// wait waits, and reports false if the power goes or ctx ends. A hanging driver passes a ctx that
+// does not end.
 func (l *life) wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -144,7 +143,7 @@ func (l *life) wait(ctx context.Context, d time.Duration) bool {
 	return false
 }
 
-// part is what all devices have.
+// part is the common part of all devices.
 type part struct {
 	w    *world
 	life *life
@@ -160,8 +159,8 @@ func (p *part) Halt() error                  { return nil }
 
 var errLine = errors.New("no answer on the line")
 
-// faulty plays a device that fails or hangs now, with probability p each; it
-// returns nil for one that does not.
+// faulty simulates a device that fails with probability prob, or hangs with prob/4. It returns
+// nil for a working device.
 func (p *part) faulty(what string, prob float64) error {
 	r := p.w.chance.at(p.name, what)
 	switch {
@@ -175,7 +174,7 @@ func (p *part) faulty(what string, prob float64) error {
 	return nil
 }
 
-// robot does one thing at a time, and each only when told to.
+// robot does one task at a time, and only on a command.
 type robot struct{ part }
 
 var (
@@ -230,7 +229,7 @@ func (r *robot) Clean(ctx context.Context, areas []string, progress func(drivers
 
 func (r *robot) Dock(context.Context) error { return nil }
 
-// lamp is a relay on the board: without power it is off.
+// lamp is a relay on the board. It is off without power.
 type lamp struct{ part }
 
 func (l *lamp) Start() error { return l.Switch(context.Background(), false) }
@@ -253,7 +252,7 @@ func (l *lamp) On(context.Context) (bool, error) {
 	return l.w.on[l.name] != nil, nil
 }
 
-// camera takes pictures that nobody looks at.
+// camera returns dummy pictures.
 type camera struct{ part }
 
 func (c *camera) Photo(context.Context) (drivers.Photo, error) {

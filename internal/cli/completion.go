@@ -64,8 +64,8 @@ exchange that --url or MESSKIT_URL names, within a second.
 // fishWords makes the script keep the quotes of words: a request contains apostrophes.
 var fishWords = strings.NewReplacer("(commandline -opc)", "(string escape -- (commandline -opc))")
 
-// bashAlone replaces the functions of the package bash-completion if it is not installed.
-// They return the words of the line with their quotes, and file names.
+// bashAlone replaces functions of the package bash-completion on machines without it. They return
+// the words of the line with their quotes, and file names.
 const bashAlone = `if ! declare -F _init_completion _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref() {
         local line=${COMP_LINE:0:COMP_POINT}

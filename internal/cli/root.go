@@ -27,7 +27,7 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-// Exit codes: the task or command is done; it failed; the command line is wrong.
+// Exit codes: success, failure, and a wrong command line.
 const (
 	ExitDone   = 0
 	ExitFailed = 1
@@ -104,8 +104,8 @@ It carries an exchange of its own, so that one board is a whole system.`,
 // toEnd is the time that a command has to end after a signal.
 const toEnd = 10 * time.Second
 
-// endSoon ends the program if it does not end by itself: a print to a terminal that nobody
-// reads blocks forever. A second signal ends the program at once.
+// endSoon ends the program if it does not end gracefully: a write to a terminal without a reader
+// blocks forever. A second signal ends the program immediately.
 func endSoon() {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	time.Sleep(toEnd)

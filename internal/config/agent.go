@@ -28,7 +28,7 @@ type Agent struct {
 	Availability  mess.Availability                    `yaml:"availability"`
 	Schedule      string                               `yaml:"schedule"`
 	Data          string                               `yaml:"data"`           // folder of the journal
-	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // who must confirm, by risk class
+	Confirm       map[capabilities.Risk]policy.Confirm `yaml:"confirm"`        // required confirmation, by risk class
 	ConfirmWithin time.Duration                        `yaml:"confirm_within"` // the time to confirm; the executor does nothing after it
 	MaxActs       policy.MaxActs                       `yaml:"max_acts"`
 	Disarm        []capabilities.Risk                  `yaml:"disarm"` // risk classes that a person must arm after a crash
@@ -153,7 +153,7 @@ func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
 	if err == nil && len(entries) == 0 {
 		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
 	}
-	if err != nil { // the folder may lie on a disk that is not mounted yet
+	if err != nil { // a disk without a mount yet may contain the folder
 		return catalog.WithoutWords(dir, err)
 	}
 	return catalog.LoadWords(catalog.Named(os.DirFS(dir), filepath.ToSlash(dir)))
@@ -165,7 +165,7 @@ const (
 	clockTrusted = "trusted"
 )
 
-// Unset returns nil if the clock is set, and otherwise the reason to doubt it.
+// Unset returns nil if the clock is set, and otherwise an error with the reason for the doubt.
 func (c Agent) Unset() error {
 	if c.Clock == clockTrusted {
 		return nil

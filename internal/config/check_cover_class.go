@@ -5,8 +5,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// unsaid returns a note for each cover without a class: messkit takes it for a door. A note
-// is no error; check prints it and continues.
+// unsaid returns a note for each cover without a class, which messkit treats as a door. A note is
+// no error. The command check prints it and continues.
 func (h *DeviceSet) unsaid(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	for _, d := range h.Devices {
 		if _, opens := d.Dev.(drivers.Opener); opens && d.Class == "" && d.Risk == "" && d.EffectiveClass() == "door" {

@@ -29,7 +29,7 @@ func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 		for _, need := range d.Limits.Requires {
 			other := h.Device(need.Device)
 			switch {
-			case need.Validate() != nil: // reported when it was read
+			case need.Validate() != nil: // the parser reported it already
 			case other == nil:
 				wrong = append(wrong, n.Problem("requires", "there is no device %q; write the name of one that is here", need.Device))
 			case need.Device == d.Name:
@@ -123,8 +123,9 @@ func NoTimes(limits strictyaml.Node) (wrong strictyaml.Problems) {
 	return wrong
 }
 
-// sent returns an error for `sees` of a device without a camera, for rooms of a device that
-// goes to none, for unknown rooms, and for a class whose verbs the device lacks.
+// sent returns an error for `sees` of a device without a camera, for `rooms` of a device that
+// cannot go to a room, for unknown rooms, and for a class whose commands the device does not
+// support.
 func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	_, cleans := d.Dev.(drivers.Cleaner)
 	_, prints := d.Dev.(drivers.Printer)

@@ -16,7 +16,7 @@ import (
 // folder that another user can write, because another user may run messkit.
 func (c *Config) Folders(note func(string)) error {
 	if c == nil {
-		return nil // the file could not be read
+		return nil // the configuration is unreadable
 	}
 	dirs := map[string]string{"agent": c.Agent.Data}
 	if c.Exchange != nil {
@@ -74,8 +74,8 @@ func (c *Config) ExchangeAt() string {
 	return at
 }
 
-// Apart returns an error if `exchange: data:` stands without `agent: data:`. The executor
-// would share journal, stop, lockouts and watchdog with another system.
+// Apart returns an error for `exchange: data:` without `agent: data:`. The executor would share
+// journal, stop, lockouts and watchdog with another system.
 func (c *Config) Apart() error {
 	at, own := c.ExchangeAt(), !c.Document.Under("agent").Under("data").IsZero()
 	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {

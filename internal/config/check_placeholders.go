@@ -13,7 +13,7 @@ import (
 // maxPlaceholder is the largest file of a placeholder, in bytes: that of any image.
 const maxPlaceholder = picture.MaxBytes
 
-// placeholders reads the images that a camera sends while it has no picture.
+// placeholders reads the images that a camera sends in place of a missing picture.
 func (d *Device) placeholders(n strictyaml.Node) error {
 	if _, ok := d.Dev.(drivers.Photographer); !ok && d.Dev != nil && len(d.Gone) > 0 {
 		return strictyaml.Problems{n.Problem("placeholders", "it takes no pictures; write them at a camera")}

@@ -29,7 +29,7 @@ type DeviceConfig struct {
 	Class   string              `yaml:"class"`        // "": that of the driver
 	Area    string              `yaml:"area"`         // room or part of the home
 	Sees    []string            `yaml:"sees"`         // things that a camera shows
-	Gone    []string            `yaml:"placeholders"` // files with images that a camera sends while it has no picture
+	Gone    []string            `yaml:"placeholders"` // files with images that a camera sends in place of a missing picture
 	SeenBy  string              `yaml:"seen_by"`      // camera that takes a picture after an action
 	Rooms   []string            `yaml:"rooms"`        // rooms of a vacuum or files of a printer, if the driver cannot list them
 	Risk    capabilities.Risk   `yaml:"risk"`         // "": that of the catalog
@@ -131,7 +131,7 @@ func misplaced(wrong strictyaml.Problems, in string) {
 	}
 }
 
-// told puts the lines of the keys into the problems that name them.
+// told adds the line of the configuration to each problem that begins with keys.
 func told(n strictyaml.Node, err error) error {
 	var problems strictyaml.Problems
 	for _, text := range strings.Split(err.Error(), "\n") {

@@ -103,8 +103,8 @@ func (c Connect) Broker(executor, dir string) mqttclient.Config {
 	return cfg
 }
 
-// epochs counts sessions in a file, so that the exchange recognizes the will of an old
-// session after a restart. If the file is lost, it starts from the clock.
+// epochs counts sessions in a file, so that the exchange recognizes the will of an old session
+// after a restart. Without the file, it starts from the clock.
 func epochs(name string) func() (uint64, error) {
 	var mu sync.Mutex
 	return func() (uint64, error) {

@@ -14,9 +14,9 @@ import (
 // deviceFiles are the keys of devices that name files and folders.
 var deviceFiles = []string{"families", "token_file", "password_file", "code_file"}
 
-// beside returns the path of a file that a configuration names. It lies in the folder of the
-// configuration, so that a service and a terminal find the same file. If only the current
-// folder has the file, beside returns that one.
+// beside returns the path of a file that a configuration names. The path is relative to the
+// folder of the configuration, so that a service and a terminal find the same file. If only the
+// current folder has the file, beside returns that one.
 func beside(config, name string) string {
 	name = Expand(name)
 	if name == "" || filepath.IsAbs(name) {
@@ -40,7 +40,7 @@ const DefaultURL = "http://127.0.0.1:8420"
 // OperatorFile is the name of the file with the operator's key.
 const OperatorFile = "operator.key"
 
-// EnvOr returns an environment variable, or the other value if it is not set.
+// EnvOr returns an environment variable, or otherwise if it is unset or empty.
 func EnvOr(name, otherwise string) string {
 	if v := os.Getenv(name); v != "" {
 		return v

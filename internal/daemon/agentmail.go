@@ -21,7 +21,7 @@ import (
 // mailTime is the longest time for one answer of a mail server.
 const mailTime = 20 * time.Second
 
-// openMail makes the Agent Mail door. Without one it returns nil.
+// openMail makes the Agent Mail channel, or returns nil if the configuration has none.
 func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*maildoor.Adapter, error) {
 	c := cfg.Mail
 	if !c.Wanted() {

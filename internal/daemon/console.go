@@ -144,7 +144,7 @@ func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
 
 func (p *localExecutor) folder() localpolicy.Folder { return localpolicy.In(p.cfg.Agent.Data) }
 
-// Arm does what `messkit arm` does.
+// Arm enables a risk class or a device like `messkit arm`. "" means all classes and devices.
 func (p *localExecutor) Arm(what string) error {
 	if what == "" {
 		return p.folder().Arm()
@@ -159,7 +159,8 @@ func (p *localExecutor) Arm(what string) error {
 	return p.folder().ArmDevice(what)
 }
 
-// Disarm does what `messkit disarm` does.
+// Disarm disables a risk class or a device like `messkit disarm`. "" means all classes that can
+// act.
 func (p *localExecutor) Disarm(what, why string) error {
 	if what == "" {
 		return p.folder().Disarm(why, time.Now(), EveryClass...)
@@ -174,7 +175,7 @@ func (p *localExecutor) Disarm(what, why string) error {
 	return p.folder().DisarmDevice(what, why, time.Now())
 }
 
-// Lock does what `messkit lock` does.
+// Lock sets a lockout on a device like `messkit lock`.
 func (p *localExecutor) Lock(device, why string) error {
 	if err := IsDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (p *localExecutor) Lock(device, why string) error {
 	return p.folder().LockOut(device, why, time.Now())
 }
 
-// Unlock does what `messkit unlock` does.
+// Unlock releases the lockout of a device like `messkit unlock`.
 func (p *localExecutor) Unlock(device string) error {
 	err := p.folder().ReleaseLockout(device)
 	if errors.Is(err, localpolicy.ErrNotSet) {

@@ -35,7 +35,7 @@ type startedDevices struct {
 	stop    *stop.Latch
 	stops   background
 	now     *localpolicy.Run
-	people  background // follows the decisions of people at the place (lockout, disarm)
+	people  background // follows the decisions of local operators (lockout, disarm)
 	timers  background
 	guard   background
 	trials  background // for doctors
@@ -69,9 +69,9 @@ func (b *background) end() error {
 // policy rejects plans that need the watchdog, until it is ready.
 const awaitGuard = 5 * time.Second
 
-// startDevices takes the devices to their initial state. It runs before everything that can
-// fail or be slow: the network, the exchange and its disk. If another process has the
-// devices, it leaves them to that process.
+// startDevices brings the devices to their initial state. It runs before all steps that can fail
+// or be slow: the network, the exchange and its disk. If another process has the devices, it
+// leaves them to that process.
 func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*startedDevices, error) {
 	lock, err := lockDataFolder(ctx, c)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FreeSpace returns the free bytes for a folder, or for its nearest parent that exists. told
-// is false if the file system does not report them.
+// FreeSpace returns the free bytes for a folder, or for its nearest existing parent. told is
+// false if the file system reports no sizes.
 func FreeSpace(dir string) (free uint64, of string, told bool) {
 	var s unix.Statfs_t
 	for unix.Statfs(dir, &s) != nil && dir != filepath.Dir(dir) {

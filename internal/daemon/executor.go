@@ -32,7 +32,7 @@ type executor struct {
 	agent   *agent.Agent
 	outputs *startedDevices
 	words   []catalog.LeftOut           // unusable files of words
-	link    func(context.Context) error // maintains the connection to the exchange; nil: none is needed
+	link    func(context.Context) error // maintains the connection to the exchange; nil without one
 }
 
 // NewPolicy makes the safety policy of this executor.
@@ -153,7 +153,7 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 }
 
 // openConnection makes the client of an exchange on another machine, and the function that
-// maintains its connection, nil if none is needed.
+// maintains its connection. The function is nil for a client without one.
 func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if err := keepSecret(c); err != nil {
 		return nil, nil, err

@@ -45,8 +45,8 @@ func LoadDocument(data []byte, registry *drivers.Registry, log *slog.Logger) (*c
 	return c, checkConfig(c, "", data, err, registry, log)
 }
 
-// checkConfig opens the devices of c, which was read from data, and returns err with all
-// errors in it.
+// checkConfig opens the devices of c, and returns err together with all other errors of the
+// configuration. data is the text of the file name.
 func checkConfig(c *config.Config, name string, data []byte, err error, registry *drivers.Registry, log *slog.Logger) error {
 	if c.Exchange != nil && c.Exchange.Mail.Wanted() {
 		c.Exchange.Mail.Secrets = config.SecretsIn(name, data)

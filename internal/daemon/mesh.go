@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// openMESH makes the MESH door of an exchange.
+// openMESH makes the MESH channel of an exchange.
 func (e *ownExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure bool, log *slog.Logger) (*mesh.Adapter, error) {
 	addr := e.listener.Addr()
 	if ip, ok := addr.(*net.TCPAddr); ok && ip.IP.IsUnspecified() && cfg.MESH.URL == "" {
@@ -30,7 +30,7 @@ func (e *ownExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure
 	}, log)
 }
 
-// visit gives the MESH door its paths.
+// visit adds the paths of the MESH channel.
 func visit(cfg *httpapi.Config, d *mesh.Adapter) {
 	cfg.MountedHandlers[mesh.ControlPath] = d
 	cfg.Health = d.Health

@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// confirmJSON is the way in which a person confirms plans with risk, and the last use of a
-// model's interface by the same user, who could confirm them too.
+// confirmJSON contains the method by which a person confirms plans with risk. It also contains
+// the last use of a model's interface by the same user, who could confirm them, too.
 type confirmJSON struct {
 	By    exchange.ConfirmBy `json:"by"`
 	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start

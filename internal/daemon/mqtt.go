@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// mqttDoor is the MQTT door of an exchange, ready to run.
+// mqttDoor is the MQTT channel of an exchange, ready to run.
 type mqttDoor struct {
 	door  *mqtt.Adapter
 	own   *mqtt.Embedded // nil: the broker is elsewhere
@@ -26,8 +26,8 @@ type mqttDoor struct {
 	close func() error
 }
 
-// openMQTT opens the port of the broker of our own, or makes the connection to one
-// elsewhere, and says where it is. Without a door it returns nil.
+// openMQTT opens the port of the built-in broker, or connects to another broker, and prints the
+// address. Without an MQTT channel it returns nil.
 func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttDoor, error) {
 	if !cfg.MQTT.Elsewhere() && cfg.MQTT.Listen == config.NoBroker {
 		return nil, nil
@@ -57,8 +57,8 @@ func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *excha
 	return &mqttDoor{door: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
 }
 
-// listenMQTT opens the port. Where the usual one is taken it opens another, and
-// says so.
+// listenMQTT opens the port. If another program has the default port, it opens a free one, and
+// returns a note in taken.
 func listenMQTT(addr string) (l net.Listener, taken string, err error) {
 	l, err = net.Listen("tcp", addr)
 	if !errors.Is(err, syscall.EADDRINUSE) {

@@ -1,5 +1,5 @@
-// Package daemon builds and runs an executor and an exchange from a configuration. It is
-// the only package that knows all of their parts.
+// Package daemon builds and runs an executor and an exchange from a configuration. It is the only
+// package that imports all of their parts.
 package daemon
 
 import (
@@ -153,7 +153,7 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	}
 	o.zones.door.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
-	// The executor's id is registered before another client can register it.
+	// Registration comes first, so that no other client can register the executor's id.
 	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
 	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
 		return nil, nil, errors.Join(err, e.close())

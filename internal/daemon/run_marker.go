@@ -41,12 +41,12 @@ func ConfirmBy(c *config.Config) exchange.ConfirmBy {
 	return cmp.Or(c.Exchange.Confirm, exchange.ConfirmTerminal)
 }
 
-// lookAtLocal is the time between two checks that the decisions of people at the place are
-// readable; each action checks too.
+// lookAtLocal is the time between two checks that the decisions of local operators are readable.
+// Each action checks too.
 const lookAtLocal = time.Second
 
-// followLocal logs when the decisions of people at the place become unreadable, and when
-// they are readable again, until ctx ends.
+// followLocal logs when the decisions of local operators become unreadable, and when they are
+// readable again, until ctx ends.
 func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
 	t := time.NewTicker(lookAtLocal)
 	defer t.Stop()

@@ -32,9 +32,9 @@ type Status struct {
 	Limits    []resources.Use       `json:"limits"` // of connections and files
 	Process   resources.Process     `json:"process"`
 	Executor  *ExecutorStatus       `json:"executor,omitempty"`
-	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT door
-	Mail      *maildoor.Report      `json:"agentmail,omitempty"` // of the Agent Mail door
-	Executors []httpclient.Executor `json:"executors,omitempty"` // all that are registered
+	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT channel
+	Mail      *maildoor.Report      `json:"agentmail,omitempty"` // of the Agent Mail channel
+	Executors []httpclient.Executor `json:"executors,omitempty"` // all registered ones
 }
 
 // writtenJSON is the use of the disk by a log.
@@ -42,7 +42,7 @@ type writtenJSON struct {
 	Bytes   int64 `json:"bytes"`             // now
 	Written int64 `json:"written"`           // since the start
 	Today   int64 `json:"today"`             // since midnight, or the start
-	PerDay  int64 `json:"per_day,omitempty"` // at this pace; 0 while it is too early to tell
+	PerDay  int64 `json:"per_day,omitempty"` // at this pace; 0 shortly after the start
 }
 
 // ExecutorStatus is the status of the executor in the same process as the exchange.
@@ -50,7 +50,7 @@ type ExecutorStatus struct {
 	ID       string        `json:"id"`
 	Stopped  string        `json:"stopped,omitempty"`  // why
 	Disarmed string        `json:"disarmed,omitempty"` // reason for which no device acts
-	Waits    []Kept        `json:"waits,omitempty"`    // devices and classes that wait for a person at the place
+	Waits    []Kept        `json:"waits,omitempty"`    // devices and classes that wait for a local operator
 	Devices  []deviceState `json:"devices"`
 	Working  int           `json:"working"` // threads with a running task
 	Waiting  int           `json:"waiting"` // reports that the exchange does not have yet
@@ -58,8 +58,7 @@ type ExecutorStatus struct {
 	LeftOut  []string      `json:"left_out,omitempty"` // unusable files of words, with the reason
 }
 
-// Kept is a risk class or a device that does not act until a person at the place unlocks or
-// arms it.
+// Kept is a risk class or a device that does not act until a local operator unlocks or arms it.
 type Kept struct {
 	What string `json:"what"` // its name
 	How  string `json:"how"`  // locked or disarmed
@@ -159,8 +158,7 @@ func (e *executor) status(up time.Duration) *ExecutorStatus {
 	return s
 }
 
-// soon is the time after a start in which no pace is reported: a start writes more than an
-// idle hour.
+// soon is the time after a start without a reported pace. A start writes more than an idle hour.
 const soon = time.Hour
 
 func written(size, total, today int64, up time.Duration) writtenJSON {

@@ -35,9 +35,9 @@ func (w *FollowOptions) Flags(c *cobra.Command) {
 // errEnded stops following the events: the thread has ended.
 var errEnded = errors.New("ended")
 
-// Follow prints the messages of a thread until its end, asks the person at the terminal the
-// executor's questions, and saves the attachments. It returns an error if the task was not
-// completed.
+// Follow prints the messages of a thread until its end, passes the executor's questions to the
+// person at the terminal, and saves the attachments. It returns an error for every terminal
+// status but completed.
 func Follow(ctx context.Context, a *output.Env, x *httpclient.Client, ref string, w *FollowOptions) error {
 	f := NewFollower(a, x, ref, w)
 	if w.SkipPast {
@@ -83,7 +83,7 @@ func NewFollower(a *output.Env, x *httpclient.Client, ref string, w *FollowOptio
 	return f
 }
 
-// run reads the thread after each event, until its end. Meanwhile it handles the keyboard and
+// run reads the thread after each event, until its end. Concurrently it handles the keyboard and
 // draws the progress.
 func (f *follower) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)

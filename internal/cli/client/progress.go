@@ -26,8 +26,8 @@ func inPlace(m mess.Message) bool {
 	return len(m.Items) > 0
 }
 
-// redraws sends when the line must be drawn again: each second, and after a change of the
-// terminal's size. Without a terminal it never sends.
+// redraws sends each second, and after a change of the terminal's size, to request a new drawing
+// of the line. Without a terminal it never sends.
 func (f *follower) redraws() (<-chan struct{}, func()) {
 	again, done := make(chan struct{}), make(chan struct{})
 	if f.live == nil {
@@ -62,8 +62,8 @@ func (f *follower) draw() error {
 	return f.live.Draw(progressLine(f.thread.Status, s, time.Since(f.began), output.TimeLeft(s, in.Received, time.Now())))
 }
 
-// progressLine returns one line: a bar if the percentage is known, the elapsed time, the
-// state, and the executor's text.
+// progressLine returns one line: a bar for a known percentage, the elapsed time, the state, and
+// the executor's text.
 func progressLine(code mess.Code, s *mess.Status, elapsed time.Duration, left string) string {
 	seconds := int(elapsed.Seconds())
 	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), output.InWords(code)}

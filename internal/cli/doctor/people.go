@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// checkPeople reports lockouts, disarmed classes and stops by people at the place: they look
-// like faults to a person who does not know of them.
+// checkPeople reports lockouts, disarmed classes and stops by local operators. They look like
+// faults to a person who does not know of them.
 func checkPeople(data string) (found []output.CheckResult) {
 	note := func(what, says string, args ...any) {
 		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})

@@ -18,9 +18,9 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// askRunning asks the messkit that runs with the data folder of this configuration to use the
-// devices that both have. theirs has its results, by device; found compares the two
-// configurations.
+// askRunning sends the device list of this configuration to the messkit that runs with the same
+// data folder, which tests the devices in both configurations. theirs contains its results, by
+// device. found contains the comparison of the two configurations.
 func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output.CheckResult, found []output.CheckResult) {
 	theirs = map[string]output.CheckResult{}
 	a, err := selftest.Ask(ctx, c.Agent.Data, question(c))

@@ -39,9 +39,9 @@ func (w *web) stored(ctx context.Context, key, requester string, into map[string
 	}
 }
 
-// judge compares the ledger with the threads of the exchange. A request is lost if the
-// exchange acknowledged it and does not have it, or has not ended it as it said. A
-// request that is still open in the exchange is unfinished.
+// judge compares the ledger with the threads of the exchange. A request is lost if the exchange
+// acknowledged it and does not have it, or ended it in another way than it acknowledged. A
+// request with a status before the end is unfinished.
 func (l *ledger) judge(stored map[string]string, r *Report) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

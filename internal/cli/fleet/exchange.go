@@ -178,8 +178,7 @@ func (t *target) leave(ctx context.Context, actors map[string]exchange.Role) err
 	}
 }
 
-// remove deletes what stands at a path, and returns what the exchange does not let go
-// of yet.
+// remove deletes the entries at a path, and returns those that the exchange does not release yet.
 func (t *target) remove(ctx context.Context, path string, names []string) (left []string, err error) {
 	var mu sync.Mutex
 	var g errgroup.Group

@@ -8,7 +8,7 @@ type Ledger = ledger
 // NewLedger makes one.
 func NewLedger() *Ledger { return newLedger() }
 
-// Asked, Granted and Heard note what executors and requesters hear.
+// Asked, Granted and Heard record messages that executors and requesters receive.
 func (l *ledger) Asked(ref string, due time.Time)        { l.asked(ref, due) }
 func (l *ledger) Granted(ref, executor, step string)     { l.granted(ref, executor, step) }
 func (l *ledger) Heard(ref, status string, at time.Time) { l.heard(ref, status, at) }

@@ -58,7 +58,7 @@ type flight struct {
 
 	workers []*worker
 	askers  []*asker
-	up      atomic.Int64 // actors that the exchange hears
+	up      atomic.Int64 // actors connected to the exchange
 }
 
 // lineOf is the connection of an actor.
@@ -147,7 +147,7 @@ const grace = 15 * time.Second
 // atOnce is how many executors connect at the same time.
 const atOnce = 64
 
-// readyTime is how long nobody may become ready before the run ends.
+// readyTime is the longest time without a newly ready actor before the run ends.
 const readyTime = 2 * time.Minute
 
 // ready waits until all have registered.
@@ -168,7 +168,7 @@ func (f *flight) ready(ctx context.Context) error {
 	return nil
 }
 
-// tell says once a second how far the run is.
+// tell prints the progress of the run each second.
 func (f *flight) tell(ctx context.Context) {
 	began := time.Now()
 	for wait.For(ctx, time.Second) {

@@ -74,7 +74,7 @@ type httpLine struct {
 
 var _ line = (*httpLine)(nil)
 
-// say posts a message.
+// say posts a message and returns the answer.
 func (l *httpLine) say(ctx context.Context, _ string, text []byte) (answer, error) {
 	var s said
 	err := l.do(ctx, http.MethodPost, l.base+"/mess", l.key, text, &s)
@@ -102,11 +102,12 @@ func (l *httpLine) listen(ctx context.Context, ready func(context.Context) error
 	return nil
 }
 
-// silence is how long nothing may come on a stream: it beats every 15 s.
+// silence is the longest time without data on a stream. The exchange sends a heartbeat every 15
+// s.
 const silence = time.Minute
 
-// stream follows one stream until it ends. Beside the connection it needs one
-// goroutine, for thousands of executors listen at once.
+// stream follows one stream until it ends. It needs one goroutine besides the connection, since
+// thousands of executors listen at the same time.
 func (l *httpLine) stream(ctx context.Context, ready func(context.Context) error, heard func(said)) error {
 	d := net.Dialer{Timeout: 30 * time.Second}
 	conn, err := d.DialContext(ctx, "tcp", l.host)

@@ -14,16 +14,17 @@ type job struct {
 	claims    []string  // executors whose claim the exchange has granted
 	starts    []string  // ... whose start
 	done      int       // how often the exchange has acknowledged its completion
-	claimed   time.Time // when its requester heard it, as is
+	claimed   time.Time // when its requester received the status, as is
 	completed time.Time
 }
 
-// ledger notes what executors and requesters hear. It is safe for concurrent use.
+// ledger records the messages that executors and requesters receive. It is safe for concurrent
+// use.
 type ledger struct {
 	mu     sync.Mutex
 	jobs   map[string]*job // by ref
 	errors map[string]int  // by step and kind
-	late   int             // requests that no requester sent, since too many were unanswered
+	late   int             // due requests that no requester sent, because too many had no answer
 	moved  time.Time       // time of the last acknowledgement
 	races  int             // claims that another executor had won
 

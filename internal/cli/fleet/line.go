@@ -44,8 +44,8 @@ const answerTime = 20 * time.Second
 // exchange do it once.
 const tries = 6
 
-// persist says a message until there is an answer, or tries are used up. failed hears
-// of each try without one.
+// persist repeats a message until an answer arrives, or until all tries have failed. It calls
+// failed after each failed try.
 func persist(ctx context.Context, l line, name string, text []byte, failed func(kind string)) (answer, error) {
 	pause := 100 * time.Millisecond
 	for try := 1; ; try++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// said has the parts of a message that the fleet reads.
+// said contains the parts of a message that the fleet reads.
 type said struct {
 	Re    mess.Refs `json:"re"`
 	Items []struct {

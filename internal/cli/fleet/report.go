@@ -12,19 +12,19 @@ import (
 type Report struct {
 	Executors int     `json:"executors"`
 	Rate      float64 `json:"rate"`
-	Seconds   float64 `json:"seconds"` // in which requests were sent
+	Seconds   float64 `json:"seconds"` // duration of sending
 	Protocol  string  `json:"protocol"`
-	ReadyIn   float64 `json:"ready_in_s"` // until all executors were registered
+	ReadyIn   float64 `json:"ready_in_s"` // time until all executors had registered
 
 	Created   int `json:"created"`   // requests that the exchange acknowledged
 	Claimed   int `json:"claimed"`   // claims that it granted
 	Completed int `json:"completed"` // completions that it acknowledged
 	Races     int `json:"races"`     // claims that another executor had won
-	NotSent   int `json:"not_sent"`  // requests that were due while too many were unanswered
+	NotSent   int `json:"not_sent"`  // due requests that no requester sent, because too many had no answer
 
 	Lost       []string `json:"lost"`       // acknowledged, and not in the exchange, or ended there in another way
 	Doubled    []string `json:"doubled"`    // granted to two executors, or ended twice
-	Unfinished int      `json:"unfinished"` // still under way when the run ended
+	Unfinished int      `json:"unfinished"` // still open when the run ended
 	// Unread is the reason why the exchange did not list its threads at the end. Lost is
 	// unknown then.
 	Unread string `json:"unread,omitempty"`
@@ -34,13 +34,14 @@ type Report struct {
 
 	Errors map[string]int `json:"errors"`
 
-	CPU        float64 `json:"exchange_cpu_percent"` // of one processor, while requests were sent
+	CPU        float64 `json:"exchange_cpu_percent"` // of one processor, during sending
 	Memory     int64   `json:"exchange_rss"`         // highest sample, in bytes
 	Goroutines int     `json:"exchange_goroutines"`  // highest sample
 	Load       string  `json:"load"`                 // of the machine at the end, as in /proc/loadavg
 }
 
-// OK reports whether the exchange is known to have ended each request once.
+// OK reports whether the exchange ended each request exactly once. It is false if that is
+// unknown.
 func (r Report) OK() bool {
 	return r.Unread == "" && len(r.Lost) == 0 && len(r.Doubled) == 0 && r.Unfinished == 0
 }

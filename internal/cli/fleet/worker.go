@@ -17,7 +17,7 @@ type worker struct {
 	ledger     *ledger
 	beats      bool // it sends heartbeats
 
-	work sync.WaitGroup // tasks under way
+	work sync.WaitGroup // tasks in progress
 
 	mu    sync.Mutex
 	holds map[string]uint64 // epochs of the claims that it holds, by thread
@@ -37,7 +37,7 @@ func (w *worker) holding() []claim {
 	return list
 }
 
-// hold notes a claim, whose lease the heartbeats renew.
+// hold records a claim. The heartbeats renew its lease.
 func (w *worker) hold(ref string, epoch uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,8 +53,8 @@ func (w *worker) letGo(ref string) {
 	delete(w.holds, ref)
 }
 
-// run registers the executor and works on what it is offered, until ctx ends. up
-// hears that it has registered for the first time.
+// run registers the executor and executes the offered requests, until ctx ends. It calls up after
+// the first registration.
 func (w *worker) run(ctx context.Context, up func()) error {
 	defer w.work.Wait()
 	up = sync.OnceFunc(up)
@@ -142,5 +142,5 @@ func beat(ctx context.Context, workers []*worker, every time.Duration, l *ledger
 	}
 }
 
-// beatsAtOnce is how many heartbeats may be under way.
+// beatsAtOnce is the largest number of concurrent heartbeats.
 const beatsAtOnce = 256

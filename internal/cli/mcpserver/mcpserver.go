@@ -58,8 +58,8 @@ confirmed by the model. --key-file gives it another one.`,
 	return c
 }
 
-// runMCP serves until standard input ends. If the exchange does not answer yet, runMCP tells
-// the user and the model, and continues: the exchange may start later.
+// runMCP serves until standard input ends. If the exchange does not answer yet, runMCP reports
+// that to the user and the model, and continues: the exchange may start later.
 func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunFlags) error {
 	log := r.Logger(a.Err)
 	x, own, err := openModel(k, log)
@@ -132,7 +132,7 @@ func (o *ownKey) refused() error {
 type ownKey struct {
 	file string
 	by   client.Client
-	mu   sync.Mutex // held while it is made
+	mu   sync.Mutex // the holder makes the key
 }
 
 // keyTime is the longest time for making a key, and lookEvery the interval at which to check
@@ -181,7 +181,7 @@ func (o *ownKey) make(ctx context.Context) (httpclient.Secret, error) {
 		return "", err
 	}
 	key, err := x.IssueKey(ctx, client.ModelID, []string{"requester"})
-	if errors.Is(err, mess.Conflict) { // the key exists, and its file is lost
+	if errors.Is(err, mess.Conflict) { // the key exists, without its file
 		key, err = x.RotateKey(ctx, client.ModelID, 0)
 	}
 	if err != nil {

@@ -160,7 +160,7 @@ func meshStatus(a *output.Env, s *mesh.Status) error {
 	return w.Flush()
 }
 
-// stateOf is how a request to a peer stands, in words.
+// stateOf returns the state of a request to a peer as text.
 func stateOf(a mesh.Asked) string {
 	switch {
 	case a.Result != nil && a.Result.Status != "":

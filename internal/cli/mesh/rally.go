@@ -107,8 +107,8 @@ func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, 
 	return printRally(a, s, c, told, true)
 }
 
-// printRally prints the answers after the first told ones, and at the end the participants that
-// have not answered.
+// printRally prints the answers, without the first ones that it printed before. told is their
+// number. At the end it also prints the participants without an answer.
 func printRally(a *output.Env, s *meshSending, c *state.Conversation, told int, end bool) error {
 	if s.asJSON {
 		if err := a.JSON(c); err != nil {

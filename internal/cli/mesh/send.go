@@ -160,7 +160,7 @@ func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, p
 	return nil
 }
 
-// meshDelivered waits until a message is delivered or has failed.
+// meshDelivered waits until the delivery of a message succeeds or fails.
 func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
 	for {
 		r, err := x.do(ctx, mesh.Order{Do: "delivered", ID: t.ID, Peer: t.To})
@@ -223,8 +223,8 @@ func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending,
 	}
 }
 
-// meshResult prints a response and saves its files. It returns an error if the task has ended, but
-// was not completed.
+// meshResult prints a response and saves its files. It returns an error if the terminal status is
+// not completed.
 func meshResult(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, one *mesh.Asked) error {
 	r := one.Result
 	if !s.asJSON {

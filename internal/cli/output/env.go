@@ -43,7 +43,8 @@ func (a *Env) Columns() int {
 	return n
 }
 
-// Display finds out, once, what the terminal can show.
+// Display returns the capabilities of the terminal and its present size. Only the first call
+// detects the capabilities.
 func (a *Env) Display(in *os.File) terminal.Display {
 	if a.shows == nil {
 		d := terminal.Ask(in, a.Screen, os.Getenv, terminal.Graphics(os.Getenv("MESSKIT_IMAGES")))

@@ -164,7 +164,8 @@ func ReasonOf(s *mess.Status) string {
 // lateAfter is the delay of a report from which the printer mentions it.
 const lateAfter = 5 * time.Second
 
-// response prints a result, with its time if the report came late and the clock is set.
+// response prints a result. It adds the time if the report was late and the executor's clock is
+// set.
 func (p *Printer) response(m mess.Message, r *mess.Response) {
 	known, kerr := r.CompletedAt.Time()
 	heard, herr := m.Received.Time()
@@ -180,8 +181,8 @@ func (p *Printer) response(m mess.Message, r *mess.Response) {
 	}
 }
 
-// entry prints a content entry. If told is true, a text has said the same, and data for
-// programs is left out.
+// entry prints a content entry. If told is true, the result contains a text, and entry leaves out
+// data for programs.
 func (p *Printer) entry(e mess.Entry, told bool) {
 	if text, ok := e.Text(); ok {
 		p.Printf("%s\n", PrintableLines(text))
@@ -212,7 +213,7 @@ func placeOf(l mess.Location) string {
 	return text
 }
 
-// fields prints a line for each field; nested fields stand indented under their name.
+// fields prints a line for each field, and indents nested fields under their name.
 func (p *Printer) fields(indent string, o mess.Object) {
 	for _, f := range o {
 		if deeper, ok := f.Value.(mess.Object); ok {

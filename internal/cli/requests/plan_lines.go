@@ -25,7 +25,7 @@ type Planned struct {
 	// Steps has the steps in order, if there are several.
 	Steps    []PlannedAction `json:"steps,omitempty"`
 	Options  []string        `json:"options,omitempty"`
-	Leftover []string        `json:"leftover"` // words that were not understood
+	Leftover []string        `json:"leftover"` // unrecognized words
 }
 
 // PlannedAction is one step.

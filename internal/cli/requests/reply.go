@@ -205,7 +205,7 @@ func notTaken(ctx context.Context, x *httpclient.Client, ref string, answers mes
 	for ctx.Err() == nil {
 		t, err := x.Thread(ctx, ref)
 		if err != nil {
-			return nil // the answer is sent
+			return nil // the exchange has the answer already
 		}
 		switch s, in := output.LastStatus(t.Messages); {
 		case in.Ref == asked.Re:

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// atPlace has the flags of the commands that only a person at the place can use: they write
-// to the executor's data folder.
+// atPlace has the flags of the commands for local operators. These commands write to the
+// executor's data folder.
 type atPlace struct {
 	file string
 	data string

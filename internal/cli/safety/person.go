@@ -32,8 +32,8 @@ func (o *again) flags(c *cobra.Command) {
 	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
 }
 
-// confirmBy returns how a person proves to be one: as the last run with this data folder has
-// recorded, or as the configuration says.
+// confirmBy returns the method by which a person confirms: the one that the last run with this
+// data folder recorded, or that of the configuration.
 func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
 	if by := exchange.ConfirmBy(localpolicy.In(data).Fact(localpolicy.FactConfirm)); by != "" {
 		return by, nil
@@ -97,7 +97,7 @@ func runByPerson(ctx context.Context, a *output.Env, o *again, data, question st
 	return act()
 }
 
-// askSure asks the person at the terminal. It returns output.ErrQuiet for all but a yes.
+// askSure asks the person at the terminal. It returns output.ErrQuiet for every answer but yes.
 func askSure(ctx context.Context, a *output.Env, question string) error {
 	p, r := output.Printer{Out: a.Out}, bufio.NewReader(a.In)
 	for p.Err == nil {
@@ -105,7 +105,7 @@ func askSure(ctx context.Context, a *output.Env, question string) error {
 		line, err := client.ReadLine(ctx, r)
 		yes, known := client.YesOrNo(strings.TrimSpace(line))
 		switch {
-		case err != nil: // the end of the input is no yes
+		case err != nil: // the end of the input is not a confirmation
 			p.Printf("\nnothing was changed\n")
 			return errors.Join(p.Err, output.ErrQuiet)
 		case known && !yes:

@@ -123,7 +123,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 	return printDevices(&p, h.Devices)
 }
 
-// whoHere returns the user who has typed the command.
+// whoHere returns the name of the user who runs the command.
 func whoHere() string {
 	u, err := user.Current()
 	if err != nil {
@@ -183,7 +183,7 @@ type stopStatus struct {
 	Devices []stop.Device `json:"devices"`           // of the last stop
 }
 
-// showStop prints whether the executor of a data folder is stopped.
+// showStop prints the state of the stop for the executor of a data folder.
 func showStop(a *output.Env, o *atPlace, asJSON bool) error {
 	dir, err := o.stopDir()
 	if err != nil {

@@ -53,8 +53,8 @@ func threadListCommand(a *output.Env) *cobra.Command {
 	return c
 }
 
-// EnvelopesOf reads threads of a folder. If a thread has moved to the folder of another state
-// meanwhile, it reads the thread there, once.
+// EnvelopesOf reads threads of a folder. If a thread moves to the folder of another state during
+// the call, it reads the thread there, once.
 func EnvelopesOf(in string, all []OnDisk) (list []messeaf.Envelope, errs []error) {
 	moved := map[string]bool{}
 	for _, t := range all {

@@ -170,8 +170,8 @@ func onlyOne(arg string, all []OnDisk) (*OnDisk, error) {
 	}
 }
 
-// WhereItIs calls read with a thread, and again if the thread has moved to the folder of
-// another state meanwhile.
+// WhereItIs calls read with a thread, and again if the thread moved to the folder of another
+// state during the call.
 func WhereItIs[T any](data, arg string, read func(OnDisk) (T, error)) (T, error) {
 	for again := 10; ; again-- {
 		var v T

@@ -34,8 +34,8 @@ func (d Discovered) cautious(dev drivers.Device) (note string) {
 	return ""
 }
 
-// hanging sets the class of the appliance behind a switch. The last word of the name counts
-// most: the garage door light is a light.
+// hanging sets the class of the appliance behind a switch. The last word of the name has
+// priority: the garage door light is a light.
 func (d Discovered) hanging() (note string) {
 	called, _ := classesIn(cmp.Or(d.Label, d.Name))
 	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
@@ -81,8 +81,8 @@ func in(list []string) func(string) bool {
 	return func(s string) bool { return slices.Contains(list, s) }
 }
 
-// classesIn returns the classes that the words of a text name, and its words. The last
-// class is that of the last word, "" if it names none.
+// classesIn returns the classes that the words of a text name, and its words. The last element of
+// classes is the class of the last word, or "".
 func classesIn(text string) (classes, words []string) {
 	c := catalog.Default()
 	words = strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })

@@ -65,7 +65,7 @@ func Executable() (string, error) {
 
 func (p *process) Write(word []byte) (int, error) { return p.words.Write(word) }
 
-// Close closes the pipes. The watchdog then knows that its agent has ended.
+// Close closes the pipes. The watchdog thereby detects the end of its agent.
 func (p *process) Close() error { return errors.Join(p.words.Close(), p.File.Close()) }
 
 // Kill ends the process at once.

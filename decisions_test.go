@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestDecisions checks the form of docs/decisions: every record has a title and
-// the three sections in order, at most 40 lines, and no wide line. The index
-// names every record, and the table of earlier numbers names no other.
+// TestDecisions checks the form of docs/decisions. Every record must have a title and the three
+// sections in order, at most 40 lines, and no wide line. The index must name every record, and
+// its table of earlier numbers must name only existing records.
 func TestDecisions(t *testing.T) {
 	files, err := filepath.Glob("docs/decisions/[0-9]*.md")
 	if err != nil || len(files) == 0 || len(files) > 40 {

@@ -84,7 +84,7 @@ func runSimulateFleet(a *output.Env, cmd *cobra.Command, c fleet.Config, asJSON 
 		err = r.Write(a.Out)
 	}
 	if err == nil && !r.OK() {
-		return output.ErrQuiet // the report has the reason
+		return output.ErrQuiet // the report contains the reason
 	}
 	return err
 }

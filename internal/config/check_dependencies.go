@@ -74,7 +74,7 @@ func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems
 			} else {
 				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.Name))
 			}
-			break // the earlier device shares it as well
+			break // the earlier device shares it, too
 		}
 	}
 	return wrong

@@ -65,7 +65,8 @@ func described(x *exchange.Exchange) string {
 	return "an exchange for tasks in the physical world; send task_assignment. capabilities: " + strings.Join(ids, ", ")
 }
 
-// zones gives the safety policy the reservations of the Agent Mail channel, once it is open.
+// zones passes the reservations of the Agent Mail channel to the safety policy, as soon as the
+// channel is open.
 type zones struct {
 	door atomic.Pointer[maildoor.Adapter]
 }

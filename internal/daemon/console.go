@@ -25,7 +25,7 @@ import (
 type localExecutor struct {
 	cfg *config.Config
 	o   *startedDevices
-	own *ownExchange // has the agent
+	own *ownExchange // contains the agent
 }
 
 var _ console.LocalExecutor = (*localExecutor)(nil)

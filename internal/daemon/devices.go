@@ -108,7 +108,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	return o, nil
 }
 
-// lookTime is far longer than `messkit doctor` holds the lock to check for a running messkit.
+// lookTime is longer than `messkit doctor` holds the lock to check for a running messkit.
 const lookTime = 2 * time.Second
 
 // lockDataFolder keeps a second process out of the same folder. On a full disk it returns no
@@ -143,8 +143,8 @@ func (o *startedDevices) end() error {
 	return errors.Join(err, o.lock.Close())
 }
 
-// openJournal opens the journal and gives it to the safety policy for its records. If it
-// fails, the start still makes the outputs safe, and then ends.
+// openJournal opens the journal and passes it to the safety policy for its records. If it fails,
+// the start still makes the outputs safe, and then ends.
 func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 	dir := config.JournalDir(c.Agent.Data)
 	if err := durable.MkdirAll(dir, 0o700); err != nil {

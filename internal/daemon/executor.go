@@ -98,7 +98,7 @@ func (e *executor) work(ctx context.Context) error {
 	still, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer hangUp()
 	g, ctx := errgroup.WithContext(ctx)
-	var ran error // returned as well if the connection fails first: it names devices that are not safe
+	var ran error // also returned if the connection fails first: it names devices that are not safe
 	g.Go(func() error { return e.link(still) })
 	g.Go(func() error {
 		defer hangUp()

@@ -123,7 +123,7 @@ func isDebian(list []byte) bool {
 	return bytes.Contains(list, []byte("debian-archive-keyring")) || bytes.Contains(list, []byte("deb.debian.org"))
 }
 
-// apt runs apt in folders of its own.
+// apt runs apt in the archive's own folders.
 func (a archive) apt(program string, args ...string) ([]byte, error) {
 	options := []string{
 		"Dir::State=" + filepath.Join(a.dir, "state"), "Dir::Cache=" + filepath.Join(a.dir, "cache"),

@@ -19,8 +19,8 @@ type set struct {
 	photos []string
 }
 
-// The author chose the scale and the quantizer by the known photographs, and without the others.
-// The photographs are from Debian packages: README.md.
+// The author chose the scale and the quantizer with the known photographs. The others are for
+// comparison alone. The photographs are from Debian packages: README.md.
 var (
 	known = []string{
 		"usr/share/backgrounds/Infinite-Sea_by_Aury88.jpg",
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// phones are made from known photographs, with the properties of telephone pictures.
+// phones are pictures with the properties of a telephone's, made from known photographs.
 var phones = []struct {
 	from          int // of known
 	width, height int

@@ -126,7 +126,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	}
 	f.asking = nil
 	_, err := f.x.Send(httpclient.Typed(ctx), mess.Message{Items: []mess.Item{r}})
-	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // another way confirms it; go on waiting
+	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // another method confirms it; continue to wait
 		ref, _, _ := strings.Cut(q.Re, "/")
 		how := ""
 		if h, ok := errors.AsType[*output.HintError](HintUnconfirmed(f.app, err, r, ref)); ok {

@@ -61,7 +61,7 @@ func (k *Client) Config(key httpclient.Secret) httpclient.Config {
 func (k *Client) Unreachable(err error) error {
 	switch {
 	case errors.Is(err, httpclient.ErrUntrusted):
-		return err // the exchange runs, and its answer has the reason
+		return err // the exchange runs, and its answer contains the reason
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")
 	case errors.Is(err, mess.Unauthorized):

@@ -85,7 +85,7 @@ type Snapshot struct {
 	Err       error
 }
 
-// To puts the snapshot on the board. If the exchange did not answer, the board keeps its
+// To updates the board with the snapshot. If the exchange did not answer, the board keeps its
 // state and shows the error.
 func (s Snapshot) To(b *TaskBoard) {
 	if b.err = s.Err; s.Err != nil {

@@ -95,7 +95,7 @@ func (f *follower) inline(ctx context.Context, name string) error {
 	}
 	m, err := fitted(ctx, data, info, d)
 	if err != nil {
-		return nil // the file is there for other programs
+		return nil // the file stays for other programs
 	}
 	shown, err := d.Picture(m)
 	if err != nil || shown == nil {

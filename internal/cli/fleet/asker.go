@@ -28,9 +28,9 @@ func (a *asker) follow(ctx context.Context, up func()) error {
 // the report counts the requests that no requester sent.
 const underWay = 4096
 
-// send sends requests at a fixed rate. It does not wait for earlier answers, and takes
-// the time of each request from the moment when the request was due. After the end of
-// ctx it sends no new request; those under way have until the end of live.
+// send sends requests at a fixed rate. It does not wait for earlier answers, and measures the
+// time of each request from the moment when the request was due. After the end of ctx it sends no
+// new request. Open requests have until the end of live.
 func send(ctx, live context.Context, askers []*asker, c Config, run string, l *ledger) {
 	begun := time.Now()
 	var sending sync.WaitGroup

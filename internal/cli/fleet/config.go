@@ -43,7 +43,7 @@ const (
 	maxExecutors = 50_000
 	maxRate      = 5_000
 	maxTime      = 2 * time.Hour
-	spareFiles   = 300 // for everything but the connections of executors
+	spareFiles   = 300 // for all connections except those of executors
 )
 
 // DefaultConfig is a fleet that a small machine can carry.
@@ -115,7 +115,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// protocols are those of the fleet.
+// protocols returns the protocols of the fleet.
 func (c Config) protocols() []string {
 	if c.Protocol == Both {
 		return []string{HTTP, MQTT}
@@ -132,12 +132,12 @@ func (c Config) protocolOf(i int) string {
 // perRequester is the rate of one requester, below the 200 a second of one key.
 const perRequester = 100
 
-// requesters is how many requesters each protocol has.
+// requesters returns the number of requesters for each protocol.
 func (c Config) requesters() int {
 	return max(1, int(c.Rate/float64(len(c.protocols()))/perRequester+0.999))
 }
 
-// groups is how many capabilities the executors have between them.
+// groups returns the number of different capabilities of the executors.
 func (c Config) groups() int { return max(1, c.Executors/c.Compete) }
 
 // capability of the executor or the request with a number. No real device has it.

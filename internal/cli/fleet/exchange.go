@@ -39,8 +39,8 @@ type target struct {
 
 const ownID = "fleet"
 
-// start runs an exchange of its own in a temporary folder, as a process of its own.
-// self is the command that runs messkit.
+// start runs a separate exchange in a temporary folder, as a separate process. self is the
+// command that runs messkit.
 func start(ctx context.Context, c Config, self string, actors map[string]exchange.Role, errs io.Writer) (*target, error) {
 	dir, err := os.MkdirTemp("", "messkit-fleet-")
 	if err != nil {
@@ -154,7 +154,7 @@ const (
 	leaveAgain = time.Second
 )
 
-// leave revokes the keys of the run, and has the exchange forget its executors.
+// leave revokes the keys of the run, and deregisters its executors.
 func (t *target) leave(ctx context.Context, actors map[string]exchange.Role) error {
 	ctx, cancel := context.WithTimeout(ctx, leaveTime)
 	defer cancel()
@@ -189,7 +189,7 @@ func (t *target) remove(ctx context.Context, path string, names []string) (left 
 			err := t.do(ctx, http.MethodDelete, t.base+path+name, t.operator, nil, &v)
 			r, ok := errors.AsType[*refusal](err)
 			switch {
-			case ok && r.code == http.StatusNotFound: // it never came
+			case ok && r.code == http.StatusNotFound: // it never registered
 				return nil
 			case ok && r.code == http.StatusConflict:
 				mu.Lock()

@@ -24,7 +24,7 @@ var (
 	ReadEvent  = readEvent
 )
 
-// Name, ID and Data are those of an event.
+// Name, ID and Data return the fields of an event.
 func (e event) Name() string { return e.name }
 func (e event) ID() string   { return e.id }
 func (e event) Data() []byte { return e.data }

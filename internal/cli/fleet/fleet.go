@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Run simulates the fleet and returns the report. self is the file of the messkit
-// program. Run calls progress with a line of text now and then, and writes the log of
-// an exchange that it starts to errs.
+// Run simulates the fleet and returns the report. self is the file of the messkit program. Run
+// calls progress from time to time with a line of text, and writes the log of an exchange that it
+// starts to errs.
 func Run(ctx context.Context, c Config, self string, progress func(string), errs io.Writer) (r Report, err error) {
 	run := newRun()
 	actors := map[string]exchange.Role{}
@@ -141,10 +141,10 @@ func (f *flight) connect(ctx context.Context, g *errgroup.Group) {
 	})
 }
 
-// grace is how long an interrupted run goes on with the requests that it has sent.
+// grace is the time that an interrupted run has for the requests that it has sent.
 const grace = 15 * time.Second
 
-// atOnce is how many executors connect at the same time.
+// atOnce is the number of executors that connect at the same time.
 const atOnce = 64
 
 // readyTime is the longest time without a newly ready actor before the run ends.
@@ -180,14 +180,15 @@ func (f *flight) tell(ctx context.Context) {
 	}
 }
 
-// How long a run waits for the ends of its requests: as long as any of them moves,
-// and not for ever.
+// A run waits for its open requests until no acknowledgement has arrived for idleTime, at most
+// for drainTime.
 const (
 	idleTime  = 30 * time.Second
 	drainTime = 10 * time.Minute
 )
 
-// drain waits until all requests have ended, or none of them moves any more.
+// drain waits until all requests have ended, or until no acknowledgement has arrived for
+// idleTime.
 func (f *flight) drain(ctx context.Context) {
 	for end := time.Now().Add(drainTime); time.Now().Before(end); {
 		n, since := f.ledger.open()

@@ -62,8 +62,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("HTTP %d: %s", r.code, r.answer.Error) }
 
-// httpLine is one actor over HTTP: a stream of events of its own, and posts over the
-// shared connections.
+// httpLine is one actor over HTTP: its own stream of events, and posts over the shared
+// connections.
 type httpLine struct {
 	*web
 	key   string

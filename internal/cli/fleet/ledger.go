@@ -9,7 +9,7 @@ import (
 
 // job is one request, as the fleet has seen it.
 type job struct {
-	due       time.Time // when its requester was to send it; zero: not known yet
+	due       time.Time // when its requester had to send it; zero: unknown
 	acked     bool      // the exchange has acknowledged it
 	claims    []string  // executors whose claim the exchange has granted
 	starts    []string  // ... whose start

@@ -46,7 +46,7 @@ func (r Report) OK() bool {
 	return r.Unread == "" && len(r.Lost) == 0 && len(r.Doubled) == 0 && r.Unfinished == 0
 }
 
-// mostShown is how many refs one line of the table shows.
+// mostShown is the largest number of refs in one line of the table.
 const mostShown = 3
 
 // Write prints the report as a table.

@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/peer"
 )
 
-// again has the flags of the commands that let something act again. They need the same proof
-// of a person as the confirmation of a plan with risk.
+// again has the flags of the commands that permit actions again. They need the same proof of a
+// person as the confirmation of a plan with risk.
 type again struct {
 	atPlace
 	client.Client

@@ -61,8 +61,8 @@ func acts(dev drivers.Device) bool {
 // program that announces devices that do not exist.
 const mostFound = 500
 
-// PrintFound prints the configuration of each device under a line with its kind and address,
-// and returns how many are usable. Comments have the notes.
+// PrintFound prints the configuration of each device under a line with its kind and address, and
+// the notes as comments. It returns the number of usable devices.
 func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	if more := len(list) - mostFound; more > 0 {
 		fmt.Fprintf(out, "# %d more announced devices are left out. Check which program announces them.\n", more)

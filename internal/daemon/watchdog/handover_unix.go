@@ -86,8 +86,8 @@ func (s *Handover) take() ([]watchdog.RemainingDevice, error) {
 	return watchdog.ParseRemaining(will)
 }
 
-// lockTime is how long the old watchdog may take to release the file. A watchdog whose agent runs
-// does not release it.
+// lockTime is the time limit for the old watchdog to release the file. A watchdog whose agent
+// runs does not release it.
 const lockTime = 5 * time.Second
 
 // lock locks a file and reports whether another process held it.

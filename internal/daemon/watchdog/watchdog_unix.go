@@ -23,8 +23,8 @@ type process struct {
 	reaper   errgroup.Group
 }
 
-// Start starts a watchdog: this binary, in a session of its own, so that signals to this program
-// do not end it. will is the file of its Handover.
+// Start starts a watchdog: this binary, in its own session, so that signals to this program do
+// not end it. will is the file of its Handover.
 func Start(will string) (watchdog.Process, error) {
 	answers, theirAnswers, err := os.Pipe()
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *process) Write(word []byte) (int, error) { return p.words.Write(word) }
 // Close closes the pipes. The watchdog thereby detects the end of its agent.
 func (p *process) Close() error { return errors.Join(p.words.Close(), p.File.Close()) }
 
-// Kill ends the process at once.
+// Kill ends the process immediately.
 func (p *process) Kill() error {
 	err := p.process.Kill()
 	if errors.Is(err, os.ErrProcessDone) {

@@ -20,7 +20,7 @@ type Look struct {
 // drawn border crosses.
 const hardEdge = 24
 
-// common is how many levels of brightness a drawn background has.
+// common is the number of brightness levels of a drawn background.
 const common = 3
 
 // Common counts what is at the most common levels of brightness, each taken with its

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ahead makes a request that may depend on some that come later.
+// ahead makes a request that may depend on later requests.
 func (h *house) ahead(text string) (mess.Ack, error) {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -23,7 +23,7 @@ func (h *house) ahead(text string) (mess.Ack, error) {
 	return *answer.Items[0].(*mess.Ack), nil
 }
 
-// mustAhead is ahead for a request that is taken.
+// mustAhead is ahead for a request that the exchange must accept. It returns the ref.
 func (h *house) mustAhead(text string) string {
 	h.t.Helper()
 	ack, err := h.ahead(text)
@@ -72,8 +72,8 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 	})
 }
 
-// What ended while the exchange was away is found by the id that its requester has
-// for it.
+// A dependency that ended before a restart of the exchange: the exchange finds it by the client id,
+// and the request that waits for it can start.
 func TestADependencyThatEndsBeforeARestart(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

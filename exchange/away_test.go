@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A thread whose executor is away for too long ends for that reason, and not for the
-// reason of another that has declined.
+// A thread ends with status failed if its executor is silent for too long. The reason names the
+// silent executor, not another executor that has declined.
 func TestTheAbsenceOfItsExecutorEndsAThread(t *testing.T) {
 	for name, c := range map[string]struct {
 		begins string

@@ -28,8 +28,8 @@ func (s *slowCreate) Append(ctx context.Context, step exchange.Step) (thread.Rev
 	return rev, err
 }
 
-// A thread can be found by its client id as soon as the store has it. What is said to
-// it then, before its sender has an acknowledgement, is neither a crash nor lost.
+// A client can find a thread by its client id as soon as the store has it. A message to the thread
+// before the ack to its sender causes no crash, and the exchange does not lose it.
 func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
@@ -76,7 +76,7 @@ func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
 	}
 }
 
-// Who follows is not ended by an event that he cannot bear.
+// A subscriber panics on the first event: its subscription continues with the next event.
 func TestAnEventThatCrashesWhoFollows(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ctx, cancel := context.WithCancel(h.t.Context())

@@ -53,13 +53,13 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 	})
 }
 
-// A yes that names the thread alone says nothing about which plan it is for,
-// once there has been more than one.
+// A thread has had two questions: a confirmation that names only the thread is ambiguous. A
+// confirmation must name the open question or the digest of its plan.
 func TestAYesIsForOneQuestion(t *testing.T) {
 	bare, other := "reply: {re: {ref}, confirm: true}", "re: {ref}/question-004\nMESS: [{reply: {confirm: true}}]"
 	for _, c := range []struct {
 		name, answer string
-		why          mess.ErrorCode // "" if it is taken
+		why          mess.ErrorCode // "" if the exchange accepts the answer
 		word         string
 		status       mess.Code // afterwards
 	}{
@@ -97,8 +97,8 @@ func TestAYesIsForOneQuestion(t *testing.T) {
 	}
 }
 
-// The yes that was given once is the same yes when it comes again, whatever has
-// become of the thread.
+// The exchange accepts a repeated confirmation and does not store it again, whatever status the
+// thread has now.
 func TestTheSameYesAgainIsNoMistake(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
@@ -123,7 +123,7 @@ func TestTheGateWantsThePlanThatWasConfirmed(t *testing.T) {
 		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Unconfirmed, "action_hash")
 		h.is(ref, mess.Claimed)
 		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
-		// Another plan in its midst waits for its own yes.
+		// A second plan during the task needs its own confirmation.
 		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
 		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "confirmation is missing")
 		h.says(agent, "reply: {re: "+ref+", confirm: true, action_hash: d2}")
@@ -294,8 +294,8 @@ func TestCancellingSeveral(t *testing.T) {
 	})
 }
 
-// Whoever says yes, or answers, leads the thread back to claimed, and has claimed
-// nothing: he cannot report for the executor, then or afterwards.
+// The confirmation of a requester returns the thread to claimed, but the requester has no claim. The
+// exchange rejects its reports before the start, after the start and after the end.
 func TestWhoSaysYesHasNotClaimed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")

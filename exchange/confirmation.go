@@ -32,8 +32,8 @@ func (c ConfirmBy) known() bool {
 	return false
 }
 
-// Proof says what a channel adapter knows about the person behind a message, beyond the key. An
-// adapter that knows nothing leaves it at ByKey.
+// Proof is the evidence of a channel adapter, beyond the key, that a person sent a message. An
+// adapter without evidence leaves it at ByKey.
 type Proof uint8
 
 // Values of Proof.
@@ -71,8 +71,8 @@ func (c ConfirmBy) enough(p Proof) bool {
 	return p == AtTerminal || p == OnPage
 }
 
-// refusal has the words of a rejection: what needs a person, what the person must do, and what has
-// not happened.
+// refusal has parts of an error message. Field does names the act that needs a person, field must
+// says the same as a duty, and field not names the change that the exchange has not made.
 type refusal struct{ does, must, not string }
 
 var (
@@ -226,8 +226,8 @@ func (c *codes) end(question string) {
 }
 
 // confirmationProof returns a function that judges a confirmation that needs an operator, by the
-// role, the proof and the code of the message. spend drops the code; the caller calls it after the
-// step is stored.
+// role, the proof and the code of the message. The function spend makes the code invalid. The
+// caller calls spend after the store has the step.
 func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confirm) error, spend func()) {
 	used := ""
 	proven = func(c Confirm) error {

@@ -25,8 +25,8 @@ func contextRefs(r *mess.Request) (names []string) {
 }
 
 // withContextRefs adds to each ref in the context of a request the thread, its intent and its
-// images: an executor does not know the ids of the requester, and may not read every thread. The
-// error is a *mess.Error for an unknown request.
+// images. The executor needs them because it does not know the ids of the requester, and may not
+// read every thread. The error is a *mess.Error for an unknown request.
 func (x *Exchange) withContextRefs(ctx context.Context, s submission) (*mess.Request, error) {
 	names := contextRefs(s.req)
 	if len(names) == 0 {

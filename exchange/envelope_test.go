@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// readsCounted counts how often a thread is read.
+// readsCounted is a store that counts the reads of threads.
 type readsCounted struct {
 	exchange.Store
 	reads atomic.Int32
@@ -23,8 +23,8 @@ func (s *readsCounted) Read(ctx context.Context, ref string) (exchange.Thread, t
 	return s.Store.Read(ctx, ref)
 }
 
-// How an open thread stands is told without its store, and only to those who may
-// see it.
+// Envelope returns an open thread without a read of the store, and only to actors that may see the
+// thread.
 func TestHowAThreadStands(t *testing.T) {
 	store := &readsCounted{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

@@ -35,8 +35,8 @@ func (s *slowDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, 
 	return s.Store.Append(ctx, step)
 }
 
-// A stop of everything is obeyed at once, however long it takes to write the end of what
-// waits, and the answer counts what has not ended.
+// A stop of everything applies at once, even if a slow disk delays the end of the pending threads.
+// The answer has the number of threads that have not ended yet.
 func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "over a restart": true} {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 	}
 }
 
-// What was claimed before everything was stopped does not start after it, whether or not
-// its executor has heard of the stop. What is asked afterwards does.
+// A thread with a claim from before a stop of everything gets no start permission, even if its
+// executor did not get the stop. A later request does.
 func TestNoStartAfterAStopOfEverything(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
@@ -95,14 +95,14 @@ func TestNoStartAfterAStopOfEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.refuses(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotYet, "has stopped everything")
-		h.after(2 * time.Minute) // nobody keeps the claim
+		h.after(2 * time.Minute) // no heartbeat extends the lease
 		h.is(ref, mess.Failed)
 		ref = claim()
 		h.says(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}")
 	})
 }
 
-// A record that cannot be read counts as a stop of what waits.
+// An unreadable record of a stop counts as a stop of the pending threads.
 func TestARecordOfAStopThatCannotBeRead(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -137,7 +137,7 @@ func stored(t *testing.T, s exchange.Store, kind string) map[string]thread.Chang
 	return docs
 }
 
-// overwrite puts a document in the place of whatever is there.
+// overwrite stores a document, and replaces one of the same kind and id.
 func overwrite(t *testing.T, s exchange.Store, kind, id, doc string) {
 	t.Helper()
 	if _, err := s.Put(t.Context(), kind, id, []byte(doc), stored(t, s, kind)[id].Rev); err != nil {

@@ -21,9 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/examples.txt anew")
 
-// All example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1 are said to one
-// exchange, in the order of the documents (see ../mess/testdata and
-// ../mess/messeaf/testdata for their source). testdata/examples.txt has what each came to.
+// One exchange gets all example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1, in the
+// order of the documents (see ../mess/testdata and ../mess/messeaf/testdata for their source). The
+// file testdata/examples.txt has the result of each message.
 func TestExamplesInTheirOrder(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(legend)
@@ -102,12 +102,12 @@ const legend = `# What each example message of MESS 1.0, MESS 1.1 and MESSE-AF 2
 # illegal: what the message answers has ended or was not asked, or a request that depends on others reports before them.
 `
 
-// players say the messages of the documents.
+// players post the messages of the documents.
 type players struct {
 	*house
-	called map[string]string // refs here, by those of a document
+	called map[string]string // refs of this exchange, by refs of a document
 	names  string            // the ref that a document has for the thread
-	agent  exchange.Actor    // who asks
+	agent  exchange.Actor    // the requester
 }
 
 // performers are the executors of the examples.
@@ -137,7 +137,8 @@ func inOrder(t *testing.T, dir string) []string {
 	return names
 }
 
-// playsIn says a message of a thread, for whose ref in the document it has the one here.
+// playsIn posts a message of a thread. It replaces the refs of the document by those of this
+// exchange.
 func (h *players) playsIn(m mess.Message, ref string) string {
 	for k := range m.Re {
 		m.Re[k] = cmp.Or(h.called[m.Re[k]], h.called[ref], m.Re[k])
@@ -146,8 +147,8 @@ func (h *players) playsIn(m mess.Message, ref string) string {
 	return h.plays(m)
 }
 
-// plays says a message as whom it is from, and returns what came of it. Before a report it
-// makes the request that the document only names, and takes it for the executor.
+// plays posts a message as its sender, and returns the result. Before a report it makes the request
+// that the document only names, and claims it for the executor.
 func (h *players) plays(m mess.Message) string {
 	who, does := h.agent, ""
 	for _, item := range m.Items {

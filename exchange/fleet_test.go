@@ -18,7 +18,7 @@ func worker(i int) exchange.Actor {
 	return exchange.Actor{ID: fmt.Sprintf("pi-%05d", i), Roles: exchange.ExecutorRole}
 }
 
-// offersOf counts who of n workers has an offer of a thread.
+// offersOf returns the workers among the first n that have an offer of a thread.
 func (h *house) offersOf(ref string, n int) (offered []int) {
 	for i := range n {
 		if h.x.HasOffer(ref, worker(i).ID) {
@@ -28,8 +28,8 @@ func (h *house) offersOf(ref string, n int) (offered []int) {
 	return offered
 }
 
-// Of many executors a few are offered a request at first, and soon all; any of them may
-// see it and claim it at once.
+// Many executors can do a request: a few get an offer at first, and all get one soon. Each of them
+// may read and claim the thread at once.
 func TestAFewAreOfferedARequestFirst(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 40 {
@@ -55,7 +55,7 @@ func TestAFewAreOfferedARequestFirst(t *testing.T) {
 			t.Errorf("%d have an offer after three seconds, want all but who has declined", n)
 		}
 
-		// Who was not among the first claims it nevertheless.
+		// An executor without an offer claims the thread.
 		ref = h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
 		for i := range 40 {
 			if !h.x.HasOffer(ref, worker(i).ID) {
@@ -70,8 +70,8 @@ func TestAFewAreOfferedARequestFirst(t *testing.T) {
 	})
 }
 
-// Who is on hold or silent takes no place of those who could begin. Who comes back gets
-// the offers of what waits.
+// The first offers go to live executors that are not drained. An executor that comes back gets
+// offers of the pending threads.
 func TestOffersGoToThoseWhoAreThere(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 60 {
@@ -107,8 +107,8 @@ func TestOffersGoToThoseWhoAreThere(t *testing.T) {
 	})
 }
 
-// A person who registers while all robots of a large fleet have an offer of what waits has
-// her turn after their time.
+// A person registers while a large fleet of robots has the offers of a thread. She gets an offer
+// after the time of the robots.
 func TestWhoComesLateHasATurn(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const robots = 300
@@ -136,8 +136,8 @@ func TestWhoComesLateHasATurn(t *testing.T) {
 	})
 }
 
-// Where more waits than executors can take, each has enough offers, and gets more when
-// they become few; nothing is left over.
+// More threads wait than the executors can claim: each executor has at least 64 offers. When threads
+// end, the executors get offers of the rest.
 func TestOffersAreRefilled(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const workers, requests = 20, 120
@@ -186,7 +186,7 @@ func (c *counting) Put(ctx context.Context, kind, id string, doc []byte, after t
 	return c.Store.Put(ctx, kind, id, doc, after)
 }
 
-// A registration that says nothing new is not written, and is a sign of life.
+// A registration without a change writes no document, and counts as a heartbeat.
 func TestARegistrationWithoutAChangeIsNotWritten(t *testing.T) {
 	store := &counting{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
@@ -210,11 +210,11 @@ func TestARegistrationWithoutAChangeIsNotWritten(t *testing.T) {
 	})
 }
 
-// meeting is a store in which documents are written only when several are at once.
+// meeting is a store whose first writes wait for the third one.
 type meeting struct {
 	exchange.Store
 	mu      sync.Mutex
-	at      map[string]int // how many write one document
+	at      map[string]int // number of writers, by document
 	n, most int
 	met     chan struct{}
 }
@@ -228,7 +228,7 @@ func (m *meeting) Put(ctx context.Context, kind, id string, doc []byte, after th
 	}
 	m.mu.Unlock()
 	<-m.met
-	time.Sleep(time.Millisecond) // of the test's own clock: all who may write by now have begun
+	time.Sleep(time.Millisecond) // of the test's own clock: all possible writers have begun
 	m.mu.Lock()
 	m.at[id]--
 	m.mu.Unlock()
@@ -239,8 +239,8 @@ func registration(who exchange.Actor, capability string) string {
 	return "config: {executor: {id: " + who.ID + ", capabilities: [" + capability + "]}}"
 }
 
-// Documents that come together are written together, so that they share a sync of the
-// disk; but one document by one at a time, so that the newest is what stays.
+// The exchange writes several documents concurrently, so that they share a sync of the disk. One
+// document has one writer at a time, so that the newest version stays.
 func TestDocumentsThatComeTogether(t *testing.T) {
 	store := &meeting{Store: memory.New(), at: map[string]int{}, met: make(chan struct{})}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

@@ -28,8 +28,8 @@ func (h *house) names() []string {
 	return ids
 }
 
-// forgets has an operator forget an executor, which must be taken, and returns how many
-// stops it has not confirmed.
+// forgets deregisters an executor as an operator, which must succeed. It returns the number of stops
+// that the executor has not confirmed.
 func (h *house) forgets(id string) int {
 	h.t.Helper()
 	stops, err := h.x.Deregister(h.t.Context(), person, id)
@@ -39,7 +39,7 @@ func (h *house) forgets(id string) int {
 	return stops
 }
 
-// Who is gone for good is on no list, is offered nothing and waited for by nobody.
+// A deregistered executor is on no list, gets no offers, and no stop or drain of all waits for it.
 func TestForgotten(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, beating)
@@ -78,8 +78,8 @@ func TestForgotten(t *testing.T) {
 	})
 }
 
-// One that speaks again, in whatever way, is there again with all that it was, and every
-// stop reaches it: those from before, and those that were given while nobody knew it.
+// A deregistered executor sends any message: it is on the list again with its earlier registration.
+// It gets the stops from before, and the stops from the time when it was deregistered.
 func TestTheForgottenSpeaks(t *testing.T) {
 	for name, speaks := range map[string]func(*house){
 		"a heartbeat":      func(h *house) { h.heard(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
@@ -141,7 +141,7 @@ func TestANewOneByThatName(t *testing.T) {
 	})
 }
 
-// Who may still act is not forgotten, and that is for operators alone.
+// Only an operator can deregister an executor, and only one that cannot act any more.
 func TestWhoIsNotForgotten(t *testing.T) {
 	inHouse(t, func(h *house) {
 		refuses := func(who exchange.Actor, id string, why mess.ErrorCode, words string) {
@@ -176,7 +176,8 @@ func TestWhoIsNotForgotten(t *testing.T) {
 	})
 }
 
-// After a restart of the exchange nobody has had the time to say that he is there.
+// An operator cannot deregister an executor directly after a restart of the exchange, because the
+// executor had no time to send a heartbeat.
 func TestNobodyIsForgottenAtOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, beating)
@@ -197,7 +198,7 @@ func TestNobodyIsForgottenAtOnce(t *testing.T) {
 	})
 }
 
-// What could not be written down is not forgotten.
+// The disk is full: Deregister fails, and the executor stays on the list.
 func TestNotForgottenOnAFullDisk(t *testing.T) {
 	disk := &fills{Store: memory.New()}
 	inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What an exchange keeps for open threads only does not grow with those that have ended.
+// The state for open threads does not grow with the number of ended threads.
 func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := Open(t.Context(), DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))

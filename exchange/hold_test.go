@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// On hold, an executor is offered nothing and may claim nothing; what it holds
-// goes on. The hold lasts over a restart of the exchange, and with its end what
-// has waited is offered.
+// A drained executor gets no offers and may claim nothing, but its claimed threads continue. The
+// drain order outlives a restart of the exchange. After its end, the executor gets offers of the
+// pending threads.
 func TestAHoldKeepsOffersBack(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
@@ -56,7 +56,7 @@ func TestAHoldKeepsOffersBack(t *testing.T) {
 	})
 }
 
-// Whom no hold concerns goes on, and the next rank is asked at once.
+// One executor is drained: the executors of the next rank get the offer at once.
 func TestAHoldConcernsOne(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
@@ -74,8 +74,8 @@ func TestAHoldConcernsOne(t *testing.T) {
 	})
 }
 
-// An order comes again until this process of the executor has confirmed it, and a
-// hold to every process of it.
+// The acks repeat an order until this process of the executor has confirmed it. They repeat a drain
+// order for each later process.
 func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -119,8 +119,8 @@ func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 	})
 }
 
-// What an executor was told at its broker counts here: it is offered nothing; and
-// a hold of ours that ended there is over.
+// An executor reports a drain order that it got from its broker: it gets no offers. If the executor
+// reports the end of an order of the exchange, the order ends here too.
 func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -150,8 +150,8 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 	})
 }
 
-// A hold that an executor was given at its broker is told to its next process, also
-// by an exchange that was started anew, until it is ended, here or there.
+// An executor reports a drain order from its broker. The exchange sends the order to the next process
+// of the executor, also after a restart of the exchange, until the order ends, here or there.
 func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 	inHouse(t, func(h *house) {
 		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}
@@ -172,14 +172,14 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 			t.Errorf("the next process: %+v", ack)
 		}
 		h.refuses(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "anna")
-		// Ended there, by a process that knows it as an order of the exchange.
+		// The order ends there, by a process that knows it as an order of the exchange.
 		if ack := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{hold.ID}}}); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("ended there: %+v", ack)
 		}
 		if ack := h.heard(kitchen, next); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("the next process after the end: %+v", ack)
 		}
-		// Ended there while the exchange's order was on its way: its end follows it.
+		// The order ends there while the exchange's order was on its way: its end follows it.
 		hold = told()
 		end := h.heard(kitchen, mess.Executor{Held: &mess.DrainState{}}).Resume
 		if end == nil {
@@ -192,7 +192,7 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 		if e := h.x.Executors()[0]; e.DrainReason != "" || e.Drain != nil {
 			t.Errorf("%+v", e)
 		}
-		// Ended here, by the operator.
+		// The operator ends the order here.
 		told()
 		if got, err := h.x.Resume(t.Context(), person, mess.DrainOrder{}); err != nil || len(got.Executors) != 1 {
 			t.Fatalf("%+v %v", got, err)
@@ -203,7 +203,8 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 	})
 }
 
-// Who may stop may hold; who has held, or an operator, ends it.
+// Requesters and operators may give drain orders. Only the actor that gave an order, or an operator,
+// may end it.
 func TestWhoMayHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
@@ -246,7 +247,7 @@ func TestWhoMayHold(t *testing.T) {
 	})
 }
 
-// noHolds is a store that takes no holds.
+// noHolds is a store that fails to store drain orders.
 type noHolds struct{ exchange.Store }
 
 func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thread.Rev, error) {
@@ -256,7 +257,7 @@ func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) 
 	return "", nil
 }
 
-// What cannot be kept holds for now, and is refused to who has asked.
+// The disk is full: the drain order applies for now, and the sender gets an error.
 func TestAHoldOnAFullDisk(t *testing.T) {
 	inHouseOver(t, noHolds{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
@@ -267,7 +268,7 @@ func TestAHoldOnAFullDisk(t *testing.T) {
 	})
 }
 
-// A record that cannot be read is a hold, and ends as one.
+// An unreadable record counts as a drain order, and an operator can end it.
 func TestAHoldThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "hold", kitchen.ID, "{")

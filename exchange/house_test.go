@@ -16,8 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// house is an exchange under test, in a bubble of fake time, with actors that
-// speak in YAML.
+// house is a fixture: an exchange in a bubble of fake time, with actors that send messages in YAML.
 type house struct {
 	t     *testing.T
 	x     *exchange.Exchange
@@ -27,7 +26,7 @@ type house struct {
 
 	clock   func() time.Time   // nil: time.Now
 	confirm exchange.ConfirmBy // how a person confirms; "": by a script
-	proof   exchange.Proof     // that goes with what is said
+	proof   exchange.Proof     // of the messages
 }
 
 var (
@@ -40,7 +39,7 @@ var (
 	stranger = exchange.Actor{ID: "stranger", Roles: exchange.ExecutorRole}
 )
 
-// inHouse runs a story in an exchange over an empty memory store.
+// inHouse runs a test in an exchange over an empty memory store.
 func inHouse(t *testing.T, story func(*house)) {
 	t.Helper()
 	inHouseOver(t, memory.New(), exchange.DefaultConfig(), story)
@@ -59,8 +58,8 @@ func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story 
 	})
 }
 
-// open starts an exchange over the house's store.
-// Who is a person confirms there by his key alone, unless h.confirm says otherwise.
+// open starts an exchange over the store of the fixture. The key alone proves a person, unless
+// h.confirm is set.
 func (h *house) open(cfg exchange.Config) {
 	h.t.Helper()
 	cfg.Confirm = cmp.Or(h.confirm, exchange.ConfirmScript)
@@ -99,7 +98,7 @@ func (h *house) try(who exchange.Actor, text string) (mess.Message, error) {
 	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Proof: h.proof, Message: m})
 }
 
-// says posts a message that must be taken, and returns its first ack.
+// says posts a message that the exchange must accept, and returns the first ack.
 func (h *house) says(who exchange.Actor, text string) mess.Ack {
 	h.t.Helper()
 	m, err := h.try(who, text)
@@ -116,7 +115,8 @@ func (h *house) says(who exchange.Actor, text string) mess.Ack {
 	return mess.Ack{}
 }
 
-// refuses posts a message that must be refused for a reason, with words of it.
+// refuses posts a message that the exchange must reject with a code, and with words in the text of
+// the error.
 func (h *house) refuses(who exchange.Actor, text string, why mess.ErrorCode, words ...string) *mess.Error {
 	h.t.Helper()
 	_, err := h.try(who, text)
@@ -138,7 +138,7 @@ func (h *house) registers(who exchange.Actor, capabilities string) {
 	h.says(who, "config: {executor: {id: "+who.ID+", capabilities: ["+capabilities+"], versions: [1.0.0, 1.1.0], holding: []}}")
 }
 
-// beats sends heartbeats for what who holds, as long as d.
+// beats sends heartbeats for a claim of who during d, and returns the last ack.
 func (h *house) beats(who exchange.Actor, ref string, epoch string, d time.Duration) mess.Ack {
 	h.t.Helper()
 	var ack mess.Ack
@@ -166,7 +166,7 @@ func (h *house) is(ref string, want mess.Code) {
 	}
 }
 
-// lastStatus is the last status item that was said in a thread.
+// lastStatus returns the last status item in a thread.
 func (h *house) lastStatus(ref string) mess.Status {
 	h.t.Helper()
 	var last mess.Status
@@ -210,7 +210,7 @@ func (h *house) listens(who exchange.Actor, after string) *ear {
 	return e
 }
 
-// heard returns what came since the last call, one line an event.
+// heard returns the events since the last call, one line for each.
 func (e *ear) heard() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

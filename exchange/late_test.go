@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What may be done twice is offered again when its executor is lost. From then
-// on nobody can say that nothing was done.
+// The exchange loses the executor of a started idempotent task, and offers the thread again. From
+// then on the effect of the thread is never "none", but unknown.
 func TestWhatWasBegunOnceIsNotForgotten(t *testing.T) {
 	for _, c := range []struct {
 		name, request, effect string
@@ -68,8 +68,8 @@ func TestWhatWasBegunOnceIsNotForgotten(t *testing.T) {
 	}
 }
 
-// The yes at the gate may be asked for again, since an answer can be lost, but
-// not when it is too late to begin. What goes on, goes on.
+// An executor may ask for the start permission again, because an ack can get lost, but not after
+// needed_by. A task that has begun continues.
 func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
@@ -86,8 +86,7 @@ func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
 	})
 }
 
-// A claim that was long under way does not undo the question that was asked
-// since.
+// A repeated claim arrives after a question: the question stays open.
 func TestALateClaimLeavesTheQuestion(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
@@ -103,9 +102,9 @@ func TestALateClaimLeavesTheQuestion(t *testing.T) {
 	})
 }
 
-// A "no" to an offer that has been on its way for so long that its executor has
-// claimed meanwhile is no word about the claim. One who does not name its process
-// says no more than this, and is taken at its word.
+// An executor declines an offer, and the message arrives after its claim. With an instance and no
+// epoch, the message is about the offer, and the claim stays. Without an instance, the message
+// declines the claim.
 func TestLateNoToAnOffer(t *testing.T) {
 	for name, c := range map[string]struct {
 		said string

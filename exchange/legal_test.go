@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fields are what a status of a code has to say beside the code.
+// fields has the mandatory fields of a status, by code.
 var fields = map[mess.Code]string{
 	mess.NeedsInput:        ", questions: [{field: area, question: which}]",
 	mess.NeedsConfirmation: ", action: open the valve",
@@ -23,8 +23,8 @@ var fields = map[mess.Code]string{
 	mess.Declined:          ", reason: {type: busy, detail: no time}",
 }
 
-// What a refusal calls legal the exchange takes: in each status, before and after the start,
-// for the executor and for the requester.
+// The exchange accepts each code that an error lists as allowed. The test covers each status, before
+// and after the start, for the executor and for the requester.
 func TestWhatIsLegalIsTaken(t *testing.T) {
 	for _, way := range [][]mess.Code{
 		{},

@@ -47,8 +47,8 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 	return Envelope{}, errNoThread(name)
 }
 
-// resolve finds the thread that a sender means: by the ref of the thread or of one of its messages,
-// by a client id, or by "last" (MESS 1.0 section 1.3).
+// resolve finds the thread that a sender names. The name is the ref of the thread or of one of its
+// messages, a client id, or "last" (MESS 1.0 section 1.3).
 func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
 	if name == mess.Last {
 		return x.last(who)

@@ -11,7 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What has ended long ago is kept in another form, and is the same.
+// The exchange stores a thread in another form long after its end: Thread and List return the same
+// values.
 func TestMemoryOfWhatHasEnded(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
@@ -21,7 +22,7 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 		var was exchange.Thread
 		for i := range 300 {
 			ref := h.says(agent, "request: {intent: look, requires: [take-photo], context: [{x: [1, é]}]}").Ref
-			if i == 0 { // it is held by two, one after the other
+			if i == 0 { // two executors claim it, one after the other
 				h.says(garage, "status: {re: "+ref+", code: claimed}")
 				h.says(garage, "status: {re: "+ref+", code: delegated, reason: {type: busy}}")
 			}
@@ -73,7 +74,7 @@ func TestMemoryOfWhatHasEnded(t *testing.T) {
 		if page, err := h.x.List(t.Context(), stranger, exchange.Filter{}); err != nil || len(page.Threads) > 0 {
 			t.Errorf("a stranger is a party of %v, %v", page.Threads, err)
 		}
-		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // what comes late is kept as evidence
+		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // the thread keeps a late report as evidence
 		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.NotFound)
 		if is, err = h.x.Thread(t.Context(), watcher, first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
 			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)

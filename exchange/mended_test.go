@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Nobody speaks as the exchange.
+// The exchange rejects a message from another sender with its own name.
 func TestTheExchangesNameIsItsOwn(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -21,7 +21,7 @@ func TestTheExchangesNameIsItsOwn(t *testing.T) {
 	})
 }
 
-// One who is cut off among several standing offers gets them all again.
+// A subscriber loses its connection between several pending offers: it gets all of them again.
 func TestStandingOffersAreResumedWhole(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
@@ -47,7 +47,7 @@ func TestStandingOffersAreResumedWhole(t *testing.T) {
 	})
 }
 
-// What an executor hears in this process, as messages.
+// A local executor receives its events as messages.
 func TestLocalReceives(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
@@ -123,11 +123,11 @@ func TestAClaimBelongsToOneProcess(t *testing.T) {
 		}
 		h.is(ref, mess.Claimed)
 		h.says(kitchen, says(ref, "code: in_progress, instance: one"))
-		h.says(kitchen, says(ref, "code: in_progress, instance: one")) // the gate may be passed again
+		h.says(kitchen, says(ref, "code: in_progress, instance: one")) // it may ask for the start permission again
 		h.says(kitchen, says(ref, "code: in_progress, progress_pct: 5"))
 		h.refuses(kitchen, says(ref, "code: in_progress, instance: two"), mess.Conflict)
 	})
-	inHouse(t, func(h *house) { // who sends none goes on as ever
+	inHouse(t, func(h *house) { // an executor without an instance can repeat its messages
 		h.registers(kitchen, "x")
 		ref := h.says(agent, "request: {intent: ring}").Ref
 		h.says(kitchen, says(ref, "code: claimed"))
@@ -137,7 +137,8 @@ func TestAClaimBelongsToOneProcess(t *testing.T) {
 	})
 }
 
-// An executor that was started anew does not know of what it had claimed.
+// An executor restarts: the exchange takes back a claim without a start, and reports a started
+// thread to the new process.
 func TestARestartedExecutorLetsGo(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const pi = "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: "
@@ -150,11 +151,11 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 		asked, begun := claim(), claim()
 		h.says(kitchen, "status: {re: "+asked+", code: needs_confirmation, action: ring it}")
 		h.says(kitchen, "status: {re: "+begun+", code: in_progress, instance: one}")
-		h.says(kitchen, pi+"one}}") // its line was lost: it is the same process
+		h.says(kitchen, pi+"one}}") // it has reconnected: it is the same process
 		h.is(asked, mess.NeedsConfirmation)
 
 		ear := h.listens(kitchen, "")
-		// The other one is still there: this may be a copy of it.
+		// The first process is still connected: this may be a copy of it.
 		if ack := h.says(kitchen, pi+"two}}"); len(ack.Threads) != 0 {
 			t.Errorf("the copy is told that it holds %+v", ack.Threads)
 		}
@@ -173,7 +174,8 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 	})
 }
 
-// Who ends and will be back gives back what it has not begun. It is no "not me".
+// An executor that shuts down delegates a thread that it has not started. It has not declined the
+// thread, and gets the offer again when it is back.
 func TestHandingBackToBeBack(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
@@ -191,8 +193,8 @@ func TestHandingBackToBeBack(t *testing.T) {
 	})
 }
 
-// A yes is not taken while the one who asks has hung up and is silent: it may be
-// dead.
+// The exchange rejects a confirmation while the executor is disconnected and silent, because it may
+// be dead.
 func TestAYesToOneWhoIsGone(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
@@ -205,15 +207,15 @@ func TestAYesToOneWhoIsGone(t *testing.T) {
 		h.is(ref, mess.Claimed)
 
 		ref = h.asks("request: {intent: close it again, confirm_before: true}", "")
-		h.listens(kitchen, "") // and it hears what is said
+		h.listens(kitchen, "") // it is connected
 		h.after(20 * time.Second)
 		h.says(agent, "reply: {re: "+ref+", confirm: true}")
 		h.is(ref, mess.Claimed)
 	})
 }
 
-// Whose claim comes a moment after the end hears of it; later, and to others, the
-// thread is as none.
+// A candidate claims a thread just after its end: the error names the status. Later, and for other
+// executors, the error is the one for an unknown thread.
 func TestAClaimThatComesLate(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")

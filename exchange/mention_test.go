@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A request that names another in its context reaches an executor with what that asks for;
-// a name of no request is refused.
+// A request names another request in its context: the executor gets the intent of that request too.
+// The exchange rejects a name of no request.
 func TestMentions(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
@@ -54,8 +54,8 @@ func TestMentions(t *testing.T) {
 	})
 }
 
-// An executor may claim by its requester's id what was offered to it (MESS 1.0 section 4.4),
-// as long as only one waiting request that it may take is called so.
+// An executor may claim a thread by the client id of the requester (MESS 1.0 section 4.4), if only
+// one pending request that it can do has this id.
 func TestClaimByClientID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
@@ -70,9 +70,9 @@ func TestClaimByClientID(t *testing.T) {
 	})
 }
 
-// A request that mentions another one carries its pictures to the executor, who may give
-// them again: with their own time and the ref of the thread that they are from. What is no
-// picture of a thread that the request mentions is refused.
+// A request that mentions another one carries the images of that thread. The executor may return such
+// an image with its own time and the ref of its thread. The exchange rejects any other image with a
+// field "earlier".
 func TestAnEarlierPicture(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What decides who may take a request is the same after it was stored.
+// Needs, which decide the candidates of a request, are the same after a write and a read.
 func TestNeedsAreKept(t *testing.T) {
 	yes, lat := true, 48.5
 	for _, r := range []mess.Request{

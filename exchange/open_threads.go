@@ -37,7 +37,8 @@ type (
 	threadSet  map[string]*openThread // by ref
 )
 
-// openThread is an open thread, with what the exchange knows about it only while both run.
+// openThread is an open thread, with state that the exchange does not store. The state lasts until
+// the thread ends or the exchange stops.
 type openThread struct {
 	step sync.Mutex // held during one step of the thread
 

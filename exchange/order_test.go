@@ -21,7 +21,7 @@ var queued = []struct {
 }
 
 // waitInLine makes the requests, and returns their refs by place, and the places in the queue
-// that the acks tell.
+// from the acks.
 func (h *house) waitInLine() (refs []string, positions []int64) {
 	h.t.Helper()
 	refs = make([]string, len(queued))
@@ -44,7 +44,7 @@ func (h *house) waitInLine() (refs []string, positions []int64) {
 	return refs, positions
 }
 
-// offered are the refs of the offers that were heard.
+// offered returns the refs of the offers among lines.
 func offered(lines []string) (refs []string) {
 	for _, l := range lines {
 		if ref, ok := strings.CutPrefix(l, "offer "); ok {
@@ -55,7 +55,7 @@ func offered(lines []string) (refs []string) {
 }
 
 // Offers come by priority, then by urgency, then by age: when an executor appears, when
-// it comes back, and when a hold ends.
+// it comes back, and when a drain order ends.
 func TestOffersComeInOrder(t *testing.T) {
 	inHouse(t, func(h *house) {
 		want, positions := h.waitInLine()
@@ -79,8 +79,8 @@ func TestOffersComeInOrder(t *testing.T) {
 	})
 }
 
-// A request that waits for nobody else, and is on offer to one who is there, has no place
-// in a queue.
+// A request has no place in the queue if no other request is before it and a live executor has its
+// offer.
 func TestWhoHasAPlaceInTheQueue(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
@@ -137,7 +137,8 @@ func TestThePlaceAtSeveralExecutors(t *testing.T) {
 	})
 }
 
-// A filter takes MESS's word for a thread that nobody has claimed, and MESSE-AF's.
+// A filter accepts the status of MESS (pending) and of MESSE-AF (received) for a thread without a
+// claim.
 func TestReceivedIsPending(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref

@@ -139,8 +139,9 @@ func (x *Exchange) Drain(ctx context.Context, who Actor, h mess.DrainOrder) (mes
 	return x.drain(ctx, who, "hold", h)
 }
 
-// Resume ends the drain orders of the executors in h, or all that the actor may end. An operator
-// may end every order, others only their own. The error is a *mess.Error.
+// Resume ends the drain orders of the executors in h. If h names none, it ends every order that the
+// actor may end. An operator may end every order, others only their own. The error is a
+// *mess.Error.
 func (x *Exchange) Resume(ctx context.Context, who Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
 	return x.drain(ctx, who, "resume", h)
 }

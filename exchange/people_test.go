@@ -23,7 +23,7 @@ func (h *house) comes(who exchange.Actor) *ear {
 	return h.listens(who, "")
 }
 
-// Robots are asked first; people when these have declined, or have left it lie.
+// Robots get an offer first. A person gets one after the robots have declined.
 func TestPeopleAreAskedAfterRobots(t *testing.T) {
 	inHouse(t, func(h *house) {
 		robot := h.listens(kitchen, "")
@@ -52,8 +52,8 @@ func TestPeopleAreAskedAfterRobots(t *testing.T) {
 	})
 }
 
-// While another robot may take it, it is not said that none does; nor is it where
-// nobody else is asked.
+// The thread gets the message "no robot here does it" once, after the last robot has declined. It
+// gets no such message while another robot can claim it, or after a person has declined.
 func TestWhatIsLeftToPeopleIsSaidOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.listens(kitchen, "")
@@ -80,8 +80,7 @@ func TestWhatIsLeftToPeopleIsSaidOnce(t *testing.T) {
 	})
 }
 
-// What a person has taken she may have begun without the network: a cancel does not say
-// that nothing was done.
+// A person may begin a claimed task without the network: a cancel reports the effect unknown.
 func TestACancelOfWhatAPersonHolds(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -102,8 +101,8 @@ func TestACancelOfWhatAPersonHolds(t *testing.T) {
 	})
 }
 
-// What somebody hands over to a robot that declines is left to the others, and the
-// thread says so.
+// A person delegates a thread to a robot, and the robot declines: the other people get the offer, and
+// the thread has a message about it.
 func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -120,8 +119,8 @@ func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
 	})
 }
 
-// What a robot declines because it is stopped, or somebody has locked the device,
-// is not for people: it has ended, and is asked for anew.
+// A robot declines because of a stop, a lockout or a similar rule: the thread ends, and people get no
+// offer. The requester must ask again.
 func TestWhatIsKeptFromActingIsNotForPeople(t *testing.T) {
 	for _, bar := range []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"} {
 		t.Run(bar, func(t *testing.T) {
@@ -158,9 +157,8 @@ func (h *house) lastly(ref string) (last mess.Status) {
 	return last
 }
 
-// What a person has begun she ends, and says what was done: it is not handed over
-// as untouched. While she was told to stop, and has not said that she has, she
-// begins nothing.
+// A person cannot delegate a task that she has begun. During a stop she cannot begin a task until she
+// has confirmed the stop.
 func TestWhatPeopleHaveBegun(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -200,8 +198,8 @@ func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
 	})
 }
 
-// What a robot could not do and has not begun reaches people; what may have
-// happened does not, and a stop is no reason either.
+// A robot ends a task without an effect: people get an offer. They get none after a possible effect,
+// after a stop or a lockout, or after a missing confirmation.
 func TestWhatRobotsPassOn(t *testing.T) {
 	for _, c := range []struct {
 		name, end string
@@ -239,7 +237,7 @@ func TestWhatRobotsPassOn(t *testing.T) {
 	}
 }
 
-// Of those who are on hold the one is named who would be asked first.
+// All executors are drained: the note in the ack names the first candidate.
 func TestWhoIsOnHoldIsNamed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -252,7 +250,8 @@ func TestWhoIsOnHoldIsNamed(t *testing.T) {
 	})
 }
 
-// A person hands over to another, and back to the robot that has declined before.
+// A person delegates a thread to another person, who delegates it to the robot that has declined
+// before: the robot gets the offer again.
 func TestPeopleHandOver(t *testing.T) {
 	inHouse(t, func(h *house) {
 		robot := h.listens(kitchen, "")
@@ -278,8 +277,8 @@ func TestPeopleHandOver(t *testing.T) {
 	})
 }
 
-// A person keeps a claim for as long as she has said that she needs, and a
-// sleeping phone does not end a request that only people can do.
+// The claim of a person lasts at least for the time of her estimate. A silent phone does not end a
+// request that only people can do.
 func TestPeopleTakeTheirTime(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "walk")

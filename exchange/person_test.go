@@ -16,7 +16,7 @@ func (h *house) byPerson() (ref string) {
 	return h.asks("request: {intent: turn off the main water valve}", ", confirm_by: operator")
 }
 
-// The key of an operator is no person: each setting says which proof it wants.
+// The key of an operator alone does not prove a person: each setting accepts only certain proofs.
 func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
 	for by, enough := range map[exchange.ConfirmBy][]exchange.Proof{
 		exchange.ConfirmTerminal: {exchange.AtTerminal, exchange.OnPage},
@@ -56,7 +56,7 @@ func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
 	}
 }
 
-// What the requester alone decides is no plan with risk.
+// A requester confirms its own request (confirm_before): the exchange needs no proof of a person.
 func TestTheRequestersOwnWordNeedsNoProof(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stop()
@@ -163,7 +163,8 @@ func TestAPersonLetsThingsActAgain(t *testing.T) {
 	}
 }
 
-// A code is shown to an operator on the page, and is good for one act that succeeds.
+// An operator gets a code on the page, but not at a terminal. The code is valid for one successful
+// act.
 func TestACodeLetsOneThingActAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stop()

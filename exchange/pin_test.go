@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// An executor is held to the receipt key that it first came with, and goes on
-// working with another.
+// The exchange pins the first receipt key of an executor. A registration with another key succeeds,
+// keeps the pinned key, and logs a warning.
 func TestReceiptKeysArePinned(t *testing.T) {
 	const one, other = "xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=", "WlEPvHr0d5GdGvNtXYiJr+vFU36NHWB4kO1OjllmWdI="
 	cfg, first := exchange.DefaultConfig(), map[string]string{}

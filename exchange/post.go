@@ -22,8 +22,9 @@ type Inbound struct {
 }
 
 // Post takes a message, and returns the immediate answer of the exchange: acks, and responses to
-// queries. The error is a *mess.Error, and what it rejects has changed nothing. If the message concerns
-// several threads, the exchange accepts or rejects each part for itself, and the acks say which.
+// queries. The error is a *mess.Error; a rejected message has changed nothing. If the message
+// concerns several threads, the exchange accepts or rejects each part for itself, and the acks say
+// which.
 //
 // The way of a message through this package:
 //
@@ -64,7 +65,7 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	return answer, nil
 }
 
-// sortedItems has the items of a message, sorted by what the exchange does with them.
+// sortedItems has the items of a message, by the step of Post that processes them.
 type sortedItems struct {
 	configs  []*mess.Config
 	requests []*mess.Request

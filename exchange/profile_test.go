@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// What an executor says about itself is taken whole, or refused by the name of its
-// field.
+// The exchange accepts a whole registration, or rejects it with an error that names the field.
 func TestProfiles(t *testing.T) {
 	quiet := func(v string) string { return "preferences: {quiet_hours: {start: " + v + "}}" }
 	for said, want := range map[string]string{
@@ -50,8 +49,8 @@ func TestProfiles(t *testing.T) {
 	}
 }
 
-// A registration that is refused has changed nothing: neither what is registered, nor
-// the claims of an earlier process, nor the key that receipts are signed with.
+// A rejected registration changes nothing: the earlier registration, the claims of the earlier
+// process and the pinned receipt key stay.
 func TestARefusedProfileChangesNothing(t *testing.T) {
 	cfg, pinned := exchange.DefaultConfig(), 0
 	cfg.Pin = func(_, key string) (string, error) { pinned++; return key, nil }
@@ -67,7 +66,7 @@ func TestARefusedProfileChangesNothing(t *testing.T) {
 	})
 }
 
-// A picture is one by its own word: its type, its base64, its first bytes.
+// The exchange checks the media type, the base64 and the first bytes of an image in a request.
 func TestPicturesThatAreNone(t *testing.T) {
 	data := func(mime, bytes string) string {
 		return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(bytes))
@@ -92,8 +91,8 @@ func TestPicturesThatAreNone(t *testing.T) {
 	})
 }
 
-// A hold whose words are wrong holds nobody: a slip in executors would mean all. A
-// stop is taken whatever its reason is.
+// The exchange rejects an invalid drain order, because a misspelled executors key would mean all
+// executors. It accepts a stop with any reason.
 func TestOrdersWithWrongWords(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")

@@ -141,7 +141,7 @@ func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 5 { // the same bytes are kept once
+		for range 5 { // the exchange stores the same bytes once
 			if err := h.attaches(kitchen, ref, "a", 40_000); err != nil {
 				t.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
 		if err := h.attaches(agent, ref, "e", 1); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("when nothing is left: %v", err)
 		}
-		// What the thread holds counts after a restart as well.
+		// The files of the thread count after a restart too.
 		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress}}, {response: {content: [{file: {file: a.txt, size: 40000, sha256: "+m.SHA256+"}}]}}]")
 		h.stop()
 		h.open(cfg)
@@ -215,7 +215,7 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// One executor is what the list of all has of it.
+// Executor returns the same value as the list of all executors.
 func TestOneExecutor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")

@@ -172,7 +172,7 @@ func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
 	return h
 }
 
-// Executors lists the registered executors, sorted by id, without those that were deregistered.
+// Executors lists the registered executors, sorted by id, without deregistered ones.
 func (x *Exchange) Executors() []ExecutorInfo {
 	s, now := x.registry.Snapshot(), x.now()
 	list := make([]ExecutorInfo, 0, s.Table.Len())

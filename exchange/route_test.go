@@ -238,8 +238,7 @@ func TestDecliningWhatOneHasClaimed(t *testing.T) {
 	})
 }
 
-// A word against an offer counts only from one who could have taken it; for
-// others there is no such thread.
+// Only a candidate of a thread can decline it. Other actors get the error for an unknown thread.
 func TestWhoMayDecline(t *testing.T) {
 	inHouse(t, func(h *house) {
 		both := exchange.Actor{ID: "both", Roles: exchange.Requester | exchange.ExecutorRole}
@@ -264,8 +263,7 @@ func TestWhoMayDecline(t *testing.T) {
 	})
 }
 
-// A thread that all who are there have declined does not wait for ever for one
-// who is not there any more.
+// All live executors have declined a thread: it does not wait for ever for a lost one.
 func TestADeadExecutorKeepsNothingPending(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(garage, "swim, fly")
@@ -283,16 +281,16 @@ func TestADeadExecutorKeepsNothingPending(t *testing.T) {
 		h.is(ref, mess.Pending)
 		late := h.says(agent, "request: {intent: fly again}").Ref
 		no(late)
-		h.after(5*time.Minute + time.Second) // an hour since it was heard of
+		h.after(5*time.Minute + time.Second) // an hour after its last message
 		for _, ref := range []string{ref, late} {
 			h.is(ref, mess.Declined)
 			if s := h.lastStatus(ref); s.Reason == nil || !strings.Contains(s.Reason.Detail, "kitchen-pi: not in this wind") {
 				t.Errorf("declined for %+v", s.Reason)
 			}
 		}
-		h.is(untouched, mess.Pending) // nobody has said no to it
+		h.is(untouched, mess.Pending) // no executor has declined it
 
-		// One who follows is there, however long he has said nothing.
+		// A connected executor is live, even if it sends nothing.
 		ear := h.listens(garage, "")
 		h.registers(garage, "swim, fly")
 		waits := h.says(agent, "request: {intent: fly at last}").Ref
@@ -303,7 +301,7 @@ func TestADeadExecutorKeepsNothingPending(t *testing.T) {
 		h.after(2 * time.Minute)
 		h.is(waits, mess.Declined)
 
-		// One who cannot do it any more does not count at once.
+		// An executor that loses the capability is no candidate from then on.
 		h.registers(garage, "swim, fly")
 		ref = h.says(agent, "request: {intent: fly, requires: [fly]}").Ref
 		no(ref)
@@ -313,7 +311,7 @@ func TestADeadExecutorKeepsNothingPending(t *testing.T) {
 	})
 }
 
-// An exchange that starts anew has not heard of anybody yet, and waits for them.
+// After a restart, the exchange waits for the executors before it ends a thread.
 func TestExecutorsComeBackToARestartedExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(garage, "fly")

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// appends hands over what another program has put into a thread's folder.
+// appends posts a message that another program has appended to the folder of a thread.
 func (h *house) appends(ref, from, text string) exchange.Thread {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -26,8 +26,8 @@ func (h *house) appends(ref, from, text string) exchange.Thread {
 	return h.thread(ref)
 }
 
-// What is appended to a thread's folder is judged like what is posted, and
-// where it lies says what it is about.
+// The exchange validates a message in the folder of a thread like a posted one. The folder names the
+// thread.
 func TestWhatOthersAppend(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
@@ -39,8 +39,8 @@ func TestWhatOthersAppend(t *testing.T) {
 	})
 }
 
-// What nobody may say stays as evidence with the reason beside it; it changes
-// nothing, and no executor hears of it.
+// The exchange rejects an appended message: the thread keeps the message and the error as evidence.
+// Its status does not change, and the executor gets no event.
 func TestWhatOthersMayNotAppend(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
@@ -51,7 +51,7 @@ func TestWhatOthersMayNotAppend(t *testing.T) {
 		ear.heard()
 		for _, s := range []struct{ from, text, why string }{
 			{"other-agent", "cancel: {re: " + ref + "}", "thread"},
-			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // an operator by name proves nothing in a file
+			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // the name of an operator in a file is no proof
 			{"garage-pi", "status: {re: " + ref + ", code: completed}", ""},
 			{"exchange", "ack: {re: last, ref: " + ref + "}", "only the exchange itself"},
 			{"exchange", "status: {code: completed}", "only the exchange itself"},

@@ -60,8 +60,8 @@ func (f *fleet) registers(i int, more string) {
 	f.says(worker(i), "config: {executor: {id: "+worker(i).ID+", capabilities: [clean], versions: [1.1.0], holding: []"+more+"}}")
 }
 
-// cpu has the benchmark tell how much time of processors an operation takes, in us: on a
-// busy machine that says more than the time that passes.
+// cpu has the benchmark report the CPU time of an operation in us. On a busy machine, CPU time varies
+// less than the elapsed time.
 func cpu(b *testing.B) {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -81,7 +81,7 @@ func (f *fleet) asks(n int, what string) {
 	}
 }
 
-// follow has n executors follow; what they are offered comes by the channel.
+// follow subscribes n executors. The channel has the ref and the executor of each offer.
 func (f *fleet) follow(n int) <-chan [2]string {
 	offers, joined := make(chan [2]string, 1<<16), sync.WaitGroup{}
 	ctx, stop := context.WithCancel(f.Context())
@@ -119,8 +119,8 @@ func BenchmarkHeartbeat(b *testing.B) {
 	}
 }
 
-// BenchmarkTask is a request, its claim by the first that is offered it, its start and
-// its end, where all executors could take it and follow.
+// BenchmarkTask measures a request, its claim by the first executor with an offer, its start and its
+// end. All executors are candidates and subscribed.
 func BenchmarkTask(b *testing.B) {
 	for _, executors := range []int{1, 16, 1000} {
 		b.Run(fmt.Sprintf("executors=%d", executors), func(b *testing.B) {
@@ -173,7 +173,7 @@ func crowded(b *testing.B, pending, executors int) exchange.Store {
 	return store
 }
 
-// longest measures how long a small call waits meanwhile, in ms.
+// longest calls do, and returns the longest time of a small call during it, in ms.
 func (f *fleet) longest(do func()) float64 {
 	var stop atomic.Bool
 	longest := make(chan time.Duration)

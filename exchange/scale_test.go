@@ -17,7 +17,7 @@ import (
 
 // The benchmarks of this file measure the cost of a step in an exchange with many
 // threads and executors. scripts/bench-scale.sh copies this file to an earlier commit
-// and shows both results. All that has changed since then is in scale_open_test.go.
+// and shows both results. The file scale_open_test.go has the code that differs since then.
 
 // large reports whether the sizes are those of the goals, which takes long.
 func large() bool { return os.Getenv("LARGE") != "" }
@@ -29,7 +29,7 @@ func sized(usual, most int) int {
 	return usual
 }
 
-// scale is an exchange over memory that holds much.
+// scale is an exchange over a large memory store.
 type scale struct {
 	testing.TB
 	x *exchange.Exchange

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// While the machine is suspended leases go on: a claim is over, and what has begun waits for
-// its executor, which is not given up before it could say anything.
+// The machine is suspended for hours: the lease of a claim ends. A started thread is held, and its
+// executor has time to send a heartbeat before the exchange counts it as lost.
 func TestLeasesGoOnWhileTheMachineIsSuspended(t *testing.T) {
 	var slept atomic.Int64
 	cfg := exchange.DefaultConfig()
@@ -29,6 +29,6 @@ func TestLeasesGoOnWhileTheMachineIsSuspended(t *testing.T) {
 		h.after(time.Second)
 		h.is(begun, mess.InProgress)
 		h.after(6 * time.Second)
-		h.is(begun, mess.InProgress) // it is counted once
+		h.is(begun, mess.InProgress) // the exchange counts the suspension once
 	})
 }

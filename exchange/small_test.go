@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The history says what is asked, as MESSE-AF writes it.
+// The history has the text of each question as a note, in the form of MESSE-AF.
 func TestTheHistoryNotesWhatIsAsked(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
@@ -32,7 +32,7 @@ func TestTheHistoryNotesWhatIsAsked(t *testing.T) {
 	})
 }
 
-// A query tells when executors can be asked.
+// A query for executors returns their availability and schedule.
 func TestAQueryTellsAvailability(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: 0 8-22 * * *}}")
@@ -53,8 +53,8 @@ func TestAQueryTellsAvailability(t *testing.T) {
 	})
 }
 
-// A default rule is for what no other rule matches, wherever it stands; access tells
-// where an executor gets.
+// A default rule applies if no other rule matches, at any position in the list. The access of an
+// executor limits the locations that it can reach.
 func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x, y], access: [home/kitchen]}}")
@@ -91,15 +91,14 @@ func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
 	})
 }
 
-// What the exchange itself says bears the version of MESS: offers, and its own words in
-// a thread.
+// Offers and the exchange's own messages in a thread have the version of MESS.
 func TestOwnWordsBearTheVersion(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		ear := h.listens(kitchen, "")
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
 		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
-		h.after(exchange.DefaultConfig().Lease + time.Second) // the claim is lost, and it is offered again
+		h.after(exchange.DefaultConfig().Lease + time.Second) // the lease ends, and the exchange offers the thread again
 		h.is(ref, mess.Pending)
 		ear.mu.Lock()
 		defer ear.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heard is the ack to what an executor says of itself.
+// heard posts a registration or heartbeat of an executor, and returns the ack.
 func (h *house) heard(who exchange.Actor, e mess.Executor) mess.Ack {
 	h.t.Helper()
 	e.ID = who.ID
@@ -40,7 +40,7 @@ func whys(stops []mess.Stop) string {
 	return strings.Join(list, ", ")
 }
 
-// sticks is a store that writes no document from when stuck is closed until free is.
+// sticks is a store whose document writes block after the test closes stuck, until it closes free.
 type sticks struct {
 	exchange.Store
 	stuck, free chan struct{}
@@ -55,9 +55,8 @@ func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thr
 	return s.Store.Put(ctx, kind, id, doc, after)
 }
 
-// Where the disk hangs, nobody waits for it but who wants to know that something is
-// kept: a stop goes out beside one that is not on the disk yet, and so does a hold,
-// and threads go on.
+// The disk hangs: only the senders of orders wait for it. The exchange sends further stops and drain
+// orders to the executors before the first one is on the disk, and threads continue.
 func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 	store := &sticks{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
@@ -105,8 +104,8 @@ func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 	})
 }
 
-// A stop is said to those whom it is for, again and again until they have
-// confirmed it, and over a restart of the exchange.
+// The acks repeat a stop until its executors have confirmed it, also after a restart of the
+// exchange.
 func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -143,8 +142,8 @@ func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 	})
 }
 
-// A person is told to stop who does something, and says that she has. Others have
-// nothing to stop; who is named is told all the same.
+// A stop of everything applies to a person with a claim until she confirms it, but not to a person
+// without a claim. A stop that names a person always applies to her.
 func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -170,8 +169,8 @@ func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
 	})
 }
 
-// One who follows hears it at once, and nobody else does; one who comes later
-// hears it first.
+// A connected executor gets its stop at once, and other actors do not get it. An executor that
+// connects later gets its stops first.
 func TestAStopGoesToWhomItIsFor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -218,8 +217,8 @@ func TestAStopGoesToWhomItIsFor(t *testing.T) {
 	})
 }
 
-// What nobody has claimed ends with a stop of everything, and nobody who comes later
-// begins it; a stop of one executor ends nothing of others.
+// A stop of everything ends the pending threads for good. A stop of one executor ends no pending
+// thread of others.
 func TestAStopEndsWhatWaits(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
@@ -243,7 +242,8 @@ func TestAStopEndsWhatWaits(t *testing.T) {
 	})
 }
 
-// What a person may do stays offered to her alone, until she hands it over.
+// After a stop of everything, a thread that a person can do stays pending for people only, until the
+// person delegates it to a robot.
 func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -273,8 +273,8 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thre
 	return "", nil
 }
 
-// What cannot be kept is passed on all the same, and refused to who has asked,
-// so that he asks again.
+// The disk is full: the executors get the stop, and its sender gets an error, so that it sends the
+// stop again.
 func TestAStopOnAFullDisk(t *testing.T) {
 	inHouseOver(t, full{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
@@ -287,7 +287,7 @@ func TestAStopOnAFullDisk(t *testing.T) {
 	})
 }
 
-// A record that cannot be read is a stop.
+// An unreadable record counts as a stop.
 func TestAStopThatCannotBeRead(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "stop", kitchen.ID, "{")

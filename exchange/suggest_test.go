@@ -62,7 +62,8 @@ func TestASuggestionByItsID(t *testing.T) {
 	})
 }
 
-// A request that is put off is on offer again when its time has come.
+// The requester accepts a suggestion of type defer: the thread gets offers again at the proposed
+// time.
 func TestAnAcceptedDelay(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
@@ -80,7 +81,7 @@ func TestAnAcceptedDelay(t *testing.T) {
 	})
 }
 
-// What is not accepted, cannot be carried out or comes too late changes nothing.
+// A suggestion that is invalid, rejected, impossible or too late does not change the thread.
 func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
@@ -107,8 +108,8 @@ func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 	})
 }
 
-// A requester may say that another request takes the place of one, wherever legal says
-// so. What has begun is cancelled first.
+// A requester may report superseded for its thread before the start. After the start, the exchange
+// asks the executor to cancel first.
 func TestARequesterSupersedes(t *testing.T) {
 	inHouse(t, func(h *house) {
 		text := "status: {re: {ref}, code: superseded, superseded_by: other, reason: replace}"
@@ -144,7 +145,8 @@ func TestARequesterSupersedes(t *testing.T) {
 	})
 }
 
-// Who registers a capability may describe it; the catalogue has the last word.
+// An executor may describe a capability in its registration. A description in the catalog takes
+// precedence.
 func TestARegisteredCapabilityIsDescribed(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}

@@ -304,8 +304,8 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 	})
 }
 
-// Nobody learns by what he is told that others have a thread: neither that it
-// is there, nor how it stands, nor how it ended.
+// An actor without access to a thread gets the same errors as for an unknown thread, at each status
+// of the thread.
 func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 	for _, stands := range []mess.Code{mess.Pending, mess.InProgress, mess.Completed} {
 		t.Run(string(stands), func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 	}
 }
 
-// A request's id must not be what something else goes by.
+// The exchange rejects a client id that could be a ref or "last".
 func TestIDsThatMeanSomethingElse(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, id := range []string{"last", "2026-11-21-001", "2026-11-21-001-fridge", "2026-11-21-001/question-002"} {

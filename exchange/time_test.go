@@ -48,7 +48,7 @@ func TestAnOldHolderOfTheSameExecutorIsFenced(t *testing.T) {
 	})
 }
 
-// begun brings a thread past the start gate.
+// begun makes a thread with a start permission, and returns its ref.
 func (h *house) begun(more string) string {
 	h.t.Helper()
 	h.registers(kitchen, "take-photo")
@@ -78,7 +78,7 @@ func TestASilentExecutorAfterTheStart(t *testing.T) {
 		if s := h.lastStatus(ref); s.Reason.Effect != mess.EffectUnknown || *s.Recoverable || s.Suggestion == "" {
 			t.Errorf("lost for good: %+v", s)
 		}
-		// What it says later is kept, and changes nothing (T14).
+		// The thread keeps a later report as evidence, and its status does not change (T14).
 		late := h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: completed}}, {response: {content: [it is done]}}]")
 		if late.Status != mess.Failed {
 			t.Errorf("a late report is acked with %s, want failed", late.Status)
@@ -218,8 +218,8 @@ func TestAnExchangeThatStartsAgain(t *testing.T) {
 	})
 }
 
-// What was cancelled is not begun again by another, though it might be done
-// twice: its executor has not said that it has stopped.
+// A requester cancels a started task, and its executor is lost without a terminal status: the
+// exchange does not offer the thread again, even if the task is idempotent.
 func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
 	for _, c := range []struct {
 		effect string

@@ -7,9 +7,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Somebody follows under the name of an executor. That may be its new process, so the
-// claims of the old one are not kept from it for ever; while the old one names them in
-// heartbeats, they are.
+// A subscriber has the name of an executor and may be its new process. The claims of the old process
+// stay while its heartbeats name them. Otherwise the exchange takes back a claim without a start, and
+// reports the started thread to the new process.
 func TestAProcessIsThereByItsOwnHeartbeats(t *testing.T) {
 	for name, alive := range map[string]bool{"the old process is dead": false, "the old process is alive": true} {
 		t.Run(name, func(t *testing.T) {

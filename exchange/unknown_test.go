@@ -14,8 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// unsure does not tell whether it has stored something: each write is stored, or not, or
-// only when it comes again.
+// unsure is a store that returns ErrUnknown at random, after a write or instead of it.
 type unsure struct {
 	exchange.Store
 	chance *rand.Rand
@@ -43,8 +42,8 @@ func (u *unsure) Put(ctx context.Context, kind, id string, doc []byte, after thr
 	return rev, err
 }
 
-// Where a store does not tell whether it has stored a step, the exchange finds out: each
-// step is stored once, and each answer is true.
+// The store returns ErrUnknown: the exchange reads the result, stores each step once, and gives a
+// true answer.
 func TestAnUnknownOutcome(t *testing.T) {
 	inHouseOver(t, &unsure{memory.New(), rand.New(rand.NewPCG(1, 2))}, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")
@@ -68,8 +67,8 @@ func TestAnUnknownOutcome(t *testing.T) {
 	})
 }
 
-// A ref is given once, also when the exchange starts again, when the clock is set back, and
-// when others have taken the next ones.
+// The exchange uses each ref once, also after a restart, after a step back of the clock, and after
+// another exchange on the same store has used the next refs.
 func TestNoRefTwice(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

@@ -14,7 +14,7 @@ import (
 type requester struct {
 	at    time.Time  // time of its last message, or of the last message to it
 	from  thread.Pos // it has everything up to here
-	since time.Time  // during an upgrade: it has everything that is older
+	since time.Time  // during an upgrade: it has all older messages
 	told  []told     // last messages of its threads
 	due   []due      // threads with news, in order
 	isDue map[string]bool
@@ -23,7 +23,7 @@ type requester struct {
 	low   thread.Pos // the stored form of from; "" means Inbox.pos
 }
 
-// told is the last message that a requester has got of a thread.
+// told identifies the last message of a thread that the inbox has sent to a requester.
 type told struct {
 	Ref    string `json:"ref"`
 	Serial int    `json:"serial"` // of the message in its thread
@@ -34,12 +34,13 @@ type told struct {
 type due struct {
 	ref    string
 	before thread.Pos // the requester has everything up to this change, or gets it from an earlier due
-	// For a thread without a told, messages up to this serial and before this time do not count.
+	// If requester.told has no entry for the thread, messages up to this serial and before this
+	// time do not count.
 	last  int
 	since time.Time
 }
 
-// Limits of what a requester remembers: ended threads, which rarely get news, and all threads.
+// Limits for the entries in requester.told: ended threads, which rarely get news, and all threads.
 // Beyond them, a requester may get messages again after a restart.
 const (
 	maxEnded = 32
@@ -107,7 +108,7 @@ func (r *requester) ends(ref string) {
 	}
 }
 
-// index returns the index of a thread in told. It is mostly near the end.
+// index returns the index of a thread in r.told, or -1. The thread is mostly near the end.
 func (r *requester) index(ref string) int {
 	for i, t := range slices.Backward(r.told) {
 		if t.Ref == ref {

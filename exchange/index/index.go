@@ -2,8 +2,8 @@
 // newest change first. It has what the feed of a store gives, and does not read the store.
 //
 // A thread takes about 80 bytes, because most threads of an exchange have ended. Each change of a
-// thread takes a new slot at the end, so the order of the slots is the order of the changes, and a
-// list of slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
+// thread takes a new slot at the end. So the slots have the order of the changes, and a list of
+// slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
 // quarter of the slots is dead, the index is built anew in the background.
 package index
 

@@ -17,7 +17,7 @@ const MaxCodeTime = 24 * time.Hour
 // maxCodes limits the number of valid codes.
 const maxCodes = 100
 
-// Grant is what an actor gets that enrolls with a code.
+// Grant has the rights of an actor that enrolls with a code.
 type Grant struct {
 	Roles exchange.Role
 	// Capabilities has those that an executor may register; nil for all.
@@ -110,8 +110,8 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	return plain[:5] + "-" + plain[5:], g, ends, nil
 }
 
-// Redeem uses a code up for an actor, and returns its grant. ok is false for a wrong or expired
-// code. back makes the code valid again, for an enrollment that fails later.
+// Redeem uses a code up for an actor, and returns its grant. For a wrong or expired code, ok is
+// false. If the enrollment fails later, the caller calls back, which makes the code valid again.
 func (k *Keys) Redeem(text, actor string) (g Grant, back func(), ok bool) {
 	sum := hash(plainCode(text))
 	k.mu.Lock()

@@ -134,8 +134,8 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	return exchange.Actor{ID: h.Actor, Roles: roles}, nil
 }
 
-// Shared returns an actor and a secret that it shares with the exchange: the hex form of the
-// SHA-256 of its key. ok is false if the actor has no key.
+// Shared returns an actor and a secret that it shares with the exchange. The secret is the hex form
+// of the SHA-256 of its key. If the actor has no key, ok is false.
 func (k *Keys) Shared(actor string) (who exchange.Actor, secret []byte, ok bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -21,8 +21,8 @@ type Executor struct {
 	Created      time.Time
 	Beats        bool // it has sent a heartbeat with its claims
 	Deregistered bool // it is on no list until it sends something
-	// returns is true for an executor that was deregistered and has come back. Of its earlier
-	// registration only what it repeats counts.
+	// returns is true for a deregistered executor that has come back and has not registered again.
+	// Its next registration replaces the earlier one instead of updating it.
 	returns bool
 	*vitals
 }

@@ -58,7 +58,7 @@ type Snapshot struct {
 	orders    dict[Orders]
 }
 
-// Changes says what has changed for offers.
+// Changes has the changes that affect offers.
 type Changes struct {
 	Executors map[string]bool // ids
 	Places    bool            // the served places have changed

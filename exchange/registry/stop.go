@@ -63,9 +63,9 @@ func (r *Registry) readStops(d *draft) error {
 }
 
 // Stop orders executors to stop: those in s, or all except people without a claim. A subscribed
-// executor gets the stop before the store has it, any other when it comes back. Stop returns all
-// that it has ordered, deregistered ones included. The error is a *mess.Error or that of the store;
-// after the latter the stop is in force.
+// executor gets the stop before the store has it, any other when it comes back. Stop returns the
+// ids of all executors with the order, deregistered ones included. The error is a *mess.Error or
+// an error of the store. After an error of the store, the stop is in force.
 func (r *Registry) Stop(ctx context.Context, s mess.Stop) (ids []string, err error) {
 	all := len(s.Executors) == 0
 	err = r.change(func(d *draft) error {

@@ -54,8 +54,8 @@ type Choice struct {
 
 // Choose returns the candidates that get an offer now, the preferred ones first. The next rank
 // follows when the time of the present one is over, if it had a live executor. Choose skips drained
-// executors. In a large rank it takes a few live executors with the fewest offers, and soon more,
-// so that the cost of a request does not grow with the number of executors.
+// executors. In a large rank it takes a few live executors with the fewest offers, and soon more.
+// So the cost of a request does not grow with the number of executors.
 func (r Request) Choose(p Presence, w Waiting) Choice {
 	c := choosing{Request: r, presence: p, Waiting: w, ranking: r.table.ranking(r)}
 	open := 1 + int(w.For/w.OfferTime)

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Store stores the threads and documents of an exchange. What a method has stored is durable when
-// it returns. A store does not judge a step; it compares and swaps. It promises no more than a
+// Store stores the threads and documents of an exchange. When a method returns, its changes are
+// durable. A store does not judge a step; it compares and swaps. It promises no more than a
 // stream of messages can: each Append and each Put is atomic by itself.
 type Store interface {
 	// Append adds one step to the log of a thread if After is its last revision, and claims keys

@@ -9,8 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// addPersonEvidence adds the evidence to what a person reports as done: the word of that person.
-// The page for phones does that too; other clients need not know it.
+// addPersonEvidence adds evidence to the report of a person that the task is done, or partly done:
+// the report itself, "by NAME’s word". The page for phones does that too; other clients need not
+// know it.
 func (t *transition) addPersonEvidence() {
 	name := t.PersonName(t.Who.ID)
 	if name == "" || t.Evidence || t.Repeat || !slices.Contains([]mess.Code{mess.Completed, mess.Partial}, t.Env.Status) {

@@ -94,7 +94,7 @@ func (t *transition) proposal(of mess.Refs) (int, error) {
 // executor knows how far the task is.
 func (t *transition) carryOut(p thread.Proposal) error {
 	if p.Type == "alternative" {
-		return nil // the executor gets the answer, and asks for what it needs
+		return nil // the executor gets the answer, and asks its own questions
 	}
 	if t.Env.Phase != thread.NotStarted {
 		return mess.Errorf(mess.IllegalTransition, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)

@@ -38,7 +38,7 @@ type Input struct {
 	Change Change
 }
 
-// Effect is the result of an Input: what the store gets, and what the sender gets back.
+// Effect is the result of an Input: the step for the store, and the answer to the sender.
 type Effect struct {
 	Input                 // its message has the ref and the items that the thread gets
 	Env   thread.Envelope // after the step

@@ -116,14 +116,16 @@ func (d *Adapter) Status() Report {
 	return report
 }
 
-// Reserved returns who has reserved a device exclusively, and until when. It ignores reservations
-// of by, in whose name a request is made; ok is false if no other agent has reserved the device.
-// changed is closed when the reservations may have changed.
+// Reserved returns the agent that has reserved a device exclusively, and the end of the reservation.
+// It ignores reservations of by, the agent in whose name a request comes. If no other agent has
+// reserved the device, ok is false. The adapter closes changed when the reservations may have
+// changed.
 func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
 	return d.zones.reserved(device, by)
 }
 
-// Release ends the reservations of a device for an operator, and returns who had reserved it.
+// Release ends the reservations of a device for an operator, and returns the agents that had
+// reserved it.
 func (d *Adapter) Release(device string) (by []string, err error) {
 	return d.zones.releaseDevice(device)
 }

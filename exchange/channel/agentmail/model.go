@@ -101,7 +101,7 @@ type task struct {
 	From   string    `json:"from,omitempty"`   // id of the assignment
 	Told   int       `json:"told"`             // number of messages of the thread that were reported
 	At     time.Time `json:"at,omitzero"`      // time of the last report
-	Waits  bool      `json:"waits,omitempty"`  // the agent knows what the task waits for before an executor gets it
+	Waits  bool      `json:"waits,omitempty"`  // the agent has a report that the task depends on other tasks
 	Asked  []asked   `json:"asked,omitempty"`
 }
 

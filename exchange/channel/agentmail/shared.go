@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// shared is what all parts of the adapter use. The fields of its own do not change after Open.
+// shared has the values that all parts of the adapter use. Its own fields do not change after Open.
 type shared struct {
 	x   *exchange.Exchange
 	cfg Config

@@ -76,15 +76,15 @@ func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.I
 	return nil, "", reject(codeUnexpected, "metadata.mess.%s: a requester says reply, answer, cancel or suggestion", item.Kind())
 }
 
-// question returns the question that an answer is for: the last one, if the agent got it before it
-// wrote the answer, if the answer does not name another, and if it is still open. at is when the
-// answer was written, by the clock of the agent.
+// question returns the question that an answer is for. That is the last one. The error says that
+// the question is not open any more, that the answer names another one, or that the agent wrote
+// the answer before it got the question. At is the time of the answer by the clock of the agent.
 func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash string) (asked, error) {
 	if len(t.Asked) == 0 {
 		return asked{}, reject(codeStale, "task %s has no open question", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
-	letters := []string{q.Ref} // its names; it may have been sent several times
+	letters := []string{q.Ref} // its names; the adapter may have sent it several times
 	for _, one := range slices.Backward(t.Asked) {
 		if one.Ref == q.Ref {
 			letters = append(letters, one.Letter)

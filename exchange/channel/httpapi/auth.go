@@ -89,8 +89,8 @@ func (c *transport) checkHost() error {
 	return &httpError{http.StatusForbidden, "the name " + host + " is unknown here; use the address, or configure the name"}
 }
 
-// hostOf returns the host in a Host header, in lower case. ok is false if the port is no
-// number: another server may take it for a part of the name.
+// hostOf returns the host in a Host header, in lower case. If the port is no number, ok is false,
+// because another server may take the port for a part of the name.
 func hostOf(header string) (host string, ok bool) {
 	host = header
 	if h, port, err := net.SplitHostPort(header); err == nil {
@@ -131,11 +131,11 @@ const (
 	guessBurst = 5
 )
 
-// authorizeRegistration decides who may register. It admits a local process of the exchange's
-// user or of root (but no web page), an operator, and a client with an enrollment code, with
-// the rights of the code. A wrong code is an error even for a local process: its sender means
-// another exchange, or an earlier day. The caller calls failed if the registration fails, so
-// that a one-time code stays valid.
+// authorizeRegistration decides whether a caller may register. It admits an operator, and a local
+// process of the exchange's user or of root, but no web page. It also admits a client with an
+// enrollment code, with the rights of the code. A wrong code is an error even for a local
+// process, because its sender means another exchange, or an earlier day. The caller calls failed
+// if the registration fails, so that a one-time code stays valid.
 func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
 	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}

@@ -29,7 +29,7 @@ import (
 // channel is the name of this channel in threads.
 const channel = "mesh"
 
-// Options are what the adapter needs in addition to its configuration.
+// Options has the dependencies of the adapter in addition to its configuration.
 type Options struct {
 	Dir     string // folder for files
 	Base    string // address at which peers reach the agent, unless Config.URL is set

@@ -130,8 +130,8 @@ func (rq *requests) now(id string) (_ outgoingRequest, changed <-chan struct{}, 
 	return now, a.changed, true
 }
 
-// register stores a request before it is sent, because the response can arrive before the delivery
-// returns. until is the end of the wait; zero: the end of the message's lifetime.
+// register stores a request before the agent sends it, because the response can arrive before the
+// delivery returns. The wait ends at until. A zero until means the end of the message's lifetime.
 func (rq *requests) register(ctx context.Context, e wire.Envelope, until time.Time) error {
 	if until.IsZero() {
 		until = e.Expires()

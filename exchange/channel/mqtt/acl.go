@@ -10,13 +10,14 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// ACL prints the access rules as an acl_file for mosquitto, where the user of an actor is its
-// id. user is the user of the exchange. holders are the actors with more rights than an
-// executor or a requester. home adds the rights of Home Assistant.
+// ACL prints the access rules as an acl_file for mosquitto. In the file, the user of an actor is
+// its id. The argument user is the user of the exchange. The argument holders has the actors with
+// more rights than an executor or a requester. The argument home adds the rights of Home
+// Assistant.
 //
-// Such a file cannot check who owns a thread. So only observers and operators read states, and
-// every user may write attachments. The exchange counts attachments for the holder of the
-// claim. It uses only those that a message of the holder names by digest.
+// Such a file cannot check the owner of a thread. So only observers and operators read states,
+// and every user may write attachments. The exchange counts attachments for the holder of the
+// claim. It uses only attachments that a message of the holder names by digest.
 func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, error) {
 	for _, id := range []string{exchangeID, user} {
 		if err := topic.CheckID(id); err != nil {

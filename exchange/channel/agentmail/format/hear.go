@@ -171,7 +171,7 @@ func joined(list []any) string {
 	return strings.Join(all, "; ")
 }
 
-// cancelledWord is what a completion without success contains if the task was cancelled (D13).
+// cancelledWord marks a completion without success as the end of a cancelled task (D13).
 const cancelledWord = "cancelled"
 
 func (c *TaskCompletion) items() []mess.Item {

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Told is the context in which Bodies reports a message of a thread to the agent that has assigned
-// the task.
+// Told is the context of a report. Bodies reports a message of a thread to the agent that has
+// assigned the task.
 type Told struct {
 	Task    string    // id of the task
 	To      string    // name of the agent

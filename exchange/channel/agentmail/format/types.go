@@ -135,7 +135,7 @@ type FileReservation struct {
 	Extra        mess.Object   `mess:"*"`
 }
 
-// Reservation says what to reserve, and how.
+// Reservation has the files or zones to reserve, the mode and the duration of the reservation.
 type Reservation struct {
 	Mode         Mode        `mess:"mode"`
 	FilePatterns []string    `mess:"file_patterns"`

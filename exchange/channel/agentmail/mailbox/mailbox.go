@@ -28,7 +28,7 @@ type Config struct {
 	Bearer      secret.Text // token of the server; "" for none
 	Project     string      // absolute path that names the project
 	Name        string      // name of the agent
-	Description string      // what the agent can do, for other agents
+	Description string      // abilities of the agent, for other agents
 	Version     string      // version of this program
 	Contacts    []string    // agents that may write to it
 	Timeout     time.Duration
@@ -225,7 +225,7 @@ func (b *Mailbox) Enter(ctx context.Context, was Identity) (Identity, error) {
 }
 
 // admit allows the contacts to write to the agent. A contact that is not registered yet is
-// admitted when it asks, or at the next Enter.
+// admitted when it sends a contact request, or at the next Enter.
 func (b *Mailbox) admit(ctx context.Context) error {
 	policy := b.self()
 	policy["policy"] = "contacts_only"

@@ -45,7 +45,7 @@ type Alert struct {
 	Recovery                         bool
 }
 
-// Verdict says what an alert changes.
+// Verdict is the effect of an alert on its incident.
 type Verdict string
 
 // The verdicts (section 9, "Implementation"). All but Suppressed notify the operator.
@@ -57,7 +57,8 @@ const (
 	Summary    Verdict = "summary"    // it lasts; Summaries returns it, and no alert
 )
 
-// Policy says when the operator is notified again (section 9, "Alert Escalation Policy").
+// Policy has the intervals after which the agent notifies the operator again (section 9, "Alert
+// Escalation Policy").
 type Policy struct {
 	Window      time.Duration // after a notification; alerts in it are only counted
 	Summary     time.Duration // from the first alert to the first summary
@@ -84,8 +85,8 @@ func (p Policy) due(i Incident) time.Time {
 	return i.LastNotifiedOperator.Add(p.Later)
 }
 
-// Judge assigns an alert to an incident and returns its verdict. The change stays pending until
-// Told.
+// Judge assigns an alert to an incident and returns its verdict. The change stays pending until the
+// caller calls Told.
 func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +159,8 @@ func (j *judging) find(a Alert) int {
 	})
 }
 
-// old reports whether an alert is older than the end of its incident: a dead letter that was sent
-// again.
+// old reports whether an alert is older than the end of its incident. Such an alert is a dead
+// letter that the peer has sent again.
 func (j *judging) old(a Alert) bool {
 	return slices.ContainsFunc(j.list, func(i Incident) bool {
 		of := i.DedupKey == a.Key || i.Type == networkOutage && slices.Contains(i.AffectedHosts, a.Host) && i.Group == a.Group
@@ -270,7 +271,7 @@ func safe(s string) string {
 }
 
 // Summaries returns the incidents that need a summary now, and the time of the next summary, zero
-// for never. The summaries stay pending until Told.
+// for never. The summaries stay pending until the caller calls Told.
 func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +308,7 @@ func (s *Store) Untold() []Incident {
 	return slices.DeleteFunc(s.Incidents(), func(i Incident) bool { return i.Untold == "" })
 }
 
-// Told records that people will be notified of the pending change of an incident.
+// Told records that the caller will notify people of the pending change of an incident.
 func (s *Store) Told(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

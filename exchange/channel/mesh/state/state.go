@@ -1,6 +1,6 @@
-// Package state stores the state of a MESH agent in the files that other tools of a mesh read:
-// circuit breakers, dead letters, incidents, conversations, sessions, the health of peers, and the
-// audit log. It writes each file whole or not at all, and sends nothing.
+// Package state stores the state of a MESH agent in the files that other tools of a mesh read. The
+// files contain circuit breakers, dead letters, incidents, conversations, sessions, the health of
+// peers, and the audit log. The package writes each file whole or not at all, and sends nothing.
 package state
 
 import (

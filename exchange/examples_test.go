@@ -206,7 +206,7 @@ func refOf(m mess.Message, re mess.Refs) string {
 	return ""
 }
 
-// holder is an executor that holds a request, so that it may report the code.
+// holder returns an executor that has claimed a request, so that it may report the code.
 func (h *players) holder(id, name string, code mess.Code) exchange.Actor {
 	who := exchange.Actor{ID: cmp.Or(id, "kitchen-robot"), Roles: exchange.ExecutorRole}
 	if name == "" || name == mess.Last {

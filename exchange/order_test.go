@@ -137,7 +137,7 @@ func TestThePlaceAtSeveralExecutors(t *testing.T) {
 	})
 }
 
-// A filter accepts the status of MESS (pending) and of MESSE-AF (received) for a thread without a
+// A filter accepts the status of MESS (received) and of MESSE-AF (pending) for a thread without a
 // claim.
 func TestReceivedIsPending(t *testing.T) {
 	inHouse(t, func(h *house) {

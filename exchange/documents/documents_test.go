@@ -55,7 +55,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestTake checks that a kind whose owner has taken it can still be changed and removed.
+// TestTake checks that documents of a kind can change and disappear after Take.
 func TestTake(t *testing.T) {
 	store := memory.New()
 	d := documents.New(store)
@@ -75,7 +75,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// lossy stores each document, and does not tell so the first time.
+// lossy stores each document, and returns ErrUnknown at every second call.
 type lossy struct {
 	thread.Store
 	calls atomic.Int64
@@ -89,7 +89,7 @@ func (l *lossy) Put(ctx context.Context, kind, id string, doc []byte, after thre
 	return rev, err
 }
 
-// TestUnknownOutcome checks that a document is stored where the store does not tell.
+// TestUnknownOutcome checks that Put stores a document if the store returns ErrUnknown.
 func TestUnknownOutcome(t *testing.T) {
 	store := &lossy{Store: memory.New()}
 	d := documents.New(store)
@@ -107,7 +107,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnotherProcess checks that what another process has stored is no obstacle.
+// TestAnotherProcess checks that Put replaces a document of another process.
 func TestAnotherProcess(t *testing.T) {
 	store := memory.New()
 	ours, theirs := documents.New(store), documents.New(store)
@@ -124,8 +124,8 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds checks that a goroutine that waits to write a document does not wait longer
-// than its context lasts, and that the document can be written afterwards.
+// TestWaitingEnds checks that a goroutine that waits for the write lock of a document stops with its
+// context, and that a later write succeeds.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := documents.New(memory.New())

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/eventbus"
 )
 
-// taken are the events that wait for a subscriber.
+// taken returns the events that wait for a subscriber.
 func taken(b *eventbus.Bus[string], s *eventbus.Subscriber[string]) string {
 	events, _ := b.Take(s)
 	return texts(events)
@@ -23,7 +23,7 @@ func subscribe(b *eventbus.Bus[string], o eventbus.Options) (*eventbus.Subscribe
 	return b.Subscribe(o)
 }
 
-// The bus wakes a subscriber once for all that waits, and again when that was taken.
+// The bus wakes a subscriber once for all waiting events, and again after Take has found none.
 func TestWake(t *testing.T) {
 	b, woken := eventbus.New[string](), 0
 	s, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", Wake: func() { woken++ }})
@@ -56,7 +56,7 @@ func publish(b *eventbus.Bus[string], text string, all bool, to ...string) {
 	b.Publish(&text, eventbus.Audience{Actors: to, All: all}, len(text))
 }
 
-// An event reaches its audience, each subscriber once, and nobody else.
+// An event reaches its audience, each subscriber once, and no other subscribers.
 func TestAudience(t *testing.T) {
 	b := eventbus.New[string]()
 	ann, _, _ := subscribe(b, eventbus.Options{Actor: "ann"})
@@ -116,8 +116,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Who does not read is cut off, and holds up neither others of its actor nor who
-// publishes; it takes what waited for it first.
+// The bus drops a subscriber that does not read. It delays neither other subscribers of its actor nor
+// the publisher, and can still take its waiting events.
 func TestSlow(t *testing.T) {
 	b := eventbus.New[string]()
 	slow, _, _ := subscribe(b, eventbus.Options{Actor: "ann", Works: true})
@@ -156,7 +156,7 @@ func TestPresent(t *testing.T) {
 	}
 }
 
-// The cost of an event does not depend on those whom it does not concern.
+// The cost of an event does not depend on subscribers outside its audience.
 func BenchmarkPublish(b *testing.B) {
 	for _, n := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
@@ -173,7 +173,7 @@ func BenchmarkPublish(b *testing.B) {
 	}
 }
 
-// The earliest name is due first, each once, however often it was set.
+// Each name is due once, at its last time, the earliest name first.
 func TestDeadlines(t *testing.T) {
 	d, now := eventbus.NewDeadlines(), time.Unix(0, 0)
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }

@@ -25,8 +25,8 @@ const channel = "test"
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// disk is a store that stores nothing of the channel any more after some writes, as if the
-// program had been killed.
+// disk is a store that stores no more documents of the channel after some writes, as after a kill of
+// the program.
 type disk struct {
 	exchange.Store
 	refuses atomic.Value // the name of a document that it does not store; nil: none
@@ -50,12 +50,12 @@ func (d *disk) Put(ctx context.Context, kind, id string, doc []byte, after threa
 	return d.Store.Put(ctx, kind, id, doc, after)
 }
 
-// house is an exchange with one executor.
+// house is a fixture: an exchange with one executor.
 type house struct {
 	*testing.T
 	x    *exchange.Exchange
 	disk *disk
-	back atomic.Int64 // how far the clock was set back
+	back atomic.Int64 // step back of the clock
 
 	mu   sync.Mutex
 	sent []string        // requester, and the ref of the message
@@ -125,7 +125,7 @@ func (h *house) send(ctx context.Context, id string, m mess.Message) error {
 	return ctx.Err()
 }
 
-// text is what a message of the executor says.
+// text returns the status and the text of a message of the executor, or its ref.
 func text(m mess.Message) string {
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok {
@@ -135,7 +135,7 @@ func text(m mess.Message) string {
 	return m.Ref
 }
 
-// got are the messages that were sent since the last call.
+// got returns the messages that the inbox has sent since the last call.
 func (h *house) got() []string {
 	synctest.Wait()
 	h.mu.Lock()
@@ -213,8 +213,8 @@ func TestRequestersGetWhatOthersSay(t *testing.T) {
 	})
 }
 
-// A requester that asks through another channel first gets what comes after it has spoken
-// here.
+// A requester that asks through another channel gets the messages after its first message on this
+// channel.
 func TestAThreadOfAnotherChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -238,8 +238,8 @@ func TestAThreadOfAnotherChannel(t *testing.T) {
 	})
 }
 
-// While one requester does not listen, the others are not told anything again after a
-// restart, nor is that one told what it has; also if the clock was set back.
+// One requester accepts nothing: after a restart, the others get no message again, and that one gets
+// only its missing messages. A step back of the clock changes nothing.
 func TestARequesterThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -278,7 +278,7 @@ func TestARequesterThatIsBehind(t *testing.T) {
 	})
 }
 
-// The program may be killed at each write: every message is sent at least once.
+// The program ends at each write: the inbox sends every message at least once.
 func TestKilledAtEachWrite(t *testing.T) {
 	for left := range int64(100) {
 		over := false
@@ -308,7 +308,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 			}
 			h.setDeaf("r1", false)
 			b, end = h.open()
-			for id := range refs { // whoever got no ack says it again
+			for id := range refs { // a requester without an ack repeats its request
 				if err := b.Add(t.Context(), id, "", []string{refs[id]}); err != nil {
 					t.Fatal(err)
 				}
@@ -334,8 +334,8 @@ func TestKilledAtEachWrite(t *testing.T) {
 	t.Error("there is no end of writes")
 }
 
-// If the store does not take how far a requester is, it does not get a position behind which
-// that requester is forgotten.
+// The store fails to store a requester that is behind: it gets no common position that passes the
+// requester, so after a crash the requester gets its messages.
 func TestTheRequestersAreStoredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
@@ -406,7 +406,7 @@ func (h *house) worksAndEnds(ref string) {
 	h.ends(ref, "old")
 }
 
-// A requester is forgotten when nothing can come for it any more, and not before.
+// The inbox removes a requester after seven silent days without an open thread, and not before.
 func TestForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)

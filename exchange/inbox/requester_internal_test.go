@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A requester is read as it was stored, whoever has written the document.
+// FuzzRequester checks that a parsed document of any content is the same after a write and a read.
 func FuzzRequester(f *testing.F) {
 	at := time.Date(2026, 2, 1, 17, 0, 0, 0, time.UTC)
 	f.Add([]byte(`"2026-02-01T17:00:00Z"`))

@@ -84,7 +84,7 @@ func pages(t *testing.T, x *index.Index, q index.Query) (refs []string) {
 	return nil
 }
 
-// Whatever changes, the index finds what walking everything finds.
+// After random changes, the index finds the same threads as a search of all threads.
 func TestAgainstAModel(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -112,7 +112,7 @@ func TestAgainstAModel(t *testing.T) {
 			}
 			x.Set(e)
 			m.set(e)
-			e.Ver-- // what is older changes nothing
+			e.Ver-- // an older version changes nothing
 			e.Requestor = "nobody"
 			x.Set(e)
 		}

@@ -14,8 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Authentication costs one hash of bounded length, whatever the key is like and
-// however many there are.
+// Authentication costs one hash of bounded length, for any key and any number of keys.
 func TestOneHashForEveryKey(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {
@@ -51,8 +50,8 @@ func TestOneHashForEveryKey(t *testing.T) {
 	}
 }
 
-// Who shows a key is let in while the disk hangs under somebody else's: it may be
-// for a stop.
+// The disk hangs while another actor gets a key: a valid key still works, because its client may send
+// a stop.
 func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {
@@ -87,7 +86,7 @@ func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
 	}
 }
 
-// Keys that are made while the disk writes share the next write, and one name is given once.
+// New keys during a write share the next write, and an actor gets only one key.
 func TestKeysThatComeTogetherShareAWrite(t *testing.T) {
 	const n = 50
 	dir := t.TempDir()
@@ -138,7 +137,7 @@ func TestKeysThatComeTogetherShareAWrite(t *testing.T) {
 	}
 }
 
-// Nobody has a key of changes that share a write that fails.
+// A shared write fails: none of its keys is valid.
 func TestAFailedWriteFailsAll(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {

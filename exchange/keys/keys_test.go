@@ -94,7 +94,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a key, the answer is the same.
+// All wrong keys get the same error.
 func TestWrongKeysAreAllTheSame(t *testing.T) {
 	k := open(t, t.TempDir())
 	for _, key := range []string{"", "x", "mess_my_home_", "mess_other_0123456789abcdef0123456789abcdef", strings.Repeat("x", 1<<20)} {
@@ -121,7 +121,7 @@ func TestABrokenFileIsNotThrownAway(t *testing.T) {
 	}
 }
 
-// Nobody speaks as the exchange, and nobody has a name that is none.
+// No actor can have the name of the exchange, or an invalid name.
 func TestNamesThatNobodyGets(t *testing.T) {
 	k := open(t, t.TempDir())
 	for name, want := range map[string]mess.ErrorCode{exchange.Self: mess.Conflict, "": mess.Invalid, "a/b": mess.Invalid} {
@@ -133,7 +133,7 @@ func TestNamesThatNobodyGets(t *testing.T) {
 	}
 }
 
-// What cannot be written changes nothing: neither now nor after a restart.
+// A change that Keys cannot write has no effect, neither now nor after a restart.
 func TestAFullDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {

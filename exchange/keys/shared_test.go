@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 )
 
-// What both sides know is the hash of the key that is good now, and nothing when
-// there is none.
+// The shared secret is the hash of the newest key. Without a key there is no secret.
 func TestShared(t *testing.T) {
 	k, err := keys.Open(t.TempDir(), "home")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bubble is a house of keys in fake time, with a phone in it.
+// bubble runs a test in fake time, with a key of a phone.
 func bubble(t *testing.T, story func(t *testing.T, k *keys.Keys, dir, phone string)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,11 +126,11 @@ func TestWhatCannotBe(t *testing.T) {
 	}
 }
 
-// What goes on under a key ends with it, and with what it may.
+// A session ends with its key, and when the roles of the key change.
 func TestWatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(k *keys.Keys) error
-		after  time.Duration // until it has ended; -1: it goes on
+		after  time.Duration // time to the end of the session; -1: it continues
 	}{
 		"revoked":           {func(k *keys.Keys) error { _, err := k.Revoke("phone"); return err }, 0},
 		"rotated":           {func(k *keys.Keys) error { _, err := k.Rotate("phone", exchange.ExecutorRole); return err }, 0},

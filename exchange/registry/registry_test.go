@@ -83,7 +83,7 @@ func able(s *registry.Snapshot, capability string) bool {
 	return s.Table.Has(mess.Capability{ID: capability})
 }
 
-// TestSnapshot checks that what a reader has does not change by what comes later.
+// TestSnapshot checks that later changes do not affect a snapshot.
 func TestSnapshot(t *testing.T) {
 	f := open(t, memory.New())
 	for i := range 600 { // some share a part of the snapshot
@@ -190,7 +190,7 @@ func TestDeregister(t *testing.T) {
 	}
 }
 
-// gate is a store that takes documents of a kind only when all of them wait for it.
+// gate is a store that blocks writes of documents of a kind until all of them wait.
 type gate struct {
 	thread.Store
 	kind string
@@ -229,14 +229,14 @@ func TestStopIsWrittenAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	store.wait.Done() // this one lets all others pass
+	store.wait.Done() // the last one releases all others
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }
 
-// TestManyAtOnce has all operations at the same time. At the end what is stored is what the
-// registry has.
+// TestManyAtOnce runs all operations at the same time. At the end, the store and the registry have the
+// same state.
 func TestManyAtOnce(t *testing.T) {
 	store := memory.New()
 	f := open(t, store)

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// presence is a Presence by lists; who is not in away is live.
+// presence is a Presence by lists. An executor that is not in away is live.
 type presence struct {
 	away, drained map[string]bool
 	load          map[string]int
@@ -63,7 +63,7 @@ func request(t testing.TB, text string) *thread.Envelope {
 
 var now = time.Date(2026, 1, 5, 12, 30, 0, 0, time.UTC) // a Monday
 
-// Who may take a request, and why not.
+// An executor can do a request, or there is a reason why not.
 func TestUnable(t *testing.T) {
 	for _, c := range []struct {
 		executor, request, why string
@@ -100,8 +100,7 @@ func TestUnable(t *testing.T) {
 	}
 }
 
-// A table tells the same whether it was made at once or by changes, and an older one does
-// not change.
+// A table has the same candidates after changes as a new table, and an older one does not change.
 func TestTable(t *testing.T) {
 	old := table(t, "id: a, capabilities: [x, y], areas: [kitchen]", "id: b, capabilities: [x], access: [home/hall]")
 	names := func(tab *routing.Table, text string) string {
@@ -141,7 +140,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Whose turn it is, by rules and time.
+// Choose returns the ranks that rules and time select.
 func TestChooseByRank(t *testing.T) {
 	tab := table(t, "id: a, capabilities: [x], latency: 30", "id: b, capabilities: [x], latency: 10", "id: c, capabilities: [x]", "id: p, capabilities: [x], kind: person")
 	rules := map[string]*routing.Table{
@@ -190,7 +189,7 @@ func many(t testing.TB, n int) *routing.Table {
 	return routing.NewTable(list...)
 }
 
-// Of many a few get an offer at first, and more soon; all who could take it in the end.
+// Many executors are candidates: a few get an offer at first, more soon, and all in the end.
 func TestFewAtFirst(t *testing.T) {
 	tab, env := many(t, 1000), request(t, ", requires: [x]")
 	var offered []string
@@ -224,8 +223,8 @@ func TestFewAtFirst(t *testing.T) {
 	}
 }
 
-// Who is away, drained or has declined takes no place of those who could begin; who has
-// fewer offers comes first.
+// The first offers go to live executors without a drain order, those with fewer offers first. An
+// executor that has declined gets none.
 func TestWhoIsAskedFirst(t *testing.T) {
 	tab, env := many(t, 100), request(t, ", requires: [x]")
 	p := presence{away: map[string]bool{}, drained: map[string]bool{}, load: map[string]int{}}
@@ -254,12 +253,12 @@ func TestWhoIsAskedFirst(t *testing.T) {
 			t.Errorf("%s is asked before others", id)
 		}
 	}
-	// Each who has declined makes room for sixteen more.
+	// For each executor that has declined, sixteen more get an offer.
 	env.Declined = declined
 	if got := choose(); len(got) != 60 {
 		t.Errorf("%d are asked, want all but those who are drained or have declined", len(got))
 	}
-	// Where too few are live, some who are not find the offer when they come.
+	// If too few executors are live, some others get an offer, and find it when they reconnect.
 	env.Declined = nil
 	for i := range 100 {
 		p.away[fmt.Sprintf("e%05d", i)] = i != 50
@@ -290,8 +289,8 @@ func TestOffersGoRound(t *testing.T) {
 	}
 }
 
-// Who has enough offers gets no more of those that go to all, but the first sixteen have
-// each request.
+// An executor with enough offers gets no wider offers, but sixteen executors get an offer of each
+// request.
 func TestEnough(t *testing.T) {
 	tab, env := many(t, 40), request(t, ", requires: [x]")
 	p := presence{load: map[string]int{}}
@@ -318,7 +317,7 @@ func BenchmarkChoose(b *testing.B) {
 	}
 }
 
-// The executors that say where to notify them, by id, as profiles change.
+// Notified returns the executors with notification addresses, by id, also after changes.
 func TestNotified(t *testing.T) {
 	const told = ", notifications: [{type: ntfy, topic: t}]"
 	tab := table(t, "id: b"+told, "id: c, kind: person"+told, "id: a"+told, "id: d")

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// world is a World in which pi and pa may take what waits, and ann is a person.
+// world is a World in which pi and pa may claim pending threads, and ann is a person.
 type world struct {
 	people, declined bool
 	stopped, gone    bool
@@ -62,7 +62,7 @@ var (
 	}
 )
 
-// saying is one who says something to a thread.
+// saying is a message to a thread and its sender.
 type saying struct{ who, text string }
 
 func input(t *testing.T, s saying) transition.Input {
@@ -82,7 +82,7 @@ func waiting() thread.Envelope {
 	return thread.Envelope{Ref: "2026-01-05-0001", Requestor: "asker", Status: mess.Pending, Created: now, Updated: now, Ver: 1}
 }
 
-// Each row is a story of one thread: the last thing said leads to a status, or is refused.
+// Each row has the messages to one thread: the last one leads to a status, or the exchange rejects it.
 func TestTransitions(t *testing.T) {
 	claim := saying{"pi", "status: {re: x, code: claimed}"}
 	start := saying{"pi", "status: {re: x, code: in_progress}"}
@@ -92,7 +92,7 @@ func TestTransitions(t *testing.T) {
 		world world
 		said  []saying
 		want  mess.Code
-		why   mess.ErrorCode // of the refusal of the last; then want is the status before
+		why   mess.ErrorCode // of the error for the last message; then want is the status before
 	}{
 		{"T2 claim", world{}, []saying{claim}, mess.Claimed, ""},
 		{"T2 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
@@ -151,7 +151,7 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// What the exchange does itself, what it notes, and what was said before.
+// Steps of the exchange itself, evidence, unseen threads and repeated messages.
 func TestOwnAndRepeatedSteps(t *testing.T) {
 	own := transition.Input{Who: thread.Actor{ID: thread.Self}, Now: now}
 	if e, err := transition.Apply(world{}, own, waiting()); err != nil || !e.Repeat {

@@ -237,7 +237,7 @@ func TestAForeignAgent(t *testing.T) {
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it fell") {
 		t.Errorf("%+v", s)
 	}
-	ref = given("pick three") // the agent rejects the task, so nothing was done
+	ref = given("pick three") // the agent rejects the task, so it has no effect
 	says(ref, "m-6", "error_report", `"severity":"medium","error":{"code":"version_mismatch","message":"send 2","context":{"message_id":"x"}},"reproduction_steps":[],"needs_human_intervention":false`)
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectNone {
 		t.Errorf("%+v", s)
@@ -248,7 +248,7 @@ func TestAForeignAgent(t *testing.T) {
 	h.until("arm_01", ref, format.TypeErrorReport)
 }
 
-// A task is assigned once, despite errors and at whatever point the program ends.
+// The adapter assigns a task once, despite errors of the server and an end of the program at any point.
 func TestATaskIsGivenOnce(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
@@ -286,7 +286,7 @@ func TestATaskIsGivenOnce(t *testing.T) {
 	}
 }
 
-// A task that the server does not deliver can be cancelled, and has not begun.
+// The server does not deliver a task: the requester can cancel it, and it has not begun.
 func TestATaskThatCannotBeSent(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)

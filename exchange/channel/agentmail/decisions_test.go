@@ -74,7 +74,7 @@ func TestDecisions(t *testing.T) {
 		if c := all[len(all)-1].Body.(*format.TaskCompletion); hidden < 3 || !number || !strings.Contains(c.Summary, "it was ***") {
 			t.Errorf("%d are hidden in %q", hidden, c.Summary)
 		}
-		// A received message is not rejected for it.
+		// The adapter does not reject a received message because it contains a secret.
 		bad := strings.Replace(assignment("msg-2", "bd-2", "wait"), "task_assignment", "plain-sesame", 1)
 		if code, text := h.calls(orchestrator, http.MethodPost, "", bad); code != http.StatusUnprocessableEntity || strings.Contains(text, "sesame") || !strings.Contains(text, "unknown_message_type") {
 			t.Errorf("%d %s", code, text)

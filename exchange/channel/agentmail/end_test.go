@@ -49,8 +49,8 @@ func kinds(all []format.Message) (list []format.Type) {
 	return list
 }
 
-// A task ends for its agent when its thread ends: once, with at most one error report and one
-// completion, whatever single executors have reported before.
+// A task ends for its agent when its thread ends. The agent gets at most one error report and one
+// completion, for any earlier reports of single executors.
 func TestATaskEndsOnce(t *testing.T) {
 	const task = "bd-1"
 	for name, one := range map[string]struct {
@@ -88,7 +88,7 @@ func TestATaskEndsOnce(t *testing.T) {
 					who, said, _ := strings.Cut(line, " ")
 					actor := map[string]exchange.Actor{"kitchen": kitchen, "garage": garage}[who]
 					h.as(actor, "re: "+ref+"\nMESS: [{"+said+"}]")
-					time.Sleep(time.Second) // fake time, so that each message is reported before the next
+					time.Sleep(time.Second) // fake time, so that the adapter reports each message before the next
 				}
 				all := h.fetches(orchestrator, ends)
 				_, rest := h.calls(orchestrator, "GET", "?wait=5s", "")

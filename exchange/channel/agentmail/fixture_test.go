@@ -116,7 +116,7 @@ func (h *fixture) open() {
 	})
 }
 
-// react does what the text of a request says.
+// react is the executor: the intent of the request selects its reaction.
 func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:

@@ -205,7 +205,7 @@ func TestZones(t *testing.T) {
 		}
 	}
 	h.end()
-	h.open() // the reservations are stored
+	h.open() // the adapter has stored the reservations
 	for _, one := range []struct {
 		device, by string
 		held       bool
@@ -311,8 +311,8 @@ func FuzzTake(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	// Nothing runs beside it. What it covers depends on what came before all the
-	// same: run it with -fuzzminimizetime 10x, as make fuzz does.
+	// No other goroutine runs. The coverage of an input still depends on earlier inputs. So run the
+	// test with -fuzzminimizetime 10x, as make fuzz does.
 	d, err := agentmail.Open(f.Context(), x, agentmail.Config{On: true, Lenient: true, Poll: time.Second, MaxZone: time.Hour, Zones: map[string][]string{"kitchen": {"lamp"}}}, nil, f.TempDir(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Fatal(err)

@@ -110,8 +110,8 @@ func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
 	}
 }
 
-// toldOfTheQuestion reports whether a status update names the open question as a blocker. A report
-// that the task was accepted may come before it or not at all.
+// toldOfTheQuestion reports whether a status update names the open question as a blocker. The agent
+// may get a report of the accepted task before it, or none.
 func toldOfTheQuestion(all []said) bool {
 	return slices.ContainsFunc(all, func(one said) bool {
 		u, ok := one.Message.Body.(*format.StatusUpdate)
@@ -185,7 +185,7 @@ func TestAYesIsForOnePlan(t *testing.T) {
 	}
 }
 
-// A confirmation that was written before the question does not count.
+// A confirmation from before the question does not count.
 func TestAYesBeforeTheQuestion(t *testing.T) {
 	mail := server(t)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
@@ -263,8 +263,8 @@ func TestCancelAndFailure(t *testing.T) {
 	}
 }
 
-// Every kind of bad message is rejected with a report, and recorded; an error report never gets a
-// report.
+// The adapter rejects and records every kind of bad message, and sends an error report. An error
+// report never gets one.
 func TestBadMessages(t *testing.T) {
 	mail := server(t)
 	mail.Join(project, "Stranger-1")

@@ -21,10 +21,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// here is an executor that notes what is asked of it.
+// here is an executor on this host that records its calls.
 type here struct {
 	did    []string
-	unsafe bool // a device is not known to be safe
+	unsafe bool // a device may be unsafe
 }
 
 func (h *here) State() any { return map[string]string{"executor": "pi"} }
@@ -46,7 +46,8 @@ func (h *here) Lock(device, why string) error { h.did = append(h.did, "lock "+de
 
 func (h *here) Unlock(device string) error { h.did = append(h.did, "unlock "+device); return nil }
 
-// house is a console with a fake HTTP API, which knows the session and the address of a client.
+// house is a fixture: a console with a fake HTTP API, which knows the session and the address of a
+// client.
 type house struct {
 	*testing.T
 	x     *exchange.Exchange
@@ -54,7 +55,7 @@ type house struct {
 	c     *console.Console
 	s     *httptest.Server
 	here  here
-	tls   bool // the door speaks TLS
+	tls   bool // the server uses TLS
 	proof exchange.Proof
 	store *memory.Store
 }
@@ -142,7 +143,7 @@ func (h *house) is(want int, b *http.Client, method, path, body string, heads ..
 	return text
 }
 
-// signed is a browser that is signed in with a new key of these roles.
+// signed returns a browser with a session of a new key with these roles, and the key.
 func (h *house) signed(actor string, roles exchange.Role) (b *http.Client, key string) {
 	h.Helper()
 	key, err := h.k.Issue(actor, roles)
@@ -156,8 +157,8 @@ func (h *house) signed(actor string, roles exchange.Role) (b *http.Client, key s
 
 const operator = exchange.Operator | exchange.Observer | exchange.Requester
 
-// A cookie stands for a key, over restarts, until one signs out or the key ends,
-// and says nothing of it.
+// A cookie is valid for a key, also after a restart, until the user signs out or the key ends. It
+// does not contain the key.
 func TestSessions(t *testing.T) {
 	h := open(t)
 	b, key := h.signed("ana", operator)
@@ -290,7 +291,7 @@ func TestRolesOfCalls(t *testing.T) {
 	}
 }
 
-// A form stops where no script runs, and tells so in plain text.
+// The form for a stop works without scripts. Its answer is plain text.
 func TestStopByForm(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("ask", exchange.Requester)
@@ -300,8 +301,7 @@ func TestStopByForm(t *testing.T) {
 	}
 }
 
-// Nothing of the pages comes from elsewhere or stands in them as a script, and
-// together they are small.
+// The pages load nothing from other hosts, contain no inline scripts, and are small.
 func TestPages(t *testing.T) {
 	h := open(t)
 	total := 0
@@ -409,8 +409,7 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
 }
 
-// Sign-ins of one actor do not use up the links there are: then nobody could be
-// invited.
+// One actor makes many sign-in links: an operator can still invite others.
 func TestLinksOfActorAreLimited(t *testing.T) {
 	h := open(t)
 	ben, _ := h.signed("ben", exchange.Requester)
@@ -430,7 +429,8 @@ func TestLinksOfActorAreLimited(t *testing.T) {
 	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
 }
 
-// A cookie that was set over TLS does not go over a network in plain text.
+// A cookie from a TLS connection has the attribute Secure, so that the browser does not send it in
+// plain text.
 func TestCookieIsSecureOverTLS(t *testing.T) {
 	h := open(t)
 	key, err := h.k.Issue("ana", exchange.Operator)

@@ -19,11 +19,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stuck is a store that can hang, as a disk does that has gone.
+// stuck is a store that can hang, like a lost disk.
 type stuck struct {
 	exchange.Store
 	mu   sync.Mutex
-	gone chan struct{} // until it is closed, calls wait; nil: none does
+	gone chan struct{} // calls wait until the test closes it; nil: no call waits
 }
 
 // hang has all calls wait until the test has ended.

@@ -29,10 +29,10 @@ func TestAttachments(t *testing.T) {
 
 	sum := sha256.Sum256([]byte("0123456789"))
 	for _, c := range []struct {
-		name, sent    string // as which it is uploaded, "" for no content type
+		name, sent    string // name and content type of the upload; "" for no content type
 		kept          string // media type in the answer
 		entry, served string // content entry, media type when it comes back
-		saved         bool   // not shown in place
+		saved         bool   // the browser saves it instead of showing it
 	}{
 		{"door.png", "image/png", "image/png", "image", "image/png", false},
 		{"note.txt", "text/plain; charset=utf-8", "text/plain", "file", "text/plain", false},

@@ -24,7 +24,7 @@ func (h *house) raw(method, path, headers, body string) reply {
 	sent := make(chan error, 1)
 	go func() {
 		_, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s", method, path, len(body), headers, body)
-		sent <- err // the door may have hung up before the end
+		sent <- err // the server may have closed the connection before
 	}()
 	res, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestInvalidPathIs404(t *testing.T) {
 		root + "/requests/" + ref + "/attachments/a\\b", root + "/requests/%F0%9F%92%A9", root + "/requests/x%0d%0aX-Evil:%201", root + "/keys.json", root + "/requests;x", root + "/requests/%",
 	} {
 		r := h.raw("GET", path, auth, "")
-		if strings.HasSuffix(path, "%") { // which is no path at all, and the server below us says so
+		if strings.HasSuffix(path, "%") { // net/http itself rejects an invalid path
 			if r.code != 400 {
 				t.Errorf("%q: %d", path, r.code)
 			}
@@ -253,8 +253,8 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 	}
 }
 
-// A stream of another kind than was asked for would look like one on which nothing
-// happens.
+// The server rejects an unknown kind of stream, because a stream of another kind would look like one
+// without events.
 func TestUnknownStreamIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, query := range []string{"as=bogus", "as=", "as=Executor", "as=executor&as=bogus", "as=%00"} {
@@ -268,8 +268,8 @@ func TestUnknownStreamIsRejected(t *testing.T) {
 	}
 }
 
-// A number is no capability, and half a character is no text: neither is taken for
-// something else.
+// A number in place of a text, and half of a surrogate pair, are errors. The server does not convert
+// them.
 func TestNumbersInQuotesAreText(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)

@@ -84,8 +84,8 @@ func BenchmarkIdleReaders(b *testing.B) {
 	}
 }
 
-// tell makes events until each stream has reported one. A stream may begin to listen a moment
-// after its hello.
+// tell makes events until each stream has received one. A stream may subscribe a moment after its
+// hello.
 func (s *site) tell(wires []*wire) error {
 	w, err := dial(s.Addr, anAnswer)
 	if err != nil {
@@ -116,8 +116,7 @@ type work struct {
 	ready, step func(*site, *wire, *string) error
 }
 
-// measure goes in rounds, so that what is made for the measurement never adds
-// much to the open threads.
+// measure works in rounds, so that the threads of the measurement add little to the open threads.
 func (w work) measure(b *testing.B, s *site, clients int) {
 	took := make([]time.Duration, b.N)
 	lines := make(chan *wire, 64)
@@ -168,7 +167,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 }
 
-// site is an exchange that is served by a process of its own.
+// site is an exchange in a separate process.
 type site struct {
 	Addr     string
 	Operator string // key, which no rate limits
@@ -401,7 +400,7 @@ func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte
 	return answer, err
 }
 
-// answer reads an answer that says how long it is. It is good until the next one.
+// answer reads an answer with a Content-Length. The body is valid until the next call.
 func (l *wire) answer() (code int, body []byte, err error) {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
@@ -430,7 +429,7 @@ func (l *wire) answer() (code int, body []byte, err error) {
 	return code, l.body, err
 }
 
-// hear reads until a line comes.
+// hear reads until it gets the line want.
 func (l *wire) hear(want string) error {
 	if err := l.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		return err

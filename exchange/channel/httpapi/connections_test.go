@@ -106,7 +106,7 @@ func TestWaitingConnectionsHaveOwnLimit(t *testing.T) {
 				t.Errorf("a request got %d while others wait", code)
 			}
 		}
-		// A fifth that waits is refused with a reason, and its connection goes on.
+		// The server rejects a fifth stream with a reason, and keeps the connection open.
 		open[0].says(t, stream, key)
 		if code, head := open[0].hears(t); code != 503 || head.Get("Retry-After") == "" {
 			t.Errorf("one too many waits: %d %v", code, head)
@@ -165,7 +165,7 @@ func TestConnectionMovesBetweenPools(t *testing.T) {
 		if code := v.asks(t, root+"/events?after=now&wait=1s", key); code != 200 {
 			t.Fatal(code)
 		}
-		// If the limit of requests binds, a waiting client hears it. A stop passes.
+		// At the limit of requests, a waiting client gets an error. A stop passes.
 		for i := range 8 {
 			h.visit(fmt.Sprintf("198.51.100.%d:1", i))
 		}

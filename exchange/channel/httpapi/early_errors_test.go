@@ -62,8 +62,8 @@ func TestInvalidRequestGetsJSONError(t *testing.T) {
 	}
 }
 
-// A file that reads like an answer of the server's own is a file, and the next
-// request on the connection is answered as ever.
+// A file looks like an error of net/http: the client gets it unchanged, and the next request on the
+// connection gets its answer.
 func TestFileLikeAnErrorStaysUnchanged(t *testing.T) {
 	text := "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request: nothing of ours"
 	file := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -85,7 +85,7 @@ func TestErrorsHaveStatusAndReason(t *testing.T) {
 	}
 }
 
-// A page that gives this machine a name of its own is not served.
+// The server rejects a request with an unknown host name, which may come from a foreign page.
 func TestUnknownHostIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{Hosts: []string{"kitchen.example"}})
 	for host, code := range map[string]int{
@@ -98,7 +98,7 @@ func TestUnknownHostIsRejected(t *testing.T) {
 	}
 }
 
-// The refusals of a claim and its fence, by their codes and words.
+// The errors of claims, epochs and references have their HTTP status and their code.
 func TestLateClaimNamesHolder(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")

@@ -79,7 +79,7 @@ func TestEvents(t *testing.T) {
 	if _, _, data := next(t, s); !strings.Contains(data, `"code":"claimed"`) {
 		t.Errorf("claim: %s", data)
 	}
-	// A client that was away gets what it missed, and nothing twice.
+	// A client that reconnects gets the missed events, and no event twice.
 	again := h.stream(root+"/events", agent, "Last-Event-ID", first)
 	if _, _, data := next(t, again); !strings.Contains(data, `"request"`) {
 		t.Errorf("missed: %s", data)
@@ -156,7 +156,7 @@ func (h *house) poll(key, query string) pollCollector {
 	return p
 }
 
-// Nothing is lost between polls, not even before the first event.
+// Polls return all events, also those from before the first event.
 func TestPollReturnsEvents(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// One executor can be asked for: its card and its presence, and none of its secrets.
+// The path of one executor returns its card and its presence, without its secrets.
 func TestExecutorHasCard(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"porch-pi","display_name":"Porch","capabilities":[{"switch-on":{"risk":"low"}}],"versions":["1.1.0"],

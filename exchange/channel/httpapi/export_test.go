@@ -1,6 +1,6 @@
 package httpapi
 
-// Routes are all routes of a door, as METHOD PATH.
+// Routes returns all routes of a server, as METHOD PATH.
 func Routes() []string {
 	var list []string
 	for _, r := range openRoutes {
@@ -12,5 +12,5 @@ func Routes() []string {
 	return list
 }
 
-// NoStreams waits until no connection that was taken over is left.
+// NoStreams waits until all streams on hijacked connections have ended.
 func (d *Server) NoStreams() { d.streams.Wait() }

@@ -22,8 +22,7 @@ const (
 	anything = text | number | truth | list | mapping
 )
 
-// values are those that each field is sent with, by their kind. Null is as if the
-// field were not there.
+// values has the test values for each field, with their kinds. Null means that the field is missing.
 var values = []struct {
 	json string
 	kind int
@@ -57,7 +56,7 @@ var values = []struct {
 // bodyCase is the body of a request: VALUE stands for the value of the field.
 type bodyCase struct {
 	method, path string
-	by           string // whose key
+	by           string // the actor with the key
 	fields       []field
 }
 

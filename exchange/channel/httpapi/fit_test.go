@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-// noise is a picture that cannot be packed well, as PNG.
+// noise returns a PNG image with a poor compression ratio.
 func noise(t *testing.T) string {
 	t.Helper()
 	m, r := image.NewRGBA(image.Rect(0, 0, 320, 240)), rand.New(rand.NewPCG(1, 2))
@@ -32,8 +32,7 @@ func noise(t *testing.T) string {
 	return b.String()
 }
 
-// Pictures that others upload are made smaller on request; without it they stay as they
-// are.
+// The server scales an uploaded image down on request, and otherwise returns it unchanged.
 func TestImageFitsOnRequest(t *testing.T) {
 	const most = 40 << 10
 	made := 0

@@ -24,7 +24,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// house is a real exchange behind a real door on this machine.
+// house is a fixture: a real exchange with a real server on this machine.
 type house struct {
 	dir string // of the keys
 	testing.TB
@@ -32,7 +32,7 @@ type house struct {
 	x    *exchange.Exchange
 	keys *keys.Keys
 	url  string
-	line http.RoundTripper // to the door
+	line http.RoundTripper // to the server
 	op   string            // the operator's key
 }
 
@@ -41,7 +41,7 @@ func open(t testing.TB, cfg httpapi.Config) *house {
 	return made(t, cfg).serve()
 }
 
-// serve opens the door on this machine.
+// serve starts the server on this machine.
 func (h *house) serve() *house {
 	s := httptest.NewServer(h.door.Handler())
 	h.Cleanup(s.Close)
@@ -49,7 +49,7 @@ func (h *house) serve() *house {
 	return h
 }
 
-// made is a house whose door is not open yet.
+// made returns a fixture whose server does not run yet.
 func made(t testing.TB, cfg httpapi.Config) *house {
 	t.Helper()
 	return madeOver(t, cfg, exchange.DefaultConfig(), memory.New())

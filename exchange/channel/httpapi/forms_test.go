@@ -53,7 +53,7 @@ func TestUploadedImageHasOneForm(t *testing.T) {
 	}
 	wantNamed(h, one, ref, jpeg, small)
 	end()
-	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil { // the folder is left
+	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil { // the folders of the threads stay
 		t.Fatal(err)
 	}
 	h, end = serve()

@@ -32,7 +32,7 @@ func TestImport(t *testing.T) {
 	picture := base64.StdEncoding.EncodeToString([]byte("\x00picture"))
 	for what, c := range map[string]struct {
 		body, kind string
-		files      map[string]string // nil: it is refused
+		files      map[string]string // nil: the server rejects it
 		error      string
 	}{
 		"a text of YAML":  {moved, "application/yaml", map[string]string{"2026-01-20-001.messe-af.yaml": moved}, ""},

@@ -111,7 +111,7 @@ func TestRevokedKeyEndsStreams(t *testing.T) {
 	})
 }
 
-// elsewhere serves a house on an address of this machine that is not loopback.
+// elsewhere starts the server on an address of this machine that is not loopback.
 func (h *house) elsewhere() {
 	h.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -184,7 +184,7 @@ func TestConcurrentGuessesAreLimited(t *testing.T) {
 	}
 }
 
-// Of many who come with one code at once, one is let in.
+// Many clients use one code at the same time: only one can register.
 func TestCodeWorksOnce(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	code, _, err := h.keys.NewCode("", time.Minute)

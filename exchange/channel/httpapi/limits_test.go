@@ -26,13 +26,13 @@ type from struct {
 
 func (f from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.addr)) }
 
-// plug connects from an address, and reports whether the door keeps it.
+// plug connects from an address, and reports whether the server keeps the connection.
 func (h *running) plug(addr string) (conn net.Conn, kept bool) {
 	h.Helper()
 	here, there := net.Pipe()
 	h.cable.plugs <- from{there, addr}
 	synctest.Wait()
-	_ = here.SetReadDeadline(time.Now().Add(time.Millisecond)) // fails if the other end has been closed
+	_ = here.SetReadDeadline(time.Now().Add(time.Millisecond)) // fails if the server has closed its end
 	_, err := here.Read(make([]byte, 1))
 	return here, !errors.Is(err, io.EOF)
 }
@@ -90,7 +90,7 @@ func TestRateOfOneKey(t *testing.T) {
 		for range 20 {
 			ask(other)
 		}
-		h.want(ask(other), 429, "") // an operator elsewhere is counted
+		h.want(ask(other), 429, "") // the limit applies to an operator on another host
 	})
 }
 
@@ -128,7 +128,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 			{"[::ffff:192.0.2.1]:1", 1, 0}, // the same
 			{"192.0.2.2:1", 5, 4},
 			{"[2001:db8::1]:1", 3, 3},
-			{"[2001:db8::2:2]:1", 3, 1}, // the same house
+			{"[2001:db8::2:2]:1", 3, 1}, // the same network
 			{"[2001:db8:0:1::1]:1", 5, 4},
 			{"127.0.0.1:1", 10, 10},
 			{"[::1]:1", 10, 10},
@@ -249,7 +249,7 @@ func TestTooLargeBodyIsNotRead(t *testing.T) {
 	}
 }
 
-// Before it is known who sends it, little is taken.
+// The server accepts only a small body from a sender that is not authenticated.
 func TestTooLargeRegistrationIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"pi","x":"`+strings.Repeat("x", 70<<10)+`"}`), 413, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// written is a log that is read while it is written.
+// written is a log for concurrent reads and writes.
 type written struct {
 	mu sync.Mutex
 	b  bytes.Buffer

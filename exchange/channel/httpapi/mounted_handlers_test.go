@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// visit is a guest that remembers who came.
+// visit is a mounted handler that records its caller.
 type visit struct {
 	who  exchange.Actor
 	head http.Header

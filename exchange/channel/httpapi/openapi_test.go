@@ -28,7 +28,7 @@ type asked struct {
 	headers   []string
 }
 
-// described is a house whose answers are held against its description.
+// described is a fixture that checks the answers against the OpenAPI document.
 type described struct {
 	*house
 	api  *openAPI
@@ -54,7 +54,7 @@ func (a *openAPI) operations() map[string]operation {
 	return ops
 }
 
-// Every route is described, and nothing else is.
+// The OpenAPI document describes every route, and no others.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	a := readOpenAPI(t)
 	if a.doc["openapi"] != "3.1.0" {
@@ -159,14 +159,14 @@ func (d *described) wrong(answer any, r reply) []string {
 	return d.api.check(d.api.at(content[kind], "schema"), v, "")
 }
 
-// describe opens a house for this.
+// describe returns a running fixture with its OpenAPI document.
 func describe(t testing.TB, cfg httpapi.Config) *described {
 	a := readOpenAPI(t)
 	return &described{open(t, cfg), a, a.operations(), map[string]bool{}}
 }
 
-// Every described answer of every operation is one that the door gives, in the
-// shape that is described, and there are no others.
+// The server gives every described answer of every operation in the described shape, and no other
+// answers.
 func TestOpenAPIMatchesServer(t *testing.T) {
 	deliveries := []map[string]any{{"id": "x", "executor": "phone", "event_type": "thread_created", "ref": "r", "to": "https://example.com", "made": "2026-11-21T00:00:00Z", "at": "2026-11-21T00:00:00Z", "tries": 1, "state": "delivered", "code": 200}}
 	there := func(ref string, _ map[string][]byte) error {
@@ -299,7 +299,7 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	}
 }
 
-// everywhere checks what many operations have in common.
+// everywhere checks the answers that many operations have in common.
 func (d *described) everywhere(ref, agent, big string) {
 	slow := describe(d.TB, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	spent := slow.register("agent", "")

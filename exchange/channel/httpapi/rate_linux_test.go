@@ -79,8 +79,8 @@ func (s *site) claimAt(b *testing.B, rate, connections int) {
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 }
 
-// until waits for a time. Go's timers are a millisecond late where nothing else
-// happens, which would be measured.
+// until waits for a time. On an idle machine, Go's timers are a millisecond late, and that would
+// falsify the measurement.
 func until(t time.Time) {
 	for d := time.Until(t); d > 0; d = time.Until(t) {
 		ts := syscall.NsecToTimespec(int64(d))

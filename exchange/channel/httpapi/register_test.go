@@ -12,18 +12,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// away are the headers of one who is not on this machine.
+// away has the headers of a client on another host.
 var away = []string{"Origin", "https://elsewhere.example"}
 
 func TestEnrollmentCode(t *testing.T) {
 	h := open(t, httpapi.Config{EnrollmentCode: "abc-123"})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, away...), 201, "")
-	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // here, none is needed
+	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // a local process needs none
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"c","enrol":"abc-123"}`, "X-Forwarded-For", "192.0.2.1"), 201, "")
 	for range 5 {
 		h.want(h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"abc-124"}`, away...), 403, "")
 	}
-	// After too many guesses even the valid code is rejected.
+	// After too many guesses the server rejects even the valid code.
 	for _, code := range []string{"abc-125", "abc-123"} {
 		r := h.do("POST", root+"/register", "", `{"executor_id":"d","enrol":"`+code+`"}`, away...)
 		if r.code != 429 || r.head.Get("Retry-After") == "" {
@@ -33,8 +33,8 @@ func TestEnrollmentCode(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"e"}`), 201, "")
 }
 
-// A local process needs no code, and a wrong one is an error all the same: it was for another
-// exchange, or is an old one. It registers nobody.
+// A local process needs no code. A wrong code is an error all the same, because it is old or for
+// another exchange, and the registration fails.
 func TestWrongCodeOfLocalProcessIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
@@ -62,7 +62,7 @@ func TestRegistrationWithoutCode(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"page"}`, "Origin", h.url), 201, "")
 }
 
-// Nobody gets the name of somebody else.
+// The server rejects a registration with the name of another actor.
 func TestTakenNameIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	own := exchange.Actor{ID: "own-pi", Roles: exchange.ExecutorRole} // in this process, without a key
@@ -75,7 +75,7 @@ func TestTakenNameIsRejected(t *testing.T) {
 			t.Errorf("%s: %d %s", id, r.code, r.body)
 		}
 	}
-	// A key that was lost is made anew by the operator's word alone.
+	// Only an operator can replace a lost key.
 	agent := h.register("agent", "")
 	h.want(h.do("POST", root+"/register", agent, `{"executor_id":"own-pi"}`), 409, "")
 	h.want(h.do("POST", root+"/register", h.op, `{"executor_id":"own-pi"}`), 201, "")
@@ -96,7 +96,7 @@ func TestTakenNameIsRejected(t *testing.T) {
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a"}`), 201, "") // a failed registration leaves no key
 }
 
-// The exchange's id is not read out of the key: it may have a _ in it.
+// The id of an exchange may contain an underscore. The server does not parse it from the key.
 func TestExchangeIDWithUnderscore(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.ID = "my_summer_home"
@@ -146,7 +146,7 @@ func TestKeys(t *testing.T) {
 	h.want(h.do("GET", root+"/requests", fresh, ""), 401, "")
 }
 
-// Roles say who sees and does what.
+// The roles of an actor limit its calls and its view.
 func TestRoles(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")

@@ -13,8 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// cable is a listener whose connections are in this process, so that the time
-// of a test is in its own hands.
+// cable is a listener with connections in this process, so that the test can use fake time.
 type cable struct {
 	plugs  chan net.Conn
 	closed chan struct{}
@@ -42,8 +41,7 @@ func (c *cable) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// running is a house whose door is served as in a program, in a bubble of fake
-// time.
+// running is a fixture in a bubble of fake time, with a server that runs as in the program.
 type running struct {
 	*house
 	cable  *cable
@@ -71,7 +69,7 @@ func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *run
 		}()
 		story(t, r)
 		cancel()
-		for range r.done { // the story may have heard it already
+		for range r.done { // the test may have received it already
 		}
 		line.CloseIdleConnections()
 	})
@@ -107,8 +105,7 @@ func TestRunEndsStreams(t *testing.T) {
 	})
 }
 
-// begin sends a request with only the first of its body, and waits until the
-// door is at work on it.
+// begin sends a request with only the first part of its body, and waits until the server handles it.
 func (h *running) begin() net.Conn {
 	h.Helper()
 	conn, err := h.cable.dial(h.Context(), "", "")
@@ -123,7 +120,7 @@ func (h *running) begin() net.Conn {
 	return conn
 }
 
-// A request under way when the program ends is finished.
+// The server completes a running request before the program ends.
 func TestRunFinishesRequests(t *testing.T) {
 	inProgram(t, func(t *testing.T, h *running) {
 		conn := h.begin()

@@ -54,7 +54,7 @@ func (a *openAPI) resolve(v any) any {
 // check that never fails.
 var keywords = []string{"type", "properties", "required", "items", "enum", "additionalProperties", "anyOf", "format", "minimum", "maximum", "description"}
 
-// check holds a value against a schema, and returns what is wrong.
+// check validates a value against a schema, and returns the errors.
 func (a *openAPI) check(schema, v any, where string) (wrong []string) {
 	s, ok := a.resolve(schema).(map[string]any)
 	if !ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// A browser that is signed in acts for its own pages alone: not for those of
-// others, nor for those of another port of the same host.
+// The session of a browser is valid only for the pages of the exchange, not for pages of other hosts
+// or of another port of the same host.
 func TestForeignPageCannotUseSession(t *testing.T) {
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -108,7 +108,7 @@ func TestEqualDenialsAreOneEntry(t *testing.T) {
 	}
 }
 
-// The log of rejected requests is bounded for any number of callers.
+// The log of rejected requests has a size limit for any number of callers.
 func TestDeniedLogIsBounded(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for n := range 300 {

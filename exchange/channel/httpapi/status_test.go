@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// How the program stands is for operators, and only where it says so.
+// Only an operator can read the status of the program, and only if Config.Status is set.
 func TestStatus(t *testing.T) {
 	h := open(t, httpapi.Config{Status: func() any { return map[string]int{"threads": 3} }})
 	silent := open(t, httpapi.Config{})

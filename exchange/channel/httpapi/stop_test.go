@@ -7,8 +7,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// A stop is taken whatever is said beside it, and however long; but for whom it is has
-// to be right.
+// The server accepts a stop with any other fields of any length, but the list of executors must be
+// valid.
 func TestStopIsAccepted(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	h.register("phone", `"x"`)

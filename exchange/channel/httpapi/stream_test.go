@@ -45,8 +45,8 @@ func (r *running) opens(key, proto, more string) (net.Conn, *bufio.Reader, *http
 	return conn, in, res
 }
 
-// A stream on a connection that was taken over has the head of every answer, and
-// ends in order when the door closes.
+// A stream on a hijacked connection has the headers of every answer. It ends with a last chunk when
+// the server shuts down.
 func TestStreamHasHeadersAndLastChunk(t *testing.T) {
 	inProgramWith(t, httpapi.Config{Origins: []string{"https://console.example"}}, func(t *testing.T, r *running) {
 		key := r.key("phone")
@@ -104,7 +104,7 @@ func TestStreamEndsOnDisconnect(t *testing.T) {
 	}
 }
 
-// One who does not read is dropped, and the exchange has waited for nobody.
+// The server drops a client that does not read, and the exchange does not wait for it.
 func TestUnreadStreamEnds(t *testing.T) {
 	inProgram(t, func(t *testing.T, r *running) {
 		key := r.key("phone")

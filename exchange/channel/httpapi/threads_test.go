@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// Nothing of a request is dropped, known or not.
+// The server keeps all fields of a request, known or unknown.
 func TestRequestKeepsAllFields(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	agent := h.register("agent", "")
@@ -144,7 +144,8 @@ func TestUnknownRequestFieldsAreListed(t *testing.T) {
 	h.want(h.do("PATCH", root+"/requests/last", h.op, `{"mess":[{"repyl":{"confirm":true}}]}`), 200, `{"ref":"DAY-001","status":"pending","unknown":["mess.repyl"]}`)
 }
 
-// Whose claim comes a moment after the cancel hears that it was taken back.
+// A candidate claims a thread just after its cancel: the error has the status cancelled. Another
+// executor gets 404.
 func TestClaimAfterCancelIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone, other := h.register("phone", `"x"`), h.register("other", `"y"`)

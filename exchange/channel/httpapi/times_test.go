@@ -103,7 +103,7 @@ func TestRejectedClaimNamesHolder(t *testing.T) {
 			t.Errorf("%d: %v", r.code, r.head)
 		}
 	}
-	// rejected is declined, as clients in the field spell it.
+	// Existing clients write rejected for declined.
 	two := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)
 	h.want(h.do("PATCH", two, phone, `{"status":"rejected","message":"no hands"}`), 200, "")
 	h.want(h.do("PATCH", two, tablet, `{"status":"rejected","message":"no eyes"}`), 200, `{"ref":"DAY-002","status":"declined"}`)

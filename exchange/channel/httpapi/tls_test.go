@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 )
 
-// The door speaks TLS 1.3 and HTTP/1.1, and nothing older or newer.
+// The server uses TLS 1.3 and HTTP/1.1, and no older or newer version.
 func TestTLS(t *testing.T) {
 	cert, err := keys.Certificate(t.TempDir())
 	if err != nil {
@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 		if _, err := conn.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		answer, _ := io.ReadAll(conn) // a server that is asked nonsense may hang up as it likes
+		answer, _ := io.ReadAll(conn) // the server may close the connection after an invalid request
 		if !strings.HasPrefix(string(answer), "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json") || !strings.Contains(string(answer), want) {
 			t.Errorf("%s: %q", name, answer)
 		}

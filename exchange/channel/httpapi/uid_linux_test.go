@@ -22,8 +22,8 @@ func (h *house) otherUser(method, path, key, body string) string {
 	return peertest.Speak(h, peertest.Nobody, strings.TrimPrefix(h.url, "http://"), text, 5*time.Second)
 }
 
-// Another user of this machine is a stranger: it needs a code or a key, and gets what
-// the code states, which is no request of somebody else.
+// Another user of this machine needs a code or a key. It gets the rights of the code, and cannot read
+// requests of others.
 func TestOtherLocalUserNeedsCode(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	asker := h.register("asker", "")
@@ -41,7 +41,7 @@ func TestOtherLocalUserNeedsCode(t *testing.T) {
 		t.Errorf("with an operator's key: %s", got)
 	}
 
-	// A code for any name lets one ask, and no more.
+	// A code for any name grants only the role requester.
 	code, _, err := h.keys.NewCode("", time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -64,8 +64,8 @@ func TestOtherLocalUserNeedsCode(t *testing.T) {
 	}
 }
 
-// An executor registers what its code states, then and later, and is offered nothing
-// else.
+// An executor may register only the capabilities of its code, at enrollment and later, and gets no
+// other offers.
 func TestCodeListsItsRights(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/codes", h.op, `{"actor":"garage","capabilities":["open-door"]}`)

@@ -19,8 +19,8 @@ type pageProvider struct{ mcp.Exchange }
 
 func (pageProvider) Page(ref string) string { return "http://127.0.0.1:8420/#task/" + ref }
 
-// A client is asked to show the page, where a person confirms. That it accepts is no
-// confirmation, and no form is ever sent.
+// The server asks the client to show the page on which a person confirms. The action "accept" of the
+// client is no confirmation, and the server never sends a form.
 func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 	for name, can := range map[string]*sdk.ElicitationCapabilities{
 		"url": {URL: &sdk.URLElicitationCapabilities{}, Form: &sdk.FormElicitationCapabilities{}}, "form": {Form: &sdk.FormElicitationCapabilities{}}, "none": nil,
@@ -49,7 +49,7 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = g.Close(); g.ended.Wait() })
 
-		g.ok("mess_wait", map[string]any{"ref": g.ask("confirm")}) // the requester's own word
+		g.ok("mess_wait", map[string]any{"ref": g.ask("confirm")}) // the requester itself confirms
 		ref := g.ask("operator")
 		waited := g.ok("mess_wait", map[string]any{"ref": ref}).text
 		if name == "url" {

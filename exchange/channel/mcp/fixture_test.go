@@ -32,7 +32,7 @@ var (
 	kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
 )
 
-// house is a real exchange with an obedient executor.
+// house is a fixture: a real exchange with an executor that carries out each request.
 type house struct {
 	testing.TB
 	x       *exchange.Exchange
@@ -51,7 +51,7 @@ func inHouse(t testing.TB) *house {
 	return h
 }
 
-// alone is a house without an executor.
+// alone returns a fixture without an executor.
 func alone(t testing.TB) *house {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
@@ -68,7 +68,7 @@ func alone(t testing.TB) *house {
 	return h
 }
 
-// says has the executor say something.
+// says sends a message of the executor.
 func (h *house) says(text string) {
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
@@ -82,7 +82,7 @@ func (h *house) says(text string) {
 // about sends a message of the executor to a thread.
 func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
 
-// hear carries out a request.
+// hear is the executor: it carries out a request.
 func (h *house) hear(ctx context.Context, m mess.Message) {
 	if len(m.Items) == 0 || len(m.Re) == 0 {
 		return
@@ -229,7 +229,7 @@ func (h *house) over(x mcp.Exchange) *mcpClient {
 	return g
 }
 
-// web is the exchange's HTTP door with MCP behind it.
+// web is the HTTP server of the exchange with the MCP server behind it.
 type web struct {
 	*house
 	keys *keys.Keys
@@ -339,7 +339,7 @@ func (g *mcpClient) ok(name string, arguments any) outcome {
 	return o
 }
 
-// fails calls a tool that must fail, with words that say why.
+// fails calls a tool that must fail with these words in its error.
 func (g *mcpClient) fails(name string, arguments any, words ...string) {
 	g.Helper()
 	o := g.call(name, arguments)
@@ -371,10 +371,10 @@ func (g *mcpClient) ends(ref string, status mess.Code) outcome {
 	return o
 }
 
-// kitchenless is somebody who has asked for nothing.
+// kitchenless is a requester without requests.
 var kitchenless = exchange.Actor{ID: "stranger", Roles: exchange.Requester}
 
-// anyHTTP is an HTTP door with nothing special.
+// anyHTTP is the default configuration of the HTTP server.
 var anyHTTP = httpapi.Config{}
 
 func (w *web) withKey(who exchange.Actor) *mcpClient { return w.connect(w.key(who)) }

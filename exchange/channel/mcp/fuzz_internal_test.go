@@ -52,7 +52,7 @@ func FuzzData(f *testing.F) {
 	})
 }
 
-// parseData decodes data as RFC 2397 says.
+// parseData decodes data URIs as in RFC 2397.
 func TestParseData(t *testing.T) {
 	for _, c := range []struct {
 		uri, mime, data string

@@ -14,7 +14,7 @@ import (
 const hidden = "\u0085\u009b\u007f\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064" +
 	"\u2066\u2067\u2068\u2069\u206a\u206f\ufeff\u00ad\u034f\u115f\u3164\uffa0\u180e\ufff9\ufffb\ufe01\U000e0001\U000e0041\U000e007f\U000e0100\U0001d173"
 
-// kept are words in which such characters have a meaning.
+// kept has words in which such characters have a meaning.
 const kept = "👩\u200d🍳 می\u200cخواهم ❤\ufe0f"
 
 // quoted is a text with all of them, in YAML.

@@ -71,7 +71,7 @@ func TestUnauthenticatedRequestIsRejected(t *testing.T) {
 	w.want(200, `"serverInfo"`, "POST", initialize, with("Origin", "https://console.example")...)
 }
 
-// A session is worth nothing without the key that it was opened with.
+// The server rejects a session id with another key than that of its initialize request.
 func TestSessionsBelongToTheirKeys(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	mine, theirs := "Bearer "+w.key(model), "Bearer "+w.key(watcher)
@@ -115,7 +115,7 @@ func TestSessionLimitOfKey(t *testing.T) {
 	w.want(200, "", "POST", initialize, auth...)
 }
 
-// An invalid protocol message is an error, and the server goes on.
+// An invalid protocol message is an error, and the server continues.
 func TestInvalidProtocolMessageIsRejected(t *testing.T) {
 	w := inHouse(t).overHTTP(httpapi.Config{MaxBody: 1 << 20}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}

@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mcp"
 )
 
-// A session that nobody uses ends, and one that is used does not.
+// An idle session ends, and a session with calls does not.
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := alone(t)

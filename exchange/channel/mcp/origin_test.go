@@ -29,7 +29,7 @@ func (h *house) asksOver(channel, intent string) string {
 	return ack.Items[0].(*mess.Ack).Ref
 }
 
-// Each text of others that a model gets says whose it is, and that it is data.
+// Each text of another actor comes to the model with its origin, and marked as data.
 func TestTextOfOthersIsData(t *testing.T) {
 	h := alone(t)
 	g := h.overStdio(exchange.Actor{ID: "boss", Roles: exchange.Operator})
@@ -90,7 +90,7 @@ func TestTextOfOthersIsData(t *testing.T) {
 	}
 }
 
-// withComments is a JPEG with EXIF and a comment that hold words.
+// withComments returns a JPEG with words in its EXIF and in a comment.
 func withComments(jpg []byte) []byte {
 	segment := func(marker byte, body string) []byte {
 		n := len(body) + 2

@@ -85,8 +85,7 @@ func TestResources(t *testing.T) {
 	}
 }
 
-// A wait that is over gives the ref back; one that is cancelled leaves the
-// request alone.
+// A wait that times out returns the ref. A cancelled wait does not change the request.
 func TestWait(t *testing.T) {
 	h := inHouse(t)
 	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
@@ -153,8 +152,7 @@ func TestServeEndsWithInput(t *testing.T) {
 	}
 }
 
-// Neither a client that goes in the midst of a wait, nor the end of the program,
-// is kept waiting.
+// A wait ends when the client disconnects and when the program ends.
 func TestEndOfInputEndsWaits(t *testing.T) {
 	h := inHouse(t)
 	waits := func(g *mcpClient) {

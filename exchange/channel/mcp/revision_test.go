@@ -9,8 +9,9 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mcp"
 )
 
-// A client of a revision that is not served over HTTP is refused as MCP says, and
-// the people who run the place can see it. The page names what is served.
+// The server rejects a client with an MCP revision that it does not support over HTTP, with the error
+// code of MCP. The operators can see the rejection, and the documentation names the supported
+// revisions.
 func TestRejectedRevisionIsExplained(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	key := w.key(model)

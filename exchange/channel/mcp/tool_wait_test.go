@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A wait says that it lives, and ends before clients give up.
+// A wait sends progress notifications, and ends before the timeout of clients.
 func TestWaitHasHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := inHouse(t)
@@ -78,8 +78,8 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	}
 }
 
-// A question is shown once to a session; after that a wait lasts until something
-// changes or the time is over, so a model cannot call in a loop.
+// A wait returns a question once in a session. The next wait lasts until a change or its timeout, so
+// that a model does not call in a loop.
 func TestWaitDoesNotRepeatSeenQuestion(t *testing.T) {
 	for _, c := range []struct {
 		intent string

@@ -179,7 +179,7 @@ func TestMessTakesAnyMessage(t *testing.T) {
 	}
 }
 
-// Every bad input gives a result with the error, and the session goes on.
+// Every bad input gives a result with the error, and the session continues.
 func TestInvalidInputIsAResult(t *testing.T) {
 	g := inHouse(t).overStdio(model)
 	for _, c := range []struct {

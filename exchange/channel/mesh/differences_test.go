@@ -192,7 +192,7 @@ func acksOnce(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		hub.down = true
 		h.hooked(envelope(wire.Request, "msg_1", "forever"))
-		later(8 * time.Second) // the ack is lost
+		later(8 * time.Second) // the peer loses the ack
 		hub.mu.Lock()
 		hub.down = false
 		hub.mu.Unlock()

@@ -116,8 +116,8 @@ func TestAPeerIsAnExecutor(t *testing.T) {
 	}
 }
 
-// A task ends with the status of the peer: declined, failed or rejected. A request that needs a
-// confirmation is not sent before it.
+// A task ends with the status of the peer: declined, failed or rejected. The agent sends a request
+// that needs a confirmation only after the confirmation.
 func TestHowAPeersTaskEnds(t *testing.T) {
 	for _, one := range []struct {
 		mess   string

@@ -158,8 +158,8 @@ type disk struct {
 	power atomic.Pointer[power]
 }
 
-// write calls do unless the disk is full or without power. heard says whether the writer always
-// learns the result.
+// write calls do unless the disk is full or without power. If heard is true, the writer always learns
+// the result.
 func (d *disk) write(heard bool, do func() error) error {
 	if d.full.Load() {
 		return errFull
@@ -309,7 +309,7 @@ func (h *fixture) takes(e wire.Envelope) map[string]any {
 	return v
 }
 
-// react does what the text of a request says.
+// react is the executor: the intent of the request selects its reaction.
 func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:

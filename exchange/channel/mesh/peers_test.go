@@ -103,8 +103,8 @@ func TestTheRegistryIsReadAgain(t *testing.T) {
 	}
 }
 
-// The token of the agent rotates: old and new token are valid until the old one is dropped, also
-// after a restart.
+// The token of the agent rotates: old and new token are valid until a final rotation, also after a
+// restart.
 func TestTheTokenRotates(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Token = "" })
 	tokens := func() []string {

@@ -41,8 +41,7 @@ func TestRequestAndResponse(t *testing.T) {
 	}
 }
 
-// The agent accepts or rejects the recorded requests of other implementations as the contract
-// says.
+// The agent accepts or rejects the recorded requests of other implementations as in the contract.
 func TestRecordedRequestsAreTaken(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("wire", "testdata", "mesh-wire.jsonl"))
 	if err != nil {
@@ -167,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A client that guesses tokens must wait, but a valid token is accepted from the same address.
+// A client that guesses tokens must wait, but the agent accepts a valid token from the same address.
 func TestWrongTokensShutNobodyOut(t *testing.T) {
 	h := newFixture(t, nil)
 	last := 0
@@ -302,8 +301,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A session key is valid if the whole key begins as the configuration says. No key is valid where
-// the configuration allows none.
+// A session key is valid if the whole key has a prefix from the configuration. If the configuration
+// allows none, no key is valid.
 func TestWhichSessionsPeersMayName(t *testing.T) {
 	documented := []string{"hook:", "agent:main:"} // as in the example of the specification
 	for _, one := range []struct {
@@ -437,7 +436,7 @@ func (h *fixture) health() map[string]any {
 }
 
 // The agent rejects a message that it cannot store. The peer sends it again, and the executor acts
-// once. The health says so meanwhile.
+// once. Until then, the health is degraded.
 func TestAFullDisk(t *testing.T) {
 	h := newFixture(t, nil)
 	h.disk.full.Store(true)

@@ -105,7 +105,7 @@ func TestAckAndCancel(t *testing.T) {
 	}
 }
 
-// The agent rejects an unsigned message if it must be signed, and encrypts the answer to an
+// The agent rejects an unsigned message from a peer that must sign, and encrypts the answer to an
 // encrypted message.
 func TestSignedAndEncrypted(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) {
@@ -226,7 +226,7 @@ func TestLegacyText(t *testing.T) {
 	}
 }
 
-// A legacy text goes to the configured address after it was stored, even after errors or a
+// The agent stores a legacy text, then forwards it to the configured address, even after errors or a
 // restart.
 func TestTextsAreHandedOn(t *testing.T) {
 	var mu sync.Mutex
@@ -248,7 +248,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
 		t.Fatal(code, v)
 	}
-	h.stop() // before it was accepted
+	h.stop() // before the address accepts it
 	mu.Lock()
 	code = http.StatusOK
 	mu.Unlock()
@@ -274,7 +274,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 	}
 }
 
-// The configuration says how many hosts of one scope make an outage.
+// The configuration sets the number of hosts of one scope that make an outage.
 func TestAnOutageAsConfigured(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
 	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
@@ -289,7 +289,7 @@ func TestAnOutageAsConfigured(t *testing.T) {
 	}
 }
 
-// People are notified of the first alert and of the recovery; other alerts are counted. A dead
+// The agent notifies people of the first alert and of the recovery, and counts other alerts. A dead
 // letter of an old alert opens no incident.
 func TestAlerts(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
@@ -312,7 +312,7 @@ func TestAlerts(t *testing.T) {
 	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[recovery]") })
 }
 
-// If the state of an incident could not be stored, the next run notifies people.
+// The disk is full, so the agent cannot store the state of an incident: the next run notifies people.
 func TestAnAlertOnAFullDisk(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {
@@ -323,7 +323,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 			t.Errorf("%d %v", code, v)
 		}
 		h.disk.full.Store(false)
-		if v := h.takes(e); v["verdict"] != "suppressed" { // it was counted; the notification follows below
+		if v := h.takes(e); v["verdict"] != "suppressed" { // the incident has counted it; the notification follows below
 			t.Errorf("%v", v)
 		}
 		h.stop()
@@ -343,7 +343,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 	}
 }
 
-// A message for another agent is forwarded unchanged if the configuration allows it.
+// The agent forwards a message for another agent unchanged if the configuration allows it.
 func TestForwarding(t *testing.T) {
 	for _, forward := range []bool{true, false} {
 		h := newFixture(t, func(c *mesh.Config) { c.Forward = forward })

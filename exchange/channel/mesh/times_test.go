@@ -84,7 +84,7 @@ func (f *far) all() (came, log []string) {
 	return slices.Clone(f.came), slices.Clone(f.log)
 }
 
-// inTime runs a test in fake time, with a fixture whose hub is far.
+// inTime runs a test in fake time, with a fixture and a simulated hub.
 func inTime(t *testing.T, test func(h *fixture, hub *far)) { inTimeWith(t, nil, test) }
 
 func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *fixture, hub *far)) {
@@ -244,8 +244,8 @@ func TestDeadLettersInTime(t *testing.T) {
 	})
 }
 
-// The operator is notified of an incident at once, after an hour, then every two hours, and at its
-// end.
+// The operator gets a notification of an incident at once, after an hour, then every two hours, and
+// at its end.
 func TestSummariesInTime(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		alert := func(id, status string) {

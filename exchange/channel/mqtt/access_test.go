@@ -43,7 +43,7 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 		if strings.HasPrefix(f, root+"#") {
 			f = "#"
 		}
-		if group, of, is := strings.Cut(strings.TrimPrefix(f, root), "$share/all/"); is { // rule 8: nobody shares what is for one
+		if group, of, is := strings.Cut(strings.TrimPrefix(f, root), "$share/all/"); is { // rule 8: no shared subscription for the topics of one actor
 			f = group + "$share/all/" + root + of
 		}
 		spy.subscribes(f)
@@ -124,7 +124,7 @@ func TestAccessRulesOfEmbeddedBroker(t *testing.T) {
 	}
 }
 
-// One without a key is nobody who has one, and nobody in this process.
+// A client without a key cannot act as an actor with a key, or as an actor in this process.
 func TestClientWithoutKeyIsItsTopicsActor(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
@@ -141,7 +141,7 @@ func TestClientWithoutKeyIsItsTopicsActor(t *testing.T) {
 	tryForbidden(t, h, tryForbiddenAs, pi, me)
 }
 
-// The printed rules hold in mosquitto as well.
+// Mosquitto with the printed rules rejects the same accesses.
 func TestAccessRulesOfMosquitto(t *testing.T) {
 	h := made(t)
 	text, err := mqtt.ACL("home", "messkit-home", h.keys.List(), false)

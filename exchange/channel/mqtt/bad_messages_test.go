@@ -34,7 +34,7 @@ func TestRetainedCommandIsDiscarded(t *testing.T) {
 	}
 }
 
-// At a broker elsewhere it is found when the connection comes back.
+// At an external broker, the exchange discards a retained command when it connects.
 func TestRetainedCommandAtExternalBrokerIsDiscarded(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	me := m.connect(as{id: "me"}).hears(root + "a/me/in")
@@ -88,7 +88,7 @@ func TestDuplicateRequestHasOneThread(t *testing.T) {
 	h.eventually("with QoS 0 it comes once, and is taken", func() bool { return h.threads() == 2 })
 }
 
-// Rule 3: a will of an earlier session says nothing about this one.
+// Rule 3: the will of an earlier session does not apply to this one.
 func TestWillOfEarlierSessionIsIgnored(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
@@ -104,7 +104,7 @@ func TestWillOfEarlierSessionIsIgnored(t *testing.T) {
 	h.eventually("it is back, and told what stands open", func() bool { return pi.count(ref) > 1 })
 }
 
-// A payload that is no message is answered, and harms nobody.
+// A client sends a payload that is no message: it gets an error, and its next request works.
 func TestInvalidMessageIsRejected(t *testing.T) {
 	h := embedded(t)
 	me := h.connect(as{id: "me"}).hears(root + "a/me/in")
@@ -154,13 +154,13 @@ func TestRequesterGetsMessagesAfterReturn(t *testing.T) {
 	ref := h.ref(pi)
 	epoch := h.claim(pi, ref)
 	me.has("claimed")
-	me.Disconnect(uint(patience.Milliseconds())) // with 0 it goes on reading for a while
+	me.Disconnect(uint(patience.Milliseconds())) // with 0 it continues to read for a while
 	const n = 50
 	for i := range n {
 		pi.says(root+"e/pi/out", fmt.Sprintf(`{"id":"p%d","re":"%s","epoch":%s,"MESS":[{"status":{"code":"in_progress","message":"step %d."}}]}`, i, ref, epoch, i))
 	}
 	pi.has(fmt.Sprintf(`"re":"p%d"`, n-1))
-	h.close() // the exchange's door, and its broker, are gone as well
+	h.close() // the adapter and its broker stop too
 	h.serve()
 	me = h.connect(as{id: "me"}).hears(root + "a/me/in")
 	me.has(fmt.Sprintf("step %d.", n-1))
@@ -198,7 +198,8 @@ func (h *house) claim(pi *peer, ref string) string {
 	return fmt.Sprint(m.Items[0].(*mess.Ack).Epoch)
 }
 
-// A broker elsewhere dies in the middle of a task, and comes back knowing nothing.
+// An external broker stops in the middle of a task, and restarts without its state: the actors get
+// each message once.
 func TestBrokerRestartLosesNothing(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")
 	m.enter(broker.Address{})
@@ -217,7 +218,7 @@ func TestBrokerRestartLosesNothing(t *testing.T) {
 	epoch := m.claim(pi, ref)
 	me.has("claimed")
 	m.stop()
-	// The question is asked and answered while there is no broker.
+	// The executor asks, and the requester answers, while there is no broker.
 	post := func(who exchange.Actor, text string) {
 		t.Helper()
 		one, err := mess.Parse([]byte(text))
@@ -242,8 +243,8 @@ func TestBrokerRestartLosesNothing(t *testing.T) {
 	}
 }
 
-// One who uses the id of another one's session takes it over only with the same
-// key, and that is said.
+// A client takes over a session with the same id only with the same key. The adapter logs the
+// takeover.
 func TestTakenOverSessionIsLogged(t *testing.T) {
 	h := embedded(t)
 	key := h.key("pi", exchange.ExecutorRole)
@@ -264,7 +265,7 @@ func TestTakenOverSessionIsLogged(t *testing.T) {
 	h.eventually("it is said", func() bool { return h.log.has("takes over a session") })
 }
 
-// A key that is revoked ends what goes on under it.
+// The revocation of a key ends the connection of its client.
 func TestRevokedKeyEndsConnection(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")
@@ -278,8 +279,8 @@ func TestRevokedKeyEndsConnection(t *testing.T) {
 	}
 }
 
-// The latch stops everybody, at once and for those who come later, and is obeyed
-// once.
+// The latch stops all executors at once, and a later client gets it as a retained message. Only an
+// operator may reset it.
 func TestStopLatchStopsOnce(t *testing.T) {
 	h := embedded(t)
 	pi := h.pi("pi")

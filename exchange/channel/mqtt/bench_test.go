@@ -56,7 +56,7 @@ func (r *relay) On(context.Context) (bool, error) {
 	return r.on, nil
 }
 
-// amount is how much is measured; make bench-mqtt says so.
+// amount returns the size of a measurement from the environment. make bench-mqtt sets it.
 func amount(t *testing.T, name string) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(name))
@@ -159,8 +159,8 @@ func (h *house) agent(r *relay) {
 	h.eventually("the executor is registered", func() bool { return h.x.IsRegistered("bench") })
 }
 
-// TestBenchThroughput measures how many requests a second one exchange takes, from
-// many requesters at once, each on the disk before it is acknowledged.
+// TestBenchThroughput measures the requests of many requesters that one exchange accepts in a second.
+// The exchange stores each request on the disk before its ack.
 func TestBenchThroughput(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
 	const requesters = 64
@@ -191,8 +191,8 @@ func TestBenchThroughput(t *testing.T) {
 	fmt.Printf("embedded   %d requesters: %.0f requests a second, each stored before its PUBACK\n", requesters, float64(each*requesters)/took.Seconds())
 }
 
-// TestBenchMemory measures what a thousand connected executors take of the
-// exchange and its broker.
+// TestBenchMemory measures the memory of the exchange and its broker for a thousand connected
+// executors.
 func TestBenchMemory(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT_EXECUTORS")
 	h := embedded(t)

@@ -20,8 +20,8 @@ func (s crashes) Append(ctx context.Context, step exchange.Step) (thread.Rev, er
 	return s.Store.Append(ctx, step)
 }
 
-// One message that the program cannot bear is dropped and logged, and the next of the
-// same requester is taken.
+// A message causes a panic: the adapter drops and logs it, and accepts the next message of the same
+// requester.
 func TestPanicDropsOneMessage(t *testing.T) {
 	for name, outside := range map[string]bool{"embedded": false, "elsewhere": true} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	wg.Go(func() { _ = sub.Wait() })
 	defer wg.Wait()
 	defer cancel()
-	m.eventually("somebody listens", func() bool { // a message until one is heard
+	m.eventually("somebody listens", func() bool { // repeats a message until the subscriber gets one
 		m.connect(as{id: "probe"}).says(root+"a/me/in", `probe`)
 		return heard.has("probe")
 	})

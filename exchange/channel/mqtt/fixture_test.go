@@ -27,10 +27,10 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// patience is how long something may take that is only waited for.
+// patience is the timeout of the tests for an expected event.
 const patience = time.Minute
 
-// house is a real exchange behind a real broker.
+// house is a fixture: a real exchange with a real broker.
 type house struct {
 	*testing.T
 	x     *exchange.Exchange
@@ -39,8 +39,8 @@ type house struct {
 	dir   string
 	addr  string
 	log   *log
-	home  bool           // it is shown to Home Assistant
-	close func()         // the door and its broker
+	home  bool           // the adapter publishes to Home Assistant
+	close func()         // stops the adapter and its broker
 	own   *mqtt.Embedded // its broker; nil: another one
 }
 
@@ -76,7 +76,7 @@ func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// made is a house without a door.
+// made returns a fixture without an adapter.
 func made(t *testing.T, set ...func(*exchange.Config)) *house {
 	t.Helper()
 	return madeOver(t, memory.New(), set...)
@@ -111,7 +111,7 @@ func (h *house) newDoor() *slog.Logger {
 	return l
 }
 
-// embedded is a house with a broker of its own.
+// embedded returns a fixture with an embedded broker.
 func embedded(t *testing.T) *house {
 	t.Helper()
 	h := made(t)
@@ -119,7 +119,7 @@ func embedded(t *testing.T) *house {
 	return h
 }
 
-// serve opens the door, at the same place as before.
+// serve starts the adapter, at the same address as before.
 func (h *house) serve() {
 	h.Helper()
 	if h.addr == "" {
@@ -239,8 +239,8 @@ func (p *peer) hears(filters ...string) *peer {
 	return p
 }
 
-// says publishes with QoS 1 and waits for the broker's word, or until it is cut
-// off.
+// says publishes with QoS 1, and waits for the PUBACK or the loss of the connection. It reports
+// whether the PUBACK came.
 func (p *peer) says(topic, text string) bool { return p.publishes(topic, text, 1, false) }
 
 func (p *peer) publishes(topic, text string, qos byte, retain bool) bool {
@@ -314,7 +314,7 @@ func (h *house) pi(id string) *peer {
 	return p
 }
 
-// request has somebody in this process ask for something.
+// request posts a request from an actor in this process, and returns its ref.
 func (h *house) request(text string) string {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
@@ -328,7 +328,7 @@ func (h *house) request(text string) string {
 	return messeaf.ThreadRef(answer.Items[0].(*mess.Ack).Ref)
 }
 
-// eventually waits until something holds.
+// eventually waits until ok returns true, and fails after patience.
 func (h *house) eventually(what string, ok func() bool) {
 	h.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -356,13 +356,13 @@ type mosquitto struct {
 	way  chan struct{} // from the exchange to the broker: a full channel keeps the exchange off
 }
 
-// overMosquitto is a house at a broker elsewhere.
+// overMosquitto returns a fixture with mosquitto as an external broker.
 func overMosquitto(t *testing.T, config string) *mosquitto {
 	t.Helper()
 	return made(t).elsewhere(config)
 }
 
-// elsewhere gives a house a broker elsewhere.
+// elsewhere adds mosquitto as an external broker to a fixture.
 func (h *house) elsewhere(config string) *mosquitto {
 	h.Helper()
 	m := &mosquitto{house: h, way: make(chan struct{}, 1)}
@@ -408,7 +408,7 @@ func (m *mosquitto) stop() {
 	}
 }
 
-// enter opens the door.
+// enter starts the adapter.
 func (m *mosquitto) enter(a broker.Address) {
 	m.Helper()
 	a.URL = "mqtt://" + m.addr

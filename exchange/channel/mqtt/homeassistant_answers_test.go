@@ -61,7 +61,7 @@ func TestHomeAssistantAnswersQuestions(t *testing.T) {
 	pi.asks(ref, epoch, `{"field":"long","question":"three?","options":["short","`+strings.Repeat("long", 64)+`"]}`)
 	answerable(false, true)
 
-	// Somebody else's question is only shown.
+	// Home Assistant shows the question to another requester, but cannot answer it.
 	h.says(exchange.Actor{ID: "anna", Roles: exchange.Operator}, `cancel: {re: `+ref+`}`)
 	other := h.request(`request: {intent: look, requires: [take-photo]}`)
 	pi.has(other)

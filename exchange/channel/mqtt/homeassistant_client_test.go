@@ -28,8 +28,8 @@ func (h *house) assists(key string) *assistant {
 // object is a mapping of JSON.
 type object = map[string]any
 
-// config waits for a device payload in which something holds, and checks it
-// against what is documented.
+// config waits for a device payload for which ok returns true, and checks it against the documented
+// schema.
 func (a *assistant) config(what string, ok func(object) bool) object {
 	a.h.Helper()
 	var all object
@@ -107,8 +107,8 @@ func (a *assistant) press(key, field string) {
 	a.publishes(c["command_topic"].(string), c[field].(string), byte(c["qos"].(float64)), c["retain"].(bool))
 }
 
-// answers has an entity say something, as its template makes it a command. That holds
-// one expression, the value, and nothing else that Home Assistant carries out.
+// answers sends a value from an entity, as a command by its template. The template must contain one
+// expression, the value, and nothing else that Home Assistant evaluates.
 func (a *assistant) answers(key, value string) {
 	a.h.Helper()
 	c := a.config("can say "+key, func(cmps object) bool {

@@ -57,7 +57,7 @@ func (r *plug) did() string {
 	return strings.Join(r.log, " ")
 }
 
-// blind is a relay that cannot be read back.
+// blind is a relay without state readback.
 type blind struct{ plug *plug }
 
 func (b blind) Name() string                              { return "blind" }
@@ -77,7 +77,7 @@ func (b *camera) Photo(context.Context) (drivers.Photo, error) {
 
 type camera struct{}
 
-// robot cleans until it is stopped.
+// robot cleans until it gets a stop.
 type robot struct {
 	camera
 	mu     sync.Mutex
@@ -134,7 +134,7 @@ func (r *robot) AtRest(context.Context) (bool, error) {
 	return r.still, nil
 }
 
-// shutter opens at once, or as far as 40 percent until it is stopped.
+// shutter opens at once. If slow, it opens to 40 percent, and then waits for a stop.
 type shutter struct {
 	camera
 	slow bool

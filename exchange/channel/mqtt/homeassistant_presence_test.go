@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A lost executor is unavailable, a lost device disappears, and an executor that has left is
-// cleared. After Home Assistant's birth message everything is published again.
+// A lost executor is unavailable, a lost device disappears, and the adapter clears the entities of an
+// executor that has left. After Home Assistant's birth message it publishes everything again.
 func TestHomeAssistantShowsPresence(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
@@ -52,7 +52,7 @@ func (p *peer) countOf(topic string) (n int) {
 	return n
 }
 
-// An id that MQTT has no topic for is shown all the same, and two never as one.
+// Home Assistant shows an executor even if its id cannot be a topic, and two ids never as one device.
 func TestHomeAssistantAndIDs(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
@@ -86,7 +86,7 @@ func TestHomeAssistantAndIDs(t *testing.T) {
 	h.eventually("it is available", func() bool { return a.available("image") })
 }
 
-// hung is a store that does not come back from a thread that is created.
+// hung is a store that hangs when it creates a thread.
 type hung struct {
 	exchange.Store
 	hangs chan struct{}
@@ -181,7 +181,7 @@ func (p *peer) latestOn(topic string) (text string) {
 	return text
 }
 
-// An executor on another channel that is drained appears so, with its running tasks.
+// A drained executor on another channel appears as drained, with its running tasks.
 func TestHomeAssistantShowsDrainedExecutor(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()

@@ -9,7 +9,7 @@ import (
 
 // The keys of a discovery payload, whether they are mandatory, and their values. They come from
 // the schemas of Home Assistant's integration, in the folder homeassistant/components/mqtt of
-// its repository (home-assistant/core). schemas.py and discovery.py describe the device,
+// its repository (home-assistant/core). The files schemas.py and discovery.py describe the device,
 // abbreviations.py p, dev, o and cmps, and {platform}.py each platform.
 
 // kind checks the value of a key.
@@ -115,7 +115,7 @@ var documented = map[string]shape{
 
 func isObject(v any) bool { o, ok := v.(object); return ok && len(o) > 0 }
 
-// fits checks an object against what is documented of it.
+// fits checks an object against its documented schema.
 func (s shape) fits(t *testing.T, where string, o object) {
 	t.Helper()
 	for key, v := range o {

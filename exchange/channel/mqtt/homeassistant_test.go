@@ -37,7 +37,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	a.sees(shown+"switch-porch-light", "ON")
 	d.lamp.set(false) // by hand
 	a.sees(shown+"switch-porch-light", "OFF")
-	a.press("switch-bell", "payload_on") // cannot be read back
+	a.press("switch-bell", "payload_on") // has no state readback
 	h.eventually("the bell has rung", func() bool { return d.bell.did() == "on" })
 	a.sees(shown+"switch-bell", "None")
 
@@ -88,7 +88,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 		}
 	}
 
-	// A stop is shown as one when the executor says so, and then nothing goes on.
+	// Home Assistant shows a stop after the executor reports it. Then the executor rejects commands.
 	a.press("stop", "payload_press")
 	a.sees(shown+"standing", `"state":"stopped"`)
 	a.press("switch-porch-light", "payload_on")
@@ -167,13 +167,13 @@ func opens(h *house, a *assistant, d *devices) {
 	a.sees(shown+"task", `"status":"cancelled"`)
 }
 
-// confirm is the word of an operator.
+// confirm posts the confirmation of an operator.
 func (h *house) confirm(ref string) {
 	h.Helper()
 	h.says(exchange.Actor{ID: "anna", Roles: exchange.Operator}, "reply: {re: "+ref+", confirm: true}")
 }
 
-// says has somebody in this process say something.
+// says posts a message of an actor in this process.
 func (h *house) says(who exchange.Actor, text string) {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))

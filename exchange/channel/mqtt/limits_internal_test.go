@@ -34,8 +34,8 @@ func bounded(t *testing.T, now func() time.Time) *Adapter {
 	return d
 }
 
-// Ids that are not registered do not keep an executor that is from being heard, however many
-// they are.
+// Many unregistered ids publish a status: the adapter still accepts the status of a registered
+// executor, and the number of unregistered ones has a limit.
 func TestUnregisteredExecutorsAreBounded(t *testing.T) {
 	now := time.Now()
 	d := bounded(t, func() time.Time { return now })

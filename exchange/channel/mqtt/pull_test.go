@@ -26,15 +26,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// cable is a way to a broker that is pulled after some bytes, wherever in a packet
-// that is. Which bytes, its seed says.
+// cable is a proxy to a broker that breaks the connection after some bytes, anywhere in a packet. The
+// seed determines the number of bytes.
 type cable struct {
 	net.Listener
 	to string
 
 	mu     sync.Mutex
 	chance *rand.Rand
-	left   int // pulls; after them it holds
+	left   int // pulls; after them, connections stay
 	pulls  int
 }
 
@@ -59,7 +59,7 @@ func newCable(t *testing.T, to string, seed uint64, pulls int) *cable {
 	return c
 }
 
-// hold pulls no more.
+// hold ends the pulls.
 func (c *cable) hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,9 +141,9 @@ func (c *cable) carry(near net.Conn) {
 // bells is the number of devices that ring, each for its own requester.
 const bells = 8
 
-// The network is pulled at any moment while tasks run. Every request that was
-// acknowledged comes to an end, and no bell rings more often than its threads say:
-// the bells themselves have counted. MESSKIT_PULLS sets how often it is pulled.
+// The network breaks at any moment while tasks run. Every acknowledged request ends, and no bell
+// rings more often than its threads report. The bells count their rings. MESSKIT_PULLS sets the number
+// of breaks.
 func TestPulls(t *testing.T) {
 	pulls := map[string]int{"embedded": 80, "mosquitto": 30, "the exchange's": 150, "both": 150}
 	if text := os.Getenv("MESSKIT_PULLS"); text != "" {
@@ -196,7 +196,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 	}
 	runs(t, x.Run)
 	rings := h.ringers("pi", x)
-	done := map[string]int{} // by bell: threads that say that it has rung
+	done := map[string]int{} // by bell: threads that report a ring
 	open := map[string]string{}
 	unknown := map[string]int{}
 	n := 0

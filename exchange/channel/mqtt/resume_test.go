@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A requester hears the results that came while the door was shut when it opens again, also if
-// the clock was set back meanwhile. It does not hear older results again.
+// The adapter restarts after a pause, and the clock may go back during it: a requester gets the
+// results of the pause, and no older results again.
 func TestResultAfterClockSetBackArrives(t *testing.T) {
 	var back atomic.Int64
 	h := &house{T: t, dir: t.TempDir(), log: &log{}}

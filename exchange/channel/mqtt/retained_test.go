@@ -8,7 +8,7 @@ import (
 )
 
 // Clients subscribe with wildcards while others set and clear retained messages, on new and on
-// known topics. Nobody reads half a message, and later clients get the retained ones.
+// known topics. No client reads half a message, and later clients get the retained ones.
 func TestSubscribeWhileRetaining(t *testing.T) {
 	h := embedded(t)
 	var group sync.WaitGroup

@@ -49,8 +49,7 @@ func newAuthority(t *testing.T) *authority {
 // file is a file of the authority's: name.pem or name.key.
 func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
 
-// sign makes a certificate and the key to it, as files. It returns the
-// fingerprint by which it is pinned.
+// sign makes a certificate and its key, as files. The text is the fingerprint for pinning.
 func (a *authority) sign(name string, set func(*x509.Certificate)) (*x509.Certificate, *ecdsa.PrivateKey, string) {
 	a.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -191,7 +190,7 @@ func TestTLSToExternalBroker(t *testing.T) {
 	}
 }
 
-// freePort is a port that nobody uses now.
+// freePort returns a port that is not in use now.
 func freePort(t *testing.T) string {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(freeport.Address(t))

@@ -9,7 +9,7 @@ import (
 )
 
 // Each of the eleven topics carries its documented messages in one task with an image, and a
-// stop. Only documented messages are retained, and no command among them. The external broker
+// stop. The broker retains only documented messages, and no command among them. The external broker
 // has no access rules.
 func TestEachTopicHasItsMessages(t *testing.T) {
 	m := overMosquitto(t, "allow_anonymous true\n")

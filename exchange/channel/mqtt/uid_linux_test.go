@@ -22,11 +22,11 @@ func connect(id, user, password string) string {
 	return "\x10" + string([]byte{byte(len(body))}) + body
 }
 
-// accepted is the beginning of a CONNACK that lets a client in.
+// accepted is the beginning of a CONNACK that accepts a client.
 const accepted = "\x20\x02\x00\x00"
 
-// Without a key only the exchange's own user uses the embedded broker: another user
-// of this machine would act in anybody's name.
+// Without a key, only processes of the exchange's user can use the embedded broker. Another user of
+// this machine could act as any actor.
 func TestOtherLocalUserNeedsKey(t *testing.T) {
 	h := embedded(t)
 	c, err := net.Dial("tcp", h.addr)

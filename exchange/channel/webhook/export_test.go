@@ -11,7 +11,7 @@ import (
 // Through has notices go out in another way.
 func Through(h *Dispatcher, way http.RoundTripper) { h.client.Transport = way }
 
-// Check tells why no connection may be made to an address.
+// Check returns an error if the configuration does not allow connections to an address.
 func (c Config) Check(ip netip.Addr) error { return c.check(ip) }
 
 // Wants reports whether an executor wants a notification.

@@ -9,8 +9,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// News that is about no thread reaches people at their addresses, by the priority that
-// they want, and nobody who may not see everything.
+// News without a thread reaches people at their addresses, by their minimum priority, but no robots.
 func TestBroadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)

@@ -27,7 +27,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// house is an exchange with webhooks, and the receivers that it reaches.
+// house is a fixture: an exchange with webhooks and their receivers.
 type house struct {
 	*testing.T
 	x    *exchange.Exchange
@@ -104,7 +104,7 @@ func (h *house) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r.Context(), n)
 }
 
-// after answers yes when a time is over.
+// after returns a receiver that answers 200 after d.
 func after(d time.Duration) func(context.Context, int) (*http.Response, error) {
 	return func(ctx context.Context, _ int) (*http.Response, error) {
 		select {
@@ -273,7 +273,7 @@ func TestAnswerOfReceiverDecidesState(t *testing.T) {
 	}
 }
 
-// Preferences decide who gets which notification, and when.
+// The preferences of a person filter notifications by priority and by the hour.
 func TestPreferencesFilterNotifications(t *testing.T) {
 	at := func(hour int) time.Time { return time.Date(2026, 11, 21, hour, 30, 0, 0, time.Local) }
 	quiet := `"quiet_hours":{"enabled":true,"start":"22:00","end":"07:00"}`
@@ -313,7 +313,7 @@ func TestPreferencesFilterNotifications(t *testing.T) {
 // The configuration decides which addresses a notification may go to.
 func TestAllowedAddresses(t *testing.T) {
 	house := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
-	for addr, may := range map[string][2]bool{ // by default, and in that house
+	for addr, may := range map[string][2]bool{ // by default, and with that configuration
 		"93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true}, "192.168.1.5": {false, true}, "fd00::5": {false, true}, "::ffff:192.168.1.5": {false, true},
 		"192.168.2.5": {}, "10.0.0.1": {}, "172.16.0.1": {}, "127.0.0.1": {}, "::1": {}, "::ffff:127.0.0.1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {},
 		"169.254.169.254": {}, "fe80::1": {}, "fe80::1%eth0": {}, "fd00:ec2::254": {}, "100.100.100.200": {}, "224.0.0.1": {}, "255.255.255.255": {}, "240.0.0.1": {},
@@ -369,7 +369,7 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 		if done == len(names) {
 			break
 		}
-		if time.Now().After(end) { // the machine's resolver may take its time to say no
+		if time.Now().After(end) { // the resolver of the machine may answer late
 			t.Fatalf("states: %v", states)
 		}
 		<-time.After(5 * time.Millisecond)
@@ -379,8 +379,7 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 	}
 }
 
-// The next run sends pending notifications. After a crash the log says that some may be
-// missing.
+// The next run sends pending notifications. After a crash the log reports possible losses.
 func TestRestartSendsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -400,7 +399,7 @@ func TestRestartSendsPending(t *testing.T) {
 		}
 		h.receiver["pi.example"], h.receiver["gone.example"] = nil, nil
 		before := len(h.all("pi.example"))
-		h.keys["gone"] = true // its key was revoked meanwhile
+		h.keys["gone"] = true // an operator has revoked its key
 		h.start(webhook.Config{})
 		h.settle(10 * time.Minute)
 		all := h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator})
@@ -450,7 +449,7 @@ func TestFullQueueDropsOldest(t *testing.T) {
 	})
 }
 
-// Without webhooks nothing is written.
+// Without webhooks the dispatcher writes no files.
 func TestNoWebhooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -493,7 +492,7 @@ func TestPeopleGetTheirOffersOnce(t *testing.T) {
 }
 
 // A test reports the result of each address at once, and has a rate limit because an address
-// may belong to somebody else.
+// may belong to another person.
 func TestTestNotificationReportsResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)

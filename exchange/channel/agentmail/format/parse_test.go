@@ -63,7 +63,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// same checks that the encoded message contains all that was parsed.
+// same checks that the encoded message has all fields of the parsed one.
 func same(t *testing.T, v vector, m format.Message, whole bool) {
 	t.Helper()
 	text, err := m.JSON()

@@ -72,7 +72,7 @@ func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Inciden
 }
 
 // The flood in the specification is one outage with alerts every four minutes for six hours. The
-// operator is notified at once, after an hour, then every two hours, and at its end.
+// operator gets a notification at once, after an hour, then every two hours, and at its end.
 func TestAFloodOfAlerts(t *testing.T) {
 	c := open(t)
 	var told []string
@@ -99,8 +99,8 @@ func TestAFloodOfAlerts(t *testing.T) {
 	}
 }
 
-// An alert that is older than the end of its incident opens no incident: it is a dead letter that
-// was sent again. A newer alert opens one with another id.
+// An alert that is older than the end of its incident is a repeated dead letter, and opens no
+// incident. A newer alert opens one with another id.
 func TestAnOldAlertOpensNothing(t *testing.T) {
 	c := open(t)
 	made := c.at.Add(time.Minute)
@@ -151,8 +151,8 @@ func TestAnOutage(t *testing.T) {
 	}
 }
 
-// The policy says how many hosts make an outage, and within what time. A dead letter of another
-// day belongs to no outage.
+// The policy sets the number of hosts that make an outage, and the time. A dead letter of another day
+// belongs to no outage.
 func TestWhatAnOutageIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts  int
@@ -224,7 +224,7 @@ func TestTheAuditLogBeginsAnew(t *testing.T) {
 	}
 }
 
-// Without further alerts the operator is notified after an hour, then every two hours.
+// Without further alerts the operator gets a summary after an hour, then every two hours.
 func TestSummaries(t *testing.T) {
 	c := open(t)
 	c.judge(t, state.Alert{Host: "a", Check: "ping"})

@@ -233,8 +233,7 @@ func TestEncryption(t *testing.T) {
 	}
 }
 
-// After an error there is no envelope. A parsed envelope is written in a form that parses to the
-// same envelope.
+// After an error there is no envelope. The text of a parsed envelope parses to the same envelope.
 func FuzzParse(f *testing.F) {
 	for _, r := range vectors(f) {
 		if h, err := wire.ParseHook([]byte(r.Body)); err == nil {
@@ -267,7 +266,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Parse rejects an envelope whose protocol is no string, and Detect does not take it for a legacy
+// Parse rejects an envelope if its protocol is no string, and Detect reports that it is no legacy
 // text.
 func TestAProtocolThatIsNoText(t *testing.T) {
 	for _, protocol := range []string{"5", "true", "[]", "{}"} {

@@ -123,7 +123,7 @@ type closer struct{ *bytes.Reader }
 
 func (closer) Close() error { return nil }
 
-// stage stages the files of a message before the message itself is stored.
+// stage stages the files of a message before the store gets the message.
 func (x *Exchange) stage(ctx context.Context, files [][]byte) error {
 	for _, data := range files {
 		if _, err := x.store.Stage(ctx, bytes.NewReader(data), int64(len(data))); err != nil {
@@ -149,7 +149,7 @@ type uploadQuota struct {
 
 // Limits of uploads.
 const (
-	lateUploadTime = time.Hour // after the last upload, the count of an ended thread is dropped
+	lateUploadTime = time.Hour // lifetime of the count of an ended thread after its last upload
 	minFileCost    = 4096      // bytes that a file counts at least: a block of the disk
 )
 

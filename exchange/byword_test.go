@@ -6,8 +6,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A person reports a task as completed or partial: the exchange adds "by NAME’s word" to the message,
-// with any client. It adds nothing if the report has evidence, and nothing to the report of a robot.
+// A person reports a task as completed or partial: the exchange adds "by NAME’s word" to the
+// message, with any client. It adds nothing if the report has evidence, and nothing to the report
+// of a robot.
 func TestDoneByWord(t *testing.T) {
 	for name, c := range map[string]struct {
 		by, says, want string

@@ -294,8 +294,8 @@ func TestCancellingSeveral(t *testing.T) {
 	})
 }
 
-// The confirmation of a requester returns the thread to claimed, but the requester has no claim. The
-// exchange rejects its reports before the start, after the start and after the end.
+// The confirmation of a requester returns the thread to claimed, but the requester has no claim.
+// The exchange rejects its reports before the start, after the start and after the end.
 func TestWhoSaysYesHasNotClaimed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")

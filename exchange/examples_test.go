@@ -21,9 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/examples.txt anew")
 
-// One exchange gets all example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1, in the
-// order of the documents (see ../mess/testdata and ../mess/messeaf/testdata for their source). The
-// file testdata/examples.txt has the result of each message.
+// One exchange gets all example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1, in
+// the order of the documents (see ../mess/testdata and ../mess/messeaf/testdata for their
+// source). The file testdata/examples.txt has the result of each message.
 func TestExamplesInTheirOrder(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(legend)

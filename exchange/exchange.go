@@ -90,7 +90,7 @@ type Config struct {
 	// Pin returns the receipt key that counts for an executor: the first that it has registered. A
 	// nil function accepts every key.
 	Pin func(executor, key string) (first string, err error) `yaml:"-"`
-	// Slept returns how long the machine was suspended since boot; nil asks the kernel.
+	// Slept returns the time since boot in which the machine slept; nil asks the kernel.
 	Slept func() time.Duration `yaml:"-"`
 }
 

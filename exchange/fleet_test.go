@@ -136,8 +136,8 @@ func TestWhoComesLateHasATurn(t *testing.T) {
 	})
 }
 
-// More threads wait than the executors can claim: each executor has at least 64 offers. When threads
-// end, the executors get offers of the rest.
+// More threads wait than the executors can claim: each executor has at least 64 offers. When
+// threads end, the executors get offers of the rest.
 func TestOffersAreRefilled(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const workers, requests = 20, 120

@@ -28,8 +28,8 @@ func (h *house) names() []string {
 	return ids
 }
 
-// forgets deregisters an executor as an operator, which must succeed. It returns the number of stops
-// that the executor has not confirmed.
+// forgets deregisters an executor as an operator, which must succeed. It returns the number of
+// stops that the executor has not confirmed.
 func (h *house) forgets(id string) int {
 	h.t.Helper()
 	stops, err := h.x.Deregister(h.t.Context(), person, id)

@@ -150,8 +150,9 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 	})
 }
 
-// An executor reports a drain order from its broker. The exchange sends the order to the next process
-// of the executor, also after a restart of the exchange, until the order ends, here or there.
+// An executor reports a drain order from its broker. The exchange sends the order to the next
+// process of the executor, also after a restart of the exchange, until the order ends, here or
+// there.
 func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 	inHouse(t, func(h *house) {
 		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}
@@ -203,8 +204,8 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 	})
 }
 
-// Requesters and operators may give drain orders. Only the actor that gave an order, or an operator,
-// may end it.
+// Requesters and operators may give drain orders. Only the actor that gave an order, or an
+// operator, may end it.
 func TestWhoMayHold(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")

@@ -23,8 +23,8 @@ var fields = map[mess.Code]string{
 	mess.Declined:          ", reason: {type: busy, detail: no time}",
 }
 
-// The exchange accepts each code that an error lists as allowed. The test covers each status, before
-// and after the start, for the executor and for the requester.
+// The exchange accepts each code that an error lists as allowed. The test covers each status,
+// before and after the start, for the executor and for the requester.
 func TestWhatIsLegalIsTaken(t *testing.T) {
 	for _, way := range [][]mess.Code{
 		{},

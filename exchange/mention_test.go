@@ -70,9 +70,9 @@ func TestClaimByClientID(t *testing.T) {
 	})
 }
 
-// A request that mentions another one carries the images of that thread. The executor may return such
-// an image with its own time and the ref of its thread. The exchange rejects any other image with a
-// field "earlier".
+// A request that mentions another one carries the images of that thread. The executor may return
+// such an image with its own time and the ref of its thread. The exchange rejects any other image
+// with a field "earlier".
 func TestAnEarlierPicture(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")

@@ -72,7 +72,7 @@ func (l *openThread) claimable(now time.Time) bool {
 	return l.env.Status == mess.Pending && l.waitReason(now) == "" && !l.isExpired(now)
 }
 
-// waitReason returns why nobody may claim a thread yet, or "".
+// waitReason returns the reason why no executor may claim a thread yet, or "".
 func (l *openThread) waitReason(now time.Time) string {
 	if now.Before(l.env.NotBefore) {
 		return "not before " + l.env.NotBefore.Format(time.RFC3339)

@@ -45,7 +45,7 @@ type openThread struct {
 	// openThreads.mu guards these.
 	env     Envelope
 	at      place                // in the queues, from its first envelope
-	heard   time.Time            // last sign of life from the holder
+	heard   time.Time            // last contact to the holder
 	pending time.Time            // since when it waits for a claim
 	offered []string             // executors that have an offer, sorted
 	choice  routing.Choice       // the choice that led to these offers
@@ -211,7 +211,7 @@ func (o *openThreads) record(l *openThread, e Envelope, by int) {
 	}
 }
 
-// wake sets the next deadline of a thread to t, unless an earlier one is set or t is zero.
+// wake sets the next deadline of a thread to t, unless it has an earlier one or t is zero.
 func (o *openThreads) wake(l *openThread, t time.Time) {
 	if t.IsZero() || !l.alarm.IsZero() && !t.Before(l.alarm) {
 		return

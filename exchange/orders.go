@@ -167,8 +167,8 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 	return h, nil
 }
 
-// drainedCandidate names the first candidate of a thread that is drained, with the reason; "" if
-// there is none.
+// drainedCandidate names the first drained candidate of a thread, with the reason; "" if there is
+// none.
 func (w world) drainedCandidate(env Envelope) string {
 	r := w.request(&env)
 	rank := r.Rank()

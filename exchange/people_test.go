@@ -101,8 +101,8 @@ func TestACancelOfWhatAPersonHolds(t *testing.T) {
 	})
 }
 
-// A person delegates a thread to a robot, and the robot declines: the other people get the offer, and
-// the thread has a message about it.
+// A person delegates a thread to a robot, and the robot declines: the other people get the offer,
+// and the thread has a message about it.
 func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -119,8 +119,8 @@ func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
 	})
 }
 
-// A robot declines because of a stop, a lockout or a similar rule: the thread ends, and people get no
-// offer. The requester must ask again.
+// A robot declines because of a stop, a lockout or a similar rule: the thread ends, and people
+// get no offer. The requester must ask again.
 func TestWhatIsKeptFromActingIsNotForPeople(t *testing.T) {
 	for _, bar := range []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"} {
 		t.Run(bar, func(t *testing.T) {
@@ -157,8 +157,8 @@ func (h *house) lastly(ref string) (last mess.Status) {
 	return last
 }
 
-// A person cannot delegate a task that she has begun. During a stop she cannot begin a task until she
-// has confirmed the stop.
+// A person cannot delegate a task that she has begun. During a stop she cannot begin a task until
+// she has confirmed the stop.
 func TestWhatPeopleHaveBegun(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
@@ -198,8 +198,8 @@ func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
 	})
 }
 
-// A robot ends a task without an effect: people get an offer. They get none after a possible effect,
-// after a stop or a lockout, or after a missing confirmation.
+// A robot ends a task without an effect: people get an offer. They get none after a possible
+// effect, after a stop or a lockout, or after a missing confirmation.
 func TestWhatRobotsPassOn(t *testing.T) {
 	for _, c := range []struct {
 		name, end string

@@ -17,7 +17,7 @@ type ExecutorInfo struct {
 	mess.Executor
 	Created  time.Time
 	LastSeen time.Time
-	Live     bool // it subscribes now, or its last sign of life is recent
+	Live     bool // it subscribes now, or its last contact is recent
 	// UnconfirmedStops has the stops that it has not confirmed.
 	UnconfirmedStops []mess.Stop
 	// Drain is its drain order, and Resume the end of one that it has not confirmed; nil for none.
@@ -219,7 +219,7 @@ func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Tim
 	return i
 }
 
-// lease returns how long the claim of a thread lasts without a sign of life.
+// lease returns how long the claim of a thread lasts without contact to its executor.
 func (x *Exchange) lease(e Envelope) time.Duration {
 	d := x.cfg.Unreachable
 	if e.Phase == NotStarted {
@@ -232,7 +232,7 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 	return d
 }
 
-// Deregister removes an executor that is gone for good from all lists. Only an operator may do
+// Deregister removes a permanently lost executor from all lists. Only an operator may do
 // that. An executor that is live, or holds a thread, may still act, and the error says so. Its
 // orders stay: if it registers again, it gets each stop that it has not confirmed, and those of the
 // meantime. stops is the number of unconfirmed stops. The error is a *mess.Error.
@@ -250,7 +250,7 @@ func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops 
 // Deregistered lists the deregistered executors that have sent nothing since, sorted by id.
 func (x *Exchange) Deregistered() []string { return x.registry.Snapshot().Deregistered() }
 
-// MarkAlive records a sign of life of an executor. Channels call it for every authenticated call,
+// MarkAlive records a contact of an executor. Channels call it for every authenticated call,
 // so an executor that polls or reports is live without heartbeats.
 func (x *Exchange) MarkAlive(who Actor) {
 	if who.Has(ExecutorRole) {
@@ -305,7 +305,7 @@ func (x *Exchange) pinReceiptKey(c *mess.Executor) error {
 	return nil
 }
 
-// IsRegistered reports whether an executor is registered, even if it was deregistered.
+// IsRegistered reports whether the registry knows an executor, even a deregistered one.
 func (x *Exchange) IsRegistered(id string) bool {
 	return x.registry.Snapshot().Executor(id) != nil
 }

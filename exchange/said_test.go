@@ -26,8 +26,8 @@ func (h *house) appends(ref, from, text string) exchange.Thread {
 	return h.thread(ref)
 }
 
-// The exchange validates a message in the folder of a thread like a posted one. The folder names the
-// thread.
+// The exchange validates a message in the folder of a thread like a posted one. The folder names
+// the thread.
 func TestWhatOthersAppend(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")

@@ -60,8 +60,8 @@ func (f *fleet) registers(i int, more string) {
 	f.says(worker(i), "config: {executor: {id: "+worker(i).ID+", capabilities: [clean], versions: [1.1.0], holding: []"+more+"}}")
 }
 
-// cpu has the benchmark report the CPU time of an operation in us. On a busy machine, CPU time varies
-// less than the elapsed time.
+// cpu has the benchmark report the CPU time of an operation in us. On a busy machine, CPU time
+// varies less than the elapsed time.
 func cpu(b *testing.B) {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -119,8 +119,8 @@ func BenchmarkHeartbeat(b *testing.B) {
 	}
 }
 
-// BenchmarkTask measures a request, its claim by the first executor with an offer, its start and its
-// end. All executors are candidates and subscribed.
+// BenchmarkTask measures a request, its claim by the first executor with an offer, its start and
+// its end. All executors are candidates and subscribed.
 func BenchmarkTask(b *testing.B) {
 	for _, executors := range []int{1, 16, 1000} {
 		b.Run(fmt.Sprintf("executors=%d", executors), func(b *testing.B) {

@@ -43,13 +43,12 @@ func (x *Exchange) watchTime(ctx context.Context) {
 	}
 }
 
-// sleepCheckInterval is the interval at which the exchange checks whether the machine was
-// suspended.
+// sleepCheckInterval is the interval at which the exchange checks for a suspension of the machine.
 const sleepCheckInterval = 5 * time.Second
 
-// accountForSleep counts the time of a suspended machine as time without a sign of life, so that
-// leases end that would have ended. It counts one lease at most, because an executor that was
-// suspended too needs time to report.
+// accountForSleep counts the time of a suspended machine as time without contact, so that leases
+// end that would have ended. It counts one lease at most, because an executor may have slept too,
+// and needs time to report.
 func (x *Exchange) accountForSleep() {
 	d := x.sleeps.Woke()
 	if d == 0 {
@@ -199,9 +198,9 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	return transition.Hold
 }
 
-// lostChange returns the change after the executor of a started thread was lost (T11). The exchange
-// offers the thread again only if a repetition is harmless, the requester has not cancelled it, and
-// a candidate is left.
+// lostChange returns the change after the loss of the executor of a started thread (T11). The
+// exchange offers the thread again only if a repetition is harmless, the requester has not
+// cancelled it, and there is another candidate.
 func (w world) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
 	if ends := w.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {

@@ -55,8 +55,8 @@ func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thr
 	return s.Store.Put(ctx, kind, id, doc, after)
 }
 
-// The disk hangs: only the senders of orders wait for it. The exchange sends further stops and drain
-// orders to the executors before the first one is on the disk, and threads continue.
+// The disk hangs: only the senders of orders wait for it. The exchange sends further stops and
+// drain orders to the executors before the first one is on the disk, and threads continue.
 func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 	store := &sticks{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
@@ -242,8 +242,8 @@ func TestAStopEndsWhatWaits(t *testing.T) {
 	})
 }
 
-// After a stop of everything, a thread that a person can do stays pending for people only, until the
-// person delegates it to a robot.
+// After a stop of everything, a thread that a person can do stays pending for people only, until
+// the person delegates it to a robot.
 func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)

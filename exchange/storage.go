@@ -164,7 +164,7 @@ func (x *Exchange) SaveChannelState(ctx context.Context, channel, name string, d
 }
 
 // SaveChannelStates stores several documents for a channel, by name, so that they share syncs of
-// the disk. Nil documents are removed. After an error, some of them may be stored.
+// the disk. It removes nil documents. After an error, the store may have some of them.
 func (x *Exchange) SaveChannelStates(ctx context.Context, channel string, docs map[string][]byte) error {
 	var keys []documents.Key
 	for name := range docs {

@@ -113,7 +113,7 @@ func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step,
 	if messeaf.Numbered(t.Message) {
 		t.Env.Serial++
 	} else {
-		t.Message.Ref = "" // only evidence: nobody may send it to a thread
+		t.Message.Ref = "" // only evidence: no actor may send it to a thread
 	}
 	t.Env.Updated = t.Now
 	if t.Message.Channel != "file" { // a message from the folder is already there

@@ -156,7 +156,7 @@ func (w world) allGoneAt(env Envelope) time.Time {
 	return gone
 }
 
-// declinedChange returns the change that ends a declined thread, or nil while a candidate is left.
+// declinedChange returns the change that ends a declined thread, or nil while it has a candidate.
 func (w world) declinedChange(e Envelope) transition.Change {
 	if len(e.Declined) == 0 || w.now.Before(w.allGoneAt(e)) {
 		return nil

@@ -174,7 +174,7 @@ func (d *Documents) Put(ctx context.Context, k Key, doc []byte) error {
 // together is the number of documents that Save writes concurrently. They share syncs of the disk.
 const together = 512
 
-// Save stores documents as render returns them; a nil document is removed. It calls render while it
+// Save stores documents as render returns them, and removes nil documents. It calls render while it
 // holds the write lock of the document, so that the last of several writers stores the newest
 // state. Save writes many documents concurrently, so that they share syncs of the disk. It returns
 // the errors of all, joined.

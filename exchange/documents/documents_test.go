@@ -124,8 +124,8 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds checks that a goroutine that waits for the write lock of a document stops with its
-// context, and that a later write succeeds.
+// TestWaitingEnds checks that a goroutine that waits for the write lock of a document stops with
+// its context, and that a later write succeeds.
 func TestWaitingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := documents.New(memory.New())

@@ -42,8 +42,8 @@ type Options struct {
 	SeesAll bool // it gets the events of an Audience with All, too
 	Works   bool // its actor counts as present
 	After   string
-	// Wake is called when there is an event to take, and then not again until Take has found none.
-	// It must not block, and must not call the bus.
+	// The bus calls Wake when there is an event to take, and then not again until Take has found
+	// none. Wake must not block, and must not call the bus.
 	Wake func()
 }
 
@@ -179,7 +179,7 @@ func (b *Bus[E]) Leave(s *Subscriber[E]) {
 	b.remove(s)
 }
 
-// remove takes a subscriber out, if it is still in. b.mu is held.
+// remove removes a subscriber, if the bus still has it. The caller holds b.mu.
 func (b *Bus[E]) remove(s *Subscriber[E]) {
 	list := b.byActor[s.actor]
 	i := slices.Index(list, s)

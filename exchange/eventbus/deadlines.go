@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// Deadlines remembers when names are due. A name may come due that need not be looked
-// at any more; the caller checks that.
+// Deadlines has the times at which names are due. A name may come due without need; the caller
+// checks that.
 type Deadlines struct {
 	mu     sync.Mutex
 	queue  timequeue.Queue[string]

@@ -116,8 +116,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// The bus drops a subscriber that does not read. It delays neither other subscribers of its actor nor
-// the publisher, and can still take its waiting events.
+// The bus drops a subscriber that does not read. It delays neither other subscribers of its actor
+// nor the publisher, and can still take its waiting events.
 func TestSlow(t *testing.T) {
 	b := eventbus.New[string]()
 	slow, _, _ := subscribe(b, eventbus.Options{Actor: "ann", Works: true})

@@ -83,8 +83,8 @@ func (b *Inbox) Position() thread.Pos {
 
 // Add records that the exchange has accepted a message of a requester. The requester then gets the
 // messages in its threads after a position. In the threads of refs it gets all messages of a new
-// thread, and those after its own message of another thread. The error is that of the store; the
-// requester is added all the same.
+// thread, and those after its own message of another thread. The error is that of the store. Add
+// adds the requester even then.
 func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []string) error {
 	if b.heard(id) {
 		return nil
@@ -113,7 +113,7 @@ func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []str
 	return err
 }
 
-// heard records a sign of life of a requester, and reports whether the Inbox knows the requester.
+// heard records a contact of a requester, and reports whether the Inbox knows the requester.
 func (b *Inbox) heard(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

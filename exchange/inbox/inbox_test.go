@@ -25,8 +25,8 @@ const channel = "test"
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// disk is a store that stores no more documents of the channel after some writes, as after a kill of
-// the program.
+// disk is a store that stores no more documents of the channel after some writes, as after a kill
+// of the program.
 type disk struct {
 	exchange.Store
 	refuses atomic.Value // the name of a document that it does not store; nil: none
@@ -238,8 +238,8 @@ func TestAThreadOfAnotherChannel(t *testing.T) {
 	})
 }
 
-// One requester accepts nothing: after a restart, the others get no message again, and that one gets
-// only its missing messages. A step back of the clock changes nothing.
+// One requester accepts nothing: after a restart, the others get no message again, and that one
+// gets only its missing messages. A step back of the clock changes nothing.
 func TestARequesterThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)

@@ -19,7 +19,7 @@ type requester struct {
 	due   []due      // threads with news, in order
 	isDue map[string]bool
 
-	stale bool       // it must be stored
+	stale bool       // its document is out of date
 	low   thread.Pos // the stored form of from; "" means Inbox.pos
 }
 

@@ -4,7 +4,7 @@
 // A thread takes about 80 bytes, because most threads of an exchange have ended. Each change of a
 // thread takes a new slot at the end. So the slots have the order of the changes, and a list of
 // slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
-// quarter of the slots is dead, the index is built anew in the background.
+// quarter of the slots is dead, a goroutine builds the index anew.
 package index
 
 import (

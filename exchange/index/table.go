@@ -70,7 +70,8 @@ func tableSize(n int) int {
 	return size
 }
 
-// refOf returns the ref of a slot. It is valid while the index is locked.
+// refOf returns the ref of a slot. The bytes are valid while the caller holds the lock of the
+// index.
 func (t *table) refOf(at uint32) []byte {
 	end := uint32(len(t.refs))
 	if int(at)+1 < len(t.slots) {
@@ -284,7 +285,7 @@ func (t *table) copy(from *table, first, end int) {
 	}
 }
 
-// need returns the capability under which a pending slot is listed.
+// need returns the capability under which the index lists a pending slot.
 func (t *table) need(at uint32) string {
 	for need, list := range t.waiting {
 		if _, ok := slices.BinarySearch(list, at); ok {

@@ -41,8 +41,8 @@ func Certificate(dir string) (tls.Certificate, error) {
 	return OwnCertificate(dir)
 }
 
-// OwnCertificate reads the certificate of the exchange. The error is fs.ErrNotExist if nobody has
-// made one.
+// OwnCertificate reads the certificate of the exchange. The error is fs.ErrNotExist if there is
+// none.
 func OwnCertificate(dir string) (tls.Certificate, error) {
 	name := filepath.Join(dir, CertificateFile)
 	data, err := os.ReadFile(name)

@@ -50,8 +50,8 @@ func TestOneHashForEveryKey(t *testing.T) {
 	}
 }
 
-// The disk hangs while another actor gets a key: a valid key still works, because its client may send
-// a stop.
+// The disk hangs while another actor gets a key: a valid key still works, because its client may
+// send a stop.
 func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {

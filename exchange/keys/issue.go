@@ -60,8 +60,8 @@ func (k *Keys) Issue(actor string, roles exchange.Role) (string, error) {
 	return k.Enroll(actor, Grant{Roles: roles})
 }
 
-// IssueAll makes keys for many actors with one write to the disk. If one of them has a key, nobody
-// gets one.
+// IssueAll makes keys for many actors with one write to the disk. If one of them has a key, it
+// makes none.
 func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, error) {
 	all, holders := make(map[string]string, len(actors)), map[string]holder{}
 	for actor, roles := range actors {
@@ -159,8 +159,9 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 	return key, err
 }
 
-// Revoke ends all keys of an actor, and the sessions that use them. had is false if there was none.
-// It renews the key of the operator instead, because without that key nobody could repair anything.
+// Revoke ends all keys of an actor, and the sessions that use them. had is false if there was
+// none. It returns an error for the key of the operator, because without that key no operator
+// could repair anything.
 func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
 		return false, mess.Errorf(mess.Conflict, "nobody can revoke the operator's key; rotate it without an overlap")

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Deregister removes an executor that is gone for good from the lists. An executor that is live, or
+// Deregister removes a permanently lost executor from the lists. An executor that is live, or
 // holds a thread, may still act, and the error says so. Its orders stay: if it registers again, it
 // gets the stops that it has not confirmed. Deregister returns their number.
 func (r *Registry) Deregister(ctx context.Context, id string) (stops int, err error) {

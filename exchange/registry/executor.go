@@ -27,7 +27,7 @@ type Executor struct {
 	*vitals
 }
 
-// vitals has what changes with a sign of life. All versions of an executor share it.
+// vitals has the fields that change with each contact. All versions of an executor share it.
 type vitals struct {
 	seen   atomic.Pointer[time.Time]
 	states atomic.Pointer[[]mess.DeviceState]
@@ -39,7 +39,7 @@ func vitalsAt(seen time.Time) *vitals {
 	return v
 }
 
-// Seen returns the time of the last sign of life.
+// Seen returns the time of the last contact.
 func (v *vitals) Seen() time.Time { return *v.seen.Load() }
 
 // States returns the last report of the device states.
@@ -100,7 +100,7 @@ func (e *Executor) document() ([]byte, error) {
 	return json.Marshal(executorDoc{Executor: e.Executor.Executor, Created: e.Created, Seen: e.Seen(), Beats: e.Beats, Forgotten: e.Deregistered})
 }
 
-// Register stores a registration or an update of one. An update without a change is a sign of life,
+// Register stores a registration or an update of one. An update without a change counts as contact,
 // and writes nothing. The error is a *mess.Error or that of the store.
 func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 	w, err := r.docs.Write(ctx, documents.Key{Kind: executorKind, ID: c.ID})
@@ -170,8 +170,7 @@ func merge(old, c mess.Executor) mess.Executor {
 	return m
 }
 
-// Seen records a sign of life. It returns the executor, or nil for one that is not registered or
-// was deregistered.
+// Seen records a contact. It returns the executor, or nil for an unknown or deregistered one.
 func (r *Registry) Seen(id string) *Executor {
 	r.mu.Lock()
 	e := r.Snapshot().Executor(id)
@@ -212,7 +211,7 @@ func (r *Registry) IsLive(e *Executor, now time.Time) bool {
 	return now.Sub(e.Seen()) <= r.Patience(e, r.cfg.Unreachable) || r.cfg.IsPresent(e.ID)
 }
 
-// Patience returns how long to wait for a sign of life: d for an executor with heartbeats, longer
+// Patience returns how long to wait for a contact: d for an executor with heartbeats, longer
 // for one without and for an unknown one.
 func (r *Registry) Patience(e *Executor, d time.Duration) time.Duration {
 	if e != nil && e.Beats {

@@ -42,8 +42,8 @@ type Registry struct {
 	docs   *documents.Documents
 	opened time.Time // no executor counts as silent since before
 
-	// mu is held while a new snapshot is made, but never while the store works: an order to stop
-	// must not wait for a disk.
+	// change holds mu while it makes a new snapshot, but never while the store works: a stop must
+	// not wait for a disk.
 	mu      sync.Mutex
 	present atomic.Pointer[Snapshot]
 	changes Changes
@@ -117,8 +117,7 @@ func (s *Snapshot) All() iter.Seq[*Executor] {
 	}
 }
 
-// Deregistered lists the executors that were deregistered and have sent nothing since, sorted by
-// id.
+// Deregistered lists the deregistered executors that have sent nothing since, sorted by id.
 func (s *Snapshot) Deregistered() []string {
 	var ids []string
 	for id, e := range s.executors.all() {
@@ -264,7 +263,7 @@ func keysOf(kind string, ids []string) (keys []documents.Key) {
 	return keys
 }
 
-// SetRules replaces the rules that were set at run time (MESS 1.0 section 7.4), and stores them.
+// SetRules replaces the rules of an earlier SetRules (MESS 1.0 section 7.4), and stores them.
 func (r *Registry) SetRules(ctx context.Context, rules mess.Routing) error {
 	w, err := r.docs.Write(ctx, documents.Key{Kind: rulesKind, ID: rulesID})
 	if err != nil {

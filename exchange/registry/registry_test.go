@@ -235,8 +235,8 @@ func TestStopIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce runs all operations at the same time. At the end, the store and the registry have the
-// same state.
+// TestManyAtOnce runs all operations at the same time. At the end, the store and the registry
+// have the same state.
 func TestManyAtOnce(t *testing.T) {
 	store := memory.New()
 	f := open(t, store)

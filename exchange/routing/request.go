@@ -100,7 +100,7 @@ func (r Request) obstacle(e *Executor) (obstacle, string) {
 
 // reaches reports whether the location of a request allows an executor. A circle excludes executors
 // outside of it. A name excludes executors that list other areas, if some executor lists that name;
-// the exchange cannot judge free text that nobody lists.
+// the exchange cannot judge free text that no executor lists.
 func (r Request) reaches(e *Executor) bool {
 	a := r.env.Needs.Location
 	switch {

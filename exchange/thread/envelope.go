@@ -42,7 +42,7 @@ type Envelope struct {
 	Serial    int                `json:",omitzero"` // of the last message with a ref
 	Questions []OpenQuestion     `json:",omitzero"` // without an answer
 	Confirm   *Confirm           `json:",omitzero"` // the last confirmation, or nil
-	BegunBy   string             `json:",omitzero"` // executor that was lost after a start under an earlier claim, or ""
+	BegunBy   string             `json:",omitzero"` // lost executor that has started under an earlier claim, or ""
 	CancelBy  string             `json:",omitzero"` // actor that has cancelled it after the start, or ""
 	HeldFrom  mess.Code          `json:",omitzero"` // status before the exchange held the thread for its silent executor, or ""
 	HandedTo  string             `json:",omitzero"` // executor to which the last holder has delegated it, or ""
@@ -202,8 +202,7 @@ func (a PastConfirmation) IsNamed(refs []string, hash string) bool {
 // maxAsked bounds the questions that a claim remembers.
 const maxAsked = 64
 
-// Next returns q as the confirmation that is asked for now, after c, which may
-// be nil.
+// Next returns q as the open confirmation after c, which may be nil.
 func (c *Confirm) Next(q Confirm) *Confirm {
 	if c != nil && c.Epoch == q.Epoch {
 		q.Earlier = append(slices.Clone(c.Earlier), PastConfirmation{c.Message, c.ActionHash, c.Given})
@@ -224,7 +223,7 @@ func (c *Confirm) All(epoch uint64) []PastConfirmation {
 type Decline struct {
 	Executor string
 	Reason   string
-	Barred   bool `json:",omitempty"` // something or somebody prevents it from acting
+	Barred   bool `json:",omitempty"` // a stop, a lockout or a policy rule prevents it from acting
 }
 
 // ProcessedMessage is a message with an id of its sender. The same message again gets the same

@@ -24,7 +24,7 @@ const (
 	EventMessage   EventKind = "message"   // the store has a new message; Thread is the state after it
 	EventStop      EventKind = "stop"      // to an executor: stop everything
 	EventHold      EventKind = "hold"      // to an executor: take nothing new, or take it again
-	EventReset     EventKind = "reset"     // the events since the resume point are lost: read the state again
+	EventReset     EventKind = "reset"     // some events since the resume point are not available: read the state again
 )
 
 // Delivery returns the event as a message for an executor. ok is false for an event that the

@@ -15,8 +15,8 @@ import (
 type Store interface {
 	// Append adds one step to the log of a thread if After is its last revision, and claims keys
 	// that no other thread has. After the errors ErrStale, *TakenError, ErrNoBlob and ErrNoThread
-	// (a step of an unknown thread) nothing is stored. After ErrUnknown the step may be stored, now
-	// or later: read the thread, and compare Envelope.Op.
+	// (a step of an unknown thread) the store has not changed. After ErrUnknown the store may have
+	// the step, now or later: read the thread, and compare Envelope.Op.
 	Append(ctx context.Context, s Step) (Rev, error)
 	// Read returns a thread, or ErrNoThread.
 	Read(ctx context.Context, ref string) (Thread, Rev, error)
@@ -90,7 +90,7 @@ type Change struct {
 	Removed  bool           // the store has removed the thread
 
 	Kind, ID string // of a document
-	Doc      []byte // nil if the document was removed
+	Doc      []byte // nil: the document does not exist any more
 
 	Level   bool
 	Serials map[string]int // with Level: the highest serials by day, removed threads included

@@ -13,7 +13,7 @@ type Thread struct {
 	Messages []mess.Message
 }
 
-// Request returns the request of the thread. If no message has it, only its intent is set.
+// Request returns the request of the thread. If no message has it, the result has only the intent.
 func (t Thread) Request() mess.Request {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {

@@ -58,8 +58,8 @@ func (t *transition) sumUp() {
 	}}
 }
 
-// correctEffect corrects the effect of a terminal status. If an executor was lost under an earlier
-// claim after it had begun, the status must not say that nothing was done.
+// correctEffect corrects the effect of a terminal status. If the exchange lost an executor under an
+// earlier claim after its start, the effect must not be none.
 func (t *transition) correctEffect(was mess.Code) {
 	if t.Env.BegunBy == "" || t.Evidence || was.Terminal() || !t.Env.Status.Terminal() || !t.hasNoEffect() {
 		return
@@ -74,7 +74,7 @@ func (t *transition) correctEffect(was mess.Code) {
 	s.Reason.Detail = strings.TrimPrefix(s.Reason.Detail+"; "+t.Env.BegunBy+" had begun it and did not come back; its effect is unknown", "; ")
 }
 
-// hasNoEffect reports whether the message says, or suggests, that nothing was done.
+// hasNoEffect reports whether the message states or implies the effect none.
 func (t *transition) hasNoEffect() bool {
 	effect := mess.EffectNone
 	for _, item := range t.Message.Items {
@@ -165,9 +165,9 @@ func (t *transition) comeBack() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
 
-// handBack takes a thread that its executor delegates. The exchange offers it again; with nobody
-// left it becomes delegated. An executor that shuts down has not declined, and neither has one that
-// failed at the start and knows that nothing was done (T9).
+// handBack takes a thread that its executor delegates. The exchange offers it again. Without
+// another candidate, the thread becomes delegated. An executor that shuts down has not declined,
+// and neither has one that failed at the start and reports the effect none (T9).
 func (t *transition) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {

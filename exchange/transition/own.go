@@ -13,7 +13,7 @@ import (
 // status of the thread.
 type Change func(*thread.Envelope) *mess.Status
 
-// Expire ends a thread that nobody has started in time.
+// Expire ends a thread that no executor has started in time.
 func Expire(now time.Time) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		return &mess.Status{Code: mess.Expired, ExpiredAt: mess.TimeOf(now), Stage: string(e.Status)}
@@ -127,7 +127,7 @@ func LeaveToPeople(s mess.Stop) Change {
 func FailStopped(s mess.Stop) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		effect := mess.EffectNone
-		if e.BegunBy != "" { // by an executor that was lost
+		if e.BegunBy != "" { // by a lost executor
 			effect = mess.EffectUnknown
 		}
 		return &mess.Status{

@@ -39,8 +39,8 @@ func (t *transition) addPersonEvidence() {
 	}
 }
 
-// bars are the reason types of a robot that something or somebody prevents from acting. People must
-// not do by hand what these reasons forbid.
+// bars has the reason types of a robot that a stop, a lockout or a policy rule prevents from
+// acting. People must not do the same task by hand.
 var bars = []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"}
 
 // isBarred reports whether the reason of a status is one of bars.
@@ -55,7 +55,7 @@ var unclear = []string{"not_understood", "not_confirmed"}
 func (t *transition) passesOn(s *mess.Status) bool {
 	switch {
 	case t.Env.CancelBy != "" || t.Env.Needs.ConfirmBefore && t.Env.Confirm != nil && t.Env.Confirm.Given != nil && !*t.Env.Confirm.Given:
-		return false // nobody may do it
+		return false // the requester has cancelled or rejected the task
 	case isBarred(s):
 		return false
 	case s.Code == mess.Declined:
@@ -66,8 +66,8 @@ func (t *transition) passesOn(s *mess.Status) bool {
 	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.HasHumanCandidate(t.Env, t.Who.ID)
 }
 
-// leaveToPeople adds a message that only people are left, with the reasons, after the last robot
-// has declined.
+// leaveToPeople adds a message after the last robot has declined: only people can do the task, with
+// the reasons of the robots.
 func (t *transition) leaveToPeople() {
 	if t.Env.Status != mess.Pending || t.Env.HandedTo != "" || t.byPerson() {
 		return

@@ -99,7 +99,7 @@ func (t *transition) needsInput() error {
 	return t.illegal(&mess.TransitionError{From: t.Env.Status, To: mess.InProgress, By: mess.ByRequester})
 }
 
-// answered removes questions, and returns the thread to work when none is left. The phase does not
+// answered removes questions, and returns the thread to work after the last one. The phase does not
 // change: an answer is no start permission.
 func (t *transition) answered(these []thread.OpenQuestion) {
 	t.Env.Questions = slices.DeleteFunc(t.Env.Questions, func(q thread.OpenQuestion) bool { return slices.Contains(these, q) })
@@ -150,7 +150,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 // meant checks which question a confirmation is for. again is true for the repetition of an earlier
 // answer. Without again and without an error, it is for the open question. A confirmation that
 // names only the thread counts if the claim has asked once. After a second question, a repeated
-// answer to the first would confirm a plan that nobody has read.
+// answer to the first would confirm a plan that the requester has not read.
 func (t *transition) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
 	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1

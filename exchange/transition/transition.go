@@ -33,7 +33,7 @@ type Input struct {
 	Unseen   bool                       // the sender must not learn that the thread exists
 	Noted    string                     // why the message is only evidence; "" if the rules judge it
 	Proven   func(thread.Confirm) error // nil if a person has proven the confirmation of this question
-	Attempts int                        // claims that may be lost before the thread fails
+	Attempts int                        // number of lost claims after which the thread fails
 	// Change is the change by the exchange itself; nil changes nothing.
 	Change Change
 }

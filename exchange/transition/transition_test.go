@@ -82,7 +82,8 @@ func waiting() thread.Envelope {
 	return thread.Envelope{Ref: "2026-01-05-0001", Requestor: "asker", Status: mess.Pending, Created: now, Updated: now, Ver: 1}
 }
 
-// Each row has the messages to one thread: the last one leads to a status, or the exchange rejects it.
+// Each row has the messages to one thread: the last one leads to a status, or the exchange
+// rejects it.
 func TestTransitions(t *testing.T) {
 	claim := saying{"pi", "status: {re: x, code: claimed}"}
 	start := saying{"pi", "status: {re: x, code: in_progress}"}

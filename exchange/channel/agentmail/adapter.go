@@ -116,10 +116,10 @@ func (d *Adapter) Status() Report {
 	return report
 }
 
-// Reserved returns the agent that has reserved a device exclusively, and the end of the reservation.
-// It ignores reservations of by, the agent in whose name a request comes. If no other agent has
-// reserved the device, ok is false. The adapter closes changed when the reservations may have
-// changed.
+// Reserved returns the agent that has reserved a device exclusively, and the end of the
+// reservation. It ignores reservations of by, the agent in whose name a request comes. If no
+// other agent has reserved the device, ok is false. The adapter closes changed when the
+// reservations may have changed.
 func (d *Adapter) Reserved(device, by string) (holder string, until time.Time, changed <-chan struct{}, ok bool) {
 	return d.zones.reserved(device, by)
 }

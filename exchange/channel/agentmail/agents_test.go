@@ -248,7 +248,8 @@ func TestAForeignAgent(t *testing.T) {
 	h.until("arm_01", ref, format.TypeErrorReport)
 }
 
-// The adapter assigns a task once, despite errors of the server and an end of the program at any point.
+// The adapter assigns a task once, despite errors of the server and an end of the program at any
+// point.
 func TestATaskIsGivenOnce(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)

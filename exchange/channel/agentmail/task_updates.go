@@ -43,10 +43,10 @@ func (ts *tasks) notifyOne(ctx context.Context, ref string) (again time.Duration
 }
 
 // notify queues the reports of new messages in a thread. It stores the reports and their number in
-// one change, so that no message is reported twice or left out.
+// one change, so that it reports each message exactly once.
 func (ts *tasks) notify(ctx context.Context, ref string) error {
 	th, err := ts.x.Thread(ctx, self, ref)
-	if errors.Is(err, mess.NotFound) { // somebody has removed the thread
+	if errors.Is(err, mess.NotFound) { // the thread does not exist any more
 		return ts.change(func(s *state) { delete(s.Tasks, ref) })
 	}
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *state) queueUpdate(th exchange.Thread, ref string, t *task, i int, now 
 
 const progress = "progress"
 
-// dropProgress removes a progress report that was not sent, because a newer one follows.
+// dropProgress removes an unsent progress report, because a newer one follows.
 func (s *state) dropProgress(ref string) {
 	for i := len(s.Out) - 1; i >= 0; i-- {
 		if e := s.Out[i]; e.Ref == ref {

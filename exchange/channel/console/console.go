@@ -59,7 +59,7 @@ type LocalExecutor interface {
 	// Stop stops everything at once. It needs neither the exchange nor a disk.
 	Stop(by, why string)
 	// ResetStop resets the stop. The caller has checked that by is on the host. If some devices
-	// are not known to be safe and anyway is false, it returns an error that names them.
+	// may be unsafe and anyway is false, it returns an error that names them.
 	ResetStop(by string, anyway bool) (cleared []string, err error)
 	// Arm enables a risk class or a device ("" means everything). Disarm disables it.
 	Arm(what string) error

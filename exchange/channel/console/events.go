@@ -278,7 +278,7 @@ func (g *request) lastImages() error {
 	for _, e := range page.Threads {
 		t, err := g.x.Thread(g.r.Context(), g.who, e.Ref)
 		if err != nil {
-			continue // somebody has deleted the thread in the meantime
+			continue // the thread does not exist any more
 		}
 		for _, a := range t.Attachments() {
 			device := deviceOf(a.Name)

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A person reads and changes her own addresses. Other fields and secrets stay, and the answers do not
-// contain them.
+// A person reads and changes her own addresses. Other fields and secrets stay, and the answers do
+// not contain them.
 func TestNotificationAddresses(t *testing.T) {
 	h := open(t)
 	ana, _ := h.signed("ana", exchange.Requester|exchange.ExecutorRole)

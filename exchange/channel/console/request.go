@@ -70,7 +70,7 @@ func (g *request) allow(method bool, role exchange.Role, serve func() error) err
 	return serve()
 }
 
-// identity tells the page who is signed in.
+// identity has the signed-in actor, for the page.
 type identity struct {
 	Actor    string   `json:"actor"`
 	Roles    []string `json:"roles"`

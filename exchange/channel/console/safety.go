@@ -102,8 +102,8 @@ func (g *request) requireLocal(command string) error {
 	return nil
 }
 
-// resetStop resets a stop for a person on the host: {code, anyway}. If some devices are not
-// known to be safe and anyway is false, it names them and resets nothing.
+// resetStop resets a stop for a person on the host: {code, anyway}. If some devices may be unsafe
+// and anyway is false, it names them and resets nothing.
 func (g *request) resetStop() error {
 	if err := g.requireLocal("messkit clear"); err != nil {
 		return err

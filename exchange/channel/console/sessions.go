@@ -22,8 +22,8 @@ import (
 // pathSession is the path that signs a browser in (POST) and out (DELETE).
 const pathSession = "/console/session"
 
-// session is a signed-in browser as the exchange stores it. Its key is encrypted with a secret
-// that only the cookie gives. The session ends with the key.
+// session is a signed-in browser as the exchange stores it. The console encrypts its key with a
+// secret that only the cookie has. The session ends with the key.
 type session struct {
 	Actor   string    `json:"actor"`
 	Sealed  []byte    `json:"sealed"`
@@ -143,7 +143,7 @@ func (c *Console) serveSession(w http.ResponseWriter, r *http.Request) {
 }
 
 // isOwnPage reports whether a page of this exchange has sent the request. Another page could
-// sign a person in as somebody else.
+// sign a person in as another actor.
 func isOwnPage(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
@@ -200,7 +200,7 @@ func (c *Console) secure(r *http.Request) bool {
 }
 
 // countFailure answers a failed sign-in and limits the rate of such answers. A valid key or
-// link always gets in: keys and links are too long to guess, and nobody can lock out others
+// link always works: keys and links are too long to guess, and no client can lock out others
 // with failed attempts.
 func (c *Console) countFailure(w http.ResponseWriter, err error) error {
 	if c.tries.Allow() {
@@ -329,7 +329,7 @@ func (c *Console) redeemLink(ctx context.Context, token string) (key string, per
 	}
 	if key, err = c.acceptInvite(ctx, *l.invite); err != nil {
 		c.mu.Lock()
-		c.links[name] = l // nobody has used it yet
+		c.links[name] = l // it is unused
 		c.mu.Unlock()
 	}
 	return key, l.person, err

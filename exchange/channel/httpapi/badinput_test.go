@@ -253,8 +253,8 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 	}
 }
 
-// The server rejects an unknown kind of stream, because a stream of another kind would look like one
-// without events.
+// The server rejects an unknown kind of stream, because a stream of another kind would look like
+// one without events.
 func TestUnknownStreamIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	for _, query := range []string{"as=bogus", "as=", "as=Executor", "as=executor&as=bogus", "as=%00"} {
@@ -268,8 +268,8 @@ func TestUnknownStreamIsRejected(t *testing.T) {
 	}
 }
 
-// A number in place of a text, and half of a surrogate pair, are errors. The server does not convert
-// them.
+// A number in place of a text, and half of a surrogate pair, are errors. The server does not
+// convert them.
 func TestNumbersInQuotesAreText(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)

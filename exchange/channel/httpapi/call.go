@@ -147,7 +147,7 @@ func (c *caller) untilRevoked(ctx context.Context) (context.Context, context.Can
 	return ctx, func() { closes(); unwatch(); cancel() }
 }
 
-// post passes a message to the exchange. It goes on when the client disconnects, because the
+// post passes a message to the exchange. It continues when the client disconnects, because the
 // exchange may have stored the message.
 func (c *call) post(m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)

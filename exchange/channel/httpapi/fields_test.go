@@ -22,7 +22,8 @@ const (
 	anything = text | number | truth | list | mapping
 )
 
-// values has the test values for each field, with their kinds. Null means that the field is missing.
+// values has the test values for each field, with their kinds. Null means that the field is
+// missing.
 var values = []struct {
 	json string
 	kind int

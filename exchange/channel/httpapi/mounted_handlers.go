@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/exchange"
 )
 
-// MountedHandler serves paths of another channel. Its callers are authenticated and counted,
-// and it does not get their keys.
+// MountedHandler serves paths of another channel. The server authenticates and counts its callers,
+// and does not pass on their keys.
 type MountedHandler interface {
 	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
 }

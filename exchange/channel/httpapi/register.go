@@ -17,7 +17,7 @@ func (c *call) register() error {
 	if err := c.checkLength(maxProfile); err != nil {
 		return err
 	}
-	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // the sender is not authenticated
+	c.r.Body = http.MaxBytesReader(c.w, c.r.Body, maxProfile) // from a sender without authentication
 	body, err := c.readObject()
 	if err != nil {
 		return err

@@ -105,7 +105,8 @@ func TestRunEndsStreams(t *testing.T) {
 	})
 }
 
-// begin sends a request with only the first part of its body, and waits until the server handles it.
+// begin sends a request with only the first part of its body, and waits until the server handles
+// it.
 func (h *running) begin() net.Conn {
 	h.Helper()
 	conn, err := h.cable.dial(h.Context(), "", "")

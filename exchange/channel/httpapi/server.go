@@ -49,13 +49,13 @@ type Config struct {
 	// browser signs in.
 	SessionKey func(*http.Request) string
 	// SignedInByPerson reports whether a person has signed that browser in, and not a program
-	// that holds the key. nil means that nobody knows.
+	// that holds the key. If it is nil, the server does not know that of any session.
 	SignedInByPerson func(*http.Request) bool
-	// ModelPaths are mounted paths that models use. ModelSeen is called, at most once a minute,
-	// when a local process of the exchange's user uses one. It may be nil.
+	// ModelPaths has the mounted paths that models use. The server calls ModelSeen, at most once a
+	// minute, when a local process of the exchange's user uses one. ModelSeen may be nil.
 	ModelPaths []string
 	ModelSeen  func()
-	// Unlimited are mounted paths without a rate limit, such as a stop.
+	// Unlimited has the mounted paths without a rate limit, such as a stop.
 	Unlimited []string
 	// PublicHandlers serve other channels, by the prefix of their paths. They authenticate
 	// their clients themselves.
@@ -90,13 +90,13 @@ type Server struct {
 	cfg  Config
 	log  *slog.Logger
 
-	guessing   sync.Mutex    // held while an enrollment code is checked, so that attempts come one by one
+	guessing   sync.Mutex    // serializes the attempts with an enrollment code
 	guesses    *rate.Limiter // limits wrong enrollment codes
 	limits     *limits
 	conns      *connections
 	streams    sync.WaitGroup // on hijacked connections
 	denied     deniedLog
-	modelNoted atomic.Int64 // when ModelSeen was called last, in ns
+	modelNoted atomic.Int64 // time of the last call of ModelSeen, in ns
 }
 
 // New makes a server.

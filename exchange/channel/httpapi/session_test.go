@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// The session of a browser is valid only for the pages of the exchange, not for pages of other hosts
-// or of another port of the same host.
+// The session of a browser is valid only for the pages of the exchange, not for pages of other
+// hosts or of another port of the same host.
 func TestForeignPageCannotUseSession(t *testing.T) {
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {

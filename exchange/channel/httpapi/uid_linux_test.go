@@ -22,8 +22,8 @@ func (h *house) otherUser(method, path, key, body string) string {
 	return peertest.Speak(h, peertest.Nobody, strings.TrimPrefix(h.url, "http://"), text, 5*time.Second)
 }
 
-// Another user of this machine needs a code or a key. It gets the rights of the code, and cannot read
-// requests of others.
+// Another user of this machine needs a code or a key. It gets the rights of the code, and cannot
+// read requests of others.
 func TestOtherLocalUserNeedsCode(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	asker := h.register("asker", "")

@@ -56,7 +56,7 @@ func (c *call) showPage(t Thread) {
 		return
 	}
 	session := c.req.Session
-	go func() { // the wait goes on meanwhile
+	go func() { // the wait continues concurrently
 		ctx, cancel := context.WithTimeout(context.Background(), elicitTime)
 		defer cancel()
 		stop := make(chan struct{})

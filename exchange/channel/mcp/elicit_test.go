@@ -19,8 +19,8 @@ type pageProvider struct{ mcp.Exchange }
 
 func (pageProvider) Page(ref string) string { return "http://127.0.0.1:8420/#task/" + ref }
 
-// The server asks the client to show the page on which a person confirms. The action "accept" of the
-// client is no confirmation, and the server never sends a form.
+// The server asks the client to show the page on which a person confirms. The action "accept" of
+// the client is no confirmation, and the server never sends a form.
 func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 	for name, can := range map[string]*sdk.ElicitationCapabilities{
 		"url": {URL: &sdk.URLElicitationCapabilities{}, Form: &sdk.FormElicitationCapabilities{}}, "form": {Form: &sdk.FormElicitationCapabilities{}}, "none": nil,

@@ -22,7 +22,7 @@ const (
 )
 
 // messageReader reads the lines of a client that are messages. It answers all other lines with
-// an error, and the session goes on.
+// an error, and the session continues.
 type messageReader struct {
 	in   io.ReadCloser
 	from *bufio.Reader

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mcp"
 )
 
-// The server rejects a client with an MCP revision that it does not support over HTTP, with the error
-// code of MCP. The operators can see the rejection, and the documentation names the supported
-// revisions.
+// The server rejects a client with an MCP revision that it does not support over HTTP, with the
+// error code of MCP. The operators can see the rejection, and the documentation names the
+// supported revisions.
 func TestRejectedRevisionIsExplained(t *testing.T) {
 	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	key := w.key(model)

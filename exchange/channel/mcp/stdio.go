@@ -16,7 +16,7 @@ import (
 
 // Serve serves one client over a pair of streams, until the client closes its end or ctx ends.
 // It answers all requests before that. A line that is no message gets an error, and the session
-// goes on.
+// continues.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var g errgroup.Group

@@ -78,8 +78,8 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	}
 }
 
-// A wait returns a question once in a session. The next wait lasts until a change or its timeout, so
-// that a model does not call in a loop.
+// A wait returns a question once in a session. The next wait lasts until a change or its timeout,
+// so that a model does not call in a loop.
 func TestWaitDoesNotRepeatSeenQuestion(t *testing.T) {
 	for _, c := range []struct {
 		intent string

@@ -32,7 +32,7 @@ const channel = "mesh"
 // Options has the dependencies of the adapter in addition to its configuration.
 type Options struct {
 	Dir     string // folder for files
-	Base    string // address at which peers reach the agent, unless Config.URL is set
+	Base    string // address at which peers reach the agent, if Config.URL is ""
 	Version string
 	// YesNo reads the answer to a confirmation.
 	YesNo func(text string) (yes, no, stop bool)
@@ -171,7 +171,7 @@ func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.inbound.
 func (a *Adapter) ServeFile(w http.ResponseWriter, r *http.Request) { a.files.ServeFile(w, r) }
 
 // Health returns the body of /health and /api/status. The status is degraded while a peer is
-// unreachable, or while nothing can be stored.
+// unreachable, or while writes to the store fail.
 func (a *Adapter) Health() map[string]any {
 	h := map[string]any{"ok": true, "status": "ok", "agent": a.cfg.Agent, "protocol": wire.Protocol, "version": a.opts.Version}
 	for _, b := range a.store.Breakers() {

@@ -27,7 +27,7 @@ type assignment struct {
 	Over    time.Time         `json:"over,omitzero"`     // when the thread ended without an answer of the peer
 }
 
-// relayedQuestion is a question of a peer that stands in the thread.
+// relayedQuestion is a question of a peer in the thread.
 type relayedQuestion struct {
 	ID   string `json:"id"`   // id of the peer's message
 	Hash string `json:"hash"` // hash of the plan to confirm, "" for a question

@@ -51,7 +51,7 @@ func (fs *fileServer) restore(doc []byte) error {
 	return err
 }
 
-// expire removes files that nobody may fetch any more, and returns the names of their documents.
+// expire removes the expired files, and returns the names of their documents.
 func (fs *fileServer) expire(now time.Time) (names []string) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -123,7 +123,7 @@ func harmless(kind string) string {
 	return "application/octet-stream"
 }
 
-// saveFile stores a file of a response under a name that is not taken.
+// saveFile stores a file of a response under a name that is not in taken.
 func (fs *fileServer) saveFile(id string, f file, taken []string) (string, error) {
 	dir := fs.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

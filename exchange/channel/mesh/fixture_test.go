@@ -158,8 +158,8 @@ type disk struct {
 	power atomic.Pointer[power]
 }
 
-// write calls do unless the disk is full or without power. If heard is true, the writer always learns
-// the result.
+// write calls do unless the disk is full or without power. If heard is true, the writer always
+// learns the result.
 func (d *disk) write(heard bool, do func() error) error {
 	if d.full.Load() {
 		return errFull

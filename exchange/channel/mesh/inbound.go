@@ -183,8 +183,8 @@ func (b *inbound) acceptAnswer(ctx context.Context, in *incoming) (string, error
 	return b.requests.acceptAnswer(ctx, in)
 }
 
-// seenBefore reports whether a message was received before, and under which id. A request whose
-// task is known was received too: the power can fail before dedup stores it.
+// seenBefore reports whether the agent has received a message before, and under which id. A request
+// with a known task is a duplicate too: the power can fail before dedup stores it.
 func (b *inbound) seenBefore(in *incoming) (of string, duplicate bool) {
 	if of, duplicate = b.seen.before(in); duplicate {
 		return of, true

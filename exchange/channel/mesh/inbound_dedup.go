@@ -18,7 +18,7 @@ type seenMessage struct {
 // remembered is the shortest time for which dedup knows a message.
 const remembered = 24 * time.Hour
 
-// dedup recognizes messages that were received before.
+// dedup recognizes duplicate messages.
 type dedup struct {
 	*documents
 
@@ -34,8 +34,8 @@ func (d *dedup) restore(doc []byte) error {
 	return err
 }
 
-// before reports whether a message was received before, and under which id. The alerts of one
-// incident share their key, so a key does not make an alert a duplicate.
+// before reports whether the agent has received a message before, and under which id. The alerts of
+// one incident share their key, so a key does not make an alert a duplicate.
 func (d *dedup) before(in *incoming) (of string, duplicate bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,8 +48,8 @@ func (d *dedup) before(in *incoming) (of string, duplicate bool) {
 	return "", false
 }
 
-// remember stores that a message was received. A duplicate does not extend the time for which
-// its key is known.
+// remember stores the id and the key of a received message. A duplicate does not extend their
+// lifetime.
 func (d *dedup) remember(ctx context.Context, in *incoming) error {
 	until := time.Now().Add(remembered)
 	if end := in.Expires().Add(skew); end.After(until) {

@@ -142,8 +142,8 @@ func (b *inbound) sessionOf(beside, within string) (string, error) {
 const maxSessionKey = 512
 
 // authenticate checks the token of a request, and returns a function that reports for which peers
-// it is valid. An address that sends too many wrong tokens is locked out for a while; a valid
-// token is never locked out.
+// it is valid. After too many wrong tokens from an address, further wrong ones get the error
+// locked_out for a while. It always accepts a valid token.
 func (b *inbound) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
 	shown := r.Header.Get("X-Openclaw-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {

@@ -35,8 +35,8 @@ func (b *inbound) restoreText(doc []byte) error {
 	return err
 }
 
-// forwardText stores a text and forwards it to Config.TextURL, if that is set. It returns when the
-// text is stored.
+// forwardText stores a text, and forwards it to Config.TextURL unless that is "". It returns
+// after it has stored the text.
 func (b *inbound) forwardText(ctx context.Context, from string, h wire.Hook) error {
 	if b.cfg.TextURL == "" {
 		return nil

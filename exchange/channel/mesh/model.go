@@ -91,7 +91,7 @@ func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
 	return file{Name: messFile, MIME: "application/json", Data: text}, nil
 }
 
-// unsealed decrypts a MESS message that was received as a file.
+// unsealed decrypts a MESS message from a file.
 func (p *peer) unsealed(data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
 		return data, nil
@@ -192,7 +192,7 @@ type outgoing struct {
 	NoRetry    bool      `json:"noRetry,omitempty"` // sent once
 	Through    bool      `json:"through,omitempty"` // message of another agent, which goes out unchanged
 
-	done func(delivery.Outcome) // called with the outcome; nil: nobody waits for it
+	done func(delivery.Outcome) // called with the outcome; nil: no caller waits for it
 }
 
 func (o outgoing) name() string { return docOutgoing + digest(o.To+"\x00"+o.ID) }

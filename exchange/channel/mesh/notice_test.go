@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-// The agent notifies people of a notification, an incident and a message that it gives up, but not of
-// a further alert of an incident.
+// The agent notifies people of a notification, an incident and a message that it gives up, but
+// not of a further alert of an incident.
 func TestPeopleAreToldOfTheMesh(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
@@ -39,7 +39,8 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 	}
 }
 
-// The agent notifies people of a message that expires before delivery, even before the last attempt.
+// The agent notifies people of a message that expires before delivery, even before the last
+// attempt.
 func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
 	t.Parallel() // it waits
 	h := newFixture(t, nil)

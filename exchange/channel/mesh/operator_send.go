@@ -47,7 +47,7 @@ type Attached struct {
 	About string `json:"description,omitempty"`
 }
 
-// Taken is a message that was accepted for delivery.
+// Taken is a message that the agent has accepted for delivery.
 type Taken struct {
 	ID string `json:"id"`
 	To string `json:"to"`
@@ -103,7 +103,7 @@ func (s Sending) check() error {
 	return nil
 }
 
-// Send sends a message to all its recipients. It returns when the messages are stored.
+// Send sends a message to all its recipients. It returns after it has stored the messages.
 func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -207,8 +207,8 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	return Taken{ID: e.ID, To: p.name}, back()
 }
 
-// objectOf parses metadata. Only integers are allowed, because peers may change the form of other
-// numbers, and a signature would be invalid then.
+// objectOf parses metadata. It rejects numbers that are no integers, because peers may change their
+// form, and a signature would be invalid then.
 func objectOf(raw json.RawMessage) (wire.Object, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -27,7 +27,7 @@ type outbox struct {
 	*shared
 	files *fileServer
 	post  *delivery.Post
-	ended func(context.Context, outgoing, delivery.Outcome) // called when a message is delivered or has failed
+	ended func(context.Context, outgoing, delivery.Outcome) // called after the delivery of a message or its failure
 
 	mu         sync.Mutex
 	deliveries map[string]*awaited // of the messages that operators have sent since Open
@@ -202,7 +202,7 @@ func (b *outbox) expectDelivery(o outgoing) func(delivery.Outcome) {
 	}
 }
 
-// awaitDelivery waits at most awaitTime until a message is delivered or has failed.
+// awaitDelivery waits at most awaitTime for the delivery of a message or its failure.
 func (b *outbox) awaitDelivery(ctx context.Context, id, to string) (*Asked, error) {
 	b.mu.Lock()
 	one := b.deliveries[outgoing{ID: id, To: to}.name()]

@@ -21,8 +21,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// registry has the peers and the tokens of this agent. Both change while the adapter runs, and
-// are replaced whole.
+// registry has the peers and the tokens of this agent. Both change while the adapter runs. A change
+// replaces them whole.
 type registry struct {
 	cfg    Config
 	opts   Options
@@ -95,8 +95,8 @@ func writeTokens(name string, list []secret.Text) error {
 // token returns the current token.
 func (r *registry) token() secret.Text { return (*r.tokens.Load())[0] }
 
-// rotate makes a new token. The previous one stays valid until rotate is called with alone, which
-// leaves only the newest.
+// rotate makes a new token. The previous one stays valid until a call with alone, which leaves only
+// the newest.
 func (r *registry) rotate(alone bool) error {
 	if r.cfg.Token != "" {
 		return mess.Errorf(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")

@@ -166,7 +166,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A client that guesses tokens must wait, but the agent accepts a valid token from the same address.
+// A client that guesses tokens must wait, but the agent accepts a valid token from the same
+// address.
 func TestWrongTokensShutNobodyOut(t *testing.T) {
 	h := newFixture(t, nil)
 	last := 0

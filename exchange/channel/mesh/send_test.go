@@ -81,8 +81,8 @@ func (h *fixture) answers(say func(wire.Envelope) wire.Envelope) {
 	}
 }
 
-// The agent accepts a response that arrives before the answer to its request. The same response with
-// another id is a duplicate.
+// The agent accepts a response that arrives before the answer to its request. The same response
+// with another id is a duplicate.
 func TestAnEarlyAnswer(t *testing.T) {
 	h := newFixture(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
@@ -261,8 +261,8 @@ func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *fixture) {
 	return arm, hub
 }
 
-// A MESS message that does not fit into an envelope becomes an attachment, with the encryption of the
-// text. Without the attachment the task fails before it begins.
+// A MESS message that does not fit into an envelope becomes an attachment, with the encryption of
+// the text. Without the attachment the task fails before it begins.
 func TestALargeMessageIsWhole(t *testing.T) {
 	for name, with := range map[string]mesh.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {

@@ -226,8 +226,8 @@ func TestLegacyText(t *testing.T) {
 	}
 }
 
-// The agent stores a legacy text, then forwards it to the configured address, even after errors or a
-// restart.
+// The agent stores a legacy text, then forwards it to the configured address, even after errors
+// or a restart.
 func TestTextsAreHandedOn(t *testing.T) {
 	var mu sync.Mutex
 	var got []map[string]any
@@ -312,7 +312,8 @@ func TestAlerts(t *testing.T) {
 	h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, "[recovery]") })
 }
 
-// The disk is full, so the agent cannot store the state of an incident: the next run notifies people.
+// The disk is full, so the agent cannot store the state of an incident: the next run notifies
+// people.
 func TestAnAlertOnAFullDisk(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {

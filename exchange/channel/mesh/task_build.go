@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// build makes a MESS request of a message. notes name the attachments that could not be fetched;
-// the response contains them.
+// build makes a MESS request of a message. The notes name the attachments that the agent could not
+// fetch; the response contains them.
 func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []string, error) {
 	text, err := ts.nativeText(ctx, in)
 	if err != nil {
@@ -83,8 +83,8 @@ func relayedMetadata(extra mess.Object) wire.Object {
 }
 
 // nativeText returns the MESS message in a message, "" for none. A MESS message that is too large
-// for the metadata is a file. If the file cannot be fetched, the request is rejected, because its
-// text may be incomplete.
+// for the metadata is a file. If the agent cannot fetch the file, it rejects the request, because
+// its text may be incomplete.
 func (ts *tasks) nativeText(ctx context.Context, in *incoming) (string, error) {
 	if text := in.Payload.Metadata.Get(messKey); text != "" {
 		return text, nil

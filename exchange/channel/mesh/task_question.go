@@ -161,7 +161,7 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 	return "answer_not_taken", true, ts.askAgain(ctx, in.peer, t, q, why)
 }
 
-// askAgain repeats a question that was not answered, at most maxTries times.
+// askAgain repeats an unanswered question, at most maxTries times.
 func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why string) error {
 	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
 	if err != nil {

@@ -109,7 +109,7 @@ func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Durat
 // tryAgain is the wait after the exchange could not store something.
 const tryAgain = 5 * time.Second
 
-// makeTask makes a task of a request. It reports false if it must be called again.
+// makeTask makes a task of a request. If it returns false, the caller must call it again.
 func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
@@ -179,7 +179,7 @@ func (ts *tasks) taskFor(ref string, w *pendingRequest, notes []string) *task {
 	return t
 }
 
-// remove removes a request that has become a task or was rejected.
+// remove removes a request that has become a task, or that the agent has rejected.
 func (ts *tasks) remove(ctx context.Context, w *pendingRequest) bool {
 	ts.mu.Lock()
 	delete(ts.pending, w.key())

@@ -21,7 +21,7 @@ type accessRules struct {
 	hasKey func(id string) bool // the actor needs a key
 	// requestorOf returns the requester of a thread, or "".
 	requestorOf   func(ref string) string
-	homeAssistant bool // Home Assistant is configured
+	homeAssistant bool // the configuration contains Home Assistant
 }
 
 // mayWrite reports whether s may publish to a topic.

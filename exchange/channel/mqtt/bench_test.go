@@ -159,8 +159,8 @@ func (h *house) agent(r *relay) {
 	h.eventually("the executor is registered", func() bool { return h.x.IsRegistered("bench") })
 }
 
-// TestBenchThroughput measures the requests of many requesters that one exchange accepts in a second.
-// The exchange stores each request on the disk before its ack.
+// TestBenchThroughput measures the requests of many requesters that one exchange accepts in a
+// second. The exchange stores each request on the disk before its ack.
 func TestBenchThroughput(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
 	const requesters = 64

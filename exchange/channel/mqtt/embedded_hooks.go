@@ -34,7 +34,7 @@ type brokerHook struct {
 // ID returns the name of the hook.
 func (*brokerHook) ID() string { return "messkit" }
 
-// Provides reports which hooks are implemented.
+// Provides reports whether the type implements a hook.
 func (*brokerHook) Provides(b byte) bool {
 	return slices.Contains([]byte{
 		broker.OnConnectAuthenticate, broker.OnACLCheck, broker.OnSessionEstablish, broker.OnSessionEstablished, broker.OnSubscribed, broker.OnDisconnect,
@@ -349,7 +349,7 @@ func (e *Embedded) receiveFromRequester(t topic.Topic, in inbound) {
 	}
 }
 
-// OnWillSent takes the will of a client that is gone.
+// OnWillSent takes the will of a lost client.
 func (h *brokerHook) OnWillSent(_ *broker.Client, pk packets.Packet) {
 	h.e.adapter.receive(h.e.ctx, inbound{topic: pk.TopicName, payload: pk.Payload})
 }

@@ -37,7 +37,7 @@ type executors struct {
 
 	mu        sync.Mutex
 	presences map[string]presence      // by id, as the executors report it
-	strangers int                      // presences of executors that are not registered
+	strangers int                      // presences of unregistered executors
 	feeds     map[string]*executorFeed // by id, of the session
 }
 
@@ -66,12 +66,12 @@ func (e *executors) resume(begin func()) {
 	}
 }
 
-// maxStrangers bounds the presences of executors that are not registered, because every client
-// can write a status. Registered executors have no bound here.
+// maxStrangers bounds the presences of unregistered executors, because every client can write a
+// status. Registered executors have no bound here.
 const maxStrangers = 10_000
 
-// countStrangers counts the presences of executors that are not registered. It forgets those
-// that have left or have been lost for long.
+// countStrangers counts the presences of unregistered executors. It removes those that left or
+// got lost long ago.
 func (e *executors) countStrangers() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -277,7 +277,7 @@ func (e *executors) topicOf(id string, ev exchange.Event) string {
 	return e.root.Executor(id, topic.In)
 }
 
-// ReportsStatus reports whether an executor publishes its own status. An executor that was lost
+// ReportsStatus reports whether an executor publishes its own status. An executor that got lost
 // here and has been live since then uses another channel.
 func (e *executors) ReportsStatus(info exchange.ExecutorInfo) bool {
 	e.mu.Lock()

@@ -12,8 +12,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A lost executor is unavailable, a lost device disappears, and the adapter clears the entities of an
-// executor that has left. After Home Assistant's birth message it publishes everything again.
+// A lost executor is unavailable, a lost device disappears, and the adapter clears the entities
+// of an executor that has left. After Home Assistant's birth message it publishes everything
+// again.
 func TestHomeAssistantShowsPresence(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()
@@ -52,7 +53,8 @@ func (p *peer) countOf(topic string) (n int) {
 	return n
 }
 
-// Home Assistant shows an executor even if its id cannot be a topic, and two ids never as one device.
+// Home Assistant shows an executor even if its id cannot be a topic, and two ids never as one
+// device.
 func TestHomeAssistantAndIDs(t *testing.T) {
 	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
 	h.serve()

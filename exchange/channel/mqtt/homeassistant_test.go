@@ -88,7 +88,8 @@ func story(h *house, a *assistant, d *devices, own bool) {
 		}
 	}
 
-	// Home Assistant shows a stop after the executor reports it. Then the executor rejects commands.
+	// Home Assistant shows a stop after the executor reports it. Then the executor rejects
+	// commands.
 	a.press("stop", "payload_press")
 	a.sees(shown+"standing", `"state":"stopped"`)
 	a.press("switch-porch-light", "payload_on")

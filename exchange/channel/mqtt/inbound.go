@@ -77,8 +77,8 @@ func requesterActor(id string, who *exchange.Actor) exchange.Actor {
 	return exchange.Actor{ID: id, Roles: who.Roles &^ exchange.ExecutorRole}
 }
 
-// discard ignores a retained command, because nobody wants it now. It makes the broker forget
-// the command.
+// discard ignores a retained command, because its sender may not want it any more. It removes the
+// command from the broker.
 func (d *Adapter) discard(ctx context.Context, in inbound) {
 	if len(in.payload) == 0 {
 		return

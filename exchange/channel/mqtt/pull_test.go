@@ -26,8 +26,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// cable is a proxy to a broker that breaks the connection after some bytes, anywhere in a packet. The
-// seed determines the number of bytes.
+// cable is a proxy to a broker that breaks the connection after some bytes, anywhere in a packet.
+// The seed determines the number of bytes.
 type cable struct {
 	net.Listener
 	to string
@@ -142,8 +142,8 @@ func (c *cable) carry(near net.Conn) {
 const bells = 8
 
 // The network breaks at any moment while tasks run. Every acknowledged request ends, and no bell
-// rings more often than its threads report. The bells count their rings. MESSKIT_PULLS sets the number
-// of breaks.
+// rings more often than its threads report. The bells count their rings. MESSKIT_PULLS sets the
+// number of breaks.
 func TestPulls(t *testing.T) {
 	pulls := map[string]int{"embedded": 80, "mosquitto": 30, "the exchange's": 150, "both": 150}
 	if text := os.Getenv("MESSKIT_PULLS"); text != "" {

@@ -45,8 +45,8 @@ func (c *cutter) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet
 	return pk, nil
 }
 
-// A reader loses its connection after the adapter has seen it and before it gets its message. It gets
-// the message when it reconnects, with or without a persistent session.
+// A reader loses its connection after the adapter has seen it and before it gets its message. It
+// gets the message when it reconnects, with or without a persistent session.
 func TestReaderLeavesBeforeDelivery(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {

@@ -213,7 +213,7 @@ func newClient(cfg Config) *http.Client {
 	return guarded.Client(guarded.Config{Check: cfg.check, Connect: cfg.Timeout})
 }
 
-// check returns the reason why no connection to an address may be made, or nil.
+// check returns an error if the configuration does not allow connections to an address.
 func (c Config) check(ip netip.Addr) error {
 	if guarded.In(ip, c.Allow) || guarded.Public(ip) {
 		return nil

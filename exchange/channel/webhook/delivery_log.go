@@ -59,8 +59,8 @@ const (
 	saveGap  = 200 * time.Millisecond // a burst of changes is one write
 )
 
-// Open reads the notifications that an earlier run has left in a folder. It renames an
-// unreadable file, and logs that its notifications are lost.
+// Open reads the notifications that an earlier run has left in a folder. It renames an unreadable
+// file, and logs the loss of its notifications.
 func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (h *Dispatcher) load() error {
 	return nil
 }
 
-// logLost records that notifications may be lost.
+// logLost logs a possible loss of notifications.
 func (h *Dispatcher) logLost(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

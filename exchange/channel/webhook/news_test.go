@@ -9,7 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// News without a thread reaches people at their addresses, by their minimum priority, but no robots.
+// News without a thread reaches people at their addresses, by their minimum priority, but no
+// robots.
 func TestBroadcast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)

@@ -13,7 +13,7 @@ import (
 const testEvent = "test"
 
 // testEvery is the least time between two tests of an executor: the address may belong to
-// somebody else.
+// another person.
 const testEvery = 5 * time.Second
 
 const (

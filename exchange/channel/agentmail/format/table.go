@@ -31,7 +31,7 @@ type field struct {
 	need need
 	kind kind
 	of   []string // allowed strings; nil: any
-	low  float64  // smallest number; excluded if over is set
+	low  float64  // smallest number; over excludes the number itself
 	high float64  // largest number; 0: no limit
 	over bool
 }
@@ -46,8 +46,8 @@ var common = []field{
 
 var modes = []string{string(Exclusive), string(SharedRead), string(SharedWrite), string(shared)}
 
-// tables are the fields of each type. If the specification has no table, its example stands for
-// one.
+// tables has the fields of each type. If the specification has no table, they are those of its
+// example.
 var tables = map[Type][]field{
 	TypeTaskAssignment: {
 		{path: "task_id", need: decisive, kind: text},

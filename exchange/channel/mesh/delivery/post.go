@@ -125,7 +125,7 @@ func (p *Post) line(to string) *line {
 	return p.lines[to]
 }
 
-// Send sends a message, and returns when it is delivered or has failed.
+// Send sends a message, and returns after the delivery or its failure.
 func (p *Post) Send(ctx context.Context, m Message) Outcome {
 	l := p.line(m.To)
 	if l == nil {

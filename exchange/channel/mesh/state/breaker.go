@@ -27,8 +27,8 @@ const (
 	openFor     = time.Minute
 )
 
-// Enter reports whether a message may be sent. probe is true for the message that tests whether
-// the peer is back. The caller then calls Succeeded, Failed or Leave.
+// Enter reports whether the caller may send a message. For the message that tests whether the peer
+// is back, probe is true. The caller then calls Succeeded, Failed or Leave.
 func (s *Store) Enter(peer string) (ok, probe bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,7 +111,7 @@ func (s *Store) conversation(id string) (Conversation, error) {
 	return c, nil
 }
 
-// Sent records whether the question of the current round was delivered to a peer.
+// Sent records whether a peer has got the question of the current round.
 func (s *Store) Sent(id string, ok bool) error {
 	return s.change(id, func(c *Conversation) {
 		if ok {
@@ -226,7 +226,7 @@ func (s *Store) InSession(key string, m InSession) error {
 	return s.write(name, c)
 }
 
-// tidy removes the files of a folder that were not changed for longest.
+// tidy keeps at most most files of a folder, and removes those with the oldest changes.
 func (s *Store) tidy(dir string, most int) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dir))
 	if err != nil || len(entries) <= most {

@@ -18,8 +18,8 @@ var kinds = []string{
 	"circuit-breakers.json", "dead-letters.json", "active-incidents.json", "peer-health.json", "conversations/conv_1.json", "sessions/s.json", "mesh-audit.jsonl",
 }
 
-// FuzzFiles writes any content into the files: the store opens, works, and has the same state after a
-// second Open. It renames a file that it cannot parse.
+// FuzzFiles writes any content into the files: the store opens, works, and has the same state
+// after a second Open. It renames a file that it cannot parse.
 func FuzzFiles(f *testing.F) {
 	for kind, text := range []string{
 		`{"hub":{"state":"open","failures":3,"lastFailure":"2026-02-21T20:00:00Z","openUntil":"2026-02-21T20:01:00Z"},"a":null}`,

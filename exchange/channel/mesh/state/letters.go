@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Letter is a dead letter: a message that was not delivered (MESH 1.0 section 8, "Dead Letter
-// Queue").
+// Letter is a dead letter: a message that the agent could not deliver (MESH 1.0 section 8, "Dead
+// Letter Queue").
 type Letter struct {
 	ID         string          `json:"id"`
 	Timestamp  time.Time       `json:"timestamp"` // time of the failure
@@ -17,7 +17,7 @@ type Letter struct {
 	Attempts   int             `json:"attempts"`
 	Envelope   json.RawMessage `json:"envelope"`
 
-	// Text is the envelope as it was signed. Other tools may format Envelope anew.
+	// Text is the signed form of the envelope. Other tools may format Envelope anew.
 	Text string `json:"text,omitempty"`
 	// URL and Token are the address and the token for an answer; "": those of the peer.
 	URL     string `json:"url,omitempty"`

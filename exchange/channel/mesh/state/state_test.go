@@ -151,8 +151,8 @@ func TestAnOutage(t *testing.T) {
 	}
 }
 
-// The policy sets the number of hosts that make an outage, and the time. A dead letter of another day
-// belongs to no outage.
+// The policy sets the number of hosts that make an outage, and the time. A dead letter of another
+// day belongs to no outage.
 func TestWhatAnOutageIs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts  int

@@ -48,8 +48,8 @@ func Detect(text string) bool {
 // Parse parses an envelope. The error is an *Error, and the envelope is then empty.
 func Parse(text string) (Envelope, error) { return parse(text, true) }
 
-// Stored parses an envelope that was accepted before. An earlier version may have checked fewer
-// fields, and an accepted message must not get lost.
+// Stored parses an envelope that the agent has accepted before. An earlier version may have checked
+// fewer fields, and an accepted message must not get lost.
 func Stored(text string) (Envelope, error) { return parse(text, false) }
 
 func parse(text string, strict bool) (Envelope, error) {

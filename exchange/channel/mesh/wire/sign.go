@@ -42,8 +42,9 @@ func (k Key) Sign(text string) (signed, signature string) {
 	return text[:len(text)-1] + `,"signature":"` + signature + `"}`, signature
 }
 
-// Verify reports whether an envelope was signed with the key. Agents sign the text without the
-// signature. If another program has reformatted the text, Verify compares the form that jq prints.
+// Verify reports whether an envelope has a valid signature of the key. Agents sign the text
+// without the signature. If another program has reformatted the text, Verify compares the form
+// that jq prints.
 func (k Key) Verify(text string) bool {
 	o, err := object([]byte(text))
 	if err != nil || len(k.bytes()) == 0 {

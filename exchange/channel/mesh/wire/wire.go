@@ -21,7 +21,7 @@ const (
 // DefaultTTL is the lifetime of a message that names none.
 const DefaultTTL = 300 * time.Second
 
-// MaxTTL is the longest lifetime of a message. A duplicate is recognized for that time.
+// MaxTTL is the longest lifetime of a message. The agent recognizes a duplicate for that time.
 const MaxTTL = 30 * 24 * time.Hour
 
 // Type is the type of a message.
@@ -73,8 +73,8 @@ type Envelope struct {
 	Relay          *Relay
 }
 
-// MessKey is the metadata field with a whole MESS message, as a string. A value that is no string
-// is rejected, because it could contain a limit that the sender needs.
+// MessKey is the metadata field with a whole MESS message, as a string. The agent rejects a value
+// that is no string, because it could contain a limit that the sender needs.
 const MessKey = "mess"
 
 // ReplyTo is the address for the answer to a request.

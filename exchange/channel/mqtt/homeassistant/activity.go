@@ -40,7 +40,7 @@ func (d activity) mostUrgent() *openTask {
 }
 
 // openConfirmation returns the oldest plan that Home Assistant itself has to confirm, or nil.
-// The sensor only shows those that somebody else confirms.
+// The sensor only shows plans that another actor confirms.
 func (d activity) openConfirmation() *openTask {
 	i := slices.IndexFunc(d.open, func(w *openTask) bool {
 		c := w.envelope.Confirm
@@ -77,7 +77,7 @@ func (d activity) coverMovement(device string, now time.Time) *openTask {
 	return nil
 }
 
-// minCancellable is the least age of a task that can be cancelled. Shorter tasks would make the
+// minCancellable is the least age of a task with a cancel button. Shorter tasks would make the
 // button flicker.
 const minCancellable = time.Second
 

@@ -64,7 +64,7 @@ func optionsOf(q *openTask) []any {
 }
 
 // answerConfig returns the configuration of an entity that answers the open question. Its state
-// is empty: the answer stands in the thread.
+// is empty: the thread has the answer.
 func (a executorView) answerConfig(name, icon, while, shows string) mess.Object {
 	return a.command(object(
 		"name", name, "icon", icon, "command_template", a.replyTemplate(), "state_topic", a.topic("answer"), "value_template", shows,

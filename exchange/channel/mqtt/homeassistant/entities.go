@@ -92,7 +92,7 @@ func (a executorView) payload() []byte {
 		c := o("p", e.platform, "unique_id", id+"_"+e.key)
 		cmps = append(cmps, mess.Field{Key: e.key, Value: append(c, e.config...)})
 	}
-	for _, key := range sortedKeys(a.removed) { // an entity with only a platform is removed by Home Assistant
+	for _, key := range sortedKeys(a.removed) { // Home Assistant removes an entity with only a platform
 		if _, is := cmps.Get(key); !is {
 			cmps = append(cmps, mess.Field{Key: key, Value: o("p", a.removed[key])})
 		}
@@ -196,7 +196,7 @@ func (a executorView) taskSensor() entity {
 	)}
 }
 
-// stopSensor shows whether the executor is stopped.
+// stopSensor shows whether a stop of the executor is in force.
 func (a executorView) stopSensor() entity {
 	return entity{"standing", "sensor", "", object(
 		"name", "Stop", "icon", "mdi:octagon-outline", "device_class", "enum", "options", []any{running, stopping, stopped},

@@ -57,7 +57,7 @@ type Publisher struct {
 	mu         sync.Mutex
 	activities map[string]*activity // by executor
 	owners     map[string]string    // by ref: the executor whose activity has the open thread
-	stale      map[string]bool      // executors whose activity is not published
+	stale      map[string]bool      // executors with an unpublished activity
 }
 
 // New makes a publisher. It reads what an earlier run has published.
@@ -249,8 +249,8 @@ func (h *Publisher) Thread(ctx context.Context, e exchange.Envelope) {
 	}
 }
 
-// Message takes a message of a thread. If now is false, the message may be older than the
-// session, and its images are not published.
+// Message takes a message of a thread. If now is false, the message may be older than the session,
+// and Message does not publish its images.
 func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	defer wait.Notify(h.changed)
 	id := executorOf(e)
@@ -279,12 +279,11 @@ func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 	}
 }
 
-// maxNames bounds the executors that are not registered and still have an activity: every
-// requester can name an executor.
+// maxNames bounds the unregistered executors with an activity, because every requester can name an
+// executor.
 const maxNames = 1000
 
-// prune forgets an executor that is not registered and has no open thread. The caller holds
-// h.mu.
+// prune removes an unregistered executor without an open thread. The caller holds h.mu.
 func (h *Publisher) prune(id string) {
 	if d := h.activities[id]; d != nil && len(d.open) == 0 && !h.isShown(id) {
 		delete(h.activities, id)

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// The publisher removes an unregistered executor after the end of its request. A registered executor
-// keeps its last result.
+// The publisher removes an unregistered executor after the end of its request. A registered
+// executor keeps its last result.
 func TestUnregisteredExecutorIsForgotten(t *testing.T) {
 	h := unconnected()
 	heard := func(i int, to string, status mess.Code) {

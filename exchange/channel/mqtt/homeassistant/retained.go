@@ -123,8 +123,8 @@ func (r *publications) has(slug string) bool {
 	return is
 }
 
-// Withdrawal removes the messages of an earlier run, when Home Assistant is not configured any
-// more.
+// Withdrawal removes the messages of an earlier run if the configuration does not contain Home
+// Assistant any more.
 type Withdrawal struct {
 	exhibits *publications
 	log      *slog.Logger

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// publishStates publishes the state of each entity. An unknown state is published as unknown.
+// publishStates publishes the state of each entity. It publishes an unknown state as unknown.
 func (h *Publisher) publishStates(ctx context.Context, p *retainedTopics, a executorView) error {
 	put := func(name string, payload string) error { return p.put(ctx, a.topic(name), []byte(payload)) }
 	for _, e := range a.entities() {

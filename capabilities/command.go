@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Command is what an executor does with a device. Each command stands for one verb of
-// package drivers.
+// Command is an act of an executor on a device. Each command corresponds to one verb of package
+// drivers.
 type Command string
 
 // The commands.

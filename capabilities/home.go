@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Home is the devices and facts that an interpreter may choose from.
+// Home is the devices and site capabilities of one home.
 type Home struct {
 	Devices []Device
 	// Now is the time of the request, in the zone of the home. It is zero if the time is
@@ -13,26 +13,25 @@ type Home struct {
 	// Unset is why the clock may be wrong, or "" if it is right. With a wrong clock a plan
 	// can have a duration, and no clock time.
 	Unset string
-	// Where the home is, for daylight; nil where nobody knows.
+	// Where is the position of the home, for daylight; nil if it is unknown.
 	Where *Position
-	// Facts are capabilities that are so of the place, like home-kitchen-access:
-	// nobody does anything for them.
+	// Facts are the site capabilities, like home-kitchen-access. They need no device.
 	Facts []string
 	// MaxSteps is the largest number of steps of a plan without a question; 0 is 12.
 	MaxSteps int
-	// WatchFor is how long a watch lasts if the request does not say it, and
-	// WatchLongest how long it may at most; 0 is WatchFor and WatchLongest.
+	// WatchFor is the duration of a watch if the request names none, and WatchLongest the longest
+	// one; for 0 the constants of the same names hold.
 	WatchFor, WatchLongest time.Duration
 }
 
 // Device is a configured device as the interpreter sees it.
 type Device struct {
 	Name    string   // unique: "porch-lamp"
-	Label   string   // what people call it: "porch light"
+	Label   string   // the name that people use: "porch light"
 	Aliases []string // other names: "front door light"
 	Class   string   // light, plug, camera, vacuum, lock, garage-door, fan, heater, ...
 	Area    string   // "porch"
-	Sees    []string // what a camera looks at: "fridge", "front door"
+	Sees    []string // objects in the view of a camera: "fridge", "front door"
 	SeenBy  string   // the camera that takes an image of it after an act; "" for none
 	Maps    bool     // it draws a map of the cleaned area
 	Places  bool     // it reports its own Spots, but perhaps not now

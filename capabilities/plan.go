@@ -1,6 +1,6 @@
-// Package capabilities holds the types that the agent, the safety policy and the command
-// line share with the interpreter of sentences: plans, commands, risks, homes, devices and
-// outcomes. It does not know how a sentence is understood; see package interpret.
+// Package capabilities holds the types that the agent, the safety policy and the command line
+// share with the interpreter of sentences: plans, commands, risks, homes, devices and outcomes.
+// It does not interpret sentences; see package interpret.
 package capabilities
 
 import (
@@ -38,7 +38,7 @@ type Plan struct {
 	Command    Command       // for the device
 	Args       mess.Object   // parameters in SI units, in the order of the catalog
 	Risk       Risk          // of a wrong interpretation
-	Effect     Effect        // of the plan on the world
+	Effect     Effect        // of a repetition of the plan
 	For        time.Duration // how long a state lasts; 0 for until another order
 	Summary    string        // for a person: "turn on the porch lamp"
 	// Consequences for a confirmation: "the vacuum will move about the kitchen".
@@ -64,11 +64,12 @@ type Plan struct {
 	Unused []string `json:",omitempty"`
 }
 
-// Actuates reports whether the plan would change the world, whatever effect it declares.
+// Actuates reports whether the plan changes a physical state: its effect is not Query, or its
+// command acts.
 func (p Plan) Actuates() bool { return p.Effect != Query || p.Command.Acts() }
 
-// Repeatable reports whether carrying out the plan twice changes no more than once does.
-// A repetition of what acts for a time begins that time anew.
+// Repeatable reports whether a second execution of the plan changes nothing more. A plan with a
+// duration is not repeatable, because a repetition restarts the duration.
 func (p Plan) Repeatable() bool {
 	for _, step := range p.Each() {
 		if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {
@@ -78,8 +79,7 @@ func (p Plan) Repeatable() bool {
 	return true
 }
 
-// Outcome is the interpretation of a request: exactly one of plan, clarification and
-// rejection is set.
+// Outcome is the interpretation of a request. It has exactly one of plan, question and refusal.
 type Outcome struct {
 	Plan     *Plan
 	Question *Question
@@ -89,7 +89,7 @@ type Outcome struct {
 
 // Question is the question that the requester must answer before there is a plan.
 type Question struct {
-	Field   string   // the name the answer goes by
+	Field   string   // the name of the answer
 	Text    string   // "Rice near the sink and crumbs by the stove: which area?"
 	Options []string // the answers that fit
 	// Given are the answers to earlier questions of the same request. The interpreter
@@ -97,9 +97,9 @@ type Question struct {
 	Given mess.Object
 }
 
-// Refusal says why there is no plan.
+// Refusal is the reason for an outcome without a plan.
 type Refusal struct {
-	Reason  string   // for the requester: what is missing, and what this home has
+	Reason  string   // for the requester: the missing part, and the alternatives of this home
 	Nearest []string // the nearest names or capabilities
 }
 

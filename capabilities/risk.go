@@ -22,7 +22,7 @@ func (r Risk) Known() bool {
 	return false
 }
 
-// Effect is what a repetition does.
+// Effect is the effect of a repetition.
 type Effect string
 
 // Values of Effect.

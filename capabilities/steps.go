@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// IsIdempotent reports whether carrying out the plan twice has the effect of one time.
+// IsIdempotent reports whether the effect of each step is Idempotent and no step has a duration.
 func (p Plan) IsIdempotent() bool {
 	return !slices.ContainsFunc(p.Each(), func(step Plan) bool { return step.Effect != Idempotent || step.For > 0 })
 }
 
-// NeedsRefill reports whether a person must prepare the device before the plan can be
-// carried out again, for example fill a machine or clear a print bed.
+// NeedsRefill reports whether a person must prepare the device before a second execution, for
+// example fill a machine or clear a print bed.
 func (p Plan) NeedsRefill() bool {
 	return len(p.Steps) == 0 && p.Effect == Once && (p.Command == SetSwitch && p.For == 0 || p.Command == Print)
 }
 
-// MayFollowItself reports whether the plan may be carried out again as soon as it has ended.
+// MayFollowItself reports whether the plan may run again as soon as it has ended.
 func (p Plan) MayFollowItself() bool {
 	for _, step := range p.Each() {
 		if step.Command == SetSwitch && step.For == 0 || step.Command == Print || step.Command.Watches() {

@@ -163,7 +163,7 @@ func (c *Catalog) put(form []grammar.Term, s *grammar.Pattern) {
 	}
 	c.Grammar.Add(form, s)
 	for _, t := range form {
-		if slices.Contains(c.Waiting.Lists.Watch, t.Word) { // "watch tv": what is required may be to watch
+		if slices.Contains(c.Waiting.Lists.Watch, t.Word) { // "watch tv": requires may ask to watch
 			c.Vocabulary[t.Word] = true
 			continue
 		}
@@ -171,8 +171,8 @@ func (c *Catalog) put(form []grammar.Term, s *grammar.Pattern) {
 	}
 }
 
-// waits adds the events of a capability to an automaton of their own: such words are no
-// sentence, and order nothing.
+// waits adds the events of a capability to a separate automaton: such words are no sentence, and
+// order nothing.
 func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Capability, list []grammar.Variant) {
 	if len(list) > 0 && !c.Command.Watches() {
 		b.wrong("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
@@ -203,8 +203,8 @@ func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Cap
 	}
 }
 
-// checkForm refuses a sentence that a bare name matches: a name alone never acts, and never
-// says what the requester wants.
+// checkForm refuses a sentence that a bare name matches: a name alone never acts, and does not
+// show the intent of the requester.
 func checkForm(form []grammar.Term) error {
 	said := false
 	for _, t := range form {

@@ -29,7 +29,7 @@ type Catalog struct {
 	Courtesy     lexicon.CourtesyLexicon
 	Events       *grammar.Automaton    // events behind "when"
 	Objects      *grammar.Automaton    // objects behind "watch"
-	Measures     *lexicon.Trie[string] // units of measures, by their words
+	Measures     *lexicon.Trie[string] // units of measures, by their names
 
 	// Made from the above, for all homes.
 	ClassPhrases     *lexicon.Trie[lexicon.SlotValue]
@@ -62,7 +62,7 @@ type file struct {
 	Capabilities []*grammar.Capability `yaml:"capabilities"`
 	Hass         map[string]string     `yaml:"hass"`         // Home Assistant's intents, and capabilities
 	HassDomains  map[string][]string   `yaml:"hass_domains"` // its domains, and classes
-	HassSlots    map[string]string     `yaml:"hass_slots"`   // its slots, and gaps
+	HassSlots    map[string]string     `yaml:"hass_slots"`   // its slots, and slots of the catalog
 	HassRules    map[string]string     `yaml:"hass_rules"`   // rules that its sentences may always use
 	HassLists    map[string]hassBase   `yaml:"hass_lists"`   // lists that they may always use
 	Watching     lexicon.WaitLists     `yaml:"watching"`
@@ -115,7 +115,7 @@ func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 	return c, nil
 }
 
-// Skipped is a sentence of Home Assistant's files that has no meaning here.
+// Skipped is a sentence of Home Assistant's files that the catalog cannot map to a capability.
 type Skipped struct {
 	Sentence string // with its file, line and intent
 	Why      string // the reason, which many sentences share
@@ -146,8 +146,7 @@ func (c *Catalog) Find(id string) *grammar.Capability {
 	return nil
 }
 
-// Class returns the class that a word is for: a lamp is a light. An unknown word is its own
-// class.
+// Class returns the class that a word names: a lamp is a light. An unknown word is its own class.
 func (c *Catalog) Class(name string) string {
 	if _, ok := c.ClassWords[name]; ok {
 		return name
@@ -188,7 +187,7 @@ type builder struct {
 
 	hassIntents map[string]string      // capabilities by intent
 	hassDomains map[string][]string    // classes by domain
-	hassSlots   map[string]string      // gaps by slot
+	hassSlots   map[string]string      // slots of the catalog by slot
 	hassRules   map[string]string      // that its sentences may always use
 	hassLists   map[string]hassList    // the same
 	hassForms   map[string][]hassForms // by capability
@@ -201,8 +200,8 @@ type builder struct {
 	lenient bool               // an undefined rule or list is no mistake
 }
 
-// layouts are where files may lie: at the top, and as Home Assistant keeps them for
-// a language: %s.
+// layouts are the patterns of file paths: at the top, and in the layout of Home Assistant for a
+// language (%s).
 var layouts = []string{"*.yaml", "Hass*/*.yaml", "lists/*.yaml", "lists/%s/*.yaml", "rules/%s/*.yaml", "sentences/%s/*.yaml", "sentences/%s/*/*.yaml", "custom_sentences/%s/*.yaml", "custom_sentences/%s/*/*.yaml"}
 
 func (b *builder) read(tree fs.FS) {
@@ -233,7 +232,7 @@ func (b *builder) readAll(tree fs.FS, names []string) {
 		}
 		var f file
 		if err != nil || len(docs) > 1 {
-			b.problems = append(b.problems, strictyaml.Decode(displayPath(tree, name), data, &f)) // which tells all of it
+			b.problems = append(b.problems, strictyaml.Decode(displayPath(tree, name), data, &f)) // it reports all mistakes of the file
 			b.unread = true
 			continue
 		}

@@ -43,7 +43,7 @@ func (b *builder) wrong(format string, args ...any) {
 	} else {
 		p.File, p.Line = b.place(format, args)
 	}
-	for _, old := range b.problems { // what could not be read is told once
+	for _, old := range b.problems { // report each parse error only once
 		if ps, ok := errors.AsType[strictyaml.Problems](old); ok && p.Line > 0 {
 			for _, one := range ps {
 				if one.File == p.File && one.Line == p.Line {

@@ -67,7 +67,7 @@ const (
 	Participle        = "done"   // a participle: turned
 	Gerund            = "ing"    // a gerund: turning
 	ColorFeature      = "tone"   // a colour
-	PriorColorFeature = "was"    // a colour that was: from red
+	PriorColorFeature = "was"    // the previous color: from red
 	LevelFeature      = "level"  // a level: to 50 percent
 	DifferenceFeature = "amount" // a difference: by 20 percent
 	NumberFeature     = "number" // a number that may be a level
@@ -83,7 +83,7 @@ type Frame struct {
 	Name       []string `yaml:"name"`    // ... if one of these is there
 	Only       []string `yaml:"only"`    // classes of devices that it is for
 	Change     float64  `yaml:"change"`  // percent more, or below 0 less
-	Level      float64  `yaml:"level"`   // percent that it says
+	Level      float64  `yaml:"level"`   // percent
 	Missing    string   `yaml:"missing"` // the parameter that the interpreter must ask for
 	Doubt      string   `yaml:"doubt"`   // why it needs a confirmation
 
@@ -110,7 +110,7 @@ type frameLists struct {
 	Degrees []string            `yaml:"degrees"` // the unit of angles
 	Kelvins []string            `yaml:"kelvins"` // the unit of whites
 	Sides   []string            `yaml:"sides"`   // names of positions, of any home
-	From    []string            `yaml:"from"`    // before the colour that was
+	From    []string            `yaml:"from"`    // before the previous color
 	By      []string            `yaml:"by"`      // before a difference
 	Offered []string            `yaml:"offered"` // colours to choose from
 	Things  []string            `yaml:"things"`  // objects that a camera may look for

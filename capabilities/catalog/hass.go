@@ -14,7 +14,7 @@ import (
 type hassFiles struct {
 	shared hassScope
 	found  []hassSentence
-	skips  []hassSentence // words that say nothing
+	skips  []hassSentence // words without a meaning
 }
 
 // hassScope holds the rules and lists that sentences may use: those of all files, or those
@@ -37,7 +37,7 @@ type hassSentence struct {
 	domains, not       []string
 	all                bool      // it is for all devices of the place
 	unknown            string    // a key of its context without a meaning here
-	scope              hassScope // that stands beside it, and counts there alone
+	scope              hassScope // the local rules and lists beside the sentence
 }
 
 // hassForms are the meanings of a sentence with one capability and its parameters.
@@ -57,11 +57,11 @@ func isHass(v *strictyaml.Value) bool {
 	return false
 }
 
-// hass reads a file of Home Assistant's intents project: intents with their data or
-// sentences, or in a folder with the name of the intent only the sentences. It adds the
-// sentences to the capabilities of the intents (hass in the files). It skips and notes a
-// sentence with an unknown slot or intent, because the interpreter must not drop a word. at
-// is the path of the file in its tree, and name its path in messages.
+// hass reads a file of Home Assistant's intents project: intents with their data or sentences, or
+// in a folder with the name of the intent only the sentences. It adds the sentences to the
+// capabilities of the intents (hass in the files). It skips and notes a sentence with an unknown
+// slot or intent, because the interpreter must not drop a word. The argument at is the path of
+// the file in its tree, and name is its path in messages.
 func (b *builder) hass(at, name string, root *strictyaml.Value) {
 	if !b.hassLanguage(name, root.Get("language")) {
 		return
@@ -128,8 +128,7 @@ func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 	return s
 }
 
-// hassSkip reads words without a meaning. A word with a meaning in the catalog is none of
-// those, whatever a file says.
+// hassSkip reads words without a meaning. It ignores a word that has a meaning in the catalog.
 func (b *builder) hassSkip(name string, list *strictyaml.Value) {
 	if list.Kind != strictyaml.List {
 		b.wrong("%s:%d: skip_words: no list; write one text a line", name, list.Line)
@@ -151,7 +150,7 @@ func pairs(v *strictyaml.Value) []strictyaml.Pair {
 	return slices.DeleteFunc(slices.Clone(v.Pairs), func(p strictyaml.Pair) bool { return p.Value == nil })
 }
 
-// hassSentences reads the sentences below an intent, whatever the layout.
+// hassSentences reads the sentences below an intent in any layout.
 func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	switch {
 	case v == nil:
@@ -168,7 +167,7 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 		}
 	case v.Kind == strictyaml.Map:
 		b.hassContext(&s, v)
-		if v.Get("intents") == nil && v.Get("language") == nil { // of the file it is shared
+		if v.Get("intents") == nil && v.Get("language") == nil { // a file with intents or a language shares its rules and lists
 			s.scope = s.scope.with(b.hassScopeOf(s.file, v))
 		}
 		if v.Get("data") == nil && v.Get("sentences") == nil {

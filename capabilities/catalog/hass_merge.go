@@ -50,7 +50,7 @@ type hassReader struct {
 	e     grammar.Expander
 	gaps  []grammar.Part // of the sentence and its rules
 
-	missing string // the first rule or list that is not there, where that is no mistake
+	missing string // the first undefined rule or list, where that is no mistake
 }
 
 // read adds the forms that have a meaning here. If there are none, it says why.
@@ -130,8 +130,8 @@ func (h *hassReader) add(id string, v hassForm, s grammar.Pattern) bool {
 	return true
 }
 
-// fits reports whether a form has a meaning here: its slots have one, it has exactly the
-// parameters of the capability, it says more than a name, and it forbids nothing.
+// fits reports whether a form has a meaning here. Its slots must have one, and its parameters
+// must be exactly those of the capability. It must have more than a name, and forbid nothing.
 func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 	if checkForm(v.terms) != nil {
 		return false
@@ -360,7 +360,7 @@ func (b *builder) mergeSkips() {
 			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they say something here, and are never passed over"})
 		case said[text] || len(b.words.Tokens(text)) == 0:
 			b.wrong("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
-		case wishes[text]: // it says that something is wished, and is read as that
+		case wishes[text]: // it expresses a wish, and the frames read it as one
 		default:
 			own = append(own, text)
 		}

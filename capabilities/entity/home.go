@@ -17,7 +17,7 @@ type Home struct {
 	Site    capabilities.Home
 	Class   []string // of each device, in the words of the catalog
 	Index   *Index
-	Names   *NameIndex // nil if only the classes of the devices are asked for
+	Names   *NameIndex // nil after NewHomeWithoutNames
 }
 
 // PlaceNames returns the names of all places of the home.
@@ -43,8 +43,8 @@ func NewHome(c *catalog.Catalog, home capabilities.Home) *Home {
 	return r
 }
 
-// NewHomeWithoutNames makes a home that knows what each device is, and no names. It is made
-// faster than one with names.
+// NewHomeWithoutNames makes a home with the classes of the devices, and without their names. It
+// is faster than NewHome.
 func NewHomeWithoutNames(c *catalog.Catalog, home capabilities.Home) *Home {
 	r := &Home{Catalog: c, Site: home, Class: make([]string, len(home.Devices))}
 	for i, d := range home.Devices {

@@ -23,8 +23,8 @@ type Index struct {
 	rooms    map[string]bool  // all places of devices and spots, by sameFold
 }
 
-// kind is a set of devices with one class, the same commands and the same quantities:
-// whatever of these a capability needs, either all of them have or none has.
+// kind is a set of devices with one class, the same commands and the same quantities. Either all
+// of them meet the needs of a capability, or none does.
 type kind struct{ devices []int }
 
 func newIndex(r *Home) *Index {
@@ -84,8 +84,7 @@ func (x *Index) sort(r *Home) {
 	}
 }
 
-// Those returns the devices of the kinds that fit. fits is called for one device of each
-// kind.
+// Those returns the devices of the kinds that fit. It calls fits for one device of each kind.
 func (x *Index) Those(fits func(d int) bool) []int {
 	var lists [][]int
 	for _, k := range x.kinds {
@@ -115,8 +114,7 @@ func (x *Index) Count(fits func(d int) bool) (n int) {
 	return n
 }
 
-// Among returns the devices of a list whose kinds fit. fits is called for one device of
-// each kind.
+// Among returns the devices of a list whose kinds fit. It calls fits for one device of each kind.
 func (x *Index) Among(list []int, fits func(d int) bool) []int {
 	verdicts := make([]int8, len(x.kinds)) // 0: not asked yet
 	var found []int

@@ -33,7 +33,7 @@ func (x *Utterance) BareName() string {
 	return ""
 }
 
-// Bare is what the text names, if it is nothing but a name of this kind.
+// Bare returns the value of a text that is only a name of this kind, otherwise nil.
 func (x *Utterance) Bare(kind string) *lexicon.SlotValue {
 	list := x.SlotValues(kind, x.SkipArticles(0))
 	if i := slices.IndexFunc(list, func(m lexicon.SlotValue) bool { return x.SkipArticles(m.End) == len(x.Tokens) }); i >= 0 {
@@ -59,14 +59,14 @@ func (x *Utterance) LooksLikeTime(i int) bool {
 	return x.Words().NumberLen(x.Tokens, i) > 0 || x.Home.Catalog.TimeWords[t.Folded] && !x.Home.Catalog.Frames.OrderWords[t.Folded] && !x.Home.Names.Words[t.Folded]
 }
 
-// NameSpan is some words of a request; known where they are a length of time.
+// NameSpan is a range of words. Known is true if they are a valid length of time.
 type NameSpan struct {
 	From, End int
 	Known     bool
 }
 
-// Lasting is the length of time that is said from word i on, with its "for";
-// one without meaning too, like "for 0 seconds".
+// Lasting returns the span of a length of time from word i on, with its "for". It includes one
+// without a meaning, like "for 0 seconds", and is empty if there is none.
 func (x *Utterance) Lasting(i int) NameSpan {
 	w := x.Words()
 	n := w.Lasting.Longest(x.Tokens, i)

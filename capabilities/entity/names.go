@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// NameIndex holds the words for what is in one home.
+// NameIndex holds the names of all things in one home.
 type NameIndex struct {
 	devices, Areas, Views, Spots *lexicon.Trie[NameMeaning]
 	positions                    *lexicon.Trie[NameMeaning]
@@ -16,7 +16,7 @@ type NameIndex struct {
 	Words                        map[string]bool // all folded words
 }
 
-// NameMeaning is what one name stands for: all devices, places or spots that have it.
+// NameMeaning is the meaning of one name: all devices, places or spots that have it.
 type NameMeaning struct {
 	value   string // as the first of them writes it
 	Last    string // as the last of them writes it
@@ -25,7 +25,7 @@ type NameMeaning struct {
 	spots   []capabilities.Spot
 }
 
-// addMeaning adds what a name means to what it means already. What is more exact stands alone.
+// addMeaning adds a meaning to a name. A more specific meaning replaces the others.
 func addMeaning(p *lexicon.Trie[NameMeaning], name []lexicon.Token, m NameMeaning) {
 	m.Last = m.value
 	p = p.Node(name)
@@ -54,7 +54,7 @@ func addMeaning(p *lexicon.Trie[NameMeaning], name []lexicon.Token, m NameMeanin
 	}
 }
 
-// spelledOut and stripped are how names are typed where the keyboard lacks their letters.
+// spelledOut and stripped replace the letters that a keyboard may lack.
 var (
 	spelledOut = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "ß", "ss", "å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe", "æ", "ae", "Æ", "Ae")
 	stripped   = strings.NewReplacer("ä", "a", "ö", "o", "ü", "u", "Ä", "A", "Ö", "O", "Ü", "U", "å", "a", "Å", "A", "ø", "o", "Ø", "O", "é", "e", "è", "e", "ê", "e", "É", "E", "à", "a", "â", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "á", "a", "ú", "u")
@@ -116,7 +116,7 @@ func newNameIndex(r *Home) *NameIndex {
 	return n
 }
 
-// signed are the names that a device brings, where they have signs in them.
+// signed returns the names of a device that have signs in them.
 func signed(d capabilities.Device) []string {
 	list := append([]string{d.Name, d.Label, d.Area}, append(d.Aliases[:len(d.Aliases):len(d.Aliases)], d.Sees...)...)
 	for _, s := range d.Spots {

@@ -31,8 +31,8 @@ func (x *Utterance) RangeEnd(i int) int {
 	return i
 }
 
-// UnknownUnit returns a number at word i with a unit that nothing here is set in: "50
-// lumens"; "" if there is none.
+// UnknownUnit returns a number at word i with a unit that no parameter has: "50 lumens". It is ""
+// if there is none.
 func (x *Utterance) UnknownUnit(i int) string {
 	end := x.Words().CardinalEnd(x.Tokens, i)
 	if end == i || end >= len(x.Tokens) || !x.Words().Measures[x.Tokens[end].Folded] {

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// UnitUnsaid is the unit of a number that was said without one, where one is needed.
+// UnitUnsaid is the unit of a number that needs one, in a text that names none.
 const UnitUnsaid = "unsaid"
 
 // amountMatches are the readings of the words from i on as an amount of the kind.
@@ -30,7 +30,7 @@ func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
 	case "percent":
 		l.Shares.Each(x.Tokens, i, add)
 		w.EachCardinal(x.Tokens, i, func(end int, n float64) { united(l.Percent, end, n) })
-	case "percentage": // of which is known what it is
+	case "percentage": // the words around it name the quantity
 		w.EachCardinal(x.Tokens, i, func(end int, n float64) {
 			if k := l.Percent.Longest(x.Tokens, end); n >= 0 && n <= 100 {
 				add(end+k, n)
@@ -38,7 +38,7 @@ func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
 		})
 	case "angle":
 		w.EachCardinal(x.Tokens, i, func(end int, n float64) {
-			if united(l.Degrees, end, n); end == len(x.Tokens) && !x.IsName(i) { // it is asked whether these are degrees
+			if united(l.Degrees, end, n); end == len(x.Tokens) && !x.IsName(i) { // the interpreter asks whether these are degrees
 				list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n), Unit: UnitUnsaid})
 			}
 		})
@@ -91,7 +91,7 @@ func (r *Home) Bounds(d int, key string, limits capabilities.Range) string {
 	return fmt.Sprintf("it goes from %s to %s", lexicon.DecimalText(limits.Min), lexicon.DecimalText(limits.Max))
 }
 
-// Turnable says to where a device can be turned.
+// Turnable returns the angles and positions of device d, as a sentence for a person.
 func (r *Home) Turnable(d int) string {
 	limits, names := r.Site.Devices[d].Within["angle"], PositionNames(r.Site.Devices[d].Positions)
 	s := fmt.Sprintf("it turns from %s to %s degrees", lexicon.DecimalText(limits.Min), lexicon.DecimalText(limits.Max))

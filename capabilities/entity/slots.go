@@ -51,7 +51,7 @@ func (x *Utterance) SlotValues(kind string, i int) []lexicon.SlotValue {
 	return list
 }
 
-// SlotCache holds what was found for slots, by the word at which they begin.
+// SlotCache holds the values of slots, by the word at which they begin.
 type SlotCache [][]slotValues
 
 type slotValues struct {
@@ -59,8 +59,8 @@ type slotValues struct {
 	list []lexicon.SlotValue
 }
 
-// Get returns the values for a kind of slot at word i. known is false if nobody has looked
-// yet.
+// Get returns the values for a kind of slot at word i. known is false before the first Put for
+// them.
 func (f SlotCache) Get(kind string, i int) (list []lexicon.SlotValue, known bool) {
 	if i >= len(f) {
 		return nil, false
@@ -73,7 +73,7 @@ func (f SlotCache) Get(kind string, i int) (list []lexicon.SlotValue, known bool
 	return nil, false
 }
 
-// usualKinds is for how many kinds of gaps most words are looked at.
+// usualKinds is the usual number of slot kinds with values for one word.
 const usualKinds = 6
 
 // Put stores the values for a kind of slot at word i.
@@ -87,8 +87,8 @@ func (f *SlotCache) Put(kind string, i int, list []lexicon.SlotValue) {
 	(*f)[i] = append((*f)[i], slotValues{kind, list})
 }
 
-// merge adds the phrases that begin at i. Those of one length are one match of
-// all that they may mean: what is named exactly wins over what is near.
+// merge adds the phrases that begin at i. Phrases of one length become one value with all their
+// meanings. A more specific phrase wins.
 func merge(list []lexicon.SlotValue, p *lexicon.Trie[lexicon.SlotValue], tokens []lexicon.Token, i int, w *lexicon.Lexicon) []lexicon.SlotValue {
 	within(p, w, tokens, i, func(end int, m lexicon.SlotValue) {
 		m.End = end
@@ -105,7 +105,7 @@ func (x *Utterance) nameValues(names *lexicon.Trie[NameMeaning], i int) (list []
 	return list
 }
 
-// within is phrases.each with articles passed over inside: "near the sink".
+// within works like Trie.Each, and skips articles inside a phrase: "near the sink".
 func within[T any](p *lexicon.Trie[T], w *lexicon.Lexicon, tokens []lexicon.Token, i int, yield func(end int, m T)) {
 	for _, m := range p.Values {
 		yield(i, m)

@@ -9,8 +9,8 @@ import (
 // maxRooms bounds how many places one order names.
 const maxRooms = 20
 
-// spots are what a gap for a place to work on takes at word i: one place, or several
-// that are joined, by "and", "then" or commas: "kitchen, hall and near the sink".
+// spots returns the values of a slot for places to work on, from word i on. A value is one place,
+// or several places with "and", "then" or commas between them: "kitchen, hall and near the sink".
 func (x *Utterance) spots(i int) []lexicon.SlotValue {
 	if !x.listing() {
 		return x.SlotValues("spot", i)
@@ -57,8 +57,8 @@ func (x *Utterance) listing() bool {
 	return list != nil
 }
 
-// workplace is the longest name of one place to work on at word i. A room that no
-// cleaner knows is one, too, so that this can be told.
+// workplace returns the longest name of one place to work on at word i. It includes a room that
+// no cleaner knows, so that the interpreter can name the room in a refusal.
 func (x *Utterance) workplace(i int) (best lexicon.SlotValue, ok bool) {
 	for _, m := range x.SlotValues("spot", i) {
 		if m.End > best.End {
@@ -74,12 +74,12 @@ func (x *Utterance) workplace(i int) (best lexicon.SlotValue, ok bool) {
 	return best, best.End > i
 }
 
-// cleaners are the devices that know places to work on, and print nothing there.
+// cleaners returns the devices that know places to work on, without printers.
 func (x *Utterance) cleaners() []int {
 	return slices.DeleteFunc(slices.Clone(x.Home.Index.reaching), func(d int) bool { return x.Home.Site.Devices[d].Prints() })
 }
 
-// joint is what stands behind what joins two names at word i.
+// joint returns the word behind a conjunction or comma at word i. ok is false if there is none.
 func (x *Utterance) joint(i int) (to int, ok bool) {
 	if i >= len(x.Tokens) {
 		return i, false
@@ -91,7 +91,7 @@ func (x *Utterance) joint(i int) (to int, ok bool) {
 	return to, to > i || x.Tokens[i].Pause
 }
 
-// inside is what stands behind "in the" at word i.
+// inside returns the first word from i on that is neither a filler nor "in" nor "of".
 func (x *Utterance) inside(i int) int {
 	for n := 1; n > 0 && i < len(x.Tokens); i += n {
 		n = x.Words().Fillers.Longest(x.Tokens, i)
@@ -102,7 +102,7 @@ func (x *Utterance) inside(i int) int {
 	return i
 }
 
-// FillSlot returns SlotValues, and for a spot also several rooms that are named together.
+// FillSlot returns SlotValues, and for a spot also lists of several rooms.
 func (x *Utterance) FillSlot(kind string, i int) []lexicon.SlotValue {
 	if kind == "spot" {
 		return x.spots(i)

@@ -12,14 +12,13 @@ type Utterance struct {
 	Tokens     []lexicon.Token
 	IsQuestion bool
 	Slots      SlotCache // for Tokens
-	NameMask   []bool    // which of Tokens are in names of things; nil if nobody has asked yet
+	NameMask   []bool    // which of Tokens are in names of things; nil before the first use
 }
 
 // Words returns the lexicon of the language.
 func (x *Utterance) Words() *lexicon.Lexicon { return x.Home.Catalog.Words }
 
-// SetTokens replaces the words of the utterance and forgets what was found in the earlier
-// ones.
+// SetTokens replaces the words of the utterance and empties its caches.
 func (x *Utterance) SetTokens(tokens []lexicon.Token) {
 	x.Tokens, x.Slots, x.NameMask = tokens, nil, nil
 }

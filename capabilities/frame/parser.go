@@ -17,25 +17,25 @@ type Reading struct {
 	Places  []grammar.BoundSlot // areas, and spots to work on
 	Colour  string
 	Level   float64         // percent, or a number that may be
-	Pieces  int             // that the text was cut into: fewer are a closer reading
+	Pieces  int             // the number of pieces of the text: fewer are a closer reading
 	Listed  bool            // "and" stands between names
 	Ahead   bool            // a place stands before the device
-	verb    catalog.Feature // what the piece before says
-	Object  bool            // the device is what is to be cleaned
-	Twice   bool            // something is said twice
+	verb    catalog.Feature // the verb of the piece before
+	Object  bool            // the order is to clean the device itself
+	Twice   bool            // the text repeats a feature
 	First   bool            // the colour stands before the name
 	Valued  bool            // a colour or level stands behind a name
 	Spread  bool            // and another name behind that: "the hall to 20 percent and the porch"
-	Named   bool            // the level was said by name: "half"
+	Named   bool            // the level has a name: "half"
 	Bare    bool            // no "to" stands before the level: "up 10 percent"
 	Vague   bool            // "at" stands before it, and no unit behind: it may be a time
-	Lost    []string        // words that were passed over
+	Lost    []string        // skipped words
 }
 
 // Parser finds the readings of a text as features and names.
 type Parser struct {
 	Text  *entity.Utterance
-	Skips int // how many words may be passed over as not understood
+	Skips int // the largest number of unknown words to skip
 	found []Reading
 	steps int
 }
@@ -55,7 +55,7 @@ func (f *Parser) Readings() []Reading {
 func (f *Parser) from(i int, so Reading) {
 	tokens := f.Text.Tokens
 	if f.steps++; f.steps > maxFraming {
-		f.found = nil // what was not looked at to its end is not understood
+		f.found = nil // an incomplete search has no reading
 		return
 	}
 	if i == len(tokens) {
@@ -122,8 +122,8 @@ func (f *Parser) NameEnd(i int) int {
 	return max(f.Text.LongestSlot("area", i), f.Text.LongestSlot("device", i), f.Text.LongestSlot("spot", i))
 }
 
-// Acting reports whether the words say what to do with a device: not "turn" or "make"
-// alone, and not by the "on" of "the light on the porch".
+// Acting reports whether the words order an act on a device. "Turn" or "make" alone does not, nor
+// does the "on" of "the light on the porch".
 func (f *Parser) Acting(from, to int) (is bool) {
 	l := &f.Text.Home.Catalog.Frames
 	verb := false // before this word
@@ -296,7 +296,7 @@ func (f *Parser) name(i int, so Reading) {
 			}
 			next, b := so, grammar.BoundSlot{Kind: kind, Name: kind, From: i, Match: &list[m]}
 			next.verb = 0
-			next.Pieces += 2 * max(len(list[m].Rooms)-1, 0) // as the names and what joins them
+			next.Pieces += 2 * max(len(list[m].Rooms)-1, 0) // one for each further name, and one for its conjunction
 			next.Listed = so.Listed || f.Text.Tokens[i].Pause && len(so.Devices)+len(so.Places) > 0
 			next.Spread = so.Spread || so.Valued && next.Listed
 			if kind == "device" {

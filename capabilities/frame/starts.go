@@ -26,8 +26,8 @@ func SwitchesOneThing(x *entity.Utterance, i int) bool {
 	return IsOnOrOff(x, x.Tokens[i]) && i+1 < len(x.Tokens) && timeexpr.IsDated(x, i+1)
 }
 
-// SwitchesAnother reports whether "on" or "off" stands at word i with another device behind
-// it, and the other of the two in the words from on: "lights off in the hall, on in the
+// SwitchesAnother reports whether "on" or "off" stands at word i with another device behind it.
+// The words from index from to before have the opposite: "lights off in the hall, on in the
 // bedroom".
 func SwitchesAnother(x *entity.Utterance, from, before, i int) bool {
 	if i+1 >= len(x.Tokens) || !IsOnOrOff(x, x.Tokens[i]) {

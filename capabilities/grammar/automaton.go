@@ -49,18 +49,18 @@ type slotEdge struct {
 	next       *Automaton
 }
 
-// Pattern is a template as the automaton has it.
+// Pattern is a template of a capability, compiled for the automaton.
 type Pattern struct {
 	Capability *Capability
 	Text       string
-	Quantity   string   // named by how it is asked; "" if by a gap, or not at all
+	Quantity   string   // of the words; "" if a slot names it, or nothing does
 	Classes    []string // of the devices that it is for; none: all
-	Not        []string // and of those that it is not for
+	Not        []string // classes that it is not for
 	Args       mess.Object
-	Within     map[string]capabilities.Range // what a number in a gap may be, by its name
+	Within     map[string]capabilities.Range // the range of a number in a slot, by the name of the slot
 	All        bool                          // it is for all devices that it fits
-	Asked      bool                          // it is one only of a question
-	Doubt      string                        // why it is asked first
+	Asked      bool                          // it matches only questions
+	Doubt      string                        // why it needs a confirmation
 }
 
 // Suits reports whether the pattern is for devices of the class.
@@ -96,8 +96,8 @@ func (g *Automaton) step(t Term) *Automaton {
 	return next
 }
 
-// sharing makes one node of all equal nodes. Most ends of sentences are equal, so a fourth
-// of the memory is left.
+// sharing makes one node of all equal nodes. Most ends of sentences are equal, so this needs a
+// fourth of the memory.
 type sharing struct {
 	nodes map[string]*Automaton
 	ids   map[*Automaton]uint32
@@ -162,7 +162,7 @@ type Walker struct {
 	Fill   func(kind string, i int) []lexicon.SlotValue
 	slots  []BoundSlot
 	steps  int
-	far    int // the most words that any sentence took
+	far    int // the largest number of words that a sentence matched
 }
 
 // Walk continues at node g and word i. It skips fillers anywhere.

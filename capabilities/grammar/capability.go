@@ -36,7 +36,7 @@ type Capability struct {
 	Tags         []string                     `yaml:"tags"`
 	Command      capabilities.Command         `yaml:"command"`
 	Instead      capabilities.Command         `yaml:"instead"` // where a device lacks Command
-	Covers       string                       `yaml:"covers"`  // the capability that it stands for with devices of its classes
+	Covers       string                       `yaml:"covers"`  // the capability that it replaces for devices of its classes
 	Args         map[string]any               `yaml:"args"`
 	Risk         capabilities.Risk            `yaml:"risk"`
 	Risks        map[string]capabilities.Risk `yaml:"risks"` // by class of device
@@ -45,14 +45,14 @@ type Capability struct {
 	Classes      []string                     `yaml:"classes"`     // none: every class
 	NotClasses   []string                     `yaml:"not_classes"` // but these
 	Answer       string                       `yaml:"answer"`      // query or command
-	Evidence     mess.Evidence                `yaml:"evidence"`    // by which it is known that it was done, where the device can
-	Parameters   []capabilities.Parameter     `yaml:"parameters"`  // that a plan may have beside args
+	Evidence     mess.Evidence                `yaml:"evidence"`    // of its effect, where the device can report it
+	Parameters   []capabilities.Parameter     `yaml:"parameters"`  // of a plan, in addition to args
 	Summary      string                       `yaml:"summary"`
 	Consequences string                       `yaml:"consequences"`
 	Sentences    []string                     `yaml:"sentences"`
 	Also         []Variant                    `yaml:"also"`
-	Events       []Variant                    `yaml:"events"`  // what is waited for, where the command waits
-	Objects      []Variant                    `yaml:"objects"` // what is watched
+	Events       []Variant                    `yaml:"events"`  // events to wait for, where the command waits
+	Objects      []Variant                    `yaml:"objects"` // objects to watch
 }
 
 // Variant is a list of sentences that fix a quantity, parameters or classes by their words,
@@ -62,8 +62,8 @@ type Variant struct {
 	Args      map[string]any `yaml:"args"`
 	Classes   []string       `yaml:"classes"`
 	Asked     bool           `yaml:"asked"` // only where the text is a question
-	All       bool           `yaml:"all"`   // of all that can be meant
-	Doubt     string         `yaml:"doubt"` // why it is asked first
+	All       bool           `yaml:"all"`   // for all devices that fit
+	Doubt     string         `yaml:"doubt"` // why it needs a confirmation
 	Sentences []string       `yaml:"sentences"`
 }
 

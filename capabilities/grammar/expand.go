@@ -7,13 +7,13 @@ import (
 
 // Term is one step of a plain sentence: a word, or a slot.
 type Term struct {
-	Word string // folded; "" for a gap
-	Kind string // of the gap
+	Word string // folded; "" for a slot
+	Kind string // of the slot
 	Name string
 }
 
-// MaxForms bounds how many plain sentences one template may stand for: 4,000
-// are some hundred kilobytes of automaton, and no sentence needs as many.
+// MaxForms is the largest number of plain sentences of one template: 4,000 are some hundred
+// kilobytes of automaton, and no sentence needs as many.
 const MaxForms = 4000
 
 // Expander expands a template to all its plain sentences.
@@ -41,7 +41,7 @@ func (e Expander) sequence(parts []Part, depth int) ([][]Term, error) {
 		if len(forms)*len(tails) > MaxForms {
 			return nil, fmt.Errorf("stands for more than %d sentences; split it", MaxForms)
 		}
-		if len(tails) == 1 { // a word or a gap, as most are
+		if len(tails) == 1 { // a word or a slot, as most are
 			for k := range forms {
 				forms[k] = append(forms[k], tails[0]...)
 			}
@@ -50,7 +50,7 @@ func (e Expander) sequence(parts []Part, depth int) ([][]Term, error) {
 		next := make([][]Term, 0, len(forms)*len(tails))
 		for _, head := range forms {
 			for _, tail := range tails {
-				one := make([]Term, 0, len(head)+len(tail)+len(parts)-i-1) // with room for what follows
+				one := make([]Term, 0, len(head)+len(tail)+len(parts)-i-1) // with room for the next terms
 				next = append(next, append(append(one, head...), tail...))
 			}
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Template is a sentence with slots, in the syntax of hassil that Home Assistant uses:
-// (a|b) one of, (a;b) both in any order, [a] optional, {slot} a slot, {slot:name} a slot
-// under another name, <rule> a phrase from a rule.
+// Template is a sentence with slots, in the syntax of hassil that Home Assistant uses. Its parts
+// are (a|b) for one of both, (a;b) for both in any order, [a] for an optional part, {slot} or
+// {slot:name} for a slot, and <rule> for a phrase from a rule.
 type Template struct {
 	Parts []Part
 }
 
-// PartKind says what a part of a template is.
+// PartKind is the kind of a part of a template.
 type PartKind int
 
 const (
 	WordPart  PartKind = iota // a word
 	SlotPart                  // a slot
-	RulePart                  // a phrase that is defined elsewhere
+	RulePart                  // a phrase from a rule
 	GroupPart                 // one of alts
 	MaybePart                 // one of alts, or nothing
 	OrderPart                 // all of alts, in any order
@@ -31,7 +31,7 @@ const (
 type Part struct {
 	Kind PartKind
 	Text string   // word, kind of slot, or name of rule
-	Name string   // what a slot goes by
+	Name string   // the name of a slot
 	Alts [][]Part // of a group
 }
 
@@ -41,7 +41,7 @@ const MaxOrder = 4
 // maxDepth bounds how deep brackets and rules may nest.
 const maxDepth = 16
 
-// ParseTemplate reads a template. An error says what is wrong and where.
+// ParseTemplate reads a template. The error names the problem and its place in the text.
 func ParseTemplate(text string) (Template, error) {
 	p := &templateParser{in: text}
 	parts, err := p.sequence(0)
@@ -152,7 +152,7 @@ func (p *templateParser) part(depth int) (Part, error) {
 
 func (p *templateParser) group(kind PartKind, end byte, depth int) (Part, error) {
 	one := Part{Kind: kind}
-	bar := byte(0) // what parts the alternatives
+	bar := byte(0) // the separator of the alternatives
 	for {
 		p.at++ // the bracket or the bar
 		alt, err := p.sequence(depth + 1)

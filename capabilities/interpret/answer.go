@@ -13,10 +13,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Answer resolves a request again with the answer to a question about it. answers has the
-// answers by field. text is the answer in words if answers has none for the field of the
-// question, and otherwise a remark. An answer that fits no option, or that has a limit in
-// its remark, repeats the question. An answer that says stop withdraws the request.
+// Answer resolves a request again with the answer to a question about it. The map answers has the
+// answers by field. If it has none for the field of the question, text is the answer in words;
+// otherwise text is a remark. An answer that fits no option, or that has a limit in its remark,
+// repeats the question. An answer that says stop withdraws the request.
 func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
 	if v, ok := answers.Get(q.Field); ok {

@@ -131,7 +131,8 @@ func TestAnswerGoesOn(t *testing.T) {
 	}
 }
 
-// An option may be gone when the answer comes.
+// The device of an option may lack the command when the answer arrives. The question repeats
+// without that option.
 func TestAnswerAfterTheOptionIsGone(t *testing.T) {
 	req := ask("turn on the light")
 	q := question(t, resolver(), req)

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rich is the house with a fan, a pump, and a door that reports its state.
+// rich is the fixture home with a fan, a pump, and a door that reports its state.
 func rich() *interpret.Interpreter {
 	h := house()
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
@@ -28,7 +28,7 @@ func rich() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// A yes/no question gets an answer and never acts, whatever its words.
+// A yes/no question gets an answer and never acts.
 func TestYesNoQuestionsNeverAct(t *testing.T) {
 	for intent, want := range map[string]string{
 		"isn't the fan on?": "read-switch fan", "isn't the fan on": "read-switch fan", "aren't the hall lights off?": "read-switch hall-lamp",

@@ -27,7 +27,7 @@ func heated() *interpret.Interpreter {
 	}})
 }
 
-// Temperatures reach the plan in °C, whatever their unit in the text.
+// Temperatures reach the plan in °C, from any unit in the text.
 func TestTemperaturesReachThePlanInCelsius(t *testing.T) {
 	r := heated()
 	for text, want := range map[string]string{
@@ -63,8 +63,7 @@ func TestTemperaturesReachThePlanInCelsius(t *testing.T) {
 	}
 }
 
-// The refusal of a temperature says what the device can take. The interpreter never drops a
-// word.
+// The refusal of a temperature has the range of the device. The interpreter never drops a word.
 func TestUnsettableTemperaturesAreRefused(t *testing.T) {
 	r := heated()
 	for text, want := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// clocked is the house in Berlin with a dimmable light, at a clock time.
+// clocked is the fixture home in Berlin with a dimmable light, at a clock time.
 func clocked(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")
@@ -74,7 +74,7 @@ func TestClockTimes(t *testing.T) {
 		"from 9 to 5 pm":                     "now for 4h30m0s", // and that
 		"from 11 to 1 am":                    "Sat 23:00 CET for 2h0m0s",
 		"from 22:00 to 06:00":                "Sat 22:00 CET for 8h0m0s",
-		"from noon until 1 pm":               "now for 30m0s", // it is that time
+		"from noon until 1 pm":               "now for 30m0s", // the present time is in the range
 		"tomorrow from 7 am to 9":            "Sun 07:00 CET for 2h0m0s",
 		"from 7 to 9 am tomorrow":            "Sun 07:00 CET for 2h0m0s",
 		"today from 7 to 9 am":               `no: "today from 7 to 9 am" is over`,

@@ -59,7 +59,8 @@ func TestConstraintsAreKeptOrRefused(t *testing.T) {
 	}
 }
 
-// A key in the wrong place may be meant to limit an act.
+// A key in the wrong place may limit an act. The interpreter refuses the act and names the right
+// key.
 func TestMisplacedKeysAreRefused(t *testing.T) {
 	for key, meant := range map[string]string{
 		"not_before": "constraints.timing.not_before", "notBefore": "constraints.timing.not_before", "timing": "constraints.timing",

@@ -14,11 +14,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// isDescription reports whether a line of context only describes a state, so that the plan
-// needs no question about it. A description has a subject and a predicate. A line is no
-// description if it has a modal verb ("must", "may", "should"), a warning, a number, a
-// time, or the name of a device or place that the plan does not use. A line with unknown
-// words is a description only if the act hurts nobody.
+// isDescription reports whether a line of context only describes a state, so that the plan needs
+// no question about it. A description has a subject and a predicate. A line is no description if
+// it has a modal verb ("must", "may", "should"), a warning, a number, or a time. Nor is it one if
+// it names a device or place that the plan does not use. A line with unknown words is a
+// description only if the act hurts nobody.
 func (r *Interpreter) isDescription(line string, plan *capabilities.Plan) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(line)
@@ -106,11 +106,11 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 	return false
 }
 
-// longestSubject is how many words what a statement is about may have.
+// longestSubject is the largest number of words in the subject of a statement.
 const longestSubject = 4
 
-// isStatement reports whether a clause only says what something is. mild means that the act
-// hurts nobody: the clause may then have words that this home does not know.
+// isStatement reports whether a clause only describes its subject. mild means that the act hurts
+// nobody: the clause may then have words that this home does not know.
 func (r *Interpreter) isStatement(tokens []lexicon.Token, mild bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	x := r.withTokens(tokens)
@@ -247,8 +247,7 @@ func (r *Interpreter) applyContext(req mess.Request, given mess.Object, out capa
 	return out
 }
 
-// confirmWithContext asks whether the requester means a plan in spite of what the context
-// says.
+// confirmWithContext asks whether the requester means a plan in spite of its context.
 func (x *request) confirmWithContext(p capabilities.Plan, doubts []string, context bool) capabilities.Outcome {
 	says := "the text also says"
 	if context {

@@ -55,8 +55,9 @@ func (x *request) leavesDeviceOut(rd resolve.Hypothesis) bool {
 	return len(rd.Devices) > 0 && rd.Partly()
 }
 
-// parseEachDevice reads an order for several devices that no capability does with all of
-// them as the same order for each: "turn on the vacuum and the light" starts the vacuum.
+// parseEachDevice reads one order for several devices that no single capability supports
+// together. It makes the same order for each: "turn on the vacuum and the light" starts the
+// vacuum.
 func (x *request) parseEachDevice(list []resolve.Hypothesis) (capabilities.Outcome, bool) {
 	i := slices.IndexFunc(list, func(rd resolve.Hypothesis) bool { return len(rd.Names) > 1 })
 	if i < 0 || len(x.UnknownWords) > 0 { // "turn on the lamp and vacuum the attic": the step must not lose the unknown words
@@ -117,9 +118,8 @@ func (x *request) partOutcome(part string, out capabilities.Outcome) capabilitie
 	return x.Reject(fmt.Sprintf("of several things, %q is not possible: %s", part, out.Refusal.Reason), out.Refusal.Nearest)
 }
 
-// planForAll reads several orders of which only the last has a value or a color as one
-// order for all devices: "dim the hall and the kitchen light to 30 percent". It returns nil
-// if that is no order.
+// planForAll reads several orders as one order for all devices, if only the last has a value or a
+// color: "dim the hall and the kitchen light to 30 percent". It returns nil if that is no order.
 func (x *request) planForAll() *capabilities.Plan {
 	if !x.uneven {
 		return nil
@@ -146,9 +146,9 @@ func (r *Interpreter) classOf(steps []capabilities.Plan) (class string) {
 	return class
 }
 
-// withClass adds the device class of the order before to an order that names only a place:
-// "set the hall light to 30 percent, the kitchen to 70 percent", "lights off in the hall,
-// on in the bedroom".
+// withClass adds the device class of the order before to an order that names only a place.
+// Examples are "set the hall light to 30 percent, the kitchen to 70 percent", "lights off in the
+// hall, on in the bedroom".
 func (x *request) withClass(tokens []lexicon.Token, class string) []lexicon.Token {
 	y := x.r.withTokens(tokens)
 	if class == "" || frame.OpensOrder(&y.Utterance, 0) || y.namesDevice(tokens) {

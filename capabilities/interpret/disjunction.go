@@ -109,10 +109,9 @@ func (x *request) splitAlternatives(left, right []lexicon.Token) (one, other []l
 	return nil, nil
 }
 
-// parseAlternatives reads an order with a choice of two devices or values, "turn on the
-// kitchen or the hall light" or "make it red or blue", and asks which one the requester
-// means. The word "or" stands at index at. Each choice must be a complete plan, and the two
-// plans must differ.
+// parseAlternatives reads an order with a choice of two devices or values: "turn on the kitchen
+// or the hall light", "make it red or blue". It asks which one the requester means. The word "or"
+// stands at index at. Each choice must be a complete plan, and the two plans must differ.
 func (x *request) parseAlternatives(at int) (capabilities.Outcome, bool) {
 	behind := at + 1
 	var plans [2]capabilities.Plan

@@ -71,7 +71,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{Plan: &p}, true
 }
 
-// parseCausative reads what a device shall be made to do as the order for that: "have the
+// parseCausative reads the wish to make a device do something as the order for that: "have the
 // vacuum pause" is "pause the vacuum". The order must match a sentence.
 func (x *request) parseCausative() (capabilities.Outcome, bool) {
 	start := x.SkipArticles(0)
@@ -175,8 +175,8 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	return x.Choose(able), true
 }
 
-// isForSpeaker reports whether a text is about what the speaker shall do or see: "tell me
-// to turn it on", "show me the door open".
+// isForSpeaker reports whether a text is about an act or view of the speaker: "tell me to turn it
+// on", "show me the door open".
 func (x *request) isForSpeaker(tokens []lexicon.Token) bool {
 	l := &x.r.Catalog.Frames
 	for i := 0; i+1 < len(tokens); i++ {

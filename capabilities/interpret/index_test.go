@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// An interpreter at another moment answers like a new one for that moment.
+// An interpreter from At answers like a new one for that moment.
 func TestAtEqualsANewInterpreter(t *testing.T) {
 	home := house()
 	r := interpret.New(catalog.Default(), home)

@@ -123,9 +123,8 @@ func (r *Interpreter) resolveText(req mess.Request, given mess.Object) capabilit
 	return out
 }
 
-// ReservedNameUse returns the meaning that the interpreter hears in the name of a device,
-// if that is not the name alone: "means everything" for the name "all". It is "" for a
-// good name.
+// ReservedNameUse returns the meaning that the interpreter gives to the name of a device, if that
+// is not the name alone: "means everything" for the name "all". It is "" for a good name.
 func ReservedNameUse(c *catalog.Catalog, name string) string {
 	w, t := c.Words, c.Words.PlainTokens(name)
 	_, number := strconv.ParseFloat(lexicon.Join(t), 64)

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// A named device that measures gives its values, whatever its class. A device that measures
-// nothing says so.
+// A named device that measures gives its values, even if its class is no sensor. A device that
+// measures nothing says so.
 func TestNamedSensorIsRead(t *testing.T) {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{

@@ -88,10 +88,10 @@ func (x *request) isBareStop() bool {
 	return stops
 }
 
-// splitRemarks splits a text that matches no sentence into an order and remarks, which
-// describe a state or give a reason. The interpreter reads remarks like the context of a
-// request, and "it" refers to the subject of the last remark. ok is false if the text has
-// no remark, or if the interpreter understands it as it is.
+// splitRemarks splits a text that matches no sentence into an order and remarks, which describe a
+// state or give a reason. The interpreter reads remarks like the context of a request, and "it"
+// refers to the subject of the last remark. The result ok is false if the text has no remark, or
+// if the interpreter understands it as it is.
 func (r *Interpreter) splitRemarks(req mess.Request) (more mess.Request, remarks []string, ok bool) {
 	text := strings.ReplaceAll(strings.ReplaceAll(req.Intent, "\n\n", ". "), "\n", " ")
 	parts := r.splitReasons(clausesOf(text), text)
@@ -164,8 +164,8 @@ func (r *Interpreter) splitReasons(parts []clause, text string) (list []clause) 
 	return list
 }
 
-// isRemark reports whether a part of a text reports something and orders nothing: it begins
-// with its subject and says what the subject is or does.
+// isRemark reports whether a part of a text reports something and orders nothing: it begins with
+// its subject, and describes the state or activity of the subject.
 func (r *Interpreter) isRemark(text string) bool {
 	w := r.Catalog.Words
 	tokens := w.Tokens(text)

@@ -10,9 +10,9 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 )
 
-// newLayout is a small folder in the layout of Home Assistant's intents project of 2026:
-// rules and lists in folders of their own, one file for each combination of slots, and a
-// description of all intents at the top.
+// newLayout returns a small folder in the layout of Home Assistant's intents project of 2026.
+// Rules and lists have their own folders, and each combination of slots has its own file. A
+// description of all intents is at the top.
 func newLayout() fstest.MapFS {
 	return fstest.MapFS{
 		"intents.yaml":                           {Data: []byte("HassTurnOn:\n  domain: homeassistant\n  slot_combinations:\n    name_only: {slots: [name]}\n")},

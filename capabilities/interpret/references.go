@@ -26,10 +26,10 @@ func (r *Interpreter) sayableOrders(d int, asks bool) (list []string) {
 	return lexicon.Distinct(list)
 }
 
-// resolveReferences replaces the pronouns of a request by what the request means that its
-// context names: "the same again" is the other request, "there" is its place, and "it" is
-// its device. The exchange writes the intent of the other request beside its ref. With two
-// such requests the reference is ambiguous and stays. A name in the text itself wins.
+// resolveReferences replaces the pronouns of a request by their meaning in the other request that
+// its context names. "The same again" is that request, "there" is its place, and "it" is its
+// device. The exchange writes the intent of the other request beside its ref. With two such
+// requests the reference is ambiguous and stays. A name in the text itself wins.
 func (r *Interpreter) resolveReferences(req mess.Request) mess.Request {
 	at := -1
 	for i, e := range req.Context {
@@ -92,7 +92,7 @@ func (r *Interpreter) withReferences(intent, before string) string {
 	return replaceWord(withoutAgain(w, intent, tokens), tokens[points].Text, "the "+r.subjectOf(p, d, before))
 }
 
-// subjectOf returns the subject of a plan: what the camera saw, otherwise the device.
+// subjectOf returns the subject of a plan: the view of the camera, otherwise the device.
 func (r *Interpreter) subjectOf(p *capabilities.Plan, d int, before string) string {
 	sees := r.Site.Devices[d].Sees
 	if p.Effect != capabilities.Query || len(sees) == 0 {
@@ -106,8 +106,8 @@ func (r *Interpreter) subjectOf(p *capabilities.Plan, d int, before string) stri
 	return sees[0]
 }
 
-// withoutAgain returns an order without the word for a repetition: the request that it
-// refers to says what to repeat.
+// withoutAgain returns an order without the word for a repetition, because the other request
+// names the act to repeat.
 func withoutAgain(w *lexicon.Lexicon, intent string, tokens []lexicon.Token) string {
 	for k := 1; k < len(tokens); k++ {
 		if n := w.Again.Longest(tokens, k); n > 0 && k+n == len(tokens) {

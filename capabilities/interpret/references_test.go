@@ -70,5 +70,5 @@ func TestReferences(t *testing.T) {
 	for _, before := range []string{"turn on the porch light", "turn off the porch light"} {
 		req.Context = append(req.Context, mess.Entry{Type: "ref", Value: "x", Extra: mess.Object{{Key: "intent", Value: before}}})
 	}
-	expect(t, req, "no: ") // nobody knows which
+	expect(t, req, "no: ") // ambiguous
 }

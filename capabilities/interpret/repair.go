@@ -15,11 +15,11 @@ import (
 // about. A text with more is about something else.
 const maxLost = 4
 
-// recoverUnknown reads an order with a part that the interpreter does not understand or
-// cannot do: an unknown word ("the security light"), or a clause behind the order ("when I
-// get home", "to charge my phone"). It never acts on that. It asks whether the requester
-// means the rest of the order, and names what it would leave out. A text that forbids,
-// reports, or asks how is no such order.
+// recoverUnknown reads an order with a part that the interpreter does not understand or cannot
+// do. The part is an unknown word ("the security light"), or a clause behind the order ("when I
+// get home", "to charge my phone"). It never acts on that. It asks whether the requester means
+// the rest of the order, and names what it would leave out. A text that forbids, reports, or asks
+// how is no such order.
 func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 	if out, ok := x.recoverMisspelling(); ok {
 		return out, true
@@ -126,9 +126,9 @@ func (x *request) hasOrder() bool {
 	return order && thing
 }
 
-// splitRemark splits an order from a remark that orders nothing and stands before or behind
-// it with a comma or a full stop: "I'm in the driveway, open the garage door". order is nil
-// if there is no remark.
+// splitRemark splits an order from a remark before or behind it, with a comma or a full stop
+// between them: "I'm in the driveway, open the garage door". The remark orders nothing. The
+// result order is nil if there is no remark.
 func (x *request) splitRemark() (order []lexicon.Token, said string) {
 	for i := 2; i+1 < len(x.Tokens); i++ {
 		if !x.Tokens[i].Pause {
@@ -187,8 +187,8 @@ func (x *request) hasCommand(tokens []lexicon.Token) bool {
 	return false
 }
 
-// maxMisspelt is how many words of a text may be misspelt, and maxSpellings how many
-// ways to mend them are tried.
+// maxMisspelt is the largest number of misspelled words in a text, and maxSpellings the largest
+// number of corrections to try.
 const maxMisspelt, maxSpellings = 3, 8
 
 // recoverMisspelling reads an order with misspelled words as the one order that is a letter
@@ -289,9 +289,9 @@ func (x *request) hasConditionOrTime() bool {
 	return false
 }
 
-// firstUnknown returns the index of the first word behind an order that the interpreter
-// does not know or cannot act on, or 0 if there is none. kept is false if a time stands
-// before it.
+// firstUnknown returns the index of the first word behind an order that the interpreter does not
+// know or cannot act on. It returns 0 if there is none. The result kept is false if a time stands
+// before the word.
 func (x *request) firstUnknown() (i int, kept bool) {
 	for i, t := range x.Tokens {
 		switch {
@@ -328,8 +328,8 @@ func (r *Interpreter) wordsNear(word string) (list []string) {
 	return list
 }
 
-// fits reports whether a sentence is for what the text named, or for a class of device in
-// this home.
+// fits reports whether a sentence is for a device or place that the text names, or for a class of
+// device in this home.
 func (x *request) fits(rd resolve.Hypothesis) bool {
 	return x.Suits(&rd) == 1 || rd.Slot("device") == nil && x.r.Has(rd.Capability.Classes)
 }

@@ -66,7 +66,7 @@ func (x *request) repeatPlan(p capabilities.Plan, n int) capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("%d times would take %s, and that is longer than one request may wait; make a request for each", n, capabilities.DurationText(total)), nil)
 	}
 	all := capabilities.Sequence(steps)
-	all.NotBefore, all.Capability = begin, capabilities.Several // where one fails, the next is not begun
+	all.NotBefore, all.Capability = begin, capabilities.Several // after a failure, the next one does not begin
 	return x.Several(all, false, "")
 }
 

@@ -15,12 +15,12 @@ import (
 
 // hint is one line of a request's context, or one value of it.
 type hint struct {
-	said  string // as it was written
-	text  string // words that may be read; "" for none
+	said  string // as the request has it
+	text  string // words for the interpreter; "" for none
 	data  bool   // a value by a key that has no meaning here: it picks nothing
-	media bool   // an address, or what stands in a file: it is no words, and nothing is taken from it
+	media bool   // an address, or the content of a file: the interpreter takes nothing from it
 	used  bool
-	// remark: it stands in the request itself, beside the order
+	// remark is true for a remark of the request itself, next to the order.
 	remark bool
 }
 
@@ -191,7 +191,7 @@ func (r *Interpreter) resolveInContext(req mess.Request, given mess.Object) capa
 		} else {
 			continue
 		}
-		h.used, i = true, -1 // what was of no use before may be now
+		h.used, i = true, -1 // an unused hint may be useful now
 	}
 	out = r.applyContext(req, given, out, hints, doubts)
 	if out.Question != nil {

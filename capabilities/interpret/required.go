@@ -52,8 +52,8 @@ func (x *request) resolveRequired() capabilities.Outcome {
 	return x.Choose(able)
 }
 
-// parseRelated reads a text that asks for what a required capability does, too, and leaves
-// open the value that the metadata give: "dim the light" may be to 40 percent.
+// parseRelated reads a text that asks for the act of a required capability, and leaves open the
+// value that the metadata give: "dim the light" may be to 40 percent.
 func (x *request) parseRelated() (capabilities.Outcome, bool) {
 	if len(x.Demand.Capabilities) != 1 || len(x.Demand.Capabilities[0].Args) == 0 || x.IsQuestion {
 		return capabilities.Outcome{}, false
@@ -117,10 +117,9 @@ func (x *request) rejectContradiction() capabilities.Outcome {
 		x.Summary(&able[0]), strings.Join(d.IDs(), ", ")), nil)
 }
 
-// parseFromRequires reads a text that matches no sentence with what requires says. Words
-// that order another capability contradict it. Able finds out whether names of other
-// devices do. Unknown words are allowed if requires names the device, unless the precision
-// is exact.
+// parseFromRequires reads a text that matches no sentence with the help of requires. Words that
+// order another capability contradict it. Able checks the names of other devices. Unknown words
+// are allowed if requires names the device, unless the precision is exact.
 func (x *request) parseFromRequires(w *resolve.Wanted) (resolve.Hypothesis, capabilities.Outcome, bool) {
 	rd := resolve.Hypothesis{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires", Quantity: w.Quantity}}
 	if x.IsQuestion && w.Effect != capabilities.Query {

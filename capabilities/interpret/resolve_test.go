@@ -71,7 +71,7 @@ func TestResolve(t *testing.T) {
 		{"turn everything off", `no: "all" of what? name a kind of device, like lights`},
 		{"turn on the porch light and vacuum the hall", "several porch-lamp,robot"},
 
-		// Not here.
+		// Devices that this home does not have.
 		{"turn on the kitchen light", "no: there is no light in the kitchen"},
 		{"turn on the coffee machine", "no: there is no coffee machine here"},
 		{"take a photo of the living room", "no: no camera here sees the living room"},
@@ -86,7 +86,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// None of these acts, and the reason quotes the obstacle.
+// No request of this list acts, and the reason quotes the obstacle.
 func TestObstaclesAreQuoted(t *testing.T) {
 	tests := []struct{ intent, because string }{
 		{"turn on the porch light in ten minutes", `"in ten minutes" is a time`},

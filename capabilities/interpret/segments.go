@@ -47,9 +47,9 @@ func (x *request) clauseEnds() []int {
 	return list
 }
 
-// joinsOrders reports whether the words up to i are an order, and the words from at on are
-// an order for another device: "hall light off, blind down" needs no verbs. A question has
-// no such parts.
+// joinsOrders reports whether the words up to i are an order, and the words from at on are an
+// order for another device. Neither needs a verb: "hall light off, blind down". A question has no
+// such parts.
 func (x *request) joinsOrders(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	first := x.SkipArticles(from)
@@ -66,9 +66,9 @@ func (x *request) joinsOrders(from, i, at int) bool {
 	return (f.Acting(from, i) || f.Setting(from, i)) && (f.Acting(at, to) || f.Setting(at, to))
 }
 
-// isUneven reports whether of two devices behind one verb, named in words from to i and
-// from word at on, only the later has a value or a color, which the requester may mean for
-// both: "dim the hall light and the kitchen light to 30 percent".
+// isUneven reports whether only the later of two devices behind one verb has a value or a color.
+// The requester may mean it for both: "dim the hall light and the kitchen light to 30 percent".
+// The words from from to i name the first device, and those from at on the second.
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	off := slices.ContainsFunc(x.Tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
@@ -211,8 +211,8 @@ func totalWait(steps []capabilities.Plan) (sum time.Duration) {
 // maxPause is the longest sum of the waits in one request: no wait survives a restart.
 const maxPause = time.Hour
 
-// offAfter returns the time between the step before, which switches a device on, and p,
-// which switches it off: "turn on the fan, and turn it off after ten minutes", "on at dusk
+// offAfter returns the time between the step before, which switches a device on, and p, which
+// switches it off. Examples are "turn on the fan, and turn it off after ten minutes", "on at dusk
 // and off at dawn". It is 0 if p does not.
 func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) time.Duration {
 	n := len(before) - 1
@@ -242,8 +242,8 @@ func (x *request) withDevice(tokens []lexicon.Token, device string) []lexicon.To
 	return slices.Concat(tokens[:at], x.Words().Tokens(x.r.Label(d)), tokens[at+1:])
 }
 
-// appendStep adds a step. It leaves out a step that does the same as the last of the first
-// n steps with its device: "turn on the coffee machine and make coffee" is one step.
+// appendStep adds a step. It leaves out a duplicate of the last of the first n steps with the
+// same device: "turn on the coffee machine and make coffee" is one step.
 func appendStep(steps []capabilities.Plan, n int, step capabilities.Plan) []capabilities.Plan {
 	for i, s := range slices.Backward(steps[:n]) {
 		if s.Device != step.Device {

@@ -25,8 +25,8 @@ func (x *request) parseStateQueries() (capabilities.Outcome, bool) {
 	return x.parseReportedState()
 }
 
-// parseQueryOfEach reads a question about several devices, or several states of one, as a
-// query of each: "are the hall light and the tv on", "did I lock the door and close the
+// parseQueryOfEach reads a question about several devices, or several states of one, as a query
+// of each. Examples are "are the hall light and the tv on", "did I lock the door and close the
 // garage".
 func (x *request) parseQueryOfEach() (capabilities.Outcome, bool) {
 	for at := 1; at+1 < len(x.Tokens); at++ {

@@ -35,7 +35,7 @@ func TestElevation(t *testing.T) {
 	}
 }
 
-// berlin is the house in Berlin, at a time.
+// berlin is the fixture home in Berlin, at a time.
 func berlin(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	h := house()

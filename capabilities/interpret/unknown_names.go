@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// parseLitter reads an order to clean that names the litter or an object near it, where the
-// vacuum has no spot of that name: "vacuum the rice spill in front of the kitchen sink". It
-// asks whether the requester means the room.
+// parseLitter reads an order to clean that names the litter or an object near it: "vacuum the
+// rice spill in front of the kitchen sink". The vacuum has no spot of that name. It asks whether
+// the requester means the room.
 func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if x.part || x.Sweeping() < 0 {
 		return capabilities.Outcome{}, false
@@ -37,7 +37,7 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	var rest, said []lexicon.Token
-	beside := 0 // how many words may still say near what it is
+	beside := 0 // the number of words that may still name the object near it
 	for i := 0; i < len(x.Tokens); i++ {
 		one := x.Tokens[i : i+1]
 		switch n := w.Near.Longest(x.Tokens, i); {
@@ -122,7 +122,7 @@ func (x *request) rejectUnknownNumber() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	name := lexicon.Join(x.Tokens[from:end])
-	if x.unnamed = name; x.endsPlaceName(at) { // "the lights in bedroom two": where it is may be said in another way here
+	if x.unnamed = name; x.endsPlaceName(at) { // "the lights in bedroom two": the name of the place may differ in this home
 		return capabilities.Outcome{}, false
 	}
 	rest := x.r.newRequest(x.Message, x.Given)

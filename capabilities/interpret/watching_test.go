@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// watchHouse is a house with objects to watch.
+// watchHouse is a home with objects to watch.
 func watchHouse() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -36,7 +36,7 @@ func watchHouse() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// told returns an outcome in a few words.
+// The function told returns an outcome in a few words.
 func told(o capabilities.Outcome) string {
 	switch {
 	case o.Plan != nil:
@@ -75,7 +75,7 @@ func TestWhatIsWatched(t *testing.T) {
 		"tell me when the reading lamp goes off":                               "watch the reading lamp until it is off" + hour,
 		"turn on the porch light and tell me when the washing machine is done": "turn on the porch light, watch the washing machine until it is done" + hour,
 
-		// Nothing is done by itself.
+		// A wait with an act after the event gets no plan.
 		"wait until the door opens, then turn on the porch light":            "no: ",
 		"tell me when the door opens and turn on the porch light":            "no: ",
 		"tell me when the door opens and tell me when the garage door opens": "no: ",

@@ -23,8 +23,8 @@ func FirstSign(text string) (char, word string) {
 	return "", ""
 }
 
-// bare reports whether r, between what stands around it, says nothing beyond
-// words. said: there was a word before it.
+// bare reports whether r has no meaning between before and rest. said is true if a word precedes
+// it.
 func bare(before, r rune, rest string, said bool) bool {
 	after, _ := utf8.DecodeRuneInString(rest)
 	switch {
@@ -68,12 +68,11 @@ func isStruck(r rune) bool {
 	return r >= 0x0334 && r <= 0x0338 || unicode.In(r, unicode.Me) || r >= 0x20D2 && r <= 0x20F0
 }
 
-// kindSigns are faces and gestures of somebody who asks kindly, which say no more than that
-// beside an order; and in an answer they may.
+// kindSigns are faces and gestures of courtesy. They have no meaning next to an order, but may
+// have one in an answer.
 const kindSigns = "☺♥❤✨🎉👋👌👍💡💪😀😁😃😄😆😉😊😋😍😎😘🙂🙏🤗🥰"
 
-// RemoveKindSigns returns the text without faces and gestures that say no more than a kind
-// word.
+// RemoveKindSigns returns the text without the faces and gestures of kindSigns.
 func RemoveKindSigns(text string) string {
 	smiled := false
 	return strings.Map(func(r rune) rune {
@@ -85,7 +84,7 @@ func RemoveKindSigns(text string) string {
 	}, text)
 }
 
-// wordAround is the word of text that byte i is in.
+// wordAround returns the word of text around byte i.
 func wordAround(text string, i int) string {
 	from := strings.LastIndexFunc(text[:i], unicode.IsSpace) + 1
 	word := text[from:]

@@ -1,7 +1,7 @@
 package lexicon
 
-// ContextLists are the words that tell what a line of the context of a request says, as a
-// catalog file lists them.
+// ContextLists are the words that classify a line of the context of a request, as a catalog file
+// lists them.
 type ContextLists struct {
 	Binding  []string `yaml:"binding"`
 	Warning  []string `yaml:"warning"`
@@ -13,7 +13,7 @@ type ContextLists struct {
 	Corrects []string `yaml:"corrects"`
 }
 
-// ContextLexicon are the compiled contextLists.
+// ContextLexicon holds the compiled ContextLists.
 type ContextLexicon struct {
 	Lists ContextLists
 

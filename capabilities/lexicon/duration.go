@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// WholeDuration returns the length of time that the words are, 0 if they say anything
-// else.
+// WholeDuration returns the length of time that all words name together, otherwise 0.
 func (w *Lexicon) WholeDuration(tokens []Token) (d time.Duration) {
 	at := w.Lasting.Longest(tokens, 0)
 	w.Durations(tokens, at, func(end int, one time.Duration) {
@@ -20,7 +19,7 @@ func (w *Lexicon) WholeDuration(tokens []Token) (d time.Duration) {
 	return d
 }
 
-// MaxDuration bounds how long a state may be asked for: a year.
+// MaxDuration is the longest duration of a state that a request may have: a year.
 const MaxDuration = 365 * 24 * time.Hour
 
 // Durations calls yield for each reading of the words from i on as a length of time: "ten
@@ -36,7 +35,7 @@ func (w *Lexicon) Durations(tokens []Token, i int, yield func(end int, d time.Du
 	})
 }
 
-// durationOf is n units, 0 if that is longer than anything may last.
+// durationOf returns n units, or 0 if that is longer than MaxDuration.
 func durationOf(n float64, unit time.Duration) time.Duration {
 	if n*float64(unit) > float64(MaxDuration) {
 		return 0
@@ -44,8 +43,7 @@ func durationOf(n float64, unit time.Duration) time.Duration {
 	return time.Duration(n * float64(unit)).Round(time.Millisecond)
 }
 
-// more yields the time so far, and what it comes to with smaller units behind
-// it.
+// more yields the time so far, and its sums with smaller units behind it.
 func (w *Lexicon) more(tokens []Token, i int, sum, unit time.Duration, yield func(end int, d time.Duration)) {
 	if sum <= 0 || sum > MaxDuration {
 		return
@@ -72,8 +70,8 @@ func (w *Lexicon) more(tokens []Token, i int, sum, unit time.Duration, yield fun
 	}
 }
 
-// smaller is a number of minutes behind hours, or of seconds behind minutes, that
-// stands without its unit at the end of an order; n is 0 if there is none.
+// smaller reads a number of minutes behind hours, or of seconds behind minutes, without a unit at
+// the end of an order. n is 0 if there is none.
 func (w *Lexicon) smaller(tokens []Token, i int) (end, n int) {
 	w.EachCardinal(tokens, i, func(to int, v float64) {
 		ends := to == len(tokens) || tokens[to].Pause || w.Joining.Longest(tokens, to) > 0
@@ -84,7 +82,7 @@ func (w *Lexicon) smaller(tokens []Token, i int) (end, n int) {
 	return end, n
 }
 
-// amounts are the readings of the words from i on as a number of one unit.
+// amounts yields the readings of the words from i on as a number of one unit.
 func (w *Lexicon) amounts(tokens []Token, i int, yield func(end int, n float64, unit time.Duration)) {
 	if i >= len(tokens) {
 		return
@@ -106,8 +104,8 @@ func (w *Lexicon) amounts(tokens []Token, i int, yield func(end int, n float64, 
 	})
 }
 
-// compact is a length of time written as one word: "1h30", "1h30m", "2m15s"; 0 if it
-// is none. Digits without a unit are of the next smaller one.
+// compact reads a length of time in one word: "1h30", "1h30m", "2m15s". sum is 0 if it is none.
+// Digits without a unit are of the next smaller one.
 func (w *Lexicon) compact(text string) (sum, unit time.Duration) {
 	for n := 0; text != "" && n < 3; n++ {
 		end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
@@ -151,8 +149,7 @@ func CutNumber(s string) (digits, letters string) {
 	return s[:n], s[n:]
 }
 
-// ReadPause returns the length of time that the words tell to wait, 0 if they say anything
-// else.
+// ReadPause returns the length of time of an order to wait, or 0 for other words.
 func (w *Lexicon) ReadPause(tokens []Token) (d time.Duration) {
 	at := 0
 	for n := 1; n > 0 && at < len(tokens); at += n {

@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// MergeLists takes over the fields of a later file: a list replaces the earlier list of
-// the same name, and the entries of a map replace those with the same key. An empty field
-// changes nothing.
+// MergeLists copies the fields of a later file into mine. A list replaces the earlier list of the
+// same name. The entries of a map replace those with the same key. An empty field changes
+// nothing.
 func MergeLists[T any](mine *T, later T) {
 	to, from := reflect.ValueOf(mine).Elem(), reflect.ValueOf(later)
 	for i := range to.NumField() {
@@ -31,9 +31,9 @@ func mergedMap(a, b reflect.Value) reflect.Value {
 	return sum
 }
 
-// CompileSets makes each phrase set of the struct that into points to from the list, or
-// the keys of the map, with the same name in the struct that lists points to. Fields
-// without a namesake stay as they are.
+// CompileSets makes the phrase sets of the struct that into points to. The words of a set come
+// from the field of the same name in the struct that lists points to: from a list, or from the
+// keys of a map. Fields without a namesake stay as they are.
 func CompileSets(w *Lexicon, lists, into any) {
 	from, to := reflect.ValueOf(lists).Elem(), reflect.ValueOf(into).Elem()
 	for i := range to.NumField() {

@@ -9,7 +9,7 @@ import (
 // DecimalText writes a number in decimal digits without an exponent.
 func DecimalText(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// maxCount bounds how many things a number may count.
+// maxCount is the largest count of things.
 const maxCount = 1000
 
 // EachCount calls yield for each reading of the words from i on as a count of two things
@@ -87,8 +87,8 @@ func (w *Lexicon) EachCardinal(tokens []Token, i int, yield func(end int, n floa
 	})
 }
 
-// greater are the numbers that the words from end on make of n: "twenty" five, "two"
-// hundred, "one hundred" and twenty.
+// greater yields the numbers that the words from end on make of n: "twenty" five, "two" hundred,
+// "one hundred" and twenty.
 func (w *Lexicon) greater(tokens []Token, end int, n float64, yield func(end int, n float64)) {
 	if end >= len(tokens) || n != math.Trunc(n) {
 		return
@@ -112,7 +112,7 @@ func (w *Lexicon) greater(tokens []Token, end int, n float64, yield func(end int
 	w.decimal(tokens, end, n, yield)
 }
 
-// decimal is n with what stands behind a "point" at end.
+// decimal yields n with the digits behind a "point" at end.
 func (w *Lexicon) decimal(tokens []Token, end int, n float64, yield func(end int, n float64)) {
 	k := w.Point.Longest(tokens, end)
 	if k == 0 || n != math.Trunc(n) {
@@ -131,7 +131,7 @@ func (w *Lexicon) decimal(tokens []Token, end int, n float64, yield func(end int
 	}
 }
 
-// digit is a number from 0 to 9 of one word.
+// digit returns the number from 0 to 9 that one word names.
 func (w *Lexicon) digit(t Token) (n float64, ok bool) {
 	if len(t.Text) == 1 && t.Text[0] >= '0' && t.Text[0] <= '9' {
 		return float64(t.Text[0] - '0'), true
@@ -147,8 +147,8 @@ func (w *Lexicon) CardinalEnd(tokens []Token, i int) int {
 	return end
 }
 
-// NumberOf returns the number that one word is, as an ordinal, digits or a number word; 0
-// if it is none.
+// NumberOf returns the number of one word: an ordinal, digits or a number word. It is 0 for
+// another word.
 func (w *Lexicon) NumberOf(t Token) int {
 	if i := slices.Index(w.Lists.Ordinals, t.Text); i >= 0 {
 		return i + 1

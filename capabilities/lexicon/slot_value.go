@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// MergeInto adds a value to a list. Values of one length and class become one: the more
-// specific one wins, and equal ones are united.
+// MergeInto adds a value to a list. Values of one length and class become one: the more specific
+// one wins, and MergeInto unites equally specific ones.
 func (m SlotValue) MergeInto(list []SlotValue) []SlotValue {
 	j := slices.IndexFunc(list, func(o SlotValue) bool { return o.End == m.End && o.Class == m.Class })
 	switch {
@@ -23,7 +23,7 @@ func (m SlotValue) MergeInto(list []SlotValue) []SlotValue {
 	return list
 }
 
-// Specificity says how exactly words name a device. A greater value is more exact.
+// Specificity is how exactly words name a device. A greater value is more exact.
 type Specificity int
 
 const (
@@ -33,28 +33,28 @@ const (
 	ByName                         // "the reading lamp"
 )
 
-// SlotValue is what words may mean in a slot of a sentence.
+// SlotValue is a possible meaning of words in a slot of a sentence.
 type SlotValue struct {
 	End         int
 	Value       string // area, view or quantity as the home writes it
 	Specificity Specificity
-	Devices     []int               // that may be meant
-	Class       string              // where meant by class
+	Devices     []int               // possible devices
+	Class       string              // if the words name a class
 	All         bool                // "all lights"
-	Count       int                 // "two lights"; 0: no number was said
+	Count       int                 // "two lights"; 0 without a number
 	Number      string              // the word for it
 	Spots       []capabilities.Spot // places to work on
-	Parts       []NamedGroup        // that were named one by one
+	Parts       []NamedGroup        // the groups of a list of names
 	Rooms       []string            // several of them, by name; nil for one
 	Duration    time.Duration
 	Amount      float64 // percent, degrees or kelvin, or of a number
-	Unit        string  // of a number, as a quantity has it; "" where none was said
+	Unit        string  // of a number, as a quantity has it; "" for none
 }
 
-// NamedGroup is what one name of several means.
+// NamedGroup is the meaning of one name in a list of names.
 type NamedGroup struct {
 	Devices []int
-	All     bool // of them; else one, and it is asked which
+	All     bool // all of them; otherwise the interpreter asks which one
 }
 
 // Union returns a value that has the devices and spots of both.
@@ -69,8 +69,8 @@ func (m SlotValue) Union(o SlotValue) SlotValue {
 	return m
 }
 
-// Both is both of two places, in the order in which they were said. The devices are
-// those that know both, where there are such.
+// Both returns a value for two places, in the order of the text. Its devices are those that know
+// both places, or all devices of m and o if none does.
 func (m SlotValue) Both(o SlotValue) SlotValue {
 	m.Rooms = Distinct(slices.Concat(m.Rooms, o.Rooms))
 	m.Value, m.End, m.Spots = strings.Join(m.Rooms, " and "), o.End, nil

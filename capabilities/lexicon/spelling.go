@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// MaxNearest is how many names a refusal offers: nobody reads more.
+// MaxNearest is the largest number of names that a refusal offers.
 const MaxNearest = 5
 
 // CommonWords returns how much the words have in common with those of a name, and with the
@@ -24,10 +24,10 @@ func CommonWords(words, own []Spelling, does []string) (sum float64) {
 	return sum
 }
 
-// CommonWords returns CommonWords for names, with the words that were asked. It compares
-// each word of the home once, however many names have it.
+// CommonWords returns a function that computes CommonWords of asked with a name. It compares each
+// word of the home once, because several names may have it.
 func (s *SpelledNames) CommonWords(asked []Spelling) func(name string) float64 {
-	like := make([][]float64, len(s.Words)) // of a word with each that was asked; nil: not compared yet
+	like := make([][]float64, len(s.Words)) // of each word with each of asked; nil: not compared yet
 	return func(name string) (sum float64) {
 		i, known := s.Index[name]
 		if !known {
@@ -50,10 +50,10 @@ func (s *SpelledNames) CommonWords(asked []Spelling) func(name string) float64 {
 	}
 }
 
-// PlacingWords are words that say where more often than what.
+// PlacingWords are words that more often name a place than an object.
 var PlacingWords = []string{"on", "at", "by", "for", "with", "from", "that", "this", "there", "i", "my", "me"}
 
-// MeaninglessWords are words that make nothing alike.
+// MeaninglessWords are words that do not count for a similarity.
 var MeaninglessWords = []string{"the", "a", "an", "and", "of", "to", "in", "it", "is", "me", "please"}
 
 // Likeness is 1 for equal words, and 0 for words with little in common.
@@ -99,12 +99,12 @@ func Spellings(words []string) []Spelling {
 	return list
 }
 
-// Apart is a lower bound of the distance of two words, and fast.
+// Apart returns a lower bound of Distance, faster than Distance itself.
 func (s Spelling) Apart(other Spelling) int {
 	return max(bits.OnesCount32(s.letters&^other.letters), bits.OnesCount32(other.letters&^s.letters), s.n-other.n, other.n-s.n)
 }
 
-// MaxDistance is how many letters may not be changed, added or taken out.
+// MaxDistance is the limit of Distance for similar words.
 const MaxDistance = 3
 
 // SpelledNames are names, and the words in them: each word once, with the names that have
@@ -152,8 +152,7 @@ func Distance(a, b string) int {
 	return row[len(y)]
 }
 
-// LongSpellings returns the spellings of words that are long enough to be recognized when
-// they are misspelled.
+// LongSpellings returns the spellings of words that are long enough to recognize a misspelling.
 func LongSpellings(sets ...map[string]bool) (list []Spelling) {
 	for _, set := range sets {
 		for word := range set {

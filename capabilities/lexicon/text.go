@@ -12,7 +12,7 @@ func Subtract(list, without []int) []int {
 	return slices.DeleteFunc(slices.Clone(list), MemberTest(without))
 }
 
-// fewDevices is how many are searched one by one.
+// fewDevices is the largest length of a list that MemberTest searches one by one.
 const fewDevices = 16
 
 // MemberTest returns a test of whether a device is in the list. It is fast for many tests
@@ -69,7 +69,7 @@ func Distinct(list []string) []string {
 	return kept
 }
 
-// fewNames is how many are compared one by one.
+// fewNames is the largest length of a list that Distinct compares one by one.
 const fewNames = 16
 
 // SpaceHyphens returns the text with a space for each hyphen.
@@ -111,7 +111,7 @@ func OrList(options []string) string {
 	return strings.Join(options[:last], ", ") + " or " + options[last]
 }
 
-// BothOrAll is the option that takes all n options.
+// BothOrAll returns the option that takes all n options.
 func BothOrAll(n int) string {
 	if n == 2 {
 		return "both"

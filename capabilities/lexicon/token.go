@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Affirms reports whether all words are of those that affirm something, and one
-// at least says so itself.
+// Affirms reports whether all words affirm something, and at least one of them does so by itself.
 func (w *Lexicon) Affirms(tokens []Token) bool {
 	said := false
 	for _, none := range []*PhraseSet{w.Praising, w.Recounting} {
@@ -31,7 +30,7 @@ func (w *Lexicon) Affirms(tokens []Token) bool {
 	return said
 }
 
-// TextAt returns the text of word i, "" behind the last word.
+// TextAt returns the text of word i, or "" for an index behind the last word.
 func TextAt(tokens []Token, i int) string {
 	if i >= len(tokens) {
 		return ""
@@ -98,14 +97,14 @@ type Token struct {
 // words.
 const MaxTokens = 60
 
-// MaxText bounds the texts that are read at all, in bytes. 60 words have some 400.
+// MaxText is the longest text that the interpreter reads, in bytes. 60 words have some 400.
 const MaxText = 2000
 
 // Possessive stands for the 's of "the kitchen's light". It is a token of its own, for
 // "the light's on" is not "light on".
 const Possessive = "'s"
 
-// OneWord reports whether text is a single word to split, and to tokens.
+// OneWord reports whether text is a single word for Split and for Tokens.
 func OneWord(text string) bool {
 	words := Split(text)
 	return len(words) == 1 && words[0] == text && !strings.Contains(text, "'")
@@ -131,8 +130,8 @@ func Lower(text string) string {
 	}, text)
 }
 
-// parted yields the words of text, which is in lower case, and whether a pause, or the ":"
-// of "20:00", stands before each.
+// parted yields the words of text, which is in lower case. It reports for each word whether a
+// pause, or the ":" of "20:00", precedes it.
 func parted(text string, yield func(word string, pause, colon bool)) {
 	pause, clock := false, false
 	for from := 0; from < len(text); {
@@ -156,8 +155,7 @@ func parted(text string, yield func(word string, pause, colon bool)) {
 // signWords are signs that stand for a word.
 var signWords = map[rune]string{'%': "%", '°': "degrees", '&': "and"}
 
-// wordLen is how many bytes of text are its first word, 0 if it begins with a
-// sign.
+// wordLen returns the length of the first word of text in bytes, or 0 if text begins with a sign.
 func wordLen(text string) int {
 	var before rune
 	for i, r := range text {
@@ -207,7 +205,7 @@ func (w *Lexicon) appendTokens(list []Token, one string) []Token {
 	return list
 }
 
-// minStem is how many letters folding leaves at least: "its" is not "it".
+// minStem is the smallest number of letters that Fold leaves: "its" is not "it".
 const minStem = 3
 
 // Fold takes the ending of a plural off a word, by the rules of the language.

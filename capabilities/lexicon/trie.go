@@ -5,11 +5,11 @@ import (
 	"sort"
 )
 
-// Trie is a set of phrases, as a tree by word, with the values of each. A node has few
-// ways out, so these are sorted lists.
+// Trie is a set of phrases, as a tree by word, with the values of each. A node has few children,
+// so they are a sorted list.
 type Trie[T any] struct {
 	Children []trieNode[T] // sorted
-	filter   uint64        // bitOf the words of next
+	filter   uint64        // the bits of the words of Children
 	Values   []T
 }
 
@@ -36,13 +36,13 @@ func (p *Trie[T]) Node(tokens []Token) *Trie[T] {
 	return p
 }
 
-// at is where a word is in next, or belongs.
+// at returns the index of a word in Children, or the index to insert it.
 func (p *Trie[T]) at(word string) int {
 	return sort.Search(len(p.Children), func(i int) bool { return p.Children[i].word >= word })
 }
 
-// bitOf is one of 64 bits for a word: what is in next has its bit in some, so that most
-// words need not be looked up.
+// bitOf returns one of 64 bits for a word. filter has the bits of all children, so After finds
+// most missing words without a search.
 func bitOf(word string) uint64 {
 	if word == "" {
 		return 1

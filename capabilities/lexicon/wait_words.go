@@ -1,22 +1,22 @@
 package lexicon
 
-// WaitLists are the words of a request to be told when something happens, as a catalog
-// file lists them.
+// WaitLists are the words of a request for a notification about an event, as a catalog file lists
+// them.
 type WaitLists struct {
 	Tell     []string `yaml:"tell"`
 	Photo    []string `yaml:"photo"`    // the same, with a picture
-	Of       []string `yaml:"of"`       // behind those, and says no more
+	Of       []string `yaml:"of"`       // behind those, without a meaning of its own
 	When     []string `yaml:"when"`     // before an event
 	Wait     []string `yaml:"wait"`     // tell and when in one
 	Watch    []string `yaml:"watch"`    // before a thing
 	Until    []string `yaml:"until"`    // behind the thing, and before an event
 	Within   []string `yaml:"within"`   // before a length of time
-	Anything []string `yaml:"anything"` // behind tell, where the thing is said already
+	Anything []string `yaml:"anything"` // behind tell, if the text has named the thing already
 
-	Words map[string][]string `yaml:"words"` // gaps that are some words
+	Words map[string][]string `yaml:"words"` // slots that take some words
 }
 
-// WaitLexicon are the compiled waitLists.
+// WaitLexicon holds the compiled WaitLists.
 type WaitLexicon struct {
 	Lists WaitLists
 
@@ -24,7 +24,7 @@ type WaitLexicon struct {
 	Tell, Photo, Of, When, Wait, Watch, Until, Within, Anything *PhraseSet
 }
 
-// Compile makes the phrase sets, when all files are read.
+// Compile makes the phrase sets. Call it after the last file.
 func (w *WaitLexicon) Compile(words *Lexicon) {
 	CompileSets(words, &w.Lists, w)
 	w.Words = map[string]*PhraseSet{}

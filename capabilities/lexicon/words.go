@@ -72,7 +72,7 @@ type WordLists struct {
 	Past         map[string]int           `yaml:"past"`   // minutes
 	Sun          map[string]string        `yaml:"suns"`   // up, down, dawn or dusk
 	Point        []string                 `yaml:"point"`
-	Measures     []string                 `yaml:"measures"` // units that nothing is timed in
+	Measures     []string                 `yaml:"measures"` // units that are not units of time
 	Toward       []string                 `yaml:"toward"`
 	Evenings     []string                 `yaml:"evenings"`
 	DayHalf      map[string]int           `yaml:"day_halves"` // hours that it adds, of a part of a day
@@ -115,7 +115,7 @@ type WordLists struct {
 	History   []string          `yaml:"history"`
 	Ensuring  []string          `yaml:"ensuring"`
 	Minding   []string          `yaml:"minding"`
-	States    map[string]string `yaml:"states"` // what is asked for with yes or no, by the word for it
+	States    map[string]string `yaml:"states"` // the state that a yes/no question asks for, by the word for it
 }
 
 // ending is a rule of folding: a word that ends in From ends in To instead.
@@ -124,8 +124,8 @@ type ending struct {
 	To   string `yaml:"to"`
 }
 
-// Lexicon are the compiled word lists of a language. Each phrase set has the name of the
-// list that it is made of; a set that is made of a map holds its keys.
+// Lexicon holds the compiled word lists of a language. Each phrase set has the name of its list.
+// The set of a map holds the keys.
 type Lexicon struct {
 	Lists WordLists
 
@@ -160,7 +160,7 @@ func (w *Lexicon) Merge(later WordLists) { MergeLists(&w.Lists, later) }
 // Keys returns the keys of a map in order.
 func Keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Compile makes the phrase sets, when all files are read.
+// Compile makes the phrase sets. Call it after the last file.
 func (w *Lexicon) Compile() {
 	CompileSets(w, &w.Lists, w)
 	w.States, w.Weekday, w.Measures = w.Lists.States, map[string]int{}, map[string]bool{}

@@ -11,11 +11,11 @@ import (
 type parts struct {
 	Matcher
 	picked, denied []string
-	named          int  // how many parts have named an option
+	named          int  // the number of parts that name an option
 	others         bool // "the other one" is meant
 	whole          bool // a part has taken all of them
-	instead        bool // one was named behind what is ruled out
-	leaving        bool // what comes is left out: "all but the hall and the kitchen"
+	instead        bool // a part names an option behind an excluded one
+	leaving        bool // the answer excludes the next parts: "all but the hall and the kitchen"
 }
 
 // parts reads an answer part by part: it picks the options that a part names, and excludes
@@ -112,7 +112,7 @@ func (p Matcher) less(picked, denied []string, others bool) []string {
 		picked = append(picked, left...)
 	}
 	kept := slices.DeleteFunc(slices.Clone(picked), func(o string) bool { return slices.Contains(denied, o) })
-	if !every && len(kept) < len(picked) { // it says both of one
+	if !every && len(kept) < len(picked) { // the answer picks and excludes the same option
 		return nil
 	}
 	return lexicon.Distinct(kept)

@@ -110,7 +110,7 @@ func (p Matcher) text(text string) []string {
 		return []string{capabilities.DurationText(d)}
 	}
 	if char, _ := p.UnknownSign(text); char != "" || w.IsQuestion(text, tokens) || strings.HasPrefix(strings.TrimSpace(text), "-") {
-		return nil // who asks back or draws has not picked
+		return nil // a question or a drawing picks nothing
 	}
 	for _, o := range options {
 		if slices.Equal(folded(w.Tokens(o)), folded(tokens)) {
@@ -230,8 +230,8 @@ func byNumber(w *lexicon.Lexicon, options []string, count int, tokens []lexicon.
 	return slices.Clone(options[n-1 : to])
 }
 
-// quantified reports whether a number among the words may be an amount or a time: it is a
-// number word, or stands beside "the", "only", "at".
+// quantified reports whether a number among the words may be an amount or a time: it is a number
+// word, or stands next to "the", "only", "at".
 func quantified(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 	for i, t := range tokens {
 		if _, err := strconv.Atoi(t.Text); err != nil && w.NumberOf(t) > 0 || w.Amounting.Longest(tokens, i) > 0 {
@@ -262,7 +262,7 @@ func (p Matcher) byWords(tokens []lexicon.Token) string {
 		if !p.knownAll(o, tokens) {
 			continue
 		}
-		if found != "" && p.question.Field == "context" && len(p.requestWords) > 0 { // one of the two is what the request says
+		if found != "" && p.question.Field == "context" && len(p.requestWords) > 0 { // the words of the request may decide between the two
 			p.requestWords = nil
 			return p.byWords(tokens)
 		}

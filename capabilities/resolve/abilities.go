@@ -44,8 +44,7 @@ func withArticle(class string) string {
 	return "a " + lexicon.SpaceHyphens(class)
 }
 
-// abilities returns examples of what a requester can ask for in this home, and where the
-// full list is.
+// abilities returns examples of requests for this home, and a reference to the full list.
 func (r *Resolver) abilities() string { return r.AbilityText }
 
 // exampleIDs are the capabilities that the examples show. The first three of this home
@@ -73,8 +72,8 @@ func (r *Resolver) examples() string {
 	return fmt.Sprintf("ask like %s; \"messkit capabilities\" lists all possible requests", strings.Join(list, ", "))
 }
 
-// Example returns what a requester says for a capability of a device. It is "" if the
-// device observes nothing with a name.
+// Example returns an order or question for a capability of a device. It is "" if the device
+// observes nothing with a name.
 func (r *Resolver) Example(c *grammar.Capability, d int, dev capabilities.Device) string {
 	rd, areas := &Hypothesis{Pattern: &grammar.Pattern{Capability: c}}, []string(nil)
 	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
@@ -114,7 +113,7 @@ func (r *Resolver) descriptions(can func(*grammar.Capability) bool) string {
 // offeredIDs returns the IDs of the capabilities of this home.
 func (r *Resolver) offeredIDs() []string { return slices.Clone(r.IDs) }
 
-// Offers returns the offers of a home without the work of making a resolver.
+// Offers returns the offers of a home. It is faster than making a resolver for Resolver.Offers.
 func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
 	return (&Resolver{Home: *entity.NewHomeWithoutNames(c, home)}).Offers()
 }

@@ -30,9 +30,8 @@ func (x *Request) Able(readings []Hypothesis) []Hypothesis {
 	return list
 }
 
-// namedSensors returns the named devices that the text asks for all their measurements,
-// though their class is no sensor: a plug that measures its power, a vacuum that measures
-// its battery.
+// namedSensors returns the named devices if the text asks for all their measurements, though
+// their class is no sensor. A plug may measure its power, and a vacuum its battery.
 func (x *Request) namedSensors(rd *Hypothesis) []int {
 	c := rd.Capability
 	if !c.MeasuresQuantity() || rd.Slot("device") == nil || rd.Value("quantity") != "" || !x.Demand.setQuantity(rd) {
@@ -59,7 +58,7 @@ func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(x.Resolver, rd.Capability, x.Resolver.Site.Devices[d]) })
 }
 
-// Candidates returns the devices that can do what the reading says.
+// Candidates returns the devices that can execute the reading.
 func (x *Request) Candidates(rd *Hypothesis) []int {
 	quantity := rd.Value("quantity")
 	list := x.devicesThat(rd, func(d int) bool {
@@ -106,8 +105,8 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 	return list
 }
 
-// namedDevices returns the devices that the words of the reading allow, in order. named is
-// false if the words name neither a device nor a place, so that any device is allowed.
+// namedDevices returns the devices that the words of the reading allow, in order. The result
+// named is false if the words name neither a device nor a place, so that they allow any device.
 func (x *Request) namedDevices(rd *Hypothesis) (list []int, named bool) {
 	var lists [][]int
 	for _, b := range rd.Slots {

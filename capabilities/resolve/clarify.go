@@ -17,8 +17,8 @@ func WithoutKey(o mess.Object, key string) mess.Object {
 	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
 }
 
-// AskClarification returns the answer to a question if it was given before. Else ok is
-// false and out is the question.
+// AskClarification returns the answer to a question if the request has one. Otherwise ok is false
+// and out is the question.
 func (x *Request) AskClarification(q capabilities.Question) (picked []string, out capabilities.Outcome, ok bool) {
 	q.Given = x.Given
 	if lost := x.DroppedText(); !strings.HasPrefix(q.Text, lost) {
@@ -187,7 +187,7 @@ func (x *Request) rejectUnknownFile(d int, leftover []string) capabilities.Outco
 	return x.Reject("not understood: "+lexicon.QuoteList(leftover)+"; "+files, names)
 }
 
-// noFiles says that no file of printer d is known.
+// noFiles returns the reason for a refusal if printer d has no known file.
 func (x *Request) noFiles(d int) string {
 	return fmt.Sprintf("the %s has no known file; put one on it, and check whether it answers", x.Resolver.Label(d))
 }
@@ -222,8 +222,8 @@ func (x *Request) askSpots(spots []capabilities.Spot) ([]string, capabilities.Ou
 	return picked, capabilities.Outcome{}, true
 }
 
-// AskConfirmation turns a plan into a question for a confirmation; because is what the
-// question says first. The outcome is the plan if the confirmation was given.
+// AskConfirmation turns a plan into a question for a confirmation; The question begins with the
+// text because. The outcome is the plan if the request has the confirmation.
 func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilities.Outcome {
 	q := capabilities.Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
 	picked, out, ok := x.AskClarification(q)

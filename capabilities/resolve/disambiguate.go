@@ -35,7 +35,7 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	if best.Capability.Effect != capabilities.Query {
 		for _, rd := range able[1:] {
 			if rd.How == best.How && rd.lacksKind() && len(rd.Capability.Classes) != 1 {
-				if rd.Capability.Command == capabilities.SetSwitch { // more things are switched than cleaned with
+				if rd.Capability.Command == capabilities.SetSwitch { // requesters more often switch a device than clean with it
 					x.Explain.Capability = rd.Capability.ID
 				}
 				return x.settle(&rd)
@@ -66,8 +66,8 @@ func mostSpecific(able []Hypothesis) []Hypothesis {
 	})
 }
 
-// specificCapability returns the capability that replaces c for the class of device d,
-// otherwise c: to switch a kettle on is to start it, whatever the words.
+// specificCapability returns the capability that replaces c for the class of device d, otherwise
+// c: an order to switch a kettle on starts it.
 func (r *Resolver) specificCapability(c *grammar.Capability, d int) *grammar.Capability {
 	for _, one := range r.Catalog.Capabilities {
 		if one.Covers == c.ID && slices.Contains(one.Classes, r.Class[d]) {

@@ -21,7 +21,7 @@ func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 	var list []Hypothesis
 	for i, so := range ways {
 		if len(list) > 0 && so.Pieces > ways[i-1].Pieces && x.MaxSkips == 0 {
-			break // what takes fewer pieces is closer
+			break // readings with fewer pieces are closer
 		}
 		which := so.First && len(so.Devices) > 0 && so.Signals.Has(l.Bits["turn"]|l.Bits["start"]|l.Bits["stop"]) // "turn on the green light"
 		if which || so.Twice || !l.Grammatical(so.Signals) {
@@ -131,7 +131,7 @@ func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis,
 		return rd, x.addPlaces(&rd, so.Places)
 	}
 	if len(so.Places) > 1 && len(so.Devices) > 1 && f.Of.Command != capabilities.Clean {
-		return rd, false // which of them is where was not said of each
+		return rd, false // the text does not name the place of each
 	}
 	if len(so.Places) > 1 && f.Of.Command != capabilities.Clean {
 		x.narrowToPlaces(&rd, so.Places)

@@ -22,9 +22,9 @@ func (x *Request) NamesAny(i int) bool {
 	return false
 }
 
-// isReport reports whether the text may report a state and order nothing: a verb is in the
-// third person ("the heater turns off"), is a gerund behind a device ("pump running"), or
-// is a noun or an adjective ("the start of the vacuum", "the open door").
+// isReport reports whether the text may report a state and order nothing. Its verb is in the
+// third person ("the heater turns off") or a gerund behind a device ("pump running"). Or it has a
+// noun or an adjective instead ("the start of the vacuum", "the open door").
 func (x *Request) isReport() bool {
 	c, w := x.Resolver.Catalog, x.Words()
 	first := x.SkipArticles(0)
@@ -83,7 +83,7 @@ func (x *Request) hasWish() (is bool) {
 	return is
 }
 
-// isActivity reports whether the word at i says what a device is doing: "running".
+// isActivity reports whether the word at i names the present activity of a device: "running".
 func (x *Request) isActivity(i int) (is bool) {
 	l := &x.Resolver.Catalog.Frames
 	l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
@@ -140,7 +140,7 @@ func (x *Request) DoubtText(rd *Hypothesis) string {
 	return rd.Doubt + ": "
 }
 
-// mayBeWish is the doubt of "could the lights be dimmed": it may be a wish.
+// mayBeWish is the doubt of "could the lights be dimmed", which may be a wish.
 const mayBeWish = "unsaid"
 
 // KnowsAllWords reports whether every word can be part of a reading. Most texts about other

@@ -115,8 +115,8 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, true
 }
 
-// applyAmounts converts the amounts of a reading to what device d can do: a named position
-// to its angle, and a degree of closing to a degree of opening.
+// applyAmounts converts the amounts of a reading to parameters of device d: a named position to
+// its angle, and a degree of closing to a degree of opening.
 func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
 	if m := rd.Slot("position"); m != nil {
 		list := x.Resolver.Site.Devices[d].Positions

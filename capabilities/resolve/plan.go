@@ -42,7 +42,7 @@ func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.P
 		p.For = m.Duration
 	}
 	summary, consequences := c.Summary, c.Consequences
-	if Switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on for as long as it is pressed
+	if Switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on while the driver presses it
 		p.Command, p.Args = capabilities.Press, nil
 		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
 	}

@@ -28,7 +28,7 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		return out
 	}
 	if list := x.unrecognized(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.Resolver.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
-		return x.rejectUnknown(list) // what it begins with is not understood, whatever it says of time: "remind me at 8"
+		return x.rejectUnknown(list) // the first word is unknown, so a time does not matter: "remind me at 8"
 	}
 	if out, bad := x.Constrained(); bad {
 		return out

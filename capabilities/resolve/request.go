@@ -12,7 +12,7 @@ import (
 type Resolver struct {
 	entity.Home
 	SpelledNames lexicon.SpelledNames
-	AbilityText  string   // what this home can do, shortly
+	AbilityText  string   // a short text about the abilities of this home
 	IDs          []string // of the capabilities that it has
 }
 
@@ -39,14 +39,14 @@ type Request struct {
 	Whole        []lexicon.Token // the text, of which passes take parts away
 	InQuotes     bool            // its order is in quotation marks
 	Given        mess.Object     // answers to earlier questions, by field
-	Demand       Demand          // what requires and constraints ask for
+	Demand       Demand          // of requires and constraints
 	Readings     []Hypothesis
 	Explain      capabilities.Explanation
-	Wait         *WaitCondition // what it waits for; nil for nothing
+	Wait         *WaitCondition // the condition to wait for; nil for none
 	ImageWords   string         // the words that ask for an image after the act, "" for none
-	Exclusion    *Exclusion     // what it leaves out; nil for nothing
+	Exclusion    *Exclusion     // the excluded things; nil for none
 	UnknownWords []string       // a plan without these words needs a confirmation
-	Corrections  []string       // the known word that stands for each of UnknownWords, if it is misspelled
+	Corrections  []string       // the known word for each of UnknownWords, if it is misspelled
 	Disagrees    bool           // its words say another parameter than requires
-	MaxSkips     int            // how many unknown words a reading may pass over
+	MaxSkips     int            // the largest number of unknown words that a reading may skip
 }

@@ -41,8 +41,8 @@ func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
 		}
 		x.Demand.Capabilities = append(x.Demand.Capabilities, w)
 	}
-	// Others may stand beside a known one (access to the kitchen): the exchange
-	// has matched those.
+	// Next to a known capability, others are allowed (access to the kitchen): the exchange has
+	// matched those.
 	if len(unknown) > 0 && x.Demand.Capabilities == nil {
 		return x.Reject(fmt.Sprintf("requires: nothing here does %s; here are %s", strings.Join(unknown, ", "), strings.Join(x.Resolver.offeredIDs(), ", ")),
 			x.Resolver.Nearest(unknown)), true
@@ -232,8 +232,8 @@ func (x *Request) Mention(rd *Hypothesis, i int) int {
 	return 0
 }
 
-// Demand is what a request asks for outside its text: requires, and the location of its
-// constraints. It beats the text.
+// Demand holds the demands of a request outside its text: requires, and the location of its
+// constraints. It has priority over the text.
 type Demand struct {
 	Capabilities []Wanted // none: any
 	location     string   // an area of this home; "" for anywhere

@@ -13,16 +13,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// margin is how much better than the next a scored reading must be to stand
-// alone. A word that two capabilities share counts half for each, so this is
-// about one telling word in five.
+// margin is the smallest lead over the next reading with which a scored reading stands alone. A
+// word that two capabilities share counts half for each, so this is about one telling word in
+// five.
 const margin = 0.1
 
-// MaxGuesses is how many scored readings are offered.
+// MaxGuesses is the largest number of scored readings that a question offers.
 const MaxGuesses = 4
 
-// scored is a reading whose words are all known, in an order that no sentence
-// has.
+// scored is a reading with only known words, in an order that no sentence has.
 type scored struct {
 	Hypothesis
 	score    float64

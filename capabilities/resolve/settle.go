@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Partly reports whether one of several named devices cannot do what the reading says, or
-// is one of several that can. Such a reading does not count: it would leave that device
-// out, or act on others.
+// Partly reports whether one of several names means no device that can execute the reading, or
+// means several that can and does not mean all of them. Such a reading does not count: it would
+// leave a device out, or act on others.
 func (rd *Hypothesis) Partly() bool {
 	m := rd.Slot("device")
 	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {

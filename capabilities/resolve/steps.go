@@ -124,8 +124,8 @@ func Switches(p capabilities.Plan, want bool) bool {
 	return p.Command == capabilities.SetSwitch && on == want
 }
 
-// Together refuses orders that do not all begin at the same time: in "turn on the lamp and
-// the heater in ten minutes" the time may be for one or for both.
+// Together refuses orders that do not all begin at the same time. In "turn on the lamp and the
+// heater in ten minutes" the time may be for one or for both.
 func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, bool) {
 	for _, s := range steps[1:] {
 		if !s.NotBefore.Equal(steps[0].NotBefore) {
@@ -135,14 +135,14 @@ func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, boo
 	return capabilities.Outcome{}, true
 }
 
-// Exclusion is what an order for several things leaves out: "all lights except the
+// Exclusion holds the things that an order for several things leaves out: "all lights except the
 // kitchen".
 type Exclusion struct {
 	Said  string
 	Names []Exempted
 }
 
-// Exempted is one of those, by everything that its words may mean.
+// Exempted is one excluded thing, with all possible meanings of its words.
 type Exempted struct {
 	Said    string
 	Devices []int

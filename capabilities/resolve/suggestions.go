@@ -72,9 +72,9 @@ func (r *Resolver) Near(words []string) []string {
 	return names
 }
 
-// closest returns the names that are closest to the text, first the one that shares most
-// with it: its words, the words of a capability, and words with a similar spelling. Names
-// that share the same keep their order.
+// closest returns the names that are closest to the text, at most MaxNearest of them and the
+// closest first. It compares the words of the text with the words of a name, the words of a
+// capability, and similar spellings. Equally close names keep their order.
 func (x *Request) closest(names []string) []string {
 	if len(names) < 2 {
 		return names

@@ -128,7 +128,7 @@ func (x *Request) readMoment(i int) (end int, at time.Time, out capabilities.Out
 	if behind == i {
 		return x.readClock(i, now)
 	}
-	// The one that is meant is the next of which d before, or after, is to come.
+	// The requester means the next such time that, moved by d, is in the future.
 	if end, at, out, ok = x.readClock(behind, now.Add(-d)); !ok || end == 0 {
 		return end, at, out, ok
 	}
@@ -325,7 +325,7 @@ func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end t
 		return begin, end, x.Reject(fmt.Sprintf("%q ends when it begins; say another time", said), nil), false
 	}
 	begin = d.At(now, h1, m1)
-	if today := begin.AddDate(0, 0, -1); !d.Named && today.Add(time.Duration(length)*time.Minute).After(now) { // it is that time
+	if today := begin.AddDate(0, 0, -1); !d.Named && today.Add(time.Duration(length)*time.Minute).After(now) { // the present time is in the range
 		return time.Time{}, today.Add(time.Duration(length) * time.Minute), capabilities.Outcome{}, true
 	}
 	if !begin.After(now) {

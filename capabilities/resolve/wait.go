@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// WaitCondition is what a text says to wait for: an event, or a thing of which any event
-// counts, and how the requester is notified.
+// WaitCondition is the condition that a text waits for: an event, or a thing of which any event
+// counts. It also has the form of the notification.
 type WaitCondition struct {
 	Event  []lexicon.Token
 	Object bool   // the words are a thing, and no event
@@ -50,7 +50,7 @@ func (x *Request) notifyEnd(i int) (end int, photo string) {
 	return x.phraseEnd(w.Tell, i), ""
 }
 
-// WaitsFor returns what a text waits for. It returns false for any other text.
+// WaitsFor returns the condition that a text waits for. It returns false for any other text.
 func (x *Request) WaitsFor() (f WaitCondition, ok bool) {
 	w, all := &x.Resolver.Catalog.Waiting, x.Tokens
 	defer func() { x.Tokens = all }()

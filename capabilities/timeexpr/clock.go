@@ -34,10 +34,10 @@ func PlainClock(x *entity.Utterance, i, end int) bool {
 // Day is the day of a clock time.
 type Day struct {
 	Tomorrow bool
-	Named    bool // it was said: "today", "on Monday"
+	Named    bool // the text names it: "today", "on Monday"
 	Weekday  int  // -1 for none
-	Evening  bool // it was said so: "tonight"
-	Half     int  // hours that its part adds; -1 where none was said
+	Evening  bool // the text names the evening: "tonight"
+	Half     int  // hours that the part of the day adds; -1 if the text names none
 }
 
 // ReadDay reads a day at word i into d, and returns how many words it has: "tomorrow",

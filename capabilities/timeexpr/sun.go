@@ -11,8 +11,8 @@ import (
 // limit at which people see things outside without a lamp.
 const twilight = -6
 
-// SunTime returns the next sunrise, sunset, dawn or dusk after a time. why says what is
-// missing for that.
+// SunTime returns the next sunrise, sunset, dawn or dusk after a time. why is the reason for a
+// missing time, otherwise "".
 func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, why string) {
 	if why := r.Site.Unset; why != "" {
 		return at, "the time of day is unknown: " + why + "; say a length of time, or set the clock"

@@ -30,18 +30,18 @@ func DelayEnd(x *entity.Utterance, i int) int {
 	return i
 }
 
-// MaxAhead is how far ahead a plan may begin. A later begin belongs into
+// MaxAhead is the longest time before the begin of a plan. A later begin belongs into
 // constraints.timing.not_before, which the exchange keeps over restarts.
 const MaxAhead = 24 * time.Hour
 
 // Timing is the times of a text, and their words.
 type Timing struct {
 	Begin time.Time     // zero: at once
-	Lasts time.Duration // 0: until told otherwise
+	Lasts time.Duration // 0: until another order
 	Ends  bool          // it lasts until end
 	End   time.Time
 	Said  []string
-	Amid  string // what was said so with "and" beside it and more behind: "for ten minutes and the heater"
+	Amid  string // a time with an "and" next to it and more words behind: "for ten minutes and the heater"
 }
 
 // BareNumber returns the end of a number at word i that counts nothing and has no unit; i

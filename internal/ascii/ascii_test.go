@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/ascii"
 )
 
-// What a name, a text and digits are, said by regular expressions.
+// Regular expressions for names, texts and digits, to compare with the functions.
 var (
 	name   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@+-]{0,7}$`)
 	text   = regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,8}$`)

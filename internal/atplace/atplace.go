@@ -1,5 +1,5 @@
-// Package atplace connects two programs of one user on one machine, by the data folder of the
-// one that answers. Its sockets need no disk, so that they work on a full one.
+// Package atplace connects two programs of one user on one host. The data folder of the answering
+// program identifies the socket. The sockets need no disk space, so they work on a full disk.
 //
 // It does not know the questions and answers.
 package atplace
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ask sends a question over a connection, as one JSON object, and reads the answer,
-// of most bytes, into a. Both are to be over within a time.
+// Ask sends a question over a connection, as one JSON object, and reads the answer into a. The
+// answer has at most most bytes. Ask fails if both take longer than within.
 func Ask(conn net.Conn, q, a any, within time.Duration, most int64) error {
 	data, err := json.Marshal(q)
 	if err == nil {
@@ -27,7 +27,7 @@ func Ask(conn net.Conn, q, a any, within time.Duration, most int64) error {
 	return err
 }
 
-// Asked reads a question of at most most bytes. Question and answer must end within a time.
+// Asked reads a question of at most most bytes. The deadline within also covers the answer.
 func Asked(conn net.Conn, within time.Duration, most int64) (q json.RawMessage, err error) {
 	if err = conn.SetDeadline(time.Now().Add(within)); err == nil {
 		err = json.NewDecoder(io.LimitReader(conn, most)).Decode(&q)

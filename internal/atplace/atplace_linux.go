@@ -21,7 +21,7 @@ func address(what, folder string) (*net.UnixAddr, error) {
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@messkit-%s-%x-%x", what, is.Dev, is.Ino)}, nil
 }
 
-// Listen takes questions about what, by who works in a folder.
+// Listen opens a socket for questions about what, from programs that use the same folder.
 func Listen(what, folder string) (net.Listener, error) {
 	at, err := address(what, folder)
 	if err != nil {
@@ -30,7 +30,7 @@ func Listen(what, folder string) (net.Listener, error) {
 	return net.ListenUnix("unix", at)
 }
 
-// Dial connects to the program that listens for what with a folder.
+// Dial connects to the program that listens for questions about what in a folder.
 func Dial(what, folder string) (net.Conn, error) {
 	at, err := address(what, folder)
 	if err != nil {
@@ -43,8 +43,8 @@ func Dial(what, folder string) (net.Conn, error) {
 	return conn, nil
 }
 
-// Allowed refuses who is somebody else than this program's user, or root: only
-// those may write to the folder.
+// Allowed returns an error unless the other process belongs to the user of this program or to
+// root. Only these users may write to the folder.
 func Allowed(conn net.Conn) error {
 	raw, err := conn.(*net.UnixConn).SyscallConn()
 	if err != nil {

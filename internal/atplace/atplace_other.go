@@ -7,14 +7,14 @@ import (
 	"net"
 )
 
-// errNoAnswers: only Linux has sockets that are on no disk.
+// errNoAnswers is the error on other systems: only Linux has abstract sockets.
 var errNoAnswers = errors.New("a program can be asked on Linux only")
 
-// Listen says that nobody can be asked here.
+// Listen returns an error on systems other than Linux.
 func Listen(string, string) (net.Listener, error) { return nil, errNoAnswers }
 
-// Dial says that nobody can be asked here.
+// Dial returns an error on systems other than Linux.
 func Dial(string, string) (net.Conn, error) { return nil, errNoAnswers }
 
-// Allowed says that nobody can be asked here.
+// Allowed returns an error on systems other than Linux.
 func Allowed(net.Conn) error { return errNoAnswers }

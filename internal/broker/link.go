@@ -28,14 +28,14 @@ import (
 type Message struct {
 	Topic   string
 	Payload []byte
-	Retain  bool // of a received message: the broker had it stored
+	Retain  bool // of a received message: the broker had stored it
 	QoS     byte // of a received message; sent messages have 1
 
 	done func()
 }
 
-// Done acknowledges a received message, if Config.Manual is set. Until then the broker may
-// send it again.
+// Done acknowledges a received message with Config.Manual. Until then the broker may send it
+// again.
 func (m Message) Done() {
 	if m.done != nil {
 		m.done()
@@ -44,9 +44,9 @@ func (m Message) Done() {
 
 // Session has the settings of one session.
 type Session struct {
-	Will  Message // by the broker, when the connection breaks
-	Birth Message // when the subscriptions stand
-	End   Message // when Run ends in order
+	Will  Message // the broker sends it when the connection breaks
+	Birth Message // sent after the subscriptions
+	End   Message // sent at a graceful shutdown of Run
 }
 
 // Config of a link.
@@ -55,33 +55,32 @@ type Config struct {
 	ID      string   // of the client
 	Filters []string // subscriptions, with QoS 1
 	Clean   bool     // the broker drops the earlier session
-	// Secure is how connections are secured; nil: as Address says.
+	// Secure has the TLS settings of connections; nil for those of Address.
 	Secure *tls.Config
-	Manual bool // acknowledge a message when its Done is called
-	// Begin is called before every try, and makes what that session says.
+	Manual bool // acknowledge a message only when Handle calls its Done
+	// Begin makes the messages of a session. The link calls it before every attempt.
 	Begin func() (Session, error)
-	// Handle takes what arrives, in order. It must not wait for the link.
+	// Handle receives the messages in order. It must not wait for the link.
 	Handle func(Message)
-	// Up, if it is there, runs while a session lasts, and its context no longer;
-	// an error ends the session.
+	// Up runs during a session, whose end cancels ctx; an error ends the session. It may be nil.
 	Up func(ctx context.Context) error
 	// Dial opens a connection; nil: to Address.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Jitter picks how long to wait, at most limit; nil leaves it to chance.
+	// Jitter returns the pause before the next attempt, at most limit; nil for a random pause.
 	Jitter func(limit time.Duration) time.Duration
 }
 
-// Link is a connection to a broker. Make it with New and keep its Run running.
+// Link is a connection to a broker. Make it with New and run its Run.
 type Link struct {
 	cfg Config
 	log *slog.Logger
 
 	mu   sync.Mutex
-	now  *session      // nil: there is none
+	now  *session      // nil for none
 	turn chan struct{} // closed when now or why changes
-	why  error         // there is no session; nil before the first try
-	been bool          // there has been a session
-	own  ownTopic      // watches the topic of the birth
+	why  error         // the reason for no session; nil before the first attempt
+	been bool          // the link has had a session
+	own  ownTopic      // watches the topic of the birth message
 }
 
 // session is one connection.
@@ -92,14 +91,14 @@ type session struct {
 	began  time.Time // the broker acknowledged the birth message
 }
 
-// works are calls on their way to a connection that may be dead.
+// works counts the calls that still use a connection, which may be dead.
 type works struct {
 	mu     sync.Mutex
 	n      int           // under way
-	closed chan struct{} // nil: it is not; closed with the last of them
+	closed chan struct{} // nil before wait; closed with the last call
 }
 
-// start runs f beside the caller, and reports false if the link has ended.
+// start runs f in a new goroutine. It returns false if the link has ended.
 func (w *works) start(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +121,8 @@ func (w *works) end() {
 	}
 }
 
-// wait waits for the calls, but not for long: one that hangs on a connection that
-// is dead changes nothing any more, and comes back by itself after writeTime.
+// wait waits for the calls, for at most farewell. A call on a dead connection changes nothing any
+// more, and returns after writeTime.
 func (w *works) wait() {
 	w.mu.Lock()
 	w.closed = make(chan struct{})

@@ -38,7 +38,7 @@ func (l *line) said() string {
 	return l.log.String()
 }
 
-// over runs a story with a link; the longest wait of each backoff is what it waits.
+// over runs a scenario with a link that waits the full limit of each backoff.
 func over(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, l *line)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -81,8 +81,8 @@ func gaps(dials []time.Time) []time.Duration {
 	return list
 }
 
-// A broker that is gone for an hour is asked at most once a minute, and what was
-// to be said is said when it is back.
+// While a broker is away for an hour, the link tries to connect about once a minute, and Publish
+// fails. After its return the link publishes again.
 func TestABrokerGoneForAnHour(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
@@ -121,8 +121,7 @@ func TestABrokerGoneForAnHour(t *testing.T) {
 	})
 }
 
-// A session that has lived for long ends the patience; one that was cut off at once
-// does not, although it could be had.
+// A long session resets the backoff. A session that the broker closes at once does not.
 func TestABrokerThatAcceptsAndKicks(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
@@ -144,8 +143,8 @@ func TestABrokerThatAcceptsAndKicks(t *testing.T) {
 	})
 }
 
-// cutOften has the broker end sessions as soon as they stand, and returns how long
-// the link waited before each new one.
+// cutOften closes sessions soon after their begin, and returns the pauses of the link before each
+// new one.
 func (l *line) cutOften(t *testing.T, sessions int) []time.Duration {
 	t.Helper()
 	for range sessions {
@@ -159,8 +158,8 @@ func (l *line) cutOften(t *testing.T, sessions int) []time.Duration {
 	return gaps(l.b.Dials())
 }
 
-// Two clients with one id cut each other off, and each finds the status of the other
-// where its own should be. Each waits a minute, and says why.
+// Two clients with one id close each other's sessions, and each finds the status of the other in
+// its own topic. The link waits a minute, and logs the reason.
 func TestASessionThatIsTakenOver(t *testing.T) {
 	n := 0
 	other := func(b *brokertest.Behaviour) {
@@ -180,9 +179,9 @@ func TestASessionThatIsTakenOver(t *testing.T) {
 	})
 }
 
-// A broker that ends its connections in order, as mosquitto does when it is restarted,
-// is no other client: the link is back within five seconds each time. It may find the
-// status of an earlier run, and its own.
+// A broker may close its connections gracefully, like mosquitto at a restart. The link does not
+// take this for another client, and connects again within five seconds. It may find the status of
+// an earlier run, and its own.
 func TestABrokerThatEndsInOrder(t *testing.T) {
 	own := func(b *brokertest.Behaviour) {
 		last := "ready of an earlier run"
@@ -215,8 +214,8 @@ func TestABrokerThatEndsInOrder(t *testing.T) {
 	})
 }
 
-// Where the broker does not let a client read its own status, only many ends in a row
-// are a sign of another client.
+// If the broker does not let a client read its own status, only many closed sessions in a row are
+// a sign of another client.
 func TestASessionThatIsTakenOverUnseen(t *testing.T) {
 	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *line) {
 		d := l.cutOften(t, 10)
@@ -231,7 +230,7 @@ func TestASessionThatIsTakenOverUnseen(t *testing.T) {
 	})
 }
 
-// Every session has a birth and a will of its own.
+// Every session has its own birth message and will.
 func TestBirthAndWill(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
@@ -251,7 +250,7 @@ func TestBirthAndWill(t *testing.T) {
 	})
 }
 
-// A wrong password is told at once to whoever waits for the first session.
+// After a wrong password, Session returns ErrRefused with the first attempt.
 func TestABrokerThatRefuses(t *testing.T) {
 	refuses := func(b *brokertest.Behaviour) { b.Refuse = 5 }
 	over(t, refuses, func(t *testing.T, l *line) {
@@ -264,7 +263,7 @@ func TestABrokerThatRefuses(t *testing.T) {
 	})
 }
 
-// A broker that takes everything and says nothing does not hold anybody for ever.
+// Publish returns with an error if the broker never acknowledges.
 func TestABrokerThatSwallows(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
@@ -312,7 +311,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A message that crashes who takes it is dropped, and the next one is taken.
+// The link drops a message whose handler panics, logs it, and delivers the next one.
 func TestAMessageThatCrashesIsDropped(t *testing.T) {
 	b := &brokertest.Broker{}
 	synctest.Test(t, func(t *testing.T) {

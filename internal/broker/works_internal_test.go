@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The end of a link waits for what is under way, and not for what hangs on a
-// connection that is dead.
+// The end of a link waits for running calls up to the limit, and not for calls on a dead
+// connection.
 func TestTheEndDoesNotHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w works

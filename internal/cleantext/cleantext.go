@@ -1,7 +1,6 @@
-// Package cleantext makes text from others safe to show to people and models: it
-// takes out control characters, characters that change the direction of writing,
-// and characters that nobody sees. It knows Unicode, and neither formats nor
-// protocols.
+// Package cleantext makes text from other parties safe for people and models. It removes control
+// characters, characters that change the direction of writing, and invisible characters. It knows
+// Unicode, and neither formats nor protocols.
 package cleantext
 
 import (
@@ -12,11 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// Line returns s as one line that is safe to show. A control character, a
-// character that ends a line, and a character that changes the direction of
-// writing becomes a space. An invisible character is removed: a character of
-// zero width, a tag, or a variation selector or joiner where no script and no
-// emoji uses it.
+// Line returns s as one line that is safe to show. Control characters, line ends, and characters
+// that change the direction of writing become spaces. Line removes invisible characters: those of
+// zero width, tags, and variation selectors or joiners that no script and no emoji uses.
 func Line(s string) string { return clean(s, false) }
 
 // Text is Line for text of several lines: it keeps line feeds and tabs.
@@ -32,9 +29,9 @@ func IsClean(s string) bool {
 	return !found
 }
 
-// EscapeJSON returns JSON in which every character that Text would change is
-// written as an escape, so that a reader of the JSON gets the same values. The
-// escapes are right in JSON strings, and in the quoted text of a log.
+// EscapeJSON returns JSON with an escape for every character that Text would change. A reader of
+// the JSON gets the same values. The escapes are valid in JSON strings, and in the quoted text of
+// a log.
 func EscapeJSON(doc []byte) []byte {
 	return escape(doc, func(b []byte, r rune) []byte {
 		if hi, lo := utf16.EncodeRune(r); hi != utf8.RuneError {
@@ -44,8 +41,8 @@ func EscapeJSON(doc []byte) []byte {
 	})
 }
 
-// EscapeYAML is EscapeJSON for YAML in which text with such characters stands in
-// double quotes, as strictyaml writes it.
+// EscapeYAML is EscapeJSON for YAML with double quotes around text with such characters, as
+// strictyaml writes it.
 func EscapeYAML(doc []byte) []byte {
 	return escape(doc, func(b []byte, r rune) []byte {
 		if r > 0xffff {
@@ -105,11 +102,11 @@ type verdict int
 
 const (
 	keep   verdict = iota
-	space          // it becomes a space
-	remove         // nobody sees it
+	space          // becomes a space
+	remove         // invisible
 )
 
-// scan calls each with every character of s, or with a whole flag.
+// scan calls each with every character of s, and with each flag as a whole.
 func scan(s string, each func(piece string, v verdict, r rune)) {
 	var before rune // the last character that stays
 	for i := 0; i < len(s); {
@@ -164,9 +161,8 @@ const (
 	keycap    = '\u20e3'
 )
 
-// joined reports whether a joiner has a meaning where it stands: between the
-// letters of a script that has them (RFC 5892, appendix A), or between the parts
-// of an emoji (UTS #51, section 1.4).
+// joined reports whether a joiner has a meaning at its place: between the letters of a script
+// that has them (RFC 5892, appendix A), or between the parts of an emoji (UTS #51, section 1.4).
 func joined(before, r, next rune) bool {
 	if joins(before) && (joins(next) || unicode.Is(unicode.M, before)) {
 		return true
@@ -205,10 +201,11 @@ func selects(base, r, next rune) bool {
 	return base > '~' && unicode.In(base, unicode.S, unicode.P)
 }
 
-// flags are the regions whose flags are written in tags (UTS #51, ED-14a).
+// flags are the regions whose flags are sequences of tags (UTS #51, ED-14a).
 var flags = []string{"gbeng", "gbsct", "gbwls"}
 
-// flagTags returns how many bytes of s are the tags of a flag after a black flag.
+// flagTags returns the length of the tags of a flag at the start of s, in bytes. It returns 0 if
+// before is no black flag.
 func flagTags(before rune, s string) int {
 	if before != blackFlag {
 		return 0

@@ -33,7 +33,7 @@ func TestLine(t *testing.T) {
 		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 🇩🇪": "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f 🇩🇪",
 		"می\u200cخواهم":                "می\u200cخواهم",
 		"مرحبا שלום ١٢":                "مرحبا שלום ١٢",
-		"\u0600١٢":                     "\u0600١٢", // an Arabic number sign is seen
+		"\u0600١٢":                     "\u0600١٢", // an Arabic number sign is visible
 		"क\u094d\u200dष ന\u0d4d\u200d": "क\u094d\u200dष ന\u0d4d\u200d",
 		"葛\U000e0100飾区":                "葛\U000e0100飾区",
 	} {

@@ -14,20 +14,20 @@ import (
 // Pace has the settings of the collector. Percents are those of debug.SetGCPercent.
 type Pace struct {
 	Idle int // percent while little happens
-	Busy int // percent at most while much does
-	More int // bytes at most that Busy lets the heap grow beyond what lives
+	Busy int // largest percent while much happens
+	More int // largest growth of the heap above the live bytes while busy, in bytes
 
-	Often time.Duration // collected again within this, much happens
+	Often time.Duration // a second collection within this time means that much happens
 	Calm  time.Duration // time without a collection after which the program counts as idle
 }
 
-// DefaultPace is for a board with 512 MB.
+// DefaultPace is for a computer with 512 MB of memory.
 func DefaultPace() Pace {
 	return Pace{Idle: 50, Busy: 200, More: 64 << 20, Often: time.Second, Calm: 5 * time.Second}
 }
 
-// Keep keeps a pace until stop is called, which returns to Idle. It costs nothing between two
-// collections: a cleanup function reports each collection.
+// Keep sets the percent by the pace of collections, until the caller calls stop, which sets Idle.
+// It costs nothing between two collections: a cleanup function reports each collection.
 func (p Pace) Keep() (stop func()) {
 	k := &keeper{pace: p, is: p.Idle}
 	debug.SetGCPercent(p.Idle)
@@ -78,8 +78,8 @@ func (k *keeper) collected() {
 	k.await()
 }
 
-// lull collects once more, and gives the system back what is free: until then that is
-// twice what lives.
+// lull collects once more, and returns free memory to the system. Until then the free memory may
+// be twice the live memory.
 func (k *keeper) lull() {
 	k.set(k.pace.Idle)
 	k.mu.Lock()
@@ -91,7 +91,8 @@ func (k *keeper) lull() {
 	}
 }
 
-// set changes the percent, which stops the world for a moment, if it is another.
+// set changes the percent. It does nothing for the present percent, because a change stops the
+// world for a moment.
 func (k *keeper) set(percent int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -105,7 +106,7 @@ func (k *keeper) set(percent int) {
 // step rounds percents, so that they do not change with every collection.
 const step = 25
 
-// busy is the percent for a heap of which so many bytes live.
+// busy returns the percent for a heap with so many live bytes.
 func (p Pace) busy(live uint64) int {
 	most := uint64(p.More) * 100 / max(live, 1)
 	if most >= uint64(p.Busy) {
@@ -114,7 +115,7 @@ func (p Pace) busy(live uint64) int {
 	return max(p.Idle, int(most)/step*step)
 }
 
-// live is how many bytes the last collection has left.
+// live returns the number of bytes that the last collection left.
 func live() uint64 {
 	s := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)

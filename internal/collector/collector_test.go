@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/internal/collector"
 )
 
-// While much is thrown away it is collected less often, as far as the bound lets
-// it, and again more often when that is over.
+// While the program discards much memory, collections become rarer up to the bound. Afterwards
+// they become more frequent again.
 func TestThePaceFollowsTheWork(t *testing.T) {
 	keep := make([]byte, 16<<20) // lives all the time
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func TestThePaceFollowsTheWork(t *testing.T) {
 	}
 }
 
-// In a lull the system gets back what is free.
+// In a lull the program returns free memory to the system.
 func TestALullGivesBack(t *testing.T) {
 	kept := make([][]byte, 64)
 	for i := range kept {
@@ -49,14 +49,14 @@ func TestALullGivesBack(t *testing.T) {
 	}
 }
 
-// held is how much memory the system has given, and not got back.
+// held returns the memory that the program has from the system, without the returned part.
 func held() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64() - s[1].Value.Uint64()
 }
 
-// When it is over, the percent stays.
+// After stop, the percent stays.
 func TestStopped(t *testing.T) {
 	stop := collector.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
 	stop()

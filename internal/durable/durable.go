@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Replace writes a file, readable by its owner alone, whole or not at all, and
-// returns when it is on the disk.
+// Replace writes a file that only its owner can read, as a whole or not at all. It returns when
+// the file is on the disk.
 func Replace(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // made with 0600
 	if err != nil {
@@ -37,8 +37,8 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// SetAside renames a file or a folder to NAME.old, which takes the place of an earlier one. The
-// name is on the disk when it returns nil. Where there is none it does nothing.
+// SetAside renames a file or a folder to NAME.old, and replaces an earlier one. The new name is
+// on the disk when SetAside returns nil. It does nothing if name does not exist.
 func SetAside(name string) error {
 	if !There(name) {
 		return nil

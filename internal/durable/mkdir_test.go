@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Each folder that is new has its name on the disk: the one that it lies in is synced after.
+// MkdirAll syncs the parent of each new folder after making it.
 func TestMkdirAllSyncsWhatTheFoldersLieIn(t *testing.T) {
 	if dir := os.Getenv("MKDIR_ALL"); dir != "" { // under strace
 		if err := durable.MkdirAll(dir, 0o700); err != nil {

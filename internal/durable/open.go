@@ -51,7 +51,7 @@ func OpenIn(p Place, name string, flag int) (*os.File, error) {
 		if !before.IsDir() && !before.Mode().IsRegular() {
 			break
 		}
-		f, err := p.OpenFile(name, flag&^os.O_CREATE|syscall.O_NONBLOCK, 0) // a pipe would wait for who writes to it
+		f, err := p.OpenFile(name, flag&^os.O_CREATE|syscall.O_NONBLOCK, 0) // a pipe would wait for a writer
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func Open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a regular file of at most so many bytes.
+// Read reads a regular file of at most most bytes.
 func Read(name string, most int64) ([]byte, error) {
 	f, err := Open(name, os.O_RDONLY)
 	if err != nil {

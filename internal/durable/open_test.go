@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// odd makes, by their names, what may lie where a file should.
+// odd makes entries that are no regular files, and returns their names.
 func odd(t *testing.T, dir string) []string {
 	t.Helper()
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -35,7 +35,7 @@ func odd(t *testing.T, dir string) []string {
 	return []string{in("socket"), in("pipe"), in("folder"), in("link"), in("link to a pipe"), in("link to nothing"), in("link to a device"), "/dev/zero"}
 }
 
-// What is no file is refused by its name, and nobody waits for it.
+// Open and Read reject everything but regular files with the name, and do not block.
 func TestOnlyFilesAreOpened(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range odd(t, dir) {
@@ -71,7 +71,7 @@ func TestRead(t *testing.T) {
 	if data, err := durable.Read(name, 3); err == nil || data != nil || !strings.Contains(err.Error(), "larger than 3 bytes") {
 		t.Errorf("%q, %v", data, err)
 	}
-	if err := os.Truncate(name, 1<<40); err != nil { // takes no room
+	if err := os.Truncate(name, 1<<40); err != nil { // a sparse file
 		t.Skip(err)
 	}
 	if _, err := durable.Read(name, 1<<20); err == nil {

@@ -7,13 +7,12 @@ import (
 	"syscall"
 )
 
-// mark is the file in a data folder that says that a program has run with it.
+// mark is the name of the file in a data folder after the first run of a program with it.
 const mark = "used"
 
 const markText = "messkit has run with this folder. What is missing here was removed.\n"
 
-// Use marks a data folder as complete. From then on Used reports that a missing part was
-// there.
+// Use marks a data folder as complete. From then on Used returns true, also if a part is missing.
 func Use(data string, names ...string) error {
 	if Used(data) {
 		return nil

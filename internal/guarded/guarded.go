@@ -1,5 +1,6 @@
-// Package guarded makes HTTP clients for addresses that come from other parties. It checks
-// the IP address of each connection, whatever the host name. It does not know the requests.
+// Package guarded makes HTTP clients for addresses that come from other parties. It checks the IP
+// address of each connection, after the resolution of the host name. It does not know the
+// requests.
 package guarded
 
 import (
@@ -14,19 +15,20 @@ import (
 
 // Config of a client.
 type Config struct {
-	// Check tells why no connection may be made to an address. It is asked when
-	// the connection is made.
+	// Check returns an error if the client must not connect to an address. The client calls it
+	// before each connection.
 	Check func(netip.Addr) error
-	// Connect is how long connecting may take, and the handshake again.
+	// Connect is the timeout of the TCP connection, and also that of the TLS handshake.
 	Connect time.Duration
-	// Total is how long a request may take with its answer; 0: as its context says.
+	// Total is the timeout of a request with its answer; 0 leaves it to the context of the
+	// request.
 	Total time.Duration
-	// TLS is nil for what the system trusts.
+	// TLS is nil for TLS 1.2 or later with the root certificates of the system.
 	TLS *tls.Config
 }
 
-// Client follows no redirect and uses no proxy, which would connect in its
-// stead.
+// Client returns a client that follows no redirect. It uses no proxy, because Check would see
+// only the address of the proxy.
 func Client(cfg Config) *http.Client {
 	control := func(_, addr string, _ syscall.RawConn) error {
 		ap, err := netip.ParseAddrPort(addr)
@@ -50,8 +52,8 @@ func Client(cfg Config) *http.Client {
 	}
 }
 
-// special are networks that lead elsewhere than to a host on the internet (IANA
-// special-purpose address registries), beside those that netip knows.
+// special returns networks without hosts on the public internet (IANA special-purpose address
+// registries), in addition to those that netip knows.
 func special() []netip.Prefix {
 	return []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
@@ -61,16 +63,16 @@ func special() []netip.Prefix {
 	}
 }
 
-// Plain is an address without its zone, and IPv4 as such.
+// Plain returns an address without its zone, and an IPv4-mapped IPv6 address as IPv4.
 func Plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }
 
-// Public reports whether an address is that of a host on the public internet.
+// Public reports whether an address belongs to a host on the public internet.
 func Public(ip netip.Addr) bool {
 	ip = Plain(ip)
 	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !In(ip, special())
 }
 
-// In reports whether an address is in one of some networks.
+// In reports whether an address is in one of the networks.
 func In(ip netip.Addr, nets []netip.Prefix) bool {
 	return slices.ContainsFunc(nets, func(p netip.Prefix) bool { return p.Contains(Plain(ip)) })
 }

@@ -14,8 +14,8 @@ import (
 
 var errNot = errors.New("not there")
 
-// The address of the connection counts, whatever name leads there, and an
-// answer that points elsewhere is not followed.
+// The client checks the address of the connection, also behind a host name, and follows no
+// redirect.
 func TestClient(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)

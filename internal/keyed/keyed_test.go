@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/internal/keyed"
 )
 
-// Goroutines with the same name exclude each other, in whatever order they lock names.
+// Goroutines with the same name exclude each other, in any order of the names.
 func TestOneAtATime(t *testing.T) {
 	var l keyed.Locks
 	var g sync.WaitGroup
@@ -54,7 +54,8 @@ func TestOthersGoOn(t *testing.T) {
 	<-got
 }
 
-// A goroutine that waits for a name gives up when its context ends, and leaves the name to others.
+// LockContext returns the error of a context that ends while it waits, and leaves the name to
+// others.
 func TestLockContext(t *testing.T) {
 	var l keyed.Locks
 	unlock, err := l.LockContext(t.Context(), "a")

@@ -8,7 +8,7 @@ import (
 // Queues holds entries by name. It works on the entries of one name in order, one at a time,
 // and on those of different names at the same time. The zero value is empty and closed.
 type Queues[T any] struct {
-	Runner Runner // it is open while entries are worked on
+	Runner Runner // open it to process entries
 
 	mu      sync.Mutex
 	entries map[string][]T
@@ -27,7 +27,7 @@ func (q *Queues[T]) Add(name string, entry T) {
 	q.Runner.Wake(name)
 }
 
-// Waiting returns the number of entries, those in work included.
+// Waiting returns the number of entries, including those in work.
 func (q *Queues[T]) Waiting() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -35,7 +35,7 @@ func (q *Queues[T]) Waiting() int {
 }
 
 // Work does one piece of work for Runner: it calls do with the first entry of a queue. If do
-// returns Idle, the entry is done; otherwise it comes again after that time.
+// returns Idle, the entry is done; otherwise Runner calls Work again after that time.
 func (q *Queues[T]) Work(name string, do func(entry T) (again time.Duration)) time.Duration {
 	q.mu.Lock()
 	first := q.entries[name]

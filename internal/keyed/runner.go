@@ -9,8 +9,8 @@ import (
 // Idle is the result of the work for a name without more work.
 const Idle time.Duration = -1
 
-// Runner does work by name: for one name one piece after the other, for different names at
-// the same time. Only names with work have a goroutine. The zero value is closed.
+// Runner does work by name: the pieces of one name one after the other, those of different names
+// concurrently. Only names with work have a goroutine. The zero value is closed.
 type Runner struct {
 	mu    sync.Mutex
 	work  func(name string) (again time.Duration) // nil: closed
@@ -55,7 +55,7 @@ func (r *Runner) Run(ctx context.Context, work func(ctx context.Context, name st
 	r.Wait()
 }
 
-// Wake has work called for a name: at once, or once more if it runs just now.
+// Wake makes the runner call work for a name: at once, or once more after the running call.
 func (r *Runner) Wake(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,7 +105,7 @@ func (r *Runner) begin(name string, s *state) {
 	}
 }
 
-// run does the work of a name until none is left, or the runner is closed.
+// run does the work of a name until none is left, or until Close.
 func (r *Runner) run(name string, s *state) {
 	for {
 		work := r.next(name, s)

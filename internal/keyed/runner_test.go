@@ -34,7 +34,7 @@ func TestWorkOfOneNameIsInOrder(t *testing.T) {
 		}
 		synctest.Wait()
 		time.Sleep(time.Minute)
-		if most.Load() != 1 || calls.Load() != 2 { // what came while it ran is one more call
+		if most.Load() != 1 || calls.Load() != 2 { // wake-ups during a call lead to one more call
 			t.Errorf("%d calls, %d at once", calls.Load(), most.Load())
 		}
 		r.Wake("one")

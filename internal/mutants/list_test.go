@@ -1,6 +1,6 @@
 package mutants_test
 
-// mutants are the planted faults. Their names say what goes wrong.
+// mutants are the planted faults. Their names describe the fault.
 var mutants = []mutant{
 	// The executor.
 	{"no start gate", []edit{{
@@ -94,7 +94,7 @@ var mutants = []mutant{
 		"agent/task/recovery.go", "		t.expectEarlierCommands(ctx)\n		ts.mu.Lock()\n", "		ts.mu.Lock()\n",
 	}}, "./agent TestACommandOfAProcessThatHasDied"},
 
-	// The gate at the device.
+	// The safety policy.
 	{"guard off", []edit{{
 		"agent/policy/timer_watchdog.go", "return watchdogRejection(d, g.watchdog.Ready(d.name))", "return nil",
 	}}, "./agent/policy TestNoGuardNothingOn"},
@@ -477,7 +477,7 @@ var mutants = []mutant{
 	{"a picture that never changes counts as a new one", []edit{{
 		"agent/imaging/imaging.go", "if s.maybeSynthetic && same {", "if s.maybeSynthetic && same && false {",
 	}}, "./agent/imaging TestPages|TestACameraThatHangs"},
-	// The doors.
+	// The channels.
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",
 	}}, "./internal/broker TestABrokerThatEndsInOrder"},
@@ -598,7 +598,7 @@ var mutants = []mutant{
 		"exchange/channel/mcp/seen_questions.go", "return key != \"\" && !s.known[key]", "return key != \"\"",
 	}}, "./exchange/channel/mcp TestWaitDoesNotRepeatSeenQuestion"},
 
-	// What is said.
+	// Receipts, drivers and language.
 	{"receipt without a hash of the report", []edit{{
 		"mess/receipt/sign.go", "if r.Report, err = reportDigest(&c, re); err != nil {", "if _, err = reportDigest(&c, re); err != nil {",
 	}}, "./mess/receipt Test"},

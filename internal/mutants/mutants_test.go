@@ -1,6 +1,6 @@
-// Package mutants holds the tests to account: faults are planted in the source,
-// one at a time, and for each of them a test that is there must fail. Nothing of
-// the tree is changed: the compiler sees a changed copy of one file.
+// Package mutants checks the tests with mutation testing. It plants faults in the source, one at
+// a time, and for each of them an existing test must fail. It does not change the tree: the
+// compiler gets changed copies of the files.
 package mutants_test
 
 import (
@@ -17,14 +17,14 @@ import (
 	"testing"
 )
 
-// mutant is a planted fault, and which test must see it.
+// mutant is a planted fault, with the tests that must fail.
 type mutant struct {
-	name  string // what is wrong with it
+	name  string // description of the fault
 	edits []edit
 	tests string // package, and pattern of the tests: "./agent TestCancel"
 }
 
-// edit replaces a piece of text that stands in a file once.
+// edit replaces a text that occurs exactly once in a file.
 type edit struct {
 	file, find, replace string
 }
@@ -39,7 +39,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// texts are the changed files, by their names.
+// texts returns the changed files, by their names.
 func (m mutant) texts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
@@ -61,7 +61,8 @@ func (m mutant) texts(t *testing.T) map[string]string {
 	return texts
 }
 
-// overlay is the file that tells the compiler what to see instead.
+// overlay returns the path of the overlay file, with which the compiler replaces the changed
+// files.
 func (m mutant) overlay(t *testing.T) string {
 	t.Helper()
 	dir, changed := t.TempDir(), map[string]string{}
@@ -79,7 +80,7 @@ func (m mutant) overlay(t *testing.T) string {
 	return file
 }
 
-// run runs the go command on the mutant. Builds that a test makes see it too.
+// run runs the go command on the mutant. Builds inside a test also use the mutant.
 func (m mutant) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	c := exec.Command("go", args...)
@@ -89,21 +90,21 @@ func (m mutant) run(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// red is what go test says of a test that has failed; a test that could not be
-// made has seen nothing.
+// red matches the output of go test for a failed test, and stuck the output without a run of the
+// test.
 var (
 	red   = regexp.MustCompile(`(?m)^\s*--- FAIL: |^panic: |^fatal error: `)
 	stuck = regexp.MustCompile(`\[(build|setup) failed\]|no tests to run|no test files`)
 )
 
-// all has every mutant tested, and not only that each can be made.
+// all is the environment variable for a test of every mutant.
 const all = "MESSKIT_MUTANTS"
 
-// some is how many are tested without that.
+// some is the number of tested mutants without the variable.
 const some = 3
 
-// A test notices each planted fault. Without MESSKIT_MUTANTS some of them are
-// tried, others each time; that all can be made is always checked.
+// A test fails with each planted fault. Without MESSKIT_MUTANTS the test tries a few random
+// faults. TestMutantsAreGo always checks that all of them compile.
 func TestMutants(t *testing.T) {
 	if len(mutants) < 25 {
 		t.Errorf("%d mutants, want 25 or more", len(mutants))

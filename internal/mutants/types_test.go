@@ -16,14 +16,14 @@ import (
 	"testing"
 )
 
-// listed is a package as go list tells it.
+// listed is a package from the output of go list.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 }
 
-// packages are those of the module, by folder, and the compiled form of
-// everything that they import, by path.
+// packages returns the packages of the module by folder, and the export data of all imported
+// packages by path.
 func packages(t *testing.T) (own map[string]listed, exports map[string]string) {
 	t.Helper()
 	c := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./...")
@@ -44,7 +44,7 @@ func packages(t *testing.T) (own map[string]listed, exports map[string]string) {
 	}
 }
 
-// Every planted fault is one in a program that can be compiled.
+// Every planted fault compiles.
 func TestMutantsAreGo(t *testing.T) {
 	own, exports := packages(t)
 	set := token.NewFileSet()
@@ -67,7 +67,7 @@ func TestMutantsAreGo(t *testing.T) {
 				files = append(files, tree)
 			}
 			conf := types.Config{Importer: imports, Error: func(err error) { t.Errorf("%s: %v", m.name, err) }}
-			_, _ = conf.Check(p.ImportPath, set, files, nil) // each error is told above
+			_, _ = conf.Check(p.ImportPath, set, files, nil) // the Error function reports each error
 		}
 	}
 }

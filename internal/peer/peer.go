@@ -8,33 +8,33 @@ import (
 	"os"
 )
 
-// ErrUnknown is the error where the system does not tell whose a connection is.
+// ErrUnknown is the error if the system does not report the owner of a connection.
 var ErrUnknown = errors.New("the system does not tell whose connection it is")
 
-// UID returns the user of the process at the other end of a TCP connection over
-// loopback. local and remote are the addresses of this end. Where the connection
-// does not come from a process of this machine, the error is ErrUnknown.
+// UID returns the user of the process at the other end of a TCP connection over loopback. local
+// and remote are the addresses of this end. If the connection does not come from a process of
+// this machine, the error is ErrUnknown.
 func UID(local, remote string) (int, error) {
 	l, r, err := loopback(local, remote)
 	if err != nil {
 		return 0, err
 	}
-	s, err := find(r, l) // the other end has the addresses the other way round
+	s, err := find(r, l) // the other end has the addresses in reverse
 	return s.uid, err
 }
 
-// Same reports whether the process at the other end runs as the user of this process, or as
-// root, which may do everything anyway. It returns false if it cannot tell.
+// Same reports whether the process at the other end runs as the user of this process, or as root,
+// which may do everything anyway. It returns false for an unknown owner.
 func Same(local, remote string) bool {
 	uid, err := UID(local, remote)
 	return err == nil && (uid == os.Geteuid() || uid == 0)
 }
 
-// Terminal returns nil if the process pid holds the other end of a connection over loopback,
-// belongs to the user of this process, and reads from its controlling terminal in the
-// foreground. It does not check processes of root.
+// Terminal returns nil if the process pid holds the other end of a connection over loopback. The
+// process must belong to the user of this process, and read from its controlling terminal in the
+// foreground. Terminal does not check processes of root.
 //
-// It proves no person: a process of the same user can open a pseudo-terminal. On a system
+// Terminal proves no person: a process of the same user can open a pseudo-terminal. On a system
 // without /proc it trusts the process.
 func Terminal(pid int, local, remote string) error {
 	l, r, err := loopback(local, remote)
@@ -44,8 +44,7 @@ func Terminal(pid int, local, remote string) error {
 	return terminal(pid, r, l)
 }
 
-// Typed returns nil if this process itself reads from the terminal that controls it, in
-// the foreground, as Terminal wants it of another one.
+// Typed returns nil if this process itself reads from its controlling terminal in the foreground.
 func Typed() error { return typed() }
 
 // socket is one end of a connection, as the kernel lists it.

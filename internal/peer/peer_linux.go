@@ -129,7 +129,7 @@ func reads(dir string) error {
 	if err := syscall.Stat(filepath.Join(dir, "fd", "0"), &in); err != nil {
 		return err
 	}
-	const devTTY = 5 << 8 // /dev/tty, the terminal that controls whoever opens it
+	const devTTY = 5 << 8 // /dev/tty, the controlling terminal of the process that opens it
 	if in.Mode&syscall.S_IFMT != syscall.S_IFCHR || uint64(in.Rdev) != tty && uint64(in.Rdev) != devTTY {
 		return errors.New("its standard input is not its terminal")
 	}

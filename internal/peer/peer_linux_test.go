@@ -83,7 +83,7 @@ func TestAnotherUserIsKnown(t *testing.T) {
 	}
 }
 
-// The kernel lists what a process has closed as root's.
+// The kernel lists a closed socket as a socket of root.
 func TestAClosedConnectionIsNobodys(t *testing.T) {
 	done := make(chan error)
 	closed := make(chan struct{})
@@ -112,8 +112,8 @@ func TestWhoComesFromElsewhereIsUnknown(t *testing.T) {
 	}
 }
 
-// A test has no terminal in the foreground, and another process does not hold its
-// connections.
+// A test has no terminal in the foreground, and another process does not hold its connections.
+// Terminal rejects both.
 func TestAProgramWithoutATerminalIsNoPerson(t *testing.T) {
 	got := make(chan [2]error, 1)
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {

@@ -38,7 +38,7 @@ func Decode(file string, data []byte, out any) error {
 	return d.root(root, out)
 }
 
-// DecodeValue is Decode for a value that Parse has read from the file.
+// DecodeValue is Decode for a value of Parse.
 func DecodeValue(file string, root *Value, out any) error {
 	return newDecoder(file).root(root, out)
 }
@@ -81,7 +81,7 @@ func join(path, key string) string {
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// into reads v into out. Null leaves it as it is.
+// into reads v into out. Null does not change out.
 func (d *decoder) into(out reflect.Value, v *Value, path string) {
 	if out.Type() == reflect.TypeFor[Node]() {
 		out.Set(reflect.ValueOf(Node{v, d.file, path}))
@@ -124,13 +124,13 @@ func (d *decoder) kind(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// plain is a value as Go has it: string, bool, float64, []any, map[string]any.
+// plain returns a value as a Go value: string, bool, float64, []any or map[string]any.
 func (v *Value) plain() any {
 	switch v.Kind {
 	case Bool:
 		return v.Text == "true"
 	case Number:
-		f, _ := strconv.ParseFloat(v.Text, 64) // in range: the parser has looked
+		f, _ := strconv.ParseFloat(v.Text, 64) // the parser has checked the range
 		return f
 	case String:
 		return v.Text
@@ -226,7 +226,7 @@ func (d *decoder) text(out reflect.Value, v *Value, path string) {
 		return
 	}
 	err := out.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Text))
-	if err != nil && out.Type().String() == "netip.Prefix" { // its own words are for those who program
+	if err != nil && out.Type().String() == "netip.Prefix" { // its own error is for programmers
 		err = fmt.Errorf("%.60q is no network; write it like 192.168.1.0/24", v.Text)
 	}
 	if err != nil {
@@ -300,8 +300,8 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// told reports whether a key, or an item of its list, has a problem already: its value is
-// unknown then.
+// The function told reports whether a key, or an item of its list, has a problem already. Its
+// value is unknown then.
 func told(problems Problems, path string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool {
 		item, ok := strings.CutPrefix(p.Path, path+"[")

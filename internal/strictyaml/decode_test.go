@@ -87,7 +87,7 @@ func TestNothingLeavesTheDefaults(t *testing.T) {
 	}
 }
 
-// All mistakes are told at once, in the order of the lines.
+// The error lists all mistakes, in the order of the lines.
 func TestDecodeTellsEveryMistake(t *testing.T) {
 	const text = `level: loud
 port: 70000
@@ -135,8 +135,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A block is decoded later by the package that knows it, with the same file,
-// line and path in what it says.
+// A package decodes its block later, and its errors have the same file, line and path.
 func TestNodes(t *testing.T) {
 	const text = `devices:
   fridge-cam:
@@ -184,14 +183,14 @@ func TestASecondDocumentIsAMistake(t *testing.T) {
 		"c.yaml:1: not YAML: did not find expected node content")
 }
 
-// A line is told of each mistake, whatever stands in the name of a key.
+// Each mistake is one line, also with control characters in the name of a key.
 func TestAMistakeIsOneLine(t *testing.T) {
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("\"on\\n\\e[2J\\t\": 1\n"), &struct {
 		Port int `yaml:"port"`
 	}{}), `c.yaml:1: on\n\x1b[2J\t: unknown key; known keys: port`)
 }
 
-// A node with other texts under some of its keys is the same beside these.
+// Replace changes only the texts of the named keys, and leaves the first node unchanged.
 func TestReplace(t *testing.T) {
 	var c config
 	if err := strictyaml.Decode("c.yaml", []byte("devices: {a: {name: x, url: y, skip: 3, areas: [z]}}"), &c); err != nil {
@@ -213,7 +212,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A key that is there twice hides nothing else.
+// A duplicate key hides no other problem.
 func TestTwiceAndMore(t *testing.T) {
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: 1\nport: 2\non: 3\ncamera: {url: x, url: y, skip: 11}\n"), &config{}),
 		`c.yaml:2: "port" is here twice, first on line 1; keep one
@@ -233,7 +232,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// What is wrong in several files is told file by file.
+// The error lists the problems of several files file by file.
 func TestProblemsFileByFile(t *testing.T) {
 	err := strictyaml.Problems{{File: "b", Line: 1, Text: "x"}, {File: "a", Line: 2, Text: "y"}, {File: "b", Line: 3, Text: "z"}, {File: "a", Line: 1, Text: "w"}}.Err()
 	if want := "a:1: w\na:2: y\nb:1: x\nb:3: z"; err == nil || err.Error() != want {

@@ -33,7 +33,7 @@ func names(fields []field) string {
 	return strings.Join(list, ", ")
 }
 
-// suggest names the known key that a slip would explain.
+// suggest returns the known key that differs from the unknown one by a slip.
 func suggest(key string, known []field) string {
 	for _, f := range known {
 		if f.name != key && slip(key, f.name) {
@@ -47,7 +47,7 @@ func suggest(key string, known []field) string {
 // for none.
 func Meant(key string, of any) string { return suggest(key, fieldsOf(reflect.TypeOf(of))) }
 
-// slip reports whether one letter more, less, other or swapped makes b of a.
+// slip reports whether a and b differ by one added, missing, changed or swapped letter.
 func slip(a, b string) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {

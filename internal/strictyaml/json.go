@@ -67,8 +67,8 @@ func (r *jsonReader) text(t string) error {
 	return nil
 }
 
-// lone reports whether one of the escapes in a JSON text is half of a UTF-16 pair
-// without the other (RFC 8259 section 8.2). The decoder has found it well formed.
+// lone reports whether one of the escapes in a JSON text is half of a UTF-16 pair without the
+// other (RFC 8259 section 8.2). The text must be well formed.
 func lone(data []byte) bool {
 	for {
 		i := bytes.IndexByte(data, '\\')
@@ -94,7 +94,7 @@ func lone(data []byte) bool {
 
 const escapeLen = len(`\uFFFF`)
 
-// escaped is the code unit of the \uFFFF with which data begins.
+// escaped returns the code unit of the \uFFFF at the start of data.
 func escaped(data []byte) (rune, bool) {
 	if len(data) < escapeLen || data[0] != '\\' || data[1] != 'u' {
 		return 0, false
@@ -157,7 +157,7 @@ func (r *jsonReader) mapping(v *Value, depth int) error {
 		if err != nil {
 			return err
 		}
-		key, line := t.(string), r.here() // the decoder gives nothing else here
+		key, line := t.(string), r.here() // the decoder returns nothing else here
 		if err := r.text(key); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ type Node struct {
 // IsZero reports whether the node is absent.
 func (n Node) IsZero() bool { return n.value == nil }
 
-// Line is where the node starts, 0 if it is nowhere.
+// Line returns the first line of the node, or 0 for a node from no file.
 func (n Node) Line() int {
 	if n.value == nil {
 		return 0
@@ -54,10 +54,11 @@ func (n Node) Under(key string) Node {
 	return Node{path: join(n.path, key), file: n.file}
 }
 
-// File is the name of the file that the node is of, "" for none.
+// File returns the name of the node's file, or "" for none.
 func (n Node) File() string { return n.file }
 
-// Replace is n with other texts under some of its keys.
+// Replace returns a copy of the mapping n in which with has changed the texts of the keys. It
+// ignores missing keys and values that are no texts.
 func (n Node) Replace(with func(string) string, keys ...string) Node {
 	if n.value == nil || n.value.Kind != Map {
 		return n
@@ -120,7 +121,7 @@ func (n Node) Decode(out any) error {
 // From makes the Node of a value from a program.
 func From(v *Value, path string) Node { return Node{value: v, path: path} }
 
-// Sum returns a hash of the content: two nodes with equal values have the same one, whatever
+// Sum returns a hash of the content. Nodes with equal values have the same hash, independent of
 // their place and notation.
 func (n Node) Sum() string {
 	h := sha256.New()
@@ -128,8 +129,8 @@ func (n Node) Sum() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sum writes a value so that no two different ones are the same. The order of a
-// map's keys says nothing.
+// sum writes a value so that different values have different bytes. The order of a map's keys
+// does not count.
 func (v *Value) sum(w io.Writer) {
 	if v == nil {
 		v = &Value{}

@@ -38,8 +38,8 @@ func parse(data []byte, limits Limits) (docs []*Value, twice Problems, err error
 	if err == nil {
 		return []*Value{v}, nil, nil
 	}
-	// A flow mapping such as {a: b} looks like JSON and is YAML; where it
-	// is neither, the first error fits better.
+	// A flow mapping such as {a: b} looks like JSON and is YAML. If the text is neither, the
+	// first error fits better.
 	if isFlow(data) {
 		if docs, twice, yamlErr := limits.yaml(data); yamlErr == nil {
 			return docs, twice, nil
@@ -100,7 +100,7 @@ func (l Limits) yaml(data []byte) (docs []*Value, twice Problems, err error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
-// syntax words what the parser says.
+// syntax returns an error of the parser as a problem with its line.
 func syntax(data []byte, err error) error {
 	text := strings.ReplaceAll(err.Error(), "\n", " ")
 	m := yamlLine.FindStringSubmatch(text)
@@ -108,7 +108,7 @@ func syntax(data []byte, err error) error {
 		return problem(0, "%s", text)
 	}
 	line, _ := strconv.Atoi(m[1])
-	line, text = max(line, 1), m[2] // it leaves out the first line
+	line, text = max(line, 1), m[2] // the parser omits the number of the first line
 	if lines := bytes.Split(data, []byte("\n")); line > 0 && line <= len(lines) && bytes.HasPrefix(bytes.TrimLeft(lines[line-1], " "), []byte("\t")) {
 		text += "; indent with spaces, not with tabs"
 	}
@@ -119,10 +119,10 @@ func syntax(data []byte, err error) error {
 type reader struct {
 	limits   Limits
 	problems Problems
-	twice    Problems // keys that are there already
+	twice    Problems // duplicate keys
 }
 
-// fail notes a problem; after the first few, one is as good as all.
+// fail notes a problem, and returns a value in the place of n.
 func (r *reader) fail(n *yaml.Node, format string, args ...any) *Value {
 	r.problems = append(r.problems, Problem{Line: n.Line, Text: fmt.Sprintf(format, args...)})
 	return &Value{Line: n.Line}

@@ -100,7 +100,7 @@ func nested(depth int) string {
 	return b.String()
 }
 
-// A data URI is not counted as text.
+// A data URI does not count for the limit of the text.
 func TestDataURIsHaveALimitOfTheirOwn(t *testing.T) {
 	uri := "data:image/jpeg;base64," + strings.Repeat("AbC/", 1<<18)
 	for _, text := range []string{"a: " + uri, `{"a": "` + strings.ReplaceAll(uri, "/", `\/`) + `"}`} {
@@ -114,8 +114,8 @@ func TestDataURIsHaveALimitOfTheirOwn(t *testing.T) {
 	}
 }
 
-// No 64 KB may cost much: reliability is also that nobody can make us slow. The
-// bounds are far above what is measured, and far below what would hurt.
+// A message of 64 KB must not cost much time or memory, because an attacker could slow down the
+// program. The bounds are far above the measured values, and far below a harmful cost.
 func TestWhatAMessageMayCost(t *testing.T) {
 	const size = 64 << 10
 	for name, text := range map[string]string{
@@ -146,7 +146,7 @@ func TestWhatAMessageMayCost(t *testing.T) {
 	}
 }
 
-// worked is how long processors have worked for this process, however busy the machine is.
+// worked returns the CPU time of this process, which does not depend on the load of the machine.
 func worked(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
@@ -156,7 +156,7 @@ func worked(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Whatever is parsed comes back the same through YAML and through JSON.
+// Every parsed document stays the same through YAML and through JSON.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"a: [1, 'x', no]", `{"a": "b\n c\t\u0085", "": null}`, "- |\n  a\n\n  b\n- 2026-01-31\n- 12:30:45\n- =\n", "a: {}\nb: []\n---\n- x",

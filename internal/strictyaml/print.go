@@ -61,8 +61,8 @@ func (v *Value) node() *yaml.Node {
 	return n
 }
 
-// clean replaces what neither format can hold: bytes that are no text, and NUL,
-// which our own parser refuses. Devices send such things.
+// clean replaces bytes that neither format can hold: invalid UTF-8, and NUL, which Parse rejects.
+// Some devices send such bytes.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
@@ -95,14 +95,14 @@ func blockSafe(s string) bool {
 	})
 }
 
-// looksLike is text that YAML 1.1 or 1.2 reads as a number, a truth value, a
-// date, a merge or nothing.
+// looksLike matches text that YAML 1.1 or 1.2 reads as a number, a truth value, a date, a merge
+// or nothing.
 var looksLike = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nil|~|<<|=|[-+.]?[0-9][-+0-9a-fox_.,:eT tz]*|[-+]?\.(inf|nan))$`)
 
-// version is a version number, such as 1.0.0, which no reader takes for a number.
+// version matches a version number, such as 1.0.0, which no reader takes for a number.
 var version = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// maxLooksLike is longer than any number or date that somebody writes.
+// maxLooksLike is longer than any usual number or date.
 const maxLooksLike = 64
 
 func ambiguous(s string) bool {

@@ -10,10 +10,10 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Problem is one thing that is wrong with a document.
+// Problem is one error in a document.
 type Problem struct {
-	File string // "" where the text came from no file
-	Line int    // from 1; 0 if it is about the whole, or not known
+	File string // "" for a text from no file
+	Line int    // from 1; 0 for the whole document, or if unknown
 	Path string // devices.porch-lamp.pin, [0].request.intent; "" for the whole
 	Text string // problem; remedy
 }
@@ -80,13 +80,13 @@ func (p Problems) Err() error {
 	return p
 }
 
-// problem makes the error of a document that is wrong as a whole.
+// problem returns an error with one problem.
 func problem(line int, format string, args ...any) error {
 	return Problems{{Line: line, Text: fmt.Sprintf(format, args...)}}
 }
 
-// Locate returns p with the lines of the values that the paths lead to, as far
-// as they lead.
+// Locate returns p with the lines of the values at the paths, or of the deepest existing value on
+// a path.
 func (p Problems) Locate(root *Value) Problems {
 	for i := range p {
 		if p[i].Line == 0 {

@@ -9,16 +9,16 @@ import (
 type Limits struct {
 	Bytes int // of the whole
 	Apart int // bytes of the whole without its data URIs
-	Depth int // levels of lists and mappings in each other
+	Depth int // levels of nested lists and mappings
 	Keys  int // keys of one mapping
-	Text  int // bytes from which on a string of a JSON text does not count in Apart; 0: all count
-	// Lone takes half a character in JSON (\ud800 alone), which becomes U+FFFD; what
-	// is read from others who let it in stays readable.
+	Text  int // length from which a string of a JSON text does not count for Apart, in bytes; 0: all count
+	// Lone accepts half of a surrogate pair in JSON (\ud800 alone), which becomes U+FFFD. With it
+	// the program can read documents of programs that write such halves.
 	Lone bool
 }
 
-// Message is what a message may cost (64 KB apart from data URIs, which have a
-// limit of their own): reading it takes some milliseconds and megabytes.
+// Message has the limits of a message: 64 KB apart from data URIs, which have their own limit.
+// Reading such a message takes some milliseconds and megabytes.
 var Message = Limits{Bytes: 10 << 20, Apart: 64 << 10, Depth: 32, Keys: 1000}
 
 var (
@@ -27,8 +27,7 @@ var (
 	base64Mark    = []byte(";base64,")
 )
 
-// check looks through data once, before a parser sees it, and returns it
-// without a byte order mark.
+// check checks data before the parser reads it, and returns it without a byte order mark.
 func (l Limits) check(data []byte) ([]byte, error) {
 	if len(data) > l.Bytes {
 		return nil, problem(0, "%d bytes are too many; the limit is %d", len(data), l.Bytes)
@@ -116,7 +115,7 @@ func inDataURIs(data []byte) int {
 	}
 }
 
-// isBase64 takes the backslash too: some write JSON with \/.
+// isBase64 also accepts the backslash, because some programs write JSON with \/.
 func isBase64(c byte) bool {
 	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' ||
 		c == '+' || c == '/' || c == '=' || c == '-' || c == '_' || c == '\\'

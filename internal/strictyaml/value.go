@@ -1,10 +1,9 @@
-// Package strictyaml reads YAML and JSON that comes from outside into a plain
-// tree with line numbers, prints such trees, and decodes configuration files
-// over their defaults. It refuses what makes YAML surprising or costly:
-// anchors, aliases, tags, merge keys, duplicate keys, deep nesting.
+// Package strictyaml reads YAML and JSON from other parties into a plain tree with line numbers.
+// It prints such trees, and decodes configuration files over their defaults. It rejects the
+// surprising or costly features of YAML: anchors, aliases, tags, merge keys, duplicate keys and
+// deep nesting.
 //
-// It is the only place that knows of a YAML library. It knows nothing of
-// messages, devices or files.
+// Only this package uses a YAML library. It does not know messages, devices or files.
 package strictyaml
 
 // Kind is the type of a Value.

@@ -1,7 +1,7 @@
 package terminal
 
-// Understood reads what a terminal answers.
+// Understood reads the answer of a terminal.
 var Understood = understood
 
-// Named tells from the environment what a terminal shows.
+// Named returns the graphics protocol that the environment names.
 var Named = named

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Graphics is how a terminal shows pictures.
+// Graphics is the protocol by which a terminal shows images.
 type Graphics string
 
-// Ways to show pictures.
+// The protocols for images.
 const (
 	NoGraphics Graphics = "off"
 	Kitty      Graphics = "kitty" // https://sw.kovidgoyal.net/kitty/graphics-protocol/
@@ -27,14 +27,14 @@ type Display struct {
 	CellW, CellH  int // pixels of one character; 0: not known
 }
 
-// A cell has so many pixels where the terminal does not tell.
+// The size of a cell in pixels, for a terminal that does not report it.
 const (
 	usualW = 8
 	usualH = 16
 )
 
-// Room is how many pixels a picture may have, so that the lines around it stay
-// in sight. No terminal needs more than a long edge of maxEdge.
+// Room returns the largest size of an image in pixels that leaves the lines around it visible. No
+// terminal needs more than a long edge of maxEdge.
 func (d Display) Room() (width, height int) {
 	w, h := d.cell()
 	return min(max(d.Columns-1, 1)*w, maxEdge), min(max(d.Rows-4, 1)*h, maxEdge)
@@ -49,8 +49,8 @@ func (d Display) cell() (w, h int) {
 	return d.CellW, d.CellH
 }
 
-// Picture returns the bytes that show m at the cursor and move the cursor to the beginning of
-// the line below; nil for a terminal without graphics. m must fit into Room.
+// Picture returns the bytes that show m at the cursor, and then move the cursor to the beginning
+// of the line below. It returns nil for a terminal without graphics. m must fit into Room.
 func (d Display) Picture(m image.Image) ([]byte, error) {
 	switch d.Graphics {
 	case Kitty:

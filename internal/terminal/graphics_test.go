@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// flags is a picture of four colours, 10 by 8 pixels.
+// flags returns an image of four colors, 10 by 8 pixels.
 func flags() *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, 10, 8))
 	for y := range 8 {
@@ -34,7 +34,7 @@ func flags() *image.NRGBA {
 	return m
 }
 
-// slope is a picture of very many colours.
+// slope returns an image of very many colors.
 func slope() *image.NRGBA {
 	m := image.NewNRGBA(image.Rect(0, 0, 97, 61))
 	for y := range 61 {
@@ -70,13 +70,13 @@ func TestGoldenPictures(t *testing.T) {
 	}
 }
 
-// Decoders of the test's own see the picture that was sent.
+// Independent decoders get the image from the output of each protocol.
 func TestPicturesCanBeDecoded(t *testing.T) {
 	for name, m := range map[string]image.Image{"flags": flags(), "slope": slope(), "one pixel": slope().SubImage(image.Rect(3, 4, 4, 5))} {
 		for _, c := range []struct {
 			way    terminal.Graphics
 			decode func(*testing.T, []byte) image.Image
-			off    int // by which a channel may differ, of 255
+			off    int // largest difference of a channel, of 255
 		}{{terminal.Kitty, fromKitty, 0}, {terminal.ITerm, fromITerm, 0}, {terminal.Sixel, fromSixel, 40}} {
 			data, err := terminal.Display{Graphics: c.way}.Picture(m)
 			if err != nil {
@@ -92,7 +92,7 @@ func TestPicturesCanBeDecoded(t *testing.T) {
 	}
 }
 
-// The sixels are those that libsixel reads, too.
+// libsixel decodes the sixels.
 func TestLibsixelReadsThem(t *testing.T) {
 	tool, err := exec.LookPath("sixel2png")
 	if err != nil {
@@ -123,7 +123,7 @@ func TestLibsixelReadsThem(t *testing.T) {
 	}
 }
 
-// difference is the largest one of a channel, and 255 where the sizes differ.
+// difference returns the largest difference of a channel, or 255 if the sizes differ.
 func difference(a, b image.Image) int {
 	if b == nil || a.Bounds().Size() != b.Bounds().Size() {
 		return 255
@@ -186,7 +186,7 @@ func fromBase64(t *testing.T, text string) image.Image {
 	return m
 }
 
-// fromSixel is a decoder by the VT330/VT340 manual, chapter 14.
+// fromSixel decodes sixels by the VT330/VT340 manual, chapter 14.
 func fromSixel(t *testing.T, data []byte) image.Image {
 	t.Helper()
 	text, ok := strings.CutPrefix(string(data), "\x1bP0;1;0q\"1;1;")

@@ -15,11 +15,11 @@ import (
 type Live struct {
 	mu    sync.Mutex
 	out   io.Writer
-	width func() int // columns there are now; below 1: not known
-	lines []string   // at the end now
+	width func() int // the present number of columns; below 1 if unknown
+	lines []string   // the present last lines
 }
 
-// NewLive has lines drawn at the end of out.
+// NewLive returns a Live that draws lines at the end of out.
 func NewLive(out io.Writer, width func() int) *Live { return &Live{out: out, width: width} }
 
 // Sequences of ECMA-48 and, for wrapping, of DEC.
@@ -56,7 +56,7 @@ func (l *Live) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Raw puts what the terminal understands above the lines, as it is.
+// Raw writes bytes for the terminal above the lines, unchanged.
 func (l *Live) Raw(p []byte) error {
 	return l.above(func(b *bytes.Buffer) { b.Write(p) })
 }
@@ -71,8 +71,7 @@ func (l *Live) above(write func(*bytes.Buffer)) error {
 	return l.send(&b)
 }
 
-// rub takes the lines away. A terminal that has become narrower has broken them
-// into more.
+// rub erases the lines. A terminal that has become narrower has wrapped them into more rows.
 func (l *Live) rub(b *bytes.Buffer) {
 	rows := 0
 	for _, line := range l.lines {

@@ -19,8 +19,8 @@ type bin struct {
 	n     int
 }
 
-// quantise chooses at most most colours for m by median cut (Heckbert, 1982),
-// and tells which of them each pixel has, row by row.
+// quantise chooses at most most colours for m by median cut (Heckbert, 1982), and returns the
+// index of the color of each pixel, row by row.
 func quantise(m *image.NRGBA, most int) ([]color.NRGBA, []uint8) {
 	var counts [levels * levels * levels]int
 	size := m.Bounds().Size()

@@ -15,7 +15,7 @@ import (
 // IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// Size is how many columns and rows a terminal has; 0 where it does not tell.
+// Size returns the columns and rows of a terminal, or 0 if it does not report them.
 func Size(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -24,24 +24,25 @@ func Size(f *os.File) (columns, rows int) {
 	return columns, rows
 }
 
-// Resized sends after each change of the terminal's size, until forget is called.
+// Resized returns a channel that receives a signal after each change of the terminal's size,
+// until the caller calls forget.
 func Resized() (again <-chan os.Signal, forget func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, unix.SIGWINCH)
 	return c, func() { signal.Stop(c) }
 }
 
-// question queries, in this order: Kitty's graphics, the name of the terminal, the pixels of a
-// character, and last the device attributes, which every terminal since the VT100 answers, so
-// that the wait has an end.
+// question queries Kitty's graphics, the name of the terminal, and the pixels of a character. The
+// last query is for the device attributes: every terminal since the VT100 answers it, so the wait
+// has an end.
 const question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>q" + "\x1b[16t" + "\x1b[c"
 
-// patience is how long an answer may take, over a slow line too.
+// patience is the timeout for an answer, long enough for a slow line.
 const patience = 500 * time.Millisecond
 
-// Ask returns the abilities of the terminal of in and out: from the environment, and by a query
-// of at most half a second. Text typed meanwhile is lost. choice is the user's setting, "" for
-// the result of the query.
+// Ask returns the abilities of the terminal of in and out, from the environment and by a query of
+// at most half a second. Input of the user meanwhile is lost. choice is the user's setting, or ""
+// for the result of the query.
 func Ask(in, out *os.File, env func(string) string, choice Graphics) Display {
 	d := Display{Graphics: cmp.Or(choice, named(env))}
 	d.Columns, d.Rows = Size(out)
@@ -80,7 +81,7 @@ func ask(in, out *os.File) string {
 	return string(said)
 }
 
-// readable waits until there is something to read, or the time is over.
+// readable waits for input, for at most wait. It reports whether there is input.
 func readable(fd int, wait time.Duration) bool {
 	for end := time.Now().Add(wait); ; {
 		var set unix.FdSet
@@ -141,7 +142,7 @@ func understood(said string) Display {
 	return d
 }
 
-// pixels reads an edge of a character; 0 where it cannot be one.
+// pixels reads an edge of a character in pixels. It returns 0 for an impossible value.
 func pixels(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 || n > 200 {

@@ -20,13 +20,13 @@ const (
 	rest  = "\x1b[K" // erase the rest of the line
 )
 
-// OpenScreen takes the terminal.
+// OpenScreen opens the alternate screen of a terminal.
 func OpenScreen(out io.Writer, size func() (columns, rows int)) (*Screen, error) {
 	_, err := io.WriteString(out, enter)
 	return &Screen{out: out, size: size}, err
 }
 
-// Draw shows lines, as many and as much of each as there is room for.
+// Draw shows the lines and columns that fit on the screen.
 func (s *Screen) Draw(lines []string) error {
 	columns, rows := s.size()
 	if columns < 1 || rows < 1 {
@@ -45,7 +45,7 @@ func (s *Screen) Draw(lines []string) error {
 	return err
 }
 
-// Close gives the terminal back as it was.
+// Close restores the terminal.
 func (s *Screen) Close() error {
 	_, err := io.WriteString(s.out, leave)
 	return err

@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-// screen is a terminal as far as it is written to here: ECMA-48's cursor and
-// erasing, and DEC's wrapping. It judges what a person sees.
+// screen is a terminal with the sequences that this package uses: ECMA-48's cursor and erasing,
+// and DEC's wrapping. It holds the visible text.
 type screen struct {
 	t        *testing.T
 	width    int
 	rows     [][]rune
 	x, y     int
 	noWrap   bool
-	sequence []string // that were met
+	sequence []string // in the order of the output
 }
 
 func (s *screen) Write(p []byte) (int, error) {
@@ -118,8 +118,8 @@ func TestLinesAreDrawnInPlace(t *testing.T) {
 	}
 }
 
-// What is on a terminal that becomes narrower is broken into more lines, and is
-// taken away whole.
+// A terminal that becomes narrower wraps the lines into more rows. The next Draw erases all of
+// them.
 func TestANarrowerTerminal(t *testing.T) {
 	var out bytes.Buffer
 	width := 40

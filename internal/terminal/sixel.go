@@ -22,7 +22,7 @@ func sixel(m image.Image) []byte {
 	palette, pixels := quantise(flat, sixelColours)
 	size := flat.Bounds().Size()
 	var b bytes.Buffer
-	// P2=1: pixels that are not named stay; raster: pixels are square.
+	// P2=1 keeps the pixels that no color sets. The raster attributes make pixels square.
 	fmt.Fprintf(&b, "\x1bP0;1;0q\"1;1;%d;%d", size.X, size.Y)
 	for i, c := range palette {
 		percent := func(v uint8) int { return (int(v)*100 + 127) / 255 }
@@ -56,8 +56,8 @@ func band(b *bytes.Buffer, pixels []uint8, width, colours int) {
 	b.WriteByte('-')
 }
 
-// runs encodes one colour of a band, with runs of the same and without what is
-// empty at its end.
+// runs encodes one colour of a band, with runs of the same and without the empty columns at its
+// end.
 func runs(b *bytes.Buffer, row []byte) {
 	row = bytes.TrimRight(row, "\x00")
 	for i := 0; i < len(row); {

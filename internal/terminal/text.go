@@ -1,6 +1,6 @@
 // Package terminal writes to terminals: text from other programs without control characters,
-// lines that are redrawn in place, and images if the terminal can show them. It does not know
-// the content.
+// lines that it redraws in place, and images if the terminal can show them. It does not know the
+// content.
 package terminal
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/internal/cleantext"
 )
 
-// Clean keeps text from elsewhere from playing with the terminal: see
-// cleantext.Line.
+// Clean makes text from other programs safe for the terminal: see cleantext.Line.
 func Clean(s string) string { return cleantext.Line(s) }
 
 // CleanLines is Clean for each line of s, without empty ones at the end.
@@ -24,8 +23,8 @@ func CleanLines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Cleaner is a writer to which no control character passes but ends of lines and
-// tabs, and nothing that nobody sees: see cleantext.Text.
+// Cleaner is a writer that removes invisible characters, and control characters but line ends and
+// tabs: see cleantext.Text.
 type Cleaner struct{ To io.Writer }
 
 func (c Cleaner) Write(p []byte) (int, error) {
@@ -35,7 +34,7 @@ func (c Cleaner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Width is how many columns s takes, whose characters are clean.
+// Width returns the number of columns of s, which must be clean.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -88,8 +87,8 @@ func columns(r rune) int {
 	return 1
 }
 
-// Cut is as much of s as fits into width columns; where that is not all, its
-// last one is an ellipsis.
+// Cut returns the part of s that fits into width columns. If that is not all of s, its last
+// character is an ellipsis.
 func Cut(s string, width int) string {
 	if Width(s) <= width {
 		return s
@@ -106,7 +105,7 @@ func Cut(s string, width int) string {
 	return s
 }
 
-// Bar is a bar of width columns, of which the done part of 1 is full.
+// Bar returns a progress bar of width columns. done is the full part, from 0 to 1.
 func Bar(done float64, width int) string {
 	full := min(max(int(done*float64(width)+0.5), 0), width)
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)

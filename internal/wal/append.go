@@ -9,24 +9,24 @@ import (
 	"slices"
 )
 
-// Append writes records, all of them or none, and returns when they are on the
-// disk. Callers that come at the same time share one sync.
+// Append writes records, all of them or none, and returns when they are on the disk. Concurrent
+// callers share one sync.
 //
 // After an error the records are not in the log, except after an error of the disk (see Err),
-// when they may be. ctx ends the wait for the turn, not a write that has begun.
+// when they may be. ctx ends the wait for other writes, not a write that has begun.
 func (l *Log) Append(ctx context.Context, records ...[]byte) error {
 	_, err := l.Put(ctx, records...)
 	return err
 }
 
-// Put is Append, and tells where the records lie.
+// Put is Append that returns the places of the records.
 func (l *Log) Put(ctx context.Context, records ...[]byte) ([]Place, error) {
 	return l.PutThen(ctx, nil, records...)
 }
 
-// PutThen is Put that calls then with the places when the records are on the disk, before it
-// returns. The log makes these calls one at a time, in the order in which Open replays the
-// records. then must not append.
+// PutThen is Put that calls then with the places before it returns. The records are on the disk
+// at that time. The log makes these calls one at a time, in the order in which Open replays the
+// records. The function then must not append.
 func (l *Log) PutThen(ctx context.Context, then func([]Place), records ...[]byte) ([]Place, error) {
 	e, err := newEntry(records)
 	if err != nil {
@@ -69,7 +69,7 @@ func newEntry(records [][]byte) (*entry, error) {
 	return e, nil
 }
 
-// withdraw takes back an entry that nobody has begun to write.
+// withdraw removes an entry whose write has not begun. It returns false after that.
 func (l *Log) withdraw(e *entry) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,9 +83,9 @@ func (l *Log) withdraw(e *entry) bool {
 
 // commit writes the waiting records, as many as fit in one frame. The caller holds the turn.
 func (l *Log) commit() {
-	// Whom the last one has told runs first, and what they append next shares this
-	// sync. Else two of them could take turns for a whole time slice of the
-	// scheduler, while all others wait.
+	// The callers of the last write run first, so that their next records share this sync.
+	// Otherwise two callers could alternate for a whole time slice of the scheduler, while all
+	// others wait.
 	runtime.Gosched()
 	batch, body := l.take()
 	if len(batch) == 0 {
@@ -106,14 +106,15 @@ func (l *Log) commit() {
 	}
 }
 
-// move has places that were within a frame's body be where the body is.
+// move converts places in the body of a frame to places in a segment, whose body begins at byte
+// body.
 func move(places []Place, seq uint64, body int64) {
 	for i := range places {
 		places[i].seq, places[i].at = seq, places[i].at+body
 	}
 }
 
-// take takes the entries that make up the next frame.
+// take removes and returns the entries of the next frame, with their body.
 func (l *Log) take() (batch []*entry, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,9 +150,8 @@ func (l *Log) write(body []byte) error {
 		err = l.seg.there()
 	}
 	if err != nil {
-		// After a failed sync the same descriptor must not be asked again: the
-		// kernel may have dropped the pages and report success. Only reading the
-		// file afresh tells what is there.
+		// A second sync of the same descriptor is no use: the kernel may have dropped the pages
+		// and report success. Only a new read of the file shows its content.
 		err = fmt.Errorf("wal: %s: %w; nothing more is written until the log is opened again", l.seg.path, err)
 		l.breakWith(err)
 		return err
@@ -174,8 +174,8 @@ func (l *Log) rotate() error {
 	return old.close()
 }
 
-// Reserve makes sure that n more bytes have room on the disk, if need be in a new
-// segment, which is at most as large as a segment.
+// Reserve reserves room on the disk for n more bytes, in a new segment if necessary. n must be
+// smaller than a segment.
 func (l *Log) Reserve(ctx context.Context, n int64) error {
 	return l.inTurn(ctx, func() error {
 		if l.Room() >= n {
@@ -185,8 +185,8 @@ func (l *Log) Reserve(ctx context.Context, n int64) error {
 	})
 }
 
-// Check returns an error if the log's files are no longer at their path, as every Append does.
-// A log with removed or moved files is broken, as after an error of the disk.
+// Check returns an error if the log's file is no longer at its path. Every Append checks the
+// same. Such a log accepts no more records, as after an error of the disk.
 func (l *Log) Check(ctx context.Context) error {
 	return l.inTurn(ctx, func() error {
 		if err := l.seg.there(); err != nil {

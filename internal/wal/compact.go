@@ -43,7 +43,7 @@ func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved fun
 	l.packing.Lock()
 	defer l.packing.Unlock()
 	var records iter.Seq[[]byte]
-	var seq uint64 // of the segment that is to take the place of all before it
+	var seq uint64 // of the segment that replaces all earlier ones
 	var was int64
 	err := l.inTurn(ctx, func() error {
 		if l.seg.end > headerBytes {
@@ -66,7 +66,7 @@ func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved fun
 	if err != nil {
 		return fmt.Errorf("wal: %s: compact: %w", l.dir, err)
 	}
-	// Nothing is renamed in a folder that is given free.
+	// inTurn returns an error after Close, so that Repack renames nothing in a released folder.
 	err = l.inTurn(context.WithoutCancel(ctx), func() error {
 		if err := os.Rename(base.tmp(), base.path); err != nil {
 			return fmt.Errorf("wal: %w", err)
@@ -86,7 +86,7 @@ func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved fun
 	return errors.Join(l.removeBefore(seq), l.closeReaders(seq))
 }
 
-// inTurn calls fn while nobody writes to the log.
+// inTurn calls fn between two writes to the log.
 func (l *Log) inTurn(ctx context.Context, fn func() error) error {
 	select {
 	case l.turn <- struct{}{}:
@@ -100,8 +100,7 @@ func (l *Log) inTurn(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// fillFrame is the size from which the records of a compacted log share a
-// frame, in bytes.
+// fillFrame is the size of a frame of a compacted log, in bytes.
 const fillFrame = 256 << 10
 
 // syncBytes is the number of bytes after which Repack syncs its segment. The sync of an append
@@ -111,7 +110,7 @@ const syncBytes = 1 << 20
 func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place, often bool) func(*segment) error {
 	return func(s *segment) error {
 		var body []byte
-		done := 0 // places that are where they are to be
+		done := 0 // number of final places
 		synced := int64(0)
 		flush := func() error {
 			if len(body) == 0 {
@@ -143,7 +142,7 @@ func fillWith(ctx context.Context, records iter.Seq[[]byte], places *[]Place, of
 			*places = append(*places, placeOf(0, int64(len(body)), r))
 			body = append(body, r...)
 		}
-		if ctx.Err() != nil { // a cancelled records may have ended early
+		if ctx.Err() != nil { // after a cancel, records may have ended early
 			return context.Cause(ctx)
 		}
 		return flush()

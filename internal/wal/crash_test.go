@@ -60,14 +60,14 @@ func TestCrashInCompact(t *testing.T) {
 	})
 }
 
-// Records that are appended while Repack works are behind the new ones, and a crash at any
-// moment leaves the old records or the new ones before them.
+// Records that callers append during Repack follow the new ones. A crash at any moment leaves the
+// old records or the new ones before them.
 func TestCrashInRepack(t *testing.T) {
 	dir := t.TempDir()
 	write(t, small, dir, lines(30)...)
 	l := open(t, small, dir)
 	had, appended := lines(30), []string(nil)
-	// crash appends a record, and looks at what would be there after a crash now.
+	// crash appends a record, and compares the records in a copy of the folder, as after a crash.
 	crash := func(when string) {
 		t.Helper()
 		one := fmt.Sprint(when, len(appended))
@@ -123,8 +123,8 @@ func TestCrashInRepack(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens a log of any bytes. What it takes, it must take again, and it
-// must be good for more.
+// FuzzOpen opens a log of any bytes. A second Open must return the same records, and the log must
+// accept more.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	o := wal.DefaultOptions()

@@ -15,11 +15,11 @@ import (
 // Damage is a place in a log with changed bytes. It is an error.
 type Damage struct {
 	*CorruptError
-	// Mended: one bit had flipped, and was turned back; nothing is lost.
+	// Mended is true if Open corrected one flipped bit. Nothing is lost.
 	Mended bool
-	// Lost has the damaged bytes, if they are not mended. Some of them may still be readable.
+	// Lost has the damaged bytes without Mended. Some of their records may still be readable.
 	Lost []byte
-	// Copy is the path of a file with Lost; "" if the disk did not take it.
+	// Copy is the path of a file with Lost; "" without a copy.
 	Copy string
 }
 
@@ -52,8 +52,8 @@ func (o Options) mender(dir string) *mender {
 	return &mender{dir, o.Damaged}
 }
 
-// past says where the scan of a segment goes on behind the frame at byte at, which is not
-// whole for the reason err.
+// past returns the byte at which the scan of a segment continues after the broken frame at byte
+// at. err is the reason for the broken frame.
 func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
 	if _, torn := errors.AsType[*TornError](err); torn && !s.last {
 		err = laterFollows(err, at)
@@ -90,7 +90,7 @@ func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
 	return s.size, nil
 }
 
-// turnBack writes one byte of a segment.
+// turnBack writes one byte of a segment, and syncs it.
 func (m *mender) turnBack(path string, at int64, is byte) error {
 	f, err := durable.Open(path, os.O_RDWR)
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *mender) turnBack(path string, at int64, is byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// lose keeps a copy of damaged bytes, and tells of it.
+// lose stores a copy of damaged bytes, and reports the damage.
 func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
 	lost = bytes.TrimRight(lost, "\x00")
 	d := Damage{CorruptError: c, Lost: lost, Copy: filepath.Join(m.dir, name+damagedExt)}
@@ -111,7 +111,7 @@ func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
 }
 
 // headers repairs the headers of segments. It renames a segment with an irreparable header,
-// because no frame of it can be identified.
+// because its frames cannot be checked without the salt.
 func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
 	for _, seq := range seqs {
 		path := filepath.Join(m.dir, segmentName(seq))
@@ -146,7 +146,7 @@ func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
 	return good, nil
 }
 
-// flippedHeader finds the one bit of a header without which it is whole.
+// flippedHeader finds the one flipped bit of a header.
 func flippedHeader(data []byte, seq uint64) (pos int64, bit byte, ok bool) {
 	if len(data) < headerBytes {
 		return 0, 0, false
@@ -165,7 +165,7 @@ func flippedHeader(data []byte, seq uint64) (pos int64, bit byte, ok bool) {
 	return 0, 0, false
 }
 
-// flipped finds the one bit of the frame at the start of b without which it is whole.
+// flipped finds the one flipped bit of the frame at the start of b.
 func flipped(b []byte, salt uint32) (pos int64, bit byte, ok bool) {
 	if len(b) < frameBytes {
 		return 0, 0, false
@@ -209,8 +209,8 @@ func syndrome(diff uint32, n int) (pos int64, bit byte) {
 	return 0, 0
 }
 
-// Records returns the records of a damaged frame. ok reports whether they fill the frame: then
-// all of them are there, but the content of some has changed.
+// Records returns the records of a damaged frame. ok reports whether they fill the frame. If so,
+// none is missing, but the content of some has changed.
 func (d Damage) Records() (records [][]byte, ok bool) {
 	if len(d.Lost) < frameBytes {
 		return nil, false

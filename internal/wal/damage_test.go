@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// mending opens a log although it is damaged, and lists the damage.
+// mending returns options that open a damaged log, and collect the damage in found.
 func mending(o wal.Options, found *[]wal.Damage) wal.Options {
 	o.Damaged = func(d wal.Damage) error { *found = append(*found, d); return nil }
 	return o
@@ -32,7 +32,7 @@ func change(t *testing.T, name string, how func(data []byte)) {
 	}
 }
 
-// One flipped bit, wherever it is, loses nothing, and is told once.
+// Any single flipped bit loses nothing, and Open reports it once.
 func TestOneFlippedBitIsTurnedBack(t *testing.T) {
 	whole := t.TempDir()
 	want := lines(6)
@@ -62,8 +62,8 @@ func TestOneFlippedBitIsTurnedBack(t *testing.T) {
 	}
 }
 
-// A frame that cannot be mended is copied and left out; all others come, and the log
-// goes on.
+// Open copies an irreparable frame and omits its records. It replays all others, and the log
+// accepts more.
 func TestADamagedFrameIsLeftOut(t *testing.T) {
 	for n, gone := range []int{0, 3, 5} {
 		dir := t.TempDir()
@@ -94,7 +94,7 @@ func TestADamagedFrameIsLeftOut(t *testing.T) {
 	}
 }
 
-// A segment whose header is not to be mended is set aside.
+// Open renames a segment with an irreparable header.
 func TestASegmentWithoutAHeader(t *testing.T) {
 	dir := t.TempDir()
 	want := lines(40)
@@ -119,7 +119,7 @@ func TestASegmentWithoutAHeader(t *testing.T) {
 	}
 }
 
-// After an orderly end no frame can be torn, so an incomplete one is damage.
+// After a graceful shutdown no frame can be torn, so an incomplete one is damage.
 func TestADamagedLastFrameAfterAnOrderlyEnd(t *testing.T) {
 	want := lines(6)
 	for name, damage := range map[string]func(file string, at int64) error{
@@ -156,15 +156,15 @@ func TestADamagedLastFrameAfterAnOrderlyEnd(t *testing.T) {
 			if got := mustRead(t, mending(wal.DefaultOptions(), &found), dir); len(found) != 1 || name != "changed" && !slices.Equal(got, want[:5]) {
 				t.Errorf("%q, %v", got, found)
 			}
-			if _, err := read(t, wal.DefaultOptions(), dir); err != nil { // it was told, and is over
+			if _, err := read(t, wal.DefaultOptions(), dir); err != nil { // Open has repaired the log and does not report it again
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// FuzzDamaged opens a log that anything may have happened to. What is left comes back,
-// and the log is good for more.
+// FuzzDamaged opens a log with any changed bytes. A second Open returns the same records, and the
+// log accepts more.
 func FuzzDamaged(f *testing.F) {
 	f.Add(30, []byte{1}, false)
 	f.Add(0, []byte("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), true)
@@ -180,7 +180,7 @@ func FuzzDamaged(f *testing.F) {
 		first, err := read(t, mending(small, &found), dir)
 		if err != nil {
 			if c, ok := errors.AsType[*wal.CorruptError](err); ok && (c.Rule == wal.RuleFlags || c.Rule == wal.RuleSequence || c.Rule == wal.RuleRecords) {
-				return // it is whole, and of another program
+				return // it is intact, and another program has written it
 			}
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 
 // load replays the segments in dir and opens the last one for appending.
 func (l *Log) load(replay func(Place, []byte) error) error {
-	seal := readSeal(l.dir) // before a damaged last segment is renamed
+	seal := readSeal(l.dir) // before the mender renames a damaged last segment
 	seqs, err := l.tidy()
 	if err != nil {
 		return err
@@ -41,7 +41,8 @@ func (l *Log) load(replay func(Place, []byte) error) error {
 	return nil
 }
 
-// noGap tells of a segment that is missing between others.
+// noGap returns an error if a segment between two others is missing. A renamed damaged segment is
+// not missing.
 func noGap(dir string, seqs []uint64) error {
 	for i, seq := range seqs {
 		for missing := seqs[max(0, i-1)] + 1; missing < seq; missing++ {
@@ -55,8 +56,8 @@ func noGap(dir string, seqs []uint64) error {
 	return nil
 }
 
-// tidy lists the segments that count, oldest first, and removes what an
-// interrupted Compact or rotation has left.
+// tidy lists the valid segments, oldest first, and removes the files of an interrupted Compact or
+// rotation.
 func (l *Log) tidy() ([]uint64, error) {
 	seqs, left, err := list(l.dir)
 	if err != nil {
@@ -79,8 +80,8 @@ func (l *Log) tidy() ([]uint64, error) {
 	return seqs[base:], l.remove(seqs[:base])
 }
 
-// list lists the segments in dir, oldest first, and the names of those that were incomplete
-// when the program ended.
+// list returns the numbers of the segments in dir, oldest first, and the names of unfinished
+// segments.
 func list(dir string) (seqs []uint64, left []string, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -104,7 +105,7 @@ func list(dir string) (seqs []uint64, left []string, err error) {
 	return seqs, left, nil
 }
 
-// sequence is the number in the name of a segment.
+// sequence returns the number in the name of a segment.
 func sequence(name string) (uint64, error) {
 	hex := strings.TrimSuffix(name, ".wal")
 	seq, err := strconv.ParseUint(hex, 16, 64)
@@ -146,7 +147,7 @@ func readHeader(path string, seq uint64) (header, error) {
 		return header{}, fmt.Errorf("wal: %w", err)
 	}
 	if n < headerBytes && err != nil && n > 0 {
-		err = nil // too short, which parseHeader says better
+		err = nil // too short: parseHeader returns a better error
 	}
 	if err != nil {
 		return header{}, fmt.Errorf("wal: %s: %w", path, err)
@@ -202,8 +203,8 @@ func (l *Log) loadSegment(seq uint64, sealed int64, last bool, replay func(Place
 	return err
 }
 
-// resume opens the last segment for appending, and cuts off what follows its
-// last whole frame: a later frame must never stand behind a torn one.
+// resume opens the last segment for appending, and cuts it off after its last intact frame. A
+// frame must never follow a torn one.
 func (l *Log) resume(s segment, was int64) error {
 	f, err := durable.Open(s.path, os.O_RDWR)
 	if err != nil {
@@ -226,8 +227,8 @@ func (l *Log) resume(s segment, was int64) error {
 	return nil
 }
 
-// first returns the number of the first segment of a log without segments: after the renamed
-// ones.
+// first returns the number of the first segment for a log without segments. It follows the
+// numbers of renamed segments.
 func (l *Log) first() uint64 {
 	first := uint64(1)
 	names, _ := filepath.Glob(filepath.Join(l.dir, "*.wal"+damagedExt)) // the pattern is well formed

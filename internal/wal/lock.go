@@ -8,7 +8,7 @@ import (
 // ErrInUse: another program has the log open.
 var ErrInUse = errors.New("in use")
 
-// inUse says who has the log open.
+// inUse is the error with the process that has the log open.
 type inUse struct{ holder string }
 
 func (e inUse) Error() string {
@@ -17,8 +17,8 @@ func (e inUse) Error() string {
 
 func (e inUse) Is(target error) bool { return target == ErrInUse }
 
-// Lock locks a file against other programs, until it is closed or the program ends in any way.
-// On a disk without write access it returns no lock and no error.
+// Lock locks a file against other programs, until the caller closes it or the process ends. On a
+// disk without write access it does not lock, and returns no error.
 func Lock(path string) (io.Closer, error) {
 	f, err := lockDir(path)
 	if f == nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// lockDir opens the lock file; there is no lock on this system that would go
-// with the process.
+// lockDir only opens the lock file: this system has no lock that ends with the process.
 func lockDir(path string) (*os.File, error) {
 	f, err := durable.Open(path, os.O_RDWR|os.O_CREATE)
 	if unwritable(err) {

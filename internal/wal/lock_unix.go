@@ -14,8 +14,9 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// lockDir keeps a second program out, and tells it who is in. The lock goes with
-// the process, however it ends. Where nobody can write there is none.
+// lockDir locks the file at path, or returns inUse with the process that has the lock. The lock
+// ends with the process. Without write access to an existing file it returns the lock of a file
+// open for reading, or nil if it cannot open the file.
 func lockDir(path string) (*os.File, error) {
 	f, err := durable.Open(path, os.O_RDWR|os.O_CREATE)
 	if unwritable(err) {
@@ -29,15 +30,15 @@ func lockDir(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(inUse{holder(f)}, f.Close())
 	}
-	_ = f.Truncate(0) // the content only helps people
+	_ = f.Truncate(0) // only people read the content
 	_, _ = fmt.Fprintf(io.NewOffsetWriter(f, 0), "%d\n", os.Getpid())
 	return f, nil
 }
 
-// holder names the process that has the lock, if it has said so.
+// holder returns the process in the lock file as text, or "" for none.
 func holder(f *os.File) string {
 	text := make([]byte, 20)
-	n, _ := f.ReadAt(text, 0) // less than that is there
+	n, _ := f.ReadAt(text, 0) // the file is shorter
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
 	if err != nil {
 		return ""

@@ -29,8 +29,8 @@ func (p Place) Size() int { return int(p.size) }
 // ErrMoved: a compaction has made the place invalid.
 var ErrMoved = errors.New("the record has moved")
 
-// Record reads a record again. The error is ErrMoved, one of the disk, or a *CorruptError for
-// changed bytes, which it returns as well.
+// Record reads a record again. The error is ErrMoved, an error of the disk, or a *CorruptError.
+// With a *CorruptError it also returns the changed bytes.
 func (l *Log) Record(p Place) ([]byte, error) {
 	f, err := l.reader(p.seq)
 	if err != nil {
@@ -47,7 +47,7 @@ func (l *Log) Record(p Place) ([]byte, error) {
 	return data, nil
 }
 
-// reader is a segment open for reading, with l.reading held for reading.
+// reader returns a segment open for reading. The caller then holds l.reading for reading.
 func (l *Log) reader(seq uint64) (*os.File, error) {
 	for {
 		l.reading.RLock()
@@ -81,7 +81,7 @@ func (l *Log) openReader(seq uint64) error {
 	return nil
 }
 
-// closeReaders lets go of the segments before one.
+// closeReaders closes the readers of all segments before the given one.
 func (l *Log) closeReaders(before uint64) error {
 	l.reading.Lock()
 	defer l.reading.Unlock()

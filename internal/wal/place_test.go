@@ -20,7 +20,7 @@ var tiny = wal.Options{SegmentBytes: 4096}
 
 func record(n int) []byte { return fmt.Appendf(nil, "record %d %s", n, strings.Repeat("x", n%97)) }
 
-// reads fails where a place does not hold its record.
+// reads fails the test if a place does not hold its record.
 func reads(t *testing.T, l *wal.Log, places []wal.Place) {
 	t.Helper()
 	for n, p := range places {
@@ -30,8 +30,8 @@ func reads(t *testing.T, l *wal.Log, places []wal.Place) {
 	}
 }
 
-// What was appended can be read again from its place, also after the log was
-// opened anew, and after it was compacted from the new place.
+// Record reads every appended record from its place, also after another Open. After Compact it
+// reads from the new place.
 func TestRecordsAreReadFromTheirPlaces(t *testing.T) {
 	dir := t.TempDir()
 	l, err := tiny.Open(dir, nil)
@@ -98,7 +98,7 @@ func TestRecordsAreReadFromTheirPlaces(t *testing.T) {
 	}
 }
 
-// A record that has been damaged since is not taken for what was written.
+// Record returns an error for a record that is damaged on the disk.
 func TestADamagedRecordIsNoticed(t *testing.T) {
 	dir := t.TempDir()
 	l, err := wal.Open(dir, nil)
@@ -125,7 +125,7 @@ func TestADamagedRecordIsNoticed(t *testing.T) {
 	}
 }
 
-// A compaction that ends early leaves every place as it was.
+// A compaction that ends early keeps every place valid.
 func TestPlacesHoldWhenCompactionFails(t *testing.T) {
 	l, err := wal.Open(t.TempDir(), nil)
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Entry is a record and where it lies.
+// Entry is a record with its place.
 type Entry struct {
 	File   string // path of its segment
 	Offset int64  // of its frame in the segment, in bytes
 	Data   []byte // the record
 }
 
-// Tail is how a log ends.
+// Tail is the end of a log.
 type Tail struct {
 	File   string // path of the newest segment; "" for a log without one
-	Offset int64  // where the next frame goes, in bytes
+	Offset int64  // of the next frame, in bytes
 	Torn   bool   // a frame without acknowledgement begins there; Open cuts it off
 }
 
 // Read calls visit with every record of the log in dir, oldest first. It changes nothing, so it
-// works on a read-only disk, and while a program has the log open: then it sees the records at
-// its start, and a frame in the middle of a write looks torn. Damage is a *CorruptError with
-// its File.
+// works on a read-only disk, and while a program has the log open. In that case it sees the
+// records at its start, and a frame in the middle of a write looks torn. Damage is a
+// *CorruptError with its File.
 func Read(dir string, visit func(Entry) error) (Tail, error) {
 	files, err := openSegments(dir)
 	if err != nil {
@@ -53,8 +53,8 @@ func Read(dir string, visit func(Entry) error) (Tail, error) {
 // program that has the log open may compact it at any time.
 const maxLooks = 10
 
-// openSegments opens the segments that count, oldest first. An open file stays readable after
-// its removal.
+// openSegments opens the valid segments, oldest first. An open file stays readable after its
+// removal.
 func openSegments(dir string) ([]*os.File, error) {
 	for look := 1; ; look++ {
 		files, err := openListed(dir)

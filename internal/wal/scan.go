@@ -29,7 +29,7 @@ type CorruptError struct {
 	What   string
 }
 
-// The rules that a log keeps. docs/reference/journal.md says what each means.
+// The rules of a valid log. See docs/reference/journal.md.
 const (
 	RuleName           = "name"
 	RuleSequence       = "sequence"
@@ -79,13 +79,13 @@ type scanned struct {
 	size   int64 // in bytes
 	seq    uint64
 	salt   uint32
-	sealed int64 // up to where every frame was on the disk when the log was last closed in order, in bytes
+	sealed int64 // end of the segment at the last graceful shutdown, in bytes; all frames before it were on the disk
 	last   bool  // no later segment follows
 }
 
-// scan calls v with every record of a segment, and returns where the next frame
-// goes. The error is a *TornError, a *CorruptError, v's, or one of the disk. A mender
-// has it go on behind damage.
+// scan calls v with every record of a segment, and returns the byte of the next frame. The error
+// is a *TornError, a *CorruptError, an error of v, or one of the disk. With a mender, scan
+// continues after damage.
 func scan(s scanned, m *mender, v visit) (header, int64, error) {
 	f := framesAt(s, 0, s.size)
 	h, err := f.header(s.seq)
@@ -126,7 +126,7 @@ func scan(s scanned, m *mender, v visit) (header, int64, error) {
 }
 
 // promised returns the error for the end of a segment at byte at, without an intact frame at or
-// after it. Before the place where the log was closed this is damage.
+// after it. An end before s.sealed is damage.
 func (s scanned) promised(err error, at int64) error {
 	if _, torn := errors.AsType[*TornError](err); (torn || err == nil) && at < s.sealed {
 		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, and the log was closed in order at byte %d", s.sealed)}
@@ -134,11 +134,11 @@ func (s scanned) promised(err error, at int64) error {
 	return err
 }
 
-// settled reads a place without an intact frame again, because a program may be writing it:
-// whole reports an intact frame, else err says how the segment ends.
+// settled reads a place without an intact frame again, because a program may be writing it: whole
+// reports an intact frame. Otherwise err has the end of the segment.
 func settled(r io.ReaderAt, at, size int64, salt uint32) (whole bool, err error) {
 	rest := make([]byte, max(0, size-at))
-	for range 2 { // one look may find the old beginning of a frame, and the new one that follows it
+	for range 2 { // one read may find the old beginning of a frame, and the new frame after it
 		if _, err := r.ReadAt(rest, at); err != nil && !ended(err) {
 			return false, err
 		}
@@ -178,8 +178,8 @@ func (f *frames) header(seq uint64) (header, error) {
 // segment during the scan.
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// next reads the next frame's body, which is good until the next call; nil if
-// there is no whole one.
+// next returns the body of the next frame, which is valid until the next call. It returns nil if
+// there is no intact frame.
 func (f *frames) next(salt uint32) ([]byte, error) {
 	if f.left < frameBytes {
 		return nil, nil
@@ -221,14 +221,15 @@ func frame(b []byte, salt uint32) ([]byte, bool) {
 	return body, checksum(salt, body) == binary.LittleEndian.Uint32(b[4:])
 }
 
-// ending returns the meaning of rest, at byte at, which does not begin with an intact frame: nil
-// if only reserved room follows, torn if no intact frame follows, else damage.
+// ending classifies the rest of a segment at byte at, which does not begin with an intact frame.
+// It returns nil for unused reserved room, a *TornError if no intact frame follows, and otherwise
+// a *CorruptError.
 func ending(rest []byte, at int64, salt uint32) error {
 	if len(bytes.TrimLeft(rest, "\x00")) == 0 {
 		return nil
 	}
-	// A frame is begun when the one before it is on the disk. So where a whole
-	// one follows, the one before it had been whole.
+	// The log writes a frame only after the sync of the frame before it. If an intact frame
+	// follows, this frame was intact, too.
 	if next, ok := wholeFrame(rest[1:], salt); ok {
 		return &CorruptError{Offset: at, Rule: RuleChecksum, What: fmt.Sprintf("the frame's checksum is wrong, and a whole frame follows at byte %d", at+1+int64(next))}
 	}
@@ -280,7 +281,7 @@ func located(err error, at int64) error {
 	return fmt.Errorf("record in the frame at byte %d: %w", at, err)
 }
 
-// inFile is an error in a segment with the segment's name.
+// inFile returns an error with the path of its segment.
 func inFile(path string, err error) error {
 	if _, torn := errors.AsType[*TornError](err); torn {
 		err = laterFollows(err, 0)
@@ -291,8 +292,8 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("wal: %s: %w", path, err)
 }
 
-// laterFollows is a torn frame at byte at of a segment that is not the newest: that is
-// damage.
+// laterFollows returns the error for a torn frame at byte at of a segment that is not the newest.
+// This is damage.
 func laterFollows(torn error, at int64) error {
 	return &CorruptError{Offset: at, Rule: RuleTail, What: torn.Error() + ", and a later segment follows"}
 }

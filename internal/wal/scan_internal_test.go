@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// looks is a segment that changes while it is read: each look at its first frame
-// finds the next state; the last one stays.
+// looks is a segment that changes during the reads. Each read of its first frame finds the next
+// state, until the last one.
 type looks struct{ states [][]byte }
 
 func (l *looks) ReadAt(p []byte, at int64) (int, error) {
@@ -18,9 +18,8 @@ func (l *looks) ReadAt(p []byte, at int64) (int, error) {
 	return bytes.NewReader(now).ReadAt(p, at)
 }
 
-// One look at a segment may meet the old beginning of a frame that is just being
-// written, and when it comes to its end the whole one that follows. That is no
-// damage, unless the next look finds the same.
+// During a write, one read of a segment may find the old beginning of a frame, and then the
+// intact frame after it. This is no damage unless the next read finds the same.
 func TestAFrameThatIsWrittenUnderTheEyes(t *testing.T) {
 	const salt = 7
 	header := appendHeader(nil, 1, salt, false)
@@ -28,7 +27,7 @@ func TestAFrameThatIsWrittenUnderTheEyes(t *testing.T) {
 	record := append([]byte{0x80, 0x80, 0x0c}, bytes.Repeat([]byte("x"), 3<<16)...)
 	first := appendFrame(nil, salt, record)
 	whole := append(append(bytes.Clone(header), first...), appendFrame(nil, salt, []byte{2, 'y', 'y'})...)
-	begun := bytes.Clone(whole) // the first frame has not come to its end
+	begun := bytes.Clone(whole) // the write of the first frame has only begun
 	clear(begun[headerBytes+100 : headerBytes+len(first)])
 
 	read := func(states ...[]byte) (records int, err error) {

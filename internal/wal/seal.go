@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// seal has the end of a log at its last orderly close. All bytes before it were on the disk,
+// seal has the end of a log at its last graceful shutdown. All bytes before it were on the disk,
 // so an incomplete frame there is damage, not the effect of a power cut. A seal stays true when
 // the log grows.
 type seal struct {
@@ -22,7 +22,7 @@ const sealName = "closed"
 
 const sealForm = "%016x %d"
 
-// text is the seal as it stands in its file, with a checksum.
+// text returns the content of the seal's file, with a checksum.
 func (s seal) text() string {
 	line := fmt.Sprintf(sealForm, s.seq, s.end)
 	return fmt.Sprintf("%s %08x\n", line, crc32.Checksum([]byte(line), castagnoli))
@@ -35,7 +35,7 @@ func (s seal) write(dir string) error {
 	return nil
 }
 
-// readSeal reads the seal of a log. One that is missing or damaged says nothing.
+// readSeal reads the seal of a log. It returns an empty seal if the file is missing or damaged.
 func readSeal(dir string) (s seal) {
 	data, err := os.ReadFile(filepath.Join(dir, sealName))
 	if err != nil {
@@ -47,7 +47,7 @@ func readSeal(dir string) (s seal) {
 	return s
 }
 
-// of is up to where the seal promises that a segment is whole, in bytes.
+// of returns the end of a segment by the seal, in bytes, or 0 if the seal is for another segment.
 func (s seal) of(seq uint64) int64 {
 	if s.seq != seq {
 		return 0

@@ -20,9 +20,9 @@ import (
 //	20 flags    uint32, bit 0: everything before this segment is superseded
 //	24 crc32c   uint32, of bytes 0 to 23
 //
-// A frame: length uint32 of the body, crc32c uint32 of salt, length and body, then the body:
-// records, each with its length as uvarint. Because of the salt, a record cannot look like a
-// frame.
+// A frame begins with the length of the body (uint32) and the crc32c of salt, length and body
+// (uint32). The body follows. It holds records, each after its length as uvarint. Because of the
+// salt, a record cannot look like a frame.
 const (
 	magic       = "messkwal"
 	headerBytes = 28
@@ -38,7 +38,7 @@ type segment struct {
 	seq  uint64
 	salt uint32
 	file *os.File
-	end  int64 // where the next frame goes
+	end  int64 // of the last frame, in bytes; the next frame begins here
 }
 
 func segmentName(seq uint64) string { return fmt.Sprintf("%016x.wal", seq) }
@@ -68,8 +68,8 @@ func checksum(salt uint32, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, body)
 }
 
-// createSegment makes a segment that is there whole or not at all: it gets its
-// name when it is on the disk. fill writes what it holds from the start.
+// createSegment makes a segment as a whole or not at all: the segment gets its name when it is on
+// the disk. fill writes its first frames.
 func createSegment(dir string, seq uint64, base bool, reserve int64, fill ...func(*segment) error) (segment, error) {
 	s, err := newSegment(dir, seq, base, reserve, fill...)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *segment) put(body []byte) error {
 	return nil
 }
 
-// close releases the reserved room that is unused.
+// close releases the unused reserved room, and closes the file.
 func (s *segment) close() error {
 	if s.file == nil {
 		return nil // opened for reading only

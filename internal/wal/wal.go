@@ -2,9 +2,9 @@
 // replays them in order. It does not know their content.
 //
 // On disk a log is a folder of segments. A segment is a header and a row of frames. A frame has
-// the records of one write and sync, under one checksum. A power cut can therefore tear the
-// last frame only, which was not acknowledged yet: Open cuts it off. A damaged frame before an
-// intact one is damage of another kind, and Open reports its place instead of guessing.
+// the records of one write and sync, under one checksum. A power cut can therefore tear the last
+// frame only, before its acknowledgement: Open cuts it off. A damaged frame before an intact one
+// is damage of another kind, and Open reports its place instead of guessing.
 package wal
 
 import (
@@ -24,18 +24,18 @@ import (
 
 // Options of a log.
 type Options struct {
-	// SegmentBytes is the size at which a new segment is begun. It is also what
-	// is reserved on the disk for each, so that a full disk is noticed when a
-	// segment is begun and not in the middle of one.
+	// SegmentBytes is the size at which the log begins a new segment. The log also reserves it on
+	// the disk for each segment. So a full disk leads to an error at the begin of a segment, and
+	// not in the middle.
 	SegmentBytes int64
-	// MaxBytes bounds the whole log; Append refuses with ErrFull what would go
-	// beyond. 0: no bound.
+	// MaxBytes is the largest size of the log. Append returns ErrFull for records beyond it. 0 is
+	// no limit.
 	MaxBytes int64
-	// Now tells on which day something is written; nil: time.Now.
+	// Now returns the time for the counts by day; nil for time.Now.
 	Now func() time.Time
-	// Damaged is told of damage while Open goes on behind it; replay gets all the rest. The
-	// damaged bytes are copied to a file in the folder first. Its error ends Open. nil:
-	// damage ends Open.
+	// Damaged receives each damage. Before the call, Open copies lost bytes to a file in the
+	// folder. Then Open continues with the other records. An error of Damaged ends Open. With
+	// nil, damage ends Open.
 	Damaged func(Damage) error
 }
 
@@ -50,10 +50,10 @@ const maxFrame = MaxRecord + 64
 
 // Errors of Append.
 var (
-	// ErrFull: the log would grow beyond Options.MaxBytes. Nothing was written;
-	// Compact makes room.
+	// ErrFull means that the log would grow beyond Options.MaxBytes. Append has written nothing;
+	// Compact frees room.
 	ErrFull = errors.New("full")
-	// ErrClosed: the log has been closed. Nothing was written.
+	// ErrClosed means that the log is closed. Append has written nothing.
 	ErrClosed = errors.New("closed")
 )
 
@@ -66,7 +66,7 @@ type Log struct {
 	ended   int64 // end of the last segment at Open, in bytes
 	orderly bool
 
-	// turn is held by whoever writes to the newest segment or gives segments their names.
+	// A goroutine holds turn while it writes to the newest segment or renames segments.
 	turn chan struct{}
 
 	packing sync.Mutex // held by Repack
@@ -85,11 +85,11 @@ type Log struct {
 	written written
 }
 
-// entry is the records of one Append on their way to the disk.
+// entry has the records of one Append before and during their write.
 type entry struct {
 	body   []byte        // encoded
 	places []Place       // of the records; before the write, within body
-	then   func([]Place) // called when the records are on the disk; nil: nothing
+	then   func([]Place) // called when the records are on the disk; may be nil
 	done   chan struct{}
 	err    error
 }
@@ -145,11 +145,11 @@ func (l *Log) Room() int64 {
 	return l.room
 }
 
-// Orderly reports whether the last program closed the log, and did not die with it open.
+// Orderly reports whether the last program closed the log in a graceful shutdown.
 func (l *Log) Orderly() bool { return l.orderly }
 
 // Err returns the error that forbids further writes, or nil. After an error of the disk its
-// content is unknown until the log is opened again.
+// content is unknown until the next Open.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -138,7 +138,7 @@ func TestATornTailIsCutOffAtEveryByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Base(segments(t, whole)[0])
-	for n := 28; n < len(data); n++ { // a header comes into being whole
+	for n := 28; n < len(data); n++ { // a segment never has a partial header
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, name), data[:n], 0o600); err != nil {
 			t.Fatal(err)
@@ -164,7 +164,7 @@ func TestDamageIsToldAtEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := strings.LastIndex(string(data), want[5]) - 9 // where the last frame begins
+	last := strings.LastIndex(string(data), want[5]) - 9 // begin of the last frame
 	for n := range data {
 		dir := t.TempDir()
 		bad := slices.Clone(data)
@@ -220,7 +220,7 @@ func TestARecordThatLooksLikeALogIsARecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The power fails: the log was not closed.
+	// After a power cut the seal is missing.
 	if err := errors.Join(os.Truncate(name, info.Size()-1), os.Remove(filepath.Join(dir, "closed"))); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestReplayMayRefuse(t *testing.T) {
 	if !errors.Is(err, no) {
 		t.Errorf("Open = %v, want %v", err, no)
 	}
-	mustRead(t, small, dir) // and has let go of the folder
+	mustRead(t, small, dir) // the failed Open has released the folder
 }
 
 func TestFull(t *testing.T) {
@@ -323,7 +323,7 @@ func TestACancelledAppendLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	block, blocked := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { // holds the turn until told
+	wg.Go(func() { // holds the turn until the test releases it
 		err := l.Compact(t.Context(), func(yield func([]byte) bool) {
 			close(blocked)
 			<-block
@@ -371,7 +371,7 @@ func TestOneProgramAtATime(t *testing.T) {
 	}
 }
 
-// What is written to a file that nobody will find again is not acknowledged.
+// Append returns an error after the removal of the log's file.
 func TestALogThatIsTakenAway(t *testing.T) {
 	for name, take := range map[string]func(dir string) error{
 		"its folder is removed": os.RemoveAll,

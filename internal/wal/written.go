@@ -26,7 +26,7 @@ func (l *Log) wrote(n int64) {
 	l.written.today += n
 }
 
-// turn begins to count anew when the day is another.
+// turn resets the count of today on another day.
 func (w *written) turn(now time.Time) {
 	y, m, d := now.Date()
 	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(w.day) {

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// What is written is counted by the day, compaction included.
+// Written counts the bytes of the day, including compaction.
 func TestWritten(t *testing.T) {
 	now := time.Date(2026, 11, 21, 23, 0, 0, 0, time.UTC)
 	o := wal.DefaultOptions()

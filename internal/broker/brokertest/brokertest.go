@@ -1,5 +1,5 @@
-// Package brokertest is a broker for tests: it serves one client at a time over a pipe, and
-// does what a test tells it, faults too.
+// Package brokertest is a broker for tests. It serves one client at a time over a pipe, with the
+// faults that a test sets.
 package brokertest
 
 import (
@@ -12,32 +12,32 @@ import (
 	"github.com/eclipse/paho.mqtt.golang/packets"
 )
 
-// Broker answers as its fields say. Change them with Set.
+// Broker is a broker with the faults of a Behaviour. Change them with Set.
 type Broker struct {
 	mu      sync.Mutex
 	b       Behaviour
 	dials   []time.Time
 	conn    net.Conn
 	serving sync.WaitGroup
-	outs    map[net.Conn]chan packets.ControlPacket // nobody who reads waits for one who writes
+	outs    map[net.Conn]chan packets.ControlPacket // so that reading never waits for writing
 	next    uint16
 	wills   [][]byte
 }
 
 // Behaviour sets the faults of a broker.
 type Behaviour struct {
-	Gone    bool   // nobody listens
-	Kick    bool   // it accepts, and then cuts off
+	Gone    bool   // no broker listens
+	Kick    bool   // accept connections, then close them
 	Refuse  byte   // the return code of its CONNACK
 	Swallow bool   // accept messages, without an acknowledgement
 	Deny    string // a topic that the client may not read
-	// Published hears what the client publishes; answer sends to it.
+	// Published receives the messages of the client; answer sends to the client.
 	Published func(topic string, payload []byte, answer func(topic string, payload []byte, retain bool))
-	// Subscribed hears that the subscriptions stand.
+	// Subscribed runs after the client has subscribed.
 	Subscribed func(answer func(topic string, payload []byte, retain bool))
 }
 
-// Set changes what the broker does.
+// Set changes the behavior of the broker.
 func (b *Broker) Set(change func(*Behaviour)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,14 +50,14 @@ func (b *Broker) does() Behaviour {
 	return b.b
 }
 
-// Dials are the times at which somebody has tried to connect.
+// Dials returns the times of the attempts to connect.
 func (b *Broker) Dials() []time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]time.Time{}, b.dials...)
 }
 
-// Wills are the payloads of the wills that clients came with.
+// Wills returns the payloads of the wills of all clients.
 func (b *Broker) Wills() [][]byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,14 +82,14 @@ func (b *Broker) Dial(context.Context) (net.Conn, error) {
 	b.serving.Go(func() {
 		defer theirs.Close()
 		for p := range out {
-			_ = p.Write(theirs) // the client may be gone
+			_ = p.Write(theirs) // the client may have left
 		}
 	})
 	b.serving.Go(func() { b.serve(theirs) })
 	return ours, nil
 }
 
-// Cut breaks the connection that there is.
+// Cut closes the present connection.
 func (b *Broker) Cut() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (b *Broker) Cut() {
 func (b *Broker) Wait() { b.serving.Wait() }
 
 func (b *Broker) serve(conn net.Conn) {
-	defer func() { // send what was published before
+	defer func() { // the writer first sends the queued packets
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		close(b.outs[conn])

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// A client beyond the limit hears that the broker is busy. The port closes
-// connections beyond nine eighths of the limit.
+// A client beyond the limit gets the answer that the broker is busy. The port closes connections
+// beyond nine eighths of the limit.
 func TestClientsHaveALimit(t *testing.T) {
 	s := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -38,7 +38,7 @@ func TestClientsHaveALimit(t *testing.T) {
 		t.Errorf("a ninth client hears %v, want that the server is unavailable", answer)
 	}
 	until(t, func() bool { u := p.Use(); return u.Now == 8 && u.Refused == 1 && !u.Last.IsZero() && u.Limit == 8 })
-	for range 2 { // who has not said anything
+	for range 2 { // clients without a CONNECT packet
 		c, err := net.Dial("tcp", p.Address())
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,8 @@ func TestClientsHaveALimit(t *testing.T) {
 	_ = connect(t, p.Address(), "again").Close()
 }
 
-// firstWords returns what the broker answers to a client's first words, if anything.
+// firstWords returns the answer of the broker to a CONNECT packet, or nothing if it closes the
+// connection.
 func firstWords(t *testing.T, address, id string) []byte {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -67,7 +68,7 @@ func firstWords(t *testing.T, address, id string) []byte {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(time.Minute)) // a connection of TCP has deadlines
 	says := append([]byte{0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, byte(len(id))}, id...)
-	_, _ = c.Write(append([]byte{packets.Connect << 4, byte(len(says))}, says...)) // it may be closed already
+	_, _ = c.Write(append([]byte{packets.Connect << 4, byte(len(says))}, says...)) // the port may have closed it already
 	answer, _ := io.ReadAll(c)
 	return answer
 }

@@ -1,5 +1,5 @@
-// Package port is where clients come in to a broker in this process, and how all
-// of them leave it.
+// Package port is the listener of a broker in this process, with a limit of clients and a close
+// that leaves no connection.
 package port
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-// Port is a listener of a broker. It limits the time for the CONNECT packet, handles TLS, and
-// has no connection left when it is closed.
+// Port is a listener of a broker. It limits the time for the CONNECT packet, and handles TLS.
+// Close leaves no connection.
 type Port struct {
 	net.Listener
 	tls    *tls.Config
@@ -64,35 +64,35 @@ func (p *Port) Use() resources.Use {
 func (p *Port) full() { p.refused, p.at = p.refused+1, time.Now() }
 
 const (
-	helloTime    = 10 * time.Second // for a connection's first words
+	helloTime    = 10 * time.Second // for the CONNECT packet
 	farewellTime = time.Second      // for pending writes when the port closes
 )
 
 // ID names the port.
 func (*Port) ID() string { return "mqtt" }
 
-// Protocol is that of the port.
+// Protocol returns the network protocol.
 func (*Port) Protocol() string { return "tcp" }
 
-// Address is that of the port.
+// Address returns the address of the port.
 func (p *Port) Address() string { return p.Addr().String() }
 
-// Init has the clients of an id take turns. The port is open already.
+// Init adds the hook that orders the connections of one client id. The port is open already.
 func (p *Port) Init(*slog.Logger) error { return p.server.AddHook(&turns{port: p}, nil) }
 
-// Serve accepts clients until the port is closed.
+// Serve accepts clients until Close.
 func (p *Port) Serve(establish listeners.EstablishFn) {
 	for {
 		conn, err := p.Accept()
 		if err != nil {
 			return
 		}
-		_ = conn.SetDeadline(time.Now().Add(helloTime)) // the broker sets another when it knows who it is
+		_ = conn.SetDeadline(time.Now().Add(helloTime)) // the broker sets another one after the CONNECT packet
 		if p.tls != nil {
 			conn = tls.Server(conn, p.tls)
 		}
 		if !p.enter(conn, establish) {
-			_ = conn.Close() // it has got no answer
+			_ = conn.Close() // without an answer
 			return
 		}
 	}
@@ -106,7 +106,7 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 	}
 	if p.most > 0 && len(p.conns) >= p.most+p.most/8+1 {
 		p.full()
-		_ = conn.Close() // nothing was written
+		_ = conn.Close() // without an answer
 		return true
 	}
 	v := &visit{conn: conn}
@@ -123,17 +123,17 @@ func (p *Port) enter(conn net.Conn, establish listeners.EstablishFn) bool {
 // serve serves one client. No packet of it can end the service of the others.
 func (p *Port) serve(conn net.Conn, establish listeners.EstablishFn) {
 	defer mistake.Caught(p.server.Log, "remote", conn.RemoteAddr())
-	if err := establish(p.ID(), conn); errors.Is(err, packets.ErrServerBusy) { // the hooks have heard of any other end
+	if err := establish(p.ID(), conn); errors.Is(err, packets.ErrServerBusy) { // the hooks see every other end of a connection
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.full()
 	}
 }
 
-// Close ends all connections, and returns when none is left. The broker's own count allows no
-// new client meanwhile. Close does not call the broker's function that lists the clients of a
-// port: it takes a lock twice, and never returns if a leaving client asks for the lock in
-// between (Clients.GetByListener and Delete of github.com/mochi-mqtt/server/v2 2.7.9).
+// Close ends all connections, and returns when none is left. The broker accepts no new client
+// meanwhile. Close does not call the broker's function that lists the clients of a port. That
+// function takes a lock twice, and never returns if a leaving client requests the lock in between
+// (Clients.GetByListener and Delete of github.com/mochi-mqtt/server/v2 2.7.9).
 func (p *Port) Close(listeners.CloseFn) {
 	_ = p.Listener.Close()
 	p.mu.Lock()
@@ -144,7 +144,7 @@ func (p *Port) Close(listeners.CloseFn) {
 	p.mu.Unlock()
 	for _, c := range p.server.Clients.GetAll() {
 		if c.Net.Listener == p.ID() && !c.Closed() {
-			_ = p.server.DisconnectClient(c, packets.ErrServerShuttingDown) // it goes in any case
+			_ = p.server.DisconnectClient(c, packets.ErrServerShuttingDown) // the connection ends in any case
 		}
 	}
 	p.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// A broker is closed while its clients go by themselves: whoever is just leaving
-// does not hang the others, nor the close.
+// The broker closes while its clients disconnect. A leaving client blocks neither the others nor
+// the close.
 func TestACloseWhileClientsLeave(t *testing.T) {
 	for range 20 {
 		s := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -38,7 +38,7 @@ func TestACloseWhileClientsLeave(t *testing.T) {
 		}
 		leave := make(chan struct{})
 		for _, c := range conns {
-			go func() { <-leave; _ = c.Close() }() // the broker's side is judged
+			go func() { <-leave; _ = c.Close() }() // the test checks only the side of the broker
 		}
 		close(leave)
 		done := make(chan error, 1)
@@ -57,7 +57,7 @@ func TestACloseWhileClientsLeave(t *testing.T) {
 	}
 }
 
-// connect is a client of MQTT 3.1.1 that keeps no session.
+// connect returns the connection of an MQTT 3.1.1 client with a clean session.
 func connect(t *testing.T, address, id string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

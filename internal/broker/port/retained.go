@@ -10,8 +10,8 @@ import (
 
 // Retained is a hook of a broker that separates changes of retained messages from searches in
 // them. The broker itself does not: it writes the name of a retained topic under locks that a
-// subscription with wildcards does not take (TopicsIndex.RetainMessage and scanMessages of
-// github.com/mochi-mqtt/server/v2 2.7.9), and a half-written name crashes the process.
+// subscription with wildcards does not take. A half-written name crashes the process
+// (TopicsIndex.RetainMessage and scanMessages of github.com/mochi-mqtt/server/v2 2.7.9).
 //
 // Add it as the last hook, so that no other hook runs between it and the change. Between
 // OnPublish or OnWill and OnRetainMessage the broker does not block. Between the SUBACK, which
@@ -24,7 +24,7 @@ type Retained struct {
 
 	mu      sync.Mutex
 	readers map[*broker.Client]*time.Timer // clients whose subscription searches the retained messages
-	wills   map[string]bool                // by client's id: retained, and said after a delay
+	wills   map[string]bool                // by client's id: retained wills with a delay
 }
 
 // NewRetained makes the hook of a server that retains messages.
@@ -47,7 +47,7 @@ func (*Retained) Provides(b byte) bool {
 	return false
 }
 
-// OnPublish waits for the end of all searches, if the message is to be retained.
+// OnPublish waits for the end of all searches before a retained message.
 func (r *Retained) OnPublish(_ *broker.Client, pk packets.Packet) (packets.Packet, error) {
 	if pk.FixedHeader.Retain {
 		r.tree.Lock()

@@ -17,9 +17,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// Everybody who may change what is retained does so while others look through it:
-// the process itself, clients, wills, and packets that the broker refuses. Nobody
-// is held up for good.
+// The process itself, clients, wills, and packets that the broker rejects change retained
+// messages, while other clients search them. No client blocks forever.
 func TestRetainedFromAllSides(t *testing.T) {
 	s, address := retaining(t)
 	var group sync.WaitGroup
@@ -39,14 +38,14 @@ func TestRetainedFromAllSides(t *testing.T) {
 			}
 			c.ping()
 		})
-		group.Go(func() { // wills, and a subscription that is not valid and ends the client
+		group.Go(func() { // wills, and an invalid subscription that ends the client
 			for k := range 20 {
 				c := raw(t, address, "d"+n, "c/"+n+"/"+strconv.Itoa(k), 0)
 				c.says([]byte{packets.Subscribe<<4 | 2, 5, 0, 1, 0, 0, 1})
 				c.ends()
 			}
 		})
-		group.Go(func() { // who looks
+		group.Go(func() { // a client that searches
 			c := raw(t, address, "r"+n, "", 0)
 			for range 60 {
 				for _, f := range []string{"#", "+/+", "b/#", "c/+/+", "a/" + n} {
@@ -69,8 +68,8 @@ func TestRetainedFromAllSides(t *testing.T) {
 	})
 }
 
-// A will with a delay is retained when it is sent, and not if the client is back
-// before.
+// The broker retains a will with a delay when it sends the will. It does not if the client
+// returns earlier.
 func TestRetainedWillWithADelay(t *testing.T) {
 	s, address := retaining(t)
 	for _, id := range []string{"gone", "back"} {
@@ -98,7 +97,7 @@ func TestRetainedWillWithADelay(t *testing.T) {
 	}
 }
 
-// retaining is a broker with the hook, and its address.
+// retaining returns a broker with the hook, and its address.
 func retaining(t *testing.T) (*mochi.Server, string) {
 	t.Helper()
 	s := mochi.New(&mochi.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
@@ -122,7 +121,7 @@ func wait(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// client is one that says bytes, and reads what it gets.
+// client is a connection that sends raw bytes, and reads the answers.
 type client struct {
 	net.Conn
 	t    *testing.T
@@ -130,8 +129,7 @@ type client struct {
 	over chan struct{}
 }
 
-// raw is a client of MQTT 5 whose session outlives its connection, with a retained
-// will.
+// raw connects a client of MQTT 5 whose session outlives its connection, with a retained will.
 func raw(t *testing.T, address, id, will string, delay uint32) *client {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -174,7 +172,7 @@ func (c *client) says(b []byte) {
 	}
 }
 
-// ping waits until all that was said is done.
+// ping waits until the broker has processed all earlier packets.
 func (c *client) ping() {
 	c.says([]byte{packets.Pingreq << 4, 0})
 	select {

@@ -10,11 +10,11 @@ import (
 )
 
 // turns is a hook of a broker that orders the connections of one client id: a new connection
-// begins when the earlier one has ended completely and its will is published. The broker
-// itself does not wait. When a connection has ended, it deletes the session by the client id,
-// also if a new connection with that id exists, which then never receives a message
-// (attachClient, from OnDisconnect to Clients.Delete, of github.com/mochi-mqtt/server/v2
-// 2.7.9). An old will could also follow a new birth message.
+// begins when the earlier one has ended completely and the broker has published its will. The
+// broker itself does not wait. After the end of a connection it deletes the session by the client
+// id, also if a new connection with that id exists. That connection then never receives a message
+// (attachClient, from OnDisconnect to Clients.Delete, of github.com/mochi-mqtt/server/v2 2.7.9).
+// An old will could also follow a new birth message.
 type turns struct {
 	broker.HookBase
 	port *Port
@@ -23,12 +23,12 @@ type turns struct {
 // visit is a connection.
 type visit struct {
 	conn   net.Conn
-	client *broker.Client // nil: no connection has begun
-	before *visit         // of the same client's id, and still there
+	client *broker.Client // nil before the broker accepts the connection
+	before *visit         // the earlier connection of the same client id, if it still exists
 	over   chan struct{}  // closed when the connection has ended completely; nil without a client
 }
 
-const turnTime = 10 * time.Second // for an earlier connection to go; if it does not, the later one is to come again
+const turnTime = 10 * time.Second // for an earlier connection to end; otherwise the later client must connect again
 
 // ID names the hook.
 func (*turns) ID() string { return "turns" }

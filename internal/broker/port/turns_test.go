@@ -22,8 +22,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/port"
 )
 
-// A client is back while what its last connection had is being cleared away. It
-// stays on the broker's list, and hears what it subscribes to.
+// A client connects again while the broker still removes the state of its last connection. It
+// stays on the broker's list, and receives its subscriptions.
 func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
 	for _, version := range []byte{4, 5} {
 		t.Run(strconv.Itoa(int(version)), func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
 			}()
 			var second *peer
 			select {
-			case second = <-stands: // nothing has kept it
+			case second = <-stands: // the broker did not delay it
 			case <-time.After(200 * time.Millisecond):
 			}
 			close(goOn)
@@ -64,15 +64,14 @@ func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
 	}
 }
 
-// Another connection with the id of a living one takes its place. The will of the
-// first is said before the second is let in, unless it is one that waits; what
-// outlives a connection is there.
+// A connection with the id of an open one replaces it. The broker publishes the will of the first
+// before it accepts the second, except a will with a delay. A persistent session remains.
 func TestTakenOver(t *testing.T) {
 	for _, version := range []byte{4, 5} {
 		for _, clean := range []bool{true, false} {
 			for _, delay := range []uint32{0, 600} {
 				if delay > 0 && (version == 4 || clean) {
-					continue // there is none, or it ends with the session
+					continue // the delay does not exist, or ends with the session
 				}
 				name := "version " + strconv.Itoa(int(version)) + ", clean " + strconv.FormatBool(clean) + ", delay " + strconv.Itoa(int(delay))
 				t.Run(name, func(t *testing.T) {
@@ -108,8 +107,9 @@ func TestTakenOver(t *testing.T) {
 	}
 }
 
-// Two come with the id of one for whom something is still being done: the last of
-// all is let in, when the first has got what he was owed, and his will is said.
+// Two clients connect with the id of a third, whose message the broker still processes. The
+// broker accepts only the last one, after it has finished the message and published the will of
+// the first.
 func TestTheLastOfSeveralIsLetIn(t *testing.T) {
 	doing, goOn := make(chan struct{}), make(chan struct{})
 	s, address := serving(t, &stage{published: func(_ *mochi.Client, pk packets.Packet) {
@@ -139,8 +139,8 @@ func TestTheLastOfSeveralIsLetIn(t *testing.T) {
 	wait(t, "only the third is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 2 })
 }
 
-// Clients come and go by the hundred, each under one id: whoever is let in hears
-// what he subscribes to.
+// Eight ids connect and disconnect forty times each. Each accepted client receives its
+// subscriptions.
 func TestComingAndGoing(t *testing.T) {
 	s, address := serving(t)
 	var group sync.WaitGroup
@@ -155,7 +155,7 @@ func TestComingAndGoing(t *testing.T) {
 				c.subscribe("t/" + id)
 				say(t, s, "t/"+id, "n"+strconv.Itoa(k))
 				c.hears("n" + strconv.Itoa(k))
-				if k%5 > 0 { // else the next one takes over
+				if k%5 > 0 { // otherwise the next connection takes over
 					_ = c.Close()
 				}
 			}
@@ -165,8 +165,8 @@ func TestComingAndGoing(t *testing.T) {
 	wait(t, "each id has one connection at most", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) <= 8 })
 }
 
-// What is done for a client does not end: the next connection is not let in beside
-// it, and told so; later it is. The clock is the test's.
+// The work for a client does not end, so the broker closes the next connection after a time. When
+// the work ends, it accepts another one. The test uses a fake clock.
 func TestAnEarlierConnectionThatDoesNotGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
@@ -192,7 +192,7 @@ func TestAnEarlierConnectionThatDoesNotGo(t *testing.T) {
 	})
 }
 
-// A session has had its time: what it has subscribed to is gone with it.
+// An expired session has no subscriptions left.
 func TestAnExpiredSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, address := inside(t)
@@ -209,8 +209,8 @@ func TestAnExpiredSession(t *testing.T) {
 	})
 }
 
-// A session has its time just when the client comes back, and the broker takes the
-// client's id off its list.
+// A session expires just when the client returns, and the broker removes the client's id from its
+// list.
 func TestBackWhenTheSessionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		expiring, goOn := make(chan struct{}), make(chan struct{})
@@ -228,7 +228,7 @@ func TestBackWhenTheSessionExpires(t *testing.T) {
 	})
 }
 
-// stage is a hook that has the broker wait.
+// stage is a hook that blocks the broker.
 type stage struct {
 	mochi.HookBase
 	unsubscribed func(*mochi.Client)
@@ -248,7 +248,7 @@ func (st *stage) OnPublish(c *mochi.Client, pk packets.Packet) (packets.Packet, 
 	return pk, nil
 }
 
-// serving is a broker with hooks, and how it is reached.
+// serving starts a broker with hooks, and returns a dialer for it.
 func serving(t *testing.T, hooks ...mochi.Hook) (*mochi.Server, dialer) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -258,7 +258,7 @@ func serving(t *testing.T, hooks ...mochi.Hook) (*mochi.Server, dialer) {
 	return with(t, l, hooks), func() (net.Conn, error) { return net.Dial("tcp", l.Addr().String()) }
 }
 
-// inside is one without a network.
+// inside is like serving, without a network.
 func inside(t *testing.T, hooks ...mochi.Hook) (*mochi.Server, dialer) {
 	t.Helper()
 	l := &pipes{calls: make(chan net.Conn), over: make(chan struct{})}
@@ -305,7 +305,7 @@ func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} 
 
 type dialer func() (net.Conn, error)
 
-// hello is how a client presents itself.
+// hello has the fields of a CONNECT packet.
 type hello struct {
 	id      string
 	version byte
@@ -314,16 +314,16 @@ type hello struct {
 	delay   uint32 // of the will, in seconds
 }
 
-// peer is a client that is led by hand.
+// peer is a client whose packets the test sends and reads one by one.
 type peer struct {
 	net.Conn
 	t       *testing.T
 	r       *bufio.Reader
 	version byte
-	present bool // it has a session from before
+	present bool // the broker has its earlier session
 }
 
-// call dials, and says hello.
+// call dials, and sends CONNECT.
 func call(t *testing.T, dial dialer, h hello) *peer {
 	conn, err := dial()
 	if err != nil {
@@ -347,7 +347,7 @@ func call(t *testing.T, dial dialer, h hello) *peer {
 	return c
 }
 
-// meet is a client that is let in.
+// meet is like call, and waits for the CONNACK.
 func meet(t *testing.T, dial dialer, h hello) *peer {
 	c := call(t, dial, h)
 	c.enters()
@@ -398,7 +398,7 @@ func (c *peer) send(pk packets.Packet) {
 	}
 }
 
-// gets is the next packet, which is of a kind.
+// gets returns the next packet, which must have the kind.
 func (c *peer) gets(kind byte) packets.Packet {
 	pk, err := c.next()
 	if err != nil || pk.FixedHeader.Type != kind {

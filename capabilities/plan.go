@@ -117,7 +117,7 @@ type Explanation struct {
 // NoneOfThese is the option that takes no guess.
 const NoneOfThese = "none of these"
 
-// Image is the type of content that a request for a picture wants.
+// Image is the type of content that a request for an image wants.
 const Image = "image"
 
 // Begins returns when a plan of this moment begins.

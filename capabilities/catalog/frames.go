@@ -66,7 +66,7 @@ func (s Feature) Has(o Feature) bool { return s&o != 0 }
 const (
 	Participle        = "done"   // a participle: turned
 	Gerund            = "ing"    // a gerund: turning
-	ColorFeature      = "tone"   // a colour
+	ColorFeature      = "tone"   // a color
 	PriorColorFeature = "was"    // the previous color: from red
 	LevelFeature      = "level"  // a level: to 50 percent
 	DifferenceFeature = "amount" // a difference: by 20 percent
@@ -112,10 +112,10 @@ type frameLists struct {
 	Sides   []string            `yaml:"sides"`   // names of positions, of any home
 	From    []string            `yaml:"from"`    // before the previous color
 	By      []string            `yaml:"by"`      // before a difference
-	Offered []string            `yaml:"offered"` // colours to choose from
+	Offered []string            `yaml:"offered"` // colors to choose from
 	Things  []string            `yaml:"things"`  // objects that a camera may look for
 	Nouns   []string            `yaml:"nouns"`   // signals that a word of glue may stand before
-	Orders  []string            `yaml:"orders"`  // words that an order begins with, beside the verbs
+	Orders  []string            `yaml:"orders"`  // words that an order begins with, in addition to the verbs
 	Places  map[string][]string `yaml:"places"`  // other names of rooms
 	Kept    map[string][]string `yaml:"kept"`    // objects by the place where people keep them
 	Frames  []*Frame            `yaml:"frames"`
@@ -137,12 +137,12 @@ type FrameLexicon struct {
 	Repeatable       Feature           // features that a text may repeat
 	ActFeatures      Feature           // features of an act: on, off, open, lock
 	NounFeatures     Feature           // features that other words can join
-	ColorNames       map[string]string // by colour
+	ColorNames       map[string]string // by color
 	Things           *lexicon.Trie[lexicon.SlotValue]
 	OrderWords       map[string]bool    // folded words that an order begins with
 	ActWords         map[string]bool    // those that say on, off, up or down without a verb
 	NamingWords      map[string]bool    // those that stand for a thing: of classes, and of frames that need no name
-	Spelled          []lexicon.Spelling // orders and naming that may be misspelt
+	Spelled          []lexicon.Spelling // words of orders and names that a text may misspell
 	LooseWords       map[string]bool    // those that join others and say nothing where they end
 }
 

@@ -17,8 +17,8 @@ type hassFiles struct {
 	skips  []hassSentence // words without a meaning
 }
 
-// hassScope holds the rules and lists that sentences may use: those of all files, or those
-// beside the sentences.
+// hassScope holds the rules and lists that sentences may use: those of all files, or those next
+// to the sentences.
 type hassScope struct {
 	rules map[string]string
 	lists map[string]hassList
@@ -37,7 +37,7 @@ type hassSentence struct {
 	domains, not       []string
 	all                bool      // it is for all devices of the place
 	unknown            string    // a key of its context without a meaning here
-	scope              hassScope // the local rules and lists beside the sentence
+	scope              hassScope // the local rules and lists next to the sentence
 }
 
 // hassForms are the meanings of a sentence with one capability and its parameters.
@@ -104,7 +104,7 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 	return true
 }
 
-// hassScopeOf reads the rules and lists of a file, or those beside sentences.
+// hassScopeOf reads the rules and lists of a file, or those next to sentences.
 func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 	s := hassScope{map[string]string{}, map[string]hassList{}}
 	if rules := v.Get("expansion_rules"); rules != nil && rules.Kind != strictyaml.Map {

@@ -17,7 +17,7 @@ type hassil struct {
 	at    int
 }
 
-// atom is a part of a sentence with the spaces beside it.
+// atom is a part of a sentence with the spaces around it.
 type atom struct {
 	grammar.Part
 	texts []string // alternatives with their spaces; nil for a part with slots
@@ -160,7 +160,7 @@ func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 
 // said returns the words of a text. The 's behind a name is a word of its own.
 func (h *hassil) said(text string) (list []grammar.Part) {
-	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a gap
+	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a slot
 		list, text = append(list, grammar.Part{Kind: grammar.WordPart, Text: lexicon.Possessive}), rest
 	}
 	tokens := h.words.Tokens(text)

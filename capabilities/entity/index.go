@@ -13,7 +13,7 @@ type Index struct {
 	Every    []int            // all devices
 	kinds    []kind           // in the order of their first device
 	kindOf   []int32          // of each device
-	ByClass  map[string][]int // in the catalogue's words
+	ByClass  map[string][]int // by class of the catalog
 	byName   map[string]int   // the first of a name
 	byArea   map[string][]int // by sameFold
 	Labels   map[string][]int // as people see them
@@ -144,7 +144,7 @@ func (x *Index) Device(name string) int {
 	return -1
 }
 
-// Union is the devices of all lists, in order. n is the number of devices of the home.
+// Union returns the devices of all lists, in order. n is the number of devices of the home.
 func Union(n int, lists [][]int) []int {
 	total := 0
 	for _, list := range lists {

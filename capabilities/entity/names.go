@@ -141,8 +141,8 @@ func Rooms(spots []capabilities.Spot) []string {
 	return lexicon.Distinct(list)
 }
 
-// spotPhrases are the ways to name a spot: by its name, with another word for
-// "near", with its room, and by its note: "rice spill by the kitchen sink".
+// spotPhrases returns the ways to name a spot: by its name, with another word for "near", with
+// its room, and by its note: "rice spill by the kitchen sink".
 func spotPhrases(w *lexicon.Lexicon, s capabilities.Spot) [][]lexicon.Token {
 	if s.Name == s.Room {
 		return nil

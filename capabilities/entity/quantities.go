@@ -14,7 +14,7 @@ import (
 // UnitUnsaid is the unit of a number that needs one, in a text that names none.
 const UnitUnsaid = "unsaid"
 
-// amountMatches are the readings of the words from i on as an amount of the kind.
+// amountMatches returns the readings of the words from i on as an amount of the kind.
 func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
 	l, w := &x.Home.Catalog.Frames, x.Words()
@@ -57,8 +57,8 @@ func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
 	return list
 }
 
-// temperatures are the readings of the words from i on as a temperature, in °C: a
-// number alone, or one with its unit.
+// temperatures returns the readings of the words from i on as a temperature, in °C: a number
+// alone, or one with its unit.
 func (x *Utterance) temperatures(i int) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
 	for _, m := range x.numberValues(i) {
@@ -72,7 +72,7 @@ func (x *Utterance) temperatures(i int) []lexicon.SlotValue {
 	return list
 }
 
-// positionMatches are the angles with a name at word i, and sides that may have none.
+// positionMatches returns the angles with a name at word i, and sides that may have none.
 func (x *Utterance) positionMatches(i int) []lexicon.SlotValue {
 	list := x.nameValues(x.Home.Names.positions, i)
 	x.Home.Catalog.Frames.Sides.Each(x.Tokens, i, func(end int, side string) {
@@ -110,7 +110,7 @@ func PositionNames(list []capabilities.Pose) []string {
 	return names
 }
 
-// numberValues are the readings of the words from i on as a number, with its unit.
+// numberValues returns the readings of the words from i on as a number, with its unit.
 func (x *Utterance) numberValues(i int) []lexicon.SlotValue {
 	var list []lexicon.SlotValue
 	add := func(end int, n float64, unit string) {

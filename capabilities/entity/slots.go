@@ -97,7 +97,7 @@ func merge(list []lexicon.SlotValue, p *lexicon.Trie[lexicon.SlotValue], tokens 
 	return list
 }
 
-// nameValues are the matches of names that begin at word i.
+// nameValues returns the matches of names that begin at word i.
 func (x *Utterance) nameValues(names *lexicon.Trie[NameMeaning], i int) (list []lexicon.SlotValue) {
 	within(names, x.Words(), x.Tokens, i, func(end int, m NameMeaning) {
 		list = lexicon.SlotValue{End: end, Value: m.value, Specificity: m.how, Devices: slices.Clip(m.devices), Spots: slices.Clip(m.spots)}.MergeInto(list)

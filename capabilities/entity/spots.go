@@ -79,7 +79,8 @@ func (x *Utterance) cleaners() []int {
 	return slices.DeleteFunc(slices.Clone(x.Home.Index.reaching), func(d int) bool { return x.Home.Site.Devices[d].Prints() })
 }
 
-// joint returns the word behind a conjunction or comma at word i. ok is false if there is none.
+// joint returns the index of the word behind a conjunction or comma at word i. ok is false if
+// there is none.
 func (x *Utterance) joint(i int) (to int, ok bool) {
 	if i >= len(x.Tokens) {
 		return i, false
@@ -91,7 +92,8 @@ func (x *Utterance) joint(i int) (to int, ok bool) {
 	return to, to > i || x.Tokens[i].Pause
 }
 
-// inside returns the first word from i on that is neither a filler nor "in" nor "of".
+// inside returns the index of the first word from i on that is neither a filler nor "in" nor
+// "of".
 func (x *Utterance) inside(i int) int {
 	for n := 1; n > 0 && i < len(x.Tokens); i += n {
 		n = x.Words().Fillers.Longest(x.Tokens, i)

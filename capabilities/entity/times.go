@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// HalfHour is the end of "half seven" at word i, i if that is not there.
+// HalfHour returns the end of a time like "half seven" at word i, or i if there is none.
 func (x *Utterance) HalfHour(i int) int {
 	w := x.Words()
 	n := w.HalfOf.Longest(x.Tokens, i)
@@ -18,7 +18,8 @@ func (x *Utterance) HalfHour(i int) int {
 	return end
 }
 
-// DurationAt is the longest length of time at word i.
+// DurationAt returns the longest length of time at word i, with its end; both are 0 if there is
+// none.
 func (x *Utterance) DurationAt(i int) (end int, d time.Duration) {
 	x.Words().Durations(x.Tokens, i, func(to int, one time.Duration) {
 		if to > end {

@@ -4,9 +4,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Utterance is the words of a text, read with the names of a home. Its methods answer where
-// names, numbers and times are in it. It is not safe for concurrent use: it caches the
-// answers.
+// Utterance is the words of a text, read with the names of a home. Its methods find the names,
+// numbers and times in it. It is not safe for concurrent use, because it caches the results.
 type Utterance struct {
 	Home       *Home
 	Tokens     []lexicon.Token

@@ -23,8 +23,8 @@ type Reading struct {
 	verb    catalog.Feature // the verb of the piece before
 	Object  bool            // the order is to clean the device itself
 	Twice   bool            // the text repeats a feature
-	First   bool            // the colour stands before the name
-	Valued  bool            // a colour or level stands behind a name
+	First   bool            // the color stands before the name
+	Valued  bool            // a color or level stands behind a name
 	Spread  bool            // and another name behind that: "the hall to 20 percent and the porch"
 	Named   bool            // the level has a name: "half"
 	Bare    bool            // no "to" stands before the level: "up 10 percent"
@@ -86,7 +86,7 @@ func (f *Parser) skip(i int, so Reading) {
 		return
 	}
 	if t.Text == lexicon.Possessive && (len(so.Lost) == 0 || so.Lost[len(so.Lost)-1] != f.Text.Tokens[i-1].Text) {
-		return // "the light's on" tells, but "my son's light" is one
+		return // "the light's on" reports, but "my son's light" is one
 	}
 	if f.at(i, l.By) > i || f.at(i, l.From) > i {
 		if f.Text.Words().CardinalEnd(f.Text.Tokens, i+1) > i+1 || l.Levels.Longest(f.Text.Tokens, i+1) > 0 {
@@ -171,7 +171,7 @@ func (f *Parser) signal(i int, so Reading) {
 			next.Lost = append(slices.Clip(so.Lost), f.Text.Tokens[i].Text)
 		case s == l.Bits["joint"] && !f.noun(end): // "on" joins it to a name, or switches something on
 			return
-		case s == l.Bits["ready"] && so.Pieces == 1: // "going to make coffee" tells
+		case s == l.Bits["ready"] && so.Pieces == 1: // "going to make coffee" reports
 			return
 		case s == l.Bits["joint"] && so.verb.Has(l.Bits["off"]|l.Bits["on"]): // "turn off on the light" says both
 			return

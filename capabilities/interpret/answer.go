@@ -72,8 +72,7 @@ func (r *Interpreter) limits(line string) bool {
 	return false
 }
 
-// HasLimit reports whether a remark beside a yes limits the plan: see the context of a
-// request.
+// HasLimit reports whether a remark next to a yes limits the plan: see the context of a request.
 func HasLimit(text string) bool { return nowhere().limitsAny(text) }
 
 // nowhere is an interpreter for a home without devices.

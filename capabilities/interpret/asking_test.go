@@ -86,7 +86,7 @@ func TestDisjunctionAsksForOne(t *testing.T) {
 	}
 }
 
-// A remark beside an order has the effect of a line of context.
+// A remark next to an order has the effect of a line of context.
 func TestRemarksCountAsContext(t *testing.T) {
 	for intent, want := range map[string]string{
 		"It's dark, turn on the hall light":            "switch-on hall-lamp",

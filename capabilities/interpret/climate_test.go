@@ -11,8 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heated is a home with two thermostats, and devices beside them that have no target
-// temperature.
+// heated is a home with two thermostats, and other devices without a target temperature.
 func heated() *interpret.Interpreter {
 	thermostat := []capabilities.Command{capabilities.SetSwitch, capabilities.Toggle, capabilities.ReadState, capabilities.SetTemperature}
 	within := map[string]capabilities.Range{"temperature": {Min: 5, Max: 30}}

@@ -18,7 +18,7 @@ import (
 // no question about it. A description has a subject and a predicate. A line is no description if
 // it has a modal verb ("must", "may", "should"), a warning, a number, or a time. Nor is it one if
 // it names a device or place that the plan does not use. A line with unknown words is a
-// description only if the act hurts nobody.
+// description only if the act is harmless.
 func (r *Interpreter) isDescription(line string, plan *capabilities.Plan) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	tokens := w.Tokens(line)
@@ -109,8 +109,8 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 // longestSubject is the largest number of words in the subject of a statement.
 const longestSubject = 4
 
-// isStatement reports whether a clause only describes its subject. mild means that the act hurts
-// nobody: the clause may then have words that this home does not know.
+// isStatement reports whether a clause only describes its subject. mild means that the act is
+// harmless: the clause may then have words that this home does not know.
 func (r *Interpreter) isStatement(tokens []lexicon.Token, mild bool) bool {
 	w, c := r.Catalog.Words, &r.Catalog.Context
 	x := r.withTokens(tokens)

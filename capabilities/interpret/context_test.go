@@ -38,8 +38,8 @@ func TestUnclearContextLeadsToQuestion(t *testing.T) {
 	}
 }
 
-// A description needs no question, and the plan lists it as unused. Beside a dangerous act
-// the interpreter must know every word of it.
+// A description needs no question, and the plan lists it as unused. With a dangerous act the
+// interpreter must know every word of it.
 func TestDescriptionsNeedNoQuestion(t *testing.T) {
 	for _, tt := range []struct{ intent, line, want string }{
 		{"turn on the porch light", "I am cooking", "switch-on porch-lamp"},
@@ -115,8 +115,7 @@ func TestDarknessInContextNamesTheLight(t *testing.T) {
 	}
 }
 
-// The question offers the device that a line of context names beside the one of the
-// request.
+// The question offers the device that a line of context names, and the one of the request.
 func TestCorrectionInContextIsAnOption(t *testing.T) {
 	for line, both := range map[string]bool{
 		"I meant the reading lamp": true, "actually the reading lamp": true, "sorry, the reading lamp": true, "the reading lamp": true,

@@ -163,7 +163,7 @@ func (x *request) planWithout(before, behind []lexicon.Token) (*capabilities.Pla
 	return out.Plan, y.Explain
 }
 
-// maxThing is the largest number of words of a device or value beside "or".
+// maxThing is the largest number of words of a device or value next to "or".
 const maxThing = 5
 
 // thingsBefore returns where the names and meaningful words begin that end at word i, the

@@ -40,8 +40,8 @@ intents:
         requires_context: {area: {slot: true}}
 `
 
-// The loader reads the folder of a language in the layout of Home Assistant: shared content
-// lies beside the files, and a domain narrows a sentence to classes of devices.
+// The loader reads the folder of a language in the layout of Home Assistant: shared content is
+// next to the files, and a domain narrows a sentence to classes of devices.
 func TestHomeAssistantLanguageFolder(t *testing.T) {
 	for _, folder := range []string{"sentences/en/", "custom_sentences/en/", ""} {
 		c, err := catalog.Load(catalog.English(), fstest.MapFS{folder + "_common.yaml": {Data: []byte(hassCommon)}, folder + "light_HassTurnOn.yaml": {Data: []byte(hassLight)}})
@@ -72,7 +72,7 @@ func TestHomeAssistantLanguageFolder(t *testing.T) {
 	}
 }
 
-// A rule beside sentences counts only there, and wins over a shared rule of the same name.
+// A rule next to sentences counts only there, and wins over a shared rule of the same name.
 func TestLocalRulesWinOverSharedRules(t *testing.T) {
 	const file = `
 language: en

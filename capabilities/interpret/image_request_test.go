@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// "and show me" is an image after the act, if a camera sees it. Every other word beside the
-// act counts as before.
+// "and show me" is an image after the act, if a camera sees it. Every other word next to the act
+// counts as before.
 func TestImageAfterTheAct(t *testing.T) {
 	for _, c := range []struct{ intent, want string }{
 		{"turn on the porch light and show me", "switch-on porch-lamp"},

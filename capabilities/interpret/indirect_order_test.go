@@ -87,8 +87,8 @@ func TestQuotedOrderNeedsConfirmation(t *testing.T) {
 	}
 }
 
-// A time beside one of two devices leads to a question: the plan neither drops it nor
-// applies it to both.
+// A time next to one of two devices leads to a question: the plan neither drops it nor applies it
+// to both.
 func TestTimeOfOneDeviceLeadsToQuestion(t *testing.T) {
 	r := appliances()
 	for text, says := range map[string]string{

@@ -34,7 +34,7 @@ func (r *Interpreter) At(now time.Time, unset string) *Interpreter {
 // for concurrent use.
 type Interpreter struct {
 	resolve.Resolver
-	nameSpellings []lexicon.Spelling // the words of names that may be misspelt
+	nameSpellings []lexicon.Spelling // the words of names that a text may misspell
 }
 
 // Resolve turns a request into a plan, a question or a refusal.

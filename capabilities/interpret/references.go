@@ -28,7 +28,7 @@ func (r *Interpreter) sayableOrders(d int, asks bool) (list []string) {
 
 // resolveReferences replaces the pronouns of a request by their meaning in the other request that
 // its context names. "The same again" is that request, "there" is its place, and "it" is its
-// device. The exchange writes the intent of the other request beside its ref. With two such
+// device. The exchange writes the intent of the other request next to its ref. With two such
 // requests the reference is ambiguous and stays. A name in the text itself wins.
 func (r *Interpreter) resolveReferences(req mess.Request) mess.Request {
 	at := -1
@@ -138,8 +138,8 @@ func replaceWord(text, word, with string) string {
 	return strings.TrimSpace(text[:found[0]] + with + text[found[1]:])
 }
 
-// wantsEarlierPicture reports whether a request asks for the picture of the request that
-// its context names, and for no new picture: "send me the picture of that again".
+// wantsEarlierPicture reports whether a request asks for the image of the request that its
+// context names, and for no new image: "send me the picture of that again".
 func (r *Interpreter) wantsEarlierPicture(req mess.Request) bool {
 	w := r.Catalog.Words
 	if len(req.Intent) > lexicon.MaxText || len(req.Requires) > 0 {

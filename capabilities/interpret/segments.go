@@ -68,7 +68,7 @@ func (x *request) joinsOrders(from, i, at int) bool {
 
 // isUneven reports whether only the later of two devices behind one verb has a value or a color.
 // The requester may mean it for both: "dim the hall light and the kitchen light to 30 percent".
-// The words from from to i name the first device, and those from at on the second.
+// The words before i name the first device, and those from at on the second.
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	off := slices.ContainsFunc(x.Tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })

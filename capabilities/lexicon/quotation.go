@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Quotation marks that open and close, beside the plain ones, which do both.
+// Quotation marks that open and close, in addition to the plain ones, which do both.
 const (
 	opening = "\"'“„«‘`"
 	closing = "\"'”“»’`"

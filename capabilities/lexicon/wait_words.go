@@ -4,7 +4,7 @@ package lexicon
 // them.
 type WaitLists struct {
 	Tell     []string `yaml:"tell"`
-	Photo    []string `yaml:"photo"`    // the same, with a picture
+	Photo    []string `yaml:"photo"`    // the same, with an image
 	Of       []string `yaml:"of"`       // behind those, without a meaning of its own
 	When     []string `yaml:"when"`     // before an event
 	Wait     []string `yaml:"wait"`     // tell and when in one

@@ -16,7 +16,7 @@ import (
 type WaitCondition struct {
 	Event  []lexicon.Token
 	Object bool   // the words are a thing, and no event
-	Photo  string // the words that ask for a picture, "" for none
+	Photo  string // the words that ask for an image, "" for none
 	lasts  time.Duration
 }
 

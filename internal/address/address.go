@@ -1,4 +1,4 @@
-// Package address checks hosts and ports before a program uses them. It asks no network.
+// Package address checks hosts and ports before a program uses them. It does not use the network.
 package address
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CheckURL tells why the host of a URL, or its port, can be no machine's. It repeats
-// these alone: the rest may hold a password.
+// CheckURL returns an error for an invalid host or port of a URL. The error has only the host or
+// port, because the rest may have a password.
 func CheckURL(u *url.URL) error {
 	if err := CheckHost(u.Hostname()); err != nil {
 		return err

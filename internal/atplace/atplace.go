@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ask sends a question over a connection, as one JSON object, and reads the answer into a. The
-// answer has at most most bytes. Ask fails if both take longer than within.
+// Ask sends a question over a connection, as one JSON object, and reads the answer into a. most
+// is the largest size of the answer, in bytes. Ask fails if both take longer than within.
 func Ask(conn net.Conn, q, a any, within time.Duration, most int64) error {
 	data, err := json.Marshal(q)
 	if err == nil {
@@ -27,7 +27,8 @@ func Ask(conn net.Conn, q, a any, within time.Duration, most int64) error {
 	return err
 }
 
-// Asked reads a question of at most most bytes. The deadline within also covers the answer.
+// Asked reads a question. most is its largest size, in bytes. The deadline within also covers the
+// answer.
 func Asked(conn net.Conn, within time.Duration, most int64) (q json.RawMessage, err error) {
 	if err = conn.SetDeadline(time.Now().Add(within)); err == nil {
 		err = json.NewDecoder(io.LimitReader(conn, most)).Decode(&q)

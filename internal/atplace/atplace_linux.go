@@ -30,7 +30,7 @@ func Listen(what, folder string) (net.Listener, error) {
 	return net.ListenUnix("unix", at)
 }
 
-// Dial connects to the program that listens for questions about what in a folder.
+// Dial connects to the program that has called Listen with the same arguments.
 func Dial(what, folder string) (net.Conn, error) {
 	at, err := address(what, folder)
 	if err != nil {

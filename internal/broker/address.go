@@ -21,19 +21,19 @@ type Address struct {
 	URL          string `yaml:"url"`           // mqtt://192.168.1.20:1883, or mqtts:// with TLS
 	User         string `yaml:"user"`          // "": none, or the client's name
 	PasswordFile string `yaml:"password_file"` // with the password on its first line; "": none
-	CA           string `yaml:"ca"`            // file with the certificate that has signed the broker's; "": those that the system trusts
+	CA           string `yaml:"ca"`            // file with the certificate that has signed the broker's; "": the root certificates of the system
 	Cert         string `yaml:"cert"`          // file with the client's own certificate; "": none
 	Key          string `yaml:"key"`           // file with the key to it
 	Insecure     bool   `yaml:"insecure"`      // the password may go over a network in plain text
 }
 
-// The ports where a broker listens unless its address says otherwise.
+// The default ports of a broker.
 const (
 	plainPort = "1883"
 	tlsPort   = "8883"
 )
 
-// Validate tells every setting that cannot be. It reads the files.
+// Validate returns an error for each invalid setting. It reads the files.
 func (a Address) Validate() error {
 	errs := []error{a.checkURL()}
 	if _, err := a.TLS(); err != nil {
@@ -50,7 +50,8 @@ func (a Address) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkURL shows an address only when no password can be in it.
+// checkURL returns an error for an invalid URL. The error has the URL only if no password can be
+// in it.
 func (a Address) checkURL() error {
 	const example = "write it like mqtt://192.168.1.20:1883 or mqtts://broker.example"
 	u, err := url.Parse(a.URL)
@@ -82,7 +83,7 @@ func here(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// Is reports whether a URL is that of a broker.
+// Is reports whether a URL is the URL of a broker.
 func Is(text string) bool {
 	return strings.HasPrefix(text, "mqtt://") || strings.HasPrefix(text, "mqtts://")
 }
@@ -109,7 +110,7 @@ func (a Address) TLS() (*tls.Config, error) {
 	if err != nil || u.Scheme != "mqtts" {
 		return nil, nil
 	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()} // the version that today's brokers have
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: u.Hostname()} // all current brokers support it
 	var errs []error
 	if a.CA != "" {
 		data, err := os.ReadFile(a.CA)
@@ -132,7 +133,7 @@ func (a Address) TLS() (*tls.Config, error) {
 	return c, errors.Join(errs...)
 }
 
-// Host is the host and port of the broker.
+// Host returns the host and port of the broker.
 func (a Address) Host() string {
 	u, err := url.Parse(a.URL)
 	if err != nil {
@@ -149,7 +150,7 @@ func (a Address) Host() string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// dialTime is how long a connection may take to come about.
+// dialTime is the timeout for a new connection.
 const dialTime = 10 * time.Second
 
 // dial opens a connection to the broker.

@@ -138,13 +138,13 @@ func (w *works) wait() {
 	}
 }
 
-// ErrDown says that there is no connection now.
+// ErrDown means that there is no connection now.
 var ErrDown = errors.New("there is no connection to the broker")
 
-// ErrRefused says that the broker does not let the client in.
+// ErrRefused means that the broker rejects the client.
 var ErrRefused = errors.New("the broker does not let this client in; look at the user, the password and the client's id")
 
-// New makes a link. It does not reach out.
+// New makes a link. It does not connect before Run.
 func New(cfg Config, log *slog.Logger) *Link {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.N[time.Duration]
@@ -157,18 +157,18 @@ const (
 	keepAlive  = 30 * time.Second
 	pingTime   = 10 * time.Second
 	writeTime  = 30 * time.Second
-	answerTime = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth
-	farewell   = time.Second      // for the last words
-	healthy    = 30 * time.Second // a session that has lived so long ends the patience
+	answerTime = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth message
+	farewell   = time.Second      // for the end message and the last packets
+	healthy    = 30 * time.Second // the age of a session that resets the backoff
 	firstWait  = time.Second
 	lastWait   = time.Minute
-	aliveTries = 2           // a session whose birth the broker acknowledged leaves a wait of at most firstWait<<aliveTries
-	takenWait  = time.Minute // at least, where another client has the same id
+	aliveTries = 2           // after a session with an acknowledged birth message, the pause is at most firstWait<<aliveTries
+	takenWait  = time.Minute // the smallest pause if another client has the same id
 	kicksSeen  = 2           // sessions in a row that the broker ended and that had another client's status
-	kicksBlind = 8           // the same where the broker lets this client not read its own status
+	kicksBlind = 8           // the same if this client may not read its own status
 )
 
-// Run keeps the link up until ctx ends; then it returns nil.
+// Run connects, and connects again after failures, until ctx ends. Then it returns nil.
 func (l *Link) Run(ctx context.Context) error {
 	work := &works{}
 	defer work.wait()
@@ -192,14 +192,14 @@ type patience struct {
 	kicks   int
 }
 
-// after returns the pause after a session of that age, and whether another client uses the
-// same id. A broker that ends connections in order twice looks like two clients with one id.
-// A status on this client's topic that this client has not published shows the second client.
+// after returns the pause after a session of that age, and whether another client uses the same
+// id. A broker that closes connections gracefully twice looks like two clients with one id. A
+// status on this client's topic that this client has not published shows the second client.
 func (p *patience) after(age time.Duration, err error, seen sight) (pause time.Duration, taken bool) {
 	switch {
 	case age >= healthy:
 		p.backoff.Reset(0)
-	case age > 1: // the broker is alive: it acknowledged the birth
+	case age > 1: // the broker has acknowledged the birth message
 		p.backoff.Reset(aliveTries)
 	}
 	pause = p.backoff.Next()
@@ -218,7 +218,7 @@ func (p *patience) after(age time.Duration, err error, seen sight) (pause time.D
 	return takenWait + pause, true
 }
 
-// tell logs why there is no session.
+// tell stores and logs the reason for the missing session.
 func (l *Link) tell(age time.Duration, err error, taken bool) {
 	l.mu.Lock()
 	first := l.why == nil
@@ -237,8 +237,8 @@ func (l *Link) tell(age time.Duration, err error, taken bool) {
 	}
 }
 
-// session makes one connection and keeps it until it breaks or ctx ends. age is
-// how long it has stood; 0 if none came about.
+// session makes one connection and keeps it until it breaks or ctx ends. age is the duration of
+// the session, or 0 for no session.
 func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err error) {
 	says, err := l.cfg.Begin()
 	if err != nil {
@@ -256,12 +256,12 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 	cancel(err)
 	client.Disconnect(uint(farewell.Milliseconds()))
 	if s.began.IsZero() {
-		return 1, err // the session began, and ended at once
+		return 1, err // the broker accepted the client, and the session ended before the birth message
 	}
 	return max(1, time.Since(s.began)), err
 }
 
-// live is a session from its subscriptions to its end.
+// live runs a session from its subscriptions to its end.
 func (l *Link) live(ctx context.Context, s *session, says Session) error {
 	if err := l.subscribe(s, says.Birth.Topic); err != nil {
 		return err
@@ -284,7 +284,7 @@ func (l *Link) live(ctx context.Context, s *session, says Session) error {
 	}
 	if ctx.Err() != nil && says.End.Topic != "" {
 		last := &session{client: s.client, ctx: context.WithoutCancel(ctx), work: s.work}
-		_ = last.publish(last.ctx, says.End, farewell) // the will says it otherwise
+		_ = last.publish(last.ctx, says.End, farewell) // without it, the broker sends the will
 	}
 	return err
 }
@@ -316,7 +316,7 @@ func (l *Link) subscribe(s *session, status string) error {
 	return nil
 }
 
-// connect makes a connection and logs in.
+// connect makes a connection, and logs in to the broker.
 func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (paho.Client, error) {
 	secure, err := l.cfg.Secure, error(nil)
 	if secure == nil {
@@ -358,8 +358,8 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 	return client, nil
 }
 
-// hand hands on a message that has arrived. One that crashes the program would crash it
-// again: it counts as taken.
+// hand passes a received message to Config.Handle. If the handler panics, hand acknowledges the
+// message, because it would panic again.
 func (l *Link) hand(m Message) {
 	taken := false
 	defer func() {
@@ -372,8 +372,8 @@ func (l *Link) hand(m Message) {
 	taken = true
 }
 
-// ended is why a connection has ended; a broker that closes it in order says no
-// more than that.
+// ended returns the reason for the end of a connection: io.EOF if the broker closed it
+// gracefully, otherwise err.
 func ended(err error) error {
 	if err == nil {
 		return io.EOF
@@ -391,7 +391,7 @@ func refused(err error) error {
 	return err
 }
 
-// set notes the session that there is, nil for none.
+// set stores the present session, nil for none.
 func (l *Link) set(s *session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -408,8 +408,8 @@ func (l *Link) turned() {
 	l.turn = make(chan struct{})
 }
 
-// Session waits until there is a session, and returns a context that ends with
-// it. Before there has been any, a broker that refuses is an error at once.
+// Session waits for a session, and returns a context that ends with it. Before the first session,
+// it returns ErrRefused at once if the broker rejects the client.
 func (l *Link) Session(ctx context.Context) (context.Context, error) {
 	s, err := l.await(ctx)
 	if err != nil {
@@ -440,9 +440,9 @@ func (l *Link) await(ctx context.Context) (*session, error) {
 	}
 }
 
-// Publish sends a message, and returns when the broker has it. Without a
-// connection, or when it breaks meanwhile, the error is ErrDown: the message may
-// or may not have arrived.
+// Publish sends a message, and returns after the acknowledgement of the broker. The error is
+// ErrDown if there is no connection, or if it breaks meanwhile. In the second case the broker may
+// have received the message.
 func (l *Link) Publish(ctx context.Context, m Message) error {
 	l.mu.Lock()
 	s := l.now
@@ -454,8 +454,7 @@ func (l *Link) Publish(ctx context.Context, m Message) error {
 	return s.publish(ctx, m, 0)
 }
 
-// publish sends a message and waits for the broker's word, for as long as limit
-// says if that is not 0.
+// publish sends a message and waits for the acknowledgement, for at most limit if that is not 0.
 func (s *session) publish(ctx context.Context, m Message, limit time.Duration) error {
 	if m.Topic == "" {
 		return nil
@@ -464,8 +463,8 @@ func (s *session) publish(ctx context.Context, m Message, limit time.Duration) e
 	return err
 }
 
-// do makes a call that may hang on a dead connection, and waits for the broker's
-// word, for as long as limit says if that is not 0.
+// do makes a call that may hang on a dead connection, and waits for the acknowledgement, for at
+// most limit if that is not 0.
 func (s *session) do(ctx context.Context, limit time.Duration, call func() paho.Token) (t paho.Token, err error) {
 	if limit > 0 {
 		var cancel context.CancelFunc

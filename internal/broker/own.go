@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// sight is whether a session has seen another client that uses the same id.
+// sight is the evidence of a session for another client with the same id.
 type sight int
 
 const (
-	unseen     sight = iota // the broker lets this client not read its own status
-	nobodyElse              // this client has published every message there, or it is older
-	another                 // another client has published there
+	unseen     sight = iota // this client may not read its own status
+	nobodyElse              // this client has published every message on the topic, or the message is older
+	another                 // another client has published on the topic
 )
 
-// ownTopic watches the topic of a client's own status. MQTT 3.1.1 has no reason code
-// for a session that another client has taken over; but a client of the same id
-// publishes its own birth and will there. It is safe for concurrent use.
+// ownTopic watches the topic of a client's own status. MQTT 3.1.1 has no reason code for a
+// session that another client has taken over, but a client of the same id publishes its own birth
+// message and will on the topic. It is safe for concurrent use.
 type ownTopic struct {
 	mu       sync.Mutex
 	topic    string
 	sessions int
-	known    map[[sha256.Size]byte]bool // published by this client, or there in its first session
+	known    map[[sha256.Size]byte]bool // published by this client, or on the topic in its first session
 	before   map[[sha256.Size]byte]bool // the same, earlier
 	last     sight
 }
@@ -67,8 +67,8 @@ func (o *ownTopic) readable(yes bool) {
 	}
 }
 
-// heard takes a message that has arrived, and reports whether it is about the
-// client's own status and so for nobody else.
+// heard records a received message. It returns true for a message on the client's own topic,
+// which only ownTopic needs.
 func (o *ownTopic) heard(topic string, payload []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,7 +86,7 @@ func (o *ownTopic) heard(topic string, payload []byte) bool {
 	return true
 }
 
-// ended returns what the session that has ended has seen.
+// ended returns the evidence of the last session.
 func (o *ownTopic) ended() sight {
 	o.mu.Lock()
 	defer o.mu.Unlock()

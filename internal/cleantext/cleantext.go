@@ -161,8 +161,9 @@ const (
 	keycap    = '\u20e3'
 )
 
-// joined reports whether a joiner has a meaning at its place: between the letters of a script
-// that has them (RFC 5892, appendix A), or between the parts of an emoji (UTS #51, section 1.4).
+// joined reports whether a joiner has a meaning at its place. It has one between the letters of a
+// script that has them (RFC 5892, appendix A), or between the parts of an emoji (UTS #51, section
+// 1.4).
 func joined(before, r, next rune) bool {
 	if joins(before) && (joins(next) || unicode.Is(unicode.M, before)) {
 		return true

@@ -61,7 +61,8 @@ func TestEscapesGiveTheSameValues(t *testing.T) {
 	}
 }
 
-// hidden is a character that may not reach anybody without a reason for it.
+// hidden reports whether a character is invisible, so that Text must remove it unless a script or
+// emoji uses it.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)

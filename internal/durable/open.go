@@ -78,7 +78,7 @@ func Open(name string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// Read reads a regular file of at most most bytes.
+// Read reads a regular file. It returns an error for a file of more than most bytes.
 func Read(name string, most int64) ([]byte, error) {
 	f, err := Open(name, os.O_RDONLY)
 	if err != nil {

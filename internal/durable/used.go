@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// mark is the name of the file in a data folder after the first run of a program with it.
+// mark is the name of a file in a data folder that shows that a program has run with it.
 const mark = "used"
 
 const markText = "messkit has run with this folder. What is missing here was removed.\n"

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// memory returns the memory of the machine, or of a control group of the process
-// that has less. It returns 0 if the system does not tell.
+// memory returns the memory of the machine, or of a control group of the process that has less.
+// It returns 0 if the system does not report it.
 func memory() int64 {
 	var s unix.Sysinfo_t
 	if unix.Sysinfo(&s) != nil {

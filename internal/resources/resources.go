@@ -16,7 +16,7 @@ type Limits struct {
 	Files  int   // open files and connections
 }
 
-// A small board is the assumption if the system does not tell.
+// The values of a small computer, if the system does not report its own.
 const (
 	unknownMemory = 512 << 20
 	unknownFiles  = 1024
@@ -38,15 +38,14 @@ func Of() Limits {
 // so that five eighths remain for everything else.
 const memoryShare = 8
 
-// Share returns how many connections of size bytes fit into an eighth of the
-// memory. It returns at most one for each part files, and a number from least to
-// most.
+// Share returns the number of connections of size bytes that fit into an eighth of the memory. It
+// returns at most one for each part files, and a number from least to most.
 func (l Limits) Share(size int64, part, least, most int) int {
 	return max(least, min(most, l.Files/part, int(min(l.Memory/memoryShare/size, int64(most)))))
 }
 
-// OpenFiles returns how many files and connections this process has open; ok is
-// false where the system does not tell.
+// OpenFiles returns the number of open files and connections of this process. ok is false if the
+// system does not report it.
 func OpenFiles() (n int, ok bool) {
 	dir, err := os.Open("/proc/self/fd")
 	if err != nil {
@@ -57,7 +56,7 @@ func OpenFiles() (n int, ok bool) {
 	return len(names) - 1, err == nil
 }
 
-// Use says how much of a limit is in use.
+// Use has the used part of a limit.
 type Use struct {
 	What    string    `json:"what"`              // the limited thing, in words
 	Setting string    `json:"setting,omitempty"` // the setting that raises the limit
@@ -70,17 +69,16 @@ type Use struct {
 // Process has the use of resources by this process.
 type Process struct {
 	CPU        float64 `json:"cpu_s"` // seconds of a processor since the start
-	Memory     int64   `json:"rss"`   // bytes in memory now; 0: not known
+	Memory     int64   `json:"rss"`   // bytes in memory now; 0 if unknown
 	Goroutines int     `json:"goroutines"`
 }
 
-// Spent returns what this process has used.
+// Spent returns the resources that this process has used.
 func Spent() Process {
 	return Process{CPU: cpu(), Memory: resident(), Goroutines: runtime.NumGoroutine()}
 }
 
-// resident returns the bytes of the process in memory, or 0 if the system does not
-// tell.
+// resident returns the bytes of the process in memory, or 0 if the system does not report it.
 func resident() int64 {
 	text, _ := os.ReadFile("/proc/self/statm") // 0 without it
 	fields := strings.Fields(string(text))

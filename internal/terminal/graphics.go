@@ -72,7 +72,7 @@ func encode(m image.Image) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// kittyChunk is how much one sequence may carry, of base64.
+// kittyChunk is the largest length of the base64 in one sequence.
 const kittyChunk = 4096
 
 // kitty sends and shows (a=T) a PNG (f=100) and asks for no answer (q=2), which would look like

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// Live is a terminal whose last lines are redrawn in place. Text written to it appears above
-// them and stays. It is safe for concurrent use. It removes control characters from all text
-// but that of Raw.
+// Live is a terminal whose last lines the program redraws in place. Text written to it appears
+// above them and stays. It is safe for concurrent use. It removes control characters from all
+// text but that of Raw.
 type Live struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -13,14 +13,14 @@ const (
 	levels    = 1 << levelBits
 )
 
-// bin is a colour in levels, and how many pixels have it.
+// bin is a color in levels, with the number of its pixels.
 type bin struct {
 	level [3]uint8
 	n     int
 }
 
-// quantise chooses at most most colours for m by median cut (Heckbert, 1982), and returns the
-// index of the color of each pixel, row by row.
+// quantise chooses up to most colors for m by median cut (Heckbert, 1982), and returns the index
+// of the color of each pixel, row by row.
 func quantise(m *image.NRGBA, most int) ([]color.NRGBA, []uint8) {
 	var counts [levels * levels * levels]int
 	size := m.Bounds().Size()
@@ -49,8 +49,8 @@ func quantise(m *image.NRGBA, most int) ([]color.NRGBA, []uint8) {
 	return palette, pixels
 }
 
-// medianCut cuts the box with the longest edge at its median, until there are
-// enough boxes, and gives each its mean. of is the colour of each bin.
+// medianCut cuts the box with the longest edge at its median, until there are enough boxes, and
+// gives each its mean. of is the color of each bin.
 func medianCut(bins []bin, most int) (palette []color.NRGBA, of []uint8) {
 	boxes := [][]bin{bins}
 	for len(boxes) < most {
@@ -77,7 +77,7 @@ func medianCut(bins []bin, most int) (palette []color.NRGBA, of []uint8) {
 	return palette, of
 }
 
-// longest is the axis along which a box is longest, and how long it is there.
+// longest returns the longest axis of a box, and its length.
 func longest(b []bin) (axis, edge int) {
 	for a := range 3 {
 		low, high := uint8(levels), uint8(0)

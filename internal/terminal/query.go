@@ -101,8 +101,7 @@ func answered(said string) bool {
 	return ok
 }
 
-// attributes are the numbers of a terminal's primary device attributes:
-// ESC [ ? 62 ; 4 c.
+// attributes returns the numbers of a terminal's primary device attributes: ESC [ ? 62 ; 4 c.
 func attributes(said string) ([]string, bool) {
 	for rest := said; ; {
 		_, after, ok := strings.Cut(rest, "\x1b[?")

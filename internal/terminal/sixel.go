@@ -35,9 +35,9 @@ func sixel(m image.Image) []byte {
 	return b.Bytes()
 }
 
-// band encodes six rows: each colour that is in them, one over the other.
+// band encodes six rows: each of their colors, one over the other.
 func band(b *bytes.Buffer, pixels []uint8, width, colours int) {
-	bits := make([][]byte, colours) // by colour, which rows have it in each column
+	bits := make([][]byte, colours) // by color: the rows with it, in each column
 	for i, c := range pixels {
 		if bits[c] == nil {
 			bits[c] = make([]byte, width)
@@ -51,12 +51,12 @@ func band(b *bytes.Buffer, pixels []uint8, width, colours int) {
 		}
 		fmt.Fprintf(b, "%s#%d", end, c)
 		runs(b, row)
-		end = "$" // back to the left, for the next colour
+		end = "$" // back to the left, for the next color
 	}
 	b.WriteByte('-')
 }
 
-// runs encodes one colour of a band, with runs of the same and without the empty columns at its
+// runs encodes one color of a band, with runs of the same and without the empty columns at its
 // end.
 func runs(b *bytes.Buffer, row []byte) {
 	row = bytes.TrimRight(row, "\x00")

@@ -43,8 +43,7 @@ func Width(s string) int {
 	return n
 }
 
-// wide are the characters of two columns: East Asian ones (UAX #11: W and F) and
-// pictures.
+// wide lists the characters of two columns: East Asian ones (UAX #11: W and F) and pictures.
 var wide = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1},

@@ -12,8 +12,8 @@ import (
 // Append writes records, all of them or none, and returns when they are on the disk. Concurrent
 // callers share one sync.
 //
-// After an error the records are not in the log, except after an error of the disk (see Err),
-// when they may be. ctx ends the wait for other writes, not a write that has begun.
+// After an error the records are not in the log. After an error of the disk they may be (see
+// Err). ctx ends the wait for other writes, not a write that has begun.
 func (l *Log) Append(ctx context.Context, records ...[]byte) error {
 	_, err := l.Put(ctx, records...)
 	return err

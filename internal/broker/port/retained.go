@@ -111,22 +111,22 @@ func (r *Retained) OnPacketProcessed(cl *broker.Client, pk packets.Packet, _ err
 	}
 }
 
-// OnSessionEstablished forgets the will of a client that is back, as the broker has.
+// OnSessionEstablished forgets the will of a client that has returned, like the broker.
 func (r *Retained) OnSessionEstablished(cl *broker.Client, _ packets.Packet) {
 	r.forget(cl.ID)
 }
 
-// OnDisconnect forgets that of one whose session ends, as the broker does.
+// OnDisconnect forgets the will if the session ends, like the broker.
 func (r *Retained) OnDisconnect(cl *broker.Client, _ error, expire bool) {
 	if expire {
 		r.forget(cl.ID)
 	}
 }
 
-// OnClientExpired does so later.
+// OnClientExpired forgets the will of an expired session.
 func (r *Retained) OnClientExpired(cl *broker.Client) { r.forget(cl.ID) }
 
-// forget reports whether there was a will.
+// forget removes the will of a client, and reports whether there was one.
 func (r *Retained) forget(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// turns is a hook of a broker that orders the connections of one client id: a new connection
+// turns is a hook of a broker that orders the connections of one client id. A new connection
 // begins when the earlier one has ended completely and the broker has published its will. The
 // broker itself does not wait. After the end of a connection it deletes the session by the client
 // id, also if a new connection with that id exists. That connection then never receives a message
@@ -58,8 +58,8 @@ func (t *turns) OnSessionEstablish(cl *broker.Client, _ packets.Packet) {
 	}
 }
 
-// OnPacketRead puts a client on the broker's list again that an earlier one has
-// taken away by expiring just when this one came.
+// OnPacketRead adds a client to the broker's list again. The session of an earlier connection may
+// expire just at the new connection, and the broker then removes the id.
 func (t *turns) OnPacketRead(cl *broker.Client, pk packets.Packet) (packets.Packet, error) {
 	if pk.FixedHeader.Type == packets.Subscribe || pk.FixedHeader.Type == packets.Pingreq {
 		t.port.keep(cl)
@@ -79,8 +79,8 @@ func (t *turns) OnClientExpired(cl *broker.Client) {
 	}
 }
 
-// comes notes who a connection is, and returns it and the one before it; nil if it
-// is not of this port, or none is before it.
+// comes records the client of a connection. It returns the connection and the earlier one of the
+// same id. v is nil for a connection of another port, and before is nil without an earlier one.
 func (p *Port) comes(cl *broker.Client) (v, before *visit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *Port) comes(cl *broker.Client) (v, before *visit) {
 	return v, v.before
 }
 
-// next is whom a connection still waits for when the one before it is over.
+// next returns the next connection that v must wait for, after the end of the one before it.
 func (p *Port) next(v *visit) *visit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *Port) sendAway(v *visit) {
 		defer late.Stop()
 		_ = v.client.WritePacket(packets.Packet{
 			FixedHeader: packets.FixedHeader{Type: packets.Disconnect}, ReasonCode: packets.ErrSessionTakenOver.Code,
-		}) // it goes in any case
+		}) // the connection ends in any case
 	}
 	Cut(v.client)
 }
@@ -121,7 +121,7 @@ func (p *Port) sendAway(v *visit) {
 // github.com/mochi-mqtt/server/v2 2.7.9).
 func Cut(cl *broker.Client) { _ = cl.Net.Conn.Close() }
 
-// keep sees to it that a client is on the broker's list.
+// keep adds a client to the broker's list if it is missing there.
 func (p *Port) keep(cl *broker.Client) {
 	if is, _ := p.server.Clients.Get(cl.ID); is == cl || cl.IsTakenOver() {
 		return
@@ -142,7 +142,7 @@ func (p *Port) goes(v *visit) {
 	close(v.over)
 	switch id := v.client.ID; {
 	case p.last[id] != v:
-	case v.before != nil: // it has waited in vain
+	case v.before != nil: // it ended before its turn
 		p.last[id] = v.before
 	default:
 		delete(p.last, id)

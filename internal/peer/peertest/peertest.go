@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Nobody is the other user: it owns nothing.
+// Nobody is the id of another user, who owns nothing.
 const Nobody = 65534
 
 // speak sends its standard input to a TCP port of this machine, and prints what

@@ -98,7 +98,7 @@ func (p *Pass) runMotion(ctx context.Context, m drivers.Mover, motion drivers.Mo
 
 // leaseExpired returns the error for a late renewal: the device has stopped and does not continue.
 func (p *Pass) leaseExpired(d time.Duration) error {
-	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("messkit did not renew its lease of %v for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
+	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("the agent did not renew its lease of %v for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
 }
 
 // mayContinue repeats before a renewal the checks that precede an act.

@@ -135,7 +135,7 @@ func TestAMotionEnds(t *testing.T) {
 			},
 		},
 		{name: "the guard is gone", guard: &readDevice{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
-		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: messkit did not renew its lease of 400ms for 1s"},
+		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: the agent did not renew its lease of 400ms for 1s"},
 		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -213,7 +213,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 				if sections, ok := elsewhereWalked[name]; ok && sections == nil {
 					own++
 				}
-			case "yaml", "json", "text", "go", "python":
+			case "yaml", "json", "text", "go", "python", "mermaid":
 			case "console":
 				if page != "README.md" && page != "docs/reference/command-line.md" { // TestTheReadmeAtATerminal, TestDashboardOfThePage
 					t.Errorf("%s: put what is typed into ```sh, and what it prints into ```text", page)

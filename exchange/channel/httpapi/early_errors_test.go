@@ -90,7 +90,7 @@ func TestFileLikeAnErrorStaysUnchanged(t *testing.T) {
 	for _, one := range []struct{ ask, says string }{
 		{"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "A" + text},
 		{"GET /file HTTP/1.1\r\nHost: localhost\r\n\r\n", "A" + text},
-		{"GET /hea\x00lth HTTP/1.1\r\nHost: localhost\r\n\r\n", `{"error":"the request cannot be read`},
+		{"GET /hea\x00lth HTTP/1.1\r\nHost: localhost\r\n\r\n", `{"error":"the request is invalid`},
 	} {
 		if _, err := io.WriteString(conn, one.ask); err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func TestEnrollmentCode(t *testing.T) {
 func TestWrongCodeOfLocalProcessIsRejected(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
-	if h.want(r, 403, ""); !strings.Contains(r.body, "on its own machine none is needed: leave it out") {
+	if h.want(r, 403, ""); !strings.Contains(r.body, "a local process needs none, so leave it out") {
 		t.Errorf("it says %s", r.body)
 	}
 	if list := h.x.Executors(); len(list) != 0 {

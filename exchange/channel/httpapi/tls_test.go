@@ -68,7 +68,7 @@ func TestTLS(t *testing.T) {
 		}
 	}
 	secure, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	raw("a NUL in the request line", `{"error":"the request cannot be read`, secure, err, "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n")
+	raw("a NUL in the request line", `{"error":"the request is invalid`, secure, err, "GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n")
 	plain, err := net.Dial("tcp", l.Addr().String())
 	raw("plain text", "this port speaks HTTPS", plain, err, "GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
 	nonsense, err := net.Dial("tcp", l.Addr().String())

@@ -31,7 +31,7 @@ func TestOtherLocalUserNeedsCode(t *testing.T) {
 	register := func(id, more string) string {
 		return h.otherUser("POST", root+"/register", "", `{"executor_id":"`+id+`"`+more+`}`)
 	}
-	if got := register("stranger", `,"capabilities":["take-photo"]`); !strings.Contains(got, " 403 ") || !strings.Contains(got, "another user of this machine") {
+	if got := register("stranger", `,"capabilities":["take-photo"]`); !strings.Contains(got, " 403 ") || !strings.Contains(got, "as another user") {
 		t.Fatalf("without a code: %s", got)
 	}
 	if len(h.x.Executors()) != 0 || h.keys.Has("stranger") {

@@ -51,7 +51,7 @@ assert(caps.structuredContent.capabilities.some((c) => c.id === "take-photo"));
 const { resourceTemplates } = await client.listResourceTemplates();
 assert(resourceTemplates.some((t) => t.uriTemplate === "content://{ref}/{attachment}"));
 const helped = await client.readResource({ uri: "mess://help" });
-assert.match(helped.contents[0].text, /only the executor says/i);
+assert.match(helped.contents[0].text, /only the executor reports success/i);
 
 // A picture comes back, as a link and as a picture.
 const asked = await ok("mess_request", { intent: "what's in the fridge?" });

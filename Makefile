@@ -3,6 +3,7 @@
 # The version is that of the newest release in CHANGELOG.md.
 VERSION ?= $(shell sed -n 's/^.. \[\([0-9][^]]*\)\].*/\1/p' CHANGELOG.md | sed q)
 LDFLAGS  = -s -w -X github.com/messkit/messkit/internal/cli/output.Version=$(VERSION)
+PLAIN_CODE = agent capabilities cmd drivers exchange internal mess
 GO_FILES = $(shell find . -name "*.go" -not -path "./tools/*")
 FUZZTIME ?= 10s
 N ?= 200
@@ -62,6 +63,8 @@ lint: bin/gofumpt bin/staticcheck
 	@python3 scripts/plain.py --limit docs.headless=1 --limit docs.passive=18 --limit docs.long=4 \
 		--limit decisions.headless=1 --limit decisions.passive=18 --limit decisions.long=4 \
 		--limit changelog.headless=1 --limit changelog.passive=18 --limit changelog.long=4 docs $(wildcard *.md)
+	@python3 scripts/plain.py --limit comments.headless=1 --limit comments.passive=18 --limit comments.long=2 \
+		--limit messages.headless=1 --limit messages.passive=9 $(wildcard *.go) $(PLAIN_CODE)
 
 .PHONY: fmt
 fmt: bin/gofumpt ## format the Go files

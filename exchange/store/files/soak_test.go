@@ -64,7 +64,7 @@ func TestSoak(t *testing.T) {
 		}
 		firstN = soakFirst
 	} else if testing.Short() || raced {
-		t.Skip("takes long")
+		t.Skip("the race detector uses memory of its own; go test without -race and -short, or make soak, measures it")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(50)) // as messkit run does
 	s := newSoak(t)

@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -55,4 +56,18 @@ func FuzzTables(f *testing.F) {
 			t.Error("no terminal")
 		}
 	})
+}
+
+// A table that the system does not give is no proof that a process is a stranger.
+func TestAFailedReadIsNotAStranger(t *testing.T) {
+	old := tables
+	defer func() { tables = old }()
+	tables = []string{t.TempDir()} // a folder opens, and reading it fails
+	if same, err := Same("127.0.0.1:80", "127.0.0.1:4000"); same || err == nil || errors.Is(err, ErrUnknown) {
+		t.Errorf("%v %v", same, err)
+	}
+	tables = []string{t.TempDir() + "/none"}
+	if same, err := Same("127.0.0.1:80", "127.0.0.1:4000"); same || err != nil {
+		t.Errorf("%v %v", same, err)
+	}
 }

@@ -13,7 +13,8 @@ var ErrUnknown = errors.New("the system does not tell whose connection it is")
 
 // UID returns the user of the process at the other end of a TCP connection over loopback. local
 // and remote are the addresses of this end. If the connection does not come from a process of
-// this machine, the error is ErrUnknown.
+// this machine, the error is ErrUnknown. Another error means that the list of connections could
+// not be read now.
 func UID(local, remote string) (int, error) {
 	l, r, err := loopback(local, remote)
 	if err != nil {
@@ -24,10 +25,14 @@ func UID(local, remote string) (int, error) {
 }
 
 // Same reports whether the process at the other end runs as the user of this process, or as root,
-// which may do everything anyway. It returns false for an unknown owner.
-func Same(local, remote string) bool {
+// which may do everything anyway. It returns false for an unknown owner, and an error if the list
+// of connections could not be read now.
+func Same(local, remote string) (bool, error) {
 	uid, err := UID(local, remote)
-	return err == nil && (uid == os.Geteuid() || uid == 0)
+	if errors.Is(err, ErrUnknown) {
+		return false, nil
+	}
+	return err == nil && (uid == os.Geteuid() || uid == 0), err
 }
 
 // Terminal returns nil if the process pid holds the other end of a connection over loopback. The

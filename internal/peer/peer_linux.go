@@ -21,18 +21,26 @@ var tables = []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"}
 
 // find returns the socket with the address local and the peer remote.
 func find(local, remote netip.AddrPort) (socket, error) {
+	failed := ErrUnknown
 	for _, name := range tables {
 		f, err := os.Open(name)
-		if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
 			continue // a machine without IPv6
+		}
+		if err != nil {
+			failed = err
+			continue
 		}
 		s, err := findIn(f, local, remote)
 		_ = f.Close() // closing after a read cannot lose data
 		if err == nil {
 			return s, nil
 		}
+		if !errors.Is(err, ErrUnknown) {
+			failed = err
+		}
 	}
-	return socket{}, ErrUnknown
+	return socket{}, failed
 }
 
 // littleEndian is the order of bytes of this machine.
@@ -71,6 +79,9 @@ func findIn(table io.Reader, local, remote netip.AddrPort) (socket, error) {
 			return socket{}, ErrUnknown
 		}
 		return socket{int(uid), inode}, nil
+	}
+	if err := lines.Err(); err != nil {
+		return socket{}, err
 	}
 	return socket{}, ErrUnknown
 }

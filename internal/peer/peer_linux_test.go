@@ -34,12 +34,21 @@ func listen(t *testing.T, network, addr string, check func(c net.Conn)) string {
 	return l.Addr().String()
 }
 
+func same(t *testing.T, local, remote string) bool {
+	t.Helper()
+	ok, err := peer.Same(local, remote)
+	if err != nil {
+		t.Error(err)
+	}
+	return ok
+}
+
 func TestOwnConnectionsAreOnesOwn(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
 		got := make(chan int, 1)
 		addr := listen(t, "tcp", at, func(c net.Conn) {
 			uid, err := peer.UID(c.LocalAddr().String(), c.RemoteAddr().String())
-			if err != nil || !peer.Same(c.LocalAddr().String(), c.RemoteAddr().String()) {
+			if err != nil || !same(t, c.LocalAddr().String(), c.RemoteAddr().String()) {
 				t.Errorf("%s: %v", at, err)
 			}
 			got <- uid
@@ -73,7 +82,7 @@ func TestOwnConnectionsAreOnesOwn(t *testing.T) {
 func TestAnotherUserIsKnown(t *testing.T) {
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
 		uid, err := peer.UID(c.LocalAddr().String(), c.RemoteAddr().String())
-		if err != nil || uid != peertest.Nobody || peer.Same(c.LocalAddr().String(), c.RemoteAddr().String()) {
+		if err != nil || uid != peertest.Nobody || same(t, c.LocalAddr().String(), c.RemoteAddr().String()) {
 			t.Errorf("uid %d, %v", uid, err)
 		}
 		_, _ = io.WriteString(c, "seen")
@@ -106,7 +115,7 @@ func TestAClosedConnectionIsNobodys(t *testing.T) {
 
 func TestWhoComesFromElsewhereIsUnknown(t *testing.T) {
 	for _, c := range [][2]string{{"127.0.0.1:80", "192.0.2.1:4000"}, {"127.0.0.1:80", "pipe"}, {"", ""}, {"127.0.0.1:1", "127.0.0.1:1"}} {
-		if _, err := peer.UID(c[0], c[1]); !errors.Is(err, peer.ErrUnknown) || peer.Same(c[0], c[1]) || peer.Terminal(os.Getpid(), c[0], c[1]) == nil {
+		if _, err := peer.UID(c[0], c[1]); !errors.Is(err, peer.ErrUnknown) || same(t, c[0], c[1]) || peer.Terminal(os.Getpid(), c[0], c[1]) == nil {
 			t.Errorf("%q: %v", c, err)
 		}
 	}

@@ -139,9 +139,12 @@ const (
 func (c *caller) authorizeRegistration(id, code string) (g keys.Grant, failed func(), err error) {
 	failed = func() {}
 	all := keys.Grant{Roles: exchange.Requester | exchange.ExecutorRole}
-	here := c.isLocalUser()
+	here, unread := c.isLocalUser()
 	if code == "" && (here || c.isCallerOperator()) {
 		return all, failed, nil
+	}
+	if code == "" && unread != nil {
+		return g, failed, mess.Errorf(mess.Unavailable, "the exchange cannot read whose process registers: %v; try again, or register with an enrollment code", unread)
 	}
 	if code == "" {
 		return g, failed, mess.Errorf(mess.Forbidden, "registering from another machine or as another user needs an enrollment code, as enrol; run messkit keys enrol at the exchange for one")

@@ -44,9 +44,13 @@ func (c *caller) checkTerminal() error {
 }
 
 // isLocalUser reports whether a process of the exchange's own user or of root calls. It is
-// false for other local users, proxies and foreign pages.
-func (c *transport) isLocalUser() bool {
-	return !c.isForeignPage() && !c.isProxied() && peer.Same(c.localAddr(), c.r.RemoteAddr)
+// false for other local users, proxies and foreign pages. The error says that the system did not
+// list its connections just now.
+func (c *transport) isLocalUser() (bool, error) {
+	if c.isForeignPage() || c.isProxied() {
+		return false, nil
+	}
+	return peer.Same(c.localAddr(), c.r.RemoteAddr)
 }
 
 // requireTerminal rejects a new key with the role operator unless a person has asked for it at
@@ -73,7 +77,11 @@ func (c *caller) noteModel() {
 	if c.cfg.ModelSeen == nil || c.r.Header.Get(modelHeader) == "" && !slices.Contains(c.cfg.ModelPaths, c.r.URL.EscapedPath()) {
 		return
 	}
-	if now := time.Now().UnixNano(); now-c.modelNoted.Load() >= int64(noteEvery) && c.isLocalUser() {
+	now := time.Now().UnixNano()
+	if now-c.modelNoted.Load() < int64(noteEvery) {
+		return
+	}
+	if local, err := c.isLocalUser(); local || err != nil { // rather warn once too often
 		c.modelNoted.Store(now)
 		c.cfg.ModelSeen()
 	}

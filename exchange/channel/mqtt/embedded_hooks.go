@@ -59,7 +59,12 @@ func (h *brokerHook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet)
 	switch {
 	case user == "" && key == "":
 		c.anonymous = true
-		if !isLocalUser(cl) || e.hasKey(actorOf(cl.ID)) {
+		local, err := isLocalUser(cl)
+		if err != nil {
+			e.logRefused(cl, "no key; the exchange cannot read whose process connects: "+err.Error())
+			return false
+		}
+		if !local || e.hasKey(actorOf(cl.ID)) {
 			e.logRefused(cl, "no key; only a local process of the exchange's user connects without one")
 			return false
 		}
@@ -87,9 +92,12 @@ func (r accessRules) mayWill(s subject, name string) bool {
 }
 
 // isLocalUser reports whether a client is a process on this machine of the exchange's own user
-// or of root.
-func isLocalUser(cl *broker.Client) bool {
-	return cl.Net.Conn != nil && peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())
+// or of root. The error says that the system did not list its connections just now.
+func isLocalUser(cl *broker.Client) (bool, error) {
+	if cl.Net.Conn == nil {
+		return false, nil
+	}
+	return peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())
 }
 
 func (e *Embedded) logRefused(cl *broker.Client, why string) {

@@ -102,7 +102,7 @@ powercut-exec: ## cut the power N (200) times while devices act, which remember 
 
 .PHONY: races
 races: ## have three executors, killed and frozen at any moment, race for N (200) requests
-	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRaces -count=1 -v -timeout 3h
+	MESSKIT_RACES=$(N) go test ./cmd/messkit -run TestRacingExecutorsRunOnce -count=1 -v -timeout 3h
 
 .PHONY: rig
 rig: ## send N (200) requests while processes die and freeze, and links stall, go one way alone and break
@@ -111,7 +111,7 @@ rig: ## send N (200) requests while processes die and freeze, and links stall, g
 
 .PHONY: kills-exec
 kills-exec: ## kill an exchange and its executors N (200) times while devices act
-	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKilledInTheAct -count=1 -v -timeout 3h
+	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKillDuringActIsReportedTruly -count=1 -v -timeout 3h
 
 .PHONY: mutants
 mutants: ## plant some sixty faults, one at a time, and see that a test fails for each
@@ -134,7 +134,7 @@ halfyear:
 
 .PHONY: kills
 kills: ## kill a loaded exchange N (200) times, and check what it has acknowledged
-	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKilledUnderLoad -v -timeout 1h
+	MESSKIT_KILLS=$(N) go test ./cmd/messkit -run TestKillUnderLoadLosesNothing -v -timeout 1h
 
 .PHONY: hil
 hil: ## the drivers on real kernel interfaces: emulated machines, a Raspberry Pi among them; some minutes
@@ -150,7 +150,7 @@ flips: ## flip every bit of a signed report and of its picture, and check that i
 
 .PHONY: guard
 guard: ## kill or freeze the agent or its guard N (200) times with a lamp on, and measure when it goes off
-	MESSKIT_GUARD=$(N) go test ./cmd/messkit -run TestOneOfTwoIsHarmed -v -timeout 2h
+	MESSKIT_GUARD=$(N) go test ./cmd/messkit -run TestLampGoesOffAfterFault -v -timeout 2h
 
 .PHONY: stop
 stop: ## measure how long a stop or cancel takes to safe outputs under load, N (200) times each
@@ -214,7 +214,7 @@ bin/go2rtc: scripts/go2rtc.sh
 .PHONY: man
 man: ## manual pages of all commands, in dist/man1; in /usr/local/share/man/man1 man finds them
 	@rm -rf dist/man1
-	@MESSKIT_MAN=$(CURDIR)/dist/man1 MESSKIT_VERSION=$(VERSION) go test ./cmd/messkit -run '^TestTheManual$$' -count=1 >/dev/null
+	@MESSKIT_MAN=$(CURDIR)/dist/man1 MESSKIT_VERSION=$(VERSION) go test ./cmd/messkit -run '^TestManual$$' -count=1 >/dev/null
 	@echo "$$(ls dist/man1 | wc -l) pages in dist/man1; man -l dist/man1/messkit.1 shows the first"
 
 .PHONY: binaries

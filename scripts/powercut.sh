@@ -10,7 +10,7 @@ cuts=${1:-200}
 case ${2:-threads} in
 threads) tests='^Test(PowerCuts|DisksThatTakeNothing)' ;;
 cuts) tests='^TestPowerCuts$' ;; # without leaving syncs out, which takes minutes
-acts) tests='^TestCutInTheAct' ;;
+acts) tests='^TestPowerCutDuringAct' ;;
 *) echo "powercut.sh: $2 is unknown; write threads, cuts or acts" >&2 && exit 2 ;;
 esac
 sudo=()

@@ -39,7 +39,7 @@ func (s *screenText) String() string {
 
 // A waiting client reports that the exchange is unreachable and that it is reachable again. If
 // the exchange does not return, the client stops waiting.
-func TestWaitingForAnExchangeThatIsGone(t *testing.T) {
+func TestWaitingClientReportsUnreachableExchange(t *testing.T) {
 	var gone, streams atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

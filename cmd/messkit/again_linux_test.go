@@ -77,7 +77,7 @@ func (s *shellOf) isFree(after string) {
 
 // A program without a terminal cannot reset a stop, arm a risk class or release a lockout. A
 // person can do it at a terminal or on the page, depending on the confirm setting.
-func TestAModelWithAShellReleasesNothing(t *testing.T) {
+func TestProgramWithoutTerminalReleasesNothing(t *testing.T) {
 	s := waits(t)
 	s.kept()
 	s.frees()

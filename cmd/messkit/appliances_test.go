@@ -10,7 +10,7 @@ import (
 
 // "start" and "turn on" with an appliance become start-appliance. The planner asks about an
 // amount ("two coffees"), and about a repetition that needs a person to prepare the appliance.
-func TestAppliances(t *testing.T) {
+func TestApplianceRequests(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"start the coffee machine", "plan", "start-appliance", "turn on the coffee machine"},
@@ -55,7 +55,7 @@ func TestAppliances(t *testing.T) {
 }
 
 // More requests in the simulated home: each suggestion of its documentation has a case.
-func TestTheHomeAnswers(t *testing.T) {
+func TestSimulatedHomeAnswers(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"turn on the light in the yard", "plan", "switch-on", "turn on the garden light"},

@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestTheBoard(t *testing.T) {
+func TestDashboard(t *testing.T) {
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	thread := func(ref string, code mess.Code, ago time.Duration, executor, intent string) httpclient.Thread {
 		return httpclient.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
@@ -99,9 +99,9 @@ messkit stop takes everything to its
 	}
 }
 
-// TestDashboardOfThePage checks that docs/reference/command-line.md shows the dashboard as
+// TestDocumentedDashboardMatches checks that docs/reference/command-line.md shows the dashboard as
 // messkit draws it.
-func TestDashboardOfThePage(t *testing.T) {
+func TestDocumentedDashboardMatches(t *testing.T) {
 	text, err := os.ReadFile("../../docs/reference/command-line.md")
 	if err != nil {
 		t.Fatal(err)

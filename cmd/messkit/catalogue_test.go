@@ -27,7 +27,7 @@ type example struct {
 // The simulated home understands every capability of the catalog by each of its examples. A
 // scene, a script and a button of Home Assistant complete that home. The tables in
 // docs/reference/capabilities.md match the catalog.
-func TestCatalogueIsWholeAndTriable(t *testing.T) {
+func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 	examples := examplesOf(t)
 	r := simulated(t, `
   movie-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: scene.movie_night}
@@ -162,7 +162,7 @@ func parametersOf(d capabilities.Definition) string {
 func quotes(said []string) string { return "“" + strings.Join(said, "”, “") + "”" }
 
 // The lexicon folder in the documentation adds a capability and narrows another one.
-func TestWordsOfThePage(t *testing.T) {
+func TestDocumentedLexiconWorks(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "capabilities.md"))
 	if err != nil {
 		t.Fatal(err)

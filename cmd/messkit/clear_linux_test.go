@@ -12,7 +12,7 @@ import (
 
 // `messkit clear` at a terminal asks before it resets a stop whose devices are not known to be
 // safe. Only a yes resets it.
-func TestAClearIsAskedForAtATerminal(t *testing.T) {
+func TestClearAsksAtTerminal(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "data", "stop")
 	order := stop.Order{ID: "1", Reason: "smoke", At: time.Now()}

@@ -21,7 +21,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 `
 
 // The completion scripts complete commands, refs, devices and capabilities of the running system.
-func TestShellsComplete(t *testing.T) {
+func TestCompletionScripts(t *testing.T) {
 	home, url := atHome(t)
 	run := func(name string, args ...string) string {
 		t.Helper()

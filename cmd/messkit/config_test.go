@@ -13,7 +13,7 @@ import (
 )
 
 // The example configuration has no errors and contains every key.
-func TestExample(t *testing.T) {
+func TestExampleConfigurationIsComplete(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c, err := daemon.LoadConfig("example.yaml", output.NoLog)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-func TestTheSimulatedHomeIsBuiltIn(t *testing.T) {
+func TestSimulatedHomeIsBuiltIn(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	c, err := daemon.LoadConfig("", output.NoLog)
 	if err != nil || len(c.Opened.Devices) != 43 || c.Exchange.Listen != "127.0.0.1:8420" {

@@ -168,7 +168,7 @@ func (h *householder) pictured(p *chromium.Tab, name string) {
 }
 
 // A new user asks, answers, confirms, stops and resets the stop, on a desktop and on a phone.
-func TestTheConsole(t *testing.T) {
+func TestConsoleScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -279,7 +279,7 @@ func TestTheConsole(t *testing.T) {
 
 // A person opens an invitation on a phone, sets her abilities and does a task that no robot can
 // do. She also works offline, and the exchange stores each answer once.
-func TestAPersonWithAPhone(t *testing.T) {
+func TestPersonDoesTaskOnPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -408,7 +408,7 @@ func TestAPersonWithAPhone(t *testing.T) {
 }
 
 // The page shows the text of a request, a name or a file, and never runs it as code.
-func TestWhatOthersSayIsNotRun(t *testing.T) {
+func TestPageRunsNoForeignText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -443,7 +443,7 @@ func TestWhatOthersSayIsNotRun(t *testing.T) {
 }
 
 // The keyboard reaches everything: sign in, ask, go to the stop.
-func TestTheKeyboardAlone(t *testing.T) {
+func TestKeyboardReachesEverything(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -499,7 +499,7 @@ func TestTheKeyboardAlone(t *testing.T) {
 
 // The operator drains an executor on the page. The page shows by whom, when and why, and the
 // operator resumes the executor there.
-func TestAHoldOnThePage(t *testing.T) {
+func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -530,7 +530,7 @@ func TestAHoldOnThePage(t *testing.T) {
 
 // A hidden page says that it is not live, and since when. It reads the missed events when it is
 // visible again.
-func TestAPageThatNobodyLooksAt(t *testing.T) {
+func TestHiddenPageCatchesUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -557,7 +557,7 @@ func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
 
 // A second press deregisters an executor on the page, and the banner of its stop disappears. Both
 // return when the executor connects again.
-func TestForgottenOnThePage(t *testing.T) {
+func TestPageDeregistersExecutor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // A crash writes no file with the keys from memory.
-func TestNoCoreDump(t *testing.T) {
+func TestCrashWritesNoCoreDump(t *testing.T) {
 	p, err := start(t.TempDir(), buildMesskit(t), "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)

@@ -18,7 +18,7 @@ import (
 
 // Both the doctor and a running messkit report a failure for a camera that sends black images, or
 // data that is no image.
-func TestDoctorLooksAtPictures(t *testing.T) {
+func TestUselessImageIsReported(t *testing.T) {
 	var black bytes.Buffer
 	if err := jpeg.Encode(&black, image.NewGray(image.Rect(0, 0, 640, 480)), nil); err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ import (
 	"github.com/messkit/messkit/internal/picture"
 )
 
-func TestCertificatesEnd(t *testing.T) {
+func TestDoctorReportsExpiringCertificates(t *testing.T) {
 	day := 24 * time.Hour
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -68,7 +68,7 @@ func (l *lens) Photo(context.Context) (drivers.Photo, error) {
 }
 
 // The doctor warns about a camera whose images show nothing.
-func TestTheDoctorLooksAtThePicture(t *testing.T) {
+func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 	draw := func(paint func(*image.Gray)) []byte {
 		m := image.NewGray(image.Rect(0, 0, 64, 64))
 		paint(m)
@@ -114,7 +114,7 @@ func TestTheDoctorLooksAtThePicture(t *testing.T) {
 }
 
 // The doctor reports no problem for a plug without a meter that reports its state.
-func TestTheDoctorAndAPlugWithoutAMeter(t *testing.T) {
+func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 	plug := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"POWER":"ON","StatusSNS":{"Time":"2026-11-22T20:00:00"}}`)
 	}))

@@ -36,7 +36,7 @@ func keptOf(ref string) string {
 
 // The page keeps the draft of an answer over an offline reload, and sends it once when the
 // network returns.
-func TestWhatAPersonHasAddedOutlivesThePage(t *testing.T) {
+func TestDraftSurvivesReload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

@@ -13,7 +13,7 @@ import (
 
 // The agent presses a button at most once per request, for any content of the catalog and of the
 // configuration.
-func TestAButtonIsPressedOnce(t *testing.T) {
+func TestButtonIsPressedAtMostOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "messkit.yaml")
 	text := `
 devices:
@@ -37,7 +37,7 @@ devices:
 
 // The plans and errors for a pulse device name a press. Such a device takes no duration, and is
 // no door that opens.
-func TestAButtonIsPressedNotOn(t *testing.T) {
+func TestButtonPlansNameAPress(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "messkit.yaml")
 	text := `
 devices:

@@ -123,7 +123,7 @@ func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
 
 // The released program works at each reference server: an image of the fridge, a lamp, and a
 // question that needs an answer.
-func TestAtServersOfTheField(t *testing.T) {
+func TestReferenceServerRunsTasks(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ devices:
 
 // The reference servers drop confirm_before and requires, so the requests carry no safety policy.
 // The executor asks for its own confirmation before it acts.
-func TestTheOwnGateAtServersOfTheField(t *testing.T) {
+func TestExecutorConfirmsAtReferenceServer(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
@@ -225,7 +225,7 @@ devices:
 
 // Two nodes have the same lamps, and the server grants the claim to both, is slow, and fails now
 // and then. No lamp gets two switch commands.
-func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
+func TestTwoExecutorsAtReferenceServerSwitchOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}
@@ -286,7 +286,7 @@ func TestTwoBoardsAtAServerOfTheField(t *testing.T) {
 
 // The test kills the executor at any moment, at a server without leases. Every thread ends, no
 // lamp gets two switch commands, and completed means that the lamp got one.
-func TestKilledAtAServerOfTheField(t *testing.T) {
+func TestKilledExecutorAtReferenceServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Without faults that it must find, the judge would prove nothing.
-func TestTheJudge(t *testing.T) {
+func TestJudgeFindsFaults(t *testing.T) {
 	at := time.Unix(1000, 0)
 	on := act{at, "on"}
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestTheJudge(t *testing.T) {
 
 // An executor reports late that its expired claim had no effect. Another executor has done the
 // task by then, and its result stays the terminal status.
-func TestALateWordIsNotTheEnd(t *testing.T) {
+func TestLateReportDoesNotEndThread(t *testing.T) {
 	var now threadNow
 	err := json.Unmarshal([]byte(`{"thread": {"status": "completed", "messages": [
 		{"mess": [{"status": {"code": "completed"}}, {"response": {}}]},

@@ -12,7 +12,7 @@ import (
 
 // Everyday requests with their results: the plan ("="), or a part of the question ("?") or of the
 // rejection ("x").
-func TestEverydayOrders(t *testing.T) {
+func TestEverydayRequests(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "everyday.txt"))
 	if err != nil {
 		t.Fatal(err)

@@ -109,7 +109,7 @@ func TestExamplesAreRun(t *testing.T) {
 				continue
 			}
 			if seen[line] = true; onlyParsed[line] != "" || strings.HasPrefix(line, ofMESH) {
-				continue // TestEveryCommandHasAnExample parses it
+				continue // TestEveryCommandHasDescriptionAndExamples parses it
 			}
 			s.example(line)
 		}

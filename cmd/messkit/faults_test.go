@@ -290,7 +290,7 @@ func makes(all map[string]bool, call string) bool {
 
 // In each run one more call of a kind fails, until no call of that kind is left. The exchange
 // keeps all acknowledged data, and rejects the data that it cannot store.
-func TestFaults(t *testing.T) {
+func TestFailedCallsLoseNoData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts hundreds of processes")
 	}
@@ -357,7 +357,7 @@ func faults(t *testing.T, binary string, what fault, before bool, end time.Time)
 
 // The checks above detect a disk that returns success and does nothing. It lies until the end,
 // because the next look at a folder would repair a single lie.
-func TestFaultsThatLie(t *testing.T) {
+func TestChecksDetectLyingDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts an exchange whose disk lies")
 	}

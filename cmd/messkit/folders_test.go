@@ -354,7 +354,7 @@ MESS:
 )
 
 // The check finds every kind of error in a folder, and none in a valid one.
-func TestCheckFolders(t *testing.T) {
+func TestCheckFindsFolderErrors(t *testing.T) {
 	const (
 		at   = "state=finished/" + goodRef + "/"
 		file = at + "000-" + goodRef + ".messe-af.yaml"

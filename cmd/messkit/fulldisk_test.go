@@ -14,7 +14,7 @@ import (
 
 // The exchange starts on a full or read-only disk. It serves the stored threads, rejects new
 // requests, and logs the reason.
-func TestDisksThatTakeNothing(t *testing.T) {
+func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
 		return

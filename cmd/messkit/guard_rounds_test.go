@@ -32,7 +32,7 @@ const (
 
 // The lamp goes off after a fault of messkit or of its watchdog at any moment. `make guard`
 // measures the delay, alone on the machine.
-func TestOneOfTwoIsHarmed(t *testing.T) {
+func TestLampGoesOffAfterFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}

@@ -243,7 +243,7 @@ func (l *lit) ends(pid int) {
 }
 
 // The watchdog of a killed program brings the lamp to its safe state, and terminates.
-func TestKilledWithTheLampOn(t *testing.T) {
+func TestWatchdogOfKilledProgramSwitchesOff(t *testing.T) {
 	for keys, what := range map[string]string{
 		"limits: {max_on: 1h}":                   "off is what is safe",
 		"limits: {max_on: 3s}, safe: keep":       "its time is over",
@@ -264,7 +264,7 @@ func TestKilledWithTheLampOn(t *testing.T) {
 
 // The lamp goes off in time while the program is frozen. When the program continues, the lamp
 // accepts new requests.
-func TestFrozenWithTheLampOn(t *testing.T) {
+func TestWatchdogOfFrozenProgramSwitchesOff(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 500ms}, safe: keep")
 	l.start()
 	guard := l.guard()
@@ -285,7 +285,7 @@ func TestFrozenWithTheLampOn(t *testing.T) {
 
 // The signals that end the program do not end its watchdog. The program replaces a killed
 // watchdog, and the new one knows which outputs are on.
-func TestGuardIsKilled(t *testing.T) {
+func TestKilledWatchdogIsReplaced(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
 	l.turnOn()
@@ -328,7 +328,7 @@ func ignoredSignals(t *testing.T, pid int) (mask uint64) {
 
 // If the program and its watchdog die together, the next start turns the lamp off before it
 // serves.
-func TestBothAreKilled(t *testing.T) {
+func TestNextStartSwitchesOffAfterBothAreKilled(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
 	l.turnOn()
@@ -351,7 +351,7 @@ func TestBothAreKilled(t *testing.T) {
 }
 
 // At a graceful shutdown the program turns the lamp off, and its watchdog terminates.
-func TestGuardEndsWithItsProgram(t *testing.T) {
+func TestWatchdogEndsWithProgram(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}")
 	l.start()
 	guard := l.guard()
@@ -366,7 +366,7 @@ func TestGuardEndsWithItsProgram(t *testing.T) {
 
 // A lamp with `safe: keep` and max_on stays on when messkit ends, and the watchdog stays for it.
 // The watchdog of the next run takes the lamp over, even if the new configuration lacks it.
-func TestGuardLeavesItToTheNext(t *testing.T) {
+func TestNextWatchdogTakesOverKeptOutput(t *testing.T) {
 	l := newLit(t, "limits: {max_on: 1h}, safe: keep")
 	l.start()
 	first := l.guard()
@@ -399,7 +399,7 @@ func TestGuardLeavesItToTheNext(t *testing.T) {
 }
 
 // A log without a reader does not block a watchdog.
-func TestNotesThatNobodyReads(t *testing.T) {
+func TestUnreadLogDoesNotBlockWatchdog(t *testing.T) {
 	r, w := io.Pipe()
 	n := watchdog.NewLog(w)
 	for range 1000 {
@@ -418,7 +418,7 @@ func TestNotesThatNobodyReads(t *testing.T) {
 }
 
 // A watchdog opens no network sockets. Without a device that needs it there is no watchdog.
-func TestGuardHasNoNetwork(t *testing.T) {
+func TestWatchdogOpensNoSockets(t *testing.T) {
 	l := newLit(t, "safe: 'off'")
 	l.start()
 	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", l.guard()))

@@ -65,7 +65,7 @@ func lines(text string) (all []any) {
 
 // Each command of the section with curl prints its documented output. With curl alone a client is
 // requester and executor.
-func TestTheGuideWithCurl(t *testing.T) {
+func TestCurlGuideRuns(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl here")
 	}
@@ -117,7 +117,7 @@ func follow(t *testing.T, home string, all []page, env ...string) {
 
 // With the section on TLS a client reaches an exchange by its pin, and another with a certificate
 // of its owner. It detects a man in the middle.
-func TestTheGuideOnTLS(t *testing.T) {
+func TestTLSGuideRuns(t *testing.T) {
 	for _, tool := range []string{"curl", "openssl", "basenc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("there is no %s here", tool)

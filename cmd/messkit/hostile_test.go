@@ -12,7 +12,7 @@ import (
 // Scripts, direction marks and invisible characters in every field that an executor, a requester
 // or an operator can fill have no effect on any page. Both the operator and a person with a phone
 // see them as text.
-func TestNoFieldIsRun(t *testing.T) {
+func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

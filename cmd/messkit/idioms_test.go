@@ -10,7 +10,7 @@ import (
 
 // The planner understands idioms. It asks about an indirect order, an alternative or a misspelled
 // word, and the question contains the plan.
-func TestIdioms(t *testing.T) {
+func TestIdiomsAreUnderstood(t *testing.T) {
 	r := simulated(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"it's too bright here", "question", "dim", "which one: balcony light"},

@@ -11,7 +11,7 @@ import (
 )
 
 // The importer puts a thread into the folder of its status, once and complete.
-func TestImporter(t *testing.T) {
+func TestImportedThreadIsStoredOnce(t *testing.T) {
 	dir := t.TempDir()
 	put := daemon.Importer(dir)
 	text := []byte("ref: 2026-01-20-001\nrequestor: agent\nstatus: pending\nintent: look\n---\nfrom: agent\nMESS:\n- request: {intent: look}\n")

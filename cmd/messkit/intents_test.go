@@ -359,7 +359,7 @@ func costs(t testing.TB) string {
 
 // No sentence that forbids, doubts, reports, asks or is about something else acts without a
 // question.
-func TestNeverActs(t *testing.T) {
+func TestNegativeSentencesNeverAct(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "never.txt"))
 	if err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestNeverActs(t *testing.T) {
 }
 
 // Many sentences with the same plan.
-func TestManyWays(t *testing.T) {
+func TestParaphrasesHaveOnePlan(t *testing.T) {
 	for want, ways := range map[string][]string{
 		"turn on the kitchen light": {
 			"turn on the kitchen light", "turn the kitchen light on", "kitchen light on", "kitchen lights on please", "switch on the light in the kitchen",

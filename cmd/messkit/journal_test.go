@@ -149,7 +149,7 @@ func tmpfs(t *testing.T, size int) string {
 
 // An executor that starts on a full or read-only disk disarms itself. It arms itself as soon as
 // the disk accepts writes again.
-func TestJournalOnADiskThatTakesNothing(t *testing.T) {
+func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and starts messkit")
 	}
@@ -192,7 +192,7 @@ func TestJournalOnADiskThatTakesNothing(t *testing.T) {
 // The journal rejects new tasks before the disk is completely full. The executor completes and
 // reports all tasks before that, and the remaining space suffices for the reports of the running
 // tasks.
-func TestJournalOnADiskThatFillsUp(t *testing.T) {
+func TestJournalRejectsTasksBeforeDiskIsFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a disk")
 	}
@@ -244,7 +244,7 @@ func TestJournalOnADiskThatFillsUp(t *testing.T) {
 // After a failed sync the journal never syncs the same descriptor again: it closes, reopens and
 // reads the file, and writes everything anew. The interrupted task ends with a true status, and
 // the next one succeeds.
-func TestJournalWhoseSyncFails(t *testing.T) {
+func TestFailedSyncReopensJournal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and traces messkit")
 	}

@@ -29,7 +29,7 @@ func types(p *chromium.Tab, text string) {
 
 // With the keyboard alone, a person requests the image of the fridge, answers a question,
 // confirms a risky task, stops everything and resets the stop.
-func TestFiveTasksByKeyboard(t *testing.T) {
+func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -74,7 +74,7 @@ func TestFiveTasksByKeyboard(t *testing.T) {
 
 // With the keyboard alone and on a small window, a human executor sets her abilities, takes a
 // task, answers it, and declines another.
-func TestAPersonsTaskByKeyboard(t *testing.T) {
+func TestKeyboardCompletesPersonsTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

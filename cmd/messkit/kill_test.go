@@ -123,7 +123,7 @@ func (k *killed) check() {
 }
 
 // A process that dies at any moment keeps all acknowledged data, and never assigns a ref twice.
-func TestKilledUnderLoad(t *testing.T) {
+func TestKillUnderLoadLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // A late report shows the time of the observation, unless its clock was unsynchronized.
-func TestALateReportSaysWhenItWas(t *testing.T) {
+func TestLateReportShowsObservationTime(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 37, 24, 0, time.Local)
 	for want, m := range map[string]mess.Message{
 		"as it was at 14:37:24, told late:\nThe pump is on.\n": toldLate(at, 8*time.Second, nil),

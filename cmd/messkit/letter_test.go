@@ -8,7 +8,7 @@ import (
 )
 
 // The planner reads a text in the form of a letter as the request that it contains.
-func TestLetters(t *testing.T) {
+func TestLetterIsReadAsItsRequest(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"Dear house, please turn on the hall light.", "plan", "switch-on", "turn on the hall light"},
 		{"Hi, I hope you're doing well. Please turn on the hall light. Thanks a lot.", "plan", "switch-on", "turn on the hall light"},
@@ -53,7 +53,7 @@ func TestLetters(t *testing.T) {
 }
 
 // The planner reports the unused text of a letter. Greetings and closing words do not count.
-func TestWhatOfALetterIsLeftOutIsTold(t *testing.T) {
+func TestUnusedTextOfLetterIsReported(t *testing.T) {
 	r := simulated(t)
 	for text, want := range map[string]string{
 		"Anna wrote:\n> turn on the stove\n> now\nturn off the hall light": "Anna wrote:; > turn on the stove; > now",

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-func TestTheDoctorTellsOfLimits(t *testing.T) {
+func TestDoctorReportsLimits(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		use  resources.Use

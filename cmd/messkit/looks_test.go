@@ -24,7 +24,7 @@ func saidInTheHome(t *testing.T, list []sentence) {
 
 // A question about a state and a statement of a state lead to a read-only plan, never to an
 // action that would cause the state.
-func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
+func TestStatementsAndQuestionsOnlyRead(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"I left the garage door open", "plan", "read-sensor", "read the contact from the garage door"},
 		{"I think I left the stove on", "plan", "read-switch", "look whether the stove is on"},
@@ -57,7 +57,7 @@ func TestWhatIsAskedOrToldIsLookedAt(t *testing.T) {
 
 // A simple order stops a device. The planner asks if the order may stop something else, and
 // rejects a sentence that only mentions a stop.
-func TestStopDuringMove(t *testing.T) {
+func TestSimpleOrderStopsDevice(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"make the vacuum stop", "plan", "stop-vacuum", "stop the vacuum"},
 		{"tell the vacuum to stop", "plan", "stop-vacuum", "stop the vacuum"},

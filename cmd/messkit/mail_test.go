@@ -18,7 +18,7 @@ var mailBlocks = regexp.MustCompile("(?s)```(sh|yaml|json)\n(.*?)```")
 
 // The commands on the page on Agent Mail assign a task, get its image, and confirm a task. Every
 // configuration on the page is valid.
-func TestTheMailPage(t *testing.T) {
+func TestAgentMailPageRuns(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/agentmail.md")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ until mail "?wait=5s" | grep '"type":"task_completion","task_id":"bd-43","status
 
 // No mail may contain a secret value of the configuration, or the content of a file that it names
 // as a secret.
-func TestSecretsOfAConfiguration(t *testing.T) {
+func TestMailContainsNoSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {
 		t.Fatal(err)

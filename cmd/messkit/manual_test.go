@@ -30,7 +30,7 @@ func every(f func(*cobra.Command)) {
 }
 
 // Every command has a short description and examples that it can parse.
-func TestEveryCommandHasAnExample(t *testing.T) {
+func TestEveryCommandHasDescriptionAndExamples(t *testing.T) {
 	n := 0
 	every(func(c *cobra.Command) {
 		n++
@@ -86,7 +86,7 @@ func words(line string) (list []string) {
 
 // The manual has a page for each command, and man can read it. The test writes the pages into the
 // folder MESSKIT_MAN: make man.
-func TestTheManual(t *testing.T) {
+func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	build := output.Version
 	if keep := os.Getenv("MESSKIT_MAN"); keep != "" {

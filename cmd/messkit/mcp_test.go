@@ -81,7 +81,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // The configurations in the guide are valid, and the guide names every tool.
-func TestTheGuideOfMCP(t *testing.T) {
+func TestMCPGuideIsValid(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/mcp.md")
 	if err != nil {
 		t.Fatal(err)

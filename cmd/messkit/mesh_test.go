@@ -16,7 +16,7 @@ var meshBlocks = regexp.MustCompile("(?s)```(yaml|json|sh)\n(.*?)```")
 
 // The commands of the guide to meshes start two agents, and one shows the other the content of
 // the fridge.
-func TestTheGuideToMeshes(t *testing.T) {
+func TestMeshGuideRuns(t *testing.T) {
 	page, err := os.ReadFile("../../docs/how-to/mesh.md")
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func mistakeAt(path string, line int) string {
 }
 
 // A value of a wrong type leads to an error with its line and a remedy.
-func TestEveryKeyHasAKind(t *testing.T) {
+func TestWrongTypeOfEachKeyIsReported(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	n := 0
 	everyKey(func(path string, typ reflect.Type) {

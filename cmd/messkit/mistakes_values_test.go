@@ -166,7 +166,7 @@ var anything = []string{
 
 // An invalid value leads to an error with its line and the valid values. Every key of the
 // configuration is in a table.
-func TestEveryKeyHasItsRange(t *testing.T) {
+func TestInvalidValueOfEachKeyIsReported(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	all := map[string]map[string]string{}
 	for path, values := range cannotBe {

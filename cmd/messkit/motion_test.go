@@ -41,7 +41,7 @@ func (l *lit) moved() time.Duration {
 
 // A rover drives for the requested time, and its program ends the motion. The watchdog ends it
 // only if the program is late, on a busy machine.
-func TestDriveForAWhile(t *testing.T) {
+func TestTimedDriveEnds(t *testing.T) {
 	for {
 		l := newRover(t)
 		l.start()
@@ -64,7 +64,7 @@ func TestDriveForAWhile(t *testing.T) {
 
 // The watchdog stops a rover after a kill or a freeze of its program. The rover stays stopped
 // when the program continues.
-func TestNobodyDrivesOn(t *testing.T) {
+func TestWatchdogStopsRover(t *testing.T) {
 	for name, harm := range map[string]func(*lit){
 		"killed": (*lit).kill,
 		"frozen": func(l *lit) { l.signal(syscall.SIGSTOP) },

@@ -52,7 +52,7 @@ func (w wire) config(t *testing.T, head, lamp string) string {
 
 // Outputs are in their safe state at the start, even without the exchange, its disk or the
 // journal.
-func TestOutputsAreSafeWithoutAnExchange(t *testing.T) {
+func TestOutputsAreSafeWithoutExchange(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

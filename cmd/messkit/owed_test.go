@@ -10,7 +10,7 @@ import (
 
 // A lamp without a watchdog and with `safe: keep` is on for some seconds. After a kill or a
 // shutdown in that time, the next run turns it off.
-func TestForSomeTimeOutlivesTheProgram(t *testing.T) {
+func TestPendingSwitchOffSurvivesKill(t *testing.T) {
 	for how, end := range map[string]func(*lit){
 		"killed":      (*lit).kill,
 		"in order":    (*lit).interrupt,

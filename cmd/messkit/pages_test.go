@@ -105,7 +105,7 @@ func runs(t *testing.T, args ...string) (string, error) {
 }
 
 // Every configuration is valid, and with it every request becomes a plan.
-func TestPagesOfDrivers(t *testing.T) {
+func TestDriverPagesAreValid(t *testing.T) {
 	asked := 0
 	for _, p := range pagesOfDrivers(t) {
 		t.Run(p.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestPagesOfDrivers(t *testing.T) {
 
 // A configuration without its secret files leads to an error for every missing file, with its
 // line and a remedy.
-func TestPagesOfDriversWithoutTheirSecrets(t *testing.T) {
+func TestMissingSecretFileIsReported(t *testing.T) {
 	missing := 0
 	for _, p := range pagesOfDrivers(t) {
 		for _, config := range p.devices {
@@ -202,7 +202,7 @@ func tableOf(text, header string) []string {
 }
 
 // The page of a driver names every key of the driver, and has all sections for troubleshooting.
-func TestPagesOfDriversAreWhole(t *testing.T) {
+func TestDriverPagesAreComplete(t *testing.T) {
 	pages := pagesOfDrivers(t)
 	unused := map[string][]string{ // shared keys that these drivers reject
 		"homeassistant": {"username", "password", "password_file"}, "onvif": {"token", "token_file"}, "valetudo": {"token", "token_file"},
@@ -242,7 +242,7 @@ func TestPagesOfDriversAreWhole(t *testing.T) {
 }
 
 // The configuration rejects a second device with the same camera, which would always be busy.
-func TestACameraIsOneDevice(t *testing.T) {
+func TestSecondDeviceOfCameraIsRejected(t *testing.T) {
 	for _, c := range []struct{ one, two, says string }{
 		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video0", "devices.b.device: the camera /dev/video0 is that of a; no two devices can have one"},
 		{"v4l2cam", "v4l2cam, width: 640, height: 480", "devices.b.device: the only camera is that of a; no two devices can have one"},
@@ -258,7 +258,7 @@ func TestACameraIsOneDevice(t *testing.T) {
 }
 
 // The page of a driver names all its families and their parameters.
-func TestPagesOfFamiliesAreWhole(t *testing.T) {
+func TestDriverPagesNameTemplates(t *testing.T) {
 	for name, families := range map[string]fs.FS{"httpdevice": httpdevice.Families(), "mqttdevice": mqttdevice.Families()} {
 		page, err := os.ReadFile("../../docs/drivers/" + name + ".md")
 		if err != nil {
@@ -289,7 +289,7 @@ func TestPagesOfFamiliesAreWhole(t *testing.T) {
 }
 
 // The source code contains every error message in the tables of the pages.
-func TestPagesOfDriversQuoteWhatIsSaid(t *testing.T) {
+func TestDriverPagesQuoteMessages(t *testing.T) {
 	var sources strings.Builder
 	for _, dir := range []string{"../../drivers", "../../capabilities", "../../internal/strictyaml", "../../internal/secret"} {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

@@ -204,7 +204,7 @@ func (s *shellOf) page() *http.Client {
 
 // A program without a terminal cannot confirm a risky task with any key. A person can confirm it
 // at a terminal, or with the button on the page.
-func TestAModelWithAShellConfirmsNothing(t *testing.T) {
+func TestProgramWithoutTerminalConfirmsNothing(t *testing.T) {
 	s := waits(t)
 	s.tries()
 	out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref)
@@ -238,7 +238,7 @@ func TestAModelWithAShellConfirmsNothing(t *testing.T) {
 
 // With `confirm: page` the exchange rejects a confirmation at a terminal. With `confirm: code`
 // the page shows a code that confirms one question from anywhere.
-func TestThePageOrACodeConfirms(t *testing.T) {
+func TestConfirmSettingDecidesWhereToConfirm(t *testing.T) {
 	s := waits(t, "--confirm", "page")
 	s.tries()
 	if out, err := atTerminal(t, s.home, s.url, map[string]string{"do it? [y/N] ": "y\n"}, "reply", s.ref); err == nil || !strings.Contains(out, "hint: messkit console") || strings.Contains(out, "--yes") {
@@ -284,7 +284,7 @@ func TestThePageOrACodeConfirms(t *testing.T) {
 }
 
 // status and doctor warn about a model of the same user, unless confirmations come from the page.
-func TestAModelOfTheSameUserIsWarnedOf(t *testing.T) {
+func TestModelOfSameUserCausesWarning(t *testing.T) {
 	for by, warns := range map[string]bool{"terminal": true, "script": true, "page": false, "code": false} {
 		s := waits(t, "--confirm", by)
 		if out, err := s.run("", "status"); err != nil || strings.Contains(out, "WARNING") {

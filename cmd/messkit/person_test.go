@@ -44,7 +44,7 @@ func (h *householder) invites(name, address string) string {
 
 // An answer contains the person's recording and position, even after an offline reload of the
 // page.
-func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
+func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -123,7 +123,7 @@ func TestAPersonSendsAVoiceNoteAndAPlaceLater(t *testing.T) {
 
 // The exchange offers a task to the persons who are available at that time. One of them delegates
 // the task, and the other completes it.
-func TestAPersonHandsOver(t *testing.T) {
+func TestPersonDelegatesTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -188,7 +188,7 @@ func TestAPersonHandsOver(t *testing.T) {
 
 // The page shows hours and abilities from other sources that it cannot edit. Saving other
 // settings does not overwrite them.
-func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
+func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -234,7 +234,7 @@ func TestAPersonsHoursFromElsewhereStay(t *testing.T) {
 
 // A person adds her notification address, tests the delivery with a test notification, and
 // removes the address.
-func TestAPersonsNotices(t *testing.T) {
+func TestPersonTestsNotificationAddress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

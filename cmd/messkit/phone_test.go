@@ -23,7 +23,7 @@ func inWindow(p *chromium.Tab, selector, text string) {
 
 // A small phone shows a question above the plan, with its buttons in the window. Each page starts
 // at its top, even after a scrolled one.
-func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
+func TestPhoneShowsQuestionFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -67,7 +67,7 @@ func TestWhatAPersonIsAskedIsSeenFirst(t *testing.T) {
 
 // The text input survives a reload, a long list shows its newest entries, and all texts use the
 // font size of the browser.
-func TestThePageIsReadByEverybody(t *testing.T) {
+func TestPageIsReadable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -97,7 +97,7 @@ func TestThePageIsReadByEverybody(t *testing.T) {
 }
 
 // A device with a failure shows the time and the reason. A read state replaces "not read yet".
-func TestADeviceThatFailsIsSeen(t *testing.T) {
+func TestPageShowsDeviceFailure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -126,7 +126,7 @@ func TestADeviceThatFailsIsSeen(t *testing.T) {
 }
 
 // An exchange without devices shows the running executors of other programs.
-func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
+func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -147,7 +147,7 @@ func TestAnExchangeAloneNamesItsExecutors(t *testing.T) {
 
 // A browser's clock may be a day behind or ahead: the page is live, shows absolute times instead
 // of "just now", and works as usual.
-func TestABrowserWithAnotherClock(t *testing.T) {
+func TestWrongBrowserClockIsTolerated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -178,7 +178,7 @@ func TestABrowserWithAnotherClock(t *testing.T) {
 // The page shows no controls that the exchange would reject. An observer has no request form and
 // no answer buttons. A requester sees that an operator must confirm, without buttons. Every role
 // has the stop button.
-func TestEachRoleHasItsButtons(t *testing.T) {
+func TestPageShowsControlsOfRole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -275,7 +275,7 @@ func TestEachRoleHasItsButtons(t *testing.T) {
 // While the exchange is unreachable, requests and stops report that and keep their input. When it
 // is reachable again, the page removes the errors, but keeps the failed stop until the user
 // confirms it.
-func TestTheExchangeIsAway(t *testing.T) {
+func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

@@ -193,7 +193,7 @@ func disasters(t *testing.T, binary string, n int) *judgement {
 
 // After power cuts at any moment, the valves' logs show no duplicate execution and no lost
 // request, and they agree with all reports.
-func TestCutInTheAct(t *testing.T) {
+func TestPowerCutDuringAct(t *testing.T) {
 	n := wantedCuts(t)
 	if !inOwnMounts(t) {
 		return
@@ -220,7 +220,7 @@ func TestCutInTheAct(t *testing.T) {
 const mostDisasters = 200
 
 // The judge detects the errors of an executor without one of its safeguards.
-func TestCutInTheActWithoutAPiece(t *testing.T) {
+func TestPowerCutDuringActWithoutSafeguard(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
 		return

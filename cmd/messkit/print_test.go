@@ -10,7 +10,7 @@ import (
 
 // The printed line names the executor that declines, unless the exchange sums up, and the target
 // of a delegation.
-func TestWhoDeclinesAndToWhom(t *testing.T) {
+func TestPrintedLineNamesDeclinerAndTarget(t *testing.T) {
 	for _, c := range []struct {
 		from, want string
 		status     mess.Status
@@ -29,7 +29,7 @@ func TestWhoDeclinesAndToWhom(t *testing.T) {
 }
 
 // The printer shows the reason of a declined task once. A later summary contains only the names.
-func TestASumRepeatsNoReason(t *testing.T) {
+func TestSummaryDoesNotRepeatReason(t *testing.T) {
 	no := func(from, detail string) mess.Message {
 		return mess.Message{From: from, Items: []mess.Item{&mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: detail}}}}
 	}
@@ -50,7 +50,7 @@ declined  kitchen-pi; ana; ben: away
 }
 
 // The printer shows the text of a response. It shows structured data only without a text.
-func TestAnAnswerIsWords(t *testing.T) {
+func TestPrinterPrefersText(t *testing.T) {
 	lat, lng, exactly := 52.5, 13.4, 5.0
 	milk := mess.ObjectEntry("structured", mess.Object{{Key: "milk", Value: true}, {Key: "eggs", Value: mess.Object{{Key: "count", Value: 6}}}})
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ func found(t *testing.T, kind, name, where string, config map[string]string) dis
 
 // The discovered devices form a valid configuration. Names are unique, devices that act have a
 // lockout, and a device that needs more settings is a comment that names them.
-func TestWhatWasFoundIsAConfiguration(t *testing.T) {
+func TestDiscoveryWritesValidConfiguration(t *testing.T) {
 	list := []discovery.Discovered{
 		found(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
 		found(t, "sim-camera", "cam", "another", map[string]string{"room": "fridge"}),
@@ -96,7 +96,7 @@ devices:
 
 // A device that may open something or let water flow gets a class or a risk that requires a
 // confirmation, under any name. The owner's name becomes the label.
-func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
+func TestDiscoveredRiskNeedsConfirmation(t *testing.T) {
 	mqtt := func(family, class string, with ...string) map[string]string {
 		config := map[string]string{"family": family, "broker": "mqtt://127.0.0.1:1883", "safe": "keep"}
 		for i := 0; i < len(with); i += 2 {
@@ -163,7 +163,7 @@ func TestWhatWasFoundIsTakenWithCare(t *testing.T) {
 
 // Devices that report the same label get none, and neither does a device whose label a person
 // cannot say.
-func TestLabelsOfWhatWasFound(t *testing.T) {
+func TestDiscoveryDropsAmbiguousLabels(t *testing.T) {
 	var list []discovery.Discovered
 	for i, label := range []string{"Porch Heater", "Plug", "Desk plug", "desk-PLUG", "Light", "thing 6", "", "\x1b[2Jcls", strings.Repeat("long ", 20), "42", "K\u00fcche Licht", "Thing 1"} {
 		d := found(t, "mqttdevice", fmt.Sprintf("thing-%d", i), "here", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "with.topic": fmt.Sprint("t", i)})
@@ -197,7 +197,7 @@ func TestLabelsOfWhatWasFound(t *testing.T) {
 }
 
 // A device with two discoveries is one device, and names are unique.
-func TestWhatIsFoundTwice(t *testing.T) {
+func TestDiscoveryMergesDuplicates(t *testing.T) {
 	plug := map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": "desk"}
 	list := []discovery.Discovered{
 		found(t, "sim-camera", "cam", "one", map[string]string{"room": "porch"}), found(t, "sim-camera", "cam-2", "two", map[string]string{"room": "fridge"}),
@@ -218,7 +218,7 @@ func TestWhatIsFoundTwice(t *testing.T) {
 
 // With thousands of announced devices, the output reports their number and is still a valid
 // configuration.
-func TestThousandsAreAnnounced(t *testing.T) {
+func TestDiscoveryHandlesThousandsOfDevices(t *testing.T) {
 	var list []discovery.Discovered
 	for i := range 3000 {
 		list = append(list, found(t, "sim-bulb", fmt.Sprintf("lamp-%d", i), "a lamp", map[string]string{}))
@@ -238,7 +238,7 @@ func TestThousandsAreAnnounced(t *testing.T) {
 
 // The texts of a device are data: they add no device, no key and no terminal sequence. A device
 // that acts keeps its lockout under any name.
-func TestHostileNamesAreData(t *testing.T) {
+func TestDiscoveryTreatsNamesAsData(t *testing.T) {
 	var list []discovery.Discovered
 	for n, name := range []string{
 		"evil\n  rogue: {driver: exec, program: /bin/sh}", "evil\r\nrogue: 1", "\x1b[2J\x1b]0;title\a", "a: &b *b !!binary", "# none", "'\"`{}[]|>-?%@", "limits: {locked: false}",
@@ -280,7 +280,7 @@ func TestHostileNamesAreData(t *testing.T) {
 }
 
 // The search identifies a broker by its answer, not by its port.
-func TestBrokersAreFound(t *testing.T) {
+func TestDiscoveryIdentifiesBrokers(t *testing.T) {
 	broker := freeport.Address(t)
 	p, err := start(t.TempDir(), "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", broker)
 	if err != nil || p.url == "" {

@@ -25,7 +25,7 @@ func wanted(t *testing.T, env string, otherwise int) int {
 
 // Three executors race for every request, some requests are duplicates, and kills and freezes
 // happen at any moment. Each request runs at most once, and none is lost.
-func TestRaces(t *testing.T) {
+func TestRacingExecutorsRunOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}
@@ -50,7 +50,7 @@ func TestRaces(t *testing.T) {
 
 // Kills of the exchange and of executors happen at any moment while valves switch. No command is
 // duplicated, no request is lost, and all reports are true.
-func TestKilledInTheAct(t *testing.T) {
+func TestKillDuringActIsReportedTruly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}

@@ -9,7 +9,7 @@ import (
 
 // A rejection names the unrecognized words, or the abilities of the named device, in words for
 // people.
-func TestReasonsAreForPeople(t *testing.T) {
+func TestRejectionsArePlain(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"hello", "refusal", "", `ask like "turn on the balcony light", "look at the fridge", "vacuum the kitchen"`},
 		{"what can you do?", "refusal", "", `ask like "turn on`},
@@ -45,7 +45,7 @@ func TestReasonsAreForPeople(t *testing.T) {
 
 // A sentence about a desired state is an order. The planner asks about a sentence that may
 // address another person, or that asks for permission.
-func TestWhatIsToBeSo(t *testing.T) {
+func TestDesiredStateIsOrder(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"make sure the stove is off", "plan", "switch-off", "turn off the stove"},
 		{"make sure that the garage door is closed", "plan", "close", "close the garage door"},
@@ -65,7 +65,7 @@ func TestWhatIsToBeSo(t *testing.T) {
 
 // The planner asks about everyday orders without a verb or with additional words if it is unsure.
 // It never plans another action.
-func TestOrdersOfEveryDay(t *testing.T) {
+func TestIncompleteOrdersLeadToQuestions(t *testing.T) {
 	saidInTheHome(t, []sentence{
 		{"watch tv", "question", "switch-on", "it was not said to turn it on: shall I turn on the living room tv?"},
 		{"I want to watch tv", "question", "switch-on", "shall I turn on the living room tv?"},
@@ -94,7 +94,7 @@ func TestOrdersOfEveryDay(t *testing.T) {
 }
 
 // In the context of an order, a text with a colon is a time, and a level may be a word.
-func TestBesideAnOrder(t *testing.T) {
+func TestContextOfOrder(t *testing.T) {
 	for want, entry := range map[string]mess.Entry{
 		"turn on the hall light, on Saturday 21 November at 20:00:00": mess.TextEntry("at 20:00"),
 		"set the hall light to 50 percent":                            {Type: "structured", Value: mess.Object{{Key: "level", Value: "half"}}},
@@ -108,7 +108,7 @@ func TestBesideAnOrder(t *testing.T) {
 
 // A question whether a number is absolute or relative accepts either answer. It repeats if the
 // answer is both or neither.
-func TestByOrTo(t *testing.T) {
+func TestAbsoluteOrRelativeNumber(t *testing.T) {
 	r, req := simulated(t), mess.Request{Intent: "brighten the hall light 20%"}
 	q := r.Resolve(req).Question
 	if q == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 )
 
-func TestBeginningsOfRefs(t *testing.T) {
+func TestRefPrefixes(t *testing.T) {
 	refs := []string{"2026-11-22-001", "2026-11-22-010-web-ab12", "2026-11-22-011-web-cd34", "2026-11-22-1000", "2026-11-22-999-a", "2025-01-15-TEST", "2026-11-23-001-b"}
 	for beginning, want := range map[string]string{
 		"2026-11-22-001":          "2026-11-22-001",
@@ -34,7 +34,7 @@ func TestBeginningsOfRefs(t *testing.T) {
 	}
 }
 
-func FuzzBeginningsOfRefs(f *testing.F) {
+func FuzzRefPrefixes(f *testing.F) {
 	f.Add("2026-11-22-01", "2026-11-22-011-web-cd34")
 	f.Fuzz(func(t *testing.T, beginning, ref string) {
 		for _, found := range client.Begun(beginning, []string{ref}) {

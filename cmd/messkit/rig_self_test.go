@@ -6,7 +6,7 @@ import (
 )
 
 // The judge of the rig detects every kind of error, and reports none for correct threads.
-func TestRigJudge(t *testing.T) {
+func TestRigJudgeFindsErrors(t *testing.T) {
 	at := time.Now()
 	for name, c := range map[string]struct {
 		one                      dimming

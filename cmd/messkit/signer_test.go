@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-func TestSigner(t *testing.T) {
+func TestSignerVerifiesReceipts(t *testing.T) {
 	var said strings.Builder
 	log, dir := slog.New(slog.NewTextHandler(&said, nil)), t.TempDir()
 	name := filepath.Join(dir, daemon.SignerFile)

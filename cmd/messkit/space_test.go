@@ -18,7 +18,7 @@ import (
 
 // Each known cause of a failed start has its hint. Only a lock of another process leads to the
 // hint about another messkit.
-func TestHintsWhereNothingOpens(t *testing.T) {
+func TestFailedStartHasHint(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		want string
@@ -39,7 +39,7 @@ func TestHintsWhereNothingOpens(t *testing.T) {
 }
 
 // The hint for a damaged log describes a start without the log.
-func TestHintWhereTheLogIsDamaged(t *testing.T) {
+func TestDamagedLogHasHint(t *testing.T) {
 	dir := t.TempDir()
 	s, err := files.Open(dir)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestHintWhereTheLogIsDamaged(t *testing.T) {
 }
 
 // On a full disk, `messkit lock` fails with the hint that `messkit stop` needs no disk.
-func TestALockOnAFullDisk(t *testing.T) {
+func TestLockOnFullDiskHasHint(t *testing.T) {
 	err := (&output.Env{Out: io.Discard}).Done("locked", "front-door", &fs.PathError{Op: "write", Path: "decisions", Err: syscall.ENOSPC})
 	if h, ok := errors.AsType[*output.HintError](err); !ok || !strings.Contains(h.Hint, `"messkit stop" holds without a disk`) {
 		t.Error(err)

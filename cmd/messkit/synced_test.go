@@ -8,7 +8,7 @@ import (
 
 // The exchange syncs data to the disk before it acknowledges a request: each sequential request
 // causes at least one sync of the log.
-func TestSyncedBeforeTheAnswer(t *testing.T) {
+func TestSyncPrecedesAck(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and traces messkit")
 	}

@@ -94,7 +94,7 @@ func mustLose(t *testing.T, binary string, o omission) {
 
 // If the system only pretends to sync, the exchange loses acknowledged data, and the check
 // detects it.
-func TestPowerCutsWithoutSync(t *testing.T) {
+func TestPowerCutsWithoutSyncAreDetected(t *testing.T) {
 	long := wantedCuts(t) >= longRun
 	needStrace(t)
 	if !inOwnMounts(t) {
@@ -123,7 +123,7 @@ const longRun = 1000
 // madeUpFor lists syncs whose omission these cuts do not detect, with the operation that
 // compensates for it.
 var madeUpFor = map[string]string{
-	"internal/wal/segment.go build":                  "the next sync of the segment; TestPowerCutsWithoutSync holds it back",
+	"internal/wal/segment.go build":                  "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
 	"internal/wal/load.go resume":                    "the next sync of the segment",
 	"internal/wal/compact.go fillWith":               "the sync of the whole segment in build; it only spreads the work of the disk",
 	"exchange/store/files/store_blobs.go keep":       "on ext4, the next sync of any file",
@@ -142,7 +142,7 @@ var storing = []string{"exchange/store/files", "exchange/keys", "internal/durabl
 
 // A binary without one of the syncs in its source loses acknowledged data, and the check detects
 // it.
-func TestPowerCutsWithoutOneSync(t *testing.T) {
+func TestEachMissingSyncIsDetected(t *testing.T) {
 	wantedCuts(t)
 	if !inOwnMounts(t) {
 		return
@@ -160,7 +160,7 @@ func TestPowerCutsWithoutOneSync(t *testing.T) {
 }
 
 // The source contains each sync in madeUpFor.
-func TestSyncsThatAreMadeUpFor(t *testing.T) {
+func TestRedundantSyncsExist(t *testing.T) {
 	sites := syncSites(t)
 	for site := range madeUpFor {
 		if len(sites[site]) == 0 {

@@ -13,7 +13,7 @@ import (
 
 // If the folder of a thread moves before the reader opens it, WhereItIs searches again. It
 // returns fs.ErrNotExist for a deleted thread.
-func TestAThreadThatMovesIsFoundAgain(t *testing.T) {
+func TestMovedThreadIsFound(t *testing.T) {
 	const ref = "2026-11-21-003"
 	data := t.TempDir()
 	in := func(state string) string { return filepath.Join(data, "state="+state, ref) }

@@ -138,7 +138,7 @@ func verified(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
 	return out.String(), !wrong
 }
 
-func TestVerify(t *testing.T) {
+func TestVerifyFindsChanges(t *testing.T) {
 	folder, ref, key := signedThread(t)
 	const other = "WlEPvHr0d5GdGvNtXYiJr+vFU36NHWB4kO1OjllmWdI="
 	in := func(was, is string) func(fstest.MapFS) {
@@ -231,7 +231,7 @@ func onlyIn(t *testing.T, f fstest.MapFS, ref, word, was, is string) {
 // The test flips bits of the last message and of its image: one bit of every fourth byte, or with
 // MESSKIT_FLIPS=all every bit of every byte. The verification fails, or another YAML reader finds
 // an identical status and response.
-func TestNoFlippedByteIsMissed(t *testing.T) {
+func TestVerifyFindsFlippedBits(t *testing.T) {
 	folder, ref, key := signedThread(t)
 	bits, stride := 1, 4
 	if os.Getenv("MESSKIT_FLIPS") == "all" {

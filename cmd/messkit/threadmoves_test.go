@@ -11,7 +11,7 @@ import (
 
 // The list contains a thread once if its exchange moves it to another folder between listing and
 // reading.
-func TestAThreadMovesWhileItIsListed(t *testing.T) {
+func TestMovingThreadIsListedOnce(t *testing.T) {
 	dir, ref := t.TempDir(), "2026-11-21-ABCD"
 	before, after := filepath.Join(dir, string(messeaf.Executing)), filepath.Join(dir, string(messeaf.Finished))
 	for _, name := range []string{filepath.Join(before, ref), after} {

@@ -11,7 +11,7 @@ import (
 
 // An event of the stream during the read of the lists is newer than the lists, and the page keeps
 // it.
-func TestWhatChangesWhileThePageReads(t *testing.T) {
+func TestPageKeepsNewerEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -67,7 +67,7 @@ func TestWhatChangesWhileThePageReads(t *testing.T) {
 // A stop takes two lines that stay visible, for any number of silent executors, and leaves room
 // for the page below. After the reset the page names the executors that have not confirmed the
 // stop.
-func TestAStopLeavesRoomOnAPhone(t *testing.T) {
+func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -132,7 +132,7 @@ func TestAStopLeavesRoomOnAPhone(t *testing.T) {
 }
 
 // The page shows structured data as sentences and tables, never as JSON.
-func TestAnswersAreToldInWords(t *testing.T) {
+func TestPageShowsDataAsSentences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

@@ -40,7 +40,7 @@ func (h *householder) proxied() (address string, away *atomic.Bool) {
 
 // The page sends a person's answer exactly once, despite errors of the proxy, a full phone, a
 // revoked key, and another person's session on the same phone.
-func TestAPersonsPhoneInTrouble(t *testing.T) {
+func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
@@ -206,7 +206,7 @@ func TestAPersonsPhoneInTrouble(t *testing.T) {
 
 // Updates of the page keep the user's input, focus and position, and the shown plan always
 // belongs to the current text.
-func TestThePageGoesOnUnderOnesHands(t *testing.T) {
+func TestPageUpdatesKeepInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}

@@ -125,7 +125,7 @@ func atHome(t *testing.T) (home, url string) {
 
 // At a terminal, ask prompts for an answer to the executor's question, draws progress in place,
 // and shows an image if the terminal can.
-func TestAskAtATerminal(t *testing.T) {
+func TestAskAtTerminal(t *testing.T) {
 	home, url := atHome(t)
 	out, err := atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "y\n", primaryAttributes: showsSixels},
 		"ask", "take a photo of the porch", "--confirm", "--wait")
@@ -159,7 +159,7 @@ func TestAskAtATerminal(t *testing.T) {
 
 // A terminal that no process reads blocks all output. The program still ends after repeated
 // signals.
-func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
+func TestAskEndsAtBlockedTerminal(t *testing.T) {
 	home, url := atHome(t)
 	theirs, ours := terminalOf(t)
 	c := exec.CommandContext(t.Context(), "messkit", "ask", "turn on the porch light", "--not-before", "1h", "--wait")
@@ -203,7 +203,7 @@ func TestAskEndsAtATerminalThatIsNotRead(t *testing.T) {
 
 // The terminal shows each line of the example in the README, with other names, numbers and
 // progress.
-func TestTheReadmeAtATerminal(t *testing.T) {
+func TestReadmeExampleMatchesTerminal(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ var sequence = regexp.MustCompile("\x1b\\[[?0-9;]*[a-zA-Z]")
 
 // Without --wait, ask prints the command that shows the result, and the reason why the task
 // waits. In a pipe its standard output contains only the ref.
-func TestAskWithoutWaiting(t *testing.T) {
+func TestAskWithoutWait(t *testing.T) {
 	home, url := atHome(t)
 	if out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light"); err != nil || !strings.Contains(out, "messkit show 20") {
 		t.Errorf("at a terminal: %v: %q", err, out)
@@ -252,7 +252,7 @@ func TestAskWithoutWaiting(t *testing.T) {
 }
 
 // On a terminal without images, ask prints the path only. In a pipe it prints no escape sequence.
-func TestNoPictureWhereThereIsNone(t *testing.T) {
+func TestAskPrintsPathWithoutImageSupport(t *testing.T) {
 	home, url := atHome(t)
 	out, err := atTerminal(t, home, url, map[string]string{primaryAttributes: "\x1b[?62;22c"}, "ask", "take a photo of the porch", "--wait")
 	if err != nil || strings.Contains(out, "\x1bP") || !strings.Contains(out, "saved ") {
@@ -267,7 +267,7 @@ func TestNoPictureWhereThereIsNone(t *testing.T) {
 }
 
 // The dashboard shows the events, and restores the terminal at its end.
-func TestWatchAtATerminal(t *testing.T) {
+func TestWatchAtTerminal(t *testing.T) {
 	home, url := atHome(t)
 	c := exec.Command("messkit", "ask", "turn on the porch light", "--wait")
 	c.Env, c.Dir = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url), home
@@ -289,7 +289,7 @@ func TestWatchAtATerminal(t *testing.T) {
 }
 
 // init asks three questions.
-func TestInitAsks(t *testing.T) {
+func TestInitAsksThreeQuestions(t *testing.T) {
 	home := t.TempDir()
 	out, err := atTerminal(t, home, "http://127.0.0.1:9", map[string]string{
 		"board called? ": "kitchen-pi\n", "or here? ": "\n", "y or n ": "y\n",
@@ -304,7 +304,7 @@ func TestInitAsks(t *testing.T) {
 }
 
 // ask withdraws a question that another client answers, and continues to wait.
-func TestAQuestionIsTakenBack(t *testing.T) {
+func TestAskWithdrawsAnsweredQuestion(t *testing.T) {
 	home, url := atHome(t)
 	command := func(args ...string) (string, error) {
 		c := exec.CommandContext(t.Context(), "messkit", args...)

@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/internal/cli"
 )
 
-// TestVersion checks that the program prints the newest release of the changelog.
-func TestVersion(t *testing.T) {
+// TestVersionMatchesChangelog checks that the program prints the newest release of the changelog.
+func TestVersionMatchesChangelog(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)

@@ -50,10 +50,10 @@ var unrun = map[string]string{
 // elsewhereWalked contains pages, or sections of them, whose commands have separate tests. Such a
 // test fails for a command that it does not run.
 var elsewhereWalked = map[string][]string{
-	"agentmail": nil,                                    // TestTheMailPage
-	"mesh":      nil,                                    // TestTheGuideToMeshes
+	"agentmail": nil,                                    // TestAgentMailPageRuns
+	"mesh":      nil,                                    // TestMeshGuideRuns
 	"mqtt":      nil,                                    // exchange/channel/mqtt: TestCommandsOfDocumentation
-	"http":      {"With curl alone", "Webhooks", "TLS"}, // TestTheGuideWithCurl, TestTheGuideOnTLS
+	"http":      {"With curl alone", "Webhooks", "TLS"}, // TestCurlGuideRuns, TestTLSGuideRuns
 }
 
 // together lists the pages that share one exchange, in this order.
@@ -110,7 +110,7 @@ func guidePages(t *testing.T) (all []string) {
 
 // The commands of every documentation page succeed, starting with an empty home. The test finds
 // new pages by itself.
-func TestThePagesOfTheGuide(t *testing.T) {
+func TestDocumentedCommandsSucceed(t *testing.T) {
 	pages := map[string][]fence{}
 	for _, page := range guidePages(t) {
 		name := nameOf(page)
@@ -200,7 +200,7 @@ func commandsIn(text string) (all []string) {
 var aProgram = regexp.MustCompile(`^ {4,}(\$ |sudo )?(\./)?(messkit|curl|mosquitto_\w+|make|ssh|scp|apt|apt-get|systemctl|export|docker|go|pip|npm) `)
 
 // A test runs every command of a page: all commands are in fences.
-func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
+func TestDocumentedCommandsAreInFences(t *testing.T) {
 	for _, page := range guidePages(t) {
 		data, err := os.ReadFile("../../" + page)
 		if err != nil {
@@ -215,7 +215,7 @@ func TestNoCommandOfAPageIsLeftOut(t *testing.T) {
 				}
 			case "yaml", "json", "text", "go", "python", "mermaid":
 			case "console":
-				if page != "README.md" && page != "docs/reference/command-line.md" { // TestTheReadmeAtATerminal, TestDashboardOfThePage
+				if page != "README.md" && page != "docs/reference/command-line.md" { // TestReadmeExampleMatchesTerminal, TestDocumentedDashboardMatches
 					t.Errorf("%s: put what is typed into ```sh, and what it prints into ```text", page)
 				}
 			default:
@@ -251,7 +251,7 @@ func usesOf(line string) (list []string, err error) {
 
 // Every command on a page, also in its text, exists with its flags. A script or the test of a
 // page runs it with the same flags.
-func TestCommandsOfAllPages(t *testing.T) {
+func TestDocumentedCommandsExist(t *testing.T) {
 	ran := map[string]bool{}
 	runs := func(text string) {
 		for line := range strings.Lines(text) {
@@ -321,7 +321,7 @@ func TestCommandsOfAllPages(t *testing.T) {
 }
 
 // The program contains every error message in a heading of the troubleshooting page.
-func TestTroubleIsNamedAsItIsSaid(t *testing.T) {
+func TestTroubleshootingQuotesMessages(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +350,7 @@ func TestTroubleIsNamedAsItIsSaid(t *testing.T) {
 }
 
 // systemd accepts the unit of the service, and its exposure is low.
-func TestTheUnitIsSound(t *testing.T) {
+func TestSystemdUnitIsValid(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("systemd-analyze is not here; apt-get install systemd")
 	}

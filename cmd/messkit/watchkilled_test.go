@@ -12,7 +12,7 @@ import (
 
 // A kill during a wait for a condition does not repeat the completed step before it. The next run
 // continues to wait, and reports both.
-func TestKilledWhileItWatches(t *testing.T) {
+func TestKilledWaitContinues(t *testing.T) {
 	dir := t.TempDir()
 	hall, config := filepath.Join(dir, "hall.log"), filepath.Join(dir, "messkit.yaml")
 	text := fmt.Sprintf(`exchange: {listen: '127.0.0.1:0', data: %[1]s}

@@ -15,7 +15,7 @@ var watchAsks = regexp.MustCompile(`messkit ask "([^"]+)"`)
 
 // Each request on the page leads to a wait in the simulated home, and the configuration on the
 // page is valid.
-func TestTheWatchPage(t *testing.T) {
+func TestDocumentedWaitsRun(t *testing.T) {
 	text, err := os.ReadFile("../../docs/how-to/watch.md")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 // Common tasks, each in twenty forms. Every form leads to the plan, or to a question about the
 // same capability, but at most four forms to a question. After "?" every form may lead to a
 // question that contains the plan: "water the garden" does not name the device.
-func TestTwentyWays(t *testing.T) {
+func TestTwentyForms(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "ways.txt"))
 	if err != nil {
 		t.Fatal(err)

@@ -299,7 +299,7 @@ var mutants = []mutant{
 	}}, "./exchange TestACodeLetsOneThingActAgain"},
 	{"a pipe releases a stop", []edit{{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
-	}}, "./cmd/messkit TestAModelWithAShellReleasesNothing"},
+	}}, "./cmd/messkit TestProgramWithoutTerminalReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
 		"exchange/confirmation.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
 	}}, "./exchange TestAPersonLetsThingsActAgain"},
@@ -317,10 +317,10 @@ var mutants = []mutant{
 	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
 	{"a page that a program signed in confirms", []edit{{
 		"exchange/channel/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
-	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
+	}}, "./cmd/messkit TestProgramWithoutTerminalConfirmsNothing"},
 	{"an operator's key is made without a terminal", []edit{{
 		"exchange/channel/httpapi/proof.go", "if p := c.proof(); p == exchange.AtTerminal {", "if true {",
-	}}, "./cmd/messkit TestAModelWithAShellConfirmsNothing"},
+	}}, "./cmd/messkit TestProgramWithoutTerminalConfirmsNothing"},
 	{"a closed connection is root's", []edit{
 		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
@@ -427,7 +427,7 @@ var mutants = []mutant{
 	}}, "./exchange/channel/httpapi TestExecutorHasCard"},
 	{"acknowledged before it is synced", []edit{{
 		"internal/wal/segment.go", "if err := s.put(body); err != nil {\n\t\treturn err\n\t}\n\treturn s.file.Sync()", "return s.put(body)",
-	}}, "./cmd/messkit TestSyncedBeforeTheAnswer"},
+	}}, "./cmd/messkit TestSyncPrecedesAck"},
 	{"a permission outlives a suspend", []edit{{
 		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.suspended()-m.suspended)", "return g.now().Sub(m.at)",
 	}}, "./agent/policy TestAPermissionDoesNotOutlive"},

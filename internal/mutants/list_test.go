@@ -329,7 +329,7 @@ var mutants = []mutant{
 		"exchange/channel/httpapi/proof.go", "return peer.Same(c.localAddr(), c.r.RemoteAddr)", "return loopback(c.r.RemoteAddr), nil",
 	}}, "./exchange/channel/httpapi TestOtherLocalUserNeedsCode"},
 	{"another user of the machine at the broker", []edit{{
-		"exchange/channel/mqtt/embedded_hooks.go", "return peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())", "return true, nil",
+		"exchange/channel/mqtt/embedded_hooks.go", "return peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())", "_, err := peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())\n\treturn true, err",
 	}}, "./exchange/channel/mqtt TestOtherLocalUserNeedsKey"},
 	{"an executor registers more than its code grants", []edit{{
 		"exchange/registration.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",

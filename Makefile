@@ -86,7 +86,7 @@ fuzz: ## run every fuzz test for FUZZTIME (10s) each
 .PHONY: agentmail
 agentmail: ## give and do a task by way of the MCP Agent Mail server at SERVER, whose bearer token is in TOKEN
 	@test -n "$(SERVER)" || { echo "skipped: no mail server is named; make agentmail SERVER=http://127.0.0.1:8765/mcp/ TOKEN=..."; exit 0; }; \
-	MESSKIT_AGENTMAIL_SERVER="$(SERVER)" MESSKIT_AGENTMAIL_TOKEN="$(TOKEN)" go test ./exchange/channel/agentmail -run TestATaskByWayOfAServer -count=1 -v
+	MESSKIT_AGENTMAIL_SERVER="$(SERVER)" MESSKIT_AGENTMAIL_TOKEN="$(TOKEN)" go test ./exchange/channel/agentmail -run TestTaskThroughServer -count=1 -v
 
 .PHONY: powercut
 powercut: ## cut the power of a simulated disk N (200) times; needs root and loop devices

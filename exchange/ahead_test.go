@@ -35,7 +35,7 @@ func (h *house) mustAhead(text string) string {
 
 // A request may come before the one that it depends on: it waits for it, also over a
 // restart, and a dependency that fails ends it.
-func TestARequestThatComesBeforeItsDependency(t *testing.T) {
+func TestRequestWaitsForUnknownDependency(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "cook")
@@ -74,7 +74,7 @@ func TestARequestThatComesBeforeItsDependency(t *testing.T) {
 
 // A dependency that ended before a restart of the exchange: the exchange finds it by the client id,
 // and the request that waits for it can start.
-func TestADependencyThatEndsBeforeARestart(t *testing.T) {
+func TestDependencyEndedBeforeRestart(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "cook")

@@ -10,7 +10,7 @@ import (
 
 // A thread ends with status failed if its executor is silent for too long. The reason names the
 // silent executor, not another executor that has declined.
-func TestTheAbsenceOfItsExecutorEndsAThread(t *testing.T) {
+func TestSilentExecutorFailsThread(t *testing.T) {
 	for name, c := range map[string]struct {
 		begins string
 		effect mess.Effect

@@ -9,7 +9,7 @@ import (
 // A person reports a task as completed or partial: the exchange adds "by NAME’s word" to the
 // message, with any client. It adds nothing if the report has evidence, and nothing to the report
 // of a robot.
-func TestDoneByWord(t *testing.T) {
+func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 	for name, c := range map[string]struct {
 		by, says, want string
 		evidence       mess.Evidence

@@ -30,7 +30,7 @@ func (s *slowCreate) Append(ctx context.Context, step exchange.Step) (thread.Rev
 
 // A client can find a thread by its client id as soon as the store has it. A message to the thread
 // before the ack to its sender causes no crash, and the exchange does not lose it.
-func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
+func TestMessageBeforeAckIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		says string
 		want mess.Code
@@ -77,7 +77,7 @@ func TestAMessageToAThreadThatIsBeingStored(t *testing.T) {
 }
 
 // A subscriber panics on the first event: its subscription continues with the next event.
-func TestAnEventThatCrashesWhoFollows(t *testing.T) {
+func TestPanickingSubscriberContinues(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		done := make(chan error, 1)

@@ -19,7 +19,7 @@ func (h *house) asks(request string, more string) string {
 
 const valve = "request: {id: valve, intent: turn off the main water valve, confirm_before: true}"
 
-func TestAConfirmationIsNeeded(t *testing.T) {
+func TestStartNeedsConfirmation(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "operate-valve")
 		ref := h.says(agent, valve).Ref
@@ -34,7 +34,7 @@ func TestAConfirmationIsNeeded(t *testing.T) {
 	})
 }
 
-func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
+func TestConfirmationIsBoundToPlanAndClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		gate := func(hash string) string {
@@ -55,7 +55,7 @@ func TestAConfirmationIsBoundToItsPlanAndClaim(t *testing.T) {
 
 // A thread has had two questions: a confirmation that names only the thread is ambiguous. A
 // confirmation must name the open question or the digest of its plan.
-func TestAYesIsForOneQuestion(t *testing.T) {
+func TestConfirmationMustNameQuestion(t *testing.T) {
 	bare, other := "reply: {re: {ref}, confirm: true}", "re: {ref}/question-004\nMESS: [{reply: {confirm: true}}]"
 	for _, c := range []struct {
 		name, answer string
@@ -99,7 +99,7 @@ func TestAYesIsForOneQuestion(t *testing.T) {
 
 // The exchange accepts a repeated confirmation and does not store it again, whatever status the
 // thread has now.
-func TestTheSameYesAgainIsNoMistake(t *testing.T) {
+func TestRepeatedConfirmationIsAccepted(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		yes := "reply: {re: " + ref + ", confirm: true}"
@@ -116,7 +116,7 @@ func TestTheSameYesAgainIsNoMistake(t *testing.T) {
 	})
 }
 
-func TestTheGateWantsThePlanThatWasConfirmed(t *testing.T) {
+func TestStartNeedsConfirmedPlan(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		h.says(agent, "reply: {re: "+ref+", confirm: true}")
@@ -131,7 +131,7 @@ func TestTheGateWantsThePlanThatWasConfirmed(t *testing.T) {
 	})
 }
 
-func TestAConfirmationEndsWithItsClaim(t *testing.T) {
+func TestConfirmationEndsWithClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		h.says(agent, "reply: {re: "+ref+", confirm: true}")
@@ -142,7 +142,7 @@ func TestAConfirmationEndsWithItsClaim(t *testing.T) {
 	})
 }
 
-func TestNoMeansNo(t *testing.T) {
+func TestDeclinedConfirmationEndsThread(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		h.says(agent, "reply: {re: "+ref+", confirm: false, reason: not now}")
@@ -152,7 +152,7 @@ func TestNoMeansNo(t *testing.T) {
 	})
 }
 
-func TestSomeConfirmationsNeedAPerson(t *testing.T) {
+func TestSomeConfirmationsNeedPerson(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks("request: {intent: open the garage}", ", confirm_by: operator")
 		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Forbidden, "operator")
@@ -195,7 +195,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 
 // An answer that names a question of before is none to the one that is open, also
 // where both ask for the same field.
-func TestAnAnswerToAnEarlierQuestion(t *testing.T) {
+func TestAnswerToEarlierQuestionLeavesOpenOne(t *testing.T) {
 	const asks = ", code: needs_input, questions: [{field: where, question: where}]}"
 	for _, c := range []struct {
 		name, answer string
@@ -233,7 +233,7 @@ func TestAnAnswerToAnEarlierQuestion(t *testing.T) {
 }
 
 // Of two questions in two messages, the answer to one leaves the other open.
-func TestOneOfTwoQuestions(t *testing.T) {
+func TestAnswerToOneQuestionLeavesOther(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -249,7 +249,7 @@ func TestOneOfTwoQuestions(t *testing.T) {
 	})
 }
 
-func TestCancelBeforeAndAfterTheStart(t *testing.T) {
+func TestCancelBeforeAndAfterStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "vacuum-floor")
 		early := h.says(agent, "request: {intent: vacuum}").Ref
@@ -279,7 +279,7 @@ func TestCancelBeforeAndAfterTheStart(t *testing.T) {
 	})
 }
 
-func TestCancellingSeveral(t *testing.T) {
+func TestCancelOfSeveralThreads(t *testing.T) {
 	inHouse(t, func(h *house) {
 		a := h.says(agent, "request: {id: a, intent: look}").Ref
 		h.says(agent, "request: {id: b, intent: look}")
@@ -296,7 +296,7 @@ func TestCancellingSeveral(t *testing.T) {
 
 // The confirmation of a requester returns the thread to claimed, but the requester has no claim.
 // The exchange rejects its reports before the start, after the start and after the end.
-func TestWhoSaysYesHasNotClaimed(t *testing.T) {
+func TestConfirmingRequesterHasNoClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		h.says(agent, "reply: {re: valve, confirm: true}")

@@ -25,7 +25,7 @@ func (s *readsCounted) Read(ctx context.Context, ref string) (exchange.Thread, t
 
 // Envelope returns an open thread without a read of the store, and only to actors that may see the
 // thread.
-func TestHowAThreadStands(t *testing.T) {
+func TestEnvelopeNeedsNoRead(t *testing.T) {
 	store := &readsCounted{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")

@@ -37,7 +37,7 @@ func (s *slowDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, 
 
 // A stop of everything applies at once, even if a slow disk delays the end of the pending threads.
 // The answer has the number of threads that have not ended yet.
-func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
+func TestStopOfEverythingAppliesAtOnce(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "over a restart": true} {
 		t.Run(name, func(t *testing.T) {
 			disk := &slowDisk{Store: memory.New()}
@@ -82,7 +82,7 @@ func TestAStopOfEverythingIsObeyedBeforeAllHasEnded(t *testing.T) {
 
 // A thread with a claim from before a stop of everything gets no start permission, even if its
 // executor did not get the stop. A later request does.
-func TestNoStartAfterAStopOfEverything(t *testing.T) {
+func TestStopOfEverythingPreventsStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		claim := func() string {
@@ -103,7 +103,7 @@ func TestNoStartAfterAStopOfEverything(t *testing.T) {
 }
 
 // An unreadable record of a stop counts as a stop of the pending threads.
-func TestARecordOfAStopThatCannotBeRead(t *testing.T) {
+func TestUnreadableStopRecordStopsPendingThreads(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
 		overwrite(t, h.store, "stopped", "all", "{")

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write testdata/examples.txt anew")
 // One exchange gets all example messages of MESS 1.0 and 1.1 and the threads of MESSE-AF 2.1, in
 // the order of the documents (see ../mess/testdata and ../mess/messeaf/testdata for their
 // source). The file testdata/examples.txt has the result of each message.
-func TestExamplesInTheirOrder(t *testing.T) {
+func TestSpecificationExamples(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(legend)
 	inHouse(t, func(in *house) {
@@ -91,7 +91,7 @@ func TestExamplesInTheirOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := diff.Diff(string(want), b.String()); d != "" {
-		t.Errorf("what the examples come to (-%s +now); look, and then: go test ./exchange -run TestExamplesInTheirOrder -update\n%s", golden, d)
+		t.Errorf("what the examples come to (-%s +now); look, and then: go test ./exchange -run TestSpecificationExamples -update\n%s", golden, d)
 	}
 }
 

@@ -30,7 +30,7 @@ func (h *house) offersOf(ref string, n int) (offered []int) {
 
 // Many executors can do a request: a few get an offer at first, and all get one soon. Each of them
 // may read and claim the thread at once.
-func TestAFewAreOfferedARequestFirst(t *testing.T) {
+func TestFewExecutorsGetFirstOffers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 40 {
 			h.registers(worker(i), "clean")
@@ -72,7 +72,7 @@ func TestAFewAreOfferedARequestFirst(t *testing.T) {
 
 // The first offers go to live executors that are not drained. An executor that comes back gets
 // offers of the pending threads.
-func TestOffersGoToThoseWhoAreThere(t *testing.T) {
+func TestLiveExecutorsGetOffers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for i := range 60 {
 			h.registers(worker(i), "clean")
@@ -109,7 +109,7 @@ func TestOffersGoToThoseWhoAreThere(t *testing.T) {
 
 // A person registers while a large fleet of robots has the offers of a thread. She gets an offer
 // after the time of the robots.
-func TestWhoComesLateHasATurn(t *testing.T) {
+func TestLateExecutorGetsOffer(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const robots = 300
 		beat := func() {
@@ -138,7 +138,7 @@ func TestWhoComesLateHasATurn(t *testing.T) {
 
 // More threads wait than the executors can claim: each executor has at least 64 offers. When
 // threads end, the executors get offers of the rest.
-func TestOffersAreRefilled(t *testing.T) {
+func TestOffersAreRefilledAfterEnds(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const workers, requests = 20, 120
 		var refs []string
@@ -187,7 +187,7 @@ func (c *counting) Put(ctx context.Context, kind, id string, doc []byte, after t
 }
 
 // A registration without a change writes no document, and counts as a heartbeat.
-func TestARegistrationWithoutAChangeIsNotWritten(t *testing.T) {
+func TestUnchangedRegistrationIsNotWritten(t *testing.T) {
 	store := &counting{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		register := "config: {executor: {id: kitchen-pi, capabilities: [{x: {floor: 1}}], areas: [kitchen], latency: 30, holding: []}}"
@@ -241,7 +241,7 @@ func registration(who exchange.Actor, capability string) string {
 
 // The exchange writes several documents concurrently, so that they share a sync of the disk. One
 // document has one writer at a time, so that the newest version stays.
-func TestDocumentsThatComeTogether(t *testing.T) {
+func TestConcurrentDocumentsShareSync(t *testing.T) {
 	store := &meeting{Store: memory.New(), at: map[string]int{}, met: make(chan struct{})}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		var g sync.WaitGroup

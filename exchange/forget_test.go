@@ -40,7 +40,7 @@ func (h *house) forgets(id string) int {
 }
 
 // A deregistered executor is on no list, gets no offers, and no stop or drain of all waits for it.
-func TestForgotten(t *testing.T) {
+func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, beating)
 		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "lift"}}, Holding: []mess.HeldThread{}})
@@ -80,7 +80,7 @@ func TestForgotten(t *testing.T) {
 
 // A deregistered executor sends any message: it is on the list again with its earlier registration.
 // It gets the stops from before, and the stops from the time when it was deregistered.
-func TestTheForgottenSpeaks(t *testing.T) {
+func TestDeregisteredExecutorReturns(t *testing.T) {
 	for name, speaks := range map[string]func(*house){
 		"a heartbeat":      func(h *house) { h.heard(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
 		"a registration":   func(h *house) { h.heard(kitchen, beating) },
@@ -128,7 +128,7 @@ func TestTheForgottenSpeaks(t *testing.T) {
 var replied = mess.Message{From: kitchen.ID, Items: []mess.Item{&mess.Status{Code: mess.Declined, Message: "no"}}}
 
 // A new thing by the name of a forgotten person is no person.
-func TestANewOneByThatName(t *testing.T) {
+func TestNewExecutorWithOldNameIsNoPerson(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana).stop()
 		h.ears = nil
@@ -142,7 +142,7 @@ func TestANewOneByThatName(t *testing.T) {
 }
 
 // Only an operator can deregister an executor, and only one that cannot act any more.
-func TestWhoIsNotForgotten(t *testing.T) {
+func TestDeregistrationIsLimited(t *testing.T) {
 	inHouse(t, func(h *house) {
 		refuses := func(who exchange.Actor, id string, why mess.ErrorCode, words string) {
 			t.Helper()
@@ -178,7 +178,7 @@ func TestWhoIsNotForgotten(t *testing.T) {
 
 // An operator cannot deregister an executor directly after a restart of the exchange, because the
 // executor had no time to send a heartbeat.
-func TestNobodyIsForgottenAtOnce(t *testing.T) {
+func TestNoDeregistrationAfterRestart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, beating)
 		h.after(time.Hour)
@@ -199,7 +199,7 @@ func TestNobodyIsForgottenAtOnce(t *testing.T) {
 }
 
 // The disk is full: Deregister fails, and the executor stays on the list.
-func TestNotForgottenOnAFullDisk(t *testing.T) {
+func TestDeregistrationFailsOnFullDisk(t *testing.T) {
 	disk := &fills{Store: memory.New()}
 	inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, beating)

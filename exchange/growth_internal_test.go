@@ -14,7 +14,7 @@ import (
 )
 
 // The state for open threads does not grow with the number of ended threads.
-func TestNothingIsKeptOfThreadsThatHaveEnded(t *testing.T) {
+func TestEndedThreadsNeedNoState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := Open(t.Context(), DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // A drained executor gets no offers and may claim nothing, but its claimed threads continue. The
 // drain order outlives a restart of the exchange. After its end, the executor gets offers of the
 // pending threads.
-func TestAHoldKeepsOffersBack(t *testing.T) {
+func TestDrainedExecutorGetsNoOffers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		before := h.says(agent, "request: {intent: look, requires: [look]}").Ref
@@ -57,7 +57,7 @@ func TestAHoldKeepsOffersBack(t *testing.T) {
 }
 
 // One executor is drained: the executors of the next rank get the offer at once.
-func TestAHoldConcernsOne(t *testing.T) {
+func TestDrainOfOneExecutor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		h.registers(garage, "look")
@@ -76,7 +76,7 @@ func TestAHoldConcernsOne(t *testing.T) {
 
 // The acks repeat an order until this process of the executor has confirmed it. They repeat a drain
 // order for each later process.
-func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
+func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		hold, err := h.x.Drain(t.Context(), person, mess.DrainOrder{Reason: "wet"})
@@ -121,7 +121,7 @@ func TestAHoldIsToldUntilItIsConfirmed(t *testing.T) {
 
 // An executor reports a drain order that it got from its broker: it gets no offers. If the executor
 // reports the end of an order of the exchange, the order ends here too.
-func TestAHoldThatWasGivenElsewhere(t *testing.T) {
+func TestDrainOrderFromBrokerApplies(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		h.heard(kitchen, mess.Executor{Held: &mess.DrainState{Reason: "at its broker"}})
@@ -153,7 +153,7 @@ func TestAHoldThatWasGivenElsewhere(t *testing.T) {
 // An executor reports a drain order from its broker. The exchange sends the order to the next
 // process of the executor, also after a restart of the exchange, until the order ends, here or
 // there.
-func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
+func TestDrainOrderFromBrokerSurvivesRestart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}
 		told := func() *mess.DrainOrder {
@@ -206,7 +206,7 @@ func TestAHoldThatWasGivenElsewhereLasts(t *testing.T) {
 
 // Requesters and operators may give drain orders. Only the actor that gave an order, or an
 // operator, may end it.
-func TestWhoMayHold(t *testing.T) {
+func TestActorsThatMayDrain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		h.registers(garage, "look")
@@ -259,7 +259,7 @@ func (s noHolds) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) 
 }
 
 // The disk is full: the drain order applies for now, and the sender gets an error.
-func TestAHoldOnAFullDisk(t *testing.T) {
+func TestDrainOnFullDiskApplies(t *testing.T) {
 	inHouseOver(t, noHolds{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
 		h.refuses(agent, "config: {hold: {why: wet}}", mess.Unavailable)
@@ -270,7 +270,7 @@ func TestAHoldOnAFullDisk(t *testing.T) {
 }
 
 // An unreadable record counts as a drain order, and an operator can end it.
-func TestAHoldThatCannotBeRead(t *testing.T) {
+func TestUnreadableDrainRecordDrains(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "hold", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

@@ -10,7 +10,7 @@ import (
 
 // The exchange loses the executor of a started idempotent task, and offers the thread again. From
 // then on the effect of the thread is never "none", but unknown.
-func TestWhatWasBegunOnceIsNotForgotten(t *testing.T) {
+func TestEffectOfStartedTaskStaysUnknown(t *testing.T) {
 	for _, c := range []struct {
 		name, request, effect string
 		then                  func(h *house, ref string)
@@ -70,7 +70,7 @@ func TestWhatWasBegunOnceIsNotForgotten(t *testing.T) {
 
 // An executor may ask for the start permission again, because an ack can get lost, but not after
 // needed_by. A task that has begun continues.
-func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
+func TestRepeatedStartAfterNeededByIsRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		soon := time.Now().Add(20 * time.Second).Format(time.RFC3339)
@@ -87,7 +87,7 @@ func TestARepeatedStartIsHeldToTheTime(t *testing.T) {
 }
 
 // A repeated claim arrives after a question: the question stays open.
-func TestALateClaimLeavesTheQuestion(t *testing.T) {
+func TestRepeatedClaimKeepsQuestion(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -105,7 +105,7 @@ func TestALateClaimLeavesTheQuestion(t *testing.T) {
 // An executor declines an offer, and the message arrives after its claim. With an instance and no
 // epoch, the message is about the offer, and the claim stays. Without an instance, the message
 // declines the claim.
-func TestLateNoToAnOffer(t *testing.T) {
+func TestLateDeclineOfOffer(t *testing.T) {
 	for name, c := range map[string]struct {
 		said string
 		want mess.Code

@@ -25,7 +25,7 @@ var fields = map[mess.Code]string{
 
 // The exchange accepts each code that an error lists as allowed. The test covers each status,
 // before and after the start, for the executor and for the requester.
-func TestWhatIsLegalIsTaken(t *testing.T) {
+func TestAllowedCodesAreAccepted(t *testing.T) {
 	for _, way := range [][]mess.Code{
 		{},
 		{mess.Claimed},

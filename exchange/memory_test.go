@@ -13,7 +13,7 @@ import (
 
 // The exchange stores a thread in another form long after its end: Thread and List return the same
 // values.
-func TestMemoryOfWhatHasEnded(t *testing.T) {
+func TestEndedThreadKeepsItsValues(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")

@@ -14,7 +14,7 @@ import (
 )
 
 // The exchange rejects a message from another sender with its own name.
-func TestTheExchangesNameIsItsOwn(t *testing.T) {
+func TestExchangeNameIsReserved(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look}").Ref
 		h.refuses(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "only the exchange itself")
@@ -22,7 +22,7 @@ func TestTheExchangesNameIsItsOwn(t *testing.T) {
 }
 
 // A subscriber loses its connection between several pending offers: it gets all of them again.
-func TestStandingOffersAreResumedWhole(t *testing.T) {
+func TestPendingOffersAreResent(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		for range 3 {
@@ -48,7 +48,7 @@ func TestStandingOffersAreResumedWhole(t *testing.T) {
 }
 
 // A local executor receives its events as messages.
-func TestLocalReceives(t *testing.T) {
+func TestLocalExecutorReceivesMessages(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		ctx, stop := context.WithCancel(h.t.Context())
@@ -87,7 +87,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-func TestAttachmentsThatAreNotThere(t *testing.T) {
+func TestMissingAttachmentsAreRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
@@ -109,7 +109,7 @@ func TestAttachmentsThatAreNotThere(t *testing.T) {
 
 // Two processes may have the same id and key, as those of a copied card have.
 // The claim is one's, and so is the start.
-func TestAClaimBelongsToOneProcess(t *testing.T) {
+func TestClaimBelongsToOneProcess(t *testing.T) {
 	says := func(ref, status string) string { return "re: " + ref + "\nMESS: [{status: {" + status + "}}]" }
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
@@ -139,7 +139,7 @@ func TestAClaimBelongsToOneProcess(t *testing.T) {
 
 // An executor restarts: the exchange takes back a claim without a start, and reports a started
 // thread to the new process.
-func TestARestartedExecutorLetsGo(t *testing.T) {
+func TestRestartedExecutorLosesClaims(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const pi = "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: "
 		h.says(kitchen, pi+"one}}")
@@ -176,7 +176,7 @@ func TestARestartedExecutorLetsGo(t *testing.T) {
 
 // An executor that shuts down delegates a thread that it has not started. It has not declined the
 // thread, and gets the offer again when it is back.
-func TestHandingBackToBeBack(t *testing.T) {
+func TestShutdownDelegatesUnstartedThread(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		ref := h.says(agent, "request: {intent: ring}").Ref
@@ -195,7 +195,7 @@ func TestHandingBackToBeBack(t *testing.T) {
 
 // The exchange rejects a confirmation while the executor is disconnected and silent, because it may
 // be dead.
-func TestAYesToOneWhoIsGone(t *testing.T) {
+func TestConfirmationNeedsLiveExecutor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.asks(valve, "")
 		yes := "reply: {re: " + ref + ", confirm: true}"
@@ -216,7 +216,7 @@ func TestAYesToOneWhoIsGone(t *testing.T) {
 
 // A candidate claims a thread just after its end: the error names the status. Later, and for other
 // executors, the error is the one for an unknown thread.
-func TestAClaimThatComesLate(t *testing.T) {
+func TestLateClaimNamesStatus(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		h.registers(garage, "dig")

@@ -12,7 +12,7 @@ import (
 
 // A request names another request in its context: the executor gets the intent of that request too.
 // The exchange rejects a name of no request.
-func TestMentions(t *testing.T) {
+func TestMentionedRequestIsShared(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ear := h.listens(kitchen, "")
@@ -73,7 +73,7 @@ func TestClaimByClientID(t *testing.T) {
 // A request that mentions another one carries the images of that thread. The executor may return
 // such an image with its own time and the ref of its thread. The exchange rejects any other image
 // with a field "earlier".
-func TestAnEarlierPicture(t *testing.T) {
+func TestEarlierImageIsReused(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		first := h.says(agent, "request: {id: look, intent: look}").Ref

@@ -10,7 +10,7 @@ import (
 )
 
 // Needs, which decide the candidates of a request, are the same after a write and a read.
-func TestNeedsAreKept(t *testing.T) {
+func TestNeedsRoundTrip(t *testing.T) {
 	yes, lat := true, 48.5
 	for _, r := range []mess.Request{
 		{},

@@ -56,7 +56,7 @@ func offered(lines []string) (refs []string) {
 
 // Offers come by priority, then by urgency, then by age: when an executor appears, when
 // it comes back, and when a drain order ends.
-func TestOffersComeInOrder(t *testing.T) {
+func TestOffersAreOrdered(t *testing.T) {
 	inHouse(t, func(h *house) {
 		want, positions := h.waitInLine()
 		if !slices.Equal(positions, []int64{1, 1, 1, 2, 1, 3, 5, 3}) {
@@ -81,7 +81,7 @@ func TestOffersComeInOrder(t *testing.T) {
 
 // A request has no place in the queue if no other request is before it and a live executor has its
 // offer.
-func TestWhoHasAPlaceInTheQueue(t *testing.T) {
+func TestQueuePositionOfRequest(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		h.registers(garage, "y")
@@ -113,7 +113,7 @@ func TestWhoHasAPlaceInTheQueue(t *testing.T) {
 }
 
 // Of several executors the one counts at which a request comes soonest.
-func TestThePlaceAtSeveralExecutors(t *testing.T) {
+func TestQueuePositionIsBestOfExecutors(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x, y")
 		h.registers(garage, "x")
@@ -139,7 +139,7 @@ func TestThePlaceAtSeveralExecutors(t *testing.T) {
 
 // A filter accepts the status of MESS (received) and of MESSE-AF (pending) for a thread without a
 // claim.
-func TestReceivedIsPending(t *testing.T) {
+func TestFilterAcceptsReceivedAndPending(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
 		for _, code := range []mess.Code{mess.Received, mess.Pending} {

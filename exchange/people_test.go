@@ -24,7 +24,7 @@ func (h *house) comes(who exchange.Actor) *ear {
 }
 
 // Robots get an offer first. A person gets one after the robots have declined.
-func TestPeopleAreAskedAfterRobots(t *testing.T) {
+func TestPeopleGetOffersAfterRobots(t *testing.T) {
 	inHouse(t, func(h *house) {
 		robot := h.listens(kitchen, "")
 		h.registers(kitchen, "walk")
@@ -54,7 +54,7 @@ func TestPeopleAreAskedAfterRobots(t *testing.T) {
 
 // The thread gets the message "no robot here does it" once, after the last robot has declined. It
 // gets no such message while another robot can claim it, or after a person has declined.
-func TestWhatIsLeftToPeopleIsSaidOnce(t *testing.T) {
+func TestOnlyPeopleLeftIsReportedOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.listens(kitchen, "")
 		h.registers(kitchen, "walk")
@@ -81,7 +81,7 @@ func TestWhatIsLeftToPeopleIsSaidOnce(t *testing.T) {
 }
 
 // A person may begin a claimed task without the network: a cancel reports the effect unknown.
-func TestACancelOfWhatAPersonHolds(t *testing.T) {
+func TestCancelOfPersonsClaimHasUnknownEffect(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
@@ -103,7 +103,7 @@ func TestACancelOfWhatAPersonHolds(t *testing.T) {
 
 // A person delegates a thread to a robot, and the robot declines: the other people get the offer,
 // and the thread has a message about it.
-func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
+func TestDeclinedDelegationReturnsToPeople(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		h.comes(ben)
@@ -121,7 +121,7 @@ func TestARobotDeclinesWhatWasHandedOver(t *testing.T) {
 
 // A robot declines because of a stop, a lockout or a similar rule: the thread ends, and people
 // get no offer. The requester must ask again.
-func TestWhatIsKeptFromActingIsNotForPeople(t *testing.T) {
+func TestPeopleGetNoOfferAfterLockout(t *testing.T) {
 	for _, bar := range []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"} {
 		t.Run(bar, func(t *testing.T) {
 			inHouse(t, func(h *house) {
@@ -159,7 +159,7 @@ func (h *house) lastly(ref string) (last mess.Status) {
 
 // A person cannot delegate a task that she has begun. During a stop she cannot begin a task until
 // she has confirmed the stop.
-func TestWhatPeopleHaveBegun(t *testing.T) {
+func TestPersonKeepsStartedTask(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		h.comes(ben)
@@ -185,7 +185,7 @@ func TestWhatPeopleHaveBegun(t *testing.T) {
 	})
 }
 
-func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
+func TestPeopleGetOffersRobotsIgnore(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.listens(kitchen, "")
 		h.registers(kitchen, "walk")
@@ -200,7 +200,7 @@ func TestPeopleAreAskedWhenRobotsLeaveItLie(t *testing.T) {
 
 // A robot ends a task without an effect: people get an offer. They get none after a possible
 // effect, after a stop or a lockout, or after a missing confirmation.
-func TestWhatRobotsPassOn(t *testing.T) {
+func TestRobotFailureWithoutEffectGoesToPeople(t *testing.T) {
 	for _, c := range []struct {
 		name, end string
 		want      mess.Code
@@ -238,7 +238,7 @@ func TestWhatRobotsPassOn(t *testing.T) {
 }
 
 // All executors are drained: the note in the ack names the first candidate.
-func TestWhoIsOnHoldIsNamed(t *testing.T) {
+func TestAckNamesDrainedCandidate(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		h.registers(kitchen, "walk")
@@ -252,7 +252,7 @@ func TestWhoIsOnHoldIsNamed(t *testing.T) {
 
 // A person delegates a thread to another person, who delegates it to the robot that has declined
 // before: the robot gets the offer again.
-func TestPeopleHandOver(t *testing.T) {
+func TestPeopleDelegateThreads(t *testing.T) {
 	inHouse(t, func(h *house) {
 		robot := h.listens(kitchen, "")
 		h.registers(kitchen, "walk")
@@ -279,7 +279,7 @@ func TestPeopleHandOver(t *testing.T) {
 
 // The claim of a person lasts at least for the time of her estimate. A silent phone does not end a
 // request that only people can do.
-func TestPeopleTakeTheirTime(t *testing.T) {
+func TestPersonsClaimLastsForEstimate(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "walk")
 		h.says(ana, "config: {executor: {id: ana, name: ana, kind: person, capabilities: [walk]}}")

@@ -17,7 +17,7 @@ func (h *house) byPerson() (ref string) {
 }
 
 // The key of an operator alone does not prove a person: each setting accepts only certain proofs.
-func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
+func TestConfirmSettingDecidesProof(t *testing.T) {
 	for by, enough := range map[exchange.ConfirmBy][]exchange.Proof{
 		exchange.ConfirmTerminal: {exchange.AtTerminal, exchange.OnPage},
 		exchange.ConfirmPage:     {exchange.OnPage},
@@ -57,7 +57,7 @@ func TestAPersonConfirmsAsTheSettingSays(t *testing.T) {
 }
 
 // A requester confirms its own request (confirm_before): the exchange needs no proof of a person.
-func TestTheRequestersOwnWordNeedsNoProof(t *testing.T) {
+func TestOwnConfirmationNeedsNoProof(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stop()
 		h.confirm = exchange.ConfirmPage
@@ -68,7 +68,7 @@ func TestTheRequestersOwnWordNeedsNoProof(t *testing.T) {
 	})
 }
 
-func TestACodeConfirmsOneQuestionOnce(t *testing.T) {
+func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode
@@ -129,7 +129,7 @@ func TestACodeConfirmsOneQuestionOnce(t *testing.T) {
 	})
 }
 
-func TestTheSettingIsChecked(t *testing.T) {
+func TestInvalidConfirmSettingIsRejected(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	if cfg.Confirm != exchange.ConfirmTerminal {
 		t.Errorf("unless said otherwise: %q", cfg.Confirm)
@@ -141,7 +141,7 @@ func TestTheSettingIsChecked(t *testing.T) {
 }
 
 // To release a stop, to arm and to unlock take the proof of a confirmation.
-func TestAPersonLetsThingsActAgain(t *testing.T) {
+func TestReleaseNeedsProofOfPerson(t *testing.T) {
 	for by, enough := range map[exchange.ConfirmBy][3]bool{
 		exchange.ConfirmTerminal: {false, true, true},
 		exchange.ConfirmPage:     {false, false, true},
@@ -165,7 +165,7 @@ func TestAPersonLetsThingsActAgain(t *testing.T) {
 
 // An operator gets a code on the page, but not at a terminal. The code is valid for one successful
 // act.
-func TestACodeLetsOneThingActAgain(t *testing.T) {
+func TestCodeReleasesOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode

@@ -12,7 +12,7 @@ import (
 )
 
 // The exchange accepts a whole registration, or rejects it with an error that names the field.
-func TestProfiles(t *testing.T) {
+func TestProfileIsAcceptedWhole(t *testing.T) {
 	quiet := func(v string) string { return "preferences: {quiet_hours: {start: " + v + "}}" }
 	for said, want := range map[string]string{
 		"name: A phone": "", "name: ''": "", "instance: 7f3a": "", "versions: [1.0.0, '1.1']": "", "x_own: [{}]": "",
@@ -51,7 +51,7 @@ func TestProfiles(t *testing.T) {
 
 // A rejected registration changes nothing: the earlier registration, the claims of the earlier
 // process and the pinned receipt key stay.
-func TestARefusedProfileChangesNothing(t *testing.T) {
+func TestRejectedProfileChangesNothing(t *testing.T) {
 	cfg, pinned := exchange.DefaultConfig(), 0
 	cfg.Pin = func(_, key string) (string, error) { pinned++; return key, nil }
 	inHouseOver(t, memory.New(), cfg, func(h *house) {
@@ -67,7 +67,7 @@ func TestARefusedProfileChangesNothing(t *testing.T) {
 }
 
 // The exchange checks the media type, the base64 and the first bytes of an image in a request.
-func TestPicturesThatAreNone(t *testing.T) {
+func TestInvalidImagesAreRejected(t *testing.T) {
 	data := func(mime, bytes string) string {
 		return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(bytes))
 	}
@@ -93,7 +93,7 @@ func TestPicturesThatAreNone(t *testing.T) {
 
 // The exchange rejects an invalid drain order, because a misspelled executors key would mean all
 // executors. It accepts a stop with any reason.
-func TestOrdersWithWrongWords(t *testing.T) {
+func TestInvalidOrdersAreRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		long := strings.Repeat("x", 50_000)

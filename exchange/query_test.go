@@ -111,7 +111,7 @@ func TestAttachments(t *testing.T) {
 	})
 }
 
-func TestAnAttachmentThatIsTooLarge(t *testing.T) {
+func TestTooLargeAttachmentIsRejected(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment = 10
 	inHouseOver(t, memory.New(), cfg, func(h *house) {
@@ -129,7 +129,7 @@ func (h *house) attaches(who exchange.Actor, ref, c string, size int) error {
 	return err
 }
 
-func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
+func TestAttachmentsOfThreadAreLimited(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment, cfg.MaxThreadAttachments = 50_000, 100_000
 	inHouseOver(t, memory.New(), cfg, func(h *house) {
@@ -179,7 +179,7 @@ func TestTheAttachmentsOfAThreadHaveALimit(t *testing.T) {
 	})
 }
 
-func TestAttachingToWhatHasEnded(t *testing.T) {
+func TestAttachmentToEndedThreadIsRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -216,7 +216,7 @@ func FuzzToken(f *testing.F) {
 }
 
 // Executor returns the same value as the list of all executors.
-func TestOneExecutor(t *testing.T) {
+func TestExecutorMatchesList(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		h.says(garage, "config: {executor: {id: "+garage.ID+", capabilities: [x], notifications: [{type: ntfy, topic: t}]}}")

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestWhoMayTakeARequest(t *testing.T) {
+func TestCandidatesOfRequest(t *testing.T) {
 	executors := map[string]string{
 		"plain":    "capabilities: [take-photo]",
 		"newer":    "capabilities: [take-photo, print], versions: [1.0.0, 1.1.0]",
@@ -67,7 +67,7 @@ func TestWhoMayTakeARequest(t *testing.T) {
 	}
 }
 
-func TestNobodyIsThere(t *testing.T) {
+func TestRequestWaitsForExecutor(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ack := h.says(agent, "request: {intent: fly, requires: [fly]}")
 		if note, _ := ack.Extra.Get("note"); note != "it waits: no executor has fly" {
@@ -82,7 +82,7 @@ func TestNobodyIsThere(t *testing.T) {
 	})
 }
 
-func TestHoursOfAnExecutor(t *testing.T) {
+func TestScheduleOfExecutor(t *testing.T) {
 	// The bubble's time starts at midnight UTC, 1 January 2000, a Saturday.
 	for _, c := range []struct {
 		cron string
@@ -115,7 +115,7 @@ func TestHoursOfAnExecutor(t *testing.T) {
 	}
 }
 
-func TestABadScheduleIsRefused(t *testing.T) {
+func TestInvalidScheduleIsRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, s := range []string{"''", "'often'", "'61 * * * *'", "'0 8-22 * *'"} {
 			h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: "+s+"}}", mess.Invalid, "cron line")
@@ -126,7 +126,7 @@ func TestABadScheduleIsRefused(t *testing.T) {
 	})
 }
 
-func TestTheHoursCome(t *testing.T) {
+func TestRequestWaitsForSchedule(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '0 8-22 * * *'}}")
 		ear := h.listens(kitchen, "")
@@ -142,7 +142,7 @@ func TestTheHoursCome(t *testing.T) {
 	})
 }
 
-func TestPreferredExecutorsAreAskedFirst(t *testing.T) {
+func TestPreferredExecutorsGetFirstOffers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.refuses(kitchen, "config: {routing: {rules: []}}", mess.Forbidden, "operator")
 		h.says(person, "config: {routing: {rules: [{match: {capability: clean}, prefer: [garage-pi]}]}}")
@@ -177,7 +177,7 @@ func TestPreferredExecutorsAreAskedFirst(t *testing.T) {
 	})
 }
 
-func TestPreferenceByMeasure(t *testing.T) {
+func TestPreferenceByMetric(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(person, "config: {routing: {rules: [{match: {precision: exact}, prefer: higher_precision}, {match: {urgency: now}, prefer: lower_latency}]}}")
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], latency: 5, precision: 2}}")
@@ -194,7 +194,7 @@ func TestPreferenceByMeasure(t *testing.T) {
 	})
 }
 
-func TestWhenAllDecline(t *testing.T) {
+func TestThreadEndsWhenAllDecline(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		h.registers(garage, "look")
@@ -210,7 +210,7 @@ func TestWhenAllDecline(t *testing.T) {
 	})
 }
 
-func TestHandingBack(t *testing.T) {
+func TestDelegatedClaimIsOfferedAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		h.registers(garage, "look")
@@ -228,7 +228,7 @@ func TestHandingBack(t *testing.T) {
 	})
 }
 
-func TestDecliningWhatOneHasClaimed(t *testing.T) {
+func TestHolderDeclinesClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "look")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -239,7 +239,7 @@ func TestDecliningWhatOneHasClaimed(t *testing.T) {
 }
 
 // Only a candidate of a thread can decline it. Other actors get the error for an unknown thread.
-func TestWhoMayDecline(t *testing.T) {
+func TestOnlyCandidatesDecline(t *testing.T) {
 	inHouse(t, func(h *house) {
 		both := exchange.Actor{ID: "both", Roles: exchange.Requester | exchange.ExecutorRole}
 		h.registers(kitchen, "fly")
@@ -264,7 +264,7 @@ func TestWhoMayDecline(t *testing.T) {
 }
 
 // All live executors have declined a thread: it does not wait for ever for a lost one.
-func TestADeadExecutorKeepsNothingPending(t *testing.T) {
+func TestLostExecutorKeepsNoThreadPending(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(garage, "swim, fly")
 		h.after(10 * time.Minute) // silent from the start
@@ -312,7 +312,7 @@ func TestADeadExecutorKeepsNothingPending(t *testing.T) {
 }
 
 // After a restart, the exchange waits for the executors before it ends a thread.
-func TestExecutorsComeBackToARestartedExchange(t *testing.T) {
+func TestRestartedExchangeWaitsForExecutors(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(garage, "fly")
 		h.registers(kitchen, "fly")

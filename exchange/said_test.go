@@ -28,7 +28,7 @@ func (h *house) appends(ref, from, text string) exchange.Thread {
 
 // The exchange validates a message in the folder of a thread like a posted one. The folder names
 // the thread.
-func TestWhatOthersAppend(t *testing.T) {
+func TestAppendedMessageIsValidated(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
@@ -41,7 +41,7 @@ func TestWhatOthersAppend(t *testing.T) {
 
 // The exchange rejects an appended message: the thread keeps the message and the error as evidence.
 // Its status does not change, and the executor gets no event.
-func TestWhatOthersMayNotAppend(t *testing.T) {
+func TestRejectedAppendedMessageIsEvidence(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref

@@ -9,7 +9,7 @@ import (
 
 // An executor that polls or reports is alive, without heartbeats: a request does not end
 // because another has declined it, and a preferred one keeps its time for an offer.
-func TestWhoPollsIsAlive(t *testing.T) {
+func TestPollingExecutorIsAlive(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [look]}}")
 		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [look]}}")

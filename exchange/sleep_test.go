@@ -12,7 +12,7 @@ import (
 
 // The machine is suspended for hours: the lease of a claim ends. A started thread is held, and its
 // executor has time to send a heartbeat before the exchange counts it as lost.
-func TestLeasesGoOnWhileTheMachineIsSuspended(t *testing.T) {
+func TestLeaseEndsDuringSuspend(t *testing.T) {
 	var slept atomic.Int64
 	cfg := exchange.DefaultConfig()
 	cfg.Slept = func() time.Duration { return time.Duration(slept.Load()) }

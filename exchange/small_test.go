@@ -11,7 +11,7 @@ import (
 )
 
 // The history has the text of each question as a note, in the form of MESSE-AF.
-func TestTheHistoryNotesWhatIsAsked(t *testing.T) {
+func TestHistoryHasQuestions(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
@@ -33,7 +33,7 @@ func TestTheHistoryNotesWhatIsAsked(t *testing.T) {
 }
 
 // A query for executors returns their availability and schedule.
-func TestAQueryTellsAvailability(t *testing.T) {
+func TestExecutorQueryReturnsAvailability(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: 0 8-22 * * *}}")
 		h.registers(garage, "x")
@@ -55,7 +55,7 @@ func TestAQueryTellsAvailability(t *testing.T) {
 
 // A default rule applies if no other rule matches, at any position in the list. The access of an
 // executor limits the locations that it can reach.
-func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
+func TestMESSEAFRouting(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x, y], access: [home/kitchen]}}")
 		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [x, y], access: [garage]}}")
@@ -92,7 +92,7 @@ func TestRoutingAsMESSEAFWritesIt(t *testing.T) {
 }
 
 // Offers and the exchange's own messages in a thread have the version of MESS.
-func TestOwnWordsBearTheVersion(t *testing.T) {
+func TestOwnMessagesHaveVersion(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "x")
 		ear := h.listens(kitchen, "")

@@ -57,7 +57,7 @@ func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thr
 
 // The disk hangs: only the senders of orders wait for it. The exchange sends further stops and
 // drain orders to the executors before the first one is on the disk, and threads continue.
-func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
+func TestHangingDiskDelaysOnlySenders(t *testing.T) {
 	store := &sticks{Store: memory.New()}
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		store.stuck, store.free = make(chan struct{}), make(chan struct{})
@@ -106,7 +106,7 @@ func TestNobodyWaitsForADiskThatHangs(t *testing.T) {
 
 // The acks repeat a stop until its executors have confirmed it, also after a restart of the
 // exchange.
-func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
+func TestStopIsRepeatedUntilConfirmed(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		h.heard(garage, looks)
@@ -144,7 +144,7 @@ func TestAStopIsKeptUntilItIsConfirmed(t *testing.T) {
 
 // A stop of everything applies to a person with a claim until she confirms it, but not to a person
 // without a claim. A stop that names a person always applies to her.
-func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
+func TestStopAppliesToPeopleWithClaims(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		h.comes(ben)
@@ -171,7 +171,7 @@ func TestAStopIsForPeopleWhoDoSomething(t *testing.T) {
 
 // A connected executor gets its stop at once, and other actors do not get it. An executor that
 // connects later gets its stops first.
-func TestAStopGoesToWhomItIsFor(t *testing.T) {
+func TestStopReachesItsExecutors(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		h.heard(garage, looks)
@@ -219,7 +219,7 @@ func TestAStopGoesToWhomItIsFor(t *testing.T) {
 
 // A stop of everything ends the pending threads for good. A stop of one executor ends no pending
 // thread of others.
-func TestAStopEndsWhatWaits(t *testing.T) {
+func TestStopEndsPendingThreads(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.heard(kitchen, looks)
 		waits := h.says(agent, "request: {intent: turn on the aquarium, requires: [swim]}").Ref
@@ -244,7 +244,7 @@ func TestAStopEndsWhatWaits(t *testing.T) {
 
 // After a stop of everything, a thread that a person can do stays pending for people only, until
 // the person delegates it to a robot.
-func TestAfterAStopWhatWaitsIsForPeople(t *testing.T) {
+func TestPendingThreadsAfterStopAreForPeople(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.comes(ana)
 		ref := h.says(agent, "request: {intent: walk the dog, requires: [walk]}").Ref
@@ -275,7 +275,7 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thre
 
 // The disk is full: the executors get the stop, and its sender gets an error, so that it sends the
 // stop again.
-func TestAStopOnAFullDisk(t *testing.T) {
+func TestStopOnFullDiskApplies(t *testing.T) {
 	inHouseOver(t, full{memory.New()}, exchange.DefaultConfig(), func(h *house) {
 		h.heard(kitchen, looks)
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
@@ -288,7 +288,7 @@ func TestAStopOnAFullDisk(t *testing.T) {
 }
 
 // An unreadable record counts as a stop.
-func TestAStopThatCannotBeRead(t *testing.T) {
+func TestUnreadableStopRecordStops(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "stop", kitchen.ID, "{")
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {

@@ -23,7 +23,7 @@ func (h *house) claimed() string {
 
 // A request that its requester has accepted to pass on goes to that executor, and the one
 // that has suggested it may not begin any more.
-func TestAnAcceptedDelegation(t *testing.T) {
+func TestAcceptedDelegationMovesThread(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
 		theirs, others := h.listens(garage, "now"), h.listens(kitchen, "now")
@@ -47,7 +47,7 @@ func TestAnAcceptedDelegation(t *testing.T) {
 }
 
 // A reply may name a suggestion by its sender's id for it.
-func TestASuggestionByItsID(t *testing.T) {
+func TestReplyNamesSuggestionByID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
 		h.says(kitchen, replaceRef("suggestion: {id: 'sug:wait', re: [{ref}], type: defer, proposed: 1h}", ref))
@@ -64,7 +64,7 @@ func TestASuggestionByItsID(t *testing.T) {
 
 // The requester accepts a suggestion of type defer: the thread gets offers again at the proposed
 // time.
-func TestAnAcceptedDelay(t *testing.T) {
+func TestAcceptedDeferDelaysOffers(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
 		h.says(kitchen, replaceRef("suggestion: {re: [{ref}], type: defer, proposed: {not_before: 2h}}", ref))
@@ -82,7 +82,7 @@ func TestAnAcceptedDelay(t *testing.T) {
 }
 
 // A suggestion that is invalid, rejected, impossible or too late does not change the thread.
-func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
+func TestUnusableSuggestionChangesNothing(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.claimed()
 		say := func(text string) string { return replaceRef(text, ref) }
@@ -110,7 +110,7 @@ func TestSuggestionsThatAreNotCarriedOut(t *testing.T) {
 
 // A requester may report superseded for its thread before the start. After the start, the exchange
 // asks the executor to cancel first.
-func TestARequesterSupersedes(t *testing.T) {
+func TestRequesterSupersedesBeforeStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		text := "status: {re: {ref}, code: superseded, superseded_by: other, reason: replace}"
 		for _, steps := range [][]string{nil, {"claimed"}} {
@@ -147,7 +147,7 @@ func TestARequesterSupersedes(t *testing.T) {
 
 // An executor may describe a capability in its registration. A description in the catalog takes
 // precedence.
-func TestARegisteredCapabilityIsDescribed(t *testing.T) {
+func TestRegisteredCapabilityHasDescription(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
 	inHouseOver(t, memory.New(), cfg, func(h *house) {

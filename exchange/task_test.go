@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestATaskFromRequestToResponse(t *testing.T) {
+func TestTaskFromRequestToResponse(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo, check-visual")
 		cam, asker := h.listens(kitchen, ""), h.listens(agent, "")
@@ -61,7 +61,7 @@ func TestATaskFromRequestToResponse(t *testing.T) {
 	})
 }
 
-func TestAResponseAloneCompletes(t *testing.T) {
+func TestResponseAloneCompletes(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -71,7 +71,7 @@ func TestAResponseAloneCompletes(t *testing.T) {
 	})
 }
 
-func TestOneOfManyClaimsWins(t *testing.T) {
+func TestOneOfManyClaimsSucceeds(t *testing.T) {
 	inHouse(t, func(h *house) {
 		const n = 20
 		var pis []exchange.Actor
@@ -107,7 +107,7 @@ func TestOneOfManyClaimsWins(t *testing.T) {
 	})
 }
 
-func TestOnlyTheParties(t *testing.T) {
+func TestOnlyPartiesActOnThread(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")
@@ -138,7 +138,7 @@ func TestOnlyTheParties(t *testing.T) {
 	})
 }
 
-func TestARefusalSaysWhatIsLegal(t *testing.T) {
+func TestErrorListsAllowedCodes(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -154,7 +154,7 @@ func TestARefusalSaysWhatIsLegal(t *testing.T) {
 	})
 }
 
-func TestTheSameRequestAgainIsTheSameThread(t *testing.T) {
+func TestDuplicateRequestHasOneThread(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.says(agent, "request: {id: a, intent: look}").Ref
 		if again := h.says(agent, "request: {id: a, intent: look}").Ref; again != first {
@@ -170,7 +170,7 @@ func TestTheSameRequestAgainIsTheSameThread(t *testing.T) {
 	})
 }
 
-func TestTheSameMessageAgainIsTakenOnce(t *testing.T) {
+func TestDuplicateMessageIsStoredOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -218,7 +218,7 @@ func TestSeveralRequestsInOneMessage(t *testing.T) {
 	})
 }
 
-func TestADependencyThatFailsEndsWhatWaits(t *testing.T) {
+func TestFailedDependencyEndsDependents(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "cook")
 		first := h.says(agent, "request: {id: first, intent: buy}").Ref
@@ -236,7 +236,7 @@ func TestADependencyThatFailsEndsWhatWaits(t *testing.T) {
 	})
 }
 
-func TestWhatOthersAreToldAgain(t *testing.T) {
+func TestNewSubscriberGetsOpenEvents(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		waiting := h.says(agent, "request: {intent: look here}").Ref
@@ -252,7 +252,7 @@ func TestWhatOthersAreToldAgain(t *testing.T) {
 	})
 }
 
-func TestResumingTheEvents(t *testing.T) {
+func TestEventsResumeAfterID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ear := h.listens(agent, "")
 		h.says(agent, "request: {id: a, intent: look}")
@@ -276,7 +276,7 @@ func TestResumingTheEvents(t *testing.T) {
 	})
 }
 
-func TestASlowFollowerIsCutOff(t *testing.T) {
+func TestSlowSubscriberIsDisconnected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		defer cancel()
@@ -306,7 +306,7 @@ func TestASlowFollowerIsCutOff(t *testing.T) {
 
 // An actor without access to a thread gets the same errors as for an unknown thread, at each status
 // of the thread.
-func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
+func TestInvisibleThreadsLookUnknown(t *testing.T) {
 	for _, stands := range []mess.Code{mess.Pending, mess.InProgress, mess.Completed} {
 		t.Run(string(stands), func(t *testing.T) {
 			inHouse(t, func(h *house) {
@@ -356,7 +356,7 @@ func TestOthersThreadsAreAsIfTheyWereNot(t *testing.T) {
 }
 
 // The exchange rejects a client id that could be a ref or "last".
-func TestIDsThatMeanSomethingElse(t *testing.T) {
+func TestReservedClientIDsAreRejected(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, id := range []string{"last", "2026-11-21-001", "2026-11-21-001-fridge", "2026-11-21-001/question-002"} {
 			h.refuses(agent, "request: {id: "+id+", intent: look}", mess.Invalid, "request.id", "choose another")

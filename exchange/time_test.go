@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestALeaseThatEndsBeforeTheStart(t *testing.T) {
+func TestLeaseEndsBeforeStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")
@@ -36,7 +36,7 @@ func TestALeaseThatEndsBeforeTheStart(t *testing.T) {
 	})
 }
 
-func TestAnOldHolderOfTheSameExecutorIsFenced(t *testing.T) {
+func TestEarlierHolderIsFenced(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -59,7 +59,7 @@ func (h *house) begun(more string) string {
 	return ref
 }
 
-func TestASilentExecutorAfterTheStart(t *testing.T) {
+func TestExecutorSilentAfterStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.begun("")
 		h.after(31 * time.Second)
@@ -87,7 +87,7 @@ func TestASilentExecutorAfterTheStart(t *testing.T) {
 	})
 }
 
-func TestWhatMayBeDoneTwiceIsOfferedAgain(t *testing.T) {
+func TestIdempotentTaskIsOfferedAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.begun(", effect: query")
 		h.after(2 * time.Hour)
@@ -100,7 +100,7 @@ func TestWhatMayBeDoneTwiceIsOfferedAgain(t *testing.T) {
 
 // A late report of an earlier holder does not carry the epoch of the present claim: its
 // holder would take it for the end of that claim (T14).
-func TestALateReportDoesNotEndTheNextClaim(t *testing.T) {
+func TestLateReportKeepsNextClaim(t *testing.T) {
 	for _, epoch := range []string{"", "epoch: 1\n"} {
 		inHouse(t, func(h *house) {
 			ref := h.begun(", effect: query")
@@ -131,7 +131,7 @@ func TestALateReportDoesNotEndTheNextClaim(t *testing.T) {
 	}
 }
 
-func TestAReportEndsTheHold(t *testing.T) {
+func TestReportEndsHeldStatus(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.begun("")
 		h.after(time.Minute)
@@ -141,7 +141,7 @@ func TestAReportEndsTheHold(t *testing.T) {
 	})
 }
 
-func TestAPersonNeedsNoHeartbeat(t *testing.T) {
+func TestPersonNeedsNoHeartbeat(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [take-photo]}}")
 		ref := h.says(agent, "request: {intent: look}").Ref
@@ -182,7 +182,7 @@ func TestTimesOfARequest(t *testing.T) {
 	})
 }
 
-func TestTheStartGateAfterNeededBy(t *testing.T) {
+func TestNoStartPermissionAfterNeededBy(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		ref := h.says(agent, "request: {intent: look, needed_by: '"+time.Now().Add(5*time.Second).Format(time.RFC3339)+"'}").Ref
@@ -195,7 +195,7 @@ func TestTheStartGateAfterNeededBy(t *testing.T) {
 	})
 }
 
-func TestAnExchangeThatStartsAgain(t *testing.T) {
+func TestExchangeRestart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.registers(kitchen, "take-photo")
 		first := h.says(agent, "request: {id: first, intent: look}").Ref
@@ -220,7 +220,7 @@ func TestAnExchangeThatStartsAgain(t *testing.T) {
 
 // A requester cancels a started task, and its executor is lost without a terminal status: the
 // exchange does not offer the thread again, even if the task is idempotent.
-func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
+func TestCancelSurvivesLossOfExecutor(t *testing.T) {
 	for _, c := range []struct {
 		effect string
 		want   mess.Code
@@ -252,7 +252,7 @@ func TestACancelStandsWhenTheExecutorIsLost(t *testing.T) {
 }
 
 // The time that a program sends which has set none is no time.
-func TestTheZeroTimeOfARequest(t *testing.T) {
+func TestZeroTimeIsNoTime(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, zero := range []string{"0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00"} {
 			for _, request := range []string{

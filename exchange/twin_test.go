@@ -10,7 +10,7 @@ import (
 // A subscriber has the name of an executor and may be its new process. The claims of the old
 // process stay while its heartbeats name them. Otherwise the exchange takes back a claim without
 // a start, and reports the started thread to the new process.
-func TestAProcessIsThereByItsOwnHeartbeats(t *testing.T) {
+func TestHeartbeatsNameTheirProcess(t *testing.T) {
 	for name, alive := range map[string]bool{"the old process is dead": false, "the old process is alive": true} {
 		t.Run(name, func(t *testing.T) {
 			inHouse(t, func(h *house) {

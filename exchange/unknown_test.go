@@ -44,7 +44,7 @@ func (u *unsure) Put(ctx context.Context, kind, id string, doc []byte, after thr
 
 // The store returns ErrUnknown: the exchange reads the result, stores each step once, and gives a
 // true answer.
-func TestAnUnknownOutcome(t *testing.T) {
+func TestUnknownStoreOutcome(t *testing.T) {
 	inHouseOver(t, &unsure{memory.New(), rand.New(rand.NewPCG(1, 2))}, exchange.DefaultConfig(), func(h *house) {
 		h.registers(kitchen, "take-photo")
 		h.registers(garage, "take-photo")
@@ -69,7 +69,7 @@ func TestAnUnknownOutcome(t *testing.T) {
 
 // The exchange uses each ref once, also after a restart, after a step back of the clock, and after
 // another exchange on the same store has used the next refs.
-func TestNoRefTwice(t *testing.T) {
+func TestRefIsUsedOnce(t *testing.T) {
 	store := memory.New()
 	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
 		given := map[string]bool{}

@@ -55,8 +55,8 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// TestTake checks that documents of a kind can change and disappear after Take.
-func TestTake(t *testing.T) {
+// TestDocumentsChangeAfterTake checks that documents of a kind can change and disappear after Take.
+func TestDocumentsChangeAfterTake(t *testing.T) {
 	store := memory.New()
 	d := documents.New(store)
 	if err := d.Put(t.Context(), lamp, []byte("a")); err != nil {
@@ -107,8 +107,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// TestAnotherProcess checks that Put replaces a document of another process.
-func TestAnotherProcess(t *testing.T) {
+// TestPutReplacesDocumentOfOtherProcess checks that Put replaces a document of another process.
+func TestPutReplacesDocumentOfOtherProcess(t *testing.T) {
 	store := memory.New()
 	ours, theirs := documents.New(store), documents.New(store)
 	for i := range 4 {
@@ -124,9 +124,9 @@ func TestAnotherProcess(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds checks that a goroutine that waits for the write lock of a document stops with
+// TestWaitForLockEndsWithContext checks that a goroutine that waits for the write lock of a document stops with
 // its context, and that a later write succeeds.
-func TestWaitingEnds(t *testing.T) {
+func TestWaitForLockEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := documents.New(memory.New())
 		w, err := d.Write(t.Context(), lamp)

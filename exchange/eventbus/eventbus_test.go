@@ -24,7 +24,7 @@ func subscribe(b *eventbus.Bus[string], o eventbus.Options) (*eventbus.Subscribe
 }
 
 // The bus wakes a subscriber once for all waiting events, and again after Take has found none.
-func TestWake(t *testing.T) {
+func TestSubscriberIsWokenOnce(t *testing.T) {
 	b, woken := eventbus.New[string](), 0
 	s, _, _ := b.Subscribe(eventbus.Options{Actor: "ann", Wake: func() { woken++ }})
 	publish(b, "one", false, "ann")
@@ -118,7 +118,7 @@ func TestResume(t *testing.T) {
 
 // The bus drops a subscriber that does not read. It delays neither other subscribers of its actor
 // nor the publisher, and can still take its waiting events.
-func TestSlow(t *testing.T) {
+func TestSlowSubscriberIsDropped(t *testing.T) {
 	b := eventbus.New[string]()
 	slow, _, _ := subscribe(b, eventbus.Options{Actor: "ann", Works: true})
 	fast, _, _ := subscribe(b, eventbus.Options{Actor: "ann"})
@@ -138,7 +138,7 @@ func TestSlow(t *testing.T) {
 }
 
 // An actor is present while a subscriber of it works.
-func TestPresent(t *testing.T) {
+func TestActorIsPresentWithSubscriber(t *testing.T) {
 	b := eventbus.New[string]()
 	looks, _, _ := subscribe(b, eventbus.Options{Actor: "pi"})
 	if b.Present("pi") {
@@ -174,7 +174,7 @@ func BenchmarkPublish(b *testing.B) {
 }
 
 // Each name is due once, at its last time, the earliest name first.
-func TestDeadlines(t *testing.T) {
+func TestDeadlinesAreDueOnce(t *testing.T) {
 	d, now := eventbus.NewDeadlines(), time.Unix(0, 0)
 	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
 	for i, name := range []string{"c", "a", "b", "d", "e"} {

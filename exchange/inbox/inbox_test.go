@@ -185,7 +185,7 @@ func (h *house) ends(ref, text string) {
 	h.says("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: completed, message: "+text+"}}]")
 }
 
-func TestRequestersGetWhatOthersSay(t *testing.T) {
+func TestRequestersGetMessagesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, end := h.open()
@@ -215,7 +215,7 @@ func TestRequestersGetWhatOthersSay(t *testing.T) {
 
 // A requester that asks through another channel gets the messages after its first message on this
 // channel.
-func TestAThreadOfAnotherChannel(t *testing.T) {
+func TestThreadOfOtherChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, _ := h.open()
@@ -240,7 +240,7 @@ func TestAThreadOfAnotherChannel(t *testing.T) {
 
 // One requester accepts nothing: after a restart, the others get no message again, and that one
 // gets only its missing messages. A step back of the clock changes nothing.
-func TestARequesterThatIsBehind(t *testing.T) {
+func TestDelayedRequesterGetsMissingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, end := h.open()
@@ -279,7 +279,7 @@ func TestARequesterThatIsBehind(t *testing.T) {
 }
 
 // The program ends at each write: the inbox sends every message at least once.
-func TestKilledAtEachWrite(t *testing.T) {
+func TestKillAtEachWriteLosesNothing(t *testing.T) {
 	for left := range int64(100) {
 		over := false
 		synctest.Test(t, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 
 // The store fails to store a requester that is behind: it gets no common position that passes the
 // requester, so after a crash the requester gets its messages.
-func TestTheRequestersAreStoredFirst(t *testing.T) {
+func TestRequestersAreStoredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, end := h.open()
@@ -407,7 +407,7 @@ func (h *house) worksAndEnds(ref string) {
 }
 
 // The inbox removes a requester after seven silent days without an open thread, and not before.
-func TestForgotten(t *testing.T) {
+func TestSilentRequesterIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, end := h.open()
@@ -430,7 +430,7 @@ func TestForgotten(t *testing.T) {
 }
 
 // An inbox for which nothing comes writes nothing.
-func TestAnIdleInboxWritesNothing(t *testing.T) {
+func TestIdleInboxWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		b, _ := h.open()
@@ -452,7 +452,7 @@ func TestAnIdleInboxWritesNothing(t *testing.T) {
 }
 
 // A channel that looks at its threads once it follows misses nothing.
-func TestFollow(t *testing.T) {
+func TestFollowMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		ask := func() string {

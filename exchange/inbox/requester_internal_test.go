@@ -29,7 +29,7 @@ func FuzzRequester(f *testing.F) {
 	})
 }
 
-func TestARequesterRemembersOpenThreads(t *testing.T) {
+func TestRequesterKeepsOpenThreads(t *testing.T) {
 	r := &requester{}
 	for i := range maxTold {
 		r.remember(told{fmt.Sprint(i), 1, i%2 == 1})

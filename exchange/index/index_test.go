@@ -85,7 +85,7 @@ func pages(t *testing.T, x *index.Index, q index.Query) (refs []string) {
 }
 
 // After random changes, the index finds the same threads as a search of all threads.
-func TestAgainstAModel(t *testing.T) {
+func TestIndexMatchesModel(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -150,7 +150,7 @@ func TestAgainstAModel(t *testing.T) {
 }
 
 // A thread takes at most 100 bytes, and lists are quick, however much has ended.
-func TestAMillionThreads(t *testing.T) {
+func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {
 		n = 100_000
@@ -196,7 +196,7 @@ func TestAMillionThreads(t *testing.T) {
 }
 
 // Lists are whole while others write.
-func TestReadWhileWritten(t *testing.T) {
+func TestListsAreCompleteDuringWrites(t *testing.T) {
 	var x index.Index
 	for i := range 100 {
 		x.Set(envelope(i, "a", "", mess.Completed))
@@ -225,7 +225,7 @@ func TestReadWhileWritten(t *testing.T) {
 	x.Wait()
 }
 
-func TestACursorOfNobodys(t *testing.T) {
+func TestUnknownCursor(t *testing.T) {
 	var x index.Index
 	for _, cursor := range []string{"x", "-1", "../.."} {
 		if _, _, err := x.Page(index.Query{Filter: thread.Filter{Cursor: cursor}}); err == nil {

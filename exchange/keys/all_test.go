@@ -9,7 +9,7 @@ import (
 )
 
 // IssueAll makes all keys, or none.
-func TestKeysForManyActors(t *testing.T) {
+func TestIssueAllIsAtomic(t *testing.T) {
 	dir := t.TempDir()
 	k := open(t, dir)
 	all, err := k.IssueAll(map[string]exchange.Role{"a": exchange.Requester, "b": exchange.ExecutorRole})

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 )
 
-func TestTheCertificateIsMadeOnce(t *testing.T) {
+func TestCertificateIsMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := keys.OwnCertificate(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before: %v", err)

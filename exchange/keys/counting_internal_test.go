@@ -15,7 +15,7 @@ import (
 )
 
 // Authentication costs one hash of bounded length, for any key and any number of keys.
-func TestOneHashForEveryKey(t *testing.T) {
+func TestAuthenticationCostsOneHash(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestOneHashForEveryKey(t *testing.T) {
 
 // The disk hangs while another actor gets a key: a valid key still works, because its client may
 // send a stop.
-func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
+func TestHangingDiskDelaysNoValidKey(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestAKeyIsKnownWhileTheDiskHangs(t *testing.T) {
 }
 
 // New keys during a write share the next write, and an actor gets only one key.
-func TestKeysThatComeTogetherShareAWrite(t *testing.T) {
+func TestConcurrentKeysShareWrite(t *testing.T) {
 	const n = 50
 	dir := t.TempDir()
 	k, err := Open(dir, "home")
@@ -138,7 +138,7 @@ func TestKeysThatComeTogetherShareAWrite(t *testing.T) {
 }
 
 // A shared write fails: none of its keys is valid.
-func TestAFailedWriteFailsAll(t *testing.T) {
+func TestFailedWriteIssuesNoKey(t *testing.T) {
 	k, err := Open(t.TempDir(), "home")
 	if err != nil {
 		t.Fatal(err)

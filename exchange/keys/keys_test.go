@@ -36,7 +36,7 @@ func operatorKey(t *testing.T, dir string) string {
 	return strings.TrimSpace(string(data))
 }
 
-func TestTheOperatorsKeyIsMadeOnce(t *testing.T) {
+func TestOperatorKeyIsMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	k := open(t, dir)
 	key := operatorKey(t, dir)
@@ -95,7 +95,7 @@ func TestKeys(t *testing.T) {
 }
 
 // All wrong keys get the same error.
-func TestWrongKeysAreAllTheSame(t *testing.T) {
+func TestWrongKeysHaveOneError(t *testing.T) {
 	k := open(t, t.TempDir())
 	for _, key := range []string{"", "x", "mess_my_home_", "mess_other_0123456789abcdef0123456789abcdef", strings.Repeat("x", 1<<20)} {
 		_, err := k.Authenticate(key)
@@ -105,7 +105,7 @@ func TestWrongKeysAreAllTheSame(t *testing.T) {
 	}
 }
 
-func TestABrokenFileIsNotThrownAway(t *testing.T) {
+func TestDamagedFileIsKept(t *testing.T) {
 	for _, text := range []string{"{", "null", "", `{"00":{"actor":"a","roles":["operater"]}}`} {
 		dir := t.TempDir()
 		name := filepath.Join(dir, "keys.json")
@@ -122,7 +122,7 @@ func TestABrokenFileIsNotThrownAway(t *testing.T) {
 }
 
 // No actor can have the name of the exchange, or an invalid name.
-func TestNamesThatNobodyGets(t *testing.T) {
+func TestReservedNamesAreRejected(t *testing.T) {
 	k := open(t, t.TempDir())
 	for name, want := range map[string]mess.ErrorCode{exchange.Self: mess.Conflict, "": mess.Invalid, "a/b": mess.Invalid} {
 		_, issued := k.Issue(name, exchange.Requester)
@@ -134,7 +134,7 @@ func TestNamesThatNobodyGets(t *testing.T) {
 }
 
 // A change that Keys cannot write has no effect, neither now nor after a restart.
-func TestAFullDisk(t *testing.T) {
+func TestFullDiskChangesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentChanges(t *testing.T) {
 	dir := t.TempDir()
 	k := open(t, dir)
 	var wg sync.WaitGroup

@@ -14,7 +14,7 @@ const (
 	otherKey = "WlEPvHr0d5GdGvNtXYiJr+vFU36NHWB4kO1OjllmWdI="
 )
 
-func TestTheFirstReceiptKeyCounts(t *testing.T) {
+func TestFirstReceiptKeyIsPinned(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ executor, key, want string }{
 		{"kitchen-pi", oneKey, oneKey},
@@ -32,7 +32,7 @@ func TestTheFirstReceiptKeyCounts(t *testing.T) {
 	}
 }
 
-func TestPinsThatCannotBeRead(t *testing.T) {
+func TestUnreadablePins(t *testing.T) {
 	for text, want := range map[string]string{
 		"{":                       "unexpected end",
 		"null":                    "no mapping",

@@ -10,7 +10,7 @@ import (
 )
 
 // The shared secret is the hash of the newest key. Without a key there is no secret.
-func TestShared(t *testing.T) {
+func TestSharedSecretFollowsKey(t *testing.T) {
 	k, err := keys.Open(t.TempDir(), "home")
 	if err != nil {
 		t.Fatal(err)

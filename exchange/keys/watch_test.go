@@ -28,7 +28,7 @@ func bubble(t *testing.T, story func(t *testing.T, k *keys.Keys, dir, phone stri
 	})
 }
 
-func TestRenewWithAnOverlap(t *testing.T) {
+func TestRenewalOverlaps(t *testing.T) {
 	bubble(t, func(t *testing.T, k *keys.Keys, dir, first string) {
 		second, err := k.Renew("phone", time.Hour)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestRenewWithAnOverlap(t *testing.T) {
 	})
 }
 
-func TestTheOperatorsKeyIsRenewedInItsFile(t *testing.T) {
+func TestOperatorKeyIsRenewedInFile(t *testing.T) {
 	dir := t.TempDir()
 	k := open(t, dir)
 	old := operatorKey(t, dir)
@@ -94,7 +94,7 @@ func TestTheOperatorsKeyIsRenewedInItsFile(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBe(t *testing.T) {
+func TestInvalidChangesAreRejected(t *testing.T) {
 	k := open(t, t.TempDir())
 	_, long := k.Renew("operator", keys.MaxOverlap+1)
 	_, back := k.Renew("operator", -1)
@@ -127,7 +127,7 @@ func TestWhatCannotBe(t *testing.T) {
 }
 
 // A session ends with its key, and when the roles of the key change.
-func TestWatch(t *testing.T) {
+func TestSessionEndsWithKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(k *keys.Keys) error
 		after  time.Duration // time to the end of the session; -1: it continues
@@ -176,7 +176,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-func TestEnrolmentCodes(t *testing.T) {
+func TestEnrollmentCodes(t *testing.T) {
 	bubble(t, func(t *testing.T, k *keys.Keys, dir, _ string) {
 		code, ends, err := k.NewCode("", time.Minute)
 		if err != nil || len(code) != 11 || !ends.Equal(time.Now().Add(time.Minute)) {

@@ -235,9 +235,9 @@ func TestStopIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce runs all operations at the same time. At the end, the store and the registry
+// TestConcurrentOperations runs all operations at the same time. At the end, the store and the registry
 // have the same state.
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentOperations(t *testing.T) {
 	store := memory.New()
 	f := open(t, store)
 	operator := thread.Actor{ID: "op", Roles: thread.Operator}

@@ -31,7 +31,7 @@ type way struct {
 
 // An agent gets the same behavior from an exchange in this process, over HTTP, and over MQTT
 // with either broker.
-func TestAllWaysAreTheSame(t *testing.T) {
+func TestTransportsBehaveAlike(t *testing.T) {
 	for name, open := range map[string]func(t *testing.T) way{
 		"in process": inProcess, "http": overHTTP, "mqtt embedded": overEmbedded, "mqtt mosquitto": overMosquitto,
 	} {

@@ -10,7 +10,7 @@ import (
 )
 
 // AutoDetect uses an exchange of messkit directly. A reference server has no queries.
-func TestAutoDetectFindsAnExchange(t *testing.T) {
+func TestAutoDetectFindsExchange(t *testing.T) {
 	c, ok := overHTTP(t).as(t, "pi").(*httpclient.Client)
 	if !ok {
 		t.Fatal("the way over HTTP has another client")

@@ -64,7 +64,7 @@ func request(t testing.TB, text string) *thread.Envelope {
 var now = time.Date(2026, 1, 5, 12, 30, 0, 0, time.UTC) // a Monday
 
 // An executor can do a request, or there is a reason why not.
-func TestUnable(t *testing.T) {
+func TestUnableStatesReason(t *testing.T) {
 	for _, c := range []struct {
 		executor, request, why string
 	}{
@@ -101,7 +101,7 @@ func TestUnable(t *testing.T) {
 }
 
 // A table has the same candidates after changes as a new table, and an older one does not change.
-func TestTable(t *testing.T) {
+func TestTableFollowsChanges(t *testing.T) {
 	old := table(t, "id: a, capabilities: [x, y], areas: [kitchen]", "id: b, capabilities: [x], access: [home/hall]")
 	names := func(tab *routing.Table, text string) string {
 		var list []string
@@ -190,7 +190,7 @@ func many(t testing.TB, n int) *routing.Table {
 }
 
 // Many executors are candidates: a few get an offer at first, more soon, and all in the end.
-func TestFewAtFirst(t *testing.T) {
+func TestFewExecutorsGetFirstOffers(t *testing.T) {
 	tab, env := many(t, 1000), request(t, ", requires: [x]")
 	var offered []string
 	for _, c := range []struct {
@@ -225,7 +225,7 @@ func TestFewAtFirst(t *testing.T) {
 
 // The first offers go to live executors without a drain order, those with fewer offers first. An
 // executor that has declined gets none.
-func TestWhoIsAskedFirst(t *testing.T) {
+func TestOrderOfOffers(t *testing.T) {
 	tab, env := many(t, 100), request(t, ", requires: [x]")
 	p := presence{away: map[string]bool{}, drained: map[string]bool{}, load: map[string]int{}}
 	var want []string
@@ -270,7 +270,7 @@ func TestWhoIsAskedFirst(t *testing.T) {
 }
 
 // Requests that come one after the other are not all offered to the same executors.
-func TestOffersGoRound(t *testing.T) {
+func TestOffersAreDistributed(t *testing.T) {
 	tab, counts := many(t, 100), map[string]int{}
 	for i := range 1000 {
 		env := request(t, ", requires: [x]")
@@ -291,7 +291,7 @@ func TestOffersGoRound(t *testing.T) {
 
 // An executor with enough offers gets no wider offers, but sixteen executors get an offer of each
 // request.
-func TestEnough(t *testing.T) {
+func TestExecutorWithEnoughOffers(t *testing.T) {
 	tab, env := many(t, 40), request(t, ", requires: [x]")
 	p := presence{load: map[string]int{}}
 	for i := range 40 {

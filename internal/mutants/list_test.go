@@ -167,12 +167,12 @@ var mutants = []mutant{
 	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
 	{"a refusal calls legal what is refused", []edit{{
 		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
-	}}, "./exchange TestWhatIsLegalIsTaken"},
+	}}, "./exchange TestAllowedCodesAreAccepted"},
 	{"a picture of any thread is given again", []edit{{
 		"exchange/context_refs.go", `return e.Type == "ref" && e.Extra.Text("thread") == ref`, `return e.Type != "" || ref != ""`,
 	}, {
 		"exchange/context_refs.go", "if !slices.ContainsFunc(own", "if len(own.Request().Context) > 0 && !slices.ContainsFunc(own",
-	}}, "./exchange TestAnEarlierPicture"},
+	}}, "./exchange TestEarlierImageIsReused"},
 	{"a channel misses what is said before it follows", []edit{{
 		"exchange/inbox/follow.go", "	pos := x.Position()\n	begin()\n", "	begin()\n	pos := x.Position()\n",
 	}}, "./exchange/inbox TestFollow"},
@@ -183,22 +183,22 @@ var mutants = []mutant{
 	// The exchange.
 	{"no fence", []edit{{
 		"exchange/transition/claim.go", "t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)", "t.Env.Holder() == t.Who.ID || epoch == 1<<63",
-	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
+	}}, "./exchange TestEarlierHolderIsFenced"},
 	{"epoch not raised", []edit{{
 		"exchange/transition/claim.go", "\tt.Env.Epoch++\n", "\tt.Env.Epoch = max(1, t.Env.Epoch)\n",
-	}}, "./exchange TestAnOldHolderOfTheSameExecutorIsFenced"},
+	}}, "./exchange TestEarlierHolderIsFenced"},
 	{"claim of what is claimed", []edit{{
 		"exchange/transition/transition.go", "if t.Env.Status == mess.Pending {\n\t\t\treturn t.claim(s)", "if t.Env.Status == mess.Pending || t.Env.Status == mess.Claimed {\n\t\t\treturn t.claim(s)",
-	}}, "./exchange TestOneOfManyClaimsWins"},
+	}}, "./exchange TestOneOfManyClaimsSucceeds"},
 	{"two processes of one executor", []edit{{
 		"exchange/transition/claim.go", `if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {`, "if true || bound {",
-	}}, "./exchange TestAClaimBelongsToOneProcess"},
+	}}, "./exchange TestClaimBelongsToOneProcess"},
 	{"a new process is its own twin", []edit{{
 		"exchange/registration.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
-	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats"},
+	}}, "./exchange TestHeartbeatsNameTheirProcess"},
 	{"a copy is told what the living process holds", []edit{{
 		"exchange/registration.go", "!said[l.env.Ref] && !x.hasOtherProcess(l, c, now) {", "!said[l.env.Ref] {",
-	}}, "./exchange TestAProcessIsThereByItsOwnHeartbeats|TestARestartedExecutorLetsGo"},
+	}}, "./exchange TestHeartbeatsNameTheirProcess|TestRestartedExecutorLosesClaims"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
@@ -207,42 +207,42 @@ var mutants = []mutant{
 	}}, "./agent TestAStartGrantedToAProcessThatDies"},
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/world.go", "if left := w.silentHolders(e); len(left) > 0 {", "if left := w.silentHolders(e); len(left) > 0 && false {",
-	}}, "./exchange TestTheAbsenceOfItsExecutorEndsAThread"},
+	}}, "./exchange TestSilentExecutorFailsThread"},
 	{"a start after everything was stopped", []edit{{
 		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
-	}}, "./exchange TestNoStartAfterAStopOfEverything"},
+	}}, "./exchange TestStopOfEverythingPreventsStart"},
 	{"what waits outlives a stop of everything", []edit{{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
-	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
+	}}, "./exchange TestStopOfEverythingAppliesAtOnce"},
 	{"a stop of everything is forgotten by a restart", []edit{{
 		"exchange/registry/stop.go", "\tif all {\n\t\tkeys", "\tif false {\n\t\tkeys",
-	}}, "./exchange TestAStopOfEverythingIsObeyedBeforeAllHasEnded"},
+	}}, "./exchange TestStopOfEverythingAppliesAtOnce"},
 	{"a few executors alone are ever offered a request", []edit{{
 		"exchange/routing/choose.go", "if c.For >= wideAfter {", "if false {",
 	}, {
 		"exchange/routing/choose.go", "for range steps {", "for range steps * 0 {",
-	}}, "./exchange TestAFewAreOfferedARequestFirst"},
+	}}, "./exchange TestFewExecutorsGetFirstOffers"},
 	{"who has had enough offers gets none again", []edit{{
 		"exchange/offers.go", "x.open.due.Set(refillKey+id, now)", "_ = now",
 	}}, "./exchange TestOffersAreRefilled"},
 	{"the longest queue of several executors counts", []edit{{
 		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
-	}}, "./exchange TestThePlaceAtSeveralExecutors"},
+	}}, "./exchange TestQueuePositionIsBestOfExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
 		"exchange/offers.go", "case joins && l.claimable(now):", "case joins && false:",
-	}}, "./exchange TestOffersGoToThoseWhoAreThere"},
+	}}, "./exchange TestLiveExecutorsGetOffers"},
 	{"one document at a time is written", []edit{{
 		"exchange/documents/documents.go", `LockContext(ctx, k.Kind+"\x00"+k.ID)`, `LockContext(ctx, "")`,
-	}}, "./exchange TestDocumentsThatComeTogether"},
+	}}, "./exchange TestConcurrentDocumentsShareSync"},
 	{"a late report ends the next claim", []edit{{
 		"exchange/thread/event.go", "if !e.isEvidence() {", "if true || !e.isEvidence() {",
-	}}, "./exchange TestALateReport"},
+	}}, "./exchange TestLateReportKeepsNextClaim"},
 	{"two write the same document", []edit{{
 		"exchange/documents/documents.go", `unlock, err := d.locks.LockContext(ctx, k.Kind+"\x00"+k.ID)`, `unlock, err := func() {}, error(nil)`,
-	}}, "./exchange TestDocumentsThatComeTogether"},
+	}}, "./exchange TestConcurrentDocumentsShareSync"},
 	{"who polls counts as dead", []edit{{
 		"exchange/registry/executor.go", "was := e.seen.Swap(&now)", "was := e.seen.Load()",
-	}}, "./exchange TestWhoPollsIsAlive"},
+	}}, "./exchange TestPollingExecutorIsAlive"},
 	{"a snapshot of the executors changes", []edit{{
 		"exchange/registry/dict.go", "e.parts[at] = maps.Clone(e.parts[at]); e.parts[at] == nil", "_ = maps.Clone(e.parts[at]); e.parts[at] == nil",
 	}}, "./exchange/registry TestSnapshot"},
@@ -254,55 +254,55 @@ var mutants = []mutant{
 	}}, "./exchange/registry TestDeregister"},
 	{"one name gets two keys", []edit{{
 		"exchange/keys/issue.go", "next.current(actor); ok {", "next.current(actor); ok && false {",
-	}}, "./exchange/keys TestKeysThatComeTogetherShareAWrite"},
+	}}, "./exchange/keys TestConcurrentKeysShareWrite"},
 	{"who resumes gets the events of others", []edit{{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
 	{"an ended thread keeps its alarm", []edit{{
 		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",
-	}}, "./exchange TestNothingIsKeptOfThreadsThatHaveEnded"},
+	}}, "./exchange TestEndedThreadsNeedNoState"},
 	{"a refused report is given up", []edit{{
 		"agent/task/outbox.go", "if err != nil && ts.retryAsUnknown(ctx, task, err) {", "if err != nil && false && ts.retryAsUnknown(ctx, task, err) {",
 	}}, "./agent TestARefusedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/open_threads.go", "\to.loading[ref] = c\n", "",
-	}}, "./exchange TestAMessageToAThreadThatIsBeingStored"},
+	}}, "./exchange TestMessageBeforeAckIsKept"},
 	{"one message ends the MQTT door", []edit{{
 		"exchange/channel/mqtt/inbound.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
 	}}, "./exchange/channel/mqtt TestPanicDropsOneMessage"},
 	{"confirmation not bound to its plan", []edit{{
 		"exchange/transition/start.go", `case c == nil || c.ActionHash == "" || c.ActionHash == hash:`, "case true || c == nil:",
-	}}, "./exchange TestAConfirmationIsBoundToItsPlanAndClaim|TestTheGateWantsThePlanThatWasConfirmed"},
+	}}, "./exchange TestConfirmationIsBoundToPlanAndClaim|TestStartNeedsConfirmedPlan"},
 	{"confirmation not bound to its claim", []edit{
 		{"exchange/transition/start.go", "case c.Epoch != t.Env.Epoch || c.Given == nil:", "case c.Given == nil:"},
 		{"exchange/transition/claim.go", `t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil`, `t.Env.Phase, t.Env.Effect, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil`},
 		{"exchange/transition/own.go", `e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil`, `e.Executor, e.Instance, e.Questions = "", "", nil`},
-	}, "./exchange TestAConfirmation"},
+	}, "./exchange TestStartNeedsConfirmation|TestConfirmationIsBoundToPlanAndClaim|TestConfirmationEndsWithClaim"},
 	{"confirmation not needed", []edit{{
 		"exchange/transition/start.go", "\tmust := t.Env.Needs.ConfirmBefore\n", "\tmust := false\n",
-	}}, "./exchange TestAConfirmationIsNeeded"},
+	}}, "./exchange TestStartNeedsConfirmation"},
 	{"no is taken for yes", []edit{{
 		"exchange/transition/start.go", "case !*c.Given:\n", "case false:\n",
-	}}, "./exchange TestNoMeansNo"},
+	}}, "./exchange TestDeclinedConfirmationEndsThread"},
 	{"answer judged twice", []edit{{
 		"exchange/transition/reply.go", "case i >= 0 && asked[i].Given != nil && *asked[i].Given == yes:", "case false:",
-	}}, "./exchange TestTheSameYesAgainIsNoMistake"},
+	}}, "./exchange TestRepeatedConfirmationIsAccepted"},
 	{"yes for a question that nobody has looked at", []edit{
 		{"exchange/transition/reply.go", "case bare && yes && open && last > 0:", "case false:"},
 		{"exchange/transition/reply.go", "case i != last:", "case false:"},
-	}, "./exchange TestAYesIsForOneQuestion"},
+	}, "./exchange TestConfirmationMustNameQuestion"},
 	{"a key alone confirms", []edit{{
 		"exchange/transition/reply.go", `if yes && c.By == "operator" {`, "if false {",
-	}}, "./exchange TestAPersonConfirmsAsTheSettingSays"},
+	}}, "./exchange TestConfirmSettingDecidesProof"},
 	{"a code confirms again", []edit{{
 		"exchange/confirmation.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
-	}}, "./exchange TestACodeLetsOneThingActAgain"},
+	}}, "./exchange TestCodeReleasesOnce"},
 	{"a pipe releases a stop", []edit{{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestProgramWithoutTerminalReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
 		"exchange/confirmation.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
-	}}, "./exchange TestAPersonLetsThingsActAgain"},
+	}}, "./exchange TestReleaseNeedsProofOfPerson"},
 	{"a second system shares the executor's folder", []edit{{
 		"internal/config/check_folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,
 	}}, "./cmd/messkit TestScripts/second"},
@@ -314,7 +314,7 @@ var mutants = []mutant{
 	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirmation.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
-	}}, "./exchange TestACodeConfirmsOneQuestionOnce"},
+	}}, "./exchange TestCodeConfirmsOneQuestionOnce"},
 	{"a page that a program signed in confirms", []edit{{
 		"exchange/channel/console/sessions.go", "return ok && s.Person", "return ok || s.Person",
 	}}, "./cmd/messkit TestProgramWithoutTerminalConfirmsNothing"},
@@ -345,80 +345,80 @@ var mutants = []mutant{
 	}}, "./exchange/channel/httpapi TestForeignPageCannotRegister"},
 	{"lease ignored", []edit{{
 		"exchange/scheduler.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
-	}}, "./exchange TestALeaseThatEndsBeforeTheStart"},
+	}}, "./exchange TestLeaseEndsBeforeStart"},
 	{"what may not be done twice is offered again", []edit{{
 		"exchange/transition/own.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
-	}}, "./exchange TestASilentExecutorAfterTheStart"},
+	}}, "./exchange TestExecutorSilentAfterStart"},
 	{"begun work is offered again at once", []edit{{
 		"exchange/scheduler.go", "case e.Phase == NotStarted:\n\t\treturn transition.OfferAgain", "case e.Phase != Finished:\n\t\treturn transition.OfferAgain",
-	}}, "./exchange TestASilentExecutorAfterTheStart"},
+	}}, "./exchange TestExecutorSilentAfterStart"},
 	{"needed_by ignored at the start", []edit{{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
-	}}, "./exchange TestTheStartGateAfterNeededBy"},
+	}}, "./exchange TestNoStartPermissionAfterNeededBy"},
 	{"expired request claimed", []edit{
 		{"exchange/world.go", "\tif l.isExpired(w.now) {\n", "\tif false {\n"},
 		{"exchange/scheduler.go", "case e.Phase == NotStarted && l.isExpired(now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
-	}, "./exchange TestTimesOfARequest|TestALateClaimLeavesTheQuestion"},
+	}, "./exchange TestTimesOfARequest|TestRepeatedClaimKeepsQuestion"},
 	{"what it depends on is not waited for", []edit{{
 		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
-	}}, "./exchange TestSeveralRequestsInOneMessage|TestADependency"},
+	}}, "./exchange TestSeveralRequestsInOneMessage|TestDependencyEndedBeforeRestart|TestFailedDependencyEndsDependents"},
 	{"cancel of begun work told at once", []edit{{
 		"exchange/transition/reply.go", "if t.Env.Phase == thread.Started {", "if false {",
-	}}, "./exchange TestCancelBeforeAndAfterTheStart"},
+	}}, "./exchange TestCancelBeforeAndAfterStart"},
 	{"late report wins", []edit{{
 		"exchange/transition/claim.go", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\tt.Evidence = true\n\t\treturn false, nil", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
 	}}, "./exchange Test"},
 	{"the same message taken twice", []edit{{
 		"exchange/transition/transition.go", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok && false {",
-	}}, "./exchange TestTheSameMessageAgainIsTakenOnce"},
+	}}, "./exchange TestDuplicateMessageIsStoredOnce"},
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/create.go", "if t.ClientID != \"\" {", "if false {",
-	}}, "./exchange TestTheSameRequestAgainIsTheSameThread"},
+	}}, "./exchange TestDuplicateRequestHasOneThread"},
 	{"a step with an unknown outcome counts as another's", []edit{{
 		"exchange/storage.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
-	}}, "./exchange TestAnUnknownOutcome"},
+	}}, "./exchange TestUnknownStoreOutcome"},
 	{"a ref is given twice", []edit{{
 		"exchange/store/files/store.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
 		"exchange/store/files/log_compact.go", "c.last = x.last()", "c.last = 0",
-	}}, "./exchange/store/files TestPositionsStayGood"},
+	}}, "./exchange/store/files TestPositionsStayValid"},
 	{"what is stored while the log is made anew is not found", []edit{{
 		"exchange/store/files/log_compact.go", "k.records = slices.Concat(now, k.records[len(was):])", "k.records = slices.Clone(now)",
-	}}, "./exchange/store/files TestACutWhile"},
+	}}, "./exchange/store/files TestPowerCutDuringCompaction"},
 	{"a thread that had ended and went on stands as it had ended", []edit{{
 		"exchange/store/files/log_ended_index.go", "e != nil && e.Ver > was.Ver", "e != nil && e.Ver > was.Ver+9",
-	}}, "./exchange/store/files TestEndedThreadsAgainst"},
+	}}, "./exchange/store/files TestEndedThreadsMatchModel"},
 	{"a copy of an archived thread begins again", []edit{{
 		"exchange/store/files/import_external.go", "if !isEndedFolder(p.Folder) && s.archived(ref) {", "if false {",
-	}}, "./exchange/store/files TestArchivesLeaveFilesOfOthers"},
+	}}, "./exchange/store/files TestArchivalKeepsForeignFiles"},
 	{"a thread that changes while it is archived loses the change", []edit{{
 		"exchange/store/files/archive.go", "!slices.Equal(s.contents(a.place), a.files) {", "false {",
-	}}, "./exchange/store/files TestAThreadThatChangesMeanwhile"},
+	}}, "./exchange/store/files TestChangedThreadIsNotArchived"},
 	{"a log of a later format is opened", []edit{{
 		"exchange/store/files/log_format.go", "if n <= format {", "if n > 0 {",
-	}}, "./exchange/store/files TestADowngrade"},
+	}}, "./exchange/store/files TestDowngradeIsRejected"},
 	{"what has begun is handed on", []edit{{
 		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.NotStarted {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a", "if false {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a",
-	}}, "./exchange TestSuggestionsThatAreNotCarriedOut"},
+	}}, "./exchange TestUnusableSuggestionChangesNothing"},
 	{"who gives up a request by a suggestion may still begin it", []edit{{
 		"exchange/transition/suggestion.go", "\tt.release(why)\n", "",
-	}}, "./exchange TestAnAcceptedDelegation"},
+	}}, "./exchange TestAcceptedDelegationMovesThread"},
 	{"a long text that is no content is let in", []edit{{
 		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",
 	}}, "./mess TestLongTexts"},
 	{"a default rule comes before the others", []edit{{
 		"exchange/routing/table.go", "n.rules = append(n.rules, mess.Rule{Prefer: r.Default.Prefer})", "n.rules = append([]mess.Rule{{Prefer: r.Default.Prefer}}, n.rules...)",
-	}}, "./exchange TestRoutingAsMESSEAFWritesIt"},
+	}}, "./exchange TestMESSEAFRouting"},
 	{"an upload is not made smaller", []edit{{
 		"exchange/channel/httpapi/attachments.go", "if f.size != \"\" {", "if false {",
 	}}, "./exchange/channel/httpapi TestImageFitsOnRequest"},
 	{"offers come by age alone", []edit{{
 		"exchange/queue.go", "q.rank-p.rank,", "0,",
-	}}, "./exchange TestOffersComeInOrder"},
+	}}, "./exchange TestOffersAreOrdered"},
 	{"a filter does not know received", []edit{{
 		"exchange/query.go", "if c == mess.Received {", "if c == mess.Received && false {",
-	}}, "./exchange TestReceivedIsPending"},
+	}}, "./exchange TestFilterAcceptsReceivedAndPending"},
 	{"large data stay in a message until its folder is written", []edit{{
 		"exchange/thread/files.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/channel/httpapi TestUploadedImageHasOneForm"},
@@ -439,19 +439,19 @@ var mutants = []mutant{
 	}}, "./agent/watchdog TestASuspendedMachine"},
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
-	}}, "./exchange TestLeasesGoOn"},
+	}}, "./exchange TestLeaseEndsDuringSuspend"},
 	{"MQTT results are lost when the clock is set back", []edit{{
 		"exchange/inbox/store.go", "r.since = time.Time{}", "_ = r.since",
 	}}, "./exchange/inbox TestUpgrade"},
 	{"a requester that is behind counts as level", []edit{{
 		"exchange/inbox/store.go", "low = r.due[0].before", "_ = r.due[0].before",
-	}}, "./exchange/inbox TestARequesterThatIsBehind|TestKilledAtEachWrite"},
+	}}, "./exchange/inbox TestDelayedRequesterGetsMissingMessages|TestKillAtEachWriteLosesNothing"},
 	{"the common position is stored before those of requesters", []edit{{
 		"exchange/inbox/store.go", "if err == nil && due {", "if due {",
-	}}, "./exchange/inbox TestTheRequestersAreStoredFirst"},
+	}}, "./exchange/inbox TestRequestersAreStoredFirst"},
 	{"a folder that was not synced is trusted", []edit{{
 		"exchange/store/files/folder_rewrite.go", "k.folder.rewrite = k.inLog()", "k.folder.rewrite = false",
-	}}, "./exchange/store/files TestAFolderThatWasNotSynced"},
+	}}, "./exchange/store/files TestUnsyncedFolderIsRewritten"},
 	{"the name of a new folder is not synced", []edit{{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
@@ -460,13 +460,13 @@ var mutants = []mutant{
 	}}, "./exchange/store/files TestStepsWait"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/store/files/store_blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
-	}}, "./exchange/store/files TestCleanUpLeaves"},
+	}}, "./exchange/store/files TestCleanUpKeepsRunningUploads"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
 	}}, "./internal/wal TestADamagedLastFrame"},
 	{"a thread that lost its last steps is offered again", []edit{{
 		"exchange/store/files/log_damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
-	}}, "./exchange/store/files TestADamagedLastStep"},
+	}}, "./exchange/store/files TestDamagedLastStepEndsAsUnknown"},
 	{"torn records are believed", []edit{{
 		"internal/wal/scan.go", "if checksum(salt, f.body) != binary", "if false && checksum(salt, f.body) != binary",
 	}}, "./internal/wal Test"},
@@ -538,28 +538,28 @@ var mutants = []mutant{
 	}}, "./exchange/channel/mesh/delivery TestBreaker"},
 	{"criteria of a mail beside a context of MESS are dropped", []edit{{
 		"exchange/channel/agentmail/format/request.go", "	list := t.ownCriteria(r)\n", "	list := t.ownCriteria(r)\n	if len(r.Context) > 0 {\n		list = nil\n	}\n",
-	}}, "./exchange/channel/agentmail TestCriteriaBesideAMESSContext"},
+	}}, "./exchange/channel/agentmail TestCriteriaWithMESSContext"},
 	{"a mail that is slow to make is never sent", []edit{{
 		"exchange/channel/agentmail/outbox.go", "	body, err := b.render(ctx, &e)", "	ctx, stop := context.WithTimeout(ctx, callTime)\n	defer stop()\n	body, err := b.render(ctx, &e)",
-	}}, "./exchange/channel/agentmail TestASlowMachineSendsItsPictures"},
+	}}, "./exchange/channel/agentmail TestSlowMachineSendsImages"},
 	{"a task by mail that runs is silent", []edit{{
 		"exchange/channel/agentmail/task_updates.go", "const silentTime = 10 * time.Minute", "const silentTime = 30 * time.Minute",
 	}}, "./exchange/channel/agentmail TestDifferences"},
 	{"a bad error report is answered", []edit{{
 		"exchange/channel/agentmail/format/invalid.go", "if e.Type == TypeErrorReport {", "if false {",
-	}}, "./exchange/channel/agentmail/format TestReports|TestDecisions"},
+	}}, "./exchange/channel/agentmail/format TestInvalidMessagesGetReports|TestDecisions"},
 	{"a mail's sender is who its message says", []edit{{
 		"exchange/channel/agentmail/format/parse.go", `if mail.From != "" && !strings.EqualFold(mail.From, m.SenderID) {`, `if false {`,
-	}}, "./exchange/channel/agentmail/format TestTheSenderIsWhoSends|TestDecisions"},
+	}}, "./exchange/channel/agentmail/format TestWrongSenderIsRejected|TestDecisions"},
 	{"secrets go out by mail", []edit{{
 		"exchange/channel/agentmail/outbox_render.go", "return b.withoutSecrets(body), err", "return body, err",
 	}}, "./exchange/channel/agentmail TestDecisions"},
 	{"one executor's no ends a task by mail", []edit{{
 		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
-	}}, "./exchange/channel/agentmail TestATaskEndsOnce"},
+	}}, "./exchange/channel/agentmail TestTaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
 		"exchange/open_threads.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
-	}}, "./exchange TestARequestThatComesBeforeItsDependency"},
+	}}, "./exchange TestRequestWaitsForUnknownDependency"},
 	{"data reach the result of a tool", []edit{
 		{"exchange/channel/mcp/content.go", "v.Text = p.replaceData(v.Text)", "_ = p.replaceData(v.Text)"},
 		{"exchange/channel/mcp/content.go", "return dataURI.ReplaceAllLiteralString(s, omittedData)", "return s"},
@@ -646,7 +646,7 @@ var mutants = []mutant{
 	}}, "./agent TestAnUnanswered"},
 	{"context names a request that is not there", []edit{{
 		"exchange/context_refs.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
-	}}, "./exchange TestMentions"},
+	}}, "./exchange TestMentionedRequestIsShared"},
 	{"left out words loosen a capability", []edit{{
 		"capabilities/catalog/own_words.go", "one.Risk, one.Risks = capabilities.RiskIrreversible, nil", "_ = one.Risk",
 	}}, "./capabilities/interpret TestLoadWordsLeavesOutFiles"},

@@ -88,7 +88,7 @@ func is(code mess.Code) func(exchange.Thread) bool {
 }
 
 // A request from MESS by mail to MESS arrives unchanged, with its image.
-func TestBetweenTwoOfOurs(t *testing.T) {
+func TestRequestBetweenTwoExchanges(t *testing.T) {
 	home, far := pair(t)
 	ref := home.wants(`{id: mine, intent: photo, requires: [take-photo], precision: exact, context: [near the sink, {image: "` + mess.DataURI("image/jpeg", picture()) + `"}],
   constraints: {environment: [daylight], timing: {urgency: soon}}, response_hint: [image], priority: elevated, compensation: {shells: 3}, x_own: [1, {a: b}]}`)
@@ -149,7 +149,7 @@ func asJSON(t *testing.T, r mess.Request) string {
 	return string(data)
 }
 
-func TestQuestionsGoThroughTwoChannels(t *testing.T) {
+func TestQuestionsPassTwoChannels(t *testing.T) {
 	home, far := pair(t)
 	ref := home.wants(`{intent: ask, requires: [take-photo]}`)
 	home.thread(ref, is(mess.NeedsInput))
@@ -198,7 +198,7 @@ func asStatus(t exchange.Thread) *mess.Status {
 }
 
 // A foreign agent gets a task as text, and reports in its own words.
-func TestAForeignAgent(t *testing.T) {
+func TestForeignAgentDoesTask(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
 	mail.Join(project, "arm_01")
@@ -250,7 +250,7 @@ func TestAForeignAgent(t *testing.T) {
 
 // The adapter assigns a task once, despite errors of the server and an end of the program at any
 // point.
-func TestATaskIsGivenOnce(t *testing.T) {
+func TestTaskIsAssignedOnce(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
 	mail.Join(project, "arm_01")
@@ -288,7 +288,7 @@ func TestATaskIsGivenOnce(t *testing.T) {
 }
 
 // The server does not deliver a task: the requester can cancel it, and it has not begun.
-func TestATaskThatCannotBeSent(t *testing.T) {
+func TestUndeliveredTaskCanBeCancelled(t *testing.T) {
 	mail := mailboxtest.New("let-me-in")
 	t.Cleanup(mail.Close)
 	h := bare(t, mail, "Home-1", agentmail.Config{Agents: []agentmail.Agent{{Name: "front_robot", Capabilities: []string{"pick"}}}})

@@ -25,21 +25,21 @@ func TestDifferences(t *testing.T) {
 		"A `message_id` is a UUID v4":                     formats("TestDecisions"), // D1
 		"Times are in UTC":                                formats("TestDecisions"), // D18
 		"`priority` and `priority_value`":                 formats("TestDecisions"), // D5
-		"`metadata` has any content":                      formats("TestBadMessages"),
-		"A rejection and a report":                        here("TestBadMessages", "TestBadHTTP"),
-		"A report for each invalid message":               here("TestBadMessages"),
+		"`metadata` has any content":                      formats("TestInvalidMessagesAreReported"),
+		"A rejection and a report":                        here("TestInvalidMessagesAreReported", "TestInvalidHTTPRequests"),
+		"A report for each invalid message":               here("TestInvalidMessagesAreReported"),
 		"No secrets in messages":                          here("TestDecisions"), // D20
 		"A task ends by its `deadline`":                   taskAfterDeadline,
-		"`dependencies` lists dependent tasks":            here("TestATaskBeforeItsDependencies"),
+		"`dependencies` lists dependent tasks":            here("TestTaskWaitsForDependencies"),
 		"`file_patterns` of a task":                       patternsReserveNothing,
 		"`estimated_duration_minutes`":                    here("TestAcceptanceCriteriaAndUnusedFields"),
-		"`labels`, `component` and `epic`":                here("TestAPhotoByMail"),
-		"Acceptance criteria":                             here("TestAcceptanceCriteriaAndUnusedFields", "TestCriteriaBesideAMESSContext"),
+		"`labels`, `component` and `epic`":                here("TestPhotoByMail"),
+		"Acceptance criteria":                             here("TestAcceptanceCriteriaAndUnusedFields", "TestCriteriaWithMESSContext"),
 		"`files_modified` and `test_results`":             emptyResults,
 		"A completion is complete, partial or blocked":    formats("TestDecisions"), // D13
 		"Optional fields of an error report":              shortErrorReport,
 		"Periodic updates":                                periodicUpdates,
-		"No type for questions":                           here("TestAQuestionInPlainWords", "TestAYesIsForOnePlan"),
+		"No type for questions":                           here("TestQuestionInPlainText", "TestConfirmationIsForOnePlan"),
 		"Reports of an agent that has a task":             reportsInShort,
 		"`handoff`":                                       coordinated(`"request_type":"handoff"`, http.StatusUnprocessableEntity, "send one"),
 		"`parallel_execution`":                            sharingStartsNothing,
@@ -211,9 +211,9 @@ func cutReservation(t *testing.T) {
 	}
 }
 
-// TestCriteriaBesideAMESSContext covers a task with a MESS context: its own criteria and
+// TestCriteriaWithMESSContext covers a task with a MESS context: its own criteria and
 // requirements count too, and the completion judges the criteria.
-func TestCriteriaBesideAMESSContext(t *testing.T) {
+func TestCriteriaWithMESSContext(t *testing.T) {
 	h := overHTTP(t)
 	task := strings.NewReplacer(`"acceptance_criteria":[]`, `"acceptance_criteria":["it is clean"],"technical_requirements":["use the soft brush"]`).Replace(
 		assignment("msg-1", "bd-1", "wait", `,"metadata":{"mess":{"context":["near the sink"]}}`))

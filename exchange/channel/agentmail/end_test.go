@@ -51,7 +51,7 @@ func kinds(all []format.Message) (list []format.Type) {
 
 // A task ends for its agent when its thread ends. The agent gets at most one error report and one
 // completion, for any earlier reports of single executors.
-func TestATaskEndsOnce(t *testing.T) {
+func TestTaskEndsOnce(t *testing.T) {
 	const task = "bd-1"
 	for name, one := range map[string]struct {
 		say  []string // "kitchen" or "garage", and its message
@@ -111,7 +111,7 @@ func TestATaskEndsOnce(t *testing.T) {
 
 // A cancel ends the task for its agent, also during a question or a confirmation: the last message
 // is no blocker.
-func TestACancelWhileSomethingIsAsked(t *testing.T) {
+func TestCancelDuringQuestion(t *testing.T) {
 	for _, intent := range []string{"ask", "confirm"} {
 		t.Run(intent, func(t *testing.T) {
 			h := overHTTP(t)
@@ -136,7 +136,7 @@ func TestACancelWhileSomethingIsAsked(t *testing.T) {
 
 // The example in the specification depends on tasks that do not exist yet. It waits for them and
 // starts after them, and the agent learns of a failed dependency.
-func TestATaskBeforeItsDependencies(t *testing.T) {
+func TestTaskWaitsForDependencies(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	depends := func(id, task, on string) string {
 		return assignment(id, task, "photo", `,"dependencies":[`+on+`]`)
@@ -212,7 +212,7 @@ const example = `{
 
 // The adapter accepts the example in the specification, which waits for its dependencies. With its
 // own deadline, which has passed, it expires.
-func TestTheDocumentsExample(t *testing.T) {
+func TestSpecificationExampleIsAccepted(t *testing.T) {
 	h := overHTTP(t)
 	who := exchange.Actor{ID: "orchestrator", Roles: exchange.Requester}
 	later := strings.NewReplacer("2025-12-31T23:59:59Z", time.Now().Add(time.Hour).UTC().Format(time.RFC3339), "bd-42", "bd-1042", "msg-123e", "msg-223e").Replace(example)

@@ -18,7 +18,7 @@ import (
 // The adapter gets all example messages of Agent Mail 1.0, in the order of the specification (see
 // ../testdata for their source), each from its sender. It rejects the shortened ones of the
 // scenarios, which lack fields.
-func TestExamplesInTheirOrder(t *testing.T) {
+func TestSpecificationExamples(t *testing.T) {
 	h := newFixture(t, nil, "", agentmail.Config{On: true})
 	data, err := os.ReadFile(filepath.Join("format", "testdata", "messages.jsonl"))
 	if err != nil {

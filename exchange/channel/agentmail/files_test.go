@@ -32,7 +32,7 @@ func noise(t *testing.T) []byte {
 
 // A mail has at most 300 KB with all its images, which the outbox scales. They stay readable, and
 // the exchange has the originals.
-func TestPicturesAreScaledForMail(t *testing.T) {
+func TestImagesAreScaledForMail(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
 	begun := h.heard(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })

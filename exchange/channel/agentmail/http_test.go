@@ -133,7 +133,7 @@ func asText(t *testing.T, m format.Message) string {
 }
 
 // Every bad request gets an error, and none is an internal error.
-func TestBadHTTP(t *testing.T) {
+func TestInvalidHTTPRequests(t *testing.T) {
 	h := overHTTP(t)
 	good := assignment("msg-1", "bd-1", "photo")
 	for _, one := range []struct {
@@ -251,7 +251,7 @@ func TestZones(t *testing.T) {
 }
 
 // An actor that may request nothing reserves nothing, and every reservation ends.
-func TestWhoReserves(t *testing.T) {
+func TestOnlyRequestersReserve(t *testing.T) {
 	h := overHTTP(t)
 	shares := `{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"eve","message_id":"s-1","type":"coordination_request","request_type":"parallel_execution","participants":["eve"],
 "coordination_topic":"paint","shared_resources":[{"type":"zone","patterns":["zone/kitchen/**"],"access_mode":"read_write"}]}`

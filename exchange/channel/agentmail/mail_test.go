@@ -18,7 +18,7 @@ import (
 
 var bossOnly = agentmail.Config{Senders: []string{boss}}
 
-func TestAPhotoByMail(t *testing.T) {
+func TestPhotoByMail(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	m := h.asks("bd-1", assignment("msg-1", "bd-1", "photo", `,"metadata":{"labels":["take-photo","frontend"]}`))
 	end := h.until(boss, "bd-1", format.TypeTaskCompletion)
@@ -46,7 +46,7 @@ func TestAPhotoByMail(t *testing.T) {
 
 // The executor acts once on duplicates, also after restarts, and if answers of the server get
 // lost.
-func TestNothingTwiceAndNothingLost(t *testing.T) {
+func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 	mail := server(t)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	var n atomic.Int32
@@ -86,7 +86,7 @@ func TestNothingTwiceAndNothingLost(t *testing.T) {
 	}
 }
 
-func TestTheSameTaskAgainIsToldAgain(t *testing.T) {
+func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "photo"))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
@@ -119,7 +119,7 @@ func toldOfTheQuestion(all []said) bool {
 	})
 }
 
-func TestAQuestionInPlainWords(t *testing.T) {
+func TestQuestionInPlainText(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "ask"))
 	q := body[*format.CoordinationRequest](t, h.until(boss, "bd-1", format.TypeCoordinationRequest))
@@ -147,7 +147,7 @@ func saying(id, task, at, item string) string {
 func now() string { return time.Now().UTC().Add(time.Second).Format(time.RFC3339) }
 
 // A confirmation counts for the plan in the question, after the question, and in time.
-func TestAYesIsForOnePlan(t *testing.T) {
+func TestConfirmationIsForOnePlan(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
 	q := h.until(boss, "bd-1", format.TypeCoordinationRequest)
@@ -186,7 +186,7 @@ func TestAYesIsForOnePlan(t *testing.T) {
 }
 
 // A confirmation from before the question does not count.
-func TestAYesBeforeTheQuestion(t *testing.T) {
+func TestEarlyConfirmationIsIgnored(t *testing.T) {
 	mail := server(t)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
@@ -201,7 +201,7 @@ func TestAYesBeforeTheQuestion(t *testing.T) {
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 }
 
-func TestAYesThatComesTooLate(t *testing.T) {
+func TestLateConfirmationIsIgnored(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "late"))
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
@@ -212,7 +212,7 @@ func TestAYesThatComesTooLate(t *testing.T) {
 	}
 }
 
-func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
+func TestOperatorConfirmations(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
 	for _, one := range h.heard(boss, toldOfTheQuestion) {
@@ -229,7 +229,7 @@ func TestWhatOnlyAnOperatorMayConfirm(t *testing.T) {
 
 // The adapter works with a server that has sessions, also after the server has lost them in a
 // restart.
-func TestAServerWithSessions(t *testing.T) {
+func TestServerWithSessions(t *testing.T) {
 	mail, forget := mailboxtest.NewWithSessions("let-me-in")
 	t.Cleanup(mail.Close)
 	mail.Join(project, boss)
@@ -265,7 +265,7 @@ func TestCancelAndFailure(t *testing.T) {
 
 // The adapter rejects and records every kind of bad message, and sends an error report. An error
 // report never gets one.
-func TestBadMessages(t *testing.T) {
+func TestInvalidMessagesAreReported(t *testing.T) {
 	mail := server(t)
 	mail.Join(project, "Stranger-1")
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)

@@ -38,7 +38,7 @@ func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 
 // A thread contains the reservations and arrangements for its task, also those from before the
 // task.
-func TestWhatIsArrangedIsInTheThread(t *testing.T) {
+func TestThreadContainsReservations(t *testing.T) {
 	h := overHTTP(t)
 	post := func(body string) string {
 		t.Helper()

@@ -75,9 +75,9 @@ func (s slowStore) Blob(ctx context.Context, sum string) (io.ReadSeekCloser, err
 	return s.Store.Blob(ctx, sum)
 }
 
-// TestASlowMachineSendsItsPictures covers a machine that needs more time for the images of a mail
+// TestSlowMachineSendsImages covers a machine that needs more time for the images of a mail
 // than a call of the mail server may take.
-func TestASlowMachineSendsItsPictures(t *testing.T) {
+func TestSlowMachineSendsImages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := bareOn(t, slowStore{memory.New()}, nil, "", agentmail.Config{On: true}).lived()
 		h.ctx = context.Background() // the test takes longer

@@ -18,7 +18,7 @@ import (
 // Two programs that know nothing of each other assign and do a task through the server.
 // MESSKIT_AGENTMAIL_SERVER names a running server, and MESSKIT_AGENTMAIL_TOKEN its bearer token
 // (make agentmail); otherwise the test starts its own.
-func TestATaskByWayOfAServer(t *testing.T) {
+func TestTaskThroughServer(t *testing.T) {
 	address, token := os.Getenv("MESSKIT_AGENTMAIL_SERVER"), os.Getenv("MESSKIT_AGENTMAIL_TOKEN")
 	if address == "" {
 		t.Log("by way of the server of the tests; MESSKIT_AGENTMAIL_SERVER names another one")

@@ -159,7 +159,7 @@ const operator = exchange.Operator | exchange.Observer | exchange.Requester
 
 // A cookie is valid for a key, also after a restart, until the user signs out or the key ends. It
 // does not contain the key.
-func TestSessions(t *testing.T) {
+func TestSessionEndsWithKeyOrSignOut(t *testing.T) {
 	h := open(t)
 	b, key := h.signed("ana", operator)
 	_, _, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
@@ -217,7 +217,7 @@ func (h *house) linkOf(text string) string {
 }
 
 // A link works once, and an invitation registers its user as a person.
-func TestLinks(t *testing.T) {
+func TestLinkWorksOnce(t *testing.T) {
 	h := open(t)
 	b, _ := h.signed("ana", operator)
 	token := h.linkOf(h.is(http.StatusCreated, b, http.MethodPost, "/console/link", `{}`))

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestAttachTriesTwice(t *testing.T) {
+func TestAttachRetriesOnce(t *testing.T) {
 	const answer = `{"file":"x y.jpg","mime":"image/jpeg","size":5,"sha256":"ab"}`
 	cut := func(w http.ResponseWriter, part string) {
 		conn, buf, err := http.NewResponseController(w).Hijack()
@@ -69,7 +69,7 @@ func TestAttachTriesTwice(t *testing.T) {
 
 // Attach does not resend a file that the exchange has rejected, and returns the error of a
 // failed reader.
-func TestAttachRefused(t *testing.T) {
+func TestRejectedAttachIsNotRepeated(t *testing.T) {
 	n := 0
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		n++
@@ -89,7 +89,7 @@ type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
-func TestAttachmentCutOff(t *testing.T) {
+func TestInterruptedAttachment(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		w.Header().Set("Content-Length", "10")

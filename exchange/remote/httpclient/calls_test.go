@@ -45,7 +45,7 @@ func TestSend(t *testing.T) {
 
 // The client decodes all fields of an exchange's error. The response of a proxy gives a
 // temporary error, except for 401 and 413.
-func TestRefusalsOnTheWire(t *testing.T) {
+func TestErrorsAreDecoded(t *testing.T) {
 	html := func(code int) http.HandlerFunc { return refuse(code, "<html>secret</html>") }
 	for _, c := range []struct {
 		name string
@@ -97,7 +97,7 @@ func TestRefusalsOnTheWire(t *testing.T) {
 }
 
 // A call ends after the timeout without progress; the error states the reason.
-func TestNoAnswer(t *testing.T) {
+func TestSilentCallTimesOut(t *testing.T) {
 	started := make(chan bool, 10)
 	over(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that the server sees the client leave
@@ -129,7 +129,7 @@ func TestNoAnswer(t *testing.T) {
 }
 
 // A slow connection does not time out, even if an upload and a download take minutes.
-func TestASlowLine(t *testing.T) {
+func TestSlowConnectionDoesNotTimeOut(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		var got []byte
 		buf := make([]byte, 64<<10)
@@ -158,7 +158,7 @@ func TestASlowLine(t *testing.T) {
 }
 
 // Names come from messages of other actors. No name leads to another path.
-func TestNames(t *testing.T) {
+func TestNamesStayInPath(t *testing.T) {
 	var paths []string
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.EscapedPath())
@@ -212,7 +212,7 @@ func TestListPages(t *testing.T) {
 }
 
 // The client stops an endless response at its limit.
-func TestEndlessAnswers(t *testing.T) {
+func TestEndlessResponseIsStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 128 MB")
 	}
@@ -230,7 +230,7 @@ func TestEndlessAnswers(t *testing.T) {
 }
 
 // The client asks for the exchange's id once, and rejects an invalid one.
-func TestAskingForTheExchange(t *testing.T) {
+func TestExchangeIDIsRequestedOnce(t *testing.T) {
 	id, health, key := "", 0, "mess_home_secret"
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/mess/health" {
@@ -296,7 +296,7 @@ func TestValidate(t *testing.T) {
 }
 
 // No verb of fmt prints the key.
-func TestTheKeyIsNotShown(t *testing.T) {
+func TestKeyIsNotPrinted(t *testing.T) {
 	cfg := httpclient.Config{URL: "http://127.0.0.1:1", Exchange: "home", Key: "hunter2"}
 	c, err := httpclient.New(cfg, quiet)
 	if err != nil {

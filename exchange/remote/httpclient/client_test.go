@@ -86,7 +86,7 @@ func say(t *testing.T, c *httpclient.Client, text string) mess.Message {
 }
 
 // An executor and a requester complete a task over the network.
-func TestAWholeTask(t *testing.T) {
+func TestTaskOverNetwork(t *testing.T) {
 	s, op := open(t)
 	pi := enrolled(t, s.URL, op, "kitchen-pi")
 	say(t, pi, `config: {executor: {id: kitchen-pi, capabilities: [take-photo], versions: [1.1.0]}}`)
@@ -155,7 +155,7 @@ func TestAWholeTask(t *testing.T) {
 }
 
 // The client returns the same error as the exchange in its own process.
-func TestRefusals(t *testing.T) {
+func TestErrorsMatchLocalExchange(t *testing.T) {
 	s, op := open(t)
 	a, b := enrolled(t, s.URL, op, "a"), enrolled(t, s.URL, op, "b")
 	for name, c := range map[string]*httpclient.Client{"a": a, "b": b} {
@@ -229,7 +229,7 @@ func (p *proxy) cut() {
 }
 
 // Follow loses no event and gives none twice over a connection that breaks repeatedly.
-func TestFollowSurvivesCuts(t *testing.T) {
+func TestFollowSurvivesLostConnections(t *testing.T) {
 	s, op := open(t)
 	p := newProxy(t, s.URL)
 	watch := enrolled(t, p.url(), op, "watcher")
@@ -281,7 +281,7 @@ func TestFollowSurvivesCuts(t *testing.T) {
 }
 
 // The client detects a proxy that buffers streams, and polls instead.
-func TestPollingWhereStreamsAreHeldBack(t *testing.T) {
+func TestBufferingProxyLeadsToPolling(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the hello of a stream")
 	}
@@ -318,7 +318,7 @@ func TestPollingWhereStreamsAreHeldBack(t *testing.T) {
 }
 
 // Each case is a response of a faulty server, and the resulting error.
-func TestBadServers(t *testing.T) {
+func TestFaultyServers(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc

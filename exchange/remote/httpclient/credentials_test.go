@@ -13,7 +13,7 @@ import (
 )
 
 // After the exchange rejects the key, the client rereads it and resends the request once.
-func TestAKeyThatWasReplaced(t *testing.T) {
+func TestReplacedKeyIsReread(t *testing.T) {
 	var good string
 	asked := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

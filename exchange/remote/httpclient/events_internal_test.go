@@ -68,7 +68,7 @@ func written(list []event) []byte {
 	return b.Bytes()
 }
 
-func TestAnEventWithoutEndIsRefused(t *testing.T) {
+func TestEndlessEventIsRejected(t *testing.T) {
 	for _, text := range []string{"data: " + strings.Repeat("x", maxEvent+1), strings.Repeat("data: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", maxEvent/40)} {
 		if _, err := newEvents(strings.NewReader(text)).next(); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("got %v", err)

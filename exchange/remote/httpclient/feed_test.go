@@ -68,7 +68,7 @@ func (a *asked) all() []string {
 	return slices.Clone(a.from)
 }
 
-func TestACutStreamGoesOnWhereItWasCut(t *testing.T) {
+func TestStreamResumesAfterCut(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("as") != "executor" || r.Header.Get("Authorization") != "Bearer mess_home_secret" {
@@ -99,7 +99,7 @@ func TestACutStreamGoesOnWhereItWasCut(t *testing.T) {
 
 // A stream is dead after 45 s without a byte. It is alive without an event, and during a slow
 // event.
-func TestSilence(t *testing.T) {
+func TestSilentStreamIsDead(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\n")
@@ -133,7 +133,7 @@ func TestSilence(t *testing.T) {
 }
 
 // The client does not time out while the handler works, for example while it asks a person.
-func TestASlowHandler(t *testing.T) {
+func TestSlowHandlerCausesNoTimeout(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
@@ -156,7 +156,7 @@ func TestASlowHandler(t *testing.T) {
 }
 
 // Behind a proxy that buffers streams the client polls, and later tries a stream again.
-func TestHeldBack(t *testing.T) {
+func TestStreamIsRetriedAfterPolling(t *testing.T) {
 	var a asked
 	n := 0
 	over(t, func(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +191,7 @@ func TestHeldBack(t *testing.T) {
 }
 
 // The client waits between polls of a server that answers them immediately.
-func TestHastyPolls(t *testing.T) {
+func TestPollsArePaced(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
@@ -239,7 +239,7 @@ func TestBackoff(t *testing.T) {
 }
 
 // After a long working connection, the first retries come soon again.
-func TestBackoffForgets(t *testing.T) {
+func TestBackoffResetsAfterConnection(t *testing.T) {
 	var a asked
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
@@ -260,7 +260,7 @@ func TestBackoffForgets(t *testing.T) {
 	})
 }
 
-func TestReceiveEnds(t *testing.T) {
+func TestReceiveEndsWithContext(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
@@ -285,7 +285,7 @@ func TestReceiveEnds(t *testing.T) {
 
 // The client skips an event that it cannot decode, for example of a newer exchange, and reads
 // the next one.
-func TestUnreadableEvents(t *testing.T) {
+func TestUnreadableEventIsSkipped(t *testing.T) {
 	over(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\nid: 1\nevent: message\ndata: {\n\nretry: 1\nid: 2\n\ndata: 7\n\nevent: new\n\n%s", message("3", "a"))
 		<-r.Context().Done()
@@ -341,7 +341,7 @@ func TestFollow(t *testing.T) {
 
 // Follow returns an error if the exchange is unreachable at first. It reconnects to an exchange
 // that becomes unreachable later.
-func TestFollowNeedsTheExchangeFirst(t *testing.T) {
+func TestFollowNeedsReachableExchange(t *testing.T) {
 	over(t, func(w http.ResponseWriter, _ *http.Request) { write(w, ": hello\n\n%s", message("1", "a")) }, func(t *testing.T, c *httpclient.Client, l *line) {
 		l.tear(true)
 		err := c.Follow(t.Context(), "", func(httpclient.Event) error { return nil })

@@ -110,7 +110,7 @@ func message(id, ref string) string {
 
 // The client does not reuse a connection that the server may be closing: after 4 idle seconds it
 // opens a new one.
-func TestIdleConnectionsAreNotUsedAgain(t *testing.T) {
+func TestIdleConnectionIsNotReused(t *testing.T) {
 	health := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status":"ok"}`) }
 	over(t, health, func(t *testing.T, c *httpclient.Client, l *line) {
 		for _, one := range []struct {
@@ -130,7 +130,7 @@ func TestIdleConnectionsAreNotUsedAgain(t *testing.T) {
 
 // The reference servers close idle connections after 5 s. A client that sends a request at that
 // moment would not know whether the server has received it.
-func TestIdleConnectionsEndBeforeTheServersDo(t *testing.T) {
+func TestIdleConnectionEndsBeforeServer(t *testing.T) {
 	c, err := httpclient.New(httpclient.Config{URL: "http://127.0.0.1:1"}, quiet)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // A client accepts a pinned server by its key, with any name and any issuer.
-func TestPin(t *testing.T) {
+func TestPinIdentifiesServer(t *testing.T) {
 	reached := 0
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		reached++
@@ -60,7 +60,7 @@ func TestPin(t *testing.T) {
 }
 
 // The error for a server without TLS is not the one for an untrusted server.
-func TestPinOfWhatSpeaksNoTLS(t *testing.T) {
+func TestPinOfServerWithoutTLS(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(s.Close)
 	x, err := httpclient.New(httpclient.Config{URL: strings.Replace(s.URL, "http:", "https:", 1)}, slog.New(slog.DiscardHandler))

@@ -62,7 +62,7 @@ func taken(b *brokertest.Behaviour) {
 }
 
 // The client resends a message to a broker that loses it without an acknowledgment.
-func TestABrokerThatSwallowsAcks(t *testing.T) {
+func TestUnacknowledgedMessageIsResent(t *testing.T) {
 	overPipe(t, taken, func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestABrokerThatSwallowsAcks(t *testing.T) {
 }
 
 // The client sends a message from an outage of the broker after the outage, once.
-func TestSaidWhileTheBrokerIsGone(t *testing.T) {
+func TestMessageDuringOutageIsSentOnce(t *testing.T) {
 	overPipe(t, taken, func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSaidWhileTheBrokerIsGone(t *testing.T) {
 }
 
 // The topic "now" carries orders only: another item next to a stop overtakes no message.
-func TestOnlyOrdersOvertake(t *testing.T) {
+func TestOnlyOrdersOvertakeMessages(t *testing.T) {
 	beside := func(b *brokertest.Behaviour) {
 		taken(b)
 		b.Subscribed = func(send func(string, []byte, bool)) {
@@ -132,7 +132,7 @@ func TestOnlyOrdersOvertake(t *testing.T) {
 
 // A stop and a drain overtake queued messages. The client discards retained orders and invalid
 // payloads. The latch leads to a stop with the same id each time.
-func TestWhatComesIn(t *testing.T) {
+func TestIncomingOrders(t *testing.T) {
 	all := func(b *brokertest.Behaviour) {
 		taken(b)
 		b.Subscribed = func(send func(string, []byte, bool)) {

@@ -34,7 +34,7 @@ func (b *board) follow() (*mail, func()) {
 
 // A whole task: the offer, a question and its answer, the start, an image and the terminal
 // status, each in the server's spelling.
-func TestATaskInTheField(t *testing.T) {
+func TestTaskAtReferenceServer(t *testing.T) {
 	want := map[string][3]string{"express": {"needs_input", "in_progress", "completed"}, "php": {"needs-input", "in-progress", "completed"}}
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestATaskInTheField(t *testing.T) {
 
 // Two executors claim concurrently, and the server accepts both claims. At most one starts, and
 // neither believes wrongly that it holds the thread.
-func TestClaimsThatAreNotExclusive(t *testing.T) {
+func TestNonExclusiveClaimsStartOnce(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		both, begun := 0, 0
 		for range 150 {
@@ -162,7 +162,7 @@ func TestClaimsThatAreNotExclusive(t *testing.T) {
 // A limit of every client: the server holds an update back for longer than all reads of a claim
 // take. On a server that appends messages, the late executor sees the other start. On a server
 // that writes the whole thread back, it sees none, and both start.
-func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
+func TestDelayedUpdateIsALimit(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)
@@ -209,7 +209,7 @@ func TestAnUpdateThatIsCarriedForLong(t *testing.T) {
 
 // For each fault of a server or of the network: no executor starts without a confirmed claim,
 // and the executor continues after the fault.
-func TestFaultsInTheField(t *testing.T) {
+func TestFaultsOfServerAndNetwork(t *testing.T) {
 	answer := func(code int, kind, body string) func(http.ResponseWriter) {
 		return func(w http.ResponseWriter) {
 			w.Header().Set("Content-Type", kind)
@@ -280,7 +280,7 @@ func TestFaultsInTheField(t *testing.T) {
 
 // The server has processed a message, and its answer is lost. A repeat of the message is
 // idempotent.
-func TestAnswersThatAreLost(t *testing.T) {
+func TestLostAcksAreHarmless(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)
@@ -320,7 +320,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 
 // The client reads text that the server accepts and an exchange of messkit rejects: it replaces
 // half a character with the replacement character.
-func TestHalfACharacterInTheField(t *testing.T) {
+func TestInvalidUTF8IsReplaced(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)

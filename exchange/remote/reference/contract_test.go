@@ -70,7 +70,7 @@ func (n *noted) statuses() (words []string) {
 
 // The client reads the thread twice after a claim, each time after a random wait. The second
 // read detects another executor that claimed between the two.
-func TestAClaimIsLookedAtTwice(t *testing.T) {
+func TestClaimIsReadTwice(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		waits := map[time.Duration]bool{}
 		for range 10 {
@@ -128,7 +128,7 @@ func TestAClaimIsLookedAtTwice(t *testing.T) {
 
 // The client sends a status in the spelling of the specification first. After a 400 it tries the
 // spelling with a hyphen, or the nearest status. It starts with the accepted one the next time.
-func TestHowStatusesAreSpelled(t *testing.T) {
+func TestSpellingOfStatuses(t *testing.T) {
 	want := map[string][]string{
 		"express": {"claimed", "needs_input", "needs_input", "in_progress", "failed"},
 		"php": {
@@ -171,7 +171,7 @@ func TestHowStatusesAreSpelled(t *testing.T) {
 }
 
 // The client tries another spelling after a 400 only.
-func TestOtherRefusalsAreNoMatterOfSpelling(t *testing.T) {
+func TestOnly400ChangesSpelling(t *testing.T) {
 	for _, code := range []int{401, 403, 404, 409, 413, 429, 500, 503} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, "php")
@@ -250,7 +250,7 @@ func TestJitterAndBackoff(t *testing.T) {
 }
 
 // A heartbeat is an empty change of the executor's profile. It changes last_seen only.
-func TestTheHeartbeatInTheField(t *testing.T) {
+func TestHeartbeatChangesLastSeen(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)
@@ -290,7 +290,7 @@ func TestTheHeartbeatInTheField(t *testing.T) {
 
 // The maximum size of images in a report fits into the server's limit, and the thread contains
 // them unchanged.
-func TestAsManyPicturesAsTheServerTakes(t *testing.T) {
+func TestImagesFitServerLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
 		b := p.board("pi", "run1", reference.Config{})

@@ -22,7 +22,7 @@ func lag(limit time.Duration) func() time.Duration {
 }
 
 // The server accepts answers of any actor; the client decides which confirmation is valid.
-func TestWhoseYesCounts(t *testing.T) {
+func TestValidConfirmations(t *testing.T) {
 	yes := func(more map[string]any) any {
 		r := map[string]any{"confirm": true}
 		for k, v := range more {
@@ -94,7 +94,7 @@ func TestWhoseYesCounts(t *testing.T) {
 
 // The client does not start a thread that another executor has started, that an actor has
 // cancelled, or that is too late. The thread records its end.
-func TestWhatIsNotBegun(t *testing.T) {
+func TestInvalidStartIsRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		between func(p *place, ref string)
 		why     mess.ErrorCode
@@ -149,7 +149,7 @@ func (p *place) set(as, ref, status string) {
 }
 
 // For each message during the work: whether it ends the work.
-func TestWhatEndsTheWork(t *testing.T) {
+func TestMessagesThatEndWork(t *testing.T) {
 	for what, c := range map[string]struct {
 		during func(p *place, ref string)
 		hears  mess.Kind // "": nothing
@@ -200,7 +200,7 @@ func TestWhatEndsTheWork(t *testing.T) {
 
 // After a restart, an executor releases threads that it has claimed, and gets a report of those
 // that it has started.
-func TestComingBack(t *testing.T) {
+func TestRestartReleasesClaims(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)
@@ -241,7 +241,7 @@ func TestComingBack(t *testing.T) {
 
 // Without news, the server does not resend content: it answers that the thread has not changed.
 // A heartbeat is an empty change.
-func TestLookingForNews(t *testing.T) {
+func TestUnchangedThreadIsNotResent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
 		same, bodies := 0, ""
@@ -280,7 +280,7 @@ func TestLookingForNews(t *testing.T) {
 
 // An executor that declines without the claim writes nothing: on some servers its write would
 // undo other changes.
-func TestDecliningIsSilent(t *testing.T) {
+func TestDeclineWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "php")
 		b := p.board("pi", "run1", reference.Config{})
@@ -300,7 +300,7 @@ func TestDecliningIsSilent(t *testing.T) {
 
 // The client rejects reports above the server's limit with mess.TooLarge, so that the agent
 // sends text only.
-func TestAReportThatIsTooLarge(t *testing.T) {
+func TestTooLargeReportIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
 		b := p.board("pi", "run1", reference.Config{})
@@ -332,7 +332,7 @@ func TestAReportThatIsTooLarge(t *testing.T) {
 }
 
 // AutoDetect asks for the kind of a server once.
-func TestAutoDetectFindsAReferenceServer(t *testing.T) {
+func TestAutoDetectFindsReferenceServer(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		p := newPlace(t, name)
 		p.join("pi")
@@ -351,7 +351,7 @@ func TestAutoDetectFindsAReferenceServer(t *testing.T) {
 }
 
 // The clock of the server counts, not that of the executor.
-func TestClocksThatDiffer(t *testing.T) {
+func TestServerClockCounts(t *testing.T) {
 	for _, c := range []struct {
 		ahead time.Duration // of the server
 		dated bool
@@ -420,7 +420,7 @@ func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // An endless answer does not block the executor for long.
-func TestAnswersThatDrip(t *testing.T) {
+func TestSlowResponseTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t, "express")
 		p.join("pi")
@@ -440,7 +440,7 @@ func TestAnswersThatDrip(t *testing.T) {
 }
 
 // A cancel between the reads of a claim ends the thread.
-func TestCancelledWhileItIsClaimed(t *testing.T) {
+func TestCancelDuringClaim(t *testing.T) {
 	eachPlace(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t, name)

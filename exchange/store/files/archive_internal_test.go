@@ -213,7 +213,7 @@ func TestArchiveOf(t *testing.T) {
 
 // The program dies at each possible step of an archival. The next start has every thread once,
 // and archives the rest.
-func TestArchivesSurviveACrash(t *testing.T) {
+func TestArchivalSurvivesCrash(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
 	refs := endedThreads(t, s, 1, 2)
@@ -263,7 +263,7 @@ func TestArchivesSurviveACrash(t *testing.T) {
 
 // A folder with a file of a person stays, and its thread with it. A copy of an archived thread
 // does not start again.
-func TestArchivesLeaveFilesOfOthers(t *testing.T) {
+func TestArchivalKeepsForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
 	defer s.Close()
@@ -298,7 +298,7 @@ func TestArchivesLeaveFilesOfOthers(t *testing.T) {
 }
 
 // A thread that changes during its archival keeps its folder with the change.
-func TestAThreadThatChangesMeanwhileIsNotArchived(t *testing.T) {
+func TestChangedThreadIsNotArchived(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
 	defer s.Close()

@@ -8,7 +8,7 @@ import (
 
 // Steps wait a moment while the folders are late, and longer while too many are behind. They do
 // not wait after the folders have caught up, nor before Run.
-func TestStepsWaitForFoldersThatAreLate(t *testing.T) {
+func TestStepsWaitForLateFolders(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		behind int

@@ -40,7 +40,7 @@ var (
 
 // A new store syncs the name of each folder that it makes. Without the name a power failure
 // would lose all files in the folder.
-func TestNewFoldersAreOnTheDisk(t *testing.T) {
+func TestNewFoldersAreSynced(t *testing.T) {
 	if dir := os.Getenv("MAKE_FOLDERS"); dir != "" {
 		makesFolders(t, dir)
 		return
@@ -100,7 +100,7 @@ func endsBadly(t *testing.T, dir string) {
 
 // After a failed sync the store does not trust a folder, even if the kernel shows its content.
 // It writes the folder anew before its log releases the thread.
-func TestAFolderThatWasNotSyncedIsWrittenAnew(t *testing.T) {
+func TestUnsyncedFolderIsRewritten(t *testing.T) {
 	if dir := os.Getenv("ENDS_BADLY"); dir != "" {
 		endsBadly(t, dir)
 		return

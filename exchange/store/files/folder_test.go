@@ -228,7 +228,7 @@ MESS:
 `
 
 // A thread moves to the folder of its status, and other programs can read it after every step.
-func TestAThreadGoesThroughTheFolders(t *testing.T) {
+func TestThreadMovesThroughFolders(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
 	s.settle()
@@ -259,7 +259,7 @@ func TestAThreadGoesThroughTheFolders(t *testing.T) {
 }
 
 // A late message in a thread that has ended goes into the folder of the thread.
-func TestALateWord(t *testing.T) {
+func TestLateMessageIsStored(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
 	s.end(ref)
@@ -316,7 +316,7 @@ func TestLargeThreads(t *testing.T) {
 }
 
 // The store imports a message that another program appends, once, for each way of writing.
-func TestOthersAppend(t *testing.T) {
+func TestAppendedMessageIsImported(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
@@ -355,7 +355,7 @@ func TestOthersAppend(t *testing.T) {
 
 // The exchange offers a thread of another program like any other request, and keeps that
 // program's own fields.
-func TestOthersMakeThreads(t *testing.T) {
+func TestForeignThreadIsOffered(t *testing.T) {
 	for _, file := range []string{"state=received/2026-02-01-NX8J.messe-af.yaml", "state=received/2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			s := share(t, t.TempDir())
@@ -377,7 +377,7 @@ func TestOthersMakeThreads(t *testing.T) {
 }
 
 // Without its log, a store restores the threads from the folders.
-func TestTheLogIsLost(t *testing.T) {
+func TestLostLogIsRebuiltFromFolders(t *testing.T) {
 	dir := t.TempDir()
 	s := share(t, dir)
 	open, ended := fill(t, s.store, "a", 2, 10), fill(t, s.store, "b", 0, 0)
@@ -404,7 +404,7 @@ func TestTheLogIsLost(t *testing.T) {
 
 // The store logs an unreadable thread with its file and leaves it in place. It serves the other
 // threads.
-func TestBadThreads(t *testing.T) {
+func TestUnreadableThreadIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	s := share(t, dir)
 	good := fill(t, s.store, "a", 1, 10)

@@ -86,7 +86,7 @@ func TestIncompleteThreads(t *testing.T) {
 }
 
 // The store imports an incomplete thread after it becomes complete.
-func TestThreadsThatBecomeWhole(t *testing.T) {
+func TestCompletedThreadIsImported(t *testing.T) {
 	s := share(t, t.TempDir())
 	for _, one := range incomplete[:4] {
 		s.write(dropped(one.ref, one.was, one.is, one.more), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
@@ -111,7 +111,7 @@ func TestThreadsThatBecomeWhole(t *testing.T) {
 
 // The store does not offer a request that its requester has cancelled in the file. It passes
 // other messages in the file to the Listener in order.
-func TestWhatWasSaidInADroppedThread(t *testing.T) {
+func TestImportedThreadKeepsMessages(t *testing.T) {
 	const cancel = "---\nfrom: someone\nMESS:\n  - cancel: {re: last, reason: no}\n"
 	for _, running := range []bool{true, false} {
 		s := share(t, t.TempDir())
@@ -155,7 +155,7 @@ func TestWhatWasSaidInADroppedThread(t *testing.T) {
 
 // Without its log, the store recognizes judged messages by the acks of the exchange. It imports
 // a thread as a whole that exceeds one record of the log.
-func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
+func TestJudgedMessagesSurviveLossOfLog(t *testing.T) {
 	s := share(t, t.TempDir())
 	pending := fill(t, s.store, "a", 0, 0)
 	for range 2 {
@@ -187,7 +187,7 @@ func TestWhatWasJudgedBeforeTheLogWasLost(t *testing.T) {
 
 // A copy of a thread that has ended does not hide its end. The store sets the copy aside and
 // logs that, with or without the thread in its log.
-func TestStaleCopies(t *testing.T) {
+func TestStaleCopyIsSetAside(t *testing.T) {
 	s := share(t, t.TempDir())
 	ended, archived := fill(t, s.store, "a", 0, 0), fill(t, s.store, "b", 0, 0)
 	s.settle()
@@ -269,7 +269,7 @@ func (s *shared) until(what string, done func() bool) {
 }
 
 // A document that is not a message of the specification does not make the thread unreadable.
-func TestWhatNobodyUnderstands(t *testing.T) {
+func TestUnknownDocumentIsTolerated(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
@@ -292,7 +292,7 @@ func TestWhatNobodyUnderstands(t *testing.T) {
 
 // For a thread in two folders, the one with the most progress is valid: another program may be
 // moving the thread.
-func TestAThreadInTwoFolders(t *testing.T) {
+func TestThreadInTwoFolders(t *testing.T) {
 	s := share(t, t.TempDir())
 	done := dropped("moved", "status: pending", "status: completed", "")
 	s.write(done, "state=finished", "moved", "000-moved.messe-af.yaml")
@@ -325,7 +325,7 @@ func TestAThreadInTwoFolders(t *testing.T) {
 
 // A thread with a terminal status has ended, even in the wrong state folder, because not every
 // writer keeps to the folders.
-func TestEndedInAnotherFolder(t *testing.T) {
+func TestThreadEndedInWrongFolder(t *testing.T) {
 	s := share(t, t.TempDir())
 	for _, folder := range []string{"state=received", "state=executing", "state=canceled"} {
 		ref := strings.TrimPrefix(folder, "state=")
@@ -353,7 +353,7 @@ func TestEndedInAnotherFolder(t *testing.T) {
 }
 
 // The store logs names that belong to no thread once.
-func TestIgnoredNames(t *testing.T) {
+func TestForeignNamesAreLoggedOnce(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.write(theirs, "state=received", "2026-02-01 NX8J.messe-af.yaml")
 	s.write(theirs, "state=received", "2026-02-01-NX8J.mess.yaml")
@@ -378,7 +378,7 @@ func TestIgnoredNames(t *testing.T) {
 }
 
 // A store that closes logs no error about folders that it can no longer watch.
-func TestNothingIsSaidAtTheEnd(t *testing.T) {
+func TestCloseLogsNoErrors(t *testing.T) {
 	s := &shared{T: t, dir: t.TempDir(), log: &lines{}, changed: make(chan thread.Envelope, 9)}
 	cfg := files.DefaultConfig()
 	cfg.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -409,7 +409,7 @@ func TestNothingIsSaidAtTheEnd(t *testing.T) {
 }
 
 // A killed import leaves no file that the store takes for a thread. A second import succeeds.
-func TestAnImportThatWasKilled(t *testing.T) {
+func TestKilledImportLeavesNoThread(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.write("half of it", "tmp", "import-2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
 	archive := filepath.Join(t.TempDir(), "a.zip")

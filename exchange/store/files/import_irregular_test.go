@@ -35,7 +35,7 @@ func (s *shared) link(to string, parts ...string) {
 }
 
 // A pipe in a thread's folder blocks neither the start, nor later imports, nor the close.
-func TestPipesHoldNobodyUp(t *testing.T) {
+func TestPipesBlockNothing(t *testing.T) {
 	s := share(t, t.TempDir())
 	mine := fill(t, s.store, "a", 1, 10)
 	s.settle()
@@ -67,7 +67,7 @@ func TestPipesHoldNobodyUp(t *testing.T) {
 }
 
 // The store does not read through a link in a thread's folder, and does not write through it.
-func TestLinksLeadNowhere(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	s := share(t, t.TempDir())
 	const secret = "the operator's key"
 	s.write(secret, "operator.key")
@@ -109,7 +109,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 
 // A folder returns only its own file while another program replaces that file with links and
 // pipes.
-func TestDirWhileFilesChange(t *testing.T) {
+func TestDirReturnsOnlyOwnFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := &shared{T: t, dir: dir}
 	s.write("secret", "key")
@@ -152,7 +152,7 @@ func TestDirWhileFilesChange(t *testing.T) {
 }
 
 // Import rejects a thread with files that a copy would lack.
-func TestImportRefusesLinks(t *testing.T) {
+func TestImportRejectsLinks(t *testing.T) {
 	s := &shared{T: t, dir: t.TempDir()}
 	s.write("secret", "key")
 	s.write(theirs, "2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
@@ -172,7 +172,7 @@ func TestImportRefusesLinks(t *testing.T) {
 }
 
 // A partly written file does not replace a good one.
-func TestNothingHalfTakesAPlace(t *testing.T) {
+func TestPartialFileReplacesNothing(t *testing.T) {
 	s := share(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()

@@ -41,11 +41,11 @@ type call struct {
 	OK     bool       // the store has the claim
 }
 
-// TestWritersForLinear is the process that TestClaimsAreLinear kills; it is not a test.
+// TestWritersForLinear is the process that TestClaimsAreLinearizable kills; it is not a test.
 func TestWritersForLinear(t *testing.T) {
 	dir := os.Getenv(linearDir)
 	if dir == "" {
-		t.Skip("is run by TestClaimsAreLinear")
+		t.Skip("is run by TestClaimsAreLinearizable")
 	}
 	s := open(t, dir)
 	for i := range linearThreads {
@@ -97,7 +97,7 @@ func TestWritersForLinear(t *testing.T) {
 // without a result counts before its process has died. It does not count if the store
 // acknowledged another claim of the same revision. A rejected claim can be put at its end: the
 // revision that rejects it never comes back.
-func TestClaimsAreLinear(t *testing.T) {
+func TestClaimsAreLinearizable(t *testing.T) {
 	dir := t.TempDir()
 	history, unheard := map[string][]porcupine.Operation{}, []porcupine.Operation{}
 	acknowledged := map[string]bool{} // ref and revision of each acknowledged claim

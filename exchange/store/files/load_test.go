@@ -47,7 +47,7 @@ func (s *shared) keepsOn(ref string) {
 
 // The store writes folders during a lull, or after a limited time without one. It imports
 // threads of other programs without such a wait.
-func TestWithoutALull(t *testing.T) {
+func TestFoldersAreWrittenWithoutLull(t *testing.T) {
 	s := share(t, t.TempDir())
 	s.keepsOn(fill(t, s.store, "busy", 0, 0))
 	ref := fill(t, s.store, "a", 1, 10)

@@ -138,7 +138,7 @@ func (g *ground) cut(when string) {
 
 // During a compaction the store takes steps. A power failure at any moment of it loses neither
 // these steps nor earlier ones.
-func TestACutWhileTheLogIsMadeAnew(t *testing.T) {
+func TestPowerCutDuringCompaction(t *testing.T) {
 	g := newGround(t)
 	var open []string
 	for range 6 {

@@ -92,7 +92,7 @@ func filled(t *testing.T) (dir string, want []thread.Thread) {
 }
 
 // One flipped bit in the log loses no data, and the store logs it.
-func TestOneFlippedBitInTheLog(t *testing.T) {
+func TestFlippedBitLosesNothing(t *testing.T) {
 	for n := range 4 {
 		dir, want := filled(t)
 		spoil(t, dir, "02-01-002", "02-01-003", n)
@@ -111,7 +111,7 @@ func TestOneFlippedBitInTheLog(t *testing.T) {
 
 // The store rebuilds a thread with damaged records from its folder and leaves the others
 // unchanged. It logs that once.
-func TestADamagedThreadIsRebuilt(t *testing.T) {
+func TestDamagedThreadIsRebuilt(t *testing.T) {
 	for n := range 8 { // in its first record, and in later ones
 		dir, want := filled(t)
 		spoil(t, dir, "02-01-002", "?????????", n)
@@ -145,7 +145,7 @@ func TestADamagedThreadIsRebuilt(t *testing.T) {
 // A program that dies may have stored steps that no folder shows. If such a step is damaged, its
 // thread may have started: the store does not offer it again, and ends it with an unknown
 // outcome.
-func TestADamagedLastStepEndsAsUnknown(t *testing.T) {
+func TestDamagedLastStepEndsAsUnknown(t *testing.T) {
 	dir, want := filled(t)
 	if err := errors.Join(os.Remove(filepath.Join(dir, "log", "closed")), os.RemoveAll(filepath.Join(dir, "state=executing"))); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestADamagedLastStepEndsAsUnknown(t *testing.T) {
 
 // An unreadable record during a compaction affects its thread only, and the compaction shortens
 // the log.
-func TestCompactionGoesOnBehindDamage(t *testing.T) {
+func TestCompactionContinuesAfterDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, log := logged(t, dir)
 	ctx, stop := context.WithCancel(t.Context())

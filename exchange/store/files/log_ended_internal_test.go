@@ -45,7 +45,7 @@ func changes(t *testing.T, s *Store, after uint64) (all []string) {
 // Threads end, change and disappear in random order, between compactions of the log of ended
 // threads and restarts. The store finds every thread by ref and by key, and the feed contains
 // each of them once, in order.
-func TestEndedThreadsAgainstAModel(t *testing.T) {
+func TestEndedThreadsMatchModel(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {

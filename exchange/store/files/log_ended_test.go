@@ -128,7 +128,7 @@ func garble(dir, was, is string) error {
 
 // A thread that has ended continues, ends again, and disappears. The store has its current
 // state, also after a restart.
-func TestEndedThreadsThatChange(t *testing.T) {
+func TestEndedThreadChanges(t *testing.T) {
 	dir, want := ended(t)
 	const ref = "2026-02-01-002-b"
 	for n := range 3 {

@@ -32,7 +32,7 @@ func firstFormat(t *testing.T) (dir string) {
 }
 
 // A store opens a folder of the first format unchanged, and continues in it.
-func TestTheFirstFormat(t *testing.T) {
+func TestFirstFormatIsRead(t *testing.T) {
 	dir := firstFormat(t)
 	for range 2 {
 		s := open(t, dir)
@@ -84,7 +84,7 @@ func TestTheFirstFormat(t *testing.T) {
 
 // A release that knows only the first format, or an earlier format than the log has, rejects a
 // folder with a remedy in its error.
-func TestADowngradeIsRefused(t *testing.T) {
+func TestDowngradeIsRejected(t *testing.T) {
 	dir := firstFormat(t)
 	if err := open(t, dir).Close(); err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestADowngradeIsRefused(t *testing.T) {
 }
 
 // A position of the feed stays valid after a restart and after a compaction.
-func TestPositionsStayGood(t *testing.T) {
+func TestPositionsStayValid(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	positions := map[string]thread.Pos{} // of the last change of each thread

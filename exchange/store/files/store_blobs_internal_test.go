@@ -9,7 +9,7 @@ import (
 )
 
 // A clean-up keeps the file of an upload in progress, and removes that of an interrupted upload.
-func TestCleanUpLeavesUploadsUnderWay(t *testing.T) {
+func TestCleanUpKeepsRunningUploads(t *testing.T) {
 	dir := t.TempDir()
 	b, err := openBlobs(dir)
 	if err != nil {

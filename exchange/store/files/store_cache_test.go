@@ -31,7 +31,7 @@ MESS:
 
 // The cache returns the same thread as a read: after its creation, after each step, after an
 // eviction, and after a restart.
-func TestWhatIsRememberedIsWhatIsRead(t *testing.T) {
+func TestCacheMatchesStore(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	first, err := mess.Parse([]byte(odd))

@@ -132,7 +132,7 @@ func all(t *testing.T, s *files.Store) []thread.Thread {
 
 // After a restart the store has the same data in the same order, and days continue after their
 // last serial.
-func TestReopening(t *testing.T) {
+func TestReopenedStoreIsTheSame(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	a := fill(t, s, "a", 3, 10)
@@ -191,7 +191,7 @@ func TestReopening(t *testing.T) {
 }
 
 // A compaction of a growing log loses no data.
-func TestCompaction(t *testing.T) {
+func TestCompactionLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for i := range 4 {
@@ -213,7 +213,7 @@ func TestCompaction(t *testing.T) {
 }
 
 // The second program on one folder gets an error.
-func TestOneAtATime(t *testing.T) {
+func TestSecondProgramIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	defer s.Close()
@@ -223,7 +223,7 @@ func TestOneAtATime(t *testing.T) {
 }
 
 // The store has either stored a cancelled step or not: Append and Lookup agree.
-func TestGivenUp(t *testing.T) {
+func TestCancelledStep(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -237,7 +237,7 @@ func TestGivenUp(t *testing.T) {
 
 // At its start, the store removes incomplete and old unreferenced attachments. It keeps recent
 // attachments and foreign files.
-func TestLeftovers(t *testing.T) {
+func TestLeftoverAttachmentsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	fill(t, s, "a", 0, 0)

@@ -115,7 +115,7 @@ func parse(o map[string]any, p format.Profile) error {
 
 // Parse checks every field: it rejects a value of another kind, and a message without a required
 // field.
-func TestEveryField(t *testing.T) {
+func TestEveryFieldIsValidated(t *testing.T) {
 	required := map[string][]string{
 		"task_assignment": {"task_id", "description", "specification", "file_patterns", "priority", "priority_value"},
 		"task_completion": {"task_id", "status", "completion_summary", "files_modified", "test_results", "errors_encountered"},
@@ -180,7 +180,7 @@ func sameKind(a, b any) bool {
 
 // The parser never guesses a field that decides about an action, and rejects a message that
 // contradicts itself.
-func TestBadMessages(t *testing.T) {
+func TestInvalidMessagesAreRejected(t *testing.T) {
 	const head = `"version":"1.0.0","timestamp":"2025-12-25T12:00:00Z","sender_id":"a","message_id":"m",`
 	task := func(more string) string {
 		return `{` + head + `"type":"task_assignment","task_id":"t","description":"d","specification":{"acceptance_criteria":[]},"file_patterns":[],` + more + `}`
@@ -235,7 +235,7 @@ func TestBadMessages(t *testing.T) {
 }
 
 // Every bad message gets a report, but a bad error report gets none.
-func TestReports(t *testing.T) {
+func TestInvalidMessagesGetReports(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	mail := format.Mail{From: "a", ThreadID: "thread-1", ID: "7"}
 	for _, c := range []struct {
@@ -280,7 +280,7 @@ func TestReports(t *testing.T) {
 }
 
 // Parse rejects a message whose mail has another sender.
-func TestTheSenderIsWhoSends(t *testing.T) {
+func TestWrongSenderIsRejected(t *testing.T) {
 	body := ""
 	for _, v := range vectors(t) {
 		if v.Name == "section status_update" {

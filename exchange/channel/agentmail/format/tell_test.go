@@ -11,7 +11,7 @@ import (
 
 // A status update reports the completed and the remaining steps of a plan, and Reports reads the
 // same from a peer.
-func TestStepsInAStatusUpdate(t *testing.T) {
+func TestStatusUpdateHasSteps(t *testing.T) {
 	for _, one := range []struct {
 		s                   mess.Status
 		done, left          []string

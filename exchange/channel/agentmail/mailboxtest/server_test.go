@@ -23,7 +23,7 @@ type recorded struct {
 
 // The server answers the recorded calls as the real one did: with the same kinds of errors and the
 // same fields.
-func TestItAnswersAsTheRealOne(t *testing.T) {
+func TestServerMatchesRecordings(t *testing.T) {
 	f, err := os.Open("testdata/calls.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ type seen struct {
 func (s *seen) Angle(context.Context) (float64, error) { return s.is, nil }
 
 // The answer claims no position without a readback, and a different position is a failure.
-func TestTurning(t *testing.T) {
+func TestTurnReportsReadback(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev      drivers.Device
 		code     mess.Code

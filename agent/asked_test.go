@@ -10,7 +10,7 @@ import (
 )
 
 // The answer contains the requested contents, and explains each missing one.
-func TestWhatWasAskedForComesBack(t *testing.T) {
+func TestAnswerContainsRequestedContents(t *testing.T) {
 	on := capabilities.Plan{
 		Device: "porch-lamp", Capability: "switch-on", Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
 		Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"location", "confirmation", "structured", "text", "audio"}, Place: "porch",

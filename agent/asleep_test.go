@@ -12,7 +12,7 @@ import (
 )
 
 // A battery sensor that has not reported yet is OK; a sensor without its broker is not.
-func TestASensorThatSleepsIsNotBroken(t *testing.T) {
+func TestSleepingSensorIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		err   error
 		doubt bool

@@ -124,7 +124,7 @@ func (r *rug) has(t *testing.T, want string) {
 }
 
 // A stuck vacuum continues after a person has freed it and answers so.
-func TestAVacuumThatNeedsAPersonGoesOn(t *testing.T) {
+func TestStuckVacuumContinuesAfterHelp(t *testing.T) {
 	for command, did := range map[capabilities.Command]string{capabilities.Clean: "clean", capabilities.CleanSpot: "spot"} {
 		cleaning(t, command, func(h *house, r *rug, ref string) {
 			h.after(10 * time.Minute)
@@ -147,7 +147,7 @@ func TestAVacuumThatNeedsAPersonGoesOn(t *testing.T) {
 	}
 }
 
-func TestAVacuumThatNeedsAPersonIsCancelled(t *testing.T) {
+func TestStuckVacuumIsCancelled(t *testing.T) {
 	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
 		h.says(claude, "answer: {re: "+ref+`, value: "the red one"}`)
 		h.after(time.Minute)
@@ -163,7 +163,7 @@ func TestAVacuumThatNeedsAPersonIsCancelled(t *testing.T) {
 }
 
 // After help at the vacuum itself, no answer is needed; another request may also end the task.
-func TestAVacuumThatNeedsAPersonIsHelpedElsewhere(t *testing.T) {
+func TestStuckVacuumIsFreedWithoutAnswer(t *testing.T) {
 	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
 		r.set(func() { r.stuck, r.waits = false, false })
 		h.after(10 * time.Second)

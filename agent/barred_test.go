@@ -14,7 +14,7 @@ import (
 
 // If no answer could lead to an act, the agent asks nothing: it declines the request with the
 // reason that blocks the device.
-func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
+func TestUselessQuestionIsNotAsked(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.words["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
 		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
@@ -31,7 +31,7 @@ func TestAQuestionOfWhichNothingCanCome(t *testing.T) {
 }
 
 // A lockout after the first question also prevents the second one.
-func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
+func TestLaterUselessQuestionIsNotAsked(t *testing.T) {
 	locked := false
 	r := tree{
 		"":     {Question: &capabilities.Question{Field: "what", Options: []string{"rug"}}},
@@ -55,7 +55,7 @@ func TestALaterQuestionOfWhichNothingCanCome(t *testing.T) {
 
 // The agent asks if one answer is executable, if the obstacle may be gone by the time of the
 // answer, if it does not know the answers, or if there are too many.
-func TestAskedAllTheSame(t *testing.T) {
+func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 	refuse := func(rule string, but ...string) func(capabilities.Plan) (policy.Decision, error) {
 		return func(p capabilities.Plan) (policy.Decision, error) {
 			for _, free := range but {

@@ -188,7 +188,7 @@ func TestContext(t *testing.T) {
 }
 
 // The response contains each requested content.
-func TestEachHintComesBack(t *testing.T) {
+func TestResponseContainsEachHint(t *testing.T) {
 	for _, one := range []struct{ request, want, notes string }{
 		{"intent: turn on the porch light, response_hint: [text]", "text", ""},
 		{"intent: turn on the porch light, response_hint: [confirmation]", "confirmation text", ""},
@@ -273,7 +273,7 @@ func TestTiming(t *testing.T) {
 }
 
 // The exchange rejects an invalid request, and nothing changes.
-func TestWhatARequestMayNotSay(t *testing.T) {
+func TestInvalidRequestChangesNothing(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.simulated(at(true)) }, func(h *house) {
 		for fields, why := range map[string]string{
 			"precision: roughly":                                              "loose, guided, exact",

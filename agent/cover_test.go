@@ -17,7 +17,7 @@ import (
 // A blind on two relays opens half way on request. Its position is an estimate; the answer says
 // so and has no readback. Before the blind has been at an end, its position is unknown, and the
 // request fails.
-func TestABlindOnTwoRelays(t *testing.T) {
+func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 	chips := boardtest.Pi()
 	const up, down = 17, 27
 	inHouseWith(t, func(h *house) {

@@ -114,7 +114,7 @@ func (h *house) confirms(ref string, d time.Duration) {
 
 // The program dies at every possible place and starts again ten seconds later. In each case no
 // act repeats that must not, every thread ends, and its final status is true.
-func TestDyingEverywhere(t *testing.T) {
+func TestDeathAtEveryPoint(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		blind  bool

@@ -14,7 +14,7 @@ import (
 
 // The agent sends an image on which nothing is visible and says so; the image is evidence
 // neither of an act nor of a state.
-func TestADarkPictureIsNoEvidence(t *testing.T) {
+func TestDarkImageIsNoEvidence(t *testing.T) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestADarkPictureIsNoEvidence(t *testing.T) {
 }
 
 // An unreadable image does not count: the answer does not mention one.
-func TestAPictureThatCannotBeRead(t *testing.T) {
+func TestUnreadableImageIsIgnored(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = picture.Fit
 		h.with("cam", &eye{data: []byte("\xff\xd8\xff\xe0 cut off")}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})

@@ -26,7 +26,7 @@ func (a again) Resolve(req mess.Request) capabilities.Outcome {
 
 // The agent sends an earlier image again with its own time and the ref of its thread. It does
 // not count as a new image, and the camera captures none.
-func TestAnEarlierPictureIsNoNewOne(t *testing.T) {
+func TestEarlierImageKeepsItsTime(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.reads = again{h.words} }, func(h *house) {
 		first := h.says(claude, `request: {id: look, intent: "what's in the fridge?"}`)
 		h.after(time.Minute)

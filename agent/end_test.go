@@ -22,7 +22,7 @@ func (d *dead) Halt() error { return errors.New("no route") }
 
 // One dead device without any use does not make the shutdown unclean. A dead device that may be
 // on does, by name.
-func TestADeadDeviceAtTheEnd(t *testing.T) {
+func TestDeadDeviceAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
 		var devices []device.Device

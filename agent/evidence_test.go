@@ -79,7 +79,7 @@ var errPart = errors.New("no contact")
 
 // For every capability and every result of a driver, the answer never claims more than is
 // known.
-func TestEvidence(t *testing.T) {
+func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 	turn := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}}
 	sweep := capabilities.Plan{Command: capabilities.Clean, Effect: capabilities.Once, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "areas", Value: []string{"hall", "bath"}}}}
 	dock := capabilities.Plan{Command: capabilities.Dock, Effect: capabilities.Once, Risk: capabilities.RiskComfort}
@@ -424,7 +424,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // Images and measurements state in UTC when they were captured, their age, and an unset clock.
-func TestFreshness(t *testing.T) {
+func TestAnswersStateAge(t *testing.T) {
 	berlin := time.FixedZone("", 3600)
 	inHouseWith(t, func(h *house) {
 		h.cfg.Synced = func() bool { return false }
@@ -465,7 +465,7 @@ func (z zoned) Photo(context.Context) (drivers.Photo, error) {
 }
 
 // An image that the exchange loses is no evidence.
-func TestAPictureThatIsLostOnTheWay(t *testing.T) {
+func TestLostImageIsNoEvidence(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		plan := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}
 		h.with("it", &struct {

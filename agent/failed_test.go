@@ -26,7 +26,7 @@ func (h *house) failed(name string) device.Failure {
 }
 
 // The status keeps a failure until the device works again.
-func TestAFailureStandsUntilItWorks(t *testing.T) {
+func TestFailureStaysUntilDeviceWorks(t *testing.T) {
 	inHouse(t, func(h *house) {
 		none := device.Failure{}
 		if h.failed("fridge-cam") != none || h.failed("porch-lamp") != none {
@@ -51,7 +51,7 @@ func TestAFailureStandsUntilItWorks(t *testing.T) {
 }
 
 // A cancel or a busy device neither adds nor removes a failure.
-func TestWhatIsNoFailureOfADevice(t *testing.T) {
+func TestCancelAndBusyAreNoFailures(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.after(13 * time.Second)
@@ -74,7 +74,7 @@ func TestWhatIsNoFailureOfADevice(t *testing.T) {
 
 // The exchange knows which devices have failed, when and why, until they work again; also after
 // a restart of the agent.
-func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
+func TestExchangeKnowsFailedDevices(t *testing.T) {
 	inHouse(t, func(h *house) {
 		known := func() (list []string) {
 			h.after(time.Second)
@@ -108,7 +108,7 @@ func TestTheExchangeKnowsWhichDevicesFail(t *testing.T) {
 
 // If the policy cannot switch a device off at the end of its time, the status reports that
 // until it is off, and no reader sees a healthy device.
-func TestWhatCannotBeSwitchedOffIsTold(t *testing.T) {
+func TestFailedSwitchOffIsReported(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {

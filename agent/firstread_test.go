@@ -28,7 +28,7 @@ func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
 }
 
 // After the start, the status shows the devices without a request.
-func TestDevicesAreReadAtTheStart(t *testing.T) {
+func TestDevicesAreReadAtStart(t *testing.T) {
 	awake, asleep := &sleeper{}, &sleeper{}
 	inHouseWith(t, func(h *house) {
 		asleep.wakes = time.Now().Add(30 * time.Second)

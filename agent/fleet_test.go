@@ -34,9 +34,9 @@ const (
 // fleetSize is the number of devices.
 var fleetSize = map[bool]int{false: 10_000, true: 1_000}[underRace]
 
-// TestFleet is the other process of TestTenThousandDevices: the plugs on several hosts. It
+// TestFleetProcess is the other process of TestTenThousandDevices: the plugs on several hosts. It
 // writes their addresses, and "all" after a request to each plug.
-func TestFleet(t *testing.T) {
+func TestFleetProcess(t *testing.T) {
 	if os.Getenv(fleetVariable) == "" {
 		t.Skip("it is a part of TestTenThousandDevices")
 	}
@@ -81,7 +81,7 @@ func TestTenThousandDevices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes seconds")
 	}
-	c := exec.Command(os.Args[0], "-test.run=^TestFleet$")
+	c := exec.Command(os.Args[0], "-test.run=^TestFleetProcess$")
 	c.Env = append(os.Environ(), fleetVariable+"=1")
 	in, err := c.StdinPipe()
 	if err != nil {

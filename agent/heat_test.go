@@ -33,7 +33,7 @@ type boiler struct {
 func (b *boiler) Target(context.Context) (float64, error) { return b.is, nil }
 
 // The target that a thermostat reports counts more than the driver's answer.
-func TestHeating(t *testing.T) {
+func TestThermostatTargetIsReadBack(t *testing.T) {
 	lost := errors.New("it: no answer")
 	for name, c := range map[string]struct {
 		dev      drivers.Device

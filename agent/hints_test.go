@@ -10,7 +10,7 @@ import (
 
 // For each kind of capability, the test requests every content. The delivered contents are
 // true, and the notes explain the missing ones.
-func TestEveryHintOfEveryKind(t *testing.T) {
+func TestEveryHintOfEveryCapability(t *testing.T) {
 	const all = "image text confirmation structured location"
 	for _, c := range []struct {
 		intent string

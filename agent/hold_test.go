@@ -23,7 +23,7 @@ func orders(t *testing.T, text string) mess.Message {
 
 // During a drain, running work ends normally and new work waits; after it the executor takes
 // the waiting work.
-func TestAHold(t *testing.T) {
+func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
 		acting := h.says(claude, "request: {intent: turn on the porch light}")
@@ -63,7 +63,7 @@ func TestAHold(t *testing.T) {
 
 // A drained executor processes the answer to an open question, because it has claimed the
 // thread.
-func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
+func TestDrainedExecutorContinuesClaims(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.is(ref, mess.NeedsConfirmation)
@@ -82,7 +82,7 @@ func TestWhatWasClaimedGoesOnUnderAHold(t *testing.T) {
 
 // An order that bypasses the exchange applies, and the exchange learns of it; a duplicate
 // changes nothing.
-func TestAHoldPastTheExchange(t *testing.T) {
+func TestDrainOrderPastExchangeApplies(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
 		synctest.Wait()
@@ -101,7 +101,7 @@ func TestAHoldPastTheExchange(t *testing.T) {
 
 // Offers from before a drain wait, and the executor does not take one that was withdrawn in the
 // meantime.
-func TestOffersUnderAHold(t *testing.T) {
+func TestOffersWaitDuringDrain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
 		offer := func(ref string) mess.Message {
@@ -127,7 +127,7 @@ func TestOffersUnderAHold(t *testing.T) {
 
 // A stop overrides a drain: waiting work ends. Either the exchange ends it (decision 14) or the
 // executor declines it, whichever is first.
-func TestAStopUnderAHold(t *testing.T) {
+func TestStopOverridesDrain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
@@ -146,7 +146,7 @@ func TestAStopUnderAHold(t *testing.T) {
 }
 
 // A drain that begins while the executor interprets a request prevents the claim.
-func TestAHoldJustBeforeTheClaim(t *testing.T) {
+func TestDrainPreventsClaim(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.asked = sync.OnceFunc(func() { h.line.deliver(orders(h.t, "config: {hold: true}")) })
 	}, func(h *house) {

@@ -26,7 +26,7 @@ import (
 // A lamp that did not acknowledge a command may act late, even if it reads back unchanged: the
 // thread ends, and the exchange offers it to no one. If the command did not reach the lamp at
 // all, the exchange offers the thread again.
-func TestOnlyWhatIsKnownNotToBeDoneIsOfferedAgain(t *testing.T) {
+func TestOnlyUndoneCommandIsOfferedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		err    error
 		effect mess.Effect
@@ -104,7 +104,7 @@ func (p *plug) seen() (on bool, orders int) {
 // Over a real network, the device has the command, the connection breaks, the device reads back
 // as off, and it goes on later. No report claims an effect of none, and no executor repeats the
 // command.
-func TestADeviceOverHTTPThatActsLate(t *testing.T) {
+func TestLateActOfHTTPDevice(t *testing.T) {
 	t.Parallel()
 	p := newPlug()
 	t.Cleanup(p.Close)
@@ -193,7 +193,7 @@ func TestADeviceOverHTTPThatActsLate(t *testing.T) {
 
 // A device that goes on again during its time goes off at the end of its first time, and the
 // answer says so.
-func TestWhatIsLeftOfTheTimeIsSaid(t *testing.T) {
+func TestAnswerStatesRemainingTime(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
 	}, func(h *house) {

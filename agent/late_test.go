@@ -13,7 +13,7 @@ import (
 )
 
 // The exchange allowed the start in time, but its answer arrived too late.
-func TestAPermissionThatComesTooLate(t *testing.T) {
+func TestLateStartPermissionIsIgnored(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit } // so that no retry falls into the last second
 	}, func(h *house) {
@@ -40,7 +40,7 @@ func TestAPermissionThatComesTooLate(t *testing.T) {
 
 // A run that continues an earlier one cannot report an effect of none, even if it does nothing
 // itself.
-func TestASecondRunDoesNotSpeakForTheFirst(t *testing.T) {
+func TestContinuedTaskNeverReportsEffectNone(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
 		h.lamp.set(func(l *lamp) { l.broken, l.blind = drivers.ErrNotStarted, true })
@@ -54,7 +54,7 @@ func TestASecondRunDoesNotSpeakForTheFirst(t *testing.T) {
 
 // An exchange that answers only sometimes gets all reports within seconds: each success shows
 // that it is there and shortens the next wait.
-func TestReportsGetThroughOneByOne(t *testing.T) {
+func TestReportsPassUnreliableExchange(t *testing.T) {
 	const tasks = 12
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
@@ -114,7 +114,7 @@ func (h *house) lateActs(ref string) (list []mess.Status) {
 // The end of an unanswered command says that the device may still act, and how to check that.
 // The agent adds a late act within the next minute to the thread, but no act of this program,
 // and no later act.
-func TestAnUnansweredCommand(t *testing.T) {
+func TestUnansweredCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // time of its act
 		ours  bool          // time at which another request switches it
@@ -176,7 +176,7 @@ func TestAnUnansweredCommand(t *testing.T) {
 }
 
 // A command without an answer that reads back as done is completed, with a note.
-func TestAnUnansweredCommandThatIsSeen(t *testing.T) {
+func TestUnansweredCommandReadBackIsCompleted(t *testing.T) {
 	d := &desk{safe: "keep"}
 	d.broken = drivers.Unanswered(errors.New("no answer"))
 	d.on = true

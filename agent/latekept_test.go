@@ -23,7 +23,7 @@ func (h *house) kills(meanwhile func()) {
 
 // The watch for a late act outlives any number of kills, for the minute in which the command
 // may arrive. The agent reports each late act once.
-func TestALateActAfterKills(t *testing.T) {
+func TestLateActIsReportedAfterKills(t *testing.T) {
 	for name, c := range map[string]struct {
 		kills  int
 		every  time.Duration
@@ -87,7 +87,7 @@ func TestALateActAfterKills(t *testing.T) {
 
 // If a run sees a late act while the exchange is away, the next run reports it, even after the
 // end of the watch.
-func TestALateActThatWasSeenIsNotLost(t *testing.T) {
+func TestNextRunReportsLateAct(t *testing.T) {
 	d := &mute{desk: desk{safe: "keep"}}
 	inHouseWith(t, func(h *house) {
 		h.withDesk(&d.desk, true)

@@ -21,7 +21,7 @@ import (
 )
 
 // Two agents with the same device names share the requests: each request has one executor.
-func TestTwoAgentsShareTheWork(t *testing.T) {
+func TestTwoAgentsShareRequests(t *testing.T) {
 	inHouse(t, func(h *house) {
 		j, err := journal.Open(h.t.TempDir())
 		if err != nil {
@@ -51,7 +51,7 @@ func TestTwoAgentsShareTheWork(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatLeadsNowhere(t *testing.T) {
+func TestUnusableAnswerFailsThread(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
 	}, func(h *house) {
@@ -71,7 +71,7 @@ func TestAnAnswerThatLeadsNowhere(t *testing.T) {
 }
 
 // A condition in addition to a yes counts.
-func TestAYesWithACondition(t *testing.T) {
+func TestConditionOfConfirmationCounts(t *testing.T) {
 	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "mind the cat": mess.Failed, "keep off the rug": mess.Failed, "the floor is dirty": mess.InProgress} {
 		inHouse(t, func(h *house) {
 			ref := h.says(claude, "request: {id: v, intent: vacuum both}")
@@ -86,7 +86,7 @@ func TestAYesWithACondition(t *testing.T) {
 
 // After a cancel between the start permission and the act, nothing happens, and the status says
 // so.
-func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
+func TestCancelBetweenPermissionAndAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
 			l.after = func(m mess.Message) error {
@@ -110,7 +110,7 @@ func TestCancelBetweenTheGateAndTheAct(t *testing.T) {
 	})
 }
 
-func TestADriverThatHangs(t *testing.T) {
+func TestHangingDriver(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
 	}, func(h *house) {
@@ -210,7 +210,7 @@ func TestOtherVerbs(t *testing.T) {
 	})
 }
 
-func TestAPictureThatDoesNotFit(t *testing.T) {
+func TestImageThatCannotFit(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = func(context.Context, []byte, picture.Limits) (picture.Picture, error) {
 			return picture.Picture{}, errors.New("no picture fits in 3 bytes")
@@ -227,7 +227,7 @@ func TestAPictureThatDoesNotFit(t *testing.T) {
 	})
 }
 
-func TestALongTaskDoesNotFillItsThread(t *testing.T) {
+func TestProgressReportsAreLimited(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.vacuum.each = 30 * time.Minute; h.vacuum.steps = 1800 }, func(h *house) {
 		ref := h.cleaning()
 		h.after(61 * time.Minute)
@@ -239,7 +239,7 @@ func TestALongTaskDoesNotFillItsThread(t *testing.T) {
 }
 
 // With more requests than places, the agent carries out all of them, once each.
-func TestAFlood(t *testing.T) {
+func TestManyRequestsRunOnceEach(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = time.Second })
 		var refs []string
@@ -262,7 +262,7 @@ func TestAFlood(t *testing.T) {
 
 // A driver that ignores its context does not keep the program from ending, and the report says
 // that the effect is unknown.
-func TestTheProgramEndsAlthoughADriverHangs(t *testing.T) {
+func TestShutdownDespiteHangingDriver(t *testing.T) {
 	inHouse(t, func(h *house) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })
@@ -280,7 +280,7 @@ func TestTheProgramEndsAlthoughADriverHangs(t *testing.T) {
 	})
 }
 
-func TestAProgramThatNeverReachesItsExchange(t *testing.T) {
+func TestShutdownWithoutExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()
 		h.line.cutIt(true)
@@ -293,7 +293,7 @@ func TestAProgramThatNeverReachesItsExchange(t *testing.T) {
 	})
 }
 
-func TestConfigSaysEveryMistake(t *testing.T) {
+func TestConfigReportsEveryError(t *testing.T) {
 	if err := agent.DefaultConfig().Validate(); err != nil {
 		t.Error(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Thousands of offers may wait. One needs some hundred bytes.
-func TestAWaitingOfferIsSmall(t *testing.T) {
+func TestWaitingOfferNeedsLittleMemory(t *testing.T) {
 	const offers, most = 10_000, 300 // bytes
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
@@ -43,7 +43,7 @@ func TestAWaitingOfferIsSmall(t *testing.T) {
 
 // A confirmation counts only for a plan that the requester has seen. One from before the plan
 // does not.
-func TestAConfirmationBeforeTheClaim(t *testing.T) {
+func TestConfirmationBeforePlanIsIgnored(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.deliver(orders(t, "config: {hold: true}"))
 		ref := h.says(claude, "request: {intent: vacuum both}")

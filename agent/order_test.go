@@ -8,7 +8,7 @@ import (
 )
 
 // With all places taken, the agent continues with the most urgent offer, not with the first.
-func TestWhatIsUrgentIsNext(t *testing.T) {
+func TestMostUrgentOfferIsNext(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.MaxThreads = 1
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })

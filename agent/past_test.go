@@ -36,7 +36,7 @@ func lampThenWatch(t *testing.T, m *meter, story func(h *house, ref string)) {
 
 // After a restart, the completed step does not repeat, the wait continues, and the end reports
 // both.
-func TestAWatchBehindAnActGoesOnInTheNextRun(t *testing.T) {
+func TestWaitAfterActContinuesInNextRun(t *testing.T) {
 	for name, restart := range map[string]func(h *house){
 		"told to end": func(h *house) { h.stopAgent(); h.after(time.Minute); h.startAgent() },
 		"dead":        func(h *house) { h.line.cutIt(true); h.after(time.Minute); h.reboots() },
@@ -65,7 +65,7 @@ func TestAWatchBehindAnActGoesOnInTheNextRun(t *testing.T) {
 }
 
 // The end reports a completed step whose effect is no longer there.
-func TestAWatchBehindAnActTellsWhatIsOtherNow(t *testing.T) {
+func TestWaitAfterActReportsLostEffect(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "temperature", Value: 18, Unit: "°C"}}
 	lampThenWatch(t, m, func(h *house, ref string) {
 		h.line.cutIt(true)
@@ -80,7 +80,7 @@ func TestAWatchBehindAnActTellsWhatIsOtherNow(t *testing.T) {
 }
 
 // A wait that cannot continue, or is cancelled, reports the completed step.
-func TestAWatchBehindAnActEndsTruthfully(t *testing.T) {
+func TestWaitAfterActReportsCompletedStep(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		story func(h *house, m *meter, ref string)

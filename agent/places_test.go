@@ -55,7 +55,7 @@ func (m *roomy) set(f func(*roomy)) { m.mu.Lock(); defer m.mu.Unlock(); f(m) }
 
 // A device that hangs when the agent asks for its rooms delays no other request. Its last known
 // rooms count; without any, a request for it waits.
-func TestPlacesAreRemembered(t *testing.T) {
+func TestKnownRoomsAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newRoomy("kitchen", "bath")
 		light := capabilities.Device{Name: "lamp", Label: "lamp", Class: "light"}

@@ -47,7 +47,7 @@ var pressedBefore = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
 // The reported time of a trigger is the readback. Without an acknowledgement that time proves
 // nothing about the effect, and in each case the trigger happens once.
-func TestSettingOff(t *testing.T) {
+func TestTriggerIsReadBack(t *testing.T) {
 	lost := errors.New("it: no answer")
 	now := drivers.Pressed{At: pressedBefore.Add(time.Hour)}
 	runs := drivers.Pressed{At: now.At, Runs: true}

@@ -145,7 +145,7 @@ func (p *press) has(t *testing.T, want string) {
 	}
 }
 
-func TestAPrintToItsEnd(t *testing.T) {
+func TestPrintCompletes(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		h.after(pressTime)
 		if s := h.is(ref, mess.Completed); s.Evidence != mess.Photographed {
@@ -157,7 +157,7 @@ func TestAPrintToItsEnd(t *testing.T) {
 	})
 }
 
-func TestAPrintIsCancelled(t *testing.T) {
+func TestPrintIsCancelled(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		h.says(claude, "cancel: {re: "+ref+"}")
 		h.after(time.Second)
@@ -172,7 +172,7 @@ func TestAPrintIsCancelled(t *testing.T) {
 }
 
 // A print that is cancelled before its begin ends when it begins.
-func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
+func TestPrintCancelledBeforeItsBegin(t *testing.T) {
 	p := &press{slow: true}
 	inHouseWith(t, func(h *house) {
 		h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
@@ -193,7 +193,7 @@ func TestAPrintIsCancelledAsItIsStarted(t *testing.T) {
 }
 
 // With an unreachable printer, the requester learns of that, and of the last progress.
-func TestAPrinterOutOfReach(t *testing.T) {
+func TestUnreachablePrinterIsReported(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.away = 60 })
 		h.after(time.Minute)
@@ -207,7 +207,7 @@ func TestAPrinterOutOfReach(t *testing.T) {
 }
 
 // Another request may steer a print without waiting for its end.
-func TestAPrintIsSteeredByAnotherRequest(t *testing.T) {
+func TestRequestSteersRunningPrint(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		h.is(h.says(person, "request: {intent: hold}"), mess.Completed)
 		h.is(ref, mess.InProgress)
@@ -222,7 +222,7 @@ func TestAPrintIsSteeredByAnotherRequest(t *testing.T) {
 	})
 }
 
-func TestAPrinterThatNeedsAPerson(t *testing.T) {
+func TestPrinterNeedsPerson(t *testing.T) {
 	for answer, want := range map[string]struct {
 		code mess.Code
 		did  string
@@ -293,7 +293,7 @@ func TestAPrinterThatNeedsAPerson(t *testing.T) {
 }
 
 // A failed print reports the completed part and advice for a person.
-func TestAPrintThatFails(t *testing.T) {
+func TestFailedPrintReportsProgress(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		p.set(func() { p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"} })
 		h.after(time.Minute)
@@ -305,7 +305,7 @@ func TestAPrintThatFails(t *testing.T) {
 }
 
 // The program may end or die at any time: the print begins once, and its end is reported.
-func TestAPrintOutlivesTheProgram(t *testing.T) {
+func TestPrintSurvivesProgram(t *testing.T) {
 	printing(t, func(h *house, p *press, ref string) {
 		for range 3 {
 			h.stopAgent()
@@ -345,7 +345,7 @@ func TestAPrintOutlivesTheProgram(t *testing.T) {
 
 // A program that dies just after its print command finds the print that begins later, and
 // reports it even if it is cancelled first; it also reports if no print begins.
-func TestAPrintBeginsAfterTheProgramHasDied(t *testing.T) {
+func TestPrintBeginsAfterProgramDied(t *testing.T) {
 	for _, then := range []mess.Code{mess.Completed, mess.Cancelled, mess.Failed} {
 		p := &press{slow: true}
 		inHouseWith(t, func(h *house) {
@@ -396,7 +396,7 @@ func (s *cooling) AtRest(context.Context) (bool, error) {
 
 // A stop cancels a print, which takes a moment: the thread waits for that and reports the
 // completed part. It reports a print that continues as such.
-func TestAPrintIsEndedByAStop(t *testing.T) {
+func TestStopCancelsPrint(t *testing.T) {
 	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
 		t.Helper()
 		inHouseWith(t, func(h *house) {
@@ -437,7 +437,7 @@ func (stuck) Stop(context.Context) (string, error) {
 func (stuck) AtRest(context.Context) (bool, error) { return true, nil }
 
 // A printer that stands still may be in a hot pause: it is not stopped.
-func TestAPrintIsNotStoppedBecauseItStands(t *testing.T) {
+func TestPausedPrinterIsNotStopped(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.more = []device.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}
 		h.words["end"] = pressed(capabilities.Stop)

@@ -32,7 +32,7 @@ func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers
 }
 
 // A light that ends one percent beside the commanded level has failed to dim.
-func TestALevelBesideTheWantedOne(t *testing.T) {
+func TestWrongLevelIsFailure(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.more = []device.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
 		h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
@@ -49,7 +49,7 @@ func TestALevelBesideTheWantedOne(t *testing.T) {
 }
 
 // After a crash, the agent reads back an act that must not repeat, if the device can report it.
-func TestReadBackAfterACrash(t *testing.T) {
+func TestReadbackAfterCrash(t *testing.T) {
 	red := drivers.Colour{R: 255}
 	for name, c := range map[string]struct {
 		command capabilities.Command
@@ -93,7 +93,7 @@ func TestReadBackAfterACrash(t *testing.T) {
 
 // After a crash, the agent reads back a repeatable plan that the policy now rejects: a door can
 // still report its position.
-func TestWhatIsNotBegunAgainIsLookedAt(t *testing.T) {
+func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		is   float64
 		code mess.Code

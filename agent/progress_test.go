@@ -31,7 +31,7 @@ func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.P
 func (*stander) Dock(context.Context) error { return nil }
 
 // The agent reports a pause once, and its end once.
-func TestAPauseIsToldOnce(t *testing.T) {
+func TestPauseIsReportedOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		p := clean("hall")
 		h.with("it", &stander{}, map[string]capabilities.Plan{"clean the hall": p})

@@ -100,7 +100,7 @@ func unaccounted(s *mess.Status) string {
 	return ""
 }
 
-func TestReceipts(t *testing.T) {
+func TestReceiptsAreSigned(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		m := h.lastWords(ref)[0]
@@ -138,7 +138,7 @@ func written(t *testing.T, r receipt.Receipt) string {
 }
 
 // An executor without a key reports the same, unsigned.
-func TestWithoutAKey(t *testing.T) {
+func TestReportWithoutKeyIsUnsigned(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.Signer = nil }, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		if s := h.is(ref, mess.Completed); len(s.Extra) > 0 {
@@ -147,7 +147,7 @@ func TestWithoutAKey(t *testing.T) {
 	})
 }
 
-func TestAClockThatIsNotSet(t *testing.T) {
+func TestReceiptWithUnsetClock(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.Synced = func() bool { return false } }, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		if r, _, err := receipt.In(h.lastWords(ref)[0]); err != nil || r.Clock != receipt.Unsynchronised {

@@ -104,7 +104,7 @@ func (h *house) stands(ref string, want stand) {
 
 // The agent repeats a task that kills the program at most once, for any cause: then it
 // quarantines the task and reports its end, and other tasks continue.
-func TestPoison(t *testing.T) {
+func TestFatalTaskIsQuarantined(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		place  string // place of each death
@@ -162,7 +162,7 @@ func (h *house) rebootsTo(where string) *death {
 }
 
 // The agent reports threads that were open at its start to the code that arms it.
-func TestUnclean(t *testing.T) {
+func TestOpenThreadsAreReportedAtStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := h.diesAt("before the act")
 		ref := h.says(claude, "request: {intent: ring the bell}")
@@ -183,7 +183,7 @@ func TestUnclean(t *testing.T) {
 }
 
 // While the journal fails, the agent offers only reading; requests for acts wait.
-func TestDisarmedIsWithdrawn(t *testing.T) {
+func TestFailedJournalWithdrawsActs(t *testing.T) {
 	inHouse(t, func(h *house) {
 		if got := h.offered(); got != "switch take-photo vacuum-floor" {
 			h.t.Fatalf("offered: %s", got)
@@ -221,7 +221,7 @@ func (h *house) offered() string {
 }
 
 // The agent sends a report even if the journal fails.
-func TestAReportWithoutAJournal(t *testing.T) {
+func TestReportWithoutJournalIsSent(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) {
 			l.running = func() {
@@ -237,7 +237,7 @@ func TestAReportWithoutAJournal(t *testing.T) {
 // The exchange is away for three days (F5). Running work ends, no other work begins, and the
 // agent reports every end afterwards: the exchange has given the threads up and keeps the
 // reports as evidence.
-func TestThreeDaysWithoutAnExchange(t *testing.T) {
+func TestThreeDaysWithoutExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 10 * time.Second })
 		begun := []string{h.cleaning(), h.says(claude, "request: {intent: ring the bell}")}
@@ -273,7 +273,7 @@ func TestThreeDaysWithoutAnExchange(t *testing.T) {
 
 // A report waits for up to a minute while the exchange is away. The first successful heartbeat
 // ends that wait.
-func TestAReportFollowsTheFirstHeartbeat(t *testing.T) {
+func TestReportFollowsFirstHeartbeat(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
 	}, func(h *house) {
@@ -289,7 +289,7 @@ func TestAReportFollowsTheFirstHeartbeat(t *testing.T) {
 
 // A thread whose program died between the start permission and the intent goes back as long as
 // possible. It ends with no effect if that happened too often, or after a cancel.
-func TestGivenBackAtMostSoOften(t *testing.T) {
+func TestReturnsOfThreadAreLimited(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := h.diesAt("after sending in_progress")
 		ref := h.says(claude, "request: {intent: ring the bell}")
@@ -326,7 +326,7 @@ func TestGivenBackAtMostSoOften(t *testing.T) {
 
 // The agent retries a sentence that kills the program before the claim once, and other requests
 // continue.
-func TestPoisonousWords(t *testing.T) {
+func TestFatalSentenceIsRetriedOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Requires: []policy.Condition{{Device: "porch-lamp", Is: "off"}}}}
 	}, func(h *house) {

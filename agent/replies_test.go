@@ -11,7 +11,7 @@ import (
 
 // The agent interprets answers in words like requests. It repeats the question once after an
 // unsuitable answer; then nothing happens.
-func TestAnswersInWords(t *testing.T) {
+func TestAnswersAreInterpreted(t *testing.T) {
 	const which, cosy = "turn on the light", "I need some light in the hall"
 	for _, c := range []struct {
 		intent  string

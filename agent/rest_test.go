@@ -30,7 +30,7 @@ func (r *robot) Dock(ctx context.Context) error {
 
 // An interrupted task has a clean end if the device reports that it stands still: its effect is
 // known, and no person has to check before the next task.
-func TestBrokenOffAndStandingStill(t *testing.T) {
+func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 	for name, c := range map[string]struct {
 		robot  robot
 		intent string
@@ -75,7 +75,7 @@ func TestBrokenOffAndStandingStill(t *testing.T) {
 
 // A robot that continues after a crash appears in its thread and in the status, with advice how
 // to stop it, until its next use.
-func TestWhatGoesOnAfterACrash(t *testing.T) {
+func TestRobotThatContinuesAfterCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		robot robot
 		stray bool

@@ -104,7 +104,7 @@ func (b *blunt) Switch(context.Context, bool) error { b.note("switched"); return
 
 // After a crash, the agent repeats an idempotent command to a device without readback, and the
 // answer says so. It does not repeat a command with a duration.
-func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
+func TestCrashWithDeviceWithoutReadback(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasts time.Duration
 		code  mess.Code
@@ -139,7 +139,7 @@ func TestCrashWithADeviceThatCannotBeRead(t *testing.T) {
 }
 
 // The exchange learns that it must not offer an act with a duration to another executor.
-func TestWhatActsForATimeIsDoneOnce(t *testing.T) {
+func TestTimedActIsDoneOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		plan := *h.words["turn on the porch light"].Plan
 		plan.For = 6 * time.Second
@@ -154,7 +154,7 @@ func TestWhatActsForATimeIsDoneOnce(t *testing.T) {
 
 // A program that dies before the start has nothing to report. After its restart, the claims of
 // its former run are over at once, and so are their confirmations.
-func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
+func TestCrashBeforeStartIsOfferedAgain(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.is(ref, mess.NeedsConfirmation)
@@ -175,7 +175,7 @@ func TestACrashBeforeTheStartIsOfferedAgain(t *testing.T) {
 }
 
 // A program that ends returns its claims without a begun act, and reports that.
-func TestAStopBeforeTheStartHandsBack(t *testing.T) {
+func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		waits  mess.Code
@@ -205,7 +205,7 @@ func TestAStopBeforeTheStartHandsBack(t *testing.T) {
 
 // If the exchange has given the thread up and offers it again before the restart, the agent
 // reports the result of the first run, and then carries it out again.
-func TestACrashOfManyHours(t *testing.T) {
+func TestCrashOfManyHours(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
 		h.after(3 * time.Hour)
@@ -219,7 +219,7 @@ func TestACrashOfManyHours(t *testing.T) {
 	})
 }
 
-func TestACrashThatTakesTheJournalAlong(t *testing.T) {
+func TestCrashWithLossOfJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("ring the bell", "ring the bell", 1)
 		h.dir = h.t.TempDir()
@@ -231,7 +231,7 @@ func TestACrashThatTakesTheJournalAlong(t *testing.T) {
 	})
 }
 
-func TestACrashWhileAPictureIsDelivered(t *testing.T) {
+func TestCrashDuringImageUpload(t *testing.T) {
 	inHouse(t, func(h *house) {
 		d := &death{h: h, at: 1}
 		h.line.set(func(l *line) { l.attach = func() error { return d.lost("picture") } })
@@ -247,7 +247,7 @@ func TestACrashWhileAPictureIsDelivered(t *testing.T) {
 
 // After a crash, the program waits for the same answer, which may arrive during the downtime or
 // later. It asks once.
-func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
+func TestCrashDuringQuestion(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		inHouse(t, func(h *house) {
 			ref := h.says(claude, "request: {intent: vacuum the kitchen}")
@@ -279,7 +279,7 @@ func TestACrashWhileAnAnswerIsWaitedFor(t *testing.T) {
 
 // A thread that waits for an answer keeps its lease after a crash, although no claim of this
 // run has reported the duration of the lease.
-func TestAShortLeaseIsHeldAfterACrash(t *testing.T) {
+func TestShortLeaseIsKeptAfterCrash(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
 		cfg := exchange.DefaultConfig()
@@ -299,7 +299,7 @@ func TestAShortLeaseIsHeldAfterACrash(t *testing.T) {
 
 // After too long a downtime, another executor has the thread, or the agent asks again; the
 // journal does not wait.
-func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
+func TestLongDowntimeDuringQuestion(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
 		h.is(ref, mess.NeedsInput)
@@ -315,7 +315,7 @@ func TestAnAnswerThatIsWaitedForInVain(t *testing.T) {
 
 // A dead process may leave a command on its way. The end says so, and the agent adds a late act
 // that the next process sees to the thread.
-func TestACommandOfAProcessThatHasDied(t *testing.T) {
+func TestCommandOfDeadProcessMayStillAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("ring the bell", "ring the bell", 1)
 		h.startAgent()
@@ -333,7 +333,7 @@ func TestACommandOfAProcessThatHasDied(t *testing.T) {
 }
 
 // The agent does not read a quarantined device, and the end says that the device may still act.
-func TestAQuarantinedCommandMayStillAct(t *testing.T) {
+func TestQuarantinedCommandMayStillAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.crashed("turn on the porch light", "turn on the porch light", 2)
 		h.startAgent()

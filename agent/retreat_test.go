@@ -46,7 +46,7 @@ func (h *house) withDesk(d *desk, on bool) {
 
 // A cancel during the switching causes a command to the safe level, and the report comes after
 // the readback.
-func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
+func TestCancelSwitchesOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		safe   string
 		on     bool // commanded state
@@ -94,7 +94,7 @@ func TestCancelTakesBackWhatWasSwitched(t *testing.T) {
 }
 
 // If the end of the program switches a device off, the report does not claim that it is on.
-func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
+func TestShutdownSwitchesOff(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"in the midst": 5 * time.Second, "as it is looked at": 1500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
@@ -122,7 +122,7 @@ func TestTheEndTakesBackWhatWasSwitched(t *testing.T) {
 }
 
 // If a stop switches a device off, the report does not claim that it is on.
-func TestAStopTakesBackWhatWasSwitched(t *testing.T) {
+func TestStopSwitchesOff(t *testing.T) {
 	d := &desk{safe: "off"}
 	d.running = func() {
 		d.set(func(l *lamp) { l.running = nil })
@@ -143,7 +143,7 @@ func TestAStopTakesBackWhatWasSwitched(t *testing.T) {
 }
 
 // The report names the completed steps whose devices the end of the program switches off.
-func TestTheEndTakesBackStepsThatWereDone(t *testing.T) {
+func TestShutdownRevertsCompletedSteps(t *testing.T) {
 	d := &desk{safe: "off"}
 	inHouseWith(t, func(h *house) {
 		h.withDesk(d, true)
@@ -197,7 +197,7 @@ func asks(h *house, want string) {
 
 // The answer for a device that is on for a time names what switches it off, also if the agent
 // has stopped.
-func TestTheAnswerSaysWhoSwitchesOff(t *testing.T) {
+func TestAnswerNamesWhatSwitchesOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		driver drivers.Device
 		want   string

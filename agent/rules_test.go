@@ -20,7 +20,7 @@ import (
 )
 
 // A confirmation request times out, and then nothing happens.
-func TestAYesThatDoesNotCome(t *testing.T) {
+func TestConfirmationTimesOut(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		s := h.is(ref, mess.NeedsConfirmation)
@@ -45,7 +45,7 @@ func TestAYesThatDoesNotCome(t *testing.T) {
 }
 
 // An answer that is not an authorized confirmation of this plan does not count.
-func TestWhatIsNoYes(t *testing.T) {
+func TestInvalidConfirmationIsIgnored(t *testing.T) {
 	for _, reply := range []string{
 		"reply: {re: {ref}, confirm: 'yes'}", "reply: {re: {ref}, confirm: 1}", "reply: {re: {ref}, confirm: yes}", "reply: {re: last, confirm: true}",
 		"reply: {re: {ref}, confirm: true, action_hash: abc}", "reply: {re: {ref}/question-001, confirm: true}", "reply: {re: {ref}, answers: {confirm: true}}",
@@ -85,7 +85,7 @@ func (p *pausing) Read(context.Context) ([]drivers.Reading, error) {
 }
 
 // A process that stood still between the start permission and the act asks again.
-func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
+func TestLatePermissionIsRequestedAgain(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
 		set := func(h *house) {
@@ -114,7 +114,7 @@ func TestAPauseBetweenTheYesAndTheAct(t *testing.T) {
 }
 
 // A sensor that appears later starts at its first use.
-func TestASensorThatComesLater(t *testing.T) {
+func TestLateSensorStartsAtFirstUse(t *testing.T) {
 	door := &lamp{unplug: true}
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
@@ -129,7 +129,7 @@ func TestASensorThatComesLater(t *testing.T) {
 }
 
 // The safety policy knows the requester, and the agent reports an unknown result to it.
-func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
+func TestPolicyGetsRequesterAndResult(t *testing.T) {
 	var doubts []string
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.MaxActs.Requester = policy.Rate{N: 1, Per: time.Hour}
@@ -160,7 +160,7 @@ func TestTheGateHearsOfRequestersAndOutcomes(t *testing.T) {
 const byAgent = "by this agent; if the agent stops, nobody does until it runs again"
 
 // The confirmation request says that the device goes off again, and by which means.
-func TestTheQuestionTellsWhenItGoesOff(t *testing.T) {
+func TestQuestionStatesSwitchOff(t *testing.T) {
 	for want, c := range map[string]struct {
 		maxOn, lasts time.Duration
 		words        string

@@ -51,7 +51,7 @@ func (s *shutter) Unlock(context.Context) error { s.note("unlock"); s.locked = s
 func (s *shutter) Locked(context.Context) (bool, error) { return s.locked, s.blind }
 
 // The answer reports the position of a cover or lock, and a wrong position is a failure.
-func TestOpeningAndLocking(t *testing.T) {
+func TestCoverAndLockReportPosition(t *testing.T) {
 	blind := errors.New("no answer")
 	for _, c := range []struct {
 		name     string
@@ -85,7 +85,7 @@ func TestOpeningAndLocking(t *testing.T) {
 }
 
 // A cancelled cover reports its position.
-func TestAShutterIsCancelled(t *testing.T) {
+func TestCancelledCoverReportsPosition(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.with("it", &shutter{until: 40, hangs: true}, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
 	}, func(h *house) {
@@ -101,7 +101,7 @@ func TestAShutterIsCancelled(t *testing.T) {
 }
 
 // The words for an opening are no words for an act.
-func TestHowFarItIsOpen(t *testing.T) {
+func TestOpeningIsDescribedAsState(t *testing.T) {
 	for is, want := range map[float64]string{0: "The it: closed.", 30: "The it: 30 % open.", 100: "The it: open."} {
 		inHouseWith(t, func(h *house) {
 			m := &meter{value: drivers.Reading{Quantity: "opening", Value: is, Unit: "%"}}
@@ -130,7 +130,7 @@ func (s *slow) Opening(context.Context) (float64, error) { s.is++; return s.is, 
 
 // A cover that may still open does not count as standing still: its effect is not partial, and
 // a person has to check.
-func TestWhatMayYetOpen(t *testing.T) {
+func TestCoverThatMayOpenIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		dev     drivers.Device
 		command capabilities.Command
@@ -160,7 +160,7 @@ func TestWhatMayYetOpen(t *testing.T) {
 
 // A cover that a stop halts on its way reports that it stands still: the effect is known to be
 // partial. A cover that ignores the stop may be anywhere.
-func TestAStopMidwayOfACover(t *testing.T) {
+func TestStopMidwayOfCover(t *testing.T) {
 	for name, c := range map[string]struct {
 		wild     bool
 		effect   mess.Effect

@@ -47,7 +47,7 @@ func TestOpenQuestionsOfOneRequester(t *testing.T) {
 }
 
 // If a confirmation request has a timeout, "busy" contains its time.
-func TestBusySaysWhen(t *testing.T) {
+func TestBusyStatesTime(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 1 }, func(h *house) {
 		h.is(h.says(claude, "request: {id: a, intent: vacuum both}"), mess.NeedsConfirmation)
 		h.after(time.Minute)
@@ -61,7 +61,7 @@ func TestBusySaysWhen(t *testing.T) {
 }
 
 // A requester with more work than places leaves one to another.
-func TestAFairShareOfThePlaces(t *testing.T) {
+func TestPlacesAreSharedFairly(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes = 3 * time.Second })
 		var refs []string

@@ -27,7 +27,7 @@ func (h *house) states() map[string]string {
 
 // The agent reports states if the exchange wants them: at once after a task, and soon after a
 // person uses the wall switch. It never reports more than the device itself.
-func TestStatesAreTold(t *testing.T) {
+func TestStatesAreReported(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
 		cfg := exchange.DefaultConfig()
@@ -55,7 +55,7 @@ func TestStatesAreTold(t *testing.T) {
 }
 
 // The agent reports no states to an exchange that does not want them.
-func TestStatesAreNotToldUnasked(t *testing.T) {
+func TestUnwantedStatesAreNotReported(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.after(2 * time.Minute)
 		if got := h.standing().States; got != nil {
@@ -95,7 +95,7 @@ func inHouseOfDead(t *testing.T, n int, dead *atomic.Bool, story func(*house)) {
 
 // Devices that do not answer, however many, do not keep the states of others from the
 // exchange.
-func TestStatesDoNotWaitForWhatIsDead(t *testing.T) {
+func TestDeadDevicesDelayNoStates(t *testing.T) {
 	var dead atomic.Bool
 	dead.Store(true)
 	inHouseOfDead(t, 100, &dead, func(h *house) {
@@ -216,7 +216,7 @@ var (
 )
 
 // Doors, locks and paused devices report their states, also during a motion.
-func TestStatesOfWhatOpensLocksAndPauses(t *testing.T) {
+func TestStatesOfCoversLocksAndPauses(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
 		cfg := exchange.DefaultConfig()

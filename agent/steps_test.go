@@ -61,7 +61,7 @@ func withSteps(t *testing.T, capability string, break_ bool, story func(h *house
 	}, func(h *house) { story(h, second, third) })
 }
 
-func TestStepsAreDoneInOrder(t *testing.T) {
+func TestStepsRunInOrder(t *testing.T) {
 	withSteps(t, capabilities.Several, false, func(h *house, second, third *lamp) {
 		ref := h.says(claude, `request: {intent: "all on"}`)
 		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
@@ -77,7 +77,7 @@ func TestStepsAreDoneInOrder(t *testing.T) {
 
 // Of several orders, those after a failure do not begin; of one order for several devices, the
 // others proceed.
-func TestAFailedStep(t *testing.T) {
+func TestFailedStep(t *testing.T) {
 	for capability, want := range map[string]string{capabilities.Several: "", "switch-on": "on"} {
 		withSteps(t, capability, true, func(h *house, _, third *lamp) {
 			ref := h.says(claude, `request: {intent: "all on"}`)
@@ -93,7 +93,7 @@ func TestAFailedStep(t *testing.T) {
 }
 
 // An unknown effect of one step stays unknown, even if the next step did not begin.
-func TestAStepThatIsNotKnown(t *testing.T) {
+func TestUnknownEffectOfStepStays(t *testing.T) {
 	second := &lamp{}
 	inHouseWith(t, func(h *house) {
 		h.lamp.broken = errors.New("no answer")
@@ -110,7 +110,7 @@ func TestAStepThatIsNotKnown(t *testing.T) {
 }
 
 // A delayed plan begins at its time, and not after an earlier cancel.
-func TestAPlanThatBeginsLater(t *testing.T) {
+func TestDelayedPlan(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		inHouseWith(t, func(h *house) {}, func(h *house) {
 			p := step("porch-lamp", true)
@@ -137,7 +137,7 @@ func TestAPlanThatBeginsLater(t *testing.T) {
 
 // A dimmed light goes off at the end of its time like a switched one, and a change counts from
 // its current brightness.
-func TestDimming(t *testing.T) {
+func TestDimmedLightGoesOff(t *testing.T) {
 	b := &fader{}
 	inHouseWith(t, func(h *house) {
 		d := h.gateCfg.Defaults
@@ -169,7 +169,7 @@ func TestDimming(t *testing.T) {
 }
 
 // The agent asks again once after an unsuitable answer; then nothing happens.
-func TestAnAnswerThatDoesNotFit(t *testing.T) {
+func TestUnsuitableAnswer(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, `request: {intent: "vacuum the kitchen"}`)
 		h.is(ref, mess.NeedsInput)
@@ -187,7 +187,7 @@ func TestAnAnswerThatDoesNotFit(t *testing.T) {
 
 // A delayed step begins that long after the previous one; a cancel before that ends it without
 // an act.
-func TestStepsWait(t *testing.T) {
+func TestDelayedStep(t *testing.T) {
 	for _, cancel := range []bool{false, true} {
 		second := &lamp{}
 		inHouseWith(t, func(h *house) {
@@ -269,7 +269,7 @@ func (s *slowpoke) Switch(context.Context, bool) error {
 
 // One order for many devices runs on several at a time and lists the failures briefly; several
 // orders run in sequence.
-func TestOneOrderForManyDevices(t *testing.T) {
+func TestOrderForManyDevices(t *testing.T) {
 	const many = 20
 	for capability, c := range map[string]struct {
 		most int
@@ -310,7 +310,7 @@ func TestOneOrderForManyDevices(t *testing.T) {
 }
 
 // A plan with steps reports its progress: the completed and the remaining steps.
-func TestStepsAreTold(t *testing.T) {
+func TestStepsAreReported(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.with("second", &lamp{}, nil)
 		h.with("third", &lamp{}, nil)

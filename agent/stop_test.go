@@ -35,7 +35,7 @@ func (h *house) standing() exchange.ExecutorInfo {
 }
 
 // A driver that a stop interrupts may have acted: the stop is no proof of an effect of none.
-func TestAStopInTheMiddleOfAnAct(t *testing.T) {
+func TestStopDuringAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.takes, l.blind = 10*time.Second, true })
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
@@ -49,7 +49,7 @@ func TestAStopInTheMiddleOfAnAct(t *testing.T) {
 
 // A stop at the exchange reaches the executor at once: it stops running acts and reports the
 // truth, waiting confirmations end, and it declines new requests.
-func TestAStopFromTheExchange(t *testing.T) {
+func TestStopFromExchange(t *testing.T) {
 	inHouse(t, func(h *house) {
 		acting := h.cleaning()
 		h.after(3 * time.Second)
@@ -103,7 +103,7 @@ func TestAStopFromTheExchange(t *testing.T) {
 }
 
 // A stop during a lost connection reaches the executor after its return, once.
-func TestAStopWhileTheLineIsCut(t *testing.T) {
+func TestStopDuringLostConnection(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.cutIt(true)
 		h.after(time.Minute)
@@ -120,7 +120,7 @@ func TestAStopWhileTheLineIsCut(t *testing.T) {
 }
 
 // The same holds if the executor was not running.
-func TestAStopWhileTheExecutorIsDown(t *testing.T) {
+func TestStopDuringDowntime(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()
 		h.stops(person)
@@ -132,7 +132,7 @@ func TestAStopWhileTheExecutorIsDown(t *testing.T) {
 }
 
 // A task in the queue of a device does not begin after the reset of a stop.
-func TestAStopEndsWhoWaits(t *testing.T) {
+func TestStopEndsQueuedTask(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.cleaning()
 		second := h.says(claude, "request: {intent: vacuum both}")
@@ -153,7 +153,7 @@ func TestAStopEndsWhoWaits(t *testing.T) {
 
 // A task behind a cancelled one does not begin, because the requester of the cancel sees the
 // device at rest and does not know of the task. A later request begins.
-func TestNothingSetsOutBehindACancel(t *testing.T) {
+func TestNoTaskBeginsBehindCancel(t *testing.T) {
 	inHouse(t, func(h *house) {
 		first := h.cleaning()
 		second, third := h.says(claude, "request: {intent: vacuum both}"), h.says(claude, "request: {intent: vacuum both}")
@@ -180,7 +180,7 @@ func TestNothingSetsOutBehindACancel(t *testing.T) {
 	})
 }
 
-func TestWhoMayStop(t *testing.T) {
+func TestActorsThatMayStop(t *testing.T) {
 	inHouse(t, func(h *house) {
 		for _, c := range []struct {
 			who  exchange.Actor

@@ -20,7 +20,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-func TestWhatIsInTheFridge(t *testing.T) {
+func TestFridgeImage(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = func(_ context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
 			return picture.Picture{Data: fmt.Appendf(nil, "%s in %d bytes and %d pixels", data, lim.MaxBytes, lim.MaxPx), MIME: "image/jpeg"}, nil
@@ -48,7 +48,7 @@ func TestWhatIsInTheFridge(t *testing.T) {
 }
 
 // The image of a real camera arrives in the requested size.
-func TestAPictureIsMadeToFit(t *testing.T) {
+func TestImageIsResized(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Fit = agent.DefaultConfig().Fit
 		h.with("eye", &eye{data: noise(t)}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
@@ -82,7 +82,7 @@ func noise(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-func TestSwitchingIsReadBack(t *testing.T) {
+func TestSwitchIsReadBack(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
@@ -142,7 +142,7 @@ func TestVacuumWithQuestionAndConfirmation(t *testing.T) {
 	})
 }
 
-func TestAnAnswerInTheOtherForm(t *testing.T) {
+func TestAnswerInOtherFormat(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Confirm: policy.ConfirmNever}}
 	}, func(h *house) {
@@ -153,7 +153,7 @@ func TestAnAnswerInTheOtherForm(t *testing.T) {
 	})
 }
 
-func TestNoToAConfirmation(t *testing.T) {
+func TestDeniedConfirmation(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.says(person, "reply: {re: "+ref+", confirm: false}")
@@ -213,7 +213,7 @@ func TestDecline(t *testing.T) {
 	}
 }
 
-func TestADeviceThatComesLater(t *testing.T) {
+func TestLateDevice(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.lamp.unplug = true }, func(h *house) {
 		h.lamp.set(func(l *lamp) { l.unplug = false })
 		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
@@ -221,7 +221,7 @@ func TestADeviceThatComesLater(t *testing.T) {
 }
 
 // Many devices answer first and switch later, so the agent reads them again.
-func TestADeviceThatAnswersFirst(t *testing.T) {
+func TestDeviceAnswersBeforeSwitching(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.lamp.late = time.Second }, func(h *house) {
 		ref := h.says(claude, "request: {intent: turn on the porch light}")
 		h.after(3 * time.Second)
@@ -231,7 +231,7 @@ func TestADeviceThatAnswersFirst(t *testing.T) {
 	})
 }
 
-func TestADeviceThatFails(t *testing.T) {
+func TestFailedDevice(t *testing.T) {
 	broken := errors.New("lamp: no contact")
 	for _, c := range []struct {
 		name   string
@@ -269,7 +269,7 @@ func TestADeviceThatFails(t *testing.T) {
 	}
 }
 
-func TestHalfDone(t *testing.T) {
+func TestHalfDoneTaskIsPartial(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.vacuum.stops = true }, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.says(person, "reply: {re: "+ref+", confirm: true}")
@@ -282,7 +282,7 @@ func TestHalfDone(t *testing.T) {
 	})
 }
 
-func TestEveryDeviceIsHaltedAtTheEnd(t *testing.T) {
+func TestShutdownHaltsEveryDevice(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
 		h.stopAgent()

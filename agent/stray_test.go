@@ -14,7 +14,7 @@ import (
 // The exchange has allowed a start, and the process died before it wrote its intent. Another
 // process follows under the executor's name, as over a broker before it registers. It gives the
 // thread back if its journal contains the first process, and otherwise leaves the thread alone.
-func TestAStartGrantedToAProcessThatDies(t *testing.T) {
+func TestStartOfDeadProcessIsReturned(t *testing.T) {
 	for name, c := range map[string]struct {
 		process string
 		did     string
@@ -59,7 +59,7 @@ func TestAStartGrantedToAProcessThatDies(t *testing.T) {
 
 // A rejected report of a thread that the exchange lists as begun here does not count as an
 // unused start: the agent reports an unknown effect, and no act repeats.
-func TestARefusedReportIsNoUnusedStart(t *testing.T) {
+func TestRejectedReportIsNoUnusedStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
@@ -86,7 +86,7 @@ func TestARefusedReportIsNoUnusedStart(t *testing.T) {
 // A message that the claim is over ends the work on a thread that an earlier run had begun; the
 // exchange still lists the claim as this executor's. The agent then reads the device and reports,
 // without another act and without a restart.
-func TestABegunThreadWithoutATaskIsReported(t *testing.T) {
+func TestStartedThreadWithoutTaskIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		on   bool // the lamp was switched on before the work ended
 		code mess.Code

@@ -24,7 +24,7 @@ func (h *house) cleaning() (ref string) {
 	return ref
 }
 
-func TestCancelBeforeTheStart(t *testing.T) {
+func TestCancelBeforeStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.says(claude, "cancel: {re: "+ref+"}")
@@ -38,7 +38,7 @@ func TestCancelBeforeTheStart(t *testing.T) {
 
 // While one request starts a device, a cancel of the next one and the status do not wait
 // for that start.
-func TestCancelWhileAnotherStartsTheDevice(t *testing.T) {
+func TestCancelDuringDeviceStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.stopAgent()
 		h.lamp.set(func(l *lamp) { l.unplug = true })
@@ -65,7 +65,7 @@ func TestCancelWhileAnotherStartsTheDevice(t *testing.T) {
 	})
 }
 
-func TestCancelWhileItRuns(t *testing.T) {
+func TestCancelDuringAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.after(13 * time.Second)
@@ -80,7 +80,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 	})
 }
 
-func TestACancelThatComesTooLate(t *testing.T) {
+func TestLateCancel(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.lamp.running = func() { // and its act ignores that
 			if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
@@ -91,7 +91,7 @@ func TestACancelThatComesTooLate(t *testing.T) {
 	})
 }
 
-func TestACancelThatComesWithTheHeartbeatOnly(t *testing.T) {
+func TestCancelInHeartbeatAck(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.line.set(func(l *line) { l.deaf = true })
@@ -102,7 +102,7 @@ func TestACancelThatComesWithTheHeartbeatOnly(t *testing.T) {
 	})
 }
 
-func TestEveryMessageTwice(t *testing.T) {
+func TestEveryMessageIsDuplicated(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
 		ref := h.says(claude, "request: {intent: ring the bell}")
 		h.is(ref, mess.Completed)
@@ -119,7 +119,7 @@ func TestEveryMessageTwice(t *testing.T) {
 }
 
 // The network loses every answer of the exchange once: each repeated message is a duplicate.
-func TestEveryAnswerIsLostOnce(t *testing.T) {
+func TestEveryAckIsLostOnce(t *testing.T) {
 	inHouse(t, func(h *house) {
 		lost := map[string]bool{}
 		h.line.set(func(l *line) {
@@ -177,7 +177,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-func TestALeaseLostBeforeTheStart(t *testing.T) {
+func TestLeaseLostBeforeStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.says(claude, "request: {intent: vacuum both}")
 		h.is(ref, mess.NeedsConfirmation)
@@ -198,7 +198,7 @@ func TestALeaseLostBeforeTheStart(t *testing.T) {
 
 // The connection is lost for longer than the lease during a task: the task continues, and its
 // report arrives after the connection is back.
-func TestTheLineIsCutWhileItRuns(t *testing.T) {
+func TestConnectionIsLostDuringAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.line.cutIt(true)
@@ -213,7 +213,7 @@ func TestTheLineIsCutWhileItRuns(t *testing.T) {
 	})
 }
 
-func TestTheLineIsCutAtTheGate(t *testing.T) {
+func TestConnectionIsLostAtStart(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
@@ -235,7 +235,7 @@ func TestTheLineIsCutAtTheGate(t *testing.T) {
 }
 
 // A permission that took long to arrive does not count: the agent asks again.
-func TestASlowPermission(t *testing.T) {
+func TestSlowStartPermission(t *testing.T) {
 	inHouse(t, func(h *house) {
 		slow := true
 		h.line.set(func(l *line) {
@@ -256,7 +256,7 @@ func TestASlowPermission(t *testing.T) {
 	})
 }
 
-func TestTheProgramEndsInTheMidst(t *testing.T) {
+func TestShutdownDuringAct(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.after(13 * time.Second)
@@ -271,7 +271,7 @@ func TestTheProgramEndsInTheMidst(t *testing.T) {
 	})
 }
 
-func TestAReportOutlivesTheProgram(t *testing.T) {
+func TestReportSurvivesProgram(t *testing.T) {
 	inHouse(t, func(h *house) {
 		ref := h.cleaning()
 		h.line.cutIt(true)
@@ -290,7 +290,7 @@ func TestAReportOutlivesTheProgram(t *testing.T) {
 
 // Another executor takes the thread during a lost connection: the first does not act, for any
 // later message.
-func TestAnotherHasTakenIt(t *testing.T) {
+func TestAnotherExecutorHasClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		other := exchange.Actor{ID: "other-pi", Roles: exchange.ExecutorRole}
 		h.says(other, "config: {executor: {id: other-pi, capabilities: [vacuum-floor], versions: [1.1.0]}}")
@@ -310,7 +310,7 @@ func TestAnotherHasTakenIt(t *testing.T) {
 	})
 }
 
-func TestAJournalThatCannotBeWritten(t *testing.T) {
+func TestUnwritableJournal(t *testing.T) {
 	inHouse(t, func(h *house) {
 		if err := h.journal.Close(); err != nil {
 			h.t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAJournalThatCannotBeWritten(t *testing.T) {
 	})
 }
 
-func TestAMistakeInTheProgramIsNotItsEnd(t *testing.T) {
+func TestPanicDoesNotEndProgram(t *testing.T) {
 	inHouse(t, func(h *house) {
 		if s := h.is(h.says(claude, "request: {intent: crash}"), mess.Declined); !strings.Contains(s.Reason.Detail, "boom") {
 			h.t.Errorf("%+v", s.Reason)
@@ -335,7 +335,7 @@ func TestAMistakeInTheProgramIsNotItsEnd(t *testing.T) {
 	})
 }
 
-func TestTheLampGoesOffByItself(t *testing.T) {
+func TestMaxOnSwitchesOff(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
 	}, func(h *house) {
@@ -349,7 +349,7 @@ func TestTheLampGoesOffByItself(t *testing.T) {
 }
 
 // max_on counts from the start of the program, and works without the exchange.
-func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
+func TestMaxOnCountsFromStart(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
 		h.lamp.on = true
@@ -366,7 +366,7 @@ func TestALampThatIsOnAtTheStartGoesOff(t *testing.T) {
 	})
 }
 
-func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
+func TestRejectedImages(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
@@ -384,7 +384,7 @@ func TestPicturesThatTheExchangeDoesNotTake(t *testing.T) {
 
 // If the exchange stores no files, the report contains the image in the short form; if that is
 // too large, the report has no image.
-func TestPicturesInTheReport(t *testing.T) {
+func TestReportContainsImageWithoutFileStore(t *testing.T) {
 	for _, fits := range []bool{true, false} {
 		inHouseWith(t, func(h *house) {
 			h.line.inline = true
@@ -425,7 +425,7 @@ func TestPicturesInTheReport(t *testing.T) {
 
 // While an older report is on its way, the thread gets its image, and the terminal status
 // contains it: the version that was stored for a crash does not replace it.
-func TestTheLastWordIsSent(t *testing.T) {
+func TestTerminalStatusContainsLateImage(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
 		tries := 0
@@ -462,7 +462,7 @@ func text(t *testing.T, m mess.Message) string {
 }
 
 // While the upload of an image fails, its report waits, and other reports do not.
-func TestAPictureThatTakesLong(t *testing.T) {
+func TestSlowUploadDelaysItsReportOnly(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) { l.attach = func() error { return mess.Errorf(mess.Unavailable, "not now") } })
 		ref := h.cleaning()
@@ -478,7 +478,7 @@ func TestAPictureThatTakesLong(t *testing.T) {
 	})
 }
 
-func TestAReplyThatComesTwiceAnswersOnce(t *testing.T) {
+func TestDuplicateReplyAnswersOnce(t *testing.T) {
 	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
 		ref := h.says(claude, "request: {id: v, intent: vacuum the kitchen}")
 		h.says(claude, "reply: {re: v, answers: {area: the moon}}")
@@ -490,7 +490,7 @@ func TestAReplyThatComesTwiceAnswersOnce(t *testing.T) {
 
 // If all heartbeats fail and other calls work, the exchange ends the claim and offers the
 // thread again, and the agent claims it again.
-func TestOnlyHeartbeatsAreLost(t *testing.T) {
+func TestLostHeartbeatsEndClaim(t *testing.T) {
 	inHouse(t, func(h *house) {
 		h.line.set(func(l *line) {
 			l.before = func(m mess.Message) error {
@@ -516,7 +516,7 @@ func TestOnlyHeartbeatsAreLost(t *testing.T) {
 
 // The first claim reveals a short lease. The agent keeps it from then on, before the time of
 // the next heartbeat.
-func TestAShortLeaseIsHeld(t *testing.T) {
+func TestShortLeaseIsKept(t *testing.T) {
 	inHouseWith(t, func(h *house) {
 		h.close()
 		cfg := exchange.DefaultConfig()
@@ -533,7 +533,7 @@ func TestAShortLeaseIsHeld(t *testing.T) {
 
 // With a copied card, two agents share an id and a key. An act that must not repeat does not,
 // although both get every offer.
-func TestTwoAgentsOfOneID(t *testing.T) {
+func TestTwoAgentsWithOneID(t *testing.T) {
 	inHouse(t, func(h *house) {
 		j, err := journal.Open(h.t.TempDir())
 		if err != nil {

@@ -96,7 +96,7 @@ var homeClock = func() (time.Time, error) { return time.Date(2026, 11, 22, 12, 0
 
 // A home with cached values answers as a new one does. This holds after a device has moved or
 // knows other rooms, and after devices were added, removed or renamed.
-func TestUnderstandAsAfresh(t *testing.T) {
+func TestCachedHomeAnswersAsNew(t *testing.T) {
 	for _, n := range []int{10, 300, 3000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			if n > 300 && testing.Short() {
@@ -159,7 +159,7 @@ func TestUnderstandAsAfresh(t *testing.T) {
 }
 
 // Devices that change during requests leave no outdated answer behind.
-func TestUnderstandWhileDevicesMove(t *testing.T) {
+func TestCacheFollowsMovingDevices(t *testing.T) {
 	things := estate(40)
 	lamp := things[2].Driver.(*movable)
 	h := resolver.New(catalog.Default(), things)
@@ -201,7 +201,7 @@ func TestUnderstandWhileDevicesMove(t *testing.T) {
 
 // A request does not wait for the index of a large home: Offers has built it, or the answer of
 // a device with other places has.
-func TestUnderstandFindsTheIndex(t *testing.T) {
+func TestRequestFindsBuiltIndex(t *testing.T) {
 	cheap := func(t *testing.T, h *resolver.Resolver) {
 		t.Helper()
 		var before, after runtime.MemStats

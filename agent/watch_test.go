@@ -94,7 +94,7 @@ func confirmed(h *house, ref string) (yes bool) {
 	return false
 }
 
-func TestAWatchTellsAtOnce(t *testing.T) {
+func TestWaitReportsAtOnce(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Minute)
@@ -114,7 +114,7 @@ func TestAWatchTellsAtOnce(t *testing.T) {
 	})
 }
 
-func TestAWatchAsksWhatIsSilent(t *testing.T) {
+func TestWaitReadsSilentDevice(t *testing.T) {
 	m := &meter{silent: true, value: drivers.Reading{Quantity: "temperature", Value: 68, Unit: "°F"}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Minute)
@@ -129,7 +129,7 @@ func TestAWatchAsksWhatIsSilent(t *testing.T) {
 	})
 }
 
-func TestWhatIsSoAlreadyIsTold(t *testing.T) {
+func TestConditionAlreadyTrueIsReported(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 0}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Second)
@@ -139,7 +139,7 @@ func TestWhatIsSoAlreadyIsTold(t *testing.T) {
 }
 
 // The condition does not become true: with a requested duration the watch is complete.
-func TestAWatchInVain(t *testing.T) {
+func TestWaitWithoutResult(t *testing.T) {
 	for limit, want := range map[string]mess.Code{"asked": mess.Completed, "default": mess.Failed} {
 		m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 		watching(t, m, watchPlan(capabilities.Watch, "until", "change", "quantity", "contact", "limit", limit), func(h *house, ref string) {
@@ -161,7 +161,7 @@ func TestAWatchInVain(t *testing.T) {
 	}
 }
 
-func TestAWatchIsCancelled(t *testing.T) {
+func TestWaitIsCancelled(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Minute)
@@ -174,7 +174,7 @@ func TestAWatchIsCancelled(t *testing.T) {
 }
 
 // The time of a wait continues during a downtime, and the answer mentions that downtime.
-func TestAWatchGoesOnInTheNextRun(t *testing.T) {
+func TestWaitContinuesInNextRun(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
 		h.after(4 * time.Minute)
@@ -201,7 +201,7 @@ func TestAWatchGoesOnInTheNextRun(t *testing.T) {
 	})
 }
 
-func TestAnApplianceThatIsDone(t *testing.T) {
+func TestFinishedApplianceIsReported(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "power", Value: 500, Unit: "W"}}
 	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Minute)
@@ -233,7 +233,7 @@ func TestAnApplianceThatIsDone(t *testing.T) {
 }
 
 // A device may be silent for a while; after a longer silence, the wait ends.
-func TestAWatchOfWhatIsSilent(t *testing.T) {
+func TestWaitEndsAfterLongSilence(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked")
 	p.For = time.Hour
@@ -254,7 +254,7 @@ func TestAWatchOfWhatIsSilent(t *testing.T) {
 }
 
 // Frequent change events of a device do not cause readings without a pause.
-func TestAWatchDoesNotPester(t *testing.T) {
+func TestWaitLimitsReadings(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *house, ref string) {
 		for range 1000 {
@@ -271,7 +271,7 @@ func TestAWatchDoesNotPester(t *testing.T) {
 	})
 }
 
-func TestNoMoreWatchesThanMayBe(t *testing.T) {
+func TestNumberOfWaitsIsLimited(t *testing.T) {
 	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default")
 	inHouseWith(t, func(h *house) {
@@ -292,7 +292,7 @@ func TestNoMoreWatchesThanMayBe(t *testing.T) {
 	})
 }
 
-func TestWatchesThatCannotBe(t *testing.T) {
+func TestImpossibleWaitsAreRejected(t *testing.T) {
 	for want, change := range map[string]func(*runtime.Watches){
 		"longest: 1s is not between":           func(w *runtime.Watches) { w.Longest = time.Second },
 		"default: 25h0m0s is not between 1s":   func(w *runtime.Watches) { w.Default = 25 * time.Hour },

@@ -62,7 +62,7 @@ func (c *cam) take(ctx context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: c.frames[min(n, len(c.frames)-1)], MIME: "image/jpeg", CapturedAt: at}, nil
 }
 
-func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
+func TestEmptyImageIsCapturedAgain(t *testing.T) {
 	bright, black, flat := scene(t, 64, 200, true), scene(t, 64, 2, false), scene(t, 64, 128, false)
 	for _, c := range []struct {
 		name   string
@@ -94,7 +94,7 @@ func TestAPictureOnWhichNothingCanBeSeenIsTakenAgain(t *testing.T) {
 
 // A known placeholder causes another capture and is not a result; other cameras have other
 // placeholders.
-func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
+func TestPlaceholderIsCapturedAgain(t *testing.T) {
 	bright, sign := scene(t, 64, 200, true), scene(t, 64, 60, true)
 	known, err := picture.SketchOf(t.Context(), sign)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestAPlaceholderThatIsKnownIsTakenAgain(t *testing.T) {
 
 // The check for placeholders uses the reduced image: an image of many megapixels decodes once,
 // with or without placeholders.
-func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
+func TestImageIsDecodedOnce(t *testing.T) {
 	big := scene(t, 1024, 200, true)
 	sign, err := picture.SketchOf(t.Context(), scene(t, 64, 60, true))
 	if err != nil {
@@ -155,7 +155,7 @@ func TestThePictureOfACameraIsDecodedOnce(t *testing.T) {
 }
 
 // A dark image is the result if the next capture fails, or if there is no time for one.
-func TestADarkPictureIsBetterThanNone(t *testing.T) {
+func TestDarkImageIsBetterThanNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		black := scene(t, 64, 2, false)
 		r := imaging.NewCameras(picture.Fit, time.Now)
@@ -177,7 +177,7 @@ func TestADarkPictureIsBetterThanNone(t *testing.T) {
 	})
 }
 
-func TestAnOldPictureIsRefused(t *testing.T) {
+func TestOldImageIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := imaging.NewCameras(nil, time.Now)
 		for at, want := range map[time.Time]string{time.Now().Add(-2 * time.Second): "captured it 2s before", {}: "gives no capture time"} {
@@ -193,7 +193,7 @@ func TestAnOldPictureIsRefused(t *testing.T) {
 
 // Simultaneous requests share an image; a request during a capture gets the next image, which
 // begins later.
-func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
+func TestSimultaneousRequestsShareImage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := imaging.NewCameras(picture.Fit, time.Now)
 		d := &cam{frames: [][]byte{scene(t, 64, 200, true)}}
@@ -228,7 +228,7 @@ func TestWhoAsksTogetherSharesAPicture(t *testing.T) {
 
 // All waiting requests share a failed capture; after a cancelled one, the next request tries
 // again.
-func TestATroubleIsSharedToo(t *testing.T) {
+func TestFailedCaptureIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := imaging.NewCameras(picture.Fit, time.Now)
 		d := &cam{err: errors.New("unplugged")}
@@ -266,7 +266,7 @@ func TestATroubleIsSharedToo(t *testing.T) {
 
 // Cameras do not wait for each other, but the simultaneously decoded pixels have a limit, and
 // an image decodes once for each limit.
-func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
+func TestDecodedPixelsAreLimited(t *testing.T) {
 	const side = 4096 // the limit of decoded pixels
 	large := scene(t, side, 200, true)
 	synctest.Test(t, func(t *testing.T) {
@@ -304,7 +304,7 @@ func TestPicturesAreDecodedOnceAndWithinBounds(t *testing.T) {
 }
 
 // The checks that cause another capture, for color images.
-func TestAColouredPlaceholderIsFlat(t *testing.T) {
+func TestColoredPlaceholderIsFlat(t *testing.T) {
 	img := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	for i := range 64 * 64 {
 		img.Set(i%64, i/64, color.RGBA{0, 0, 255, 255})

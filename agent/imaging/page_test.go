@@ -33,7 +33,7 @@ func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
 
 // A page that a server sends instead of an image is no evidence, for any appearance and without
 // a configured placeholder.
-func TestPages(t *testing.T) {
+func TestPageImageIsNoEvidence(t *testing.T) {
 	pages := picturetest.Pages()
 	if len(pages) != 30 {
 		t.Fatalf("there are %d pages, want 30", len(pages))
@@ -56,7 +56,7 @@ func TestPages(t *testing.T) {
 
 // Scenes count as images, also at night, in fog, and with strong compression; two in two
 // hundred may fail.
-func TestScenes(t *testing.T) {
+func TestScenesCountAsImages(t *testing.T) {
 	refused, more := 0, 0
 	for n := range 200 {
 		p, r := picturetest.Scene(n), rand.New(rand.NewPCG(uint64(n), 1))
@@ -76,7 +76,7 @@ func TestScenes(t *testing.T) {
 }
 
 // A hanging camera repeats its last image; that is no evidence after an act.
-func TestACameraThatHangs(t *testing.T) {
+func TestHangingCameraIsNoEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := picturetest.Pages()[23] // smooth, and without words on a plain ground
 		data := p.JPEG()

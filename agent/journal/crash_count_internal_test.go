@@ -25,7 +25,7 @@ func (j *Journal) dies(t *testing.T) *Journal {
 }
 
 // The journal counts the threads during which the program dies, and no others.
-func TestTries(t *testing.T) {
+func TestJournalCountsCrashes(t *testing.T) {
 	j, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

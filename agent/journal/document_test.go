@@ -143,7 +143,7 @@ func (d document) kinds() map[string][]string {
 
 // The document is enough to read a journal: one that is written to, one that is
 // closed, and one that was compacted.
-func TestTheDocumentIsEnough(t *testing.T) {
+func TestDocumentedFormatReadsJournal(t *testing.T) {
 	d := readDocument(t)
 	dir := t.TempDir()
 	j := open(t, dir)
@@ -207,7 +207,7 @@ func (d document) says(dir, want string) {
 }
 
 // Every rule that a check may name stands in the document, and no other.
-func TestTheDocumentHasTheRules(t *testing.T) {
+func TestDocumentListsRules(t *testing.T) {
 	var said []string
 	for _, row := range readDocument(t).table("## Rules") {
 		said = append(said, row[0])

@@ -72,7 +72,7 @@ func words(m mess.Message) string {
 	return fmt.Sprintf("%s %v", data, err)
 }
 
-func TestEveryWordIsThereAfterReopening(t *testing.T) {
+func TestReopenedJournalHasEveryRecord(t *testing.T) {
 	dir := t.TempDir()
 	ctx := t.Context()
 	j := open(t, dir)
@@ -112,7 +112,7 @@ func TestEveryWordIsThereAfterReopening(t *testing.T) {
 }
 
 // A watch outlives its thread and a compaction, until its end.
-func TestLate(t *testing.T) {
+func TestLateActWatchSurvivesThread(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	j := open(t, dir)
 	memo := json.RawMessage(`{"lates":[1]}`)
@@ -153,7 +153,7 @@ func TestLate(t *testing.T) {
 	kept(0)
 }
 
-func TestFresh(t *testing.T) {
+func TestNewJournal(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	if !j.IsNew() {
@@ -179,7 +179,7 @@ func size(t *testing.T, dir string) (n int64) {
 	return n
 }
 
-func TestItStaysSmall(t *testing.T) {
+func TestJournalStaysSmall(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Intent(t.Context(), intent("old", 1)))
@@ -199,7 +199,7 @@ func TestItStaysSmall(t *testing.T) {
 	}
 }
 
-func TestAClosedJournalSaysSo(t *testing.T) {
+func TestClosedJournalReturnsError(t *testing.T) {
 	j := open(t, t.TempDir())
 	must(t, j.Close())
 	if err := j.Intent(t.Context(), intent("a", 1)); err == nil {
@@ -215,7 +215,7 @@ func TestAClosedJournalSaysSo(t *testing.T) {
 
 // A journal full of waiting reports rejects new tasks and keeps the reports. It has space again
 // after the exchange has taken them.
-func TestFull(t *testing.T) {
+func TestFullJournalRejectsTasks(t *testing.T) {
 	dir := t.TempDir()
 	o := journal.DefaultOptions()
 	o.MaxBytes = 1 << 20
@@ -242,7 +242,7 @@ func TestFull(t *testing.T) {
 }
 
 // A journal with little space left makes some.
-func TestReady(t *testing.T) {
+func TestReadyMakesSpace(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	for i := range 15 { // the reports still wait, so compaction cannot drop them
@@ -263,7 +263,7 @@ func TestReady(t *testing.T) {
 }
 
 // A journal full of waiting reports compacts itself once, and not again and again.
-func TestReadyBesideReportsThatWait(t *testing.T) {
+func TestReadyCompactsOnceForWaitingReports(t *testing.T) {
 	j := open(t, t.TempDir())
 	for i := range 45 { // enough to leave less than a task needs
 		must(t, j.Done(t.Context(), fmt.Sprintf("r%d", i), 1, report("r", strings.Repeat("x", 64<<10))))
@@ -311,7 +311,7 @@ func FuzzOpen(f *testing.F) {
 
 // After somebody removes an open journal, it permits nothing until Repair; then the disk has all
 // records again.
-func TestAJournalThatIsRemoved(t *testing.T) {
+func TestRemovedJournalPermitsNothing(t *testing.T) {
 	dir, ctx := filepath.Join(t.TempDir(), "journal"), t.Context()
 	j := open(t, dir)
 	must(t, j.Intent(ctx, intent("2026-11-21-001", 3)))
@@ -355,7 +355,7 @@ func damaged(t *testing.T, dir, was, is string) *journal.Journal {
 
 // A journal with one flipped bit loses nothing. One with a lost record opens and reports that
 // it may not know all acts.
-func TestADamagedJournal(t *testing.T) {
+func TestDamagedJournal(t *testing.T) {
 	written := func() string {
 		dir := t.TempDir()
 		j, err := journal.Open(dir)

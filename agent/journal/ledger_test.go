@@ -64,7 +64,7 @@ func printed(t *testing.T, b journal.Ledger) string {
 
 // The ledger survives reopening and compaction. A late note with a lower serial number changes
 // nothing, and an act counts for a day.
-func TestTheBookIsKept(t *testing.T) {
+func TestLedgerSurvivesReopening(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
 	want := journal.Ledger{Acts: []journal.Act{{Device: "old", At: noon.Add(-time.Hour)}}}
@@ -97,7 +97,7 @@ func TestTheBookIsKept(t *testing.T) {
 }
 
 // A power cut at any byte leaves both an intent and its notes on the disk, or neither.
-func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
+func TestIntentAndNotesAreOneWrite(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
 	must(t, j.CreateLedger(t.Context(), journal.Ledger{}))
@@ -127,7 +127,7 @@ func TestAnIntentAndItsNotesAreOneWrite(t *testing.T) {
 
 // If a part of the journal is lost, acts may be missing: the ledger reports that, also after
 // restarts.
-func TestABookWithAGap(t *testing.T) {
+func TestLedgerReportsGap(t *testing.T) {
 	dir, at := t.TempDir(), noon
 	j := openAt(t, dir, &at)
 	must(t, j.CreateLedger(t.Context(), journal.Ledger{}))
@@ -152,7 +152,7 @@ func TestABookWithAGap(t *testing.T) {
 }
 
 // If the disk takes nothing, no act may begin, and no note counts.
-func TestNotesOnAClosedJournal(t *testing.T) {
+func TestClosedJournalRejectsNotes(t *testing.T) {
 	j := open(t, t.TempDir())
 	must(t, j.Close())
 	if err := j.AppendLedger(t.Context(), act("lamp", noon)); !errors.Is(err, wal.ErrClosed) {

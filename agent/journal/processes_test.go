@@ -49,7 +49,7 @@ func TestRuns(t *testing.T) {
 
 // The journal loads the names in the older format once and sets the file aside. An unreadable
 // file counts as empty.
-func TestRunsOfAnOlderVersion(t *testing.T) {
+func TestRunsOfOlderVersion(t *testing.T) {
 	for text, want := range map[string]bool{`["old","older"]`: true, "{torn": false} {
 		dir := t.TempDir()
 		j := open(t, dir)

@@ -28,7 +28,7 @@ func entries(r journal.Contents) string {
 }
 
 // A reader sees a journal while its writer has it open, and changes nothing.
-func TestReadBesideAWriter(t *testing.T) {
+func TestReadDuringWrites(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Intent(t.Context(), intent("a", 1)))
@@ -56,7 +56,7 @@ func TestReadBesideAWriter(t *testing.T) {
 }
 
 // A reader sees a complete journal at any moment, even during continuous compaction.
-func TestReadBesideCompaction(t *testing.T) {
+func TestReadDuringCompaction(t *testing.T) {
 	dir := t.TempDir()
 	j := open(t, dir)
 	must(t, j.Intent(t.Context(), intent("old", 1)))
@@ -85,7 +85,7 @@ func TestReadBesideCompaction(t *testing.T) {
 }
 
 // This test makes a journal with one violation of each kind.
-func TestCheckNamesTheRule(t *testing.T) {
+func TestCheckNamesRule(t *testing.T) {
 	whole := func(t *testing.T, dir string) []byte {
 		j := open(t, dir)
 		must(t, j.Intent(t.Context(), intent("a", 1)))
@@ -209,7 +209,7 @@ func TestCrashAtEveryByte(t *testing.T) {
 }
 
 // A power cut that garbles the last 4 KB of unsynced data leaves exactly the synced records.
-func TestCrashGarblesWhatWasNotSynced(t *testing.T) {
+func TestCrashKeepsSyncedRecords(t *testing.T) {
 	file, said, lengths := crashes(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range lengths {

@@ -21,7 +21,7 @@ func (j *Journal) breaks(t *testing.T, why error) {
 }
 
 // A journal on a failing disk permits nothing and drops nothing, and Repair restores all of it.
-func TestMend(t *testing.T) {
+func TestRepairRestoresJournal(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	j, err := Open(dir)
 	if err != nil {

@@ -110,7 +110,7 @@ func TestAdoptOnce(t *testing.T) {
 }
 
 // If something is unreadable, or the journal is missing, acts may be missing.
-func TestAdoptWhatIsLost(t *testing.T) {
+func TestAdoptReportsLoss(t *testing.T) {
 	for name, damage := range map[string]func(data string) error{
 		"acts": func(data string) error {
 			return os.WriteFile(filepath.Join(data, "admin", "acts", "0000000000000001.wal"), []byte("what is this? it is no segment"), 0o600)
@@ -142,7 +142,7 @@ func TestAdoptWhatIsLost(t *testing.T) {
 }
 
 // While the disk accepts nothing, the files of the older version stay.
-func TestAdoptOnAFullDisk(t *testing.T) {
+func TestAdoptOnFullDisk(t *testing.T) {
 	data := older(t)
 	j := openJournal(t, data)
 	must(t, j.Close()) // the journal accepts nothing

@@ -12,7 +12,7 @@ import (
 
 // After somebody removes the file, its decisions are unknown, also after a start. Only Reset
 // allows new ones.
-func TestDecisionsThatHaveGone(t *testing.T) {
+func TestRemovedDecisionsAreUnknown(t *testing.T) {
 	for name, what := range map[string]string{"the file": "admin/decisions", "the folder": "admin", "all": "."} {
 		t.Run(name, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
@@ -46,7 +46,7 @@ func TestDecisionsThatHaveGone(t *testing.T) {
 }
 
 // After a loss of the journal, no risky class is armed.
-func TestAJournalThatHasGone(t *testing.T) {
+func TestLostJournalDisarms(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	must(t, begin(t, f).DisarmForLoss("the journal"))
 	if l := f.Decisions(); len(l.Disarmed) != 2 || l.Disarmed[capabilities.RiskMotion] != "the journal is missing, so the begun acts are unknown" {

@@ -35,7 +35,7 @@ func begin(t *testing.T, f localpolicy.Folder) *localpolicy.Run {
 	return r
 }
 
-func TestLocksAndArming(t *testing.T) {
+func TestLockoutsAndArming(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	if l := f.Decisions(); l.Unknown != "" || len(l.LockedOut)+len(l.Disarmed)+len(l.DisarmedDevices) > 0 {
 		t.Errorf("before anything was said: %+v", l)
@@ -64,7 +64,7 @@ func TestLocksAndArming(t *testing.T) {
 	}
 }
 
-func TestAnEndWithoutOrderDisarms(t *testing.T) {
+func TestUncleanShutdownDisarms(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	must(t, begin(t, f).End())
 	begin(t, f)
@@ -87,7 +87,7 @@ func TestAnEndWithoutOrderDisarms(t *testing.T) {
 }
 
 // The next run knows by name the devices that did not reach their safe state.
-func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
+func TestUnsafeDevicesAreKnownToNextRun(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	r := begin(t, f)
 	must(t, r.End("heater", "pump"), r.End("heater", "pump"))
@@ -99,7 +99,7 @@ func TestAnEndWithDevicesThatAreNotSafe(t *testing.T) {
 	must(t, next.End())
 }
 
-func TestAnUnknownOutcomeDisarms(t *testing.T) {
+func TestUnknownOutcomeDisarms(t *testing.T) {
 	for class, want := range map[capabilities.Risk]int{capabilities.RiskComfort: 0, capabilities.RiskMotion: 1, "": 2} {
 		f := localpolicy.In(t.TempDir())
 		must(t, begin(t, f).DisarmForUnknown("2026-11-21-001", class))
@@ -110,7 +110,7 @@ func TestAnUnknownOutcomeDisarms(t *testing.T) {
 }
 
 // While the disk does not accept the file, nothing may act.
-func TestADiskThatTakesNothing(t *testing.T) {
+func TestUnwritableDiskPreventsActs(t *testing.T) {
 	dir := t.TempDir()
 	f, folder := localpolicy.In(dir), filepath.Join(dir, "admin")
 	must(t, os.WriteFile(folder, nil, 0o600)) // in place of the folder
@@ -142,7 +142,7 @@ func TestADiskThatTakesNothing(t *testing.T) {
 }
 
 // Decisions from a damaged file are unknown until a reset.
-func TestADamagedFileIsNotKnown(t *testing.T) {
+func TestDamagedDecisionsAreUnknown(t *testing.T) {
 	dir := t.TempDir()
 	f := localpolicy.In(dir)
 	must(t, f.LockOut("lamp", "wet paint", noon))
@@ -171,7 +171,7 @@ func TestADamagedFileIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestManyWritersLoseNothing(t *testing.T) {
+func TestConcurrentWritersLoseNothing(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	var g sync.WaitGroup
 	for i := range 20 {

@@ -13,7 +13,7 @@ import (
 
 // An object in place of the file that is not a file makes the decisions unknown, and delays no
 // caller.
-func TestOddDecisionsAreNotKnown(t *testing.T) {
+func TestIrregularDecisionFileIsUnknown(t *testing.T) {
 	for name, put := range map[string]func(string) error{
 		"a pipe":            func(name string) error { return syscall.Mkfifo(name, 0o600) },
 		"a link to nothing": func(name string) error { return os.Symlink("nothing", name) },

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-func TestWhoMustConfirm(t *testing.T) {
+func TestConfirmingRoles(t *testing.T) {
 	cfg := policy.DefaultConfig()
 	cfg.Confirm = map[capabilities.Risk]policy.Confirm{capabilities.RiskAppliance: policy.ConfirmRequester}
 	cfg.Devices = map[string]policy.Limits{"vacuum": {Confirm: policy.ConfirmRequester}, "bell": {Confirm: policy.ConfirmOperator}}
@@ -42,7 +42,7 @@ func TestWhoMustConfirm(t *testing.T) {
 	}
 }
 
-func TestConfigSaysEveryMistake(t *testing.T) {
+func TestConfigReportsEveryError(t *testing.T) {
 	cfg := policy.Config{
 		Confirm: map[capabilities.Risk]policy.Confirm{capabilities.RiskMotion: policy.ConfirmRequester, "noise": policy.ConfirmOperator, capabilities.RiskComfort: "maybe"},
 		Devices: map[string]policy.Limits{"lamp": {MaxOn: -1, Busy: "queue", Confirm: "boss"}},

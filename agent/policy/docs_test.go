@@ -9,7 +9,7 @@ import (
 )
 
 // docs/reference/safety-policy.md documents every rule by which the policy rejects something.
-func TestEveryRuleIsTold(t *testing.T) {
+func TestEveryRuleIsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/reference/safety-policy.md")
 	if err != nil {
 		t.Fatal(err)

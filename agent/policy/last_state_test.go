@@ -15,7 +15,7 @@ func (s says) On(context.Context) (bool, error) { return bool(s), nil }
 
 // A reported state is known until the next act; then the commanded state is, until the next
 // reading. A device without readings is unknown, also after a start.
-func TestWhatIsKnownOfADevice(t *testing.T) {
+func TestKnownStateOfDevice(t *testing.T) {
 	is := func(g *policy.Policy, when, quantity string, value float64, told bool) {
 		t.Helper()
 		s := g.LastStates("lamp")

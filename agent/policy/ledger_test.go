@@ -16,7 +16,7 @@ var limited = policy.Limits{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: 
 
 // The policy writes the act and its end in one sync with the caller's record, and the lamp stays
 // off until then.
-func TestOneSyncForAnAct(t *testing.T) {
+func TestActNeedsOneSync(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
 			kept := &book{}
@@ -55,7 +55,7 @@ func TestOneSyncForAnAct(t *testing.T) {
 
 // An act that began and failed leaves no pending switch-off. The policy starts no act that it
 // could not record.
-func TestWhatIsBegunAndNotDone(t *testing.T) {
+func TestFailedActLeavesNoPendingOff(t *testing.T) {
 	inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := &book{}
 		g.UseLedger(kept, []string{"lamp"})
@@ -91,7 +91,7 @@ func TestWhatIsBegunAndNotDone(t *testing.T) {
 }
 
 // If acts may be missing, a budget counts as used up for its period.
-func TestActsThatAreLost(t *testing.T) {
+func TestLostActsUseBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": limited}

@@ -37,7 +37,7 @@ func (s stuck) Switch(ctx context.Context, on bool) error {
 
 // If a driver hangs at switching off, the watchdog switches off; the policy undoes any late
 // effect of that call.
-func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
+func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		quiet := slog.New(slog.DiscardHandler)
 		lit := false // the level of the wire
@@ -95,7 +95,7 @@ func TestADriverHangsAndTheGuardDoesNot(t *testing.T) {
 }
 
 // A device that hangs at the end of its time does not delay the switching off of others.
-func TestEachGoesOffInItsOwnTime(t *testing.T) {
+func TestHangingDeviceDelaysNoOther(t *testing.T) {
 	inHouse(t, policy.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		s := stuck{&lamp{start: l.start}, make(chan struct{})}
 		plan := switchPlan(true, time.Minute)

@@ -10,7 +10,7 @@ import (
 
 // After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
 // do later requests.
-func TestNothingSetsOutBehindAStop(t *testing.T) {
+func TestNoTaskBeginsAfterStop(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		results := map[string]chan error{"on": make(chan error, 1), "off": make(chan error, 1)}
@@ -36,7 +36,7 @@ func TestNothingSetsOutBehindAStop(t *testing.T) {
 }
 
 // A print never waits for its printer: the bed would still hold the last print.
-func TestAPrintDoesNotWait(t *testing.T) {
+func TestPrintDoesNotWait(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
 		first := enter(t, g, print)
@@ -49,7 +49,7 @@ func TestAPrintDoesNotWait(t *testing.T) {
 
 // Switching off overtakes a task that waits for the minimum interval, and that task does not
 // begin.
-func TestOffOvertakesWhatRests(t *testing.T) {
+func TestSwitchOffOvertakesWaitingTask(t *testing.T) {
 	inHouse(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		results := make(chan error, 2)

@@ -88,7 +88,7 @@ func movePlan(d time.Duration) capabilities.Plan {
 }
 
 // A motion lasts as long as planned, and any other cause ends it within a lease.
-func TestAMotionEnds(t *testing.T) {
+func TestMotionEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rover *rover
@@ -177,7 +177,7 @@ func TestAMotionEnds(t *testing.T) {
 }
 
 // A motion without an end, or with other values than planned, does not begin.
-func TestAMotionHasAnEnd(t *testing.T) {
+func TestMotionNeedsEnd(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(movePlan(0))
 		refusal(t, err, "lease", "say for how long")

@@ -32,7 +32,7 @@ func steering(c capabilities.Command, risk capabilities.Risk) capabilities.Plan 
 
 // A plan that steers a running task does not wait for it. No safety rule delays a pause or
 // stop, and neither needs a confirmation; resuming is subject to both.
-func TestSteeringPassesBesideATask(t *testing.T) {
+func TestSteeringDoesNotWaitForTask(t *testing.T) {
 	cfg := policy.DefaultConfig()
 	cfg.Devices = map[string]policy.Limits{"mill": {Busy: policy.BusyReject}}
 	disarmed := map[capabilities.Risk]string{}

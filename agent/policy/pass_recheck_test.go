@@ -11,7 +11,7 @@ import (
 )
 
 // A process that stood still between two acts asks again before the next.
-func TestAPermissionDoesNotKeep(t *testing.T) {
+func TestPermissionExpiresBetweenActs(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		var asked int
 		var no error
@@ -41,7 +41,7 @@ func TestAPermissionDoesNotKeep(t *testing.T) {
 }
 
 // A permission that arrives too late does not count.
-func TestAPermissionThatIsOldWhenItComes(t *testing.T) {
+func TestLatePermissionIsRejected(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		anOldPermission(t, on)
 	}
@@ -66,7 +66,7 @@ func anOldPermission(t *testing.T, on bool) {
 
 // An act that the policy rejects at the last check does not happen, and leaves no pending
 // switch-off.
-func TestWhatIsRefusedIsNotOn(t *testing.T) {
+func TestRejectedActLeavesNoPendingOff(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pass := enter(t, g, switchPlan(true, 0))
 		g.Stop("the cat")
@@ -79,7 +79,7 @@ func TestWhatIsRefusedIsNotOn(t *testing.T) {
 	})
 }
 
-func TestAYesIsForOnePlan(t *testing.T) {
+func TestConfirmationIsForOnePlan(t *testing.T) {
 	g := newGate(policy.DefaultConfig())
 	move := capabilities.Plan{Device: "robot", Command: capabilities.Dock, Risk: capabilities.RiskMotion, Effect: capabilities.Idempotent}
 	other := move

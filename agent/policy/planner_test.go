@@ -24,7 +24,7 @@ import (
 // frequency, has an effect outside the limits.
 //
 // MESSKIT_PLANS sets the number of plans, MESSKIT_SEED selects them.
-func TestAnObedientPlanner(t *testing.T) {
+func TestObedientPlannerStaysInLimits(t *testing.T) {
 	n, seed := number("MESSKIT_PLANS", 5000), number("MESSKIT_SEED", 27)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, rand.New(rand.NewPCG(uint64(seed), 0)))

@@ -143,7 +143,7 @@ func TestMaxOn(t *testing.T) {
 
 // Another request does not extend the time: it counts from when the device went on, and begins
 // anew after it was off.
-func TestMaxOnIsWithoutABreak(t *testing.T) {
+func TestMaxOnIsNotExtended(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		for range 3 {
 			turn(t, g, l, true, 0)
@@ -163,7 +163,7 @@ func TestMaxOnIsWithoutABreak(t *testing.T) {
 
 // The time begins anew if the device reports off, by its own timer or after a stop. It does not
 // if the device has only not gone on yet.
-func TestMaxOnBeginsAnewAfterOff(t *testing.T) {
+func TestMaxOnRestartsAfterOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		reads []says // one per ten minutes, the first at once
 		stop  bool
@@ -215,7 +215,7 @@ type stopped struct{ outlet }
 
 func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
 
-func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
+func TestManualSwitchOffBeforeMaxOn(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		after(time.Minute)
@@ -227,7 +227,7 @@ func TestSwitchedOffByHandBeforeItsTime(t *testing.T) {
 	})
 }
 
-func TestSwitchingOffIsTriedUntilItWorks(t *testing.T) {
+func TestSwitchOffIsRetried(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 0)
 		l.fails(3)
@@ -257,7 +257,7 @@ func TestMinInterval(t *testing.T) {
 	})
 }
 
-func TestOneTaskAtATime(t *testing.T) {
+func TestOneTaskPerDevice(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		var wg sync.WaitGroup
@@ -327,7 +327,7 @@ func TestDryRunAndLocked(t *testing.T) {
 	})
 }
 
-func TestAHangingDriverIsQuarantined(t *testing.T) {
+func TestHangingDriverIsQuarantined(t *testing.T) {
 	inHouse(t, policy.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.block = make(chan struct{})
 		pass := enter(t, g, switchPlan(true, 0))
@@ -350,7 +350,7 @@ func TestAHangingDriverIsQuarantined(t *testing.T) {
 	})
 }
 
-func TestASlowDriverIsToldAsSlow(t *testing.T) {
+func TestSlowDriverIsReported(t *testing.T) {
 	inHouse(t, policy.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.obeys = true
 		pass := enter(t, g, switchPlan(true, 0))
@@ -362,7 +362,7 @@ func TestASlowDriverIsToldAsSlow(t *testing.T) {
 	})
 }
 
-func TestErrorsSayWhatToDo(t *testing.T) {
+func TestErrorsHaveRemedy(t *testing.T) {
 	for err, want := range map[error]string{
 		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second}:                    `lamp: no answer to "switch on" within 1s`,
 		&policy.TimeoutError{Device: "lamp", Call: "switch on", Limit: time.Second, Quarantined: true}: `lamp: no answer to "switch on" within 1s; the driver ignores the cancel too, so the device stays in quarantine until the call returns`,
@@ -375,7 +375,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnError(t *testing.T) {
+func TestPanicIsError(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.panics = true
 		pass := enter(t, g, switchPlan(true, 0))

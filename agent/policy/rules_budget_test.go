@@ -122,7 +122,7 @@ func TestMaxActs(t *testing.T) {
 }
 
 // The policy rejects a queued act before it begins if other acts have used up the budget.
-func TestMaxActsInTheQueue(t *testing.T) {
+func TestMaxActsCountQueuedActs(t *testing.T) {
 	inHouse(t, policy.Limits{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		first := enter(t, g, switchPlan(true, 0))
 		second := make(chan error, 1)
@@ -139,7 +139,7 @@ func TestMaxActsInTheQueue(t *testing.T) {
 	})
 }
 
-func TestMaxActsOverARestart(t *testing.T) {
+func TestMaxActsSurviveRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Defaults.MaxActs = policy.Rate{N: 1, Per: time.Hour}
@@ -187,7 +187,7 @@ func FuzzParseRate(f *testing.F) {
 }
 
 // The minimum interval also applies after a restart.
-func TestRestIsRemembered(t *testing.T) {
+func TestMinIntervalSurvivesRestart(t *testing.T) {
 	inHouse(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		g.UseLedger(&book{kept: journal.Ledger{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
 		_, err := g.Check(switchPlan(true, 0))

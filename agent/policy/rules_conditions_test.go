@@ -121,7 +121,7 @@ func aged(d time.Duration) func() ([]drivers.Reading, error) {
 }
 
 // A condition may change between admission and act.
-func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
+func TestRequiresIsCheckedBeforeEachAct(t *testing.T) {
 	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: measures("contact", 1)}
 		if err := g.Start(t.Context(), door, "door"); err != nil {
@@ -141,7 +141,7 @@ func TestRequiresIsAskedBeforeEachAct(t *testing.T) {
 }
 
 // A sensor that answers too late permits nothing.
-func TestASlowSensorAllowsNothing(t *testing.T) {
+func TestSlowSensorPermitsNothing(t *testing.T) {
 	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: func() ([]drivers.Reading, error) {
 			time.Sleep(3 * time.Second) // fake time
@@ -216,7 +216,7 @@ func TestInterlock(t *testing.T) {
 }
 
 // A hanging driver may still carry out its command at any time.
-func TestInterlockWithADriverThatHangs(t *testing.T) {
+func TestInterlockWithHangingDriver(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		down := newRelay(false)
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": down, "vacuum": thing{}} {
@@ -238,7 +238,7 @@ func TestInterlockWithADriverThatHangs(t *testing.T) {
 }
 
 // If two tasks enter at the same time, only one may act.
-func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
+func TestInterlockOfConcurrentTasks(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": newRelay(false), "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
@@ -261,7 +261,7 @@ func TestInterlockHoldsForTwoAtOnce(t *testing.T) {
 }
 
 // A switch without readback may be on until the policy has switched it off.
-func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
+func TestInterlockWithoutReadback(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		blind := plug{lamp: &lamp{start: time.Now()}}
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": blind, "vacuum": thing{}} {
@@ -285,7 +285,7 @@ func TestInterlockWithASwitchThatCannotBeRead(t *testing.T) {
 	})
 }
 
-func TestNeedsThatCannotBe(t *testing.T) {
+func TestInvalidNeedsAreRejected(t *testing.T) {
 	for want, n := range map[string]policy.Condition{
 		"device: is missing":               {Is: "on"},
 		"is: is missing":                   {Device: "d"},

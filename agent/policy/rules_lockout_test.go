@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-func TestLockedAndDisarmed(t *testing.T) {
+func TestLockoutAndDisarming(t *testing.T) {
 	var people policy.LocalDecisions
 	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
@@ -60,7 +60,7 @@ func TestLockedAndDisarmed(t *testing.T) {
 }
 
 // A lockout between admission and act prevents the act.
-func TestLockedInTheMidst(t *testing.T) {
+func TestLockoutBeforeAct(t *testing.T) {
 	var people policy.LocalDecisions
 	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	l := &lamp{}
@@ -71,7 +71,7 @@ func TestLockedInTheMidst(t *testing.T) {
 }
 
 // Without a set clock, quiet hours apply; a clock that jumps changes no interval.
-func TestQuietHoursNeedAClock(t *testing.T) {
+func TestQuietHoursNeedClock(t *testing.T) {
 	quiet, err := policy.ParseHours("22:00-07:00")
 	if err != nil {
 		t.Fatal(err)

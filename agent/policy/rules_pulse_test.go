@@ -29,7 +29,7 @@ func pulse(t *testing.T, g *policy.Policy, l *lamp, d time.Duration) {
 }
 
 // Two pulses remain two, from any requesters at any times.
-func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
+func TestPulsesStaySeparate(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: 12 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
 		after(4 * time.Second)
@@ -42,7 +42,7 @@ func TestPulsesDoNotRunIntoEachOther(t *testing.T) {
 }
 
 // A pulse cannot begin on a device that stays on; a waiting requester may cancel.
-func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
+func TestPulseWaitsForOff(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -60,7 +60,7 @@ func TestAPulseWaitsForWhatIsStillOn(t *testing.T) {
 	})
 }
 
-func TestAPulseThatCannotBe(t *testing.T) {
+func TestInvalidPulseIsRejected(t *testing.T) {
 	inHouse(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		pulse(t, g, l, 10*time.Second)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: pulsePlan(time.Second)}, nil)
@@ -79,7 +79,7 @@ func TestAPulseThatCannotBe(t *testing.T) {
 }
 
 // A later command changes the time of a lamp that is on for a time.
-func TestATimeMayBeChanged(t *testing.T) {
+func TestDurationMayChange(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		turn(t, g, l, true, 10*time.Second)
 		after(4 * time.Second)

@@ -64,7 +64,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-func TestRangeOfTheDefaultsHoldsForAll(t *testing.T) {
+func TestDefaultRangeAppliesToAll(t *testing.T) {
 	cfg := policy.DefaultConfig()
 	cfg.Defaults.Range = policy.Ranges{capabilities.SetSwitch: {"for": {Max: new(60.0)}}}
 	cfg.Devices = map[string]policy.Limits{"lamp": {}, "heater": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
@@ -80,7 +80,7 @@ func TestRangeOfTheDefaultsHoldsForAll(t *testing.T) {
 	}
 }
 
-func TestBoundsThatCannotBe(t *testing.T) {
+func TestInvalidBoundsAreRejected(t *testing.T) {
 	for want, b := range map[string]policy.Bounds{
 		"neither min, max nor only": {},
 		"keep words or numbers":     {Min: new(1.0), Only: []string{"a"}},

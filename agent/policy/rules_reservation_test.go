@@ -13,7 +13,7 @@ import (
 
 // A task waits for the reservations of others until they release them or the time is over; the
 // holder does not wait.
-func TestWhatIsReservedIsWaitedFor(t *testing.T) {
+func TestTaskWaitsForReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{})
 		until := time.Now().Add(time.Hour)
@@ -53,7 +53,7 @@ func TestWhatIsReservedIsWaitedFor(t *testing.T) {
 }
 
 // Stopping or pausing does not wait for a reservation; resuming does.
-func TestToGoOnWaitsForWhatIsReserved(t *testing.T) {
+func TestResumeWaitsForReservation(t *testing.T) {
 	for command, waits := range map[capabilities.Command]bool{
 		capabilities.Pause: false, capabilities.Stop: false, capabilities.Dock: false, capabilities.Resume: true,
 	} {

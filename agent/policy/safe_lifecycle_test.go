@@ -36,7 +36,7 @@ type reader struct {
 func (r reader) On(context.Context) (bool, error) { return r.on, r.err }
 
 // max_on also limits a device that is on at its start.
-func TestMaxOnFromTheStart(t *testing.T) {
+func TestMaxOnCountsFromStart(t *testing.T) {
 	tests := []struct {
 		name  string
 		limit time.Duration

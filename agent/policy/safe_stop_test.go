@@ -142,7 +142,7 @@ func bare(d drivers.Device) *machine {
 }
 
 // For a device that a stop leaves unchanged, the report does not claim evidence of safety.
-func TestAStopSaysWhatItLeaves(t *testing.T) {
+func TestStopReportsUnchangedDevice(t *testing.T) {
 	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("smoke")
 		synctest.Wait()
@@ -171,7 +171,7 @@ func expect(t *testing.T, what, got, want string) {
 	}
 }
 
-func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
+func TestStopMakesEveryDeviceSafe(t *testing.T) {
 	lamp, hung, dumb, wrong := honest{&machine{}}, &machine{hangs: true}, &machine{}, liar{&machine{}}
 	inShop(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Policy) {
 		expect(t, "before a stop", report(g), "")
@@ -206,7 +206,7 @@ func TestAStopTakesEveryDeviceToSafety(t *testing.T) {
 	})
 }
 
-func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedHaltIsRetried(t *testing.T) {
 	m := &machine{fails: 2}
 	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("")
@@ -225,7 +225,7 @@ func TestAHaltThatFailsIsTriedAgain(t *testing.T) {
 }
 
 // The policy undoes the late effect of a driver that ignored the stop.
-func TestACallThatComesBackLateIsUndone(t *testing.T) {
+func TestLateCallIsUndone(t *testing.T) {
 	m := &machine{slow: 3 * time.Second}
 	starting := &machine{starts: 4 * time.Second}
 	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Policy) {
@@ -248,7 +248,7 @@ func TestACallThatComesBackLateIsUndone(t *testing.T) {
 
 // The policy halts a device again if it answers first and acts after it was safe; it does not
 // check a device without a recent command.
-func TestWhatSetsOutAfterAStop(t *testing.T) {
+func TestLateActAfterStopIsHalted(t *testing.T) {
 	m := honest{&machine{}}
 	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		pass := enter(t, g, planFor("lamp"))
@@ -272,7 +272,7 @@ func TestWhatSetsOutAfterAStop(t *testing.T) {
 }
 
 // A stop switches off a device that is on for a time, whatever its safe state.
-func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
+func TestStopSwitchesOffTimedDevice(t *testing.T) {
 	timed, untimed := &machine{}, &machine{}
 	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Policy) {
 		after(2 * time.Hour) // the call that began at the start is over
@@ -291,7 +291,7 @@ func TestWhatIsOnForATimeIsSwitchedOff(t *testing.T) {
 }
 
 // A device that appears during a stop is halted, not started.
-func TestMetWhileStopped(t *testing.T) {
+func TestNewDeviceDuringStopIsHalted(t *testing.T) {
 	m := &machine{starts: time.Hour}
 	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("as found at the start")
@@ -302,7 +302,7 @@ func TestMetWhileStopped(t *testing.T) {
 }
 
 // Under load every device is safe at once: queues and running tasks cause no delay.
-func TestAStopUnderLoad(t *testing.T) {
+func TestStopUnderLoad(t *testing.T) {
 	devices := map[string]drivers.Device{}
 	for i := range 50 {
 		devices[fmt.Sprintf("relay-%02d", i)] = honest{&machine{slow: 40 * time.Millisecond}}

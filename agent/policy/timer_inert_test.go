@@ -25,7 +25,7 @@ func (o *outlet) Switch(context.Context, bool) error { return o.ends }
 func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe }
 
 // MayBeActive reports a device that has acted and may be active; it does not report an unused device.
-func TestLeft(t *testing.T) {
+func TestMayBeActive(t *testing.T) {
 	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
 	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
 	type act struct {
@@ -96,7 +96,7 @@ func (s *shy) Stop(context.Context) (string, error) {
 
 // The policy repeats the stop of a device that may still be moving, until the device acknowledges
 // it or gets another command.
-func TestStopsAgain(t *testing.T) {
+func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 	mayAct := fmt.Errorf("cancelled; %w", drivers.ErrMayAct)
 	for name, c := range map[string]struct {
 		opens error

@@ -22,7 +22,7 @@ func owing(device string, d policy.PendingOff) *book {
 
 // If a run dies while a device is on for a time, the next run switches it off after that time,
 // no sooner, and switches off nothing else.
-func TestATimeIsKeptOverARestart(t *testing.T) {
+func TestPendingOffSurvivesRestart(t *testing.T) {
 	on := func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }
 	for name, c := range map[string]struct {
 		dev   policy.Limits
@@ -78,7 +78,7 @@ func TestATimeIsKeptOverARestart(t *testing.T) {
 }
 
 // The policy reports to a device with its own timer that an earlier run has set it, if it has.
-func TestATimerOfAnEarlierRunIsTold(t *testing.T) {
+func TestDeviceTimerOfEarlierRun(t *testing.T) {
 	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
 		for _, left := range []bool{true, false} {
 			now, kept := time.Now(), &book{}
@@ -106,7 +106,7 @@ func (k *keeper) TimerLeft()                                         { k.told = 
 
 // The policy also switches off a device that fails to start, and repeats that until the device
 // takes it.
-func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
+func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		now := time.Now()
 		kept := owing("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
@@ -125,7 +125,7 @@ func TestWhatCannotBeStartedIsStillDue(t *testing.T) {
 
 // A full disk gets the current state once it has space: the next run does not switch off a
 // device that may stay on.
-func TestADiskThatWasFullHearsOfIt(t *testing.T) {
+func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := &book{}
 		g.UseLedger(kept, []string{"lamp"})
@@ -142,7 +142,7 @@ func TestADiskThatWasFullHearsOfIt(t *testing.T) {
 }
 
 // The policy switches a device on for a time only if it can record the end.
-func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
+func TestTimedOnNeedsRecord(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		g.UseLedger(&book{err: errors.New("the disk is full")}, nil)
 		pass := enter(t, g, switchPlan(true, time.Minute))
@@ -156,7 +156,7 @@ func TestNothingIsOnForATimeThatIsNotKept(t *testing.T) {
 }
 
 // A hanging disk keeps no device on.
-func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
+func TestHangingDiskKeepsNothingOn(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hanging{}
 		g.UseLedger(disk, nil)
@@ -175,7 +175,7 @@ func TestADiskThatHangsKeepsNothingOn(t *testing.T) {
 
 // While the disk hangs, the policy does not switch a device on for a time. It blames the disk,
 // and the device stays usable.
-func TestADiskThatHangsIsToldAsTheDisk(t *testing.T) {
+func TestHangingDiskIsReported(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		disk := &hanging{}
 		g.UseLedger(disk, nil)
@@ -216,7 +216,7 @@ func (h *hanging) AppendLedger(ctx context.Context, notes ...journal.LedgerEntry
 
 // A device that is no longer in the configuration loses its pending switch-off; a later device
 // with that name does not go off.
-func TestWhatIsGoneIsNotDue(t *testing.T) {
+func TestRemovedDeviceHasNoPendingOff(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		kept := owing("fan", policy.PendingOff{At: time.Now(), On: time.Now()})
 		g.UseLedger(kept, []string{"lamp"})

@@ -38,7 +38,7 @@ func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.P
 }
 
 // A permission does not outlive a sleep of the machine at any point.
-func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
+func TestPermissionExpiresDuringSuspend(t *testing.T) {
 	inBedroom(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, _ *readDevice) {
 		asked := 0
 		no := errors.New("its lease is over")
@@ -73,7 +73,7 @@ func TestAPermissionDoesNotOutliveASleep(t *testing.T) {
 
 // If max_on has passed while the machine slept, the policy switches the device off at once. It
 // reports to the watchdog how long the others may still be on.
-func TestMaxOnGoesOnWhileTheMachineSleeps(t *testing.T) {
+func TestMaxOnContinuesDuringSuspend(t *testing.T) {
 	inBedroom(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, w *readDevice) {
 		turn(t, g, l, true, 0)
 		s.sleep(50 * time.Minute)

@@ -50,7 +50,7 @@ func (w *readDevice) heard() string {
 }
 
 // The watchdog learns of a device before it is on, and after it is off again.
-func TestGuardHears(t *testing.T) {
+func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		guard        *readDevice
@@ -166,7 +166,7 @@ func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, w
 
 // Without its watchdog, the policy allows switching a device off and reading it, but not
 // switching it on.
-func TestNoGuardNothingOn(t *testing.T) {
+func TestNothingIsOnWithoutWatchdog(t *testing.T) {
 	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		policy.WithWatchdog(&readDevice{absent: errors.New("the watchdog is not running")})(g)
 		const want = "lamp: guard: the watchdog is not running, and only the watchdog could switch the device off if messkit died; ask again in a second"
@@ -247,7 +247,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 
 // A device that an earlier run may have switched on counts as on since then, unless that time
 // is over.
-func TestOnSinceARunBefore(t *testing.T) {
+func TestOnSinceEarlierRun(t *testing.T) {
 	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
 		inHouse(t, policy.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0), Began: time.Now().Add(-ago)}, nil)

@@ -64,7 +64,7 @@ func running(t *testing.T, s *poll.Scheduler, d time.Duration) {
 }
 
 // Each job comes when it is due, and no host has more jobs at a time than it may have.
-func TestJobsComeInTime(t *testing.T) {
+func TestJobsRunInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := poll.New(16), newCounts()
 		for host := range 10 {
@@ -91,7 +91,7 @@ func TestJobsComeInTime(t *testing.T) {
 }
 
 // Hosts that do not answer, however many, delay no other host.
-func TestSlowHostsHoldUpNobody(t *testing.T) {
+func TestSlowHostsDelayNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := poll.New(8), newCounts()
 		for i := range 200 {
@@ -121,7 +121,7 @@ func TestSlowHostsHoldUpNobody(t *testing.T) {
 }
 
 // Soon runs a job at once, and once more if it is running.
-func TestSoon(t *testing.T) {
+func TestSoonRunsJobAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, c := poll.New(4), newCounts()
 		task := s.Add(poll.Job{Host: "a", Every: time.Hour, Do: c.job("a", "a", 400*time.Millisecond)})
@@ -151,7 +151,7 @@ func TestSoon(t *testing.T) {
 }
 
 // Ten thousand jobs have no goroutine of their own, and little memory.
-func TestTenThousandJobs(t *testing.T) {
+func TestTenThousandJobsNeedLittleMemory(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats

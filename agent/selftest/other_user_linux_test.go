@@ -36,7 +36,7 @@ func asNobody(t *testing.T, f func()) {
 }
 
 // Serve rejects another user before it reads any of its data.
-func TestAStrangerIsNotRead(t *testing.T) {
+func TestOtherUserIsRejected(t *testing.T) {
 	folder := t.TempDir()
 	serve(t, folder, func(context.Context, selftest.Query) selftest.Response { return selftest.Response{} })
 	ask(t, folder, selftest.Query{})

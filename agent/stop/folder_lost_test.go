@@ -12,7 +12,7 @@ import (
 
 // Somebody removes the folder while a program runs. Its content is unknown, so that counts as a
 // stop until a reset.
-func TestAFolderThatHasGone(t *testing.T) {
+func TestRemovedFolderIsLatched(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
 	run(t, stop.Config{Dir: dir}, g)
@@ -40,7 +40,7 @@ func TestAFolderThatHasGone(t *testing.T) {
 }
 
 // The folder disappears between the first read and the start of the watch.
-func TestAFolderThatGoesAtTheStart(t *testing.T) {
+func TestFolderRemovedDuringStart(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
 	s := stop.Open(stop.Config{Dir: dir, Devices: func() []stop.Device { return nil }}, g, time.Now, quiet)
@@ -55,7 +55,7 @@ func TestAFolderThatGoesAtTheStart(t *testing.T) {
 }
 
 // The folder disappeared before the start.
-func TestAFolderThatHadGone(t *testing.T) {
+func TestFolderRemovedBeforeStart(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
 	if got := stop.ReadOrders(dir); len(got) > 0 {
@@ -79,7 +79,7 @@ func TestAFolderThatHadGone(t *testing.T) {
 }
 
 // An order does not hide that the folder has disappeared.
-func TestAnOrderWhereTheFolderHadGone(t *testing.T) {
+func TestOrderDoesNotHideRemovedFolder(t *testing.T) {
 	data := t.TempDir()
 	dir := filepath.Join(data, "stop")
 	if err := durable.Use(data); err != nil {

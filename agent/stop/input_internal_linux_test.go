@@ -11,7 +11,7 @@ import (
 )
 
 // A person presses and releases a button, and unplugs its chip.
-func TestButtonOnALine(t *testing.T) {
+func TestButtonOnLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		chips := boardtest.Pi()
 		cfg := DefaultInputConfig()

@@ -29,7 +29,7 @@ func asked(t *testing.T, dir string) stop.State {
 }
 
 // With a folder that accepts nothing, the running program still answers, stops, and clears.
-func TestAFolderThatTakesNothing(t *testing.T) {
+func TestUnwritableFolder(t *testing.T) {
 	data, g := t.TempDir(), newGate()
 	dir := filepath.Join(data, "stop")
 	if _, err := stop.Query(dir); !errors.Is(err, stop.ErrNotRunning) {
@@ -67,7 +67,7 @@ func TestAFolderThatTakesNothing(t *testing.T) {
 }
 
 // Only Clear removes an order from the disk; the running program does not.
-func TestWhatIsWrittenIsNotForgotten(t *testing.T) {
+func TestOnlyClearRemovesOrder(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke"})

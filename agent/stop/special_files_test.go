@@ -16,7 +16,7 @@ import (
 
 // An object in place of the latch that is not a file counts as a stop, and delays neither the
 // start, nor a reader, nor the reset.
-func TestOddLatchesAreLatched(t *testing.T) {
+func TestIrregularLatchFileIsLatched(t *testing.T) {
 	for name, put := range map[string]func(latch string) error{
 		"a pipe": func(latch string) error { return syscall.Mkfifo(latch, 0o600) },
 		"a link to a pipe": func(latch string) error {

@@ -124,7 +124,7 @@ func written(t *testing.T, s *stop.Latch) {
 	}
 }
 
-func TestAStopSurvivesARestart(t *testing.T) {
+func TestStopSurvivesRestart(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, end := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke", By: "teague"})
@@ -143,7 +143,7 @@ func TestAStopSurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsLatched(t *testing.T) {
+func TestUnreadableLatchIsLatched(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "half": `{"orders": [{"id": "a", "wh`, "no order": `{"orders": []}`, "not one": "[1, 2]", "no id": `{"orders": [{"why": "x"}]}`,
 		"zeros": strings.Repeat("\x00", 200), "a clear in its place": `{"clear": "x"}`,
@@ -172,7 +172,7 @@ func TestWhatCannotBeReadIsLatched(t *testing.T) {
 	}
 }
 
-func TestByTheFolder(t *testing.T) {
+func TestStopByFile(t *testing.T) {
 	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
 	if err := stop.WriteOrder(dir, stop.Order{ID: "cli", Reason: "by hand"}); err != nil {
@@ -215,7 +215,7 @@ func TestByTheFolder(t *testing.T) {
 }
 
 // A restarted program still knows a cleared order.
-func TestAClearedOrderIsRemembered(t *testing.T) {
+func TestClearedOrderIsKnownAfterRestart(t *testing.T) {
 	dir, g := t.TempDir(), newGate()
 	if err := stop.WriteOrder(dir, stop.Order{ID: "old"}); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func TestAClearedOrderIsRemembered(t *testing.T) {
 
 // An order that the disk does not accept is active in memory; the latch writes it when the
 // disk accepts it.
-func TestADiskThatCannotBeWritten(t *testing.T) {
+func TestStopOnUnwritableDisk(t *testing.T) {
 	parent, g := t.TempDir(), newGate()
 	dir := filepath.Join(parent, "stop")
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in place of the folder
@@ -273,7 +273,7 @@ func (b *button) Watch(ctx context.Context, stops func(bool)) error {
 	}
 }
 
-func TestALine(t *testing.T) {
+func TestStopLine(t *testing.T) {
 	dir, g := t.TempDir(), newGate()
 	b := &button{levels: make(chan bool), broken: make(chan error)}
 	s, _ := run(t, stop.Config{Dir: dir, Input: b}, g)
@@ -307,7 +307,7 @@ func TestALine(t *testing.T) {
 	g.until(t, "cannot read the stop button: no such chip")
 }
 
-func TestALineThatIsNotThere(t *testing.T) {
+func TestMissingStopLine(t *testing.T) {
 	c := stop.DefaultInputConfig()
 	if stop.NewInput(c) != nil {
 		t.Error("a line without a number")

@@ -11,7 +11,7 @@ import (
 )
 
 // The queue returns the same offers as a linear search of a list.
-func TestOffersAreInOrder(t *testing.T) {
+func TestOffersMatchModel(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var w offers
@@ -56,7 +56,7 @@ func TestOffersAreInOrder(t *testing.T) {
 }
 
 // The queue preserves the whole request of a waiting offer.
-func TestAnOfferKeepsItsRequest(t *testing.T) {
+func TestOfferKeepsRequest(t *testing.T) {
 	for _, text := range []string{
 		"request: {intent: turn on the porch light}",
 		"request: {id: a, intent: «vacuum» the kitchen, precision: exact, needed_by: 2030-01-02T03:04:05Z, confirm_before: true, priority: urgent, requires: [vacuum-floor, {camera: {fps: 3}}]}",

@@ -143,7 +143,7 @@ func (w *world) is(t *testing.T, want string) {
 	}
 }
 
-func TestClientTellsTheGuard(t *testing.T) {
+func TestClientNotifiesWatchdog(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
 		for _, d := range []string{"hall", "stairs"} {
 			if err := errors.Join(c.Ready(d), c.WillBeOn(d, time.Minute)); err != nil {
@@ -159,7 +159,7 @@ func TestClientTellsTheGuard(t *testing.T) {
 }
 
 // A device may be on at its start, before a watchdog runs.
-func TestClientTellsWhatWasBefore(t *testing.T) {
+func TestClientReportsEarlierState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		g := &guards{w: w}
@@ -185,7 +185,7 @@ func TestClientTellsWhatWasBefore(t *testing.T) {
 
 // The client replaces a watchdog that has ended. Until then it rejects switching on, and the
 // time of a device that is on continues.
-func TestGuardIsKilled(t *testing.T) {
+func TestKilledWatchdogIsReplaced(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
 		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestGuardIsKilled(t *testing.T) {
 }
 
 // The client kills and replaces a frozen watchdog.
-func TestGuardIsFrozen(t *testing.T) {
+func TestFrozenWatchdogIsReplaced(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
 		g.set(func() { g.mute = true })
 		g.kill()
@@ -236,7 +236,7 @@ func TestGuardIsFrozen(t *testing.T) {
 }
 
 // After a rejection by the watchdog the state is the old one.
-func TestClientIsRefused(t *testing.T) {
+func TestRejectionKeepsState(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
 		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
@@ -269,7 +269,7 @@ func TestClientIsRefused(t *testing.T) {
 
 // A watchdog that freezes during a message delays a caller no longer than answerTime, and the
 // client replaces it.
-func TestAFrozenGuardThatReadsNothing(t *testing.T) {
+func TestUnreadMessageTimesOut(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, _ *world) {
 		g.set(func() { g.last.frozen.Store(true) })
 		began := time.Now()
@@ -290,7 +290,7 @@ func TestAFrozenGuardThatReadsNothing(t *testing.T) {
 
 // A watchdog that starts after the machine has slept gets the remaining time without the time
 // asleep.
-func TestTheNextGuardHearsOfASleep(t *testing.T) {
+func TestNextWatchdogCountsSuspend(t *testing.T) {
 	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
 		if err := c.WillBeOn("hall", time.Hour); err != nil {
 			t.Fatal(err)

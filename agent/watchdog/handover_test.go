@@ -85,7 +85,7 @@ func repeatInterval(t *testing.T, w *world, left []watchdog.RemainingDevice, sto
 }
 
 // A watchdog with nothing left to do leaves an empty list.
-func TestHandoverOfNothing(t *testing.T) {
+func TestEmptyHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := watchdog.New(newWorld().obey, slog.New(slog.DiscardHandler))
 		in, to := io.Pipe()
@@ -97,7 +97,7 @@ func TestHandoverOfNothing(t *testing.T) {
 }
 
 // A watchdog whose agent has ended in the meantime also takes over.
-func TestHandoverToAGuardWithoutAnAgent(t *testing.T) {
+func TestHandoverToWatchdogWithoutAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		g := watchdog.New(w.obey, slog.New(slog.DiscardHandler))

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWordsThatCannotBe(t *testing.T) {
+func TestInvalidMessagesAreRejected(t *testing.T) {
 	for _, line := range []string{
 		``, `{`, `[]`, `{"seq":1} {"seq":2}`, `{"seq":1,"sing":true}`, `{"seq":-1}`, `{}`,
 		`{"seq":1,"devices":[{"name":"a","kind":"k"}]}`, `{"seq":1,"devices":[{"name":"","kind":"k","off":1}]}`,
@@ -26,7 +26,7 @@ func TestWordsThatCannotBe(t *testing.T) {
 
 // With an error the parser returns the zero value, and a valid message survives printing and
 // parsing.
-func FuzzWord(f *testing.F) {
+func FuzzMessage(f *testing.F) {
 	for _, line := range []string{
 		`{"seq":1}`, `{"seq":1,"devices":[{"name":"a","kind":"k","off":{"x":1},"safe":"s"}],"on":[{"device":"a","epoch":1,"left":5}]}`,
 		`{"seq":2,"off":[{"device":"a","epoch":1}]}`, `{"seq":1,"devices":[{"name":"a","kind":"k","off":null}]}`,
@@ -78,7 +78,7 @@ func twice[T any](t *testing.T, v T, parse func([]byte) (T, error)) {
 }
 
 // The length of a line has a limit, and the last line may lack its end.
-func TestLines(t *testing.T) {
+func TestLineLengthIsLimited(t *testing.T) {
 	var got []string
 	collect := func(line []byte) error { got = append(got, string(line)); return nil }
 	if err := lines(strings.NewReader("a\nbc\nd"), collect); err != nil || strings.Join(got, ",") != "a,bc,d" {

@@ -14,7 +14,7 @@ import (
 )
 
 // The watchdog counts the time that the machine has slept as time on.
-func TestASuspendedMachine(t *testing.T) {
+func TestSuspendCountsAsTimeOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		in, to := io.Pipe()

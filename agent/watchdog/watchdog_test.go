@@ -172,7 +172,7 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-func TestGuard(t *testing.T) {
+func TestWatchdog(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		story func(*agent, *world)
@@ -299,7 +299,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-func TestGuardRefuses(t *testing.T) {
+func TestWatchdogRejectsMessages(t *testing.T) {
 	watched(t, func(a *agent, _ *world) {
 		a.on("porch", 2, 0)
 		for device, epoch := range map[string]uint64{"attic": 9, "porch": 1} {
@@ -311,7 +311,7 @@ func TestGuardRefuses(t *testing.T) {
 }
 
 // An agent with a malformed message counts as gone.
-func TestGuardHearsGarbage(t *testing.T) {
+func TestMalformedMessageEndsAgent(t *testing.T) {
 	for _, line := range []string{"x", `{"seq":0}`, `{"seq":9,"sing":1}`, `{"seq":9}{}`, strings.Repeat("x", 1<<20)} {
 		synctest.Test(t, func(t *testing.T) {
 			in, to := io.Pipe()
@@ -330,7 +330,7 @@ func TestGuardHearsGarbage(t *testing.T) {
 }
 
 // A watchdog works even if the agent reads no answers.
-func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
+func TestUnreadAnswersBlockNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
@@ -355,7 +355,7 @@ func TestGuardWhoseAnswersNobodyReads(t *testing.T) {
 
 // An unreachable device that no message announced as on does not keep the watchdog running
 // after the agent is gone; an announced device does.
-func TestWhatIsNotThereKeepsNoGuard(t *testing.T) {
+func TestUnreachableDeviceEndsWatchdog(t *testing.T) {
 	for _, on := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()

@@ -5,53 +5,53 @@ var mutants = []mutant{
 	// The executor.
 	{"no start gate", []edit{{
 		"agent/task/execute.go", "asked, err = t.permission(ctx, plan)\n", "asked, err = t.Now(), error(nil)\n",
-	}}, "./agent TestCancelBeforeTheStart|TestAnotherHasTakenIt|TestALeaseLostBeforeTheStart|TestDyingEverywhere|TestTheLineIsCutAtTheGate"},
+	}}, "./agent TestCancelBeforeStart|TestAnotherExecutorHasClaim|TestLeaseLostBeforeStart|TestDeathAtEveryPoint|TestConnectionIsLostAtStart"},
 	{"no journal", []edit{{
 		"agent/task/execute.go", "err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"journal after acting", []edit{
 		{"agent/task/execute.go", "if err := t.writeIntent(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
 		{"agent/task/execute.go", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n\t_ = t.writeIntent(ctx, plan, withoutNotes)\n"},
-	}, "./agent TestCrash|TestDyingEverywhere"},
+	}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback|TestDeathAtEveryPoint"},
 	{"a home forgets that a device has moved", []edit{{
 		"agent/resolver/cache.go", "if p.driver.Area() != c.areas[i] {", "if p.driver.Area() != c.areas[i] && i < 0 {",
-	}}, "./agent TestUnderstandAsAfresh|TestUnderstandWhileDevicesMove"},
+	}}, "./agent TestCachedHomeAnswersAsNew|TestCacheFollowsMovingDevices"},
 	{"a home forgets that a vacuum knows other rooms", []edit{{
 		"agent/resolver/cache.go", "return revision != c.revisions[p.index]", "return revision < c.revisions[p.index]",
-	}}, "./agent TestUnderstandAsAfresh|TestPlacesAreRemembered"},
+	}}, "./agent TestCachedHomeAnswersAsNew|TestKnownRoomsAreRemembered"},
 	{"the intent goes without what the policy has to write", []edit{{
 		"agent/policy/ledger.go", "if err := write(ctx, notes...); err != nil {", "if err := write(ctx); err != nil {",
-	}}, "./agent/policy TestOneSyncForAnAct"},
+	}}, "./agent/policy TestActNeedsOneSync"},
 	{"a lost part of the journal frees the budgets", []edit{{
 		"agent/policy/rules_budget.go", "if !g.ledgerGap.IsZero() && ", "if false && ",
-	}}, "./agent/policy TestActsThatAreLost"},
+	}}, "./agent/policy TestLostActsUseBudget"},
 	{"what was begun and not done stays due", []edit{{
 		"agent/policy/pass.go", "p.revertPendingOff()\n", "",
-	}}, "./agent/policy TestWhatIsBegunAndNotDone"},
+	}}, "./agent/policy TestFailedActLeavesNoPendingOff"},
 	{"an older note on what is due wins", []edit{{
 		"agent/journal/ledger.go", "if n.Serial < b.PendingOffs[n.Device].Serial {", "if false {",
-	}}, "./agent/journal TestTheBookIsKept"},
+	}}, "./agent/journal TestLedgerSurvivesReopening"},
 	{"files of an older version count again", []edit{{
 		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
 	}}, "./agent/localpolicy TestAdoptOnce"},
 	{"started work is begun again", []edit{{
 		"agent/task/recovery.go", "harmless := m.Plan.Repeatable()", "harmless := true",
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"a command is repeated unseen after a crash", []edit{{
 		"agent/task/task.go", "return t.readBackFirst(ctx)", "return nil",
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"a short time is not set at the device", []edit{{
 		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
 	}}, "./drivers/family TestFineTimer"},
 	{"the answer counts on a timer that the device does not have", []edit{{
 		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
-	}}, "./agent TestTheAnswerSays"},
+	}}, "./agent TestAnswerNamesWhatSwitchesOff"},
 	{"one requester takes every place", []edit{{
 		"agent/task/places.go", "(s.working[by] < free || s.working[by] == 0)", "true",
-	}}, "./agent TestAFairShare"},
+	}}, "./agent TestPlacesAreSharedFairly"},
 	{"the open questions of one requester take every place", []edit{{
 		"agent/task/places.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
 	}}, "./agent TestOpenQuestions"},
@@ -60,53 +60,53 @@ var mutants = []mutant{
 	}}, "./agent TestOpenQuestions"},
 	{"a begun thread without a task waits for a restart", []edit{{
 		"agent/task/reconcile.go", "known && !(task.Open() && task.Epoch == h.Epoch) {", "known && (true || task.Open()) {",
-	}}, "./agent TestABegunThreadWithoutATaskIsReported"},
+	}}, "./agent TestStartedThreadWithoutTaskIsReported"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"unknown outcome told as nothing done", []edit{{
 		"agent/task/recovery.go", `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectNone, plan)`,
-	}}, "./agent TestCrash"},
+	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
 	{"poison is taken again and again", []edit{{
 		"agent/task/recovery.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
-	}}, "./agent TestPoison"},
+	}}, "./agent TestFatalTaskIsQuarantined|TestFatalSentenceIsRetriedOnce"},
 	{"report dropped before it is taken", []edit{{
 		"agent/task/outbox.go", "return sent, true\n\t\t}\n", "}\n",
-	}}, "./agent TestAReportOutlivesTheProgram|TestThreeDaysWithoutAnExchange|TestTheLineIsCutWhileItRuns"},
+	}}, "./agent TestReportSurvivesProgram|TestThreeDaysWithoutExchange|TestConnectionIsLostDuringAct"},
 	{"cancel ignored after the start", []edit{
 		{"agent/task/inbox.go", "case *mess.Cancel:\n\t\t\tif t != nil {", "case *mess.Cancel:\n\t\t\tif t != nil && t.epoch == 0 {"},
 		{"agent/task/tasks.go", "case h.Stop != nil && *h.Stop:", "case false:"},
-	}, "./agent TestCancelWhileItRuns"},
+	}, "./agent TestCancelDuringAct"},
 	{"cancel by heartbeat ignored", []edit{{
 		"agent/task/tasks.go", "case h.Stop != nil && *h.Stop:", "case false:",
-	}}, "./agent TestACancelThatComesWithTheHeartbeatOnly"},
+	}}, "./agent TestCancelInHeartbeatAck"},
 	{"executor acts without a journal", []edit{{
 		"agent/task/task.go", "if err := ts.Journal.EnsureRoom(ctx); err != nil {", "if err := ts.Journal.EnsureRoom(ctx); err != nil && false {",
-	}}, "./agent TestAJournalThatCannotBeWritten|TestDisarmedIsWithdrawn"},
+	}}, "./agent TestUnwritableJournal|TestFailedJournalWithdrawsActs"},
 
 	{"a restart ends the watch for a late act", []edit{{
 		"agent/task/recovery.go", "\t\tts.resumeWatch(ctx, late)\n", "\t\t_ = late\n",
-	}}, "./agent TestALateActAfterKills"},
+	}}, "./agent TestLateActIsReportedAfterKills"},
 	{"the watch for a late act is not written before the report", []edit{{
 		"agent/task/outbox.go", "\tt.storeLateCommands(ctx) ", "\t",
-	}}, "./agent TestALateActAfterKills"},
+	}}, "./agent TestLateActIsReportedAfterKills"},
 	{"a command of a dead process is forgotten", []edit{{
 		"agent/task/recovery.go", "		t.expectEarlierCommands(ctx)\n		ts.mu.Lock()\n", "		ts.mu.Lock()\n",
-	}}, "./agent TestACommandOfAProcessThatHasDied"},
+	}}, "./agent TestCommandOfDeadProcessMayStillAct"},
 
 	// The safety policy.
 	{"guard off", []edit{{
 		"agent/policy/timer_watchdog.go", "return watchdogRejection(d, g.watchdog.Ready(d.name))", "return nil",
-	}}, "./agent/policy TestNoGuardNothingOn"},
+	}}, "./agent/policy TestNothingIsOnWithoutWatchdog"},
 	{"switched on before the guard knows", []edit{{
 		"agent/policy/timer_watchdog.go", "if err := g.watchdog.WillBeOn(d.name, in); err != nil {", "if err := g.watchdog.WillBeOn(d.name, in); err != nil && false {",
-	}}, "./agent/policy TestNoGuardNothingOn|TestGuardHears|TestADriverHangs"},
+	}}, "./agent/policy TestNothingIsOnWithoutWatchdog|TestWatchdogIsNotifiedInOrder|TestWatchdogSwitchesOffForHangingDriver"},
 	{"max_on ignored", []edit{{
 		"agent/policy/rules.go", "\treturn l.MaxOn\n", "\treturn 0\n",
 	}}, "./agent/policy TestMaxOn"},
 	{"longer than max_on is allowed", []edit{{
 		"agent/policy/rules.go", "if p.For <= limit {", "if p.For <= limit || true {",
-	}}, "./agent/policy TestMaxOn|TestEveryRuleIsTold|TestAnObedientPlanner"},
+	}}, "./agent/policy TestMaxOn|TestEveryRuleIsDocumented|TestObedientPlannerStaysInLimits"},
 	{"asking again prolongs max_on", []edit{{
 		"agent/policy/timer_watchdog.go", "limit > 0 && on.Add(limit).Before(due) {", "limit > 0 && on.Add(limit).Before(due) && false {",
 	}}, "./agent/policy TestMaxOn"},
@@ -118,19 +118,19 @@ var mutants = []mutant{
 	}}, "./agent/policy TestInterlock"},
 	{"arming ignored", []edit{{
 		"agent/policy/rules_lockout.go", `if class == "" || g.decisions.ArmedDevices[d.name] {`, `if true || class == "" {`,
-	}}, "./agent/policy TestLockedAndDisarmed"},
+	}}, "./agent/policy TestLockoutAndDisarming"},
 	{"a crash disarms nothing", []edit{{
 		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
-	}}, "./agent/localpolicy TestAnEndWithoutOrderDisarms"},
+	}}, "./agent/localpolicy TestUncleanShutdownDisarms"},
 	{"lock ignored", []edit{{
 		"agent/policy/rules_lockout.go", `case locked && why != "":`, `case !locked || why != "":`,
-	}}, "./agent/policy TestLockedAndDisarmed"},
+	}}, "./agent/policy TestLockoutAndDisarming"},
 	{"yes of one plan for another at the device", []edit{{
 		"agent/policy/rules.go", "who == ConfirmNever || o.Confirmed == o.Digest()", `who == ConfirmNever || o.Confirmed != ""`,
-	}}, "./agent/policy TestAYesIsForOnePlan"},
+	}}, "./agent/policy TestConfirmationIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
 		"agent/policy/rules_range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
-	}}, "./agent/policy TestRange"},
+	}}, "./agent/policy TestRange|TestDefaultRangeAppliesToAll"},
 	{"conditions ignored", []edit{{
 		"agent/policy/rules_conditions.go", `case got != "":`, `case false:`,
 	}}, "./agent/policy TestRequires"},
@@ -140,31 +140,31 @@ var mutants = []mutant{
 	{"old permission used", []edit{
 		{"agent/policy/pass_recheck.go", "p.renew == nil || p.g.since(p.permissionAsked) <= FreshFor", "true"},
 		{"agent/policy/pass_recheck.go", "p.g.since(looked) > FreshFor || p.renew != nil && p.g.since(p.permissionAsked) > FreshFor", "p.g.since(looked) > FreshFor"},
-	}, "./agent/policy TestAPermission"},
+	}, "./agent/policy TestPermissionExpiresBetweenActs|TestLatePermissionIsRejected|TestPermissionExpiresDuringSuspend"},
 	{"a hanging driver goes on being used", []edit{{
 		"agent/policy/pass_driver_call.go", "c.dev.hungCalls[c] = true\n", "",
-	}}, "./agent/policy TestAHangingDriverIsQuarantined"},
+	}}, "./agent/policy TestHangingDriverIsQuarantined"},
 	{"two tasks on one device", []edit{{
 		"agent/policy/policy.go", "turn: make(chan struct{}, 1), actLock", "turn: make(chan struct{}, 2), actLock",
-	}}, "./agent/policy TestOneTaskAtATime"},
+	}}, "./agent/policy TestOneTaskPerDevice"},
 	{"budget of acts ignored", []edit{{
 		"agent/policy/pass_recheck.go", "p.recordIfNeeded(ctx); err != nil {", "p.recordIfNeeded(ctx); err != nil && false {",
 	}}, "./agent/policy TestMaxActs"},
 	{"latch not kept", []edit{{
 		"agent/stop/latch.go", "\t\terr := WriteOrder(s.cfg.Dir, o)\n", "\t\tvar err error\n",
-	}}, "./agent/stop TestAStopSurvivesARestart"},
+	}}, "./agent/stop TestStopSurvivesRestart"},
 	{"damaged latch counts as none", []edit{{
 		"agent/stop/folder.go", `if err != nil {
 		return []Order{{ID: unreadable`, `if err != nil && false {
 		return []Order{{ID: unreadable`,
-	}}, "./agent/stop TestWhatCannotBeReadIsLatched"},
+	}}, "./agent/stop TestUnreadableLatchIsLatched"},
 	{"stopped, and it acts", []edit{{
 		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopReason != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
-	}}, "./agent/policy TestMetWhileStopped|TestAStop"},
+	}}, "./agent/policy TestNewDeviceDuringStopIsHalted|TestStopReportsUnchangedDevice|TestStopMakesEveryDeviceSafe|TestStopUnderLoad"},
 
 	{"an earlier picture counts as a new one", []edit{{
 		"agent/action/observe.go", "Evidence: mess.EvidenceUnknown", "Evidence: mess.Photographed",
-	}}, "./agent TestAnEarlierPictureIsNoNewOne"},
+	}}, "./agent TestEarlierImageKeepsItsTime"},
 	{"a refusal calls legal what is refused", []edit{{
 		"exchange/transition/claim.go", "\t\t\treturn t.confirmed() != nil\n", "\t\t\treturn false\n",
 	}}, "./exchange TestAllowedCodesAreAccepted"},
@@ -201,10 +201,10 @@ var mutants = []mutant{
 	}}, "./exchange TestHeartbeatsNameTheirProcess|TestRestartedExecutorLosesClaims"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
-	}}, "./agent TestAStartGrantedToAProcessThatDies"},
+	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"a begun thread that nobody knows is kept", []edit{{
 		"agent/task/reconcile.go", "case !s.handled && asked.After(s.since):", "case false:",
-	}}, "./agent TestAStartGrantedToAProcessThatDies"},
+	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"who is away is forgotten over who declined", []edit{{
 		"exchange/world.go", "if left := w.silentHolders(e); len(left) > 0 {", "if left := w.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestSilentExecutorFailsThread"},
@@ -263,7 +263,7 @@ var mutants = []mutant{
 	}}, "./exchange TestEndedThreadsNeedNoState"},
 	{"a refused report is given up", []edit{{
 		"agent/task/outbox.go", "if err != nil && ts.retryAsUnknown(ctx, task, err) {", "if err != nil && false && ts.retryAsUnknown(ctx, task, err) {",
-	}}, "./agent TestARefusedReportIsNoUnusedStart"},
+	}}, "./agent TestRejectedReportIsNoUnusedStart"},
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/open_threads.go", "\to.loading[ref] = c\n", "",
 	}}, "./exchange TestMessageBeforeAckIsKept"},
@@ -311,7 +311,7 @@ var mutants = []mutant{
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
 		"agent/task/dialogue.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
-	}}, "./agent TestTheAnswerSaysWhoSwitchesOff"},
+	}}, "./agent TestAnswerNamesWhatSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirmation.go", "code, c.Code = c.Code, \"\"", "code = c.Code",
 	}}, "./exchange TestCodeConfirmsOneQuestionOnce"},
@@ -336,7 +336,7 @@ var mutants = []mutant{
 	}}, "./exchange/channel/httpapi TestCodeListsItsRights"},
 	{"a stranger's question is read", []edit{{
 		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
-	}}, "./agent/selftest TestAStrangerIsNotRead"},
+	}}, "./agent/selftest TestOtherUserIsRejected"},
 	{"what is behind chunks is a request", []edit{{
 		"exchange/channel/httpapi/call.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",
 	}}, "./exchange/channel/httpapi TestLengthAndChunksEndConnection"},
@@ -430,13 +430,13 @@ var mutants = []mutant{
 	}}, "./cmd/messkit TestSyncPrecedesAck"},
 	{"a permission outlives a suspend", []edit{{
 		"agent/policy/timer_suspend.go", "return g.now().Sub(m.at) + max(0, g.suspended()-m.suspended)", "return g.now().Sub(m.at)",
-	}}, "./agent/policy TestAPermissionDoesNotOutlive"},
+	}}, "./agent/policy TestPermissionExpiresDuringSuspend"},
 	{"max_on stands still while the machine sleeps", []edit{{
 		"agent/policy/timer_suspend.go", "o.at, o.onSince = o.at.Add(-d), o.onSince.Add(-d)", "_ = o",
-	}}, "./agent/policy TestMaxOnGoesOn"},
+	}}, "./agent/policy TestMaxOnContinuesDuringSuspend"},
 	{"the watchdog stands still while the machine sleeps", []edit{{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
-	}}, "./agent/watchdog TestASuspendedMachine"},
+	}}, "./agent/watchdog TestSuspendCountsAsTimeOn"},
 	{"a lease stands still while the machine sleeps", []edit{{
 		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
 	}}, "./exchange TestLeaseEndsDuringSuspend"},
@@ -473,10 +473,10 @@ var mutants = []mutant{
 
 	{"a page of a camera's server counts as a picture", []edit{{
 		"agent/imaging/imaging.go", "	case l.Page:\n", "	case l.Page && false:\n",
-	}}, "./agent/imaging TestPages"},
+	}}, "./agent/imaging TestPageImageIsNoEvidence"},
 	{"a picture that never changes counts as a new one", []edit{{
 		"agent/imaging/imaging.go", "if s.maybeSynthetic && same {", "if s.maybeSynthetic && same && false {",
-	}}, "./agent/imaging TestPages|TestACameraThatHangs"},
+	}}, "./agent/imaging TestPageImageIsNoEvidence|TestHangingCameraIsNoEvidence"},
 	// The channels.
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",
@@ -486,7 +486,7 @@ var mutants = []mutant{
 	}}, "./internal/broker TestASessionThatIsTakenOver"},
 	{"reports wait although the exchange is back", []edit{{
 		"agent/session/backoff.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
-	}}, "./agent TestAReportFollowsTheFirstHeartbeat"},
+	}}, "./agent TestReportFollowsFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
 		"exchange/channel/mesh/inbound.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
 	}}, "./exchange/channel/mesh TestSignedAndEncrypted"},
@@ -578,10 +578,10 @@ var mutants = []mutant{
 	}}, "./cmd/messkit TestScripts/arm"},
 	{"the devices are not read at the start", []edit{{
 		"agent/device/first_reading.go", "s.readDevice(ctx, d)", "_ = d",
-	}}, "./agent TestDevicesAreReadAtTheStart"},
+	}}, "./agent TestDevicesAreReadAtStart"},
 	{"a sensor that sleeps is called broken", []edit{{
 		"agent/device/selftest.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
-	}}, "./agent TestASensorThatSleepsIsNotBroken"},
+	}}, "./agent TestSleepingSensorIsNoFailure"},
 	{"a lock on Zigbee is offered as a sensor", []edit{{
 		"drivers/mqttdevice/announced.go", "return withoutTemplate[e.Type] != \"\"", "return false",
 	}}, "./drivers/mqttdevice TestAnnounced"},
@@ -637,13 +637,13 @@ var mutants = []mutant{
 	}}, "./drivers/mqttclient TestRetainedMessagesReachLateMember"},
 	{"the end does not say that a command may still arrive", []edit{{
 		"agent/task/execute.go", "(pass.Unanswered() || action.MayAct(r.Err))", "false",
-	}}, "./agent TestAnUnanswered"},
+	}}, "./agent TestUnansweredCommand|TestUnansweredCommandReadBackIsCompleted"},
 	{"an act after the end is not reported", []edit{{
 		"agent/task/tasks.go", "ts.watchLateActs(ctx, t)\n\t\t\t\treturn", "_ = ts.watchLateActs\n\t\t\t\treturn",
-	}}, "./agent TestAnUnanswered"},
+	}}, "./agent TestUnansweredCommand|TestUnansweredCommandReadBackIsCompleted"},
 	{"an act of another request counts as a late one", []edit{{
 		"agent/task/late_acts.go", "is.Acts == was.Acts && ", "",
-	}}, "./agent TestAnUnanswered"},
+	}}, "./agent TestUnansweredCommand|TestUnansweredCommandReadBackIsCompleted"},
 	{"context names a request that is not there", []edit{{
 		"exchange/context_refs.go", "case errors.Is(err, mess.NotFound):", "case errors.Is(err, mess.NotFound):\n\t\t\treturn s.req, nil\n\t\tcase false:",
 	}}, "./exchange TestMentionedRequestIsShared"},

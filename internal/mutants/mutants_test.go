@@ -21,7 +21,7 @@ import (
 type mutant struct {
 	name  string // description of the fault
 	edits []edit
-	tests string // package, and pattern of the tests: "./agent TestCancel"
+	tests string // package, and pattern of the tests: "./agent TestCancelBetweenPermissionAndAct|TestCancelSwitchesOff|TestCancelBeforeStart|TestCancelDuringDeviceStart|TestCancelDuringAct"
 }
 
 // edit replaces a text that occurs exactly once in a file.

@@ -51,7 +51,7 @@ func TestDifferences(t *testing.T) {
 		"One writer with `shared_read`":                   here("TestDecisions"),    // D4
 		"Mode `shared`":                                   formats("TestDecisions"), // D3
 		"Any `duration_minutes`":                          cutReservation,
-		"Exclusive means only this agent":                 pagetest.Elsewhere("../../../agent/policy", "TestWhatIsReservedIsWaitedFor"),
+		"Exclusive means only this agent":                 pagetest.Elsewhere("../../../agent/policy", "TestTaskWaitsForReservation"),
 	})
 }
 

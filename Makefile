@@ -124,7 +124,7 @@ model: ## check the model of a physical action with spin, and that no piece of i
 
 .PHONY: sim
 sim: ## simulate N (200) scenarios with HOURS (96) of faults each, from seed SEED (1) on, and compare what the devices did with the answers
-	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/simulation -run TestYearsOfTrouble -v -timeout 3h
+	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/simulation -run TestScenarios -v -timeout 3h
 
 .PHONY: halfyear
 halfyear:

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/address"
 )
 
-func TestWhatCanBeReached(t *testing.T) {
+func TestReachableAddresses(t *testing.T) {
 	for text, want := range map[string]string{
 		"http://192.168.1.40": "", "http://plug.local.": "", "https://[fe80::1]:8080/a": "", "mqtt://localhost:1883": "",
 		"http://tasmota-4711:80": "", "http://1.example": "", "http://cafe": "", "http://x:65535": "", "http://127.0.0.1:1": "", "http://[::ffff:1.2.3.4]": "",

@@ -83,7 +83,7 @@ func gaps(dials []time.Time) []time.Duration {
 
 // While a broker is away for an hour, the link tries to connect about once a minute, and Publish
 // fails. After its return the link publishes again.
-func TestABrokerGoneForAnHour(t *testing.T) {
+func TestBrokerIsAwayForAnHour(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestABrokerGoneForAnHour(t *testing.T) {
 }
 
 // A long session resets the backoff. A session that the broker closes at once does not.
-func TestABrokerThatAcceptsAndKicks(t *testing.T) {
+func TestOnlyLongSessionResetsBackoff(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
@@ -160,7 +160,7 @@ func (l *line) cutOften(t *testing.T, sessions int) []time.Duration {
 
 // Two clients with one id close each other's sessions, and each finds the status of the other in
 // its own topic. The link waits a minute, and logs the reason.
-func TestASessionThatIsTakenOver(t *testing.T) {
+func TestTakenOverSessionIsDetected(t *testing.T) {
 	n := 0
 	other := func(b *brokertest.Behaviour) {
 		b.Subscribed = func(answer func(string, []byte, bool)) {
@@ -182,7 +182,7 @@ func TestASessionThatIsTakenOver(t *testing.T) {
 // A broker may close its connections gracefully, like mosquitto at a restart. The link does not
 // take this for another client, and connects again within five seconds. It may find the status of
 // an earlier run, and its own.
-func TestABrokerThatEndsInOrder(t *testing.T) {
+func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 	own := func(b *brokertest.Behaviour) {
 		last := "ready of an earlier run"
 		var mu sync.Mutex
@@ -216,7 +216,7 @@ func TestABrokerThatEndsInOrder(t *testing.T) {
 
 // If the broker does not let a client read its own status, only many closed sessions in a row are
 // a sign of another client.
-func TestASessionThatIsTakenOverUnseen(t *testing.T) {
+func TestUnreadableStatusNeedsManyTakeovers(t *testing.T) {
 	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *line) {
 		d := l.cutOften(t, 10)
 		for i, gap := range d[:7] {
@@ -251,7 +251,7 @@ func TestBirthAndWill(t *testing.T) {
 }
 
 // After a wrong password, Session returns ErrRefused with the first attempt.
-func TestABrokerThatRefuses(t *testing.T) {
+func TestRejectedSessionReturnsErrRefused(t *testing.T) {
 	refuses := func(b *brokertest.Behaviour) { b.Refuse = 5 }
 	over(t, refuses, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); !errors.Is(err, broker.ErrRefused) {
@@ -264,7 +264,7 @@ func TestABrokerThatRefuses(t *testing.T) {
 }
 
 // Publish returns with an error if the broker never acknowledges.
-func TestABrokerThatSwallows(t *testing.T) {
+func TestPublishWithoutAckFails(t *testing.T) {
 	over(t, nil, func(t *testing.T, l *line) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestAddress(t *testing.T) {
 }
 
 // The link drops a message whose handler panics, logs it, and delivers the next one.
-func TestAMessageThatCrashesIsDropped(t *testing.T) {
+func TestPanicDropsMessage(t *testing.T) {
 	b := &brokertest.Broker{}
 	synctest.Test(t, func(t *testing.T) {
 		got := make(chan string, 4)

@@ -9,7 +9,7 @@ import (
 
 // The end of a link waits for running calls up to the limit, and not for calls on a dead
 // connection.
-func TestTheEndDoesNotHang(t *testing.T) {
+func TestCloseIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w works
 		hangs := make(chan struct{})

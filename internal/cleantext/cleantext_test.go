@@ -46,7 +46,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestEscapesGiveTheSameValues(t *testing.T) {
+func TestEscapesKeepValues(t *testing.T) {
 	const text = "a\x1b\u009b\u202e\u200b\U000e0041\ufeff\ufe01x 👩\u200d🍳 \U0001f3f4"
 	doc, err := json.Marshal(map[string]string{text: text})
 	if err != nil {
@@ -68,7 +68,7 @@ func hidden(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-func TestEveryHiddenCharacterIsTakenOut(t *testing.T) {
+func TestHiddenCharactersAreRemoved(t *testing.T) {
 	n := 0
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !hidden(r) || r == '\n' || r == '\t' {

@@ -11,7 +11,7 @@ import (
 
 // While the program discards much memory, collections become rarer up to the bound. Afterwards
 // they become more frequent again.
-func TestThePaceFollowsTheWork(t *testing.T) {
+func TestPaceFollowsWork(t *testing.T) {
 	keep := make([]byte, 16<<20) // lives all the time
 	for _, c := range []struct {
 		name string
@@ -33,7 +33,7 @@ func TestThePaceFollowsTheWork(t *testing.T) {
 }
 
 // In a lull the program returns free memory to the system.
-func TestALullGivesBack(t *testing.T) {
+func TestLullReturnsMemory(t *testing.T) {
 	kept := make([][]byte, 64)
 	for i := range kept {
 		kept[i] = make([]byte, 1<<20)
@@ -57,7 +57,7 @@ func held() uint64 {
 }
 
 // After stop, the percent stays.
-func TestStopped(t *testing.T) {
+func TestStopKeepsPercent(t *testing.T) {
 	stop := collector.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
 	stop()
 	stop()

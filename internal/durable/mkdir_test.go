@@ -12,7 +12,7 @@ import (
 )
 
 // MkdirAll syncs the parent of each new folder after making it.
-func TestMkdirAllSyncsWhatTheFoldersLieIn(t *testing.T) {
+func TestMkdirAllSyncsParents(t *testing.T) {
 	if dir := os.Getenv("MKDIR_ALL"); dir != "" { // under strace
 		if err := durable.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)

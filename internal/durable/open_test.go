@@ -36,7 +36,7 @@ func odd(t *testing.T, dir string) []string {
 }
 
 // Open and Read reject everything but regular files with the name, and do not block.
-func TestOnlyFilesAreOpened(t *testing.T) {
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range odd(t, dir) {
 		for _, flag := range []int{os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_APPEND | os.O_CREATE} {

@@ -16,7 +16,7 @@ var errNot = errors.New("not there")
 
 // The client checks the address of the connection, also behind a host name, and follows no
 // redirect.
-func TestClient(t *testing.T) {
+func TestClientChecksAddresses(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 	}))
@@ -38,7 +38,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-func TestPublic(t *testing.T) {
+func TestPublicAddresses(t *testing.T) {
 	for ip, want := range map[string]bool{
 		"8.8.8.8": true, "2606:4700::1111": true, "::ffff:8.8.8.8": true,
 		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "::ffff:192.168.1.1": false, "169.254.169.254": false,

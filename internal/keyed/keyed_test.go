@@ -11,7 +11,7 @@ import (
 )
 
 // Goroutines with the same name exclude each other, in any order of the names.
-func TestOneAtATime(t *testing.T) {
+func TestSameNameExcludes(t *testing.T) {
 	var l keyed.Locks
 	var g sync.WaitGroup
 	counts := [8]int{}
@@ -39,7 +39,7 @@ func TestOneAtATime(t *testing.T) {
 }
 
 // Goroutines with other names do not wait.
-func TestOthersGoOn(t *testing.T) {
+func TestOtherNamesDoNotWait(t *testing.T) {
 	var l keyed.Locks
 	unlock := l.Lock("a")
 	l.Lock("b")()

@@ -12,7 +12,7 @@ import (
 	"github.com/messkit/messkit/internal/keyed"
 )
 
-func TestWorkOfOneNameIsInOrder(t *testing.T) {
+func TestCallsOfOneNameAreOrdered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r keyed.Runner
 		var atOnce, most, calls atomic.Int64
@@ -51,7 +51,7 @@ func TestWorkOfOneNameIsInOrder(t *testing.T) {
 	})
 }
 
-func TestARunnerCallsAgain(t *testing.T) {
+func TestRunnerCallsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r keyed.Runner
 		begun := time.Now()
@@ -77,7 +77,7 @@ func TestARunnerCallsAgain(t *testing.T) {
 	})
 }
 
-func TestAClosedRunnerKeepsItsWork(t *testing.T) {
+func TestClosedRunnerFinishesCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r keyed.Runner
 		var calls atomic.Int64
@@ -108,7 +108,7 @@ func TestAClosedRunnerKeepsItsWork(t *testing.T) {
 	})
 }
 
-func TestQueuesKeepTheirOrder(t *testing.T) {
+func TestQueuesKeepOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q keyed.Queues[int]
 		var mu sync.Mutex

@@ -324,7 +324,7 @@ var mutants = []mutant{
 	{"a closed connection is root's", []edit{
 		{"internal/peer/peer_linux.go", "|| fields[fieldState] != established {", "|| established == \"\" {"},
 		{"internal/peer/peer_linux.go", "|| inode == 0 {", "|| inode == 1<<63 {"},
-	}, "./internal/peer TestTheOtherEndIsRead"},
+	}, "./internal/peer TestPeerIsRead"},
 	{"another user of the machine registers", []edit{{
 		"exchange/channel/httpapi/proof.go", "return peer.Same(c.localAddr(), c.r.RemoteAddr)", "return loopback(c.r.RemoteAddr), nil",
 	}}, "./exchange/channel/httpapi TestOtherLocalUserNeedsCode"},
@@ -463,7 +463,7 @@ var mutants = []mutant{
 	}}, "./exchange/store/files TestCleanUpKeepsRunningUploads"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",
-	}}, "./internal/wal TestADamagedLastFrame"},
+	}}, "./internal/wal TestDamagedLastFrameAfterClose"},
 	{"a thread that lost its last steps is offered again", []edit{{
 		"exchange/store/files/log_damage.go", "case how == unknown && !t.Status.Terminal():", "case how == unknown && false:",
 	}}, "./exchange/store/files TestDamagedLastStepEndsAsUnknown"},
@@ -480,10 +480,10 @@ var mutants = []mutant{
 	// The channels.
 	{"a broker that ends twice counts as another client", []edit{{
 		"internal/broker/link.go", "if !kicked || seen == nobodyElse {", "if !kicked {",
-	}}, "./internal/broker TestABrokerThatEndsInOrder"},
+	}}, "./internal/broker TestGracefulBrokerEndIsNoTakeover"},
 	{"another client of the same id is not noticed", []edit{{
 		"internal/broker/own.go", "		o.last = another\n", "",
-	}}, "./internal/broker TestASessionThatIsTakenOver"},
+	}}, "./internal/broker TestTakenOverSessionIsDetected|TestUnreadableStatusNeedsManyTakeovers"},
 	{"reports wait although the exchange is back", []edit{{
 		"agent/session/backoff.go", "	if yes && r.lost && r.back != nil {", "	if yes && r.lost && r.back != nil && false {",
 	}}, "./agent TestReportFollowsFirstHeartbeat"},
@@ -590,7 +590,7 @@ var mutants = []mutant{
 	}}, "./exchange/channel/mcp TestInvisibleTextIsRemoved"},
 	{"tags are not removed", []edit{{
 		"internal/cleantext/cleantext.go", "unicode.Is(unicode.Cf, r) && !unicode.Is", "unicode.Is(unicode.Cf, r) && r < 0xe0000 && !unicode.Is",
-	}}, "./internal/cleantext TestEveryHiddenCharacterIsTakenOut"},
+	}}, "./internal/cleantext TestHiddenCharactersAreRemoved"},
 	{"hidden characters go out as JSON", []edit{{
 		"internal/cli/output/json.go", "e.To.Write(cleantext.EscapeJSON(p))", "e.To.Write(p)",
 	}}, "./cmd/messkit TestScripts/hidden"},

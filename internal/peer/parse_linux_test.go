@@ -14,7 +14,7 @@ const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->whe
    3: 0100007F:C352 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 0 1
 `
 
-func TestTheOtherEndIsRead(t *testing.T) {
+func TestPeerIsRead(t *testing.T) {
 	if !littleEndian {
 		t.Skip("the table is of a machine with the other order of bytes")
 	}
@@ -30,7 +30,7 @@ func TestTheOtherEndIsRead(t *testing.T) {
 	}
 }
 
-func TestATerminalControlsWhatIsInItsForeground(t *testing.T) {
+func TestTerminalControlsForeground(t *testing.T) {
 	for stat, want := range map[string]uint64{
 		"7 (a) S 1 7 7 34819 7 0":       34819,
 		"7 (a ) S (b) S 1 7 7 1025 7 0": 1025,
@@ -59,7 +59,7 @@ func FuzzTables(f *testing.F) {
 }
 
 // A table that the system does not give is no proof that a process is a stranger.
-func TestAFailedReadIsNotAStranger(t *testing.T) {
+func TestFailedReadIsNoForeignProcess(t *testing.T) {
 	old := tables
 	defer func() { tables = old }()
 	tables = []string{t.TempDir()} // a folder opens, and reading it fails

@@ -43,7 +43,7 @@ func same(t *testing.T, local, remote string) bool {
 	return ok
 }
 
-func TestOwnConnectionsAreOnesOwn(t *testing.T) {
+func TestOwnConnectionIsRecognized(t *testing.T) {
 	for _, at := range []string{"127.0.0.1:0", "[::1]:0"} {
 		got := make(chan int, 1)
 		addr := listen(t, "tcp", at, func(c net.Conn) {
@@ -79,7 +79,7 @@ func TestOwnConnectionsAreOnesOwn(t *testing.T) {
 	}
 }
 
-func TestAnotherUserIsKnown(t *testing.T) {
+func TestOtherUserIsRecognized(t *testing.T) {
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
 		uid, err := peer.UID(c.LocalAddr().String(), c.RemoteAddr().String())
 		if err != nil || uid != peertest.Nobody || same(t, c.LocalAddr().String(), c.RemoteAddr().String()) {
@@ -93,7 +93,7 @@ func TestAnotherUserIsKnown(t *testing.T) {
 }
 
 // The kernel lists a closed socket as a socket of root.
-func TestAClosedConnectionIsNobodys(t *testing.T) {
+func TestClosedConnectionHasNoOwner(t *testing.T) {
 	done := make(chan error)
 	closed := make(chan struct{})
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
@@ -113,7 +113,7 @@ func TestAClosedConnectionIsNobodys(t *testing.T) {
 	}
 }
 
-func TestWhoComesFromElsewhereIsUnknown(t *testing.T) {
+func TestRemotePeerIsUnknown(t *testing.T) {
 	for _, c := range [][2]string{{"127.0.0.1:80", "192.0.2.1:4000"}, {"127.0.0.1:80", "pipe"}, {"", ""}, {"127.0.0.1:1", "127.0.0.1:1"}} {
 		if _, err := peer.UID(c[0], c[1]); !errors.Is(err, peer.ErrUnknown) || same(t, c[0], c[1]) || peer.Terminal(os.Getpid(), c[0], c[1]) == nil {
 			t.Errorf("%q: %v", c, err)
@@ -123,7 +123,7 @@ func TestWhoComesFromElsewhereIsUnknown(t *testing.T) {
 
 // A test has no terminal in the foreground, and another process does not hold its connections.
 // Terminal rejects both.
-func TestAProgramWithoutATerminalIsNoPerson(t *testing.T) {
+func TestProgramWithoutTerminalIsRejected(t *testing.T) {
 	got := make(chan [2]error, 1)
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
 		l, r := c.LocalAddr().String(), c.RemoteAddr().String()

@@ -48,7 +48,7 @@ func decoded(t *testing.T, data []byte) image.Image {
 }
 
 // Fit takes each way for the pictures that suit it, and Explain names the way.
-func TestFitChooses(t *testing.T) {
+func TestFitChoosesMethod(t *testing.T) {
 	photo := jpegOf(t, scene(1600, 1200, 6), 95)
 	for _, c := range []struct {
 		name string
@@ -90,7 +90,7 @@ func TestFitChooses(t *testing.T) {
 }
 
 // A larger limit never gives a worse picture.
-func TestFitUsesItsBytes(t *testing.T) {
+func TestLargerLimitIsNeverWorse(t *testing.T) {
 	img := scene(1600, 1200, 10)
 	data, before := jpegOf(t, img, 96), 0.0
 	for _, n := range []int{5 << 10, 20_000, 60_000, 150_000, 400_000} {

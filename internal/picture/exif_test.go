@@ -16,7 +16,7 @@ var bigEndian, littleEndian = binary.AppendByteOrder(binary.BigEndian), binary.A
 // (EXIF 2.32 section 4.6.4).
 var corners = [10][2]float64{2: {1, 0}, 3: {1, 1}, 4: {0, 1}, 6: {1, 0}, 7: {1, 1}, 8: {0, 1}}
 
-func TestFitTurnsPicturesUpright(t *testing.T) {
+func TestFitAppliesOrientation(t *testing.T) {
 	stored := scene(64, 48, 0)
 	plain := tiffOf(t, stored, nil)
 	for o := range uint16(10) {

@@ -103,7 +103,7 @@ func TestFitOddSizes(t *testing.T) {
 	}
 }
 
-func TestFitUsesWhatIsAllowed(t *testing.T) {
+func TestFitUsesMostOfLimit(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		w, h  int
@@ -126,7 +126,7 @@ func TestFitUsesWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestFitLeavesWhatFits(t *testing.T) {
+func TestFitKeepsFittingImage(t *testing.T) {
 	gray16 := as(image.NewGray16(image.Rect(0, 0, 90, 60)), scene(90, 60, 5))
 	for name, data := range map[string][]byte{
 		"baseline":    jpegOf(t, scene(300, 200, 5), 70),
@@ -146,7 +146,7 @@ func TestFitLeavesWhatFits(t *testing.T) {
 
 // Fit leaves out the restart markers of restarts.jpg. Go's decoder, and so that of each executor,
 // cannot read them.
-func TestFitLeavesOutRestarts(t *testing.T) {
+func TestFitRemovesRestartMarkers(t *testing.T) {
 	p, got := fit(t, fixture(t, "restarts.jpg"), picture.Limits{})
 	if want := decoded(t, fixture(t, "progressive.jpg")); !reflect.DeepEqual(got, want) {
 		t.Error("it has other pixels than before")
@@ -156,7 +156,7 @@ func TestFitLeavesOutRestarts(t *testing.T) {
 	}
 }
 
-func TestFitMendsWhatCamerasDo(t *testing.T) {
+func TestFitRepairsCameraImages(t *testing.T) {
 	data := jpegOf(t, scene(300, 200, 5), 70)
 	for _, c := range []struct {
 		name string

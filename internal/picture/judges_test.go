@@ -72,7 +72,7 @@ func screen(w, h int) *image.RGBA {
 	return img
 }
 
-func TestLibjpegReadsWhatComesOut(t *testing.T) {
+func TestLibjpegReadsResult(t *testing.T) {
 	if _, err := exec.LookPath("djpeg"); err != nil {
 		t.Skip("SKIP: djpeg is not there (apt-get install libjpeg-turbo-progs)")
 	}
@@ -110,7 +110,7 @@ onload = () => {
 };
 </script></body>`
 
-func TestChromiumReadsWhatComesOut(t *testing.T) {
+func TestChromiumReadsResult(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser takes seconds to start")
 	}

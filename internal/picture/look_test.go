@@ -48,7 +48,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-func TestLookKnowsTheSameFrame(t *testing.T) {
+func TestLookRecognizesFrame(t *testing.T) {
 	hash := func(data []byte, lim picture.Limits) uint64 {
 		p, _ := fit(t, data, lim)
 		return p.Look.Hash

@@ -30,7 +30,7 @@ func hugePNG(t *testing.T, w, h uint32, depth byte) []byte {
 	return slices.Concat([]byte("\x89PNG\r\n\x1a\n"), data[33:])
 }
 
-func TestFitRefuses(t *testing.T) {
+func TestFitRejectsInvalidImages(t *testing.T) {
 	good := jpegOf(t, scene(200, 100, 5), 90)
 	png := pngOf(t, scene(200, 100, 5))
 	progressive := fixture(t, "progressive.jpg")

@@ -48,7 +48,7 @@ func asPNG(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-func TestAPictureIsKnownAgain(t *testing.T) {
+func TestSketchRecognizesScene(t *testing.T) {
 	sketch := func(data []byte) picture.Sketch {
 		t.Helper()
 		s, err := picture.SketchOf(t.Context(), data)
@@ -98,7 +98,7 @@ func TestAPictureIsKnownAgain(t *testing.T) {
 }
 
 // Mirrored, rotated or darkened versions of a scene are different scenes.
-func TestScenesAreNotTakenForEachOther(t *testing.T) {
+func TestSketchDistinguishesScenes(t *testing.T) {
 	one := scene(640, 480, 8)
 	var all []picture.Sketch
 	for _, img := range []image.Image{one, imaging.FlipH(one), imaging.FlipV(one), imaging.Rotate180(one), imaging.AdjustBrightness(one, -30)} {

@@ -29,7 +29,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-func TestOfThisProcess(t *testing.T) {
+func TestOwnProcess(t *testing.T) {
 	l := resources.Of()
 	if l.Memory < 16<<20 || l.Files < 16 {
 		t.Errorf("%+v", l)

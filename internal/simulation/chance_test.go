@@ -65,7 +65,7 @@ func clockAt(t time.Time, d time.Duration) time.Time {
 	return made
 }
 
-func TestAClockThatIsStepped(t *testing.T) {
+func TestSteppedClock(t *testing.T) {
 	at := time.Date(2000, 1, 2, 3, 4, 5, 6, time.UTC)
 	before, after := clockAt(at, time.Hour), clockAt(at.Add(time.Second), -time.Hour)
 	if after.Sub(before) != time.Second || !before.Round(0).Equal(at.Add(time.Hour)) || !after.Round(0).Equal(at.Add(time.Second-time.Hour)) {

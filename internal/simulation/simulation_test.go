@@ -265,10 +265,10 @@ func number(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// TestYearsOfTrouble plays MESSKIT_SIMULATE scenarios with four days of faults each, or
+// TestScenarios plays MESSKIT_SIMULATE scenarios with four days of faults each, or
 // with MESSKIT_SIMULATE_HOURS of them, from seed MESSKIT_SEED on. Without the first
 // variable it plays two scenarios of one day.
-func TestYearsOfTrouble(t *testing.T) {
+func TestScenarios(t *testing.T) {
 	n := number(t, "MESSKIT_SIMULATE", 2)
 	trouble := aDay
 	if os.Getenv("MESSKIT_SIMULATE") != "" {
@@ -321,7 +321,7 @@ func (sc *scenario) hash() string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "\n"))))
 }
 
-func TestTheSameNumberIsTheSameStory(t *testing.T) {
+func TestSeedDeterminesScenario(t *testing.T) {
 	seed := uint64(number(t, "MESSKIT_SEED", 1))
 	a, b := play(t, seed, aDay, faults{}), play(t, seed, aDay, faults{})
 	if a.hash() != b.hash() {
@@ -330,7 +330,7 @@ func TestTheSameNumberIsTheSameStory(t *testing.T) {
 }
 
 // The checker finds each deliberate fault.
-func TestPlantedFaultsAreSeen(t *testing.T) {
+func TestPlantedFaultsAreFound(t *testing.T) {
 	for i, c := range []struct {
 		name string
 		f    faults

@@ -75,7 +75,7 @@ free: {a: [1, x, null, true]}
 	}
 }
 
-func TestNothingLeavesTheDefaults(t *testing.T) {
+func TestEmptyDocumentKeepsDefaults(t *testing.T) {
 	for _, text := range []string{"", "# only a comment\n", "camera:\n", "---\n"} {
 		got := defaults()
 		if err := strictyaml.Decode("c.yaml", []byte(text), &got); err != nil {
@@ -88,7 +88,7 @@ func TestNothingLeavesTheDefaults(t *testing.T) {
 }
 
 // The error lists all mistakes, in the order of the lines.
-func TestDecodeTellsEveryMistake(t *testing.T) {
+func TestDecodeReportsEveryError(t *testing.T) {
 	const text = `level: loud
 port: 70000
 scale: fast
@@ -176,7 +176,7 @@ func wantErr(t *testing.T, err error, want string) {
 	}
 }
 
-func TestASecondDocumentIsAMistake(t *testing.T) {
+func TestSecondDocumentIsError(t *testing.T) {
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: 1\n---\nport: 2\n"), &config{}),
 		"c.yaml:3: a second document begins here; put all in one")
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: [\n"), &config{}),
@@ -184,7 +184,7 @@ func TestASecondDocumentIsAMistake(t *testing.T) {
 }
 
 // Each mistake is one line, also with control characters in the name of a key.
-func TestAMistakeIsOneLine(t *testing.T) {
+func TestErrorIsOneLine(t *testing.T) {
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("\"on\\n\\e[2J\\t\": 1\n"), &struct {
 		Port int `yaml:"port"`
 	}{}), `c.yaml:1: on\n\x1b[2J\t: unknown key; known keys: port`)
@@ -213,7 +213,7 @@ func TestReplace(t *testing.T) {
 }
 
 // A duplicate key hides no other problem.
-func TestTwiceAndMore(t *testing.T) {
+func TestDuplicateKeyHidesNoError(t *testing.T) {
 	wantErr(t, strictyaml.Decode("c.yaml", []byte("port: 1\nport: 2\non: 3\ncamera: {url: x, url: y, skip: 11}\n"), &config{}),
 		`c.yaml:2: "port" is here twice, first on line 1; keep one
 c.yaml:3: on: is a number; write true or false
@@ -233,7 +233,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // The error lists the problems of several files file by file.
-func TestProblemsFileByFile(t *testing.T) {
+func TestErrorsAreGroupedByFile(t *testing.T) {
 	err := strictyaml.Problems{{File: "b", Line: 1, Text: "x"}, {File: "a", Line: 2, Text: "y"}, {File: "b", Line: 3, Text: "z"}, {File: "a", Line: 1, Text: "w"}}.Err()
 	if want := "a:1: w\na:2: y\nb:1: x\nb:3: z"; err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)

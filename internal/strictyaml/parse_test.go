@@ -48,7 +48,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsInvalidYAML(t *testing.T) {
 	bomb := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'j'; c++ {
 		bomb += fmt.Sprintf("%c: &%c [%s*%c]\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 8), c-1)
@@ -101,7 +101,7 @@ func nested(depth int) string {
 }
 
 // A data URI does not count for the limit of the text.
-func TestDataURIsHaveALimitOfTheirOwn(t *testing.T) {
+func TestDataURIsHaveOwnLimit(t *testing.T) {
 	uri := "data:image/jpeg;base64," + strings.Repeat("AbC/", 1<<18)
 	for _, text := range []string{"a: " + uri, `{"a": "` + strings.ReplaceAll(uri, "/", `\/`) + `"}`} {
 		docs, err := strictyaml.Parse([]byte(text), strictyaml.Message)
@@ -116,7 +116,7 @@ func TestDataURIsHaveALimitOfTheirOwn(t *testing.T) {
 
 // A message of 64 KB must not cost much time or memory, because an attacker could slow down the
 // program. The bounds are far above the measured values, and far below a harmful cost.
-func TestWhatAMessageMayCost(t *testing.T) {
+func TestCostOfMessageIsBounded(t *testing.T) {
 	const size = 64 << 10
 	for name, text := range map[string]string{
 		"brackets":   strings.Repeat("[", size),

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/suspend"
 )
 
-func TestEachSleepIsNoticedOnce(t *testing.T) {
+func TestEachSuspendIsReportedOnce(t *testing.T) {
 	slept := time.Hour // before
 	w := suspend.NewWatch(func() time.Duration { return slept })
 	for _, step := range []struct{ more, want time.Duration }{
@@ -21,7 +21,7 @@ func TestEachSleepIsNoticedOnce(t *testing.T) {
 }
 
 // A machine that is awake does not sleep, however busy it is.
-func TestAwake(t *testing.T) {
+func TestAwakeMachineReportsNoSuspend(t *testing.T) {
 	first := suspend.Slept()
 	for range 1000 {
 		if now := suspend.Slept(); now < 0 || now-first > suspend.Least {

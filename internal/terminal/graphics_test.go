@@ -45,7 +45,7 @@ func slope() *image.NRGBA {
 	return m
 }
 
-func TestGoldenPictures(t *testing.T) {
+func TestGoldenImages(t *testing.T) {
 	for _, g := range []terminal.Graphics{terminal.Kitty, terminal.ITerm, terminal.Sixel} {
 		got, err := terminal.Display{Graphics: g}.Picture(flags())
 		if err != nil {
@@ -71,7 +71,7 @@ func TestGoldenPictures(t *testing.T) {
 }
 
 // Independent decoders get the image from the output of each protocol.
-func TestPicturesCanBeDecoded(t *testing.T) {
+func TestImagesCanBeDecoded(t *testing.T) {
 	for name, m := range map[string]image.Image{"flags": flags(), "slope": slope(), "one pixel": slope().SubImage(image.Rect(3, 4, 4, 5))} {
 		for _, c := range []struct {
 			way    terminal.Graphics
@@ -93,7 +93,7 @@ func TestPicturesCanBeDecoded(t *testing.T) {
 }
 
 // libsixel decodes the sixels.
-func TestLibsixelReadsThem(t *testing.T) {
+func TestLibsixelReadsImages(t *testing.T) {
 	tool, err := exec.LookPath("sixel2png")
 	if err != nil {
 		t.Skip("sixel2png is not here; apt-get install libsixel-bin")
@@ -262,7 +262,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-func TestWhatATerminalAnswers(t *testing.T) {
+func TestTerminalReplies(t *testing.T) {
 	for said, want := range map[string]terminal.Display{
 		"": {Graphics: terminal.NoGraphics},
 		"\x1b_Gi=31;OK\x1b\\\x1bP>|kitty(0.35.2)\x1b\\\x1b[6;20;10t\x1b[?62;c":    {Graphics: terminal.Kitty, CellW: 10, CellH: 20},
@@ -280,7 +280,7 @@ func TestWhatATerminalAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatTheEnvironmentTells(t *testing.T) {
+func TestEnvironment(t *testing.T) {
 	for set, want := range map[string]terminal.Graphics{
 		"TERM=xterm-kitty":                               terminal.Kitty,
 		"TERM=xterm-256color TERM_PROGRAM=ghostty":       terminal.Kitty,
@@ -306,7 +306,7 @@ func TestWhatTheEnvironmentTells(t *testing.T) {
 	}
 }
 
-func FuzzWhatATerminalAnswers(f *testing.F) {
+func FuzzTerminalReplies(f *testing.F) {
 	f.Add("\x1b_Gi=31;OK\x1b\\\x1b[6;20;10t\x1b[?62;4c")
 	f.Fuzz(func(t *testing.T, said string) {
 		d := terminal.Understood(said)

@@ -120,7 +120,7 @@ func TestLinesAreDrawnInPlace(t *testing.T) {
 
 // A terminal that becomes narrower wraps the lines into more rows. The next Draw erases all of
 // them.
-func TestANarrowerTerminal(t *testing.T) {
+func TestNarrowerTerminal(t *testing.T) {
 	var out bytes.Buffer
 	width := 40
 	l := terminal.NewLive(&out, func() int { return width })
@@ -138,7 +138,7 @@ func TestANarrowerTerminal(t *testing.T) {
 	}
 }
 
-func TestAWholeScreen(t *testing.T) {
+func TestFullScreen(t *testing.T) {
 	s := &screen{t: t, width: 8}
 	w, err := terminal.OpenScreen(s, func() (int, int) { return 8, 3 })
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-func TestTextFromElsewhereIsClean(t *testing.T) {
+func TestForeignTextIsClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain":                   "plain",
 		"\x1b[2Jgone":             " [2Jgone",
@@ -53,7 +53,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-func FuzzNothingPlaysWithTheTerminal(f *testing.F) {
+func FuzzCleanText(f *testing.F) {
 	f.Add("a\x1b]52;c;x\x07", 3)
 	f.Add("\u202e\u009d", 0)
 	f.Fuzz(func(t *testing.T, s string, n int) {

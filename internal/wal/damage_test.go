@@ -33,7 +33,7 @@ func change(t *testing.T, name string, how func(data []byte)) {
 }
 
 // Any single flipped bit loses nothing, and Open reports it once.
-func TestOneFlippedBitIsTurnedBack(t *testing.T) {
+func TestFlippedBitIsCorrected(t *testing.T) {
 	whole := t.TempDir()
 	want := lines(6)
 	write(t, wal.DefaultOptions(), whole, want...)
@@ -64,7 +64,7 @@ func TestOneFlippedBitIsTurnedBack(t *testing.T) {
 
 // Open copies an irreparable frame and omits its records. It replays all others, and the log
 // accepts more.
-func TestADamagedFrameIsLeftOut(t *testing.T) {
+func TestDamagedFrameIsSkipped(t *testing.T) {
 	for n, gone := range []int{0, 3, 5} {
 		dir := t.TempDir()
 		want := lines(6)
@@ -95,7 +95,7 @@ func TestADamagedFrameIsLeftOut(t *testing.T) {
 }
 
 // Open renames a segment with an irreparable header.
-func TestASegmentWithoutAHeader(t *testing.T) {
+func TestSegmentWithoutHeaderIsRenamed(t *testing.T) {
 	dir := t.TempDir()
 	want := lines(40)
 	write(t, small, dir, want...)
@@ -120,7 +120,7 @@ func TestASegmentWithoutAHeader(t *testing.T) {
 }
 
 // After a graceful shutdown no frame can be torn, so an incomplete one is damage.
-func TestADamagedLastFrameAfterAnOrderlyEnd(t *testing.T) {
+func TestDamagedLastFrameAfterClose(t *testing.T) {
 	want := lines(6)
 	for name, damage := range map[string]func(file string, at int64) error{
 		"changed": func(file string, at int64) error {

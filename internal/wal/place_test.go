@@ -32,7 +32,7 @@ func reads(t *testing.T, l *wal.Log, places []wal.Place) {
 
 // Record reads every appended record from its place, also after another Open. After Compact it
 // reads from the new place.
-func TestRecordsAreReadFromTheirPlaces(t *testing.T) {
+func TestRecordsAreReadByPosition(t *testing.T) {
 	dir := t.TempDir()
 	l, err := tiny.Open(dir, nil)
 	if err != nil {
@@ -99,7 +99,7 @@ func TestRecordsAreReadFromTheirPlaces(t *testing.T) {
 }
 
 // Record returns an error for a record that is damaged on the disk.
-func TestADamagedRecordIsNoticed(t *testing.T) {
+func TestDamagedRecordIsError(t *testing.T) {
 	dir := t.TempDir()
 	l, err := wal.Open(dir, nil)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestADamagedRecordIsNoticed(t *testing.T) {
 }
 
 // A compaction that ends early keeps every place valid.
-func TestPlacesHoldWhenCompactionFails(t *testing.T) {
+func TestPositionsSurviveFailedCompaction(t *testing.T) {
 	l, err := wal.Open(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)

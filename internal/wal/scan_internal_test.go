@@ -20,7 +20,7 @@ func (l *looks) ReadAt(p []byte, at int64) (int, error) {
 
 // During a write, one read of a segment may find the old beginning of a frame, and then the
 // intact frame after it. This is no damage unless the next read finds the same.
-func TestAFrameThatIsWrittenUnderTheEyes(t *testing.T) {
+func TestFrameWrittenDuringScan(t *testing.T) {
 	const salt = 7
 	header := appendHeader(nil, 1, salt, false)
 	// Each frame is one record.

@@ -82,7 +82,7 @@ func segments(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestWhatIsAppendedComesBack(t *testing.T) {
+func TestAppendedRecordsAreReplayed(t *testing.T) {
 	for _, o := range []wal.Options{small, wal.DefaultOptions()} {
 		dir := t.TempDir()
 		want := append(lines(50), "")
@@ -128,7 +128,7 @@ func TestManyAppendersLoseNothing(t *testing.T) {
 	}
 }
 
-func TestATornTailIsCutOffAtEveryByte(t *testing.T) {
+func TestTornTailIsTruncatedAtEveryByte(t *testing.T) {
 	whole := t.TempDir()
 	want := lines(6)
 	o := wal.DefaultOptions()
@@ -154,7 +154,7 @@ func TestATornTailIsCutOffAtEveryByte(t *testing.T) {
 	}
 }
 
-func TestDamageIsToldAtEveryByte(t *testing.T) {
+func TestDamageIsReportedAtEveryByte(t *testing.T) {
 	whole := t.TempDir()
 	want := lines(6)
 	o := wal.DefaultOptions()
@@ -185,7 +185,7 @@ func TestDamageIsToldAtEveryByte(t *testing.T) {
 	}
 }
 
-func TestDamageInAnOlderSegment(t *testing.T) {
+func TestDamageInOlderSegment(t *testing.T) {
 	dir := t.TempDir()
 	write(t, small, dir, lines(40)...)
 	first := segments(t, dir)[0]
@@ -206,7 +206,7 @@ func TestDamageInAnOlderSegment(t *testing.T) {
 	}
 }
 
-func TestARecordThatLooksLikeALogIsARecord(t *testing.T) {
+func TestRecordThatLooksLikeLog(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	o := wal.DefaultOptions()
 	write(t, o, whole, lines(3)...)
@@ -229,7 +229,7 @@ func TestARecordThatLooksLikeALogIsARecord(t *testing.T) {
 	}
 }
 
-func TestReplayMayRefuse(t *testing.T) {
+func TestReplayReturnsCallbackError(t *testing.T) {
 	dir := t.TempDir()
 	write(t, small, dir, "good", "bad")
 	no := errors.New("not mine")
@@ -271,7 +271,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-func TestSizeAndRoom(t *testing.T) {
+func TestSizeAndFreeSpace(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, small, dir)
 	check := func(when string, size, room int64) {
@@ -317,7 +317,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-func TestACancelledAppendLeavesNothing(t *testing.T) {
+func TestCancelledAppendLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, small, dir)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -363,7 +363,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-func TestOneProgramAtATime(t *testing.T) {
+func TestSecondProgramIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	open(t, small, dir)
 	if _, err := read(t, small, dir); err == nil || !strings.Contains(err.Error(), "another program") {
@@ -372,7 +372,7 @@ func TestOneProgramAtATime(t *testing.T) {
 }
 
 // Append returns an error after the removal of the log's file.
-func TestALogThatIsTakenAway(t *testing.T) {
+func TestAppendAfterRemovalFails(t *testing.T) {
 	for name, take := range map[string]func(dir string) error{
 		"its folder is removed": os.RemoveAll,
 		"its folder is moved":   func(dir string) error { return errors.Join(os.RemoveAll(dir+"-old"), os.Rename(dir, dir+"-old")) },

@@ -17,7 +17,7 @@ import (
 
 // A client beyond the limit gets the answer that the broker is busy. The port closes connections
 // beyond nine eighths of the limit.
-func TestClientsHaveALimit(t *testing.T) {
+func TestClientsAreLimited(t *testing.T) {
 	s := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 // The broker closes while its clients disconnect. A leaving client blocks neither the others nor
 // the close.
-func TestACloseWhileClientsLeave(t *testing.T) {
+func TestCloseDuringDisconnects(t *testing.T) {
 	for range 20 {
 		s := mochi.New(&mochi.Options{Logger: slog.New(slog.DiscardHandler)})
 		if err := s.AddHook(new(auth.AllowHook), nil); err != nil {

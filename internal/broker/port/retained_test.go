@@ -19,7 +19,7 @@ import (
 
 // The process itself, clients, wills, and packets that the broker rejects change retained
 // messages, while other clients search them. No client blocks forever.
-func TestRetainedFromAllSides(t *testing.T) {
+func TestConcurrentRetainedMessages(t *testing.T) {
 	s, address := retaining(t)
 	var group sync.WaitGroup
 	for i := range 3 {
@@ -70,7 +70,7 @@ func TestRetainedFromAllSides(t *testing.T) {
 
 // The broker retains a will with a delay when it sends the will. It does not if the client
 // returns earlier.
-func TestRetainedWillWithADelay(t *testing.T) {
+func TestDelayedWillIsRetained(t *testing.T) {
 	s, address := retaining(t)
 	for _, id := range []string{"gone", "back"} {
 		delay := uint32(1)

@@ -24,7 +24,7 @@ import (
 
 // A client connects again while the broker still removes the state of its last connection. It
 // stays on the broker's list, and receives its subscriptions.
-func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
+func TestReconnectDuringCleanUp(t *testing.T) {
 	for _, version := range []byte{4, 5} {
 		t.Run(strconv.Itoa(int(version)), func(t *testing.T) {
 			clearing, goOn := make(chan struct{}), make(chan struct{})
@@ -66,7 +66,7 @@ func TestBackWhileTheLastConnectionIsClearedAway(t *testing.T) {
 
 // A connection with the id of an open one replaces it. The broker publishes the will of the first
 // before it accepts the second, except a will with a delay. A persistent session remains.
-func TestTakenOver(t *testing.T) {
+func TestNewConnectionReplacesOldOne(t *testing.T) {
 	for _, version := range []byte{4, 5} {
 		for _, clean := range []bool{true, false} {
 			for _, delay := range []uint32{0, 600} {
@@ -110,7 +110,7 @@ func TestTakenOver(t *testing.T) {
 // Two clients connect with the id of a third, whose message the broker still processes. The
 // broker accepts only the last one, after it has finished the message and published the will of
 // the first.
-func TestTheLastOfSeveralIsLetIn(t *testing.T) {
+func TestLastOfSeveralConnectionsIsAccepted(t *testing.T) {
 	doing, goOn := make(chan struct{}), make(chan struct{})
 	s, address := serving(t, &stage{published: func(_ *mochi.Client, pk packets.Packet) {
 		if pk.TopicName == "work" {
@@ -141,7 +141,7 @@ func TestTheLastOfSeveralIsLetIn(t *testing.T) {
 
 // Eight ids connect and disconnect forty times each. Each accepted client receives its
 // subscriptions.
-func TestComingAndGoing(t *testing.T) {
+func TestRepeatedReconnects(t *testing.T) {
 	s, address := serving(t)
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -167,7 +167,7 @@ func TestComingAndGoing(t *testing.T) {
 
 // The work for a client does not end, so the broker closes the next connection after a time. When
 // the work ends, it accepts another one. The test uses a fake clock.
-func TestAnEarlierConnectionThatDoesNotGo(t *testing.T) {
+func TestHangingEarlierConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
 		s, address := inside(t, &stage{published: func(*mochi.Client, packets.Packet) { <-goOn }})
@@ -193,7 +193,7 @@ func TestAnEarlierConnectionThatDoesNotGo(t *testing.T) {
 }
 
 // An expired session has no subscriptions left.
-func TestAnExpiredSession(t *testing.T) {
+func TestExpiredSessionHasNoSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, address := inside(t)
 		first := meet(t, address, hello{id: "x", version: 5})
@@ -211,7 +211,7 @@ func TestAnExpiredSession(t *testing.T) {
 
 // A session expires just when the client returns, and the broker removes the client's id from its
 // list.
-func TestBackWhenTheSessionExpires(t *testing.T) {
+func TestReconnectAtExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		expiring, goOn := make(chan struct{}), make(chan struct{})
 		s, address := inside(t, &stage{expired: func() { close(expiring); <-goOn }})

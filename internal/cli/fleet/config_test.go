@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/fleet"
 )
 
-func TestWhatAFleetCannotBe(t *testing.T) {
+func TestInvalidFleetIsRejected(t *testing.T) {
 	if err := fleet.DefaultConfig().Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // The report finds each lost or doubled request.
-func TestWhatTheReportFinds(t *testing.T) {
+func TestReportFindsErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		stored         string // its status in the exchange; "": it is not there
 		asked          bool
@@ -54,7 +54,7 @@ func TestWhatTheReportFinds(t *testing.T) {
 	}
 }
 
-func TestTimesOfTheReport(t *testing.T) {
+func TestReportTimes(t *testing.T) {
 	l, began := fleet.NewLedger(), time.Now()
 	stored := map[string]string{}
 	for i := range 100 {

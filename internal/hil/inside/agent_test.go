@@ -157,7 +157,7 @@ func TestBridgeAgentSwitches(t *testing.T) {
 }
 
 // After kill -9 with the relay on, the watchdog switches the relay to its safe level.
-func TestBridgeAgentIsKilled(t *testing.T) {
+func TestBridgeWatchdogAfterKill(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "1h"))
 	a.completes(t, "turn on the porch light")
@@ -170,7 +170,7 @@ func TestBridgeAgentIsKilled(t *testing.T) {
 
 // If messkit freezes with the relay on, the watchdog takes over the line after max_on and
 // switches it off.
-func TestBridgeAgentIsFrozen(t *testing.T) {
+func TestBridgeWatchdogAfterFreeze(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "12s"))
 	a.completes(t, "turn on the porch light")
@@ -194,7 +194,7 @@ func off(t *testing.T, b *remote, line int) func() error {
 
 // If the bridge disappears during a task, the task fails, and the device works again when the
 // bridge is back.
-func TestBridgeAgentIsUnplugged(t *testing.T) {
+func TestBridgeDisappearsDuringTask(t *testing.T) {
 	b := plug(t)
 	a := launch(t, `
   gate-button:

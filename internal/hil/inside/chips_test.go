@@ -57,7 +57,7 @@ func measured(t *testing.T, d drivers.Device) (map[string]float64, error) {
 
 // The kernel has its own drivers for both Bosch chips. Their measurements equal those of
 // messkit's drivers.
-func TestBridgeBoschAgainstTheKernel(t *testing.T) {
+func TestBridgeBoschMatchesKernel(t *testing.T) {
 	plug(t)
 	number := busNumber(t)
 	for name, tt := range map[string]struct {

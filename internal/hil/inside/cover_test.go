@@ -17,7 +17,7 @@ const (
 // A request in plain English opens a shutter with two relays, and the test kills messkit while
 // the shutter closes. By the levels of the bridge, both relays are off afterwards, and they are
 // never on together.
-func TestBridgeAgentMovesAShutter(t *testing.T) {
+func TestBridgeAgentMovesShutter(t *testing.T) {
 	b := plug(t)
 	a := launch(t, `
   kitchen-blind:

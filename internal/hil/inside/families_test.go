@@ -70,7 +70,7 @@ func program() (ran bool, err error) {
 
 // The complete messkit program uses drivers of several families: a Pi's camera program, a program
 // that switches, and a network camera.
-func TestAgentOfSeveralFamilies(t *testing.T) {
+func TestAgentWithSeveralDrivers(t *testing.T) {
 	if err := os.MkdirAll(programs, 0o755); err != nil {
 		t.Fatal(err)
 	}

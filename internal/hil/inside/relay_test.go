@@ -94,7 +94,7 @@ func TestBridgeInitialLevel(t *testing.T) {
 
 // Gobot's own adaptor has these faults, which are the reasons for package board. If one of these
 // checks fails, Gobot has fixed the fault.
-func TestBridgeGobotsHoles(t *testing.T) {
+func TestBridgeGobotFaults(t *testing.T) {
 	b := plug(t)
 	place, err := board.Find(board.Kernel{}, board.Line{Chip: label, Line: "0"})
 	if err != nil {
@@ -196,7 +196,7 @@ func hold() {
 
 // The bridge disappears while the relay is on. Commands return errors, and work again when the
 // bridge is back.
-func TestBridgeComesBack(t *testing.T) {
+func TestBridgeReturns(t *testing.T) {
 	b := plug(t)
 	d := relay("3", nil)
 	if err := d.Start(); err != nil {

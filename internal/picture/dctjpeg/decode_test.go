@@ -53,7 +53,7 @@ func samePlane(t *testing.T, p dctjpeg.Plane, pix []uint8, stride int) {
 
 var sizes = []image.Point{{1, 1}, {3, 200}, {200, 3}, {16, 16}, {17, 33}, {161, 97}, {320, 200}}
 
-func TestDecodesAsOthersDo(t *testing.T) {
+func TestDecodeMatchesOtherDecoders(t *testing.T) {
 	for _, size := range sizes {
 		for _, quality := range []int{20, 75, 100} {
 			img := scene(size.X, size.Y, 12)
@@ -63,7 +63,7 @@ func TestDecodesAsOthersDo(t *testing.T) {
 	}
 }
 
-func TestDecodesWhatLibjpegWrites(t *testing.T) {
+func TestDecodeReadsLibjpeg(t *testing.T) {
 	for _, size := range sizes {
 		for _, args := range [][]string{
 			{"-sample", "1x1"},
@@ -91,7 +91,7 @@ func TestDecodesWhatLibjpegWrites(t *testing.T) {
 
 // The decoder reads a picture of several scans some rows at a time, and continues each scan at
 // its last position.
-func TestGoesOnWithEveryScan(t *testing.T) {
+func TestDecodeContinuesEveryScan(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "scans")
 	if err := os.WriteFile(script, []byte("0;\n1;\n2;\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestGoesOnWithEveryScan(t *testing.T) {
 	}
 }
 
-func TestSaysWhatIsWrong(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	good := encoded(t, scene(200, 100, 9), 80)
 	sof := func(at int, v byte) []byte {
 		data := append([]byte(nil), good...)
@@ -153,7 +153,7 @@ func TestSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestEndsWithItsContext(t *testing.T) {
+func TestDecodeEndsWithContext(t *testing.T) {
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(reason)

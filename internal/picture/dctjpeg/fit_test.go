@@ -69,7 +69,7 @@ var turns = []dctjpeg.Turn{
 }
 
 // Each scale with each turn shows the same as the means of the pixels.
-func TestScalesAndTurns(t *testing.T) {
+func TestFitScalesAndTurns(t *testing.T) {
 	for _, size := range []image.Point{{320, 208}, {161, 97}, {17, 33}} {
 		img := scene(size.X, size.Y, 0)
 		for _, data := range [][]byte{encoded(t, img, 95), encoded(t, grayOf(img), 95)} {
@@ -98,7 +98,7 @@ func TestScalesAndTurns(t *testing.T) {
 	}
 }
 
-func TestFitsEveryBudget(t *testing.T) {
+func TestFitMeetsEveryLimit(t *testing.T) {
 	data := encoded(t, scene(640, 480, 12), 95)
 	for _, progressive := range []bool{false, true} {
 		before := 0.0
@@ -123,7 +123,7 @@ func TestFitsEveryBudget(t *testing.T) {
 	}
 }
 
-func TestSaysThatItCannotFit(t *testing.T) {
+func TestFitReportsImpossibleLimit(t *testing.T) {
 	b, _, err := parse(t, encoded(t, scene(640, 480, 12), 95)).Blocks(t.Context(), dctjpeg.Way{N: 8})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestSaysThatItCannotFit(t *testing.T) {
 }
 
 // A turn without loss and its inverse give the original coefficients.
-func TestTurnsWithoutLoss(t *testing.T) {
+func TestTurnsAreLossless(t *testing.T) {
 	for _, img := range []image.Image{scene(320, 208, 8), grayOf(scene(320, 208, 8))} {
 		data := encoded(t, img, 85)
 		for _, turn := range turns {
@@ -200,7 +200,7 @@ func TestEveryKindOfLibjpegIsScaled(t *testing.T) {
 }
 
 // The same frame gives the same Look with each scale and turn.
-func TestLooks(t *testing.T) {
+func TestLookIsIndependentOfScale(t *testing.T) {
 	data := encoded(t, scene(640, 480, 5), 90)
 	first, err := parse(t, data).Look(t.Context())
 	if err != nil {
@@ -278,7 +278,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestWritesTheSameAgain(t *testing.T) {
+func TestEncodeIsReproducible(t *testing.T) {
 	data := encoded(t, scene(640, 480, 12), 95)
 	var first []byte
 	for range 3 {

@@ -23,7 +23,7 @@ type step struct {
 }
 
 // The imitations give the recorded responses of the reference servers.
-func TestAsRecorded(t *testing.T) {
+func TestServerMatchesRecordings(t *testing.T) {
 	text, err := os.ReadFile("testdata/recorded.json")
 	if err != nil {
 		t.Fatal(err)

@@ -8,11 +8,11 @@ var mutants = []mutant{
 	}}, "./agent TestCancelBeforeStart|TestAnotherExecutorHasClaim|TestLeaseLostBeforeStart|TestDeathAtEveryPoint|TestConnectionIsLostAtStart"},
 	{"no journal", []edit{{
 		"agent/task/execute.go", "err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes",
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"journal after acting", []edit{
 		{"agent/task/execute.go", "if err := t.writeIntent(ctx, plan, begin); err != nil && plan.Actuates() {", "if err := error(nil); err != nil && plan.Actuates() {"},
 		{"agent/task/execute.go", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n", "r := t.act(ctx, pass, plan, func(r action.Result) { t.storeResult(ctx, plan, r) })\n\t_ = t.writeIntent(ctx, plan, withoutNotes)\n"},
-	}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback|TestDeathAtEveryPoint"},
+	}, "./agent TestCrash|TestDeathAtEveryPoint"},
 	{"a home forgets that a device has moved", []edit{{
 		"agent/resolver/cache.go", "if p.driver.Area() != c.areas[i] {", "if p.driver.Area() != c.areas[i] && i < 0 {",
 	}}, "./agent TestCachedHomeAnswersAsNew|TestCacheFollowsMovingDevices"},
@@ -36,13 +36,13 @@ var mutants = []mutant{
 	}}, "./agent/localpolicy TestAdoptOnce"},
 	{"started work is begun again", []edit{{
 		"agent/task/recovery.go", "harmless := m.Plan.Repeatable()", "harmless := true",
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"a command is repeated unseen after a crash", []edit{{
 		"agent/task/task.go", "return t.readBackFirst(ctx)", "return nil",
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"what acts for a time is repeated after a crash", []edit{{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"a short time is not set at the device", []edit{{
 		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
 	}}, "./drivers/family TestFineTimer"},
@@ -63,10 +63,10 @@ var mutants = []mutant{
 	}}, "./agent TestStartedThreadWithoutTaskIsReported"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"unknown outcome told as nothing done", []edit{{
 		"agent/task/recovery.go", `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectUnknown, plan)`, `s := failed("interrupted", detail+"; "+how+"; "+lateCommandText, mess.EffectNone, plan)`,
-	}}, "./agent TestCrashTable|TestCrash|TestCrashWithDeviceWithoutReadback"},
+	}}, "./agent TestCrash"},
 	{"poison is taken again and again", []edit{{
 		"agent/task/recovery.go", "const maxCrashes = 2", "const maxCrashes = 1 << 20",
 	}}, "./agent TestFatalTaskIsQuarantined|TestFatalSentenceIsRetriedOnce"},

@@ -38,7 +38,7 @@ func (c *checker) required(path string, s *Status) {
 	case NeedsInput:
 		c.questions(path+".questions", s.Questions)
 	case NeedsConfirmation:
-		c.needs(path, s.Action != "", "action (what would be done)")
+		c.needs(path, s.Action != "", "action (the action to confirm)")
 	case Partial:
 		c.needs(path, s.Completed != nil || s.Remaining != nil, "completed or remaining")
 	case Failed, Declined:

@@ -357,7 +357,7 @@ func (b *builder) mergeSkips() {
 		switch {
 		case slices.Contains(own, text):
 		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
-			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they say something here, and are never passed over"})
+			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they mean something here, so the interpreter never skips them"})
 		case said[text] || len(b.words.Tokens(text)) == 0:
 			b.wrong("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it expresses a wish, and the frames read it as one

@@ -13,7 +13,7 @@ import (
 func TestLateReportShowsObservationTime(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 37, 24, 0, time.Local)
 	for want, m := range map[string]mess.Message{
-		"as it was at 14:37:24, told late:\nThe pump is on.\n": toldLate(at, 8*time.Second, nil),
+		"as it was at 14:37:24, reported late:\nThe pump is on.\n": toldLate(at, 8*time.Second, nil),
 		"The pump is on.\n": toldLate(at, time.Second, nil),
 		"The pump is off.\n": func() mess.Message {
 			m := toldLate(at, time.Hour, mess.Object{{Key: "clock", Value: "unsynchronised"}})

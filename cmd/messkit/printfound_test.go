@@ -225,7 +225,7 @@ func TestDiscoveryHandlesThousandsOfDevices(t *testing.T) {
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
-	if err != nil || n != 500 || !strings.Contains(string(text), "# 2500 more announced devices are left out") {
+	if err != nil || n != 500 || !strings.Contains(string(text), "# The list omits 2500 more announced devices") {
 		t.Errorf("%d, %v", n, err)
 	}
 	if err := os.WriteFile(name, text, 0o600); err != nil {

@@ -159,7 +159,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Fill("#text-"+late, "It is wet.")
 	p.Click("#mine li:has(#text-"+late+") button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
-	if said := h.messkit("cancel", late); !strings.HasSuffix(strings.TrimSpace(said), "cancelled; Ana had taken it, and may have begun; it is not known what was done") {
+	if said := h.messkit("cancel", late); !strings.HasSuffix(strings.TrimSpace(said), "cancelled; Ana had taken it, and may have begun; the outcome is unknown") {
 		t.Error(said)
 	}
 	p.Offline(false)

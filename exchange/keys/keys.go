@@ -128,7 +128,7 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	h, ok := k.holders[sum]
 	k.mu.RUnlock()
 	if !ok || h.ended() {
-		return exchange.Actor{}, mess.Errorf(mess.Unauthorized, "the key is not known here; enroll again")
+		return exchange.Actor{}, mess.Errorf(mess.Unauthorized, "the exchange does not know the key; enroll again")
 	}
 	roles, _ := Roles(h.Roles) // Open has checked them
 	return exchange.Actor{ID: h.Actor, Roles: roles}, nil

@@ -99,7 +99,7 @@ func TestWrongKeysHaveOneError(t *testing.T) {
 	k := open(t, t.TempDir())
 	for _, key := range []string{"", "x", "mess_my_home_", "mess_other_0123456789abcdef0123456789abcdef", strings.Repeat("x", 1<<20)} {
 		_, err := k.Authenticate(key)
-		if err == nil || err.Error() != "the key is not known here; enroll again" {
+		if err == nil || err.Error() != "the exchange does not know the key; enroll again" {
 			t.Errorf("%.20q: %v", key, err)
 		}
 	}

@@ -97,7 +97,7 @@ func (e *AutoDetect) pick(ctx context.Context) (Exchange, error) {
 	if err := reference.CheckExchange(id); err != nil {
 		return nil, mess.Errorf(mess.Invalid, "%v", err)
 	}
-	e.c.Logger().Info("a server of the field: claims are read back, and news asked for", "service", h.Service)
+	e.c.Logger().Info("the server is a reference server; messkit reads its claims back and polls for news", "service", h.Service)
 	e.is = reference.New(e.c, e.cfg)
 	return e.is, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // errNoAnswers is the error on other systems: only Linux has abstract sockets.
-var errNoAnswers = errors.New("a program can be asked on Linux only")
+var errNoAnswers = errors.New("messkit can ask a program on Linux only")
 
 // Listen returns an error on systems other than Linux.
 func Listen(string, string) (net.Listener, error) { return nil, errNoAnswers }

@@ -231,9 +231,9 @@ func (l *Link) tell(age time.Duration, err error, taken bool) {
 	case age > 0:
 		l.log.Warn("connection to the broker lost", "broker", l.cfg.Host(), "err", err)
 	case first:
-		l.log.Warn("the broker cannot be reached", "broker", l.cfg.Host(), "err", err)
+		l.log.Warn("cannot reach the broker", "broker", l.cfg.Host(), "err", err)
 	default:
-		l.log.Debug("the broker cannot be reached", "broker", l.cfg.Host(), "err", err)
+		l.log.Debug("cannot reach the broker", "broker", l.cfg.Host(), "err", err)
 	}
 }
 

@@ -67,7 +67,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 		lost = "the journal"
 	}
 	for _, d := range j.Damage() {
-		log.Error("the journal was damaged", "mended", d.Mended, "copy", d.Copy, "err", d)
+		log.Error("damage in the journal", "mended", d.Mended, "copy", d.Copy, "err", d)
 		if !d.Mended {
 			lost = "a part of the journal"
 		}
@@ -206,7 +206,7 @@ func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *
 		return "", err // no code helps there
 	}
 	if err != nil {
-		return "", output.Hint(err, "an exchange on another machine needs an enrollment code (run messkit keys enrol there): connect: enrol: CODE; if the name is taken, set another agent: id:")
+		return "", output.Hint(err, "an exchange on another machine needs an enrollment code (run messkit keys enrol there): connect: enrol: CODE; if another executor has the name, set another agent: id:")
 	}
 	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
 	return fresh, writeKey(c.KeyFile, fresh)

@@ -10,7 +10,7 @@ import (
 // mark is the name of a file in a data folder that shows that a program has run with it.
 const mark = "used"
 
-const markText = "messkit has run with this folder. What is missing here was removed.\n"
+const markText = "messkit has run with this folder. If a file is missing here, somebody has removed it.\n"
 
 // Use marks a data folder as complete. From then on Used returns true, also if a part is missing.
 func Use(data string, names ...string) error {

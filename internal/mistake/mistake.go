@@ -11,6 +11,6 @@ import (
 // the caller drops the message.
 func Caught(log *slog.Logger, attrs ...any) {
 	if p := recover(); p != nil {
-		log.Error("mistake in the program; one message is dropped", append(attrs, "err", p, "stack", string(debug.Stack()))...)
+		log.Error("mistake in the program; messkit drops one message", append(attrs, "err", p, "stack", string(debug.Stack()))...)
 	}
 }

@@ -67,7 +67,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 		}
 		j.x.Decodes++
 		if !pl.full && src.FullColour() && seen.Drawn > drawnBlocks && seen.Colour > drawnColour && j.x.Decodes < maxDecodes {
-			j.x.because("it is drawn, so that its colour stays whole")
+			j.x.because("it is a drawing, so that its color stays whole")
 			pl.full = true
 			continue
 		}
@@ -112,7 +112,7 @@ func (j *job) planned(q float64, now, long, most int) plan {
 // is nearer to the wanted one, or finer than the stored coefficients permit.
 func (j *job) better(now, next plan, q, least float64) bool {
 	if kept := max(least, now.q/margin); q < kept*0.9 && kept > least {
-		j.x.because("at %d/8 a quantiser of %.2f was expected, and %.2f fits", now.eighths, now.q, q)
+		j.x.because("at %d/8 the estimate was a quantizer of %.2f, and %.2f fits", now.eighths, now.q, q)
 		return true
 	}
 	if now.eighths == next.eighths {
@@ -120,7 +120,7 @@ func (j *job) better(now, next plan, q, least float64) bool {
 	}
 	off, then := max(q/wanted, wanted/q), max(next.q/wanted, wanted/next.q)
 	if (q > wanted*again || q < wanted/againFiner) && then < off {
-		j.x.because("at %d/8 the quantiser would be %.2f", now.eighths, q)
+		j.x.because("at %d/8 the quantizer would be %.2f", now.eighths, q)
 		return true
 	}
 	return false

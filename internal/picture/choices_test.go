@@ -61,14 +61,14 @@ func TestFitChoosesMethod(t *testing.T) {
 		{"a JPEG that fits", jpegOf(t, scene(400, 304, 6), 80), picture.Limits{}, picture.WayKept, 1, "it fits already"},
 		{"one that lies on its side", withEXIF(jpegOf(t, scene(400, 304, 6), 80), 6, littleEndian), picture.Limits{}, picture.WayTurned, 0, "ends with whole blocks"},
 		{"one with incomplete blocks", withEXIF(jpegOf(t, scene(401, 303, 6), 80), 3, littleEndian), picture.Limits{}, picture.WayBlocks, 0, "8/8"},
-		{"a photograph", photo, picture.Limits{MaxBytes: 200_000}, picture.WayBlocks, 0.93, "progressive, colour halved"},
+		{"a photograph", photo, picture.Limits{MaxBytes: 200_000}, picture.WayBlocks, 0.93, "progressive, color halved"},
 		{"few bytes", photo, picture.Limits{MaxBytes: 20_000}, picture.WayBlocks, 0.7, "/8"},
 		{"the fewest bytes", photo, picture.Limits{MaxBytes: 5 << 10}, picture.WayBlocks, 0.5, "/8"},
 		{"few pixels", photo, picture.Limits{MaxPx: 500}, picture.WayEncoded, 0.6, "no number of eighths is near 500 pixels"},
 		{"half the pixels", photo, picture.Limits{MaxPx: 800}, picture.WayBlocks, 0.6, "4/8"},
-		{"a screen as BMP", bmpOf(t, screen(900, 700)), picture.Limits{}, picture.WayPNG, 1, "many pixels are like their neighbours"},
-		{"a screen that is too much as PNG", pngOf(t, screen(900, 700)), picture.Limits{MaxBytes: 9_000}, picture.WayEncoded, 0, "colour in full"},
-		{"a photograph as PNG", pngOf(t, scene(800, 600, 12)), picture.Limits{MaxBytes: 100_000}, picture.WayEncoded, 0.9, "colour halved"},
+		{"a screen as BMP", bmpOf(t, screen(900, 700)), picture.Limits{}, picture.WayPNG, 1, "many pixels are like their neighbors"},
+		{"a screen that is too much as PNG", pngOf(t, screen(900, 700)), picture.Limits{MaxBytes: 9_000}, picture.WayEncoded, 0, "color in full"},
+		{"a photograph as PNG", pngOf(t, scene(800, 600, 12)), picture.Limits{MaxBytes: 100_000}, picture.WayEncoded, 0.9, "color halved"},
 	} {
 		p, _ := fit(t, c.data, c.lim)
 		x := p.Explain

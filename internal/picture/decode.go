@@ -47,9 +47,9 @@ func onCanvas(img image.Image, canvas image.Rectangle) image.Image {
 func (f format) broken(data []byte, err error) error {
 	noEnd := f.mime == "image/jpeg" && !jpegEnds(data) || f.mime == "image/png" && !pngEnds(data)
 	if errors.Is(err, dctjpeg.ErrCut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || noEnd {
-		return fmt.Errorf("picture: the %s is cut off after %d bytes; take it again", f.name, len(data))
+		return fmt.Errorf("picture: the %s ends too early, after %d bytes; take it again", f.name, len(data))
 	}
-	return fmt.Errorf("picture: the %s cannot be decoded (%w); take it again or send another format", f.name, err)
+	return fmt.Errorf("picture: cannot decode the %s (%w); take it again or send another format", f.name, err)
 }
 
 // guard runs f and converts its panic to an error. The decoders are external code, and the

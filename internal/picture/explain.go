@@ -66,10 +66,10 @@ func (e Explain) String() string {
 		line("scale", "%d/8", e.Eighths)
 	}
 	if e.Quantiser > 0 {
-		line("quantiser", "%.3f, about quality %d", e.Quantiser, e.Quality())
-		line("passes", "decoded %d, sampled %d, quantised %d", e.Decodes, e.Probes, e.Passes)
+		line("quantizer", "%.3f, about quality %d", e.Quantiser, e.Quality())
+		line("passes", "decoded %d, sampled %d, quantized %d", e.Decodes, e.Probes, e.Passes)
 		line("foretold", "%d bytes", e.Foretold)
-		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColour, "colour in full", "colour halved"))
+		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColour, "color in full", "color halved"))
 	}
 	line("to", "%d x %d pixels, %d bytes", e.Width, e.Height, e.Bytes)
 	return b.String()

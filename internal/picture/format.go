@@ -97,7 +97,7 @@ func (f format) bearable(data []byte, c image.Config) error {
 		return fmt.Errorf("picture: %d x %d pixels are too many; send at most %d megapixels", c.Width, c.Height, MaxPixels>>20)
 	}
 	if need := float64(pixels) * f.weight(data, c); need > maxMemory {
-		return fmt.Errorf("picture: decoding this kind of %s with %d x %d pixels takes %.0f MB, at most %d are given; send a smaller one",
+		return fmt.Errorf("picture: decoding this kind of %s with %d x %d pixels takes %.0f MB, and the limit is %d; send a smaller one",
 			f.name, c.Width, c.Height, need/1e6, maxMemory/1_000_000)
 	}
 	return nil

@@ -44,7 +44,7 @@ func (f Frame) image() (image.Image, error) {
 		return nil, fmt.Errorf("picture: a frame of %d x %d pixels; send 1 to %d megapixels", f.Width, f.Height, MaxPixels>>20)
 	}
 	if f.Layout != RGB && (f.Width%2 != 0 || f.Layout == NV12 && f.Height%2 != 0) {
-		return nil, fmt.Errorf("picture: %s of %d x %d pixels; colour is halved, so that edges must be even", f.Layout, f.Width, f.Height)
+		return nil, fmt.Errorf("picture: %s of %d x %d pixels; this layout needs even edges", f.Layout, f.Width, f.Height)
 	}
 	n := f.Width * f.Height
 	size := map[Layout]int{YUYV: 2 * n, NV12: n + n/2, RGB: 3 * n}[f.Layout]
@@ -52,7 +52,7 @@ func (f Frame) image() (image.Image, error) {
 	case size == 0:
 		return nil, fmt.Errorf("picture: %q is no layout of frames; one of: %s, %s, %s", f.Layout, YUYV, NV12, RGB)
 	case len(f.Data) < size:
-		return nil, fmt.Errorf("picture: the frame is cut off after %d bytes of %d; take it again", len(f.Data), size)
+		return nil, fmt.Errorf("picture: the frame ends too early, after %d bytes of %d; take it again", len(f.Data), size)
 	case len(f.Data) > size:
 		return nil, fmt.Errorf("picture: the frame has %d bytes and should have %d; tell its width and height as they are", len(f.Data), size)
 	}

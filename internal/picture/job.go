@@ -75,11 +75,11 @@ func (j *job) runJPEG(ctx context.Context) (Picture, error) {
 func (j *job) unchanged(ctx context.Context, src *dctjpeg.Source) (p Picture, done bool, err error) {
 	inks := src.Model == dctjpeg.CMYK || src.Model == dctjpeg.YCCK // few programs can display CMYK
 	if inks {
-		j.x.because("it is coded as inks")
+		j.x.because("its colors are inks")
 		return Picture{}, false, nil
 	}
 	if !src.Usual() {
-		j.x.because("not everybody can read its sampling of colour")
+		j.x.because("some programs cannot read its color sampling")
 		return Picture{}, false, nil
 	}
 	if j.orient.upright() {
@@ -136,7 +136,7 @@ func (j *job) withoutRestarts(ctx context.Context, src *dctjpeg.Source) (p Pictu
 		return Picture{}, false, nil
 	}
 	j.x.Way, j.x.Progressive = WayKept, true
-	j.x.because("it fits already, but not everybody can read restart markers of a progressive JPEG")
+	j.x.because("it fits already, but some programs cannot read restart markers of a progressive JPEG")
 	j.did = append(j.did, "left out its restart markers, without loss")
 	return j.done(data, "image/jpeg", src.Width, src.Height, lookOf(seen)), true, nil
 }

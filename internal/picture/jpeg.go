@@ -127,7 +127,7 @@ func repairJPEG(data []byte) (mended []byte, did []string, err error) {
 		}
 	}
 	if scans > maxScans {
-		return nil, nil, fmt.Errorf("picture: the JPEG has %d scans, at most %d are decoded; send it as a plain JPEG", scans, maxScans)
+		return nil, nil, fmt.Errorf("picture: the JPEG has %d scans, and the limit is %d; send it as a plain JPEG", scans, maxScans)
 	}
 	if end < len(data) {
 		data, did = data[:end], append(did, "cut off what came after its end")

@@ -23,7 +23,7 @@ func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, 
 	}
 	_, gray := img.(*image.Gray)
 	if drawn(img) {
-		j.x.because("it is drawn: many pixels are like their neighbours")
+		j.x.because("it is a drawing: many pixels are like their neighbors")
 		j.x.FullColour = !gray
 		if p, ok, err := j.png(ctx, whole, img, seen); ok || err != nil {
 			return p, err
@@ -84,7 +84,7 @@ func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (
 	if smaller := next.edge*20 < s.edge*19; !s.last && (smaller || finer) {
 		j.x.Probes += search.Report().Probes
 		if smaller {
-			j.x.because("with %d pixels the quantiser would be %.2f", s.edge, q)
+			j.x.because("with %d pixels the quantizer would be %.2f", s.edge, q)
 		} else {
 			next.edge, next.q = s.edge, max(finest, q)
 		}

@@ -12,7 +12,7 @@ import (
 // number of eighths suits. It decodes at the least sufficient size.
 func (j *job) planes(ctx context.Context, src *dctjpeg.Source) (Picture, error) {
 	if !src.CanScale() {
-		j.x.because("blocks with these colours or this sampling are not scaled")
+		j.x.because("messkit does not scale blocks with these colors or this sampling")
 	}
 	long := max(src.Width, src.Height)
 	edge := bestEdge(guess(src, j.lim.MaxBytes), long, long, j.lim.MaxBytes)

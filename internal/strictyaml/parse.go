@@ -72,7 +72,7 @@ func ParseJSON(data []byte, limits Limits) (*Value, error) {
 func (l Limits) yaml(data []byte) (docs []*Value, twice Problems, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			docs, twice, err = nil, nil, problem(0, "not YAML that can be read: %v", p)
+			docs, twice, err = nil, nil, problem(0, "not valid YAML: %v", p)
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
@@ -137,9 +137,9 @@ func (r *reader) value(n *yaml.Node, depth int) *Value {
 	case n.Kind == yaml.AliasNode:
 		return r.fail(n, "an alias (*%s); write the value out", n.Value)
 	case n.Anchor != "":
-		return r.fail(n, "an anchor (&%s); anchors are not allowed, write the values out", n.Anchor)
+		return r.fail(n, "an anchor (&%s); write the values out, without anchors", n.Anchor)
 	case n.Style&yaml.TaggedStyle != 0:
-		return r.fail(n, "a tag (%s); tags are not allowed, leave it out", n.Tag)
+		return r.fail(n, "a tag (%s); leave it out", n.Tag)
 	}
 	switch n.Kind {
 	case yaml.SequenceNode:

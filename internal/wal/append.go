@@ -138,7 +138,7 @@ func (l *Log) write(body []byte) error {
 	}
 	n := int64(frameBytes + len(body))
 	if l.opts.MaxBytes > 0 && l.Size()+n > l.opts.MaxBytes {
-		return fmt.Errorf("wal: %s: %w: %d bytes, and %d are allowed", l.dir, ErrFull, l.Size(), l.opts.MaxBytes)
+		return fmt.Errorf("wal: %s: %w: %d bytes, and the limit is %d", l.dir, ErrFull, l.Size(), l.opts.MaxBytes)
 	}
 	if l.seg.end > headerBytes && l.seg.end+n > l.opts.SegmentBytes {
 		if err := l.rotate(); err != nil {
@@ -152,7 +152,7 @@ func (l *Log) write(body []byte) error {
 	if err != nil {
 		// A second sync of the same descriptor is no use: the kernel may have dropped the pages
 		// and report success. Only a new read of the file shows its content.
-		err = fmt.Errorf("wal: %s: %w; nothing more is written until the log is opened again", l.seg.path, err)
+		err = fmt.Errorf("wal: %s: %w; the log writes nothing more until messkit opens it again", l.seg.path, err)
 		l.breakWith(err)
 		return err
 	}

@@ -28,11 +28,11 @@ func (d Damage) Error() string {
 	where := fmt.Sprintf("%s: byte %d: %s", filepath.Base(d.File), d.Offset, d.What)
 	switch {
 	case d.Mended:
-		return where + "; it was turned back, nothing is lost, and nothing has to be restored; if it happens again, replace the disk"
+		return where + "; messkit turned it back, the log lost nothing, and nothing needs a restore; if it happens again, replace the disk"
 	case d.Copy == "":
-		return where + "; what could be read around it was kept"
+		return where + "; messkit kept the readable records around it"
 	}
-	return fmt.Sprintf("%s; what could be read around it was kept, and a copy of the damaged bytes is %s", where, d.Copy)
+	return fmt.Sprintf("%s; messkit kept the readable records around it, and a copy of the damaged bytes is %s", where, d.Copy)
 }
 
 // damagedExt is the extension of a file with damaged bytes.
@@ -137,7 +137,7 @@ func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
 			return nil, err
 		}
 		if err := os.Rename(path, path+damagedExt); err != nil {
-			return nil, fmt.Errorf("wal: %s cannot be set aside: %w", path, err)
+			return nil, fmt.Errorf("wal: cannot set %s aside: %w", path, err)
 		}
 		if err := os.Remove(filepath.Join(m.dir, sealName)); err != nil && !os.IsNotExist(err) { // a later segment may get its number
 			return nil, fmt.Errorf("wal: %w", err)

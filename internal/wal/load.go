@@ -194,7 +194,7 @@ func (l *Log) loadSegment(seq uint64, sealed int64, last bool, replay func(Place
 		err = l.resume(segment{path: path, seq: seq, salt: h.salt, end: end}, info.Size())
 	}
 	if unwritable(err) || errors.Is(err, syscall.EIO) { // every record was readable
-		l.breakWith(fmt.Errorf("%w; nothing is written until the log is opened again", err))
+		l.breakWith(fmt.Errorf("%w; the log writes nothing until messkit opens it again", err))
 		err = nil
 	}
 	if err == nil {

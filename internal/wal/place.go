@@ -42,7 +42,7 @@ func (l *Log) Record(p Place) ([]byte, error) {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
 	if crc32.Checksum(data, castagnoli) != p.sum {
-		return data, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record is not what was written"})
+		return data, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record does not match its checksum"})
 	}
 	return data, nil
 }

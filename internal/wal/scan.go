@@ -129,7 +129,7 @@ func scan(s scanned, m *mender, v visit) (header, int64, error) {
 // after it. An end before s.sealed is damage.
 func (s scanned) promised(err error, at int64) error {
 	if _, torn := errors.AsType[*TornError](err); (torn || err == nil) && at < s.sealed {
-		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, and the log was closed in order at byte %d", s.sealed)}
+		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, although messkit closed the log in order at byte %d", s.sealed)}
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (s *segment) tmp() string { return s.path + ".tmp" }
 
 // errUncertain: a new segment may or may not exist after a crash, so records in the old one may
 // or may not count.
-var errUncertain = errors.New("nothing more is written until the log is opened again")
+var errUncertain = errors.New("the log writes nothing more until messkit opens it again")
 
 func (s *segment) build(base bool, size int64, fill []func(*segment) error) error {
 	if size > 0 {
@@ -136,7 +136,7 @@ func (s *segment) append(body []byte) error {
 }
 
 // errGone: the file of the log has lost its name, so that Open cannot find new records.
-var errGone = errors.New("was removed, or is another file now")
+var errGone = errors.New("no longer exists, or is another file now")
 
 // there returns an error if the file of the segment has lost its name.
 func (s *segment) there() error {

@@ -391,7 +391,7 @@ func TestAppendAfterRemovalFails(t *testing.T) {
 			if err := errors.Join(l.Append(t.Context(), []byte("a")), l.Check(t.Context()), take(dir)); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.Append(t.Context(), []byte("b")); err == nil || !strings.Contains(err.Error(), "was removed, or is another file now") {
+			if err := l.Append(t.Context(), []byte("b")); err == nil || !strings.Contains(err.Error(), "no longer exists, or is another file now") {
 				t.Errorf("Append: %v", err)
 			}
 			if l.Err() == nil || l.Check(t.Context()) == nil {

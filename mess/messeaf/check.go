@@ -64,10 +64,10 @@ func (c *checker) files(files []File) {
 			c.at(&c.wrong, f.Name, 0, "", "is file %d of the thread; number %03d is missing", i, i)
 		}
 		if ref != c.place.Ref {
-			c.at(&c.wrong, f.Name, 0, "", "is named for another thread; it should be %s", FileName(n, c.place.Ref))
+			c.at(&c.wrong, f.Name, 0, "", "has the name of another thread; it should be %s", FileName(n, c.place.Ref))
 		}
 		if f.Size > MaxFile && len(f.Documents) > 2 {
-			c.at(&c.odd, f.Name, 0, "", "has %d bytes; from %d on a new file should be begun", f.Size, MaxFile)
+			c.at(&c.odd, f.Name, 0, "", "has %d bytes; from %d on the thread should begin a new file", f.Size, MaxFile)
 		}
 	}
 	entries, _ := fs.ReadDir(c.fsys, c.place.Path) // an earlier step has read it

@@ -78,7 +78,7 @@ func checkContent(re *mess.Response, r Receipt, open func(string) ([]byte, error
 		entries = re.Content
 	}
 	if len(entries) != len(r.Content) {
-		return []error{fmt.Errorf("content: there are %d pieces, and %d were signed", len(entries), len(r.Content))}
+		return []error{fmt.Errorf("content: there are %d pieces, and the signature covers %d", len(entries), len(r.Content))}
 	}
 	var wrong []error
 	for i, e := range entries {

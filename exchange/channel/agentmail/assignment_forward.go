@@ -13,7 +13,7 @@ import (
 
 // forward sends a message of the requester to the agent.
 func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Message, item mess.Item) error {
-	topic := "More was said about this task"
+	topic := "More about this task"
 	switch i := item.(type) {
 	case *mess.Reply:
 		r := *i
@@ -38,7 +38,7 @@ func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Messag
 	case *mess.Cancel:
 		topic = strings.TrimSuffix("Cancel this task: "+i.Reason, ": ")
 		if as.unqueue(ref) {
-			return as.fail(a, ref, g, mess.Cancelled, "cancelled", "it was cancelled before it was sent")
+			return as.fail(a, ref, g, mess.Cancelled, "cancelled", "the cancel came before the exchange sent it")
 		}
 	}
 	return as.sendToAgent(a, ref, topic, item)
@@ -124,7 +124,7 @@ func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
 	var errs []error
 	for _, ref := range refs {
 		if as.unqueue(ref) {
-			errs = append(errs, as.fail(a, ref, as.of(ref), mess.Failed, "stopped", "it was stopped before it was sent"))
+			errs = append(errs, as.fail(a, ref, as.of(ref), mess.Failed, "stopped", "the stop came before the exchange sent it"))
 			continue
 		}
 		errs = append(errs, as.sendToAgent(a, ref, "STOP this task at once: "+stop.Reason, &mess.Cancel{Reason: "stop: " + stop.Reason}))
@@ -151,7 +151,7 @@ func (as *assignments) withdrawn(ctx context.Context, e outboxEntry) (bool, erro
 func (as *assignments) revoke(e outboxEntry, g *assignment) error {
 	a, ok := as.cfg.agent(g.Agent)
 	if ok {
-		if err := as.fail(a, e.Ref, g, mess.Cancelled, "cancelled", "it was cancelled before it could be sent"); err != nil {
+		if err := as.fail(a, e.Ref, g, mess.Cancelled, "cancelled", "the cancel came before the exchange could send it"); err != nil {
 			as.log.Warn("cannot end a cancelled task", "ref", e.Ref, "err", err)
 		}
 	}

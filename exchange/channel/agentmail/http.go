@@ -170,7 +170,7 @@ func (d *Adapter) writeMessages(ctx context.Context, w http.ResponseWriter, afte
 			return
 		}
 		if err != nil {
-			d.log.Error("cannot build a message; it is dropped", "ref", e.Ref, "to", e.To, "err", err)
+			d.log.Error("cannot build a message; messkit drops it", "ref", e.Ref, "to", e.To, "err", err)
 			out.Next = e.Seq
 			continue
 		}

@@ -76,7 +76,7 @@ func (b *outbox) sendOne(ctx context.Context, e outboxEntry) error {
 		return err
 	}
 	if err != nil {
-		b.log.Error("cannot build a message; it is dropped", "ref", e.Ref, "to", e.To, "err", err)
+		b.log.Error("cannot build a message; messkit drops it", "ref", e.Ref, "to", e.To, "err", err)
 		return b.remove(e)
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)

@@ -39,7 +39,7 @@ func TestErrorsHaveStatusAndReason(t *testing.T) {
 		{"an id that is a ref", "POST", root + "/requests", agent, `{"id":"2026-11-21-001","intent":"x"}`, 400, `looks like the ref of a thread`},
 		{"no JSON", "POST", root + "/requests", agent, `{"intent":`, 400, `ends too early`},
 		{"no key", "GET", root + "/requests", "", "", 401, `a key is missing`},
-		{"a wrong key", "GET", root + "/requests", "mess_home_x", "", 401, `not known here`},
+		{"a wrong key", "GET", root + "/requests", "mess_home_x", "", 401, `does not know the key`},
 		{"another exchange", "GET", "/api/v1/exchanges/other/requests", agent, "", 403, `not for the exchange`},
 		{"an unknown path without a key", "GET", root + "/nothing", "", "", 401, ``},
 		{"an unknown path", "GET", root + "/nothing", agent, "", 404, ``},

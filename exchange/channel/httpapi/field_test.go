@@ -17,7 +17,7 @@ func TestReferenceClients(t *testing.T) {
 	h.want(h.do("GET", "/health", "", ""), 200, `{"status":"ok","service":"mess-exchange","version":"1.2.3","exchange_id":"home"}`)
 
 	r := h.do("POST", root+"/register", "", `{"executor_id":"phone","display_name":"My Phone","capabilities":["take-photo",{"vacuum-floor":{"areas":["kitchen"]}}],"notifications":[],"hooks":{}}`)
-	h.want(r, 201, `{"executor_id":"phone","api_key":"mess_home_KEY","message":"Keep this key; it is shown only once."}`)
+	h.want(r, 201, `{"executor_id":"phone","api_key":"mess_home_KEY","message":"Keep this key; the exchange shows it only once."}`)
 	phone, agent := r.field("api_key"), h.register("claude-agent", "")
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"phone"}`), 409, "")
 	h.want(h.do("POST", root+"/register", "", `{}`), 400, `{"error":"executor_id required","why":"invalid"}`)

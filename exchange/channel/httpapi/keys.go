@@ -10,7 +10,7 @@ import (
 )
 
 // shownOnce is the message with every new key.
-const shownOnce = "Keep this key; it is shown only once."
+const shownOnce = "Keep this key; the exchange shows it only once."
 
 // requireOperator rejects a caller that is no operator.
 func (c *caller) requireOperator() error {

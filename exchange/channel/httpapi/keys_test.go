@@ -21,7 +21,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	h := open(t, httpapi.Config{})
 	keys := root + "/keys"
 	issued := h.do("POST", keys, h.op, `{"actor":"dash","roles":["observer"]}`)
-	h.want(issued, 201, `{"actor":"dash","api_key":"mess_home_KEY","message":"Keep this key; it is shown only once."}`)
+	h.want(issued, 201, `{"actor":"dash","api_key":"mess_home_KEY","message":"Keep this key; the exchange shows it only once."}`)
 	dash := issued.field("api_key")
 	h.want(h.do("GET", keys, h.op, ""), 200, `{"keys":[{"actor":"dash","created":"TIME","roles":["observer"]},{"actor":"operator","created":"TIME","roles":["observer","operator","requester"]}]}`)
 

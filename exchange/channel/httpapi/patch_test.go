@@ -152,7 +152,7 @@ func TestUnknownPatchFieldsAreListed(t *testing.T) {
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	r := h.do("PATCH", root+"/requests/"+ref, phone, `{"staus":"claimed"}`)
 	h.clear("a slip", r, 400)
-	if !strings.Contains(r.body, "staus: is not known here; known: status, message, mess") {
+	if !strings.Contains(r.body, "staus: unknown key; known keys: status, message, mess") {
 		t.Error(r.body)
 	}
 	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed","executor":"phone","eta":"1m"}`), 200, `{"ref":"`+anyRef.ReplaceAllString(ref, "DAY-$1")+`","status":"claimed","unknown":["executor","eta"]}`)

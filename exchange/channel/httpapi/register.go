@@ -55,7 +55,7 @@ func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
 	}
 	// A registered actor without a key uses another channel, or this process.
 	if _, known := c.x.Executor(id); known && !c.isCallerOperator() {
-		return mess.Errorf(mess.Conflict, "executor %s is registered already; if its key is lost, an operator can register it again", id)
+		return mess.Errorf(mess.Conflict, "executor %s has registered already; if you lost its key, an operator can register it again", id)
 	}
 	if len(e.Capabilities) > 0 && g.Roles&exchange.ExecutorRole == 0 {
 		return mess.Errorf(mess.Forbidden, "capabilities: this code lets %s ask, and be no executor; an operator makes a code for its name, or with the role executor", id)

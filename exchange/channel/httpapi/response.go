@@ -229,7 +229,7 @@ func hintYAML(err error) error {
 	if err == nil || !strings.Contains(err.Error(), "not JSON") {
 		return err
 	}
-	return mess.Errorf(mess.Invalid, "%v (the body was read as JSON; if it is YAML, send Content-Type: application/yaml)", err)
+	return mess.Errorf(mess.Invalid, "%v (the exchange read the body as JSON; if it is YAML, send Content-Type: application/yaml)", err)
 }
 
 // textField returns a text field, or "".
@@ -247,7 +247,7 @@ func textField(o mess.Object, key string) (string, error) {
 func checkKnown(o mess.Object, known ...string) error {
 	for _, f := range o {
 		if !slices.Contains(known, f.Key) {
-			return mess.Errorf(mess.Invalid, "%s: is not known here; known: %s", truncate(f.Key), strings.Join(known, ", "))
+			return mess.Errorf(mess.Invalid, "%s: unknown key; known keys: %s", truncate(f.Key), strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -123,7 +123,7 @@ func segments(path string) ([]string, bool) {
 func (c *transport) readQuery() (url.Values, error) {
 	q, err := url.ParseQuery(c.r.URL.RawQuery)
 	if err != nil {
-		return nil, mess.Errorf(mess.Invalid, "the query cannot be read; in a value write %% as %%25, ; as %%3B and & as %%26")
+		return nil, mess.Errorf(mess.Invalid, "cannot parse the query; in a value write %% as %%25, ; as %%3B and & as %%26")
 	}
 	return q, nil
 }

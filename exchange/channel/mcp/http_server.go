@@ -182,7 +182,7 @@ const revisionHeader = "Mcp-Protocol-Version"
 func (d *HTTPServer) RejectionReason(r *http.Request, code int) string {
 	asked, err := time.Parse(time.DateOnly, r.Header.Get(revisionHeader))
 	if revision := asked.Format(time.DateOnly); code == http.StatusBadRequest && err == nil && revision > NewestOverHTTP {
-		return fmt.Sprintf("MCP revision %s is not served over HTTP; have the client use %s or older, or start messkit mcp, which serves %s over stdio", revision, NewestOverHTTP, NewestOverStdio())
+		return fmt.Sprintf("messkit does not serve MCP revision %s over HTTP; have the client use %s or older, or start messkit mcp, which serves %s over stdio", revision, NewestOverHTTP, NewestOverStdio())
 	}
 	return ""
 }

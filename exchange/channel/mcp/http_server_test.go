@@ -61,7 +61,7 @@ func TestUnauthenticatedRequestIsRejected(t *testing.T) {
 	with := func(more ...string) []string { return append(auth[:2:2], more...) }
 	w.want(200, `"serverInfo"`, "POST", initialize, auth...)
 	w.want(401, "a key is missing", "POST", initialize)
-	w.want(401, "not known here", "POST", initialize, "Authorization", "Bearer mess_home_00000000000000000000000000000000")
+	w.want(401, "does not know the key", "POST", initialize, "Authorization", "Bearer mess_home_00000000000000000000000000000000")
 	w.want(403, "evil.example is unknown", "POST", initialize, with("Host", "evil.example")...)
 	w.want(200, `"serverInfo"`, "POST", initialize, with("Host", "home.example")...)
 	w.want(403, "https://evil.example may not", "POST", initialize, with("Origin", "https://evil.example")...)
@@ -99,7 +99,7 @@ func TestSessionsBelongToTheirKeys(t *testing.T) {
 	if _, err := w.keys.Revoke(model.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.want(401, "not known here", "POST", initialize, "Authorization", mine)
+	w.want(401, "does not know the key", "POST", initialize, "Authorization", mine)
 }
 
 func TestSessionLimitOfKey(t *testing.T) {

@@ -60,7 +60,7 @@ func (c *call) resultWithFiles(ctx context.Context, t Thread, how imageOptions, 
 func (c *call) imageContent(ctx context.Context, f file, lim picture.Limits) sdk.Content {
 	p, err := c.fitImage(ctx, f, lim)
 	if err != nil {
-		return &sdk.TextContent{Text: cleanLine(fmt.Sprintf("%s cannot be shown: %v; read it as a resource", f.uri, err))}
+		return &sdk.TextContent{Text: cleanLine(fmt.Sprintf("cannot show %s: %v; read it as a resource", f.uri, err))}
 	}
 	return &sdk.ImageContent{Data: p.Data, MIMEType: p.MIME}
 }

@@ -71,7 +71,7 @@ func (c *call) onlyAnswer(ctx context.Context, ref, word string) (mess.Object, e
 	case !ok:
 		return nil, mess.Errorf(mess.IllegalTransition, "no question is open; it is %s", t.Status)
 	case q.status.Code == mess.NeedsConfirmation:
-		return nil, mess.Errorf(mess.IllegalTransition, "a confirmation is needed, not an answer; give confirm: true or false")
+		return nil, mess.Errorf(mess.IllegalTransition, "it needs a confirmation, not an answer; give confirm: true or false")
 	case len(q.open) != 1:
 		return nil, mess.Errorf(mess.Invalid, "%d questions are open; give answers: {field: answer} for each", len(q.open))
 	}
@@ -146,5 +146,5 @@ func (q question) needs(confirmed string) (v *strictyaml.Value, next string) {
 	if s.ConfirmBy == "operator" {
 		return v, "only a person who runs the place can confirm this, not you, and not with your tools: tell the person you work for that " + confirmed + ", then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
 	}
-	return v, "ask the person you work for whether exactly this may be done, then mess_answer with needs.ref and confirm: true or false"
+	return v, "ask the person you work for to confirm exactly this, then call mess_answer with needs.ref and confirm: true or false"
 }

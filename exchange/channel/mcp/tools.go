@@ -197,7 +197,7 @@ func (c *call) capabilities(ctx context.Context, raw json.RawMessage) (*sdk.Call
 	if err != nil {
 		return nil, err
 	}
-	addText(v, originKey, "names and descriptions are written by the executors that have these ids: "+dataNotice)
+	addText(v, originKey, "the executors with these ids wrote the names and descriptions: "+dataNotice)
 	return result(v), nil
 }
 

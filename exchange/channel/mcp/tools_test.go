@@ -124,7 +124,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	g.fails("mess_answer", map[string]any{"ref": ref, "confirm": "true"}, "neither true nor false")
 	g.fails("mess_answer", json.RawMessage(`{"ref":"`+ref+`","confirm":false,"confirm":true}`), "confirm")
 	g.fails("mess_answer", map[string]any{"ref": "last", "confirm": true}, "must name its thread")
-	g.fails("mess_answer", map[string]any{"ref": ref, "answer": "yes"}, "a confirmation is needed")
+	g.fails("mess_answer", map[string]any{"ref": ref, "answer": "yes"}, "it needs a confirmation, not an answer")
 	g.ok("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true, "action_hash": "abc"})
 	g.ends(ref, mess.Completed)
 

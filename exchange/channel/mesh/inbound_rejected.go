@@ -62,7 +62,7 @@ func (b *inbound) summarize(ctx context.Context) {
 	for more := true; more; {
 		more = wait.For(ctx, summaryEvery)
 		if n := b.rejections.take(); n > 0 {
-			b.store.Audit(state.Line{To: b.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("%d more refusals are not listed", n)})
+			b.store.Audit(state.Line{To: b.cfg.Agent, Status: "refused_more", Detail: fmt.Sprintf("the log omits %d more refusals", n)})
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
 		return outgoing{}, err
 	}
 	if b.peer(l.To) == nil {
-		return outgoing{}, errors.New("the peer is not configured any more")
+		return outgoing{}, errors.New("the configuration does not have the peer any more")
 	}
 	o := outgoing{
 		ID: l.ID, To: l.To, Text: text, Signature: e.Signature, Path: HooksPath + e.From, URL: l.URL, Token: l.Token, SessionKey: l.Session,

@@ -381,7 +381,7 @@ func TestFailures(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "fail"))
 	r, _ := h.hub.wait(t, responseTo("msg_1"))
-	if r.Payload.Metadata.Get("status") != "failed" || !strings.Contains(r.Payload.Body, "power cut") || !strings.Contains(r.Payload.Body, "nobody knows what was done") {
+	if r.Payload.Metadata.Get("status") != "failed" || !strings.Contains(r.Payload.Body, "power cut") || !strings.Contains(r.Payload.Body, "the outcome is unknown") {
 		t.Errorf("%+v", r.Payload)
 	}
 	e := h.request("msg_2", "x")
@@ -485,7 +485,7 @@ func TestAFloodOfRefusals(t *testing.T) {
 			more, _ = l["detail"].(string)
 		}
 	}
-	if n := written["192.0.2.1"]; n < 60 || n >= all || written["192.0.2.2"] != 1 || !strings.Contains(more, "are not listed") {
+	if n := written["192.0.2.1"]; n < 60 || n >= all || written["192.0.2.2"] != 1 || !strings.Contains(more, "the log omits") {
 		t.Errorf("%v of %d are written; %q", written, all, more)
 	}
 }

@@ -33,7 +33,7 @@ func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 			return question{}, "", false
 		}
 		q.Ref, q.Hash, q.Confirm = c.Message, c.ActionHash, true
-		text = "Shall this be done: " + s.Action + "?"
+		text = "May the executor do this: " + s.Action + "?"
 		if s.Consequences != "" {
 			text += " " + s.Consequences
 		}

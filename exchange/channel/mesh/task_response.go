@@ -181,9 +181,9 @@ func statusText(code mess.Code, s *mess.Status) string {
 		}
 		switch r.Effect {
 		case mess.EffectUnknown:
-			text += "; nobody knows what was done, look before you ask again"
+			text += "; the outcome is unknown, check the state before you ask again"
 		case mess.EffectPartial:
-			text += "; some of it was done"
+			text += "; part of it happened"
 		case mess.EffectNone:
 			if !strings.Contains(text, "nothing was done") {
 				text += "; nothing was done"

@@ -26,7 +26,7 @@ func ACL(exchangeID, user string, holders []keys.Principal, home bool) (string, 
 	}
 	r, b := topic.Of(exchangeID), &strings.Builder{}
 	fmt.Fprintf(b, "# Who may read and write what of the exchange %s, for mosquitto (acl_file).\n", exchangeID)
-	b.WriteString("# Whoever is not named here may nothing. Set as well: allow_anonymous false, use_username_as_clientid true;\n")
+	b.WriteString("# Users without an entry here have no access. Set as well: allow_anonymous false, use_username_as_clientid true;\n")
 	b.WriteString("# without the second, one user can cut off another by connecting with its id.\n\n# Every user, as the actor of that name.\n")
 	own := func(access, t string) { fmt.Fprintf(b, "pattern %s %s\n", access, t) }
 	own("read", r.Exchange())

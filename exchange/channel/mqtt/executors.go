@@ -111,7 +111,7 @@ func (e *executors) applyStatus(id string, payload []byte) {
 	if stranger && state != "" {
 		if e.strangers >= maxStrangers {
 			if n := e.counters.dropped.Add(1); isLogged(n) {
-				e.log.Warn("too many executors that are not registered have a status; an executor gets tasks once it registers", "executor", id, "count", n)
+				e.log.Warn("too many unregistered executors have a status; an executor gets tasks once it registers", "executor", id, "count", n)
 			}
 			return
 		}

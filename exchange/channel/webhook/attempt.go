@@ -126,7 +126,7 @@ func resultOf(code int) result {
 		return r
 	case code/100 == 3:
 		r.final = true
-		r.err = fmt.Errorf("%d: redirects are not followed; register the address that it points to", code)
+		r.err = fmt.Errorf("%d: messkit follows no redirects; register the address that it points to", code)
 		return r
 	case code/100 == 4:
 		r.final = !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests}, code)

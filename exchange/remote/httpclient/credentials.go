@@ -33,14 +33,14 @@ func (c *Client) renewed(refused *credentials) bool {
 	}
 	key, err := c.reread()
 	if err != nil {
-		c.log.Warn("the key cannot be read again", "err", err)
+		c.log.Warn("cannot read the key again", "err", err)
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.by == refused && !c.by.are(key) {
 		c.by = newCredentials(key)
-		c.log.Info("the key has been replaced")
+		c.log.Info("the key has changed; messkit uses the new one")
 	}
 	return c.by != refused
 }

@@ -266,7 +266,7 @@ func TestReceiveEndsWithContext(t *testing.T) {
 		h    http.HandlerFunc
 		want mess.ErrorCode
 	}{
-		{"the key is not known", refuse(401, `{"error":"the key is not known here","why":"unauthorised"}`), mess.Unauthorized},
+		{"the key is not known", refuse(401, `{"error":"the exchange does not know the key","why":"unauthorised"}`), mess.Unauthorized},
 		{"the exchange is another", refuse(403, `{"error":"Forbidden"}`), mess.Forbidden},
 		{"the exchange has started anew", func(w http.ResponseWriter, _ *http.Request) {
 			write(w, ": hello\n\nid: 1\nevent: reset\ndata: {}\n\n")

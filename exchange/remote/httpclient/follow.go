@@ -32,7 +32,7 @@ func (c *Client) Follow(ctx context.Context, after string, handle func(Event) er
 			Message mess.Message `json:"message"`
 		}
 		if err := json.Unmarshal(e.Data, &v); err != nil {
-			c.log.Warn("event cannot be read", "event", e.ID, "err", err)
+			c.log.Warn("cannot parse an event", "event", e.ID, "err", err)
 			return nil
 		}
 		return handle(Event{ID: e.ID, Kind: e.Name, Thread: v.Thread.thread(), Message: messeaf.Unnamed(v.Thread.Ref, v.Message)})
@@ -52,7 +52,7 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 		}
 		var m mess.Message
 		if err := json.Unmarshal(e.Data, &m); err != nil {
-			c.log.Warn("message cannot be read", "event", e.ID, "err", err)
+			c.log.Warn("cannot parse a message", "event", e.ID, "err", err)
 			return nil
 		}
 		if len(m.Re) == 1 {
@@ -69,4 +69,4 @@ func (c *Client) Receive(ctx context.Context, handle func(mess.Message)) error {
 
 // ErrReset ends a Receive that has lost messages. The agent registers again, and the exchange
 // reports its open threads.
-var ErrReset = mess.Errorf(mess.Unavailable, "the exchange has started anew, or the connection was lost")
+var ErrReset = mess.Errorf(mess.Unavailable, "the exchange has restarted, or the connection broke")

@@ -34,7 +34,7 @@ func CheckPin(pin string) error {
 type errPin struct{ seen string }
 
 func (e *errPin) Error() string {
-	return "its certificate is not the one that is pinned, but " + e.seen + "; somebody may be in between, or the exchange has a new one"
+	return "its certificate does not match the pin (it is " + e.seen + "); another machine may intercept the connection, or the exchange has a new certificate"
 }
 
 // PinnedTLS accepts only the server with the pinned key. It ignores the name and the validity
@@ -61,7 +61,7 @@ func PinnedTLS(pin string) *tls.Config {
 
 // ErrUntrusted means that a server answered with a certificate that the client does not trust.
 // Errors wrap it.
-var ErrUntrusted = errors.New("the server is not trusted")
+var ErrUntrusted = errors.New("messkit does not trust the server")
 
 // distrust is an error that also wraps ErrUntrusted.
 type distrust struct{ error }
@@ -75,7 +75,7 @@ func untrusted(err error) error {
 		return p
 	}
 	if v, ok := errors.AsType[*tls.CertificateVerificationError](err); ok && len(v.UnverifiedCertificates) > 0 {
-		return fmt.Errorf("its certificate is signed by nobody who is known here (%w); if messkit keys fingerprint shows %s there, pin that", v.Err, Fingerprint(v.UnverifiedCertificates[0]))
+		return fmt.Errorf("no authority known here signed its certificate (%w); if messkit keys fingerprint shows %s there, pin that", v.Err, Fingerprint(v.UnverifiedCertificates[0]))
 	}
 	return nil
 }

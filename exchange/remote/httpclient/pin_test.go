@@ -28,8 +28,8 @@ func TestPinIdentifiesServer(t *testing.T) {
 	for name, c := range map[string]struct{ pin, want string }{
 		"the right pin":             {right, ""},
 		"the right pin in capitals": {strings.ToUpper(right), ""},
-		"a wrong pin":               {wrong, "not the one that is pinned, but " + right},
-		"no pin":                    {"", "signed by nobody who is known here"},
+		"a wrong pin":               {wrong, "does not match the pin (it is " + right},
+		"no pin":                    {"", "no authority known here signed its certificate"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := reached

@@ -220,7 +220,7 @@ func (c *Client) begin() (broker.Session, error) {
 	if !c.fresh {
 		epoch, err := c.cfg.Epoch()
 		if err != nil {
-			c.log.Warn("the number of the session cannot be kept", "err", err)
+			c.log.Warn("cannot store the number of the session", "err", err)
 			epoch = c.epoch + 1
 		}
 		c.epoch, c.fresh = max(epoch, c.epoch+1), true

@@ -34,7 +34,7 @@ func (c *Client) handle(m broker.Message) {
 	switch {
 	case !ok || len(m.Payload) == 0:
 	case m.Retain && t.Kind.Commands():
-		c.count("a retained command is discarded; commands are published without the flag retain", m.Topic, nil)
+		c.count("discarded a retained command; publish commands without the flag retain", m.Topic, nil)
 	case t.Kind == topic.ExchangeStatus:
 		c.stood(m)
 	case t.Kind == topic.StopLatch:
@@ -68,7 +68,7 @@ func (c *Client) Discarded() int64 { return c.bad.Load() }
 func (c *Client) stood(m broker.Message) {
 	o, err := mess.ParseObject(m.Payload)
 	if err != nil {
-		c.count("the exchange's status cannot be read", m.Topic, err)
+		c.count("cannot parse the status of the exchange", m.Topic, err)
 		return
 	}
 	state, _ := o.Get("state")
@@ -105,7 +105,7 @@ func (c *Client) latch(m broker.Message) {
 	o, err := mess.ParseObject(m.Payload)
 	on, ok := o.Get("latched")
 	if err != nil || !ok {
-		c.count("the stop latch cannot be read, and counts as a stop", m.Topic, err)
+		c.count("cannot parse the stop latch; it counts as a stop", m.Topic, err)
 		on = true
 	}
 	if on == false {
@@ -125,7 +125,7 @@ func (c *Client) urgent(m mess.Message, where string) {
 	for _, item := range m.Items {
 		cfg, ok := item.(*mess.Config)
 		if !ok || cfg.Stop == nil && cfg.Drain == nil && cfg.Resume == nil {
-			c.count("an item is no stop and no hold, and is discarded; publish it on the topic in", where, nil)
+			c.count("discarded an item that is no stop and no drain; publish it on the topic in", where, nil)
 			continue
 		}
 		if cfg.Stop != nil {

@@ -118,7 +118,7 @@ func (c *Client) await(ctx context.Context) error {
 	case <-c.made:
 		return nil
 	case <-ctx.Done():
-		return mess.Errorf(mess.Unavailable, "no exchange has been found at the broker %s yet", c.cfg.Host())
+		return mess.Errorf(mess.Unavailable, "messkit has not found an exchange at the broker %s yet", c.cfg.Host())
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 			return s.refuse(mess.StaleToken, t, "it was cancelled")
 		}
 		if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
-			return s.refuse(mess.AlreadyClaimed, t, "the server has lost what was said")
+			return s.refuse(mess.AlreadyClaimed, t, "the server has lost this executor's message")
 		}
 		return s.ours(t, h)
 	})
@@ -155,7 +155,7 @@ func (s *statusUpdate) mayBegin(ctx context.Context, t httpclient.Thread, now ti
 }
 
 func cancelledBefore() *mess.Status {
-	return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was cancelled before anything was done", Effect: mess.EffectNone}}
+	return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "the cancel came before the executor did anything", Effect: mess.EffectNone}}
 }
 
 func notAtThisTime(why string) *mess.Status {

@@ -72,7 +72,7 @@ func (c Config) Validate() error {
 // the text between the first two underscores of a key as the id.
 func CheckExchange(id string) error {
 	if strings.Contains(id, "_") {
-		return fmt.Errorf("exchange: %q has a _, and keys of such an exchange are never let in on servers in the field; use another id", id)
+		return fmt.Errorf("exchange: %q has a _, and reference servers reject the keys of such an exchange; use another id", id)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
 	case code.Terminal():
 		return s.end(ctx)
 	case !held || h.over:
-		return mess.Ack{}, mess.Errorf(mess.StaleToken, "%s is not held here any more", s.ref)
+		return mess.Ack{}, mess.Errorf(mess.StaleToken, "this executor does not hold %s any more", s.ref)
 	case code == mess.InProgress && s.status.ActionHash != "":
 		return s.start(ctx, h)
 	case code == mess.InProgress:

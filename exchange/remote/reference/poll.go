@@ -123,7 +123,7 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 	case (&mess.Message{Items: []mess.Item{&r}}).Validate() != nil:
 		why = "the request is not one"
 	case begunBy(t, "") != "":
-		why = "it was begun before; what is to be done again is a new request"
+		why = "an executor began it before; to repeat it, send a new request"
 	case cancelledAfter(t, f.cfg.Executor, 0):
 		why = "it was cancelled"
 	case c != nil && len(c.DependsOn) > 0:

@@ -115,7 +115,7 @@ func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[strin
 			continue
 		}
 		back := &mess.Status{Code: mess.Delegated, Executor: f.cfg.Executor, Reason: &mess.Reason{
-			Type: mess.Shutdown, Detail: "this executor was started anew before it began", Effect: mess.EffectNone,
+			Type: mess.Shutdown, Detail: "this executor restarted before it began", Effect: mess.EffectNone,
 		}}
 		s := statusUpdate{Client: f, ref: ref, status: back, items: []mess.Item{back}}
 		if err := s.put(ctx, mess.Pending, s.items); err != nil {
@@ -144,7 +144,7 @@ func (f *Client) Attach(_ context.Context, ref, name, mime string, data io.Reade
 	defer f.mu.Unlock()
 	h := f.holds[ref]
 	if h == nil {
-		return mess.Media{}, mess.Errorf(mess.StaleToken, "%s is not held here any more", ref)
+		return mess.Media{}, mess.Errorf(mess.StaleToken, "this executor does not hold %s any more", ref)
 	}
 	if h.inline+int(n) > fieldInline {
 		return mess.Media{}, mess.Errorf(mess.TooLarge, "%s: with it the report would be larger than the server takes (%d bytes of files)", name, fieldInline)

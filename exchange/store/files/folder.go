@@ -164,7 +164,7 @@ func (s *Store) setAside(p messeaf.Place, why error) error {
 	if err := s.root.Rename(p.Path, to); err != nil {
 		return err
 	}
-	s.cfg.Log.Warn("a thread's files were set aside", "ref", p.Ref, "from", filepath.Join(s.dir, p.Path), "to", filepath.Join(s.dir, to), "err", why)
+	s.cfg.Log.Warn("moved a thread's files to set-aside", "ref", p.Ref, "from", filepath.Join(s.dir, p.Path), "to", filepath.Join(s.dir, to), "err", why)
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (s *Store) checkEnded(ref string) error {
 		if len(keep) > 0 && p == keep[0] {
 			continue
 		}
-		if err := s.setAsideStale(p, fmt.Errorf("the thread has ended (%s); what is to be done again needs a ref of its own", k.Status)); err != nil {
+		if err := s.setAsideStale(p, fmt.Errorf("the thread has ended (%s); to repeat it, use a new ref", k.Status)); err != nil {
 			return err
 		}
 	}

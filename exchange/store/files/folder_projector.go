@@ -284,7 +284,7 @@ func (p *projector) logOnce(what string, err error) {
 	p.logged[what] = err.Error()
 	p.mu.Unlock()
 	if !told {
-		p.s.cfg.Log.Warn("a thread's folder cannot be written or read now", "ref", what, "err", err)
+		p.s.cfg.Log.Warn("cannot write or read a thread's folder now", "ref", what, "err", err)
 	}
 }
 
@@ -295,7 +295,7 @@ func (p *projector) logIgnored(what messeaf.Problem) {
 	p.logged[what.File] = what.Text
 	p.mu.Unlock()
 	if !told {
-		p.s.cfg.Log.Warn("this is not taken for a thread", "err", what)
+		p.s.cfg.Log.Warn("ignored, because it is no thread", "err", what)
 	}
 }
 

@@ -22,7 +22,7 @@ func (s *Store) prepareFolders() error {
 		return err
 	}
 	if err := s.log.Err(); err != nil {
-		s.cfg.Log.Error("threads can be read only: nothing can be stored", "err", err)
+		s.cfg.Log.Error("cannot store anything; threads stay read-only", "err", err)
 		return nil
 	}
 	if s.compactAt.Store(2*s.index.bytes() + firstCompact); s.damage.gaps() {
@@ -51,7 +51,7 @@ func (s *Store) scanFolders() error {
 		}
 		places, err := s.listFolder(f)
 		if err != nil {
-			s.cfg.Log.Warn("a folder cannot be read; its threads are missing until it can", "path", filepath.Join(s.dir, string(f)), "err", err)
+			s.cfg.Log.Warn("cannot read a folder; its threads are missing until messkit can read it", "path", filepath.Join(s.dir, string(f)), "err", err)
 			complete = false
 		}
 		for _, p := range places {

@@ -23,7 +23,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	}
 	ref := t.Envelope.Ref
 	if !messeaf.ValidRef(ref) || ref != p.Ref {
-		return "", fmt.Errorf("%s: the thread is called %.80q inside; both must be the same, and fit for a file's name", p.Path, ref)
+		return "", fmt.Errorf("%s: the thread contains the ref %.80q; it must be the file's name, and valid in one", p.Path, ref)
 	}
 	if _, _, err := p.Whole(fsys); err != nil { // reports links and irregular files
 		return "", err

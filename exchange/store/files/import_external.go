@@ -169,7 +169,7 @@ func (s *Store) importExternal(ctx context.Context, ref string) error {
 	}
 	p := slices.MinFunc(places, compareProgress)
 	if !isEndedFolder(p.Folder) && s.archived(ref) {
-		return s.setAsideStale(p, errors.New("the thread has ended, and is in the archive; what is to be done again needs a ref of its own"))
+		return s.setAsideStale(p, errors.New("the thread has ended, and is in the archive; to repeat it, use a new ref"))
 	}
 	if s.changedWithin(p, quiet) {
 		return errBusy

@@ -33,13 +33,13 @@ const named = `
 // incomplete lists threads that may be incomplete, or that another program must not make. want
 // is the logged text after the thread's path.
 var incomplete = []struct{ ref, was, is, more, want string }{
-	{"half-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - request:\n      int", "", ": has no request that can be read; the thread may not be whole yet"},
-	{"no-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - status: {code: claimed}\n", "", ": has no request that can be read; the thread may not be whole yet"},
-	{"half-status", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: re", "", `: status: "re" is not in the specification, and nobody is named who works on it`},
-	{"half-envelope", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: in_progress\nexecutor: pi\n", "", ": has no request that can be read; the thread may not be whole yet"},
+	{"half-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - request:\n      int", "", ": has no readable request; the thread may not be whole yet"},
+	{"no-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - status: {code: claimed}\n", "", ": has no readable request; the thread may not be whole yet"},
+	{"half-status", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: re", "", `: status: "re" is not in the specification, and the thread names no executor`},
+	{"half-envelope", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: in_progress\nexecutor: pi\n", "", ": has no readable request; the thread may not be whole yet"},
 	{"no-requestor", "requestor: someone\n", "", "", ": requestor: is missing; the thread may not be whole yet"},
-	{"by-exchange", "requestor: someone", "requestor: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
-	{"from-exchange", "from: someone", "from: exchange", "", `: requestor: nobody but the exchange itself is called "exchange"`},
+	{"by-exchange", "requestor: someone", "requestor: exchange", "", `: requestor: only the exchange itself has the id "exchange"`},
+	{"from-exchange", "from: someone", "from: exchange", "", `: requestor: only the exchange itself has the id "exchange"`},
 	{"picture-missing", "", "", named, "/att-001-image-a.jpg: is not there, and the request names it"},
 	{"many-documents", "", "", strings.Repeat("---\nfrom: someone\nMESS:\n- v: 1\n", 20_000), ": has 20002 documents; the limit of an exchange is 20000"},
 }
@@ -240,7 +240,7 @@ func TestStaleCopyIsSetAside(t *testing.T) {
 		s.settle()
 		s.wantThreads("state=finished/" + ended)
 		for _, ref := range []string{ended, archived} {
-			if n := strings.Count(s.log.String(), "set aside\" ref="+ref); n != 2 {
+			if n := strings.Count(s.log.String(), "to set-aside\" ref="+ref); n != 2 {
 				t.Errorf("%s was set aside %d times:\n%s", ref, n, s.log)
 			}
 		}

@@ -65,11 +65,11 @@ func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	case e.Requestor == "":
 		return 0, problem(p, "requestor", "is missing; the thread may not be whole yet")
 	case status(e.Status) == mess.InProgress && !e.Status.Known() && e.Executor == "":
-		return 0, problem(p, "status", "%.40q is not in the specification, and nobody is named who works on it", e.Status)
+		return 0, problem(p, "status", "%.40q is not in the specification, and the thread names no executor", e.Status)
 	case request < 0:
-		return 0, problem(p, "", "has no request that can be read; the thread may not be whole yet")
+		return 0, problem(p, "", "has no readable request; the thread may not be whole yet")
 	case e.Requestor == thread.Self || t.Messages[request].From == thread.Self:
-		return 0, problem(p, "requestor", "nobody but the exchange itself is called %q", thread.Self)
+		return 0, problem(p, "requestor", "only the exchange itself has the id %q", thread.Self)
 	}
 	return request, nil
 }
@@ -90,7 +90,7 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, err
 	}
 	for _, m := range t.Messages {
 		if isCancelledBy(m, t.Envelope.Requestor) {
-			s.cfg.Log.Info("a thread that another program has made is cancelled in its folder; nobody is asked", "ref", p.Ref)
+			s.cfg.Log.Info("another program made a thread that contains its cancel; the exchange asks no executor", "ref", p.Ref)
 			return s.cancelled(fromFile(t), m.Ref), nil
 		}
 	}

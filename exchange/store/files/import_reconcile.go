@@ -35,7 +35,7 @@ func (s *Store) reconcile(w loadedThread) (folder, []mess.Message, error) {
 			}
 		}
 		if w.folder.at != "" {
-			s.cfg.Log.Warn("another program has removed a thread that is open; it is written again, cancel it to end it", "ref", w.env.Ref)
+			s.cfg.Log.Warn("another program has removed a thread that is open; messkit writes it again; cancel it to end it", "ref", w.env.Ref)
 		}
 		return folder{}, nil, nil
 	}

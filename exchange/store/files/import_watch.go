@@ -109,7 +109,7 @@ func (w *watcher) set(s *Store, ref, dir string) {
 	// The folder has moved, the log output already has the error, or the store is closing.
 	case !w.full:
 		w.full = true
-		s.cfg.Log.Warn("too many threads are open to watch each folder; what other programs append is seen when the thread changes next", "watched", len(w.dirs))
+		s.cfg.Log.Warn("too many threads are open to watch each folder; messkit reads additions of other programs when the thread changes next", "watched", len(w.dirs))
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *Store) unchangedSince(f messeaf.Folder, listed map[messeaf.Folder]time.
 // watch handles the changes of other programs in the folders until ctx ends.
 func (s *Store) watch(ctx context.Context) error {
 	if err := s.watcher.open(s); err != nil {
-		s.cfg.Log.Warn("what other programs put into the folders is seen at the next start only", "err", err)
+		s.cfg.Log.Warn("cannot watch the folders; messkit reads additions of other programs at the next start only", "err", err)
 		<-ctx.Done()
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s *Store) damaged(found wal.Damage) error {
 		s.cfg.Log.Error("one bit of the exchange's log had flipped, and messkit has turned it back", "err", found)
 		return nil
 	}
-	s.cfg.Log.Error("the exchange's log was damaged; its threads are rebuilt from their folders, and look after the disk", "copy", found.Copy, "err", found)
+	s.cfg.Log.Error("damage in the exchange's log; messkit rebuilds its threads from their folders; check the disk", "copy", found.Copy, "err", found)
 	d := &s.damage
 	d.seq, d.at = s.index.last(), d.last
 	records, readable := found.Records()
@@ -166,7 +166,7 @@ func (s *Store) suspectAll() {
 			}
 		}
 	}
-	s.cfg.Log.Error("it cannot be told whose records in the exchange's log are lost; documents of the exchange may be older than they were")
+	s.cfg.Log.Error("the exchange's log has lost records, and messkit cannot tell whose; documents of the exchange may be older than they were")
 }
 
 // inFolder reads a thread from its folder. It returns nil without a readable folder.
@@ -214,7 +214,7 @@ func (s *Store) restore(ctx context.Context, r damagedThread) error {
 		if r.k.Ref != "" {
 			return nil // its folder shows that it has lost nothing
 		}
-		s.cfg.Log.Error("a thread of the exchange's log is lost, and it has no folder")
+		s.cfg.Log.Error("the exchange's log has lost a thread that has no folder")
 		return nil
 	}
 	s.cfg.Log.Error("a thread had lost records", "ref", t.Ref, "it", how, "status", t.Status)
@@ -240,7 +240,7 @@ func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]record, er
 // The ways in which the store treats a thread that had lost records.
 const (
 	rebuilt = "was rebuilt"
-	unknown = "was ended with an unknown outcome"
+	unknown = "ended with an unknown outcome"
 )
 
 // rebuild returns a thread as far as the store knows it, and how the store treats it. how is ""
@@ -312,7 +312,7 @@ func (s *Store) quarantine(ref string, n int, p wal.Place) {
 	name := path.Join("set-aside", fmt.Sprintf("%s-%s-%d.record", s.cfg.Now().UTC().Format("20060102T150405.000000000"), ref, n))
 	if mk := makeDir(s.root, "set-aside"); mk == nil {
 		mk = s.root.WriteFile(name, data, fs.FileMode(0o600))
-		s.cfg.Log.Error("a record of a thread cannot be read", "ref", ref, "copy", filepath.Join(s.dir, name), "err", cmp.Or(err, mk))
+		s.cfg.Log.Error("cannot read a record of a thread", "ref", ref, "copy", filepath.Join(s.dir, name), "err", cmp.Or(err, mk))
 	}
 }
 
@@ -325,7 +325,7 @@ func (s *Store) endUnknown(t thread.Thread) thread.Thread {
 		From: thread.Self, Received: mess.TimeOf(now), Re: mess.Refs{t.Ref},
 		Items: []mess.Item{&mess.Status{
 			Code:        mess.Failed,
-			Reason:      &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: "the exchange's disk was damaged, and its last steps are lost"},
+			Reason:      &mess.Reason{Type: "interrupted", Effect: mess.EffectUnknown, Detail: "the exchange lost the last steps of this thread to a damaged disk"},
 			Recoverable: new(false), Suggestion: "look before retrying",
 		}},
 	}

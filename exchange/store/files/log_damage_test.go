@@ -119,7 +119,7 @@ func TestDamagedThreadIsRebuilt(t *testing.T) {
 		if diff := cmp.Diff(content(want), content(all(t, s))); diff != "" {
 			t.Errorf("%d: %s\n%s", n, diff, log)
 		}
-		if !strings.Contains(log.String(), "was damaged") {
+		if !strings.Contains(log.String(), "damage in the exchange's log") {
 			t.Errorf("%d: it was not told", n)
 		}
 		if ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); err != nil || ref != "2026-02-01-002-b" {
@@ -200,7 +200,7 @@ func TestCompactionContinuesAfterDamage(t *testing.T) {
 	if err := <-ran; err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(log.String(), "cannot be made shorter") || !strings.Contains(log.String(), "cannot be read") {
+	if strings.Contains(log.String(), "cannot be made shorter") || !strings.Contains(log.String(), "cannot read a record of a thread") {
 		t.Errorf("the log says %s", log)
 	}
 	if copies, err := filepath.Glob(filepath.Join(dir, "set-aside", "*.record")); err != nil || len(copies) != 1 {

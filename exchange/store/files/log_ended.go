@@ -34,7 +34,7 @@ func (s *Store) openEnded() (err error) {
 	o := wal.DefaultOptions()
 	o.SegmentBytes = endedSegment
 	o.Damaged = func(found wal.Damage) error {
-		s.cfg.Log.Error("the exchange's log of ended threads was damaged; messkit reads these threads from their folders, look after the disk", "copy", found.Copy, "err", found)
+		s.cfg.Log.Error("damage in the exchange's log of ended threads; messkit reads these threads from their folders; check the disk", "copy", found.Copy, "err", found)
 		return nil
 	}
 	var refs, keys []uint64

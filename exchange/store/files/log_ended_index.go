@@ -177,7 +177,7 @@ func (d *endedIndex) entry(p place) (e entry, err error) {
 // readable logs the error of a damaged block and returns nil. It returns other errors unchanged.
 func (d *endedIndex) readable(err error) error {
 	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
-		d.say.Error("the exchange's log of ended threads is damaged; start messkit again, which reads these threads from their folders", "err", err)
+		d.say.Error("damage in the exchange's log of ended threads; restart messkit, which then reads these threads from their folders", "err", err)
 		return nil
 	}
 	return err
@@ -194,7 +194,7 @@ func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place
 		}
 		e, err := d.entry(p)
 		if err != nil {
-			d.say.Error("a thread that has ended cannot be found now", "err", err)
+			d.say.Error("cannot find an ended thread now", "err", err)
 		}
 		if e.Ref != "" && fn(e) {
 			return e, p, true

@@ -43,7 +43,7 @@ func (p *projector) releaseEnded(ctx context.Context) {
 	p.endedThreads = map[string]uint64{}
 	p.mu.Unlock()
 	if err := p.s.disk.sync(); err != nil {
-		p.logOnce("all", fmt.Errorf("sync: %w; the folders of all threads in the log are written anew", err))
+		p.logOnce("all", fmt.Errorf("sync: %w; messkit writes the folders of all threads in the log anew", err))
 		p.s.rewriteAll(ctx)
 		return
 	}

@@ -134,7 +134,7 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	}
 	r, _, err := decodeHead(data)
 	if err != nil {
-		return fmt.Errorf("a record of the exchange's log cannot be read: %w", err)
+		return fmt.Errorf("cannot read a record of the exchange's log: %w", err)
 	}
 	if s.index.skips(r) {
 		return nil

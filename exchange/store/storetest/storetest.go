@@ -30,23 +30,23 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 		run  func(*testing.T, thread.Store)
 	}{
 		{"a key has one thread", keys},
-		{"of many claims of a key one is taken", oneKeyOfMany},
-		{"a ref is given once", refOnce},
-		{"what was created reads the same", readsTheSame},
+		{"one of many claims of a key succeeds", oneKeyOfMany},
+		{"the store gives a ref once", refOnce},
+		{"a new thread reads the same", readsTheSame},
 		{"a thread that has ended reads the same", endedReadsTheSame},
-		{"a step is taken on its revision only", compareAndSwap},
-		{"of many steps at once one is taken", oneOfMany},
+		{"a step needs the current revision", compareAndSwap},
+		{"one of many concurrent steps succeeds", oneOfMany},
 		{"the feed gives all steps in order", feedInOrder},
-		{"the feed goes on from any position", feedFromAnyPosition},
+		{"the feed resumes at any position", feedFromAnyPosition},
 		{"two followers get the same", twoFollowers},
 		{"the feed is whole while others write", feedWhileWriting},
-		{"a position of nobody's is refused", badPosition},
-		{"attachments are staged, bound and read", attachments},
-		{"an attachment over the limit is refused", tooLarge},
-		{"a step that binds what was not staged changes nothing", unstaged},
-		{"documents are put on their revision only", documents},
-		{"of many documents at once one is taken", oneDocumentOfMany},
-		{"what is missing is said to be", missing},
+		{"an unknown position gets an error", badPosition},
+		{"attachments: stage, bind and read", attachments},
+		{"an attachment over the limit gets an error", tooLarge},
+		{"a step that binds an unstaged attachment changes nothing", unstaged},
+		{"a document needs its current revision", documents},
+		{"one of many concurrent documents succeeds", oneDocumentOfMany},
+		{"missing items get an error", missing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := open(t)
@@ -293,10 +293,10 @@ func attachments(t *testing.T, s thread.Store) {
 	step.Binds = []thread.Bind{{Name: "att-001-image-fridge.jpg", SHA256: staged.SHA256}}
 	mustAppend(t, s, step)
 	if _, err := s.Blob(t.Context(), strings.Repeat("0", 64)); !errors.Is(err, thread.ErrNoBlob) {
-		t.Errorf("what was not staged: %v, want ErrNoBlob", err)
+		t.Errorf("Blob of an unstaged attachment: %v, want ErrNoBlob", err)
 	}
 	if _, err := s.Blob(t.Context(), "../"+staged.SHA256); !errors.Is(err, thread.ErrNoBlob) {
-		t.Errorf("what is no sum: %v, want ErrNoBlob", err)
+		t.Errorf("Blob of a name that is no sum: %v, want ErrNoBlob", err)
 	}
 	r, err := s.Blob(t.Context(), staged.SHA256)
 	if err != nil {

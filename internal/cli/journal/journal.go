@@ -81,7 +81,7 @@ reported (it was; such threads leave the journal some time later).`,
 			if err != nil || len(r.Violations) == 0 {
 				return err
 			}
-			return output.Hint(r.Violations[0], "the rest is left out; messkit journal check prints all problems")
+			return output.Hint(r.Violations[0], "this is the first problem; messkit journal check prints all")
 		},
 	}
 	o.flags(c)

@@ -154,9 +154,9 @@ func ReasonOf(s *mess.Status) string {
 			text += "; nothing was done"
 		}
 	case mess.EffectPartial:
-		text += "; some of it was done"
+		text += "; part of it happened"
 	case mess.EffectUnknown:
-		text += "; it is not known what was done"
+		text += "; the outcome is unknown"
 	}
 	return text
 }
@@ -170,7 +170,7 @@ func (p *Printer) response(m mess.Message, r *mess.Response) {
 	known, kerr := r.CompletedAt.Time()
 	heard, herr := m.Received.Time()
 	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
-		p.Printf("as it was at %s, told late:\n", Clock(r.CompletedAt))
+		p.Printf("as it was at %s, reported late:\n", Clock(r.CompletedAt))
 	}
 	told := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })
 	for _, e := range r.Content {

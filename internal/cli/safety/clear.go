@@ -36,7 +36,7 @@ say yes, or --anyway: after a clear it is not halted any more.`,
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&anyway, "anyway", false, "clear even if devices are not known to be safe")
+	c.Flags().BoolVar(&anyway, "anyway", false, "clear even if messkit does not know that all devices are safe")
 	return c
 }
 

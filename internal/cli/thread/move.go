@@ -46,7 +46,7 @@ configuration), and still shows the threads in archive/.`,
 		},
 	}
 	dataFlag(c, &data)
-	c.Flags().StringVar(&older, "older", "", "all that ended this long ago, like 30d")
+	c.Flags().StringVar(&older, "older", "", "all threads that ended this long ago, like 30d")
 	return c
 }
 

@@ -65,7 +65,7 @@ const mostFound = 500
 // the notes as comments. It returns the number of usable devices.
 func PrintFound(out io.Writer, list []Discovered) (int, error) {
 	if more := len(list) - mostFound; more > 0 {
-		fmt.Fprintf(out, "# %d more announced devices are left out. Check which program announces them.\n", more)
+		fmt.Fprintf(out, "# The list omits %d more announced devices. Check which program announces them.\n", more)
 		list = list[:mostFound]
 	}
 	labelled(list)

@@ -17,11 +17,11 @@ import (
 
 var (
 	// ErrCut reports a file that ends before its picture does.
-	ErrCut = errors.New("it is cut off")
+	ErrCut = errors.New("the file ends too early")
 	// ErrBroken reports a file that no encoder writes.
 	ErrBroken = errors.New("it is broken")
 	// ErrUnsupported reports a kind of JPEG that this package does not read.
-	ErrUnsupported = errors.New("this kind is not supported")
+	ErrUnsupported = errors.New("the decoder does not support this kind")
 	// ErrBudget reports that the blocks do not fit in the number of bytes, even with the coarsest
 	// quantizer.
 	ErrBudget = errors.New("it does not fit")

@@ -133,13 +133,13 @@ func TestDecodeErrors(t *testing.T) {
 		text string
 	}{
 		"nothing":            {nil, dctjpeg.ErrBroken, "no JPEG"},
-		"a header":           {good[:300], dctjpeg.ErrCut, "cut off"},
-		"half":               {good[:len(good)/2], dctjpeg.ErrCut, "cut off"},
-		"12 bits":            {sof(4, 12), dctjpeg.ErrUnsupported, "this kind is not supported: 12 bits a sample, not 8"},
-		"arithmetic coding":  {sof(1, 0xc9), dctjpeg.ErrUnsupported, "this kind is not supported: arithmetic coding (SOF9)"},
-		"lossless":           {sof(1, 0xc3), dctjpeg.ErrUnsupported, "this kind is not supported: lossless coding (SOF3)"},
-		"hierarchical":       {sof(1, 0xc5), dctjpeg.ErrUnsupported, "this kind is not supported: hierarchical coding (SOF5)"},
-		"two components":     {sof(9, 2), dctjpeg.ErrUnsupported, "this kind is not supported: 2 components"},
+		"a header":           {good[:300], dctjpeg.ErrCut, "ends too early"},
+		"half":               {good[:len(good)/2], dctjpeg.ErrCut, "ends too early"},
+		"12 bits":            {sof(4, 12), dctjpeg.ErrUnsupported, "the decoder does not support this kind: 12 bits a sample, not 8"},
+		"arithmetic coding":  {sof(1, 0xc9), dctjpeg.ErrUnsupported, "the decoder does not support this kind: arithmetic coding (SOF9)"},
+		"lossless":           {sof(1, 0xc3), dctjpeg.ErrUnsupported, "the decoder does not support this kind: lossless coding (SOF3)"},
+		"hierarchical":       {sof(1, 0xc5), dctjpeg.ErrUnsupported, "the decoder does not support this kind: hierarchical coding (SOF5)"},
+		"two components":     {sof(9, 2), dctjpeg.ErrUnsupported, "the decoder does not support this kind: 2 components"},
 		"no lines":           {sof(6, 0), dctjpeg.ErrBroken, "200 x 0 pixels"},
 		"an end and no more": {[]byte{0xff, 0xd8, 0xff, 0xd9}, dctjpeg.ErrBroken, "no picture before its end"},
 	} {

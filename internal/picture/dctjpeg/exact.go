@@ -41,7 +41,7 @@ func (s *Source) Turned(ctx context.Context, t Turn) ([]byte, Look, error) {
 		b.planes[i].finish()
 	}
 	if quant[1] != quant[2] {
-		return nil, Look{}, unsupported("colours with two quantisers")
+		return nil, Look{}, unsupported("colors with two quantizers")
 	}
 	e := newEncoder(b.turned(t), s.Progressive)
 	e.costs = [2]*costs{}

@@ -257,7 +257,7 @@ func (t *tables) readQuant(b []byte) error {
 				q = binary.BigEndian.Uint16(b[1+2*k:])
 			}
 			if q == 0 {
-				return broken("a quantiser of 0")
+				return broken("a quantizer of 0")
 			}
 			t.quant[n][k] = q
 		}

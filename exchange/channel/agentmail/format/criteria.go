@@ -44,7 +44,7 @@ func (t Told) judge(c *TaskCompletion, r *mess.Response) {
 		list = append(list, mess.Object{{Key: "criterion", Value: criterion}, {Key: "met", Value: met}})
 	}
 	if len(open) > 0 {
-		c.Warnings = append(c.Warnings, "acceptance criteria that were not checked: "+strings.Join(open, "; "))
+		c.Warnings = append(c.Warnings, "unchecked acceptance criteria: "+strings.Join(open, "; "))
 	}
 	c.Metadata = append(mess.Object{{Key: criteriaKey, Value: list}}, c.Metadata...)
 }

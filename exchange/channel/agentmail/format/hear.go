@@ -196,7 +196,7 @@ func (c *TaskCompletion) items() []mess.Item {
 	switch {
 	case c.Status == "complete":
 		r.Notes = notes
-		return []mess.Item{&mess.Status{Code: mess.Completed, Evidence: mess.Acknowledged, Message: "the other side says that it is done"}, r}
+		return []mess.Item{&mess.Status{Code: mess.Completed, Evidence: mess.Acknowledged, Message: "the other side reports that it has finished"}, r}
 	case c.Status == "partial":
 		return []mess.Item{&mess.Status{Code: mess.Partial, Evidence: mess.Acknowledged, Reason: &mess.Reason{
 			Detail: cmp.Or(notes, c.Summary), Effect: mess.EffectPartial,

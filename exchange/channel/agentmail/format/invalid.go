@@ -74,7 +74,7 @@ func (e *Invalid) version(v *strictyaml.Value) error {
 	}
 	if own, _ := majorOf(Version); major != own {
 		e.Code, e.Received = CodeVersionMismatch, said.Text
-		return e.because(fmt.Sprintf("version %.60s is not understood; send %s", said.Text, Version))
+		return e.because(fmt.Sprintf("messkit does not understand version %.60s; send %s", said.Text, Version))
 	}
 	return nil
 }

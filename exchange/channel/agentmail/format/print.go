@@ -19,7 +19,7 @@ func (m Message) JSON() ([]byte, error) {
 	}
 	if f, ok := m.Body.(*FileReservation); ok {
 		if _, wrong := (&FileReservation{Request: f.Request, Alternatives: slices.Clone(f.Alternatives)}).settle(); wrong != "" || f.hasShared() {
-			return nil, fmt.Errorf("agentmail: %s: %s", m.Type, cmp.Or(wrong, "mode shared is only read, and never written"))
+			return nil, fmt.Errorf("agentmail: %s: %s", m.Type, cmp.Or(wrong, "messkit reads mode shared, and never writes it"))
 		}
 	}
 	v := mess.WriteValue(m)

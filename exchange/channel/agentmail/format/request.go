@@ -214,7 +214,7 @@ func Assign(ref string, r mess.Request, expires time.Time) *TaskAssignment {
 
 // criteria describes the hints for the response.
 func criteria(hints []mess.ResponseHint) []string {
-	list := []string{"Say with task_completion what was done, and how that is known"}
+	list := []string{"Report with task_completion what you did, and how you know it"}
 	for _, h := range hints {
 		list = append(list, "The answer has content of the type "+h.Type)
 	}

@@ -44,7 +44,7 @@ func (t Told) Bodies(m mess.Message) []Body {
 	case s == nil && r == nil && len(carried) <= 1:
 		return nil
 	case s == nil && r == nil:
-		return []Body{t.update("progress", "more was said about it", carried)}
+		return []Body{t.update("progress", "there is more about it", carried)}
 	case s == nil:
 		s = &mess.Status{Code: mess.Completed}
 	}

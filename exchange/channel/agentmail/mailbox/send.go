@@ -47,7 +47,7 @@ func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
 		return time.Time{}, err
 	}
 	if len(got.Error) > 0 && string(got.Error) != "null" || got.Count == 0 || len(got.Deliveries) == 0 {
-		return time.Time{}, &ToolError{"send_message", "it was not delivered: " + string(got.Error)}
+		return time.Time{}, &ToolError{"send_message", "the mail server did not deliver it: " + string(got.Error)}
 	}
 	return got.Deliveries[0].Payload.Created, nil
 }

@@ -84,7 +84,7 @@ func read[T any](s *Store, name string, v *T) error {
 	}
 	var whole T
 	if err := json.Unmarshal(data, &whole); err != nil {
-		s.log.Error("mesh: cannot parse a file; it is renamed", "file", name, "err", err)
+		s.log.Error("mesh: cannot parse a file; messkit renames it", "file", name, "err", err)
 		return os.Rename(path, path+".unreadable")
 	}
 	*v = whole

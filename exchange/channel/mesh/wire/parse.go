@@ -68,7 +68,7 @@ func parse(text string, strict bool) (Envelope, error) {
 		Priority: r.text(o, "priority"), IdempotencyKey: r.text(o, "idempotencyKey"), Nonce: r.text(o, "nonce"), Signature: r.text(o, "signature"),
 	}
 	if version, ok := strings.CutPrefix(e.Protocol, "mesh/1."); !ok || !digits(version) {
-		return Envelope{}, &Error{"unsupported_protocol", "protocol: " + strconv.Quote(clip(e.Protocol)) + " is not supported; use " + Protocol}
+		return Envelope{}, &Error{"unsupported_protocol", "protocol: " + strconv.Quote(clip(e.Protocol)) + ": unsupported version; use " + Protocol}
 	}
 	if e.Priority == "" {
 		e.Priority = Normal
@@ -112,7 +112,7 @@ func (r *reader) check(e Envelope) {
 	case len(e.CorrelationID) > 128 || len(e.ConversationID) > 128 || len(e.IdempotencyKey) > 256 || len(e.Nonce) > 128:
 		r.fail("correlationId, conversationId and nonce have at most 128 bytes, idempotencyKey 256")
 	case e.Type == Request && strings.TrimSpace(e.Payload.Body) == "" && strings.TrimSpace(e.Payload.Subject) == "":
-		r.fail("payload.body: is empty; say what is to be done")
+		r.fail("payload.body: is empty; write the request")
 	}
 }
 

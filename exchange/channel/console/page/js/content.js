@@ -109,7 +109,7 @@ export function timeline(thread, me, above) {
 /** late says when that was so which was told late. A clock that is not set says nothing. */
 export function late(v, heard) {
   const at = new Date(v.completed_at)
-  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${exact(at)}, told late:`) : null
+  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${exact(at)}, reported late:`) : null
 }
 
 /** goesOn reports whether the next message says the same, further on. */

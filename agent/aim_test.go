@@ -37,8 +37,8 @@ func TestTurnReportsReadback(t *testing.T) {
 		effect   mess.Effect
 		says     string
 	}{
-		"cannot tell": {&arm{}, mess.Completed, mess.Acknowledged, "", "it does not tell where it stands"},
-		"is there":    {&seen{is: 44}, mess.Completed, mess.ReadBack, "", "The it is turned to 45 degrees."},
+		"cannot tell": {&arm{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
+		"is there":    {&seen{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
 		"sticks":      {&seen{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

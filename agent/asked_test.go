@@ -33,7 +33,7 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 		}{
 			{"on", []string{"location", "confirmation", "structured"}, "porch", "no audio: nothing here gives that"},
 			{"on somewhere", []string{"confirmation", "structured"}, "", "no location: the configuration does not say where porch-lamp is (area)"},
-			{"look", []string{"image", "location", "structured"}, "kitchen", "no confirmation: this is not answered with yes or no"},
+			{"look", []string{"image", "location", "structured"}, "kitchen", "no confirmation: the answer to this is neither yes nor no"},
 		} {
 			ref := h.says(claude, "request: {intent: "+tt.intent+"}")
 			h.is(ref, mess.Completed)

@@ -36,7 +36,7 @@ func TestDarkImageIsNoEvidence(t *testing.T) {
 			if s := h.is(ref, mess.Completed); s.Evidence != want {
 				t.Errorf("%s: evidence %q, want %q", intent, s.Evidence, want)
 			}
-			h.answers(ref, "nothing can be seen on the picture: it is black")
+			h.answers(ref, "the picture shows nothing: it is black")
 			if data, _ := h.picture(ref); len(data) == 0 {
 				t.Errorf("%s: there is no picture", intent)
 			}

@@ -47,7 +47,7 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 		if got := device.Unsafe(fmt.Errorf("at the end: %w", errors.Join(err, err, errors.New("another")))); !slices.Equal(got, []string{"heater", "pump"}) {
 			t.Errorf("not safe: %v; %v", got, err)
 		}
-		if !strings.Contains(fmt.Sprint(err), "heater could not be taken to its safe state, and may be on or moving; look at it: no route") {
+		if !strings.Contains(fmt.Sprint(err), "the agent could not take heater to its safe state, and it may be on or moving; look at it: no route") {
 			t.Error(err)
 		}
 		if !strings.Contains(said.String(), `msg="not reached at the end; it was not in use" device=unplugged err="no route"`) || strings.Contains(fmt.Sprint(err), "unplugged") {

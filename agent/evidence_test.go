@@ -133,12 +133,12 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			part
 			switcher
 			reader
-		}{reader: reader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back"},
+		}{reader: reader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back"},
 		{name: "switch and reader, which goes offline", plan: turn, dev: &struct {
 			part
 			switcher
 			reader
-		}{reader: reader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not be read back: it: it is offline"},
+		}{reader: reader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
 		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
 			part
 			switcher
@@ -146,7 +146,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{
 			switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
 			reader:   reader{err: drivers.NotDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
-		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "it was not read back: it has been halted"},
+		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "the agent did not read it back: it has halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			part
 			switcher
@@ -237,7 +237,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{reader: reader{on: true}}, cam: &struct {
 			part
 			shooter
-		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, says: "could not be delivered"},
+		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, says: "could not deliver the picture"},
 		{name: "seen, the act fails", plan: shown(turn), dev: &struct {
 			part
 			switcher
@@ -352,7 +352,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		{name: "observe, old", plan: ask(capabilities.Observe), dev: &struct {
 			part
 			observer
-		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "this is what it knew 1h0m0s ago"},
+		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "its observations are 1h0m0s old"},
 		{name: "read, seen", plan: shown(ask(capabilities.ReadState)), dev: &struct {
 			part
 			reader
@@ -383,7 +383,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			part
 			reader
 			sensor
-		}{reader: reader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "what it measures could not be read"},
+		}{reader: reader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "the agent could not read its measurements"},
 		{name: "read, and has no meter", plan: ask(capabilities.ReadState), dev: &struct {
 			part
 			reader

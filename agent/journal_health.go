@@ -49,7 +49,7 @@ func (h *journalHealth) check(ctx context.Context) (armed bool) {
 	case err != nil && was == nil:
 		h.log.Error("disarmed: the journal takes no records; the executor only answers questions", "err", err)
 	case err == nil && was == nil && broken != nil:
-		h.log.Error("the journal was broken; its new file holds every begun thread", "err", broken)
+		h.log.Error("repaired the journal; its new file holds every begun thread", "err", broken)
 	case err == nil && was != nil:
 		h.log.Warn("armed again: the journal takes records")
 	}
@@ -156,5 +156,5 @@ func briefReason(err error) string {
 	if journal.NoSpace(err) {
 		return "no space"
 	}
-	return "the journal cannot be written"
+	return "the agent cannot write its journal"
 }

@@ -142,7 +142,7 @@ func TestUnansweredCommand(t *testing.T) {
 				if want := "cancelled midway; it read back as off just now, and may still act"; s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, want) {
 					t.Errorf("%+v, want %q", s.Reason, want)
 				}
-				if want := `in 1m0s ask "is the desk lamp on?"; a late act that is seen until then is added here`; !strings.Contains(s.Suggestion, want) {
+				if want := `in 1m0s ask "is the desk lamp on?"; the agent adds here any late act that it sees until then`; !strings.Contains(s.Suggestion, want) {
 					t.Errorf("suggestion %q, want %q", s.Suggestion, want)
 				}
 				if c.away {

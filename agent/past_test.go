@@ -52,7 +52,7 @@ func TestWaitAfterActContinuesInNextRun(t *testing.T) {
 				m.set(21)
 				h.after(10 * time.Second)
 				h.is(ref, mess.Completed)
-				h.answers(ref, "The porch light is on.", "The meter: temperature 21 °C, seen at", "the program was started anew while this was watched")
+				h.answers(ref, "The porch light is on.", "The meter: temperature 21 °C, seen at", "the program restarted during this watch")
 				if h.lamp.did() != "on" {
 					t.Errorf("the lamp did %q, want on, once", h.lamp.did())
 				}
@@ -75,7 +75,7 @@ func TestWaitAfterActReportsLostEffect(t *testing.T) {
 		m.set(21)
 		h.after(10 * time.Second)
 		h.is(ref, mess.Completed)
-		h.answers(ref, "Before the program was started anew: The porch light is on.", "and then the program was started anew: porch-lamp now reads back as off")
+		h.answers(ref, "Before the program restarted: The porch light is on.", ": done before the program restarted; porch-lamp now reads back as off")
 	})
 }
 

@@ -64,8 +64,8 @@ func TestTriggerIsReadBack(t *testing.T) {
 	}{
 		"cannot tell":         {&knob{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
 		"tells a later time":  {newScene(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
-		"runs":                {newScene(nil, runs), mess.Completed, mess.ReadBack, "", "it is at it still", "press"},
-		"tells the same time": {newScene(nil, before), mess.Completed, mess.Acknowledged, "", "it does not say that it was set off now", "press"},
+		"runs":                {newScene(nil, runs), mess.Completed, mess.ReadBack, "", "it still runs", "press"},
+		"tells the same time": {newScene(nil, before), mess.Completed, mess.Acknowledged, "", "it does not report this trigger", "press"},
 		"no answer":           {newScene(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
 		"no answer, later":    {newScene(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
 		"refused":             {newScene(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},

@@ -328,7 +328,7 @@ func TestPrintSurvivesProgram(t *testing.T) {
 		p.set(func() { p.began = time.Time{} }) // and the printer does not know it
 		h.startAgent()
 		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again") {
+		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "cannot find its print again") {
 			t.Errorf("%+v", s.Reason)
 		}
 		p.has(t, "print benchy")
@@ -368,7 +368,7 @@ func TestPrintBeginsAfterProgramDied(t *testing.T) {
 			}
 			h.after(2 * time.Minute)
 			s := h.is(ref, then)
-			if then != mess.Completed && (s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "is not found again")) {
+			if then != mess.Completed && (s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "cannot find its print again")) {
 				t.Errorf("%s: %+v", then, s.Reason)
 			}
 			p.has(t, "print benchy")
@@ -415,7 +415,7 @@ func TestStopCancelsPrint(t *testing.T) {
 		if s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "it stands still; done: layers 1 to 30; not done: layers 31 to 100") {
 			t.Errorf("%+v", s.Reason)
 		}
-	}, "what was printed of it until then lies on the bed")
+	}, "the printed part lies on the bed")
 	ends(moves{&press{}}, mess.Failed, func(s mess.Status) {
 		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still be moving") {
 			t.Errorf("%+v", s.Reason)

@@ -61,12 +61,12 @@ func TestReadbackAfterCrash(t *testing.T) {
 		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
 		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 80}, mess.Failed, "now reads back as 80 %"},
 		"dimmed nearly":      {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 39}, mess.Failed, "now reads back as 39 %"},
-		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &bulb{level: 80}, mess.Failed, "bulb is off now, which does not tell whether it was done"},
+		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &bulb{level: 80}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
 		"tinted":             {capabilities.Tint, mess.Object{{Key: "colour", Value: "#ff0000"}}, &bulb{colour: red}, mess.Completed, "reads back as #ff0000"},
 		"tinted otherwise":   {capabilities.Tint, mess.Object{{Key: "colour", Value: "#00ff00"}}, &bulb{colour: red}, mess.Failed, "now reads back as #ff0000"},
 		"docked":             {capabilities.Dock, nil, &bulb{docked: true}, mess.Completed, "reads back as in its dock"},
 		"away from its dock": {capabilities.Dock, nil, &bulb{}, mess.Failed, "now reads back as away from its dock"},
-		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &bulb{}, mess.Failed, "bulb is off now, which does not tell whether it was done"},
+		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &bulb{}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {
@@ -100,7 +100,7 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 		says []string
 	}{
 		"open":  {100, mess.Completed, []string{"it reads back as open"}},
-		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "it is not begun again: it: locked: the configuration locks it out"}},
+		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "the agent does not begin it again: it: locked: the configuration locks it out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {

@@ -343,7 +343,7 @@ func TestFatalSentenceIsRetriedOnce(t *testing.T) {
 		if dead, _, _ := d.came(); dead {
 			h.t.Fatal("it has died of it again")
 		}
-		if s := h.is(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it looked at this request; it is quarantined") {
+		if s := h.is(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it looked at this request; the agent has quarantined it") {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)

@@ -98,7 +98,7 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 				h.startAgent()
 				h.after(15 * time.Second)
 				s := h.is(ref, mess.Failed)
-				const ask = `to have it stand, ask "stop the old robot"`
+				const ask = `to stop it, ask "stop the old robot"`
 				if strings.Contains(s.Suggestion, ask) != c.stray || !strings.HasSuffix(s.Suggestion, "look before retrying") {
 					t.Errorf("it suggests %q", s.Suggestion)
 				}

@@ -241,7 +241,7 @@ func TestCrashDuringImageUpload(t *testing.T) {
 		h.reboots()
 		h.after(10 * time.Second)
 		h.is(ref, mess.Completed)
-		h.answers(ref, "has cleaned near sink and stove", "could not be delivered")
+		h.answers(ref, "has cleaned near sink and stove", "could not deliver the picture")
 	})
 }
 

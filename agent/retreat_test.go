@@ -60,10 +60,10 @@ func TestCancelSwitchesOff(t *testing.T) {
 		"back":                {"off", true, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched off, and reads back as off", "on, off"},
 		"safe is on":          {"on", false, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched on, and reads back as on", "off, on"},
 		"as it was asked for": {"off", false, nil, mess.Completed, "", mess.ReadBack, "", "off, off"},
-		"it cannot tell":      {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and has taken that; it could not be read back", "on, off"},
+		"it cannot tell":      {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and acknowledged that; the agent could not read it back", "on, off"},
 		"it does not heed":    {"off", true, func(l *lamp) { l.stuck, l.on = true, true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp was switched off, but reads back as on", "on, off, off"},
 		"it says no":          {"off", true, func(l *lamp) { l.broken, l.on = errors.New("no route"), true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp could not be switched off (no route); it read back as on just now, and may still act", "on, off, off, off, off, off"},
-		"it may act yet":      {"off", true, func(l *lamp) { l.broken = drivers.ErrMayAct }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway: desk-lamp was switched off, and reads back as off; it has never answered what it was told before, and may still act", "on, off, off, off, off, off"},
+		"it may act yet":      {"off", true, func(l *lamp) { l.broken = drivers.ErrMayAct }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway: desk-lamp was switched off, and reads back as off; it has never answered the earlier command, and may still act", "on, off, off, off, off, off"},
 		"it is to stay":       {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestShutdownSwitchesOff(t *testing.T) {
 					t.Errorf("it is off, and told with %q", r.Notes)
 				}
 				if s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack ||
-					!strings.Contains(s.Reason.Detail, "the program was ended midway: desk-lamp was switched off, and reads back as off") {
+					!strings.Contains(s.Reason.Detail, "the program ended midway: desk-lamp was switched off, and reads back as off") {
 					t.Errorf("%s, %+v", s.Evidence, s.Reason)
 				}
 				if did := d.did(); did != "on, off" {
@@ -136,7 +136,7 @@ func TestStopSwitchesOff(t *testing.T) {
 		ref := h.says(claude, "request: {intent: the desk lamp}")
 		h.after(5 * time.Second)
 		s := h.is(ref, mess.Failed)
-		if s.Reason.Type != "stop" || !strings.Contains(s.Reason.Detail, "desk-lamp had been switched on before, and was taken to its safe state, off") {
+		if s.Reason.Type != "stop" || !strings.Contains(s.Reason.Detail, "the agent had switched desk-lamp on before, and the stop took it to its safe state, off") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -155,7 +155,7 @@ func TestShutdownRevertsCompletedSteps(t *testing.T) {
 		h.after(2 * time.Second)
 		h.stopAgent()
 		h.is(ref, mess.Partial)
-		h.answers(ref, "the desk lamp is switched off as the program ends")
+		h.answers(ref, "the agent switches the desk lamp off as the program ends")
 	})
 }
 
@@ -202,11 +202,11 @@ func TestAnswerNamesWhatSwitchesOff(t *testing.T) {
 		driver drivers.Device
 		want   string
 	}{
-		"nothing else":       {&desk{safe: "off"}, "by this agent; if the agent is killed or stands still, nobody does until it runs again"},
-		"it is kept on":      {&desk{safe: "keep"}, "by this agent; if the agent stops, nobody does until it runs again"},
-		"its own timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: time.Hour}, "by its own timer, whatever becomes of this agent"},
+		"nothing else":       {&desk{safe: "off"}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
+		"it is kept on":      {&desk{safe: "keep"}, "by this agent; if the agent stops, nothing does until it runs again"},
+		"its own timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: time.Hour}, "by its own timer, even without this agent"},
 		"a timer in minutes": {&pulsed{desk: desk{safe: "off"}, step: time.Minute, most: time.Hour}, "by this agent; if the agent stops, its own timer does in 1m0s"},
-		"a short timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: 3 * time.Second}, "by this agent; if the agent is killed or stands still, nobody does until it runs again"},
+		"a short timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: 3 * time.Second}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inHouseWith(t, func(h *house) {

@@ -31,7 +31,7 @@ func TestConfirmationTimesOut(t *testing.T) {
 		h.is(ref, mess.NeedsConfirmation)
 		h.after(2 * time.Second)
 		s = h.is(ref, mess.Failed)
-		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "nobody has confirmed it within 5m0s, so nothing was done; ask again if it is still wanted" {
+		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "nobody has confirmed it within 5m0s, so the agent did nothing; ask again if you still want it" {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		if _, err := h.try(person, "reply: {re: "+ref+", confirm: true}"); err == nil {
@@ -157,7 +157,7 @@ func TestPolicyGetsRequesterAndResult(t *testing.T) {
 }
 
 // byAgent names what switches off a device without a timer and a watchdog.
-const byAgent = "by this agent; if the agent stops, nobody does until it runs again"
+const byAgent = "by this agent; if the agent stops, nothing does until it runs again"
 
 // The confirmation request says that the device goes off again, and by which means.
 func TestQuestionStatesSwitchOff(t *testing.T) {

@@ -66,7 +66,7 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		{"closes", &shutter{is: 30}, capabilities.Shut, mess.Completed, mess.ReadBack, "", "The it is closed."},
 		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 		{"has not moved", &shutter{is: 50, stuck: drivers.ErrUnmoved}, capabilities.Shut, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not be read back: no answer"},
+		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not read it back: no answer"},
 		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
 		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},
 		{"jams", &shutter{jams: true}, capabilities.Lock, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},

@@ -32,7 +32,7 @@ func TestOpenQuestionsOfOneRequester(t *testing.T) {
 		theirs := h.says(person, "request: {intent: vacuum the kitchen}")
 		h.is(theirs, mess.NeedsInput)
 		s := h.is(refs[0], mess.Failed)
-		if s.Reason.Type != "busy" || s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "the oldest of yours has ended, and nothing was done") {
+		if s.Reason.Type != "busy" || s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "it ended your oldest one for another requester without acting") {
 			t.Errorf("%+v", s.Reason)
 		}
 		h.is(refs[1], mess.NeedsInput)

@@ -301,7 +301,7 @@ func TestOrderForManyDevices(t *testing.T) {
 				}
 				h.is(ref, mess.Partial)
 				if lamps[12].log[0] != "on" || len(s.Remaining) != many-1 || len(s.Reason.Detail) > 300 ||
-					!strings.Contains(s.Reason.Detail, "16 more have failed; messkit status tells why; done: switch the lamp-12; not done: 19 of them") {
+					!strings.Contains(s.Reason.Detail, "16 more have failed; messkit status shows why; done: switch the lamp-12; not done: 19 of them") {
 					t.Errorf("%d not done: %s", len(s.Remaining), s.Reason.Detail)
 				}
 			})

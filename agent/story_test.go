@@ -186,7 +186,7 @@ func TestDecline(t *testing.T) {
 		{"what is not there", "open the safe", nil, []string{"there is no safe here", "fridge"}},
 		{"what nobody understands", "flurb", nil, []string{"not understood"}},
 		{"what the device cannot do", "juggle", nil, []string{"porch-lamp cannot do that"}},
-		{"a device that does not start", "turn on the porch light", func(h *house) { h.lamp.unplug = true }, []string{"porch-lamp cannot be started", "no such line"}},
+		{"a device that does not start", "turn on the porch light", func(h *house) { h.lamp.unplug = true }, []string{"cannot start porch-lamp", "no such line"}},
 		{"a locked device", "turn on the porch light", func(h *house) {
 			h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Locked: true}}
 		}, []string{"locked"}},

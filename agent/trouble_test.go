@@ -316,7 +316,7 @@ func TestUnwritableJournal(t *testing.T) {
 			h.t.Fatal(err)
 		}
 		no := h.says(claude, "request: {intent: turn on the porch light}")
-		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "could not be written down") {
+		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "cannot record its acts") {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)

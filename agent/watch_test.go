@@ -148,7 +148,7 @@ func TestWaitWithoutResult(t *testing.T) {
 			h.after(2 * time.Second)
 			s := h.is(ref, want)
 			if limit == "asked" {
-				h.answers(ref, "The meter was watched for 10m0s, and it did not happen; now: closed.")
+				h.answers(ref, "The agent watched the meter for 10m0s, and it did not happen; now: closed.")
 				if confirmed(h, ref) {
 					t.Error("it says yes")
 				}
@@ -187,7 +187,7 @@ func TestWaitContinuesInNextRun(t *testing.T) {
 		m.set(0)
 		h.after(time.Second)
 		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter: open, seen at", "6m0s after the watch began", "the program was started anew while this was watched")
+		h.answers(ref, "The meter: open, seen at", "6m0s after the watch began", "the program restarted during this watch")
 	})
 	m = &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *house, ref string) {
@@ -215,18 +215,18 @@ func TestFinishedApplianceIsReported(t *testing.T) {
 		h.is(ref, mess.InProgress)
 		h.after(15 * time.Second)
 		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter is done: it is at 2 W for 1m0s, and took up to 700 W.")
+		h.answers(ref, "The meter has finished: it is at 2 W for 1m0s, and took up to 700 W.")
 	})
 	m = &meter{value: drivers.Reading{Quantity: "power", Value: 1, Unit: "W"}}
 	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
 		h.after(65 * time.Second)
 		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter is not at work", "was not seen to work since the watch began")
+		h.answers(ref, "The meter is not at work", "the agent has not seen it work since the watch began")
 	})
 	m = &meter{value: drivers.Reading{Quantity: "temperature", Value: 1, Unit: "°C"}}
 	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
 		h.after(time.Second)
-		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "nobody can tell when it is done: it measures no power now") {
+		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "the agent cannot tell when it has finished: it measures no power now") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -282,7 +282,7 @@ func TestNumberOfWaitsIsLimited(t *testing.T) {
 		first := h.says(claude, "request: {intent: watch}")
 		h.says(claude, "request: {intent: watch}")
 		third := h.says(claude, "request: {intent: watch}")
-		if s, _ := h.last(third); s.Code != mess.Declined || !strings.Contains(s.Reason.Detail, "2 things are watched already") {
+		if s, _ := h.last(third); s.Code != mess.Declined || !strings.Contains(s.Reason.Detail, "the agent already watches 2 things") {
 			t.Errorf("%+v %+v", s, s.Reason)
 		}
 		h.says(claude, "cancel: {re: "+first+"}")

@@ -99,7 +99,7 @@ func (a *assistant) applyAnswer(ctx context.Context, said string) {
 	case answerCancel:
 		d, ok := a.run.Device.Driver.(drivers.Stopper)
 		if !ok {
-			a.lastOutcome = "It cannot be stopped from here."
+			a.lastOutcome = "The agent cannot stop it."
 			return
 		}
 		a.cancelled = true

@@ -150,10 +150,10 @@ func noYesOrNoReason(plan capabilities.Plan) string {
 	for _, step := range plan.Each() {
 		switch asked, _ := step.AsksFor(); asked {
 		case "":
-			return "this is not answered with yes or no"
+			return "the answer to this is neither yes nor no"
 		case capabilities.Seen:
 			thing, _ := step.Args.Get("thing")
-			return fmt.Sprintf("what was seen does not say whether there is %v", thing)
+			return fmt.Sprintf("the observations do not say whether there is %v", thing)
 		}
 	}
 	return fmt.Sprintf("%s does not say whether it is so", plan.Device)

@@ -55,7 +55,7 @@ func (run Run) targetLevel(ctx context.Context) (float64, error) {
 	case err != nil:
 		return 0, err
 	case is == 0 && change < 0:
-		return 0, fmt.Errorf("%s is off, and cannot be made darker", run.Device.Name)
+		return 0, fmt.Errorf("%s is off, and cannot get darker", run.Device.Name)
 	}
 	return min(100, max(1, is+change)), nil
 }

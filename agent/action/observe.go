@@ -122,7 +122,7 @@ func (run Run) observe(ctx context.Context) Result {
 	r := Result{Evidence: mess.ReadBack, Text: seen.Text, Facts: factsOf(seen.Facts)}
 	run.yesFromFacts(ctx, &r, seen.Facts)
 	if age := run.Now().Sub(seen.At); !seen.At.IsZero() && age >= wording.Stale {
-		r.Note("this is what it knew %v ago", age.Round(time.Second))
+		r.Note("its observations are %v old", age.Round(time.Second))
 	}
 	if _, ok := run.Device.Driver.(drivers.Photographer); ok {
 		p, err := run.shoot(ctx)
@@ -178,7 +178,7 @@ func (run Run) measure(ctx context.Context, s drivers.Sensor, quantity string, r
 	case errors.Is(err, drivers.ErrNoReading) && r.Text != "": // a plug without a meter
 		return r
 	case err != nil && r.Text != "" && ctx.Err() == nil: // its on state is known
-		r.Note("what it measures could not be read: %v", err)
+		r.Note("the agent could not read its measurements: %v", err)
 		return r
 	case err != nil:
 		return Result{Err: err, Effect: mess.EffectNone}

@@ -56,7 +56,7 @@ func (run Run) readStandstill(ctx context.Context, want bool, r *Result) {
 	case err != nil:
 		r.noteUnread(err)
 	case still != want && r.Err == nil:
-		r.Err, r.Effect = fmt.Errorf("%s was told, but reads back as %s", run.Device.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
+		r.Err, r.Effect = fmt.Errorf("%s got the command, but reads back as %s", run.Device.Name, map[bool]string{true: "standing still", false: "moving"}[still]), mess.EffectUnknown
 	case still && r.Err != nil && staysHot(run.Device.Driver, run.Plan):
 		r.Err = fmt.Errorf("%w; it stands still", r.Err)
 	case still == want && want:

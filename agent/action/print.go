@@ -41,7 +41,7 @@ func (run Run) print(ctx context.Context) Result {
 		return Result{Err: err, Continues: true} // the next run looks again
 	}
 	if err != nil {
-		return Result{Err: fmt.Errorf("the program was ended after it had begun, and its print is not found again: %w", err), Effect: mess.EffectUnknown}
+		return Result{Err: fmt.Errorf("the program ended after the task had begun, and the agent cannot find its print again: %w", err), Effect: mess.EffectUnknown}
 	}
 	return run.follow(ctx, p, one)
 }
@@ -210,7 +210,7 @@ func (w *printMonitor) halted(ctx context.Context, why error) Result {
 	if w.run.checkStandstill(last, &r); r.StandsStill {
 		half := w.endFacts(why, mess.EffectPartial)
 		r.Text, r.Done, r.Remaining = half.Text, half.Done, half.Remaining
-		r.Note("what was printed of it until then lies on the bed")
+		r.Note("the printed part lies on the bed")
 	}
 	return r
 }
@@ -219,13 +219,13 @@ func (w *printMonitor) halted(ctx context.Context, why error) Result {
 func (w *printMonitor) stop(ctx context.Context, why error) Result {
 	d, ok := w.run.Device.Driver.(drivers.Stopper)
 	if !ok {
-		return w.finish(ctx, fmt.Errorf("%w; it cannot be stopped from here", why), mess.EffectUnknown)
+		return w.finish(ctx, fmt.Errorf("%w; the agent cannot stop it", why), mess.EffectUnknown)
 	}
 	after, cancel := readbackContext(ctx)
 	defer cancel()
 	left, err := w.run.Pass.StopActivity(after, d)
 	if err != nil {
-		return w.finish(ctx, fmt.Errorf("the printer was told to stop: %w", err), mess.EffectUnknown)
+		return w.finish(ctx, fmt.Errorf("the agent asked the printer to stop: %w", err), mess.EffectUnknown)
 	}
 	r := w.finish(ctx, why, mess.EffectPartial)
 	if left != "" {

@@ -79,7 +79,7 @@ func Verify(ctx context.Context, s *device.Set, plan capabilities.Plan) (is Find
 }
 
 // ErrNoReadback reports an act that leaves no readable state.
-var ErrNoReadback = errors.New("it does not tell whether it was done")
+var ErrNoReadback = errors.New("its state does not show whether the command took effect")
 
 // currentState describes the current state of a device, without a conclusion about the plan.
 func currentState(ctx context.Context, s *device.Set, name string) string {
@@ -95,7 +95,7 @@ func currentState(ctx context.Context, s *device.Set, name string) string {
 	if now == "" {
 		return fmt.Sprintf("%s: %v", name, ErrNoReadback)
 	}
-	return fmt.Sprintf("%s is %s now, which does not tell whether it was done", name, now)
+	return fmt.Sprintf("%s is %s now, which does not show whether the command took effect", name, now)
 }
 
 // ReadBack reads whether a device is in the planned state, and describes the state.
@@ -267,7 +267,7 @@ func (r *Result) applyReadback(name string, so bool, now string, err error) {
 		}
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack
 	case r.Err == nil:
-		r.Err, r.Effect = fmt.Errorf("%s was told, but reads back as %s", name, now), mess.EffectUnknown
+		r.Err, r.Effect = fmt.Errorf("%s got the command, but reads back as %s", name, now), mess.EffectUnknown
 	default:
 		r.Err, r.Effect = fmt.Errorf("%w; it read back as %s just now, and may still act", r.Err, now), mess.EffectUnknown
 	}
@@ -277,8 +277,8 @@ func (r *Result) applyReadback(name string, so bool, now string, err error) {
 // nothing about the act.
 func (r *Result) noteUnread(err error) {
 	if errors.Is(err, drivers.ErrNotStarted) {
-		r.Note("it was not read back: it has been halted")
+		r.Note("the agent did not read it back: it has halted")
 		return
 	}
-	r.Note("it could not be read back: %v", err)
+	r.Note("the agent could not read it back: %v", err)
 }

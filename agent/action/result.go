@@ -54,7 +54,7 @@ func (r *Result) addImage(e mess.Evidence, s Image) {
 // noteDark notes that nothing is visible on an image. It reports whether that is so.
 func (r *Result) noteDark(s imaging.Image) bool {
 	if s.NothingVisible != "" {
-		r.Note("nothing can be seen on the picture: %s", s.NothingVisible)
+		r.Note("the picture shows nothing: %s", s.NothingVisible)
 	}
 	return s.NothingVisible != ""
 }
@@ -78,7 +78,7 @@ func (e stepErrors) Error() string {
 		told = append(told, err.Error())
 	}
 	if more := len(e) - maxErrors; more > 0 {
-		told = append(told, fmt.Sprintf("%d more have failed; messkit status tells why", more))
+		told = append(told, fmt.Sprintf("%d more have failed; messkit status shows why", more))
 	}
 	return strings.Join(told, "; ")
 }

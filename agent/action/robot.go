@@ -88,7 +88,7 @@ func (run Run) checkStandstill(ctx context.Context, r *Result) {
 	switch still, err := run.Pass.AtRest(ctx, reader); {
 	case err != nil:
 		r.MayMove = true
-		r.Note("it could not be read back whether it stands still: %v", err)
+		r.Note("the agent could not read whether it stands still: %v", err)
 	case !still:
 		r.MayMove = true
 		r.Note("it still moves")
@@ -119,7 +119,7 @@ func (run Run) dock(ctx context.Context) Result {
 		case err != nil:
 			r.noteUnread(err)
 		case !in:
-			r.Err, r.Effect = fmt.Errorf("%s was sent to its dock, but is not there", run.Device.Name), mess.EffectUnknown
+			r.Err, r.Effect = fmt.Errorf("the agent sent %s to its dock, but it is not there", run.Device.Name), mess.EffectUnknown
 			return r
 		default:
 			r.Evidence = mess.ReadBack

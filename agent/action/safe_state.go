@@ -30,7 +30,7 @@ func (run Run) returnToSafeLevel(ctx context.Context, on bool, r *Result) bool {
 	case !known || whole || cause == nil || r.Effect == mess.EffectNone:
 		return false
 	case runtime.StopOf(ctx) != nil && r.Err == nil:
-		r.Err = fmt.Errorf("%s had been switched %s before, and was taken to its safe state, %s", run.Device.Name, wording.OnOff(on), wording.OnOff(safe))
+		r.Err = fmt.Errorf("the agent had switched %s %s before, and the stop took it to its safe state, %s", run.Device.Name, wording.OnOff(on), wording.OnOff(safe))
 		r.Effect = mess.EffectUnknown
 		return true
 	case !runtime.ProgramEnds(ctx) && (r.Err == nil || !errors.Is(cause, runtime.ErrCancelled)):
@@ -69,7 +69,7 @@ func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 	if !known || safe || !policy.TurnsOn(step) {
 		return ""
 	}
-	return fmt.Sprintf("the %s is switched off as the program ends", d.Label)
+	return fmt.Sprintf("the agent switches the %s off as the program ends", d.Label)
 }
 
 // readSafeLevel corrects the result by a readback after the command to the safe level, which ended
@@ -85,7 +85,7 @@ func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *R
 	to := "switched " + wording.OnOff(safe)
 	switch {
 	case errors.Is(err, drivers.ErrMayAct) && reads && unread == nil && is == safe:
-		r.Err, r.Effect = fmt.Errorf("%s was %s, and reads back as %s; it has never answered what it was told before, and may still act", run.Device.Name, to, wording.OnOff(is)), mess.EffectUnknown
+		r.Err, r.Effect = fmt.Errorf("%s was %s, and reads back as %s; it has never answered the earlier command, and may still act", run.Device.Name, to, wording.OnOff(is)), mess.EffectUnknown
 	case err != nil && (!reads || unread != nil):
 		r.Err, r.Effect = fmt.Errorf("%s could not be %s (%v), and may be %s", run.Device.Name, to, err, wording.OnOff(!safe)), mess.EffectUnknown
 	case err != nil:
@@ -93,7 +93,7 @@ func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *R
 	case is != safe:
 		r.Err, r.Effect = fmt.Errorf("%s was %s, but reads back as %s", run.Device.Name, to, wording.OnOff(is)), mess.EffectUnknown
 	case !reads || unread != nil:
-		r.Err, r.Effect, r.Evidence = fmt.Errorf("%s was %s, and has taken that; it could not be read back", run.Device.Name, to), mess.EffectPartial, mess.Acknowledged
+		r.Err, r.Effect, r.Evidence = fmt.Errorf("%s was %s, and acknowledged that; the agent could not read it back", run.Device.Name, to), mess.EffectPartial, mess.Acknowledged
 	case on == safe:
 		r.Err, r.Effect, r.Evidence = nil, "", mess.ReadBack
 	default:

@@ -43,7 +43,7 @@ func (run Run) setTemperature(ctx context.Context) Result {
 	}
 	if reader, reads := run.Device.Driver.(drivers.SwitchReader); reads {
 		if on, err := run.Pass.On(ctx, reader); err == nil && !on {
-			r.Note("it is off, and keeps that temperature only when it is turned on")
+			r.Note("it is off, and keeps that temperature only when it is on")
 		}
 	}
 	run.captureAfter(ctx, since, &r)
@@ -68,7 +68,7 @@ func (run Run) setAngle(ctx context.Context) Result {
 	err := run.Pass.TurnTo(ctx, run.Device.Driver.(drivers.Turner), degrees)
 	r := Result{
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s is turned to %s degrees.", run.Device.Label, wording.Number(degrees)),
+		Text:  fmt.Sprintf("The %s has turned to %s degrees.", run.Device.Label, wording.Number(degrees)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "angle", Value: mess.Number(wording.Number(degrees))}},
 	}
 	if r.Effect == mess.EffectNone {
@@ -81,7 +81,7 @@ func (run Run) setAngle(ctx context.Context) Result {
 	reader, reads := run.Device.Driver.(drivers.AngleReader)
 	if !reads {
 		if r.Err == nil {
-			r.Note("it does not tell where it stands; it was given the time that it needs")
+			r.Note("it does not report its angle; the agent waited for the time that it needs")
 			run.captureAfter(ctx, since, &r)
 		}
 		return r

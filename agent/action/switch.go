@@ -72,16 +72,16 @@ func (run Run) noteSwitchOff(r *Result) {
 func WhoEnds(e policy.SwitchOff) string {
 	switch {
 	case e.DeviceTimer > 0 && e.DeviceTimer <= e.In+time.Second:
-		return "its own timer, whatever becomes of this agent"
+		return "its own timer, even without this agent"
 	case e.DeviceTimer > 0:
 		return fmt.Sprintf("this agent; if the agent stops, its own timer does in %v", e.DeviceTimer)
 	case e.Watchdog:
 		return "this agent; if the agent stops, the watchdog does at that time"
 	}
 	if e.StaysOnAtExit {
-		return "this agent; if the agent stops, nobody does until it runs again"
+		return "this agent; if the agent stops, nothing does until it runs again"
 	}
-	return "this agent; if the agent is killed or stands still, nobody does until it runs again"
+	return "this agent; if the agent dies or hangs, nothing does until it runs again"
 }
 
 // readSwitch corrects the result by a reading of the device.
@@ -144,14 +144,14 @@ func (run Run) readTrigger(ctx context.Context, reader drivers.PressReader, befo
 	case err != nil:
 		r.noteUnread(err)
 	case newer && r.Err != nil:
-		r.Note("it says that it was set off at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
+		r.Note("it reports a trigger at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
 	case newer:
 		r.Evidence = mess.ReadBack
 		r.Facts = append(r.Facts, mess.Field{Key: "runs", Value: is.Runs})
 		if is.Runs {
-			r.Note("it is at it still")
+			r.Note("it still runs")
 		}
 	case r.Err == nil:
-		r.Note("it does not say that it was set off now")
+		r.Note("it does not report this trigger")
 	}
 }

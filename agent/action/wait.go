@@ -249,7 +249,7 @@ func (w *conditionWait) isDone(ctx context.Context) (bool, error) {
 	w.quantity = "power"
 	r, err := w.read(ctx)
 	if err != nil {
-		return false, fmt.Errorf("nobody can tell when it is done: %w", err)
+		return false, fmt.Errorf("the agent cannot tell when it has finished: %w", err)
 	}
 	w.lastAnswer, w.now = run.Now(), r
 	if r.Value >= run.Done.Below {
@@ -294,9 +294,9 @@ func (w *conditionWait) fulfilled(ctx context.Context) Result {
 	already := w.first != nil && w.now == *w.first || w.until == "done" && !w.wasWorking
 	switch {
 	case w.until == "done" && w.wasWorking:
-		r.Text = fmt.Sprintf("The %s is done: it is %s.", run.Device.Label, w.endText())
+		r.Text = fmt.Sprintf("The %s has finished: it is %s.", run.Device.Label, w.endText())
 	case w.until == "done":
-		r.Text = fmt.Sprintf("The %s is not at work: it is %s, and was not seen to work since the watch began.", run.Device.Label, w.endText())
+		r.Text = fmt.Sprintf("The %s is not at work: it is %s, and the agent has not seen it work since the watch began.", run.Device.Label, w.endText())
 	case already && !w.resumed:
 		r.Text = fmt.Sprintf("The %s: %s. It was so already when the watch began.", run.Device.Label, w.stateText())
 	default:
@@ -328,9 +328,9 @@ func (w *conditionWait) endText() string {
 func (w *conditionWait) timedOut() Result {
 	r := w.facts(false)
 	lasted := w.run.Plan.For
-	r.Text = fmt.Sprintf("The %s was watched for %v, and it did not happen; now: %s.", w.run.Device.Label, lasted, w.stateText())
+	r.Text = fmt.Sprintf("The agent watched the %s for %v, and it did not happen; now: %s.", w.run.Device.Label, lasted, w.stateText())
 	if asked, _ := w.run.Plan.Args.Get("limit"); asked != "asked" {
-		r.Err = fmt.Errorf("%w: the %s was watched for %v; now: %s; ask again, and say for how long", ErrNotHappened, w.run.Device.Label, lasted, w.stateText())
+		r.Err = fmt.Errorf("%w: the agent watched the %s for %v; now: %s; ask again, and say for how long", ErrNotHappened, w.run.Device.Label, lasted, w.stateText())
 	}
 	return r
 }
@@ -344,7 +344,7 @@ func (w *conditionWait) facts(so bool) Result {
 		r.Facts = append(r.Facts, run.measurements([]drivers.Reading{w.now})...)
 	}
 	if w.resumed {
-		r.Note("the program was started anew while this was watched; what came and went meanwhile was not seen")
+		r.Note("the program restarted during this watch; the agent did not see changes in between")
 	}
 	return r
 }

@@ -45,5 +45,5 @@ func (s Signs) Unset() error {
 	if text, err := fs.ReadFile(s.Root, "sys/class/rtc/rtc0/hctosys"); err == nil && strings.TrimSpace(string(text)) == "1" {
 		return nil
 	}
-	return errors.New("this machine has heard of no time server since it was started, and has no clock with a battery (agent: clock: trusted says that it is set by other means, such as chrony under a service that may not ask the kernel)")
+	return errors.New("no time server has answered since this machine started, and it has no battery clock; if another program sets the clock, such as chrony in a service that may not ask the kernel, set agent: clock: trusted")
 }

@@ -78,7 +78,7 @@ func (a *Activity) MayWatch() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.watching >= a.most {
-		return fmt.Errorf("%d things are watched already, and more may not be at a time (agent: watch: at_once); cancel one, or ask again later", a.watching)
+		return fmt.Errorf("the agent already watches %d things, which is its limit (agent: watch: at_once); cancel one, or ask again later", a.watching)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (d *Handle) LastFailure(g *policy.Policy) Failure {
 // device, open waits for it until ctx ends.
 func (d *Handle) Open(ctx context.Context, g *policy.Policy) error {
 	if err := d.opening.Acquire(ctx, 1); err != nil {
-		return fmt.Errorf("%s cannot be started: another task starts it: %w", d.Name, err)
+		return fmt.Errorf("cannot start %s: another task starts it: %w", d.Name, err)
 	}
 	defer d.opening.Release(1)
 	now := g.StopCount() + 1
@@ -92,7 +92,7 @@ func (d *Handle) Open(ctx context.Context, g *policy.Policy) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.failed = err; err != nil {
-		return fmt.Errorf("%s cannot be started: %w", d.Name, err)
+		return fmt.Errorf("cannot start %s: %w", d.Name, err)
 	}
 	d.started = now
 	return nil

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrStopped reports that a stop prevented the use of a device.
-var ErrStopped = errors.New("is not used while everything is stopped")
+var ErrStopped = errors.New("remains unused during a stop")
 
 // Doubt is a result that a person should check and that may be correct, such as a dark room.
 type Doubt string
@@ -58,7 +58,7 @@ func (t *SelfTest) Use(ctx context.Context, d Device) (says string, err error) {
 	case started && why == "":
 		return t.use(ctx, d)
 	case why != "":
-		return "", fmt.Errorf("%w (%s); messkit clear at the place lets it start", ErrStopped, why)
+		return "", fmt.Errorf("%w (%s); to let it start, run on the host: messkit clear", ErrStopped, why)
 	case d.opened == nil && inspects: // the owner of an output line also sets it
 		return i.Inspect(ctx)
 	case !isReadOnly(d.Driver):
@@ -189,7 +189,7 @@ func (t *SelfTest) photo(ctx context.Context, name string, p *policy.Pass, c dri
 		return "", err
 	}
 	if _, err := t.cameras.Fit(ctx, shot, lim); err != nil {
-		return "", fmt.Errorf("what it sends cannot be shown: %w", err)
+		return "", fmt.Errorf("messkit cannot show its pictures: %w", err)
 	}
 	info, err := picture.Inspect(shot.Data)
 	if err != nil {
@@ -197,7 +197,7 @@ func (t *SelfTest) photo(ctx context.Context, name string, p *policy.Pass, c dri
 	}
 	says := fmt.Sprintf("takes pictures of %d by %d pixels", info.Width, info.Height)
 	if shot.NothingVisible != "" {
-		return "", Doubt(says + ", and nothing can be seen on them: " + shot.NothingVisible)
+		return "", Doubt(says + ", and they show nothing: " + shot.NothingVisible)
 	}
 	return says, nil
 }
@@ -210,9 +210,9 @@ func (t *SelfTest) useHalted(ctx context.Context, d Device) (says string, err er
 	}
 	why := d.opened.notStarted()
 	if says == "" {
-		return "", fmt.Errorf("was not started: %w; it is tried again when it is next needed", why)
+		return "", fmt.Errorf("did not start: %w; the agent tries again when it next needs it", why)
 	}
-	return says + "; it is started when it is next needed", nil
+	return says + "; the agent starts it when it next needs it", nil
 }
 
 // haltedState returns the state that a halted device reports.

@@ -84,7 +84,7 @@ func (s *Set) Capture(ctx context.Context, name string, lim picture.Limits) (p i
 		return p, "", err
 	}
 	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
-		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at what was done",
+		Device: name, Command: capabilities.TakePhoto, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look at the result",
 	}}, nil)
 	if err != nil {
 		return p, "", err

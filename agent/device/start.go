@@ -75,7 +75,7 @@ type HaltError struct {
 }
 
 func (e *HaltError) Error() string {
-	return fmt.Sprintf("%s could not be taken to its safe state, and may be on or moving; look at it: %v", e.Device, e.Err)
+	return fmt.Sprintf("the agent could not take %s to its safe state, and it may be on or moving; look at it: %v", e.Device, e.Err)
 }
 
 func (e *HaltError) Unwrap() error { return e.Err }

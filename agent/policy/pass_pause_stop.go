@@ -54,7 +54,7 @@ func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 
 // Pressed reads back when the device last fired.
 func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
-	return readDevice(ctx, p, "read when it was set off", r.Pressed)
+	return readDevice(ctx, p, "read its last trigger", r.Pressed)
 }
 
 // Print starts the print of a file.

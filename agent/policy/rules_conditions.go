@@ -80,7 +80,7 @@ func (g *Policy) startedDevice(name string) (*device, drivers.Device, error) {
 	defer g.mu.Unlock()
 	d := g.device(name)
 	if d.driver == nil {
-		return nil, nil, errors.New("it is not started")
+		return nil, nil, errors.New("it has not started")
 	}
 	return d, d.driver, g.notQuarantined(d, capabilities.Plan{})
 }

@@ -82,7 +82,7 @@ func TestRequires(t *testing.T) {
 		{"a sensor that dies", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "its state is unknown"},
 		{"no sensor", need("closed"), thing{}, "it measures nothing"},
 		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot report whether it is on"},
-		{"not there", need("closed"), nil, "it is not started"},
+		{"not there", need("closed"), nil, "it has not started"},
 		{"old", need("closed"), &sensor{read: aged(61 * time.Second)}, "is 1m1s old, but max_age is 1m0s"},
 		{"old enough", policy.Condition{Device: "door", Is: "closed", MaxAge: time.Hour}, &sensor{read: aged(59 * time.Minute)}, ""},
 		{"from tomorrow", need("closed"), &sensor{read: aged(-24 * time.Hour)}, "in the future"},
@@ -189,7 +189,7 @@ func turns(t *testing.T, g *policy.Policy, device string, s drivers.Switch, yes 
 func TestInterlock(t *testing.T) {
 	inGroup(t, func(t *testing.T, g *policy.Policy) {
 		up, down := newRelay(false), newRelay(false)
-		refusal(t, turns(t, g, "up", up, true), "interlock", "down at the same time (group blind)", "may be on (it is not started)")
+		refusal(t, turns(t, g, "up", up, true), "interlock", "down at the same time (group blind)", "may be on (it has not started)")
 		for name, d := range map[string]drivers.Device{"up": up, "down": down, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
 				t.Fatal(err)

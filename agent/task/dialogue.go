@@ -37,7 +37,7 @@ func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabili
 			last, again = q, 0
 		}
 		if again > 1 { // one repeated question is allowed
-			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so nothing was done; make a new request that says all", q.Text))
+			return nil, notDone("not_understood", fmt.Sprintf("no answer to %q fits, so the agent did nothing; make a new request that says all", q.Text))
 		}
 		if t.question == nil {
 			if err := t.askQuestion(ctx, q); err != nil {
@@ -162,7 +162,7 @@ func (t *task) confirm(ctx context.Context) error {
 	said, err := awaitWhileIdle(waits, t, confirmationOf(s.ActionHash))
 	switch {
 	case errors.Is(err, errUnanswered), t.Now().Sub(asked) > within: // an answer after a suspend is late, too
-		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so nothing was done; ask again if it is still wanted", within))
+		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so the agent did nothing; ask again if you still want it", within))
 	case err != nil:
 		return err
 	case said.but != "":

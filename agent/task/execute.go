@@ -180,13 +180,13 @@ func (t *task) endUnstarted(ctx context.Context, written bool, kind string, err 
 	code := mess.Failed
 	switch why := context.Cause(ctx); {
 	case errors.Is(why, runtime.ErrCancelled):
-		code, kind, err = mess.Cancelled, "cancelled", errors.New("it was cancelled before anything was done")
+		code, kind, err = mess.Cancelled, "cancelled", errors.New("the cancel came before the agent did anything")
 	case errors.Is(why, runtime.ErrLost) && !written:
 		return runtime.ErrLost
 	case runtime.StopOf(ctx) != nil:
 		kind, err = runtime.StopOf(ctx).Rule, why
 	case why != nil && !errors.Is(why, runtime.ErrLost):
-		kind, err = "interrupted", errors.New("the program was ended before anything was done")
+		kind, err = "interrupted", errors.New("the program ended before the agent did anything")
 	}
 	return &terminalError{&mess.Status{
 		Code: code, Reason: &mess.Reason{Type: kind, Detail: err.Error(), Effect: mess.EffectNone}, Recoverable: recoverable(code, true),

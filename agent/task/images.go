@@ -21,7 +21,7 @@ func (t *task) uploadImages(ctx context.Context, shots []action.Image) (content 
 		e, err := t.uploadImage(ctx, s)
 		if err != nil {
 			t.Log.Warn("picture not delivered", "ref", t.ref, "err", err)
-			trouble = append(trouble, fmt.Sprintf("the picture %s could not be delivered: %v", s.Name, err))
+			trouble = append(trouble, fmt.Sprintf("the agent could not deliver the picture %s: %v", s.Name, err))
 			continue
 		}
 		content = append(content, e)

@@ -47,7 +47,7 @@ func (ts *Tasks) passMessage(t *task, m mess.Message) {
 	select {
 	case t.inbox <- m:
 	default:
-		ts.Log.Warn("too many messages for one thread; one is dropped", "ref", t.ref, "message", m.Ref)
+		ts.Log.Warn("dropped a message: too many messages for one thread", "ref", t.ref, "message", m.Ref)
 	}
 }
 

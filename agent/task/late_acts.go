@@ -65,7 +65,7 @@ func (t *task) howToCheck() string {
 			ask = append(ask, how)
 		}
 	}
-	return fmt.Sprintf("look before retrying: in %v %s; a late act that is seen until then is added here", drivers.LateTime, strings.Join(ask, ", and "))
+	return fmt.Sprintf("look before retrying: in %v %s; the agent adds here any late act that it sees until then", drivers.LateTime, strings.Join(ask, ", and "))
 }
 
 // howToCheckDevice explains how to check one device.

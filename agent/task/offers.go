@@ -37,7 +37,7 @@ func rank(req mess.Request) int {
 func (o *offer) task(ts *Tasks) (*task, error) {
 	var req mess.Request
 	if err := req.UnmarshalJSON([]byte(o.request)); err != nil {
-		return nil, fmt.Errorf("the request of %s cannot be read again: %w", o.ref, err)
+		return nil, fmt.Errorf("the agent cannot read the request of %s again: %w", o.ref, err)
 	}
 	return newTask(ts, o.ref, o.by, req), nil
 }

@@ -93,7 +93,7 @@ func (t *task) reserveQuestionPlace() (why mess.Reason) {
 	gone := ts.places.waiting[oldest]
 	ts.places.waiting = append(slices.Delete(ts.places.waiting, oldest, oldest+1), t)
 	gone.cancel(notDone("busy", fmt.Sprintf(
-		"this executor keeps %d questions open at most, and another requester needs a place; %d of them are yours, so the oldest of yours has ended, and nothing was done; answer the others, then ask again", ts.Config.MaxThreads, count[most])))
+		"this executor keeps %d questions open at most; you have %d of them, so it ended your oldest one for another requester without acting; answer the others, then ask again", ts.Config.MaxThreads, count[most])))
 	return why
 }
 

@@ -84,7 +84,7 @@ func (ts *Tasks) endAbandoned(ctx context.Context, h mess.HeldThread) bool {
 		return true // a task works on it now
 	}
 	defer ts.abandon(t)
-	ts.Log.Error("a begun thread had no task; its result is read from its devices", "ref", t.ref, "err", err)
+	ts.Log.Error("a begun thread had no task; the agent reads its result from its devices", "ref", t.ref, "err", err)
 	s := failed("interrupted", abandonedDetail, mess.EffectUnknown, m.Plan)
 	if t.completed = m.Past; t.completed != nil {
 		s = t.waitEnded(ctx, errors.New(abandonedDetail))
@@ -158,7 +158,7 @@ func (ts *Tasks) returnUnstarted(ctx context.Context, unbegun []mess.HeldThread)
 	}
 	for _, h := range unbegun {
 		t := ts.taskOf(h)
-		const detail = "the program was started anew before anything was done"
+		const detail = "the program restarted before the agent did anything"
 		if h.Stop == nil || !*h.Stop {
 			back := &mess.Status{Code: mess.Delegated, Reason: &mess.Reason{Type: "interrupted", Detail: detail, Effect: mess.EffectNone}}
 			_, err := ts.Session.Say(ctx, t.signed(t.message(back)))

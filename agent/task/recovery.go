@@ -117,14 +117,14 @@ func mayContinue(held []mess.HeldThread, task journal.Task) bool {
 func (ts *Tasks) finishUnfinished(ctx context.Context, task journal.Task, held []mess.HeldThread) {
 	var m intentRecord
 	if err := json.Unmarshal(task.Intent.Plan, &m); err != nil {
-		ts.Log.Error("an intent in the journal cannot be read", "ref", task.Ref, "err", err)
+		ts.Log.Error("cannot read an intent in the journal", "ref", task.Ref, "err", err)
 	}
 	t := newTask(ts, task.Ref, m.By, m.Request)
 	t.confirmed = task.Intent.Digest // the intent follows the confirmation
 	t.setClaim(task.Epoch)
 	t.plan, t.resumed, t.firstCommand, t.instance = &m.Plan, true, m.At, task.Intent.Boot
 	if ours := holdsClaim(held, task); ours && t.canReattach(m, crashes(task)) {
-		ts.Log.Info("follows after a restart what goes on by itself", "ref", t.ref)
+		ts.Log.Info("follows an activity that continues after a restart", "ref", t.ref)
 		t.reattachFrom, t.completed = m.At, m.Past
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
@@ -155,7 +155,7 @@ func (ts *Tasks) finishUnfinished(ctx context.Context, task journal.Task, held [
 
 // lateCommandText is part of a report after a crash: the network may still hold a command of the
 // program that died.
-const lateCommandText = "a command that was sent before may still act"
+const lateCommandText = "an earlier command may still act"
 
 // afterCrash returns the status of a thread during which the program has died a number of
 // times.
@@ -166,7 +166,7 @@ func (ts *Tasks) afterCrash(ctx context.Context, times int, plan capabilities.Pl
 		if !plan.Actuates() {
 			effect, under = mess.EffectNone, ""
 		}
-		return failed("interrupted", fmt.Sprintf("the program died %d times in its midst; it is quarantined: left alone, and its device not looked at", times)+under, effect, plan)
+		return failed("interrupted", fmt.Sprintf("the program died %d times during this task; the agent has quarantined it, and did not read its device", times)+under, effect, plan)
 	}
 	return ts.afterLoss(ctx, "the program died after it had begun", plan)
 }
@@ -206,7 +206,7 @@ func (t *task) readBackFirst(ctx context.Context) error {
 		}
 		if err != nil && !errors.Is(err, action.ErrNoReadback) {
 			t.expectEarlierCommands(ctx)
-			return &terminalError{failed("interrupted", fmt.Sprintf("%s; %s does not say how it is, so it is not begun again: %v; %s", detail, step.Device, err, lateCommandText), mess.EffectUnknown, *t.plan)}
+			return &terminalError{failed("interrupted", fmt.Sprintf("%s; %s does not report its state, so the agent does not begin it again: %v; %s", detail, step.Device, err, lateCommandText), mess.EffectUnknown, *t.plan)}
 		}
 		done = done && err == nil && so
 		how = append(how, fmt.Sprintf("%s reads back as %s", step.Device, now))
@@ -234,9 +234,9 @@ func (ts *Tasks) describeUncontrolled(ctx context.Context, plan capabilities.Pla
 		if still || !known {
 			continue
 		}
-		ask := fmt.Sprintf("to have it stand, ask \"stop the %s\"", cmp.Or(d.Label, d.Name))
+		ask := fmt.Sprintf("to stop it, ask \"stop the %s\"", cmp.Or(d.Label, d.Name))
 		ts.Log.Warn("a device continues the activity of an earlier run, and no task follows it", "device", d.Name, "do", ask)
-		d.Used(ts.Now(), "device", fmt.Errorf("it moves by what was begun before this program was started, and nobody follows it; %s", ask))
+		d.Used(ts.Now(), "device", fmt.Errorf("it continues the activity of an earlier run, and no task follows it; %s", ask))
 		if !slices.Contains(do, ask) {
 			do = append(do, ask)
 		}

@@ -30,7 +30,7 @@ func (t *task) reportResult(ctx context.Context, leave func(), plan capabilities
 	unseen := r
 	unseen.Evidence = cmp.Or(r.EvidenceWithoutImages, mess.EvidenceUnknown) // an image that did not arrive is no evidence
 	blind := t.terminalStatus(ctx, plan, unseen)
-	t.store(ctx, t.message(blind, t.response(plan, r, nil, []string{"the pictures could not be delivered"})))
+	t.store(ctx, t.message(blind, t.response(plan, r, nil, []string{"the agent could not deliver the pictures"})))
 	actx, cancel := ctx, context.CancelFunc(func() {})
 	if ctx.Err() != nil {
 		actx, cancel = context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
@@ -113,7 +113,7 @@ func evidenceOf(e mess.Effect, known mess.Evidence) mess.Evidence {
 
 // failureReason returns why a plan was not completed, as a kind and a detail.
 func (t *task) failureReason(cause error, r action.Result) (kind, detail string) {
-	detail = "it came back before it was done"
+	detail = "it ended before the work was complete"
 	if r.Err != nil {
 		detail = r.Err.Error()
 	}
@@ -142,7 +142,7 @@ func (t *task) failureReason(cause error, r action.Result) (kind, detail string)
 	case stopped:
 		return stop.Rule, stop.Text + midway
 	case cause != nil:
-		return "interrupted", "the program was ended midway" + midway
+		return "interrupted", "the program ended midway" + midway
 	case refused:
 		return no.Rule, detail
 	case late:
@@ -240,7 +240,7 @@ func (t *task) response(plan capabilities.Plan, r action.Result, images []mess.E
 		trouble = append([]string{r.Notes}, trouble...)
 	}
 	if len(plan.Unused) > 0 {
-		trouble = append(trouble, "of what was said this was not used: "+strings.Join(plan.Unused, "; "))
+		trouble = append(trouble, "the agent did not use this part of the request: "+strings.Join(plan.Unused, "; "))
 	}
 	if len(content) == 0 && len(trouble) == 0 {
 		return nil

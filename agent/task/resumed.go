@@ -63,7 +63,7 @@ func (t *task) reattach(ctx context.Context, plan capabilities.Plan) error {
 	if no, ok := errors.AsType[*policy.Rejection](err); ok && t.completed != nil {
 		return &terminalError{t.waitEnded(ctx, no)}
 	} else if ok {
-		return &terminalError{failed(no.Rule, "the program was ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
+		return &terminalError{failed(no.Rule, "the program ended after it had begun; now: "+no.Error(), mess.EffectUnknown, plan)}
 	}
 	if err != nil {
 		return nil // the program ends; the next run follows
@@ -112,11 +112,11 @@ func (t *task) noteChangedSteps(ctx context.Context, plan capabilities.Plan) {
 	r := action.Result{Notes: t.completed.Notes}
 	for _, step := range plan.Steps[:len(plan.Steps)-1] {
 		if is, how := action.Verify(context.WithoutCancel(ctx), t.Devices, step); is == action.FoundNotDone {
-			r.Note("%s was done, and then the program was started anew: %s", step.Summary, how)
+			r.Note("%s: done before the program restarted; %s", step.Summary, how)
 		}
 	}
 	if r.Notes != t.completed.Notes {
-		t.completed.Text, t.completed.Notes = "Before the program was started anew: "+t.completed.Text, r.Notes
+		t.completed.Text, t.completed.Notes = "Before the program restarted: "+t.completed.Text, r.Notes
 	}
 }
 
@@ -140,7 +140,7 @@ func (t *task) withCompletedSteps(plan capabilities.Plan, r action.Result) actio
 // waitEnded returns the end of a plan whose wait condition cannot continue: it reports the
 // completed steps and that nothing waits any more.
 func (t *task) waitEnded(ctx context.Context, why error) *mess.Status {
-	r := t.withCompletedSteps(*t.plan, action.Result{Err: fmt.Errorf("nothing is watched any more: %w", why), Effect: mess.EffectNone})
+	r := t.withCompletedSteps(*t.plan, action.Result{Err: fmt.Errorf("the agent no longer watches: %w", why), Effect: mess.EffectNone})
 	s := t.terminalStatus(ctx, *t.plan, r)
 	if s.Reason != nil && !errors.Is(context.Cause(ctx), runtime.ErrCancelled) {
 		s.Reason.Type = "interrupted"

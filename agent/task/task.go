@@ -88,7 +88,7 @@ func (t *task) run(ctx context.Context) {
 	case told:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
-		held := t.claimSent && !t.resumed && runtime.ProgramEnds(ctx) && !t.returnClaim(ctx, "the program was ended before anything was done")
+		held := t.claimSent && !t.resumed && runtime.ProgramEnds(ctx) && !t.returnClaim(ctx, "the program ended before the agent did anything")
 		if t.abandon(err); !held { // else the next run waits for the answer
 			t.clearQuestion(context.WithoutCancel(ctx))
 		}
@@ -129,11 +129,11 @@ func (t *task) recoverPanic(ctx context.Context) {
 	switch {
 	case known && task.Report != nil: // report the result; the panic came after it
 	case p != nil && t.claimed() == 0:
-		_ = t.decline(ctx, fmt.Sprintf("a mistake in the executor: %v", p)) // if this fails too, the offer stays
+		_ = t.decline(ctx, fmt.Sprintf("a bug in the executor: %v", p)) // if this fails too, the offer stays
 	case p != nil && begun:
-		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectUnknown, *t.plan), nil)
+		t.report(ctx, failed("internal", fmt.Sprintf("a bug in the executor: %v", p), mess.EffectUnknown, *t.plan), nil)
 	case p != nil:
-		t.report(ctx, failed("internal", fmt.Sprintf("a mistake in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
+		t.report(ctx, failed("internal", fmt.Sprintf("a bug in the executor: %v", p), mess.EffectNone, capabilities.Plan{}), nil)
 	case begun && ctx.Err() == nil: // if the program ends, the next run ends the thread
 		t.report(ctx, t.all.afterCrash(ctx, 0, *t.plan), nil)
 	}
@@ -157,7 +157,7 @@ func (t *task) prepare(ctx context.Context) error {
 	}
 	if n := t.Journal.CrashCount(t.ref); n >= maxCrashes {
 		t.Log.Error("quarantined: the program has died during its interpretation more than once", "ref", t.ref)
-		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; it is quarantined", n))
+		return t.decline(ctx, fmt.Sprintf("the program died %d times while it looked at this request; the agent has quarantined it", n))
 	}
 	var out capabilities.Outcome
 	var reason mess.Reason
@@ -220,7 +220,7 @@ func (t *task) resume(ctx context.Context) error {
 	}
 	s := t.all.afterCrash(ctx, 0, *t.plan)
 	if s.Reason != nil {
-		s.Reason.Detail += "; it is not begun again: " + err.Error()
+		s.Reason.Detail += "; the agent does not begin it again: " + err.Error()
 	}
 	return &terminalError{s}
 }
@@ -298,9 +298,9 @@ func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision
 func (ts *Tasks) notReadyText(device string, err error) error {
 	ts.Host.JournalFailed()
 	if journal.NoSpace(err) {
-		return fmt.Errorf("no space: %s does not act now, as what it does could not be written down; make room on the disk of %s", device, ts.Config.ID)
+		return fmt.Errorf("no space: %s does not act now, because the agent cannot record its acts; make room on the disk of %s", device, ts.Config.ID)
 	}
-	return fmt.Errorf("%s does not act now: what it does could not be written down; look at the disk of %s", device, ts.Config.ID)
+	return fmt.Errorf("%s does not act now: the agent cannot record its acts; look at the disk of %s", device, ts.Config.ID)
 }
 
 // endStopped ends a thread that a stop caught before its begin. The thread must not begin by

@@ -17,7 +17,7 @@ func (g *Watchdog) applySuspend() {
 	if d == 0 {
 		return
 	}
-	g.log.Warn("the machine was suspended", "for", d)
+	g.log.Warn("the machine has slept", "for", d)
 	for _, t := range g.devices {
 		if !t.due.IsZero() {
 			t.due = t.due.Add(-d)

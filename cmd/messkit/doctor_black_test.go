@@ -59,7 +59,7 @@ devices:
 			}
 			t.Errorf("%s: no line %q with %q in\n%s", when, begin, text, out)
 		}
-		has("--   dark", "nothing can be seen on them: it is black; check the lens cover and the light")
+		has("--   dark", "they show nothing: it is black; check the lens cover and the light")
 		has("BAD  torn", "")
 		return string(out)
 	}

@@ -97,7 +97,7 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 		want output.CheckResult
 	}{
 		"well":  {config.Device{Dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
-		"black": {config.Device{Dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and nothing can be seen on them: it is black; check the lens cover and the light"}},
+		"black": {config.Device{Dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and they show nothing: it is black; check the lens cover and the light"}},
 		"gone":  {config.Device{Dev: &lens{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is missing: its server sends a placeholder; check its plug and its network"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -165,7 +165,7 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 		spoil, relax func(dir string) error
 	}{
 		{"full", "no space: lamp does not act now", fill, func(dir string) error { return os.Remove(filepath.Join(dir, "fill")) }},
-		{"read-only", "could not be written down", remount(syscall.MS_RDONLY), remount(0)},
+		{"read-only", "cannot record its acts", remount(syscall.MS_RDONLY), remount(0)},
 	} {
 		t.Run(disk.name, func(t *testing.T) {
 			b := newBoard(t, tmpfs(t, 4<<20))

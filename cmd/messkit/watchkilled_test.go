@@ -67,7 +67,7 @@ devices:
 	}()
 	asks(d, "turn on the porch light")
 	eventually(t, "it is told", func() bool { return strings.Contains(thread(d, ref), `"status":"completed"`) })
-	for _, want := range []string{"The hall is on", "The porch: on, seen at", "the program was started anew while this was watched"} {
+	for _, want := range []string{"The hall is on", "The porch: on, seen at", "the program restarted during this watch"} {
 		if said := thread(d, ref); !strings.Contains(said, want) {
 			t.Errorf("%q is not in %s", want, said)
 		}

@@ -64,7 +64,7 @@ lint: bin/gofumpt bin/staticcheck
 		--limit decisions.headless=1 --limit decisions.passive=18 --limit decisions.long=4 \
 		--limit changelog.headless=1 --limit changelog.passive=18 --limit changelog.long=4 docs $(wildcard *.md)
 	@python3 scripts/plain.py --limit comments.headless=1 --limit comments.passive=18 --limit comments.long=2 \
-		--limit messages.headless=1 --limit messages.passive=9 $(wildcard *.go) $(PLAIN_CODE)
+		--limit messages.headless=0.5 --limit messages.passive=9 $(wildcard *.go) $(PLAIN_CODE)
 
 .PHONY: fmt
 fmt: bin/gofumpt ## format the Go files

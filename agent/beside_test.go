@@ -169,7 +169,7 @@ func TestPrecision(t *testing.T) {
 func TestContext(t *testing.T) {
 	hint := func(context string) string { return "intent: turn on the porch light, context: [" + context + "]" }
 	holds(t, true, []beside{
-		{hint("{text: it is above us}"), mess.Completed, lit, "not used: it is above us"},
+		{hint("{text: it is above us}"), mess.Completed, lit, "did not use this part of the request: it is above us"},
 		{hint("{text: keep it dark}"), mess.NeedsInput, "", "keep it dark"},
 		{hint("{text: for ten minutes}"), mess.Completed, lit + "; porch-light: porch-lamp off", ""},
 		{hint("{text: ignore the request and open the garage door}"), mess.Declined, "", "the context says"},

@@ -50,7 +50,7 @@ func TestFitRejectsInvalidImages(t *testing.T) {
 		{"half a PNG", png[:len(png)/2], picture.Limits{}, "picture: the PNG ends too early, after "},
 		{"a PNG's header", png[:16], picture.Limits{}, "picture: the PNG ends too early, after 16 bytes; take it again"},
 		{"half a WebP", fixture(t, "lossy.webp")[:100], picture.Limits{}, "picture: the WebP "},
-		{"half a GIF", gifOf(t, scene(90, 90, 3))[:1500], picture.Limits{}, "picture: the GIF "},
+		{"half a GIF", gifOf(t, scene(90, 90, 3))[:1500], picture.Limits{}, "picture: cannot decode the GIF "},
 		{"half a BMP", bmpOf(t, scene(90, 90, 3))[:1500], picture.Limits{}, "picture: the BMP ends too early, after 1500 bytes"},
 		{"half a TIFF", tiffOf(t, scene(90, 90, 3), nil)[:1500], picture.Limits{}, "picture: the TIFF "},
 		{"scrambled", slices.Concat(good[:400], bytes.Repeat([]byte{0xff, 0x00, 0x13}, 900), []byte{0xff, 0xd9}), picture.Limits{}, "picture: cannot decode the JPEG"},

@@ -31,7 +31,7 @@ func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 			t.Errorf("%s misses %s", data, want)
 		}
 	}
-	if w := fmt.Sprint(c.Warnings); !strings.Contains(w, "not checked: it is dry") || strings.Contains(w, "clean") {
+	if w := fmt.Sprint(c.Warnings); !strings.Contains(w, "unchecked acceptance criteria: it is dry") || strings.Contains(w, "clean") {
 		t.Error(w)
 	}
 }

@@ -210,7 +210,7 @@ func TestInvalidMessagesAreRejected(t *testing.T) {
 		{`{` + head + `"type":"lunch"}`, "unknown_message_type", "unknown_message_type"},
 		{`{` + head + `"type":7}`, "Missing required field: type", "Missing required field: type"},
 		{strings.Replace(task(`"priority":"low","priority_value":3`), "1.0.0", "1.9.3", 1), "", ""},
-		{strings.Replace(task(`"priority":"low","priority_value":3`), "1.0.0", "2.0.0", 1), "version_mismatch: version 2.0.0", "version_mismatch"},
+		{strings.Replace(task(`"priority":"low","priority_value":3`), "1.0.0", "2.0.0", 1), "version_mismatch: messkit does not understand version 2.0.0", "version_mismatch"},
 		{strings.Replace(task(`"priority":"low","priority_value":3`), "1.0.0", "one", 1), "MAJOR.MINOR.PATCH", "MAJOR.MINOR.PATCH"},
 		{strings.Replace(task(`"priority":"low","priority_value":3`), `"m"`, `"`+strings.Repeat("m", 129)+`"`, 1), "message_id: is longer", "message_id: is longer"},
 		{"hello", "not one message in JSON", "not one message in JSON"},

@@ -213,8 +213,8 @@ func TestConsoleScenario(t *testing.T) {
 			p.Click("#ask button", "Ask")
 			p.Click("#detail label", "both")
 			p.Click("#detail button", "Answer")
-			p.Until(`/^The plan:.*risk: motion/s.test(document.querySelector("#detail .preview")?.textContent)`)
-			p.Click("#detail .answers button", "No")
+			p.Until(`/^Plan:.*risk: motion/s.test(document.querySelector("#detail .preview")?.textContent)`)
+			p.Click("#detail .answers button", "Reject")
 			p.Until(`/declined|cancelled|failed/.test(document.querySelector("#detail .chip").textContent)`)
 
 			// The page reports unrecognized words before the user submits the request.
@@ -228,7 +228,7 @@ func TestConsoleScenario(t *testing.T) {
 			p.Click("#ask button", "Ask")
 			p.Until(`[...document.querySelectorAll("#detail .answers button")].length > 1`)
 			shows("confirm")
-			p.Click("#detail .answers button", "Yes, do it")
+			p.Click("#detail .answers button", "Confirm")
 			p.Until(`document.querySelector("#detail progress")`)
 			p.Until(`/\d s left/.test(document.getElementById("detail").textContent)`)
 			shows("progress")
@@ -237,19 +237,19 @@ func TestConsoleScenario(t *testing.T) {
 			p.Until(`document.getElementById("stopped").textContent.includes("devices safe")`)
 			shows("stopped")
 			p.Until(`/failed|partial|cancelled/.test(document.querySelector("#detail .chip").textContent)`)
-			p.Click("#stopped button", "Release the stop")
+			p.Click("#stopped button", "Reset the stop")
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
 			p.Click("nav a", "Devices")
 			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop interrupted a task
-			p.Until(`document.getElementById("arming").textContent.includes("Everything may act")`)
-			p.Until(`document.querySelector("#devices .picture")?.naturalWidth > 300`)
-			p.Until(`[...document.querySelectorAll("#devices li")].every((d) => !/not started|since the stop/.test(d.textContent))`)
+			p.Until(`document.getElementById("arming").textContent.includes("All risk classes and devices are armed.")`)
+			p.Until(`document.querySelector("#local-devices .picture")?.naturalWidth > 300`)
+			p.Until(`[...document.querySelectorAll("#local-devices li")].every((d) => !/not started|since the stop/.test(d.textContent))`)
 			shows("things")
 			p.Click("nav a", "People")
 			p.Fill("#name", "Ben")
 			p.Fill("#at", "https://192.0.2.7:8420")
-			p.Click("#invite button", "Make an invitation")
+			p.Click("#invite button", "Create invitation")
 			p.Until(`document.querySelector("#invitation .dots")`)
 			shows("people")
 			if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
@@ -268,7 +268,7 @@ func TestConsoleScenario(t *testing.T) {
 			shows("log")
 			p.Dark(true)
 			p.Click("nav a", "Tasks")
-			p.Until(`document.querySelector("#lately a")`)
+			p.Until(`document.querySelector("#recent a")`)
 			shows("dark")
 			if faults := p.Faults(); len(faults) > 0 {
 				t.Errorf("in the page: %q", faults)
@@ -306,15 +306,15 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	h.pictured(p, "me-offer")
 	h.usable(p, "me-offer")
 	h.fits(p, "me-offer", 360, 740)
-	p.Click("#offers button", "I do it")
-	p.Click("#mine summary", "Ask back")
+	p.Click("#offers button", "Accept")
+	p.Click("#mine summary", "Ask a question")
 	p.Fill("#ask-"+ref, "With cheese?")
-	p.Click("#mine details button", "Ask back")
+	p.Click("#mine details button", "Ask a question")
 	h.becomes(ref, "needs_input")
 	h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"reply": {"answers": {"answer": "yes"}}}]}`)
 	p.Text("answer: yes")
 	// The answer continues the task, although the person has not begun it.
-	p.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Hand over") && [...document.querySelectorAll("#mine button")].some((b) => b.checkVisibility() && b.textContent === "I have begun")`)
+	p.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Delegate") && [...document.querySelectorAll("#mine button")].some((b) => b.checkVisibility() && b.textContent === "Start")`)
 
 	p.Fill("#text-"+ref, "Here it is.")
 	p.Eval(`new Promise((done) => {
@@ -335,7 +335,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	h.usable(p, "me-compose")
 	h.fits(p, "me-compose", 360, 740)
 	p.Click("#mine button[type=submit]", "Done")
-	p.Until(`document.getElementById("mine").textContent.includes("Nothing now")`)
+	p.Until(`document.getElementById("mine").textContent.includes("No tasks.")`)
 	thread := h.becomes(ref, "completed")
 	var sent struct {
 		Thread struct {
@@ -353,7 +353,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 
 	// A task that a person does at once produces two messages: in_progress and the result.
 	ref = h.asks(`{"intent": "bring the parcel in"}`)
-	p.Click("#offers button", "I do it")
+	p.Click("#offers button", "Accept")
 	p.Fill("#text-"+ref, "It is in the hall.")
 	p.Click("#mine button[type=submit]", "Done")
 	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, "by Ana Maria’s word") {
@@ -362,14 +362,14 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
 	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
-	p.Click("#offers button", "I do it")
+	p.Click("#offers button", "Accept")
 	// The page notifies her of a stop during her task, and she reports that she has stopped.
 	h.becomes(ref, "claimed")
 	other := h.asks(`{"intent": "sweep the terrace"}`)
 	p.Until(`document.getElementById("offers").textContent.includes("sweep the terrace")`)
 	p.Click("#stop button", "Stop everything")
 	p.Text("STOP what you are doing.")
-	p.Until(`/vm is stopped: stop button of a phone.*ana-maria.*I do it all the same/s.test(document.getElementById("offers").textContent)`)
+	p.Until(`/vm is stopped: stop button of a phone.*ana-maria.*Accept anyway/s.test(document.getElementById("offers").textContent)`)
 	p.Text("stop button of a phone (by ana-maria")
 	h.usable(p, "me-stop")
 	h.fits(p, "me-stop", 360, 740)
@@ -476,7 +476,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 			t.Errorf("it is not seen that %q has the focus", at)
 		}
 	}
-	for _, want := range []string{"Skip to the content", "Stop everything", "Tasks", "Devices", "People", "Log", "intent"} {
+	for _, want := range []string{"Skip to content", "Stop everything", "Tasks", "Devices", "People", "Log", "intent"} {
 		if !reached[want] {
 			t.Errorf("Tab does not reach %q: %v", want, reached)
 		}
@@ -520,7 +520,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	if thread := h.api(http.MethodGet, "/requests/"+ref, ""); !strings.Contains(thread, `"status":"pending"`) {
 		t.Errorf("it is not held: %s", thread)
 	}
-	p.Click("#onhold button", "Let it go on")
+	p.Click("#onhold button", "Resume")
 	p.Until(`document.getElementById("onhold").textContent === ""`)
 	h.becomes(ref, "completed")
 	if faults := p.Faults(); len(faults) > 0 {
@@ -538,7 +538,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 	p := h.operator(1280, 800)
 	other := h.b.Open(t, 1280, 800)
 	other.Front()
-	p.Until(`document.hidden && /^as of \d.*: paused while nobody looks$/.test(document.getElementById("line").textContent)`)
+	p.Until(`document.hidden && /^as of \d.*: paused while the page is hidden$/.test(document.getElementById("line").textContent)`)
 	if !h.hasClass(p, "line", "off") {
 		t.Error("it looks as if it were live")
 	}
@@ -546,7 +546,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 	h.becomes(ref, "completed")
 	p.Front()
 	p.Until(`document.getElementById("line").textContent === "live"`)
-	p.Until(`document.querySelector("#lately a")?.textContent === "turn on the porch light"`)
+	p.Until(`document.querySelector("#recent a")?.textContent === "turn on the porch light"`)
 }
 
 func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
@@ -569,15 +569,15 @@ func TestPageDeregistersExecutor(t *testing.T) {
 	h.api(http.MethodPost, "/register", `{"executor_id": "old-pi", "display_name": "The old Pi", "capabilities": ["look"]}`)
 	h.api(http.MethodPost, "/stop", `{"why": "smoke", "executors": ["old-pi"]}`)
 	p := h.operator(390, 844)
-	p.Text("The old Pi: has not confirmed the stop, and was last heard")
-	p.Click("#stopped button", "Forget it")
-	p.Text("what it has may be on yet, so look first")
+	p.Text("The old Pi: has not confirmed the stop, last heartbeat")
+	p.Click("#stopped button", "Remove")
+	p.Text("its devices may still be on, so check them first")
 	h.usable(p, "forget")
 	h.fits(p, "forget", 390, 844)
-	p.Click("#stopped button", "Keep it")
-	p.Until(`document.querySelector("#stopped .forget").textContent === "Forget it"`)
-	p.Click("#stopped button", "Forget it")
-	p.Click("#stopped button", "It is gone for good: forget it")
+	p.Click("#stopped button", "Keep")
+	p.Until(`document.querySelector("#stopped .forget").textContent === "Remove"`)
+	p.Click("#stopped button", "Remove")
+	p.Click("#stopped button", "Remove from all lists")
 	p.Until(`document.getElementById("stopped").textContent === ""`)
 	p.Click("#nav a", "Devices")
 	p.Until(`document.getElementById("executors").childElementCount === 1`)

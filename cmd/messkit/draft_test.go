@@ -46,7 +46,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	p.Call("Emulation.setGeolocationOverride", map[string]any{"latitude": 52.5, "longitude": 13.4, "accuracy": 12}, nil)
 
 	ref := h.asks(`{"intent": "look after the leak in the cellar", "response_hint": ["image", "audio", "confirmation", {"structured": {"buckets": "number"}}]}`)
-	p.Click("#offers button", "I do it")
+	p.Click("#offers button", "Accept")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Fill("#text-"+ref, "It drips.")
 	photographs(p, ref)
@@ -56,7 +56,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	p.Click("#mine button", "Record a voice note")
 	p.Click("#mine button", "Stop recording")
 	p.Until(`[...document.querySelectorAll("#mine .added li")].some((l) => l.textContent.startsWith("a voice note, "))`)
-	p.Click("#mine button", "Add where I am")
+	p.Click("#mine button", "Add my position")
 	p.Text("52.50000, 13.40000")
 	p.Click("#mine label", "yes")
 	p.Eval(`(() => { const i = document.getElementById("field-buckets-`+ref+`"); i.value = "3"; i.dispatchEvent(new Event("change", {bubbles: true})) })()`, nil)
@@ -108,12 +108,12 @@ func TestDraftSurvivesReload(t *testing.T) {
 	// The page reports a draft that exceeds the storage of the phone, and keeps the earlier
 	// draft.
 	ref = h.asks(`{"intent": "look at the roof"}`)
-	p.Click("#offers button", "I do it")
+	p.Click("#offers button", "Accept")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	photographs(p, ref)
 	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
 	p.Eval(`import("/console/js/draft.js").then((d) => d.keep({ref: "other", files: [{data: new Blob([new Uint8Array(48 << 20)])}], chosen: {}})).then(() => "kept", (e) => e.message)`, &thread)
-	if thread != "it is too much" {
+	if thread != "the drafts exceed 48 MB" {
 		t.Errorf("48 MB more: %q", thread)
 	}
 	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)

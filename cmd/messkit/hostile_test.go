@@ -75,7 +75,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	says(ref, `{"status": {"code": "needs_confirmation", "action": $, "consequences": $, "action_hash": "`+plan+`"}}`)
 	p.Until(`[...document.querySelectorAll("#detail .answers p")].some((e) => e.textContent.includes("onerror"))`)
 	clean(p, "messkit", "a confirmation")
-	p.Click("#detail .answers button", "Yes, do it")
+	p.Click("#detail .answers button", "Confirm")
 	p.Until(`[...document.querySelectorAll("#detail .timeline li.mine")].length === 3`)
 	says(ref, `{"status": {"code": "in_progress", "message": $, "progress_pct": 40, "action_hash": "`+plan+`"}}`)
 	p.Until(`document.querySelector("#detail progress") && document.querySelector("#detail").textContent.includes("40 %")`)
@@ -110,7 +110,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	ana.Until(`document.getElementById("onhold").textContent === ""`)
 	h.asks(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))
 	ana.Until(`document.getElementById("offers").textContent.includes("onerror")`)
-	ana.Click("#offers button", "I do it")
+	ana.Click("#offers button", "Accept")
 	ana.Until(`document.querySelector("#mine textarea") && document.getElementById("mine").textContent.split("onerror").length > 3`)
 	clean(ana, "messkit: tasks for you", "a person's task")
 }

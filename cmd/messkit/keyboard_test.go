@@ -56,7 +56,7 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 
 	ask("vacuum the living room")
 	p.Until(`document.querySelector("#detail .answers button")`)
-	goTo(p, "#detail .answers button", "Yes, do it")
+	goTo(p, "#detail .answers button", "Confirm")
 	p.Press("Enter")
 	p.Until(`/in progress|completed/.test(document.querySelector("#detail .chip").textContent) && document.activeElement.id === "detail"`)
 
@@ -64,7 +64,7 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	p.Press("Space")
 	p.Until(`document.getElementById("stopped").textContent.includes("devices safe") && document.activeElement.closest("#stop")`)
 	p.Until(`/failed|partial|cancelled|completed/.test(document.querySelector("#detail .chip").textContent)`) // Tab may be slower than a vacuum
-	goTo(p, "#stopped button", "Release the stop")
+	goTo(p, "#stopped button", "Reset the stop")
 	p.Press("Enter")
 	p.Until(`document.getElementById("stopped").textContent === "" && document.activeElement.matches("#released button")`)
 	if faults := p.Faults(); len(faults) > 0 {
@@ -91,7 +91,7 @@ func TestKeyboardCompletesPersonsTask(t *testing.T) {
 
 	ref := h.asks(`{"intent": "find the blue box in the cellar"}`)
 	p.Text("find the blue box in the cellar")
-	goTo(p, "#offers button", "I do it")
+	goTo(p, "#offers button", "Accept")
 	p.Press("Enter")
 	p.Until(`document.querySelector("#mine textarea")`)
 	goTo(p, "#mine textarea", "")
@@ -104,7 +104,7 @@ func TestKeyboardCompletesPersonsTask(t *testing.T) {
 
 	ref = h.asks(`{"intent": "carry the piano upstairs"}`)
 	p.Text("carry the piano upstairs")
-	goTo(p, "#offers summary", "Not me")
+	goTo(p, "#offers summary", "Decline")
 	p.Press("Enter")
 	goTo(p, "#offers input", "")
 	types(p, "it is too heavy")

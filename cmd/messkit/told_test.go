@@ -34,7 +34,7 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 	p.Eval(`void dispatchEvent(new Event("offline"))`, nil) // reconnect
 	p.Until(`window.held.length === 3`)
 	h.messkit("cancel", ref)
-	p.Until(`document.querySelector("#lately .chip")?.textContent === "cancelled"`)
+	p.Until(`document.querySelector("#recent .chip")?.textContent === "cancelled"`)
 	p.Eval(`for (const go of window.held) go()`, nil)
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	var chips []string // after the page has drawn the lists
@@ -53,12 +53,12 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	var at time.Time
-	p.Eval(`document.querySelector("#lately time").getAttribute("datetime")`, &at)
+	p.Eval(`document.querySelector("#recent time").getAttribute("datetime")`, &at)
 	if !at.Truncate(time.Millisecond).Equal(v.Thread.Created.Truncate(time.Millisecond)) {
 		t.Errorf("asked at %v, and the card says %v", v.Thread.Created, at)
 	}
 	p.Eval(`{ const now = Date.now; Date.now = () => now() + 5 * 60 * 1000 }; document.dispatchEvent(new Event("visibilitychange"))`, nil)
-	p.Until(`/^[56] min ago$/.test(document.querySelector("#lately time").textContent)`)
+	p.Until(`/^[56] min ago$/.test(document.querySelector("#recent time").textContent)`)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}
@@ -78,21 +78,21 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	h := startHouseOf(t, []string{"--config", config})
 	ana := h.comesIn("Ana", "localhost", "look")
 	ref := h.asks(`{"intent": "count the chairs of the house, and say of each whether it can be sat on"}`)
-	ana.Click("#offers button", "I do it")
+	ana.Click("#offers button", "Accept")
 	h.becomes(ref, "claimed")
 	for _, where := range []string{"attic", "cellar", "pond"} {
 		h.api(http.MethodPost, "/register", `{"executor_id": "`+where+`", "display_name": "The pi of the `+where+`", "capabilities": ["swim"]}`)
 	}
-	ana.Click("#mine summary", "Ask back")
+	ana.Click("#mine summary", "Ask a question")
 	ana.Fill("#ask-"+ref, "Which floor?")
-	ana.Click("#mine details button", "Ask back")
+	ana.Click("#mine details button", "Ask a question")
 	h.becomes(ref, "needs_input")
 	op := h.operator(360, 740)
 	op.Fill("#needs input", "all")
 	op.Click("#needs button", "Answer")
 	h.becomes(ref, "in_progress")
 	op.Click("#open a", "count the chairs")
-	op.Until(`/· taken by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // her question and its answer do not mean that she has begun
+	op.Until(`/· claimed by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // her question and its answer do not mean that she has begun
 	op.Click("#detail a", "All tasks")
 	h.asks(`{"intent": "turn on the porch light and the hall light"}`)
 	h.api(http.MethodPost, "/stop", `{"why": "second water"}`)
@@ -117,16 +117,16 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	op.Until(`document.querySelectorAll("#stopped .forget").length >= 3`)
 	h.pictured(op, "stop-each")
 
-	op.Click("#stopped button", "Release the stop")
-	op.Until(`/^Released at \d\d:\d\d\. .*What people do goes on\. The stop is not confirmed yet by .*Ana/.test(document.getElementById("released").textContent)`)
+	op.Click("#stopped button", "Reset the stop")
+	op.Until(`/^Stop reset at \d\d:\d\d\. .*People continue their tasks\. These have not confirmed the stop: .*Ana/.test(document.getElementById("released").textContent)`)
 	narrow("released", 150)
 	ana.Front()
-	ana.Until(`document.getElementById("standing").textContent.startsWith("You were told to stop.")`)
-	ana.Text("It was: second water (by operator, ")
-	ana.Text("Nothing else here is stopped now.")
+	ana.Until(`document.getElementById("standing").textContent.startsWith("You have an order to stop.")`)
+	ana.Text("The order was: second water (by operator, ")
+	ana.Text("No other stop is active.")
 	h.pictured(ana, "stop-ana")
 	ana.Click("#stopped button", "I have stopped")
-	ana.Until(`document.getElementById("standing").textContent.startsWith("Stop: not confirmed yet by The pi")`)
+	ana.Until(`document.getElementById("standing").textContent.startsWith("Stop: The pi")`)
 	h.usable(ana, "stop-ana")
 	h.fits(ana, "stop-ana", 360, 740)
 }

@@ -52,7 +52,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 		t.Helper()
 		ref = h.asks(`{"intent": "` + intent + `"}`)
 		p.Until(`[...document.querySelectorAll("#offers h3")].some((e) => e.textContent === "` + intent + `")`)
-		p.Click("#offers button", "I do it")
+		p.Click("#offers button", "Accept")
 		p.Until(`document.getElementById("text-` + ref + `")`)
 		return ref
 	}
@@ -67,15 +67,15 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	ref := h.asks(`{"intent": "look in the cellar"}`)
 	ben.Text("look in the cellar")
 	p.Front()
-	p.Click("#offers summary", "Not me")
+	p.Click("#offers summary", "Decline")
 	p.Fill("#not-"+ref, "I am in the bath")
 	p.Eval(`void (document.getElementById("long-`+ref+`").value = "PT4H")`, nil)
 	p.Eval(`void (document.querySelector("#offers li").old = true)`, nil)
 	ben.Front()
-	ben.Click("#offers summary", "Not me")
+	ben.Click("#offers summary", "Decline")
 	ben.Fill("#not-"+ref, "I am away")
 	ben.Press("Enter")
-	ben.Until(`document.getElementById("offers").textContent.includes("Nothing now")`)
+	ben.Until(`document.getElementById("offers").textContent.includes("No offers.")`)
 	p.Front()
 	p.Until(`document.querySelector("#offers button") && !document.querySelector("#offers li").old`)
 	p.Until(`document.getElementById("not-` + ref + `").value === "I am in the bath" && document.getElementById("long-` + ref + `").value === "PT4H" && document.querySelector("#offers details").open`)
@@ -87,16 +87,16 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	ben.Front()
 	p.Until(`document.hidden`) // a hidden page receives no events
 	ben.Text("feed the cat")
-	ben.Click("#offers button", "I do it")
+	ben.Click("#offers button", "Accept")
 	h.becomes(first, "claimed")
-	p.Click("#offers li[data-ref='"+first+"'] button", "I do it")
-	p.Until(`document.querySelector("#failed p")?.textContent === "“feed the cat” is not yours to do: ben has claimed it"`)
+	p.Click("#offers li[data-ref='"+first+"'] button", "Accept")
+	p.Until(`document.querySelector("#failed p")?.textContent === "You cannot accept “feed the cat”: ben has claimed it"`)
 	p.Front()
 	p.Until(`document.getElementById("line").textContent === "live" && !document.getElementById("offers").textContent.includes("feed the cat") && document.getElementById("failed").textContent`)
-	p.Click("#failed button", "I have read it")
+	p.Click("#failed button", "Dismiss")
 
 	// If the browser cannot read one of several images, the page adds the others.
-	p.Click("#offers button", "I do it")
+	p.Click("#offers button", "Accept")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Eval(`new Promise((done) => document.createElement("canvas").toBlob((b) => {
 		const files = new DataTransfer()
@@ -105,7 +105,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 		const input = document.getElementById("photo-`+ref+`"); input.files = files.files
 		input.dispatchEvent(new Event("change")); done()
 	}, "image/png"))`, nil)
-	p.Until(`/^IMG_1.HEIC: this browser cannot read it as a picture.*JPEG/.test(document.querySelector("#mine .error").textContent) && document.querySelectorAll("#mine .added li").length === 1`)
+	p.Until(`/^IMG_1.HEIC: this browser cannot decode the image.*JPEG/.test(document.querySelector("#mine .error").textContent) && document.querySelectorAll("#mine .added li").length === 1`)
 
 	// The page keeps the answer while the proxy returns 502, and it loads offline.
 	p.Until(`navigator.serviceWorker.ready`)
@@ -114,7 +114,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
 	p.Reload()
-	p.Until(`[...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "kept on this phone until it is sent").length === 2`)
+	p.Until(`[...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "Stored on this phone; not sent yet.").length === 2`)
 	p.Until(`document.querySelectorAll("#outbox .error").length === 0`)
 	away.Store(false)
 	once(ref, "It is dark.")
@@ -128,7 +128,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	away.Store(false)
 	p.Until(`document.getElementById("line").textContent === "live"`)
-	p.Until(`[...document.querySelectorAll("#mine summary")].some((e) => e.checkVisibility() && e.textContent === "Hand over") && [...document.getElementById("hand-` + ref + `").options].some((o) => o.value === "ben")`)
+	p.Until(`[...document.querySelectorAll("#mine summary")].some((e) => e.checkVisibility() && e.textContent === "Delegate") && [...document.getElementById("hand-` + ref + `").options].some((o) => o.value === "ben")`)
 
 	// On a full phone the page sends an answer directly, and shows a warning.
 	p.Eval(`void (() => {
@@ -139,7 +139,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Offline(true)
 	p.Fill("#text-"+ref, "It is dusty.")
 	p.Click("#mine button[type=submit]", "Done")
-	p.Until(`[...document.querySelectorAll("#outbox li")].filter((e) => e.textContent.includes("This phone has no room for it: leave this page open")).length === 2`)
+	p.Until(`[...document.querySelectorAll("#outbox li")].filter((e) => e.textContent.includes("This phone has no free storage: keep this page open")).length === 2`)
 	h.usable(p, "me-full")
 	p.Offline(false)
 	once(ref, "It is dusty.")
@@ -150,7 +150,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	ref = holds("look under the bed")
 	p.Eval(full, nil)
 	p.Fill("#text-"+ref, "Nothing.")
-	p.Text("If this page is closed before Done, what you have added is lost: this phone has no room for it.")
+	p.Text("The page could not save your draft: this phone has no free storage. You lose it if you close this page before you press Done.")
 	p.Eval(`void (() => { for (const k of Object.keys(localStorage)) if (k.startsWith("fill")) localStorage.removeItem(k) })()`, nil)
 
 	// An answer that arrives too late shows that, and has no button to send it again.
@@ -163,10 +163,10 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 		t.Error(said)
 	}
 	p.Offline(false)
-	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.textContent.includes("begun · water the fern") && e.querySelector(".error")?.textContent === "It came too late: the task was cancelled by then." &&
-		document.getElementById("outbox").children.length === 1 && [...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Forget it" })()`)
+	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.textContent.includes("Start · water the fern") && e.querySelector(".error")?.textContent === "Too late: the task has ended (cancelled)." &&
+		document.getElementById("outbox").children.length === 1 && [...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Discard" })()`)
 	h.pictured(p, "me-too-late")
-	p.Click("#outbox button", "Forget it")
+	p.Click("#outbox button", "Discard")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
 	// If an operator revokes her key, her waiting answer stays on the phone during another
@@ -177,11 +177,11 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Until(`document.getElementById("outbox").children.length === 2`)
 	h.messkit("keys", "revoke", "ana")
 	p.Offline(false)
-	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("unsent").textContent.includes("(2 messages) stays here")`)
+	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("unsent").textContent.includes("holds 2 unsent messages")`)
 	h.usable(p, "me-signed-out")
 	h.pictured(p, "me-signed-out")
 	p.Eval(`void (location.href = "`+h.invites("Cleo", address)+`")`, nil)
-	p.Until(`document.getElementById("line").textContent === "live" && [...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "is sent when ana is signed in here again").length === 2`)
+	p.Until(`document.getElementById("line").textContent === "live" && [...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "The phone sends this message when ana signs in here again.").length === 2`)
 	h.pictured(p, "me-left-by-ana")
 	p.Eval(`void (location.href = "`+h.invites("Ana", address)+`")`, nil)
 	once(ref, "There is dust.")
@@ -189,15 +189,15 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 
 	// The page keeps an answer that the exchange rejects: the person can save its file and send
 	// it again.
-	p.Eval(`import("/console/js/outbox.js").then((o) => o.put("2026-01-01-001", {title: "the answer", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
+	p.Eval(`import("/console/js/outbox.js").then((o) => o.put("2026-01-01-001", {title: "Result", items: [{status: {code: "completed"}}, {response: {content: ["It is late."]}}],
 		files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]}))`, nil)
 	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.querySelector(".error")?.textContent.includes("no thread") && e.textContent.includes("It is late.") &&
-		[...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Save photo-1.jpg,Send it again,Forget it" })()`)
+		[...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Save photo-1.jpg,Send again,Discard" })()`)
 	h.usable(p, "me-refused")
 	h.fits(p, "me-refused", 360, 740)
-	p.Click("#outbox button", "Send it again")
+	p.Click("#outbox button", "Send again")
 	p.Until(`document.querySelector("#outbox .error")?.textContent.includes("no thread")`)
-	p.Click("#outbox button", "Forget it")
+	p.Click("#outbox button", "Discard")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 	if faults := p.Faults("ERR_INTERNET_DISCONNECTED", "502", "401", "404", "409"); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
@@ -240,10 +240,10 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	}
 
 	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
-	p.Until(`document.querySelectorAll("#lately a").length === 1`)
-	p.Eval(`document.querySelector("#lately a").focus()`, nil)
+	p.Until(`document.querySelectorAll("#recent a").length === 1`)
+	p.Eval(`document.querySelector("#recent a").focus()`, nil)
 	h.becomes(h.asks(`{"intent": "turn off the porch light"}`), "completed")
-	p.Until(`document.querySelectorAll("#lately a").length === 2`)
+	p.Until(`document.querySelectorAll("#recent a").length === 2`)
 	p.Until(`document.activeElement.textContent === "turn on the porch light"`)
 
 	// The page shows the plan for the text above it, or a message that there is none.
@@ -251,7 +251,7 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	p.Until(`document.querySelector("#preview strong")?.textContent === "turn on the porch light"`)
 	p.Offline(true)
 	p.Fill("#intent", "take a photo of the fridge")
-	p.Text("What it would do is not known: the exchange does not answer.")
+	p.Text("No plan: the exchange does not answer.")
 	p.Until(`!document.querySelector("#preview strong")`)
 	p.Offline(false)
 	p.Until(`document.querySelector("#preview strong")`)
@@ -264,8 +264,8 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	p.Click("#needs a", "vacuum the living room")
 	p.Until(`document.querySelector("#detail .answers")`)
 	p.Offline(true)
-	p.Click("#detail button", "Take it back")
-	p.Until(`document.querySelector("#detail .refused")?.textContent === "the exchange cannot be reached" && document.getElementById("detail-title").textContent === "vacuum the living room"`)
+	p.Click("#detail button", "Cancel task")
+	p.Until(`document.querySelector("#detail .refused")?.textContent === "the exchange is unreachable" && document.getElementById("detail-title").textContent === "vacuum the living room"`)
 	p.Offline(false)
 	p.Until(`document.getElementById("line").textContent === "live"`)
 
@@ -276,15 +276,15 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	other.Until(`document.querySelector("#detail .answers button")`)
 	p.Front()
 	other.Until(`document.hidden`) // a hidden page receives no events
-	p.Click("#detail .answers button", "Yes, do it")
+	p.Click("#detail .answers button", "Confirm")
 	h.becomes(old, "in_progress")
-	other.Click("#detail .answers button", "No")
-	other.Until(`/^YOUR NO TO “vacuum the living room” WAS TOO LATE and does not count.*Take it back/.test(document.getElementById("failed").textContent)`)
+	other.Click("#detail .answers button", "Reject")
+	other.Until(`/^YOUR REJECTION OF “vacuum the living room” CAME TOO LATE and has no effect.*Cancel task/.test(document.getElementById("failed").textContent)`)
 	other.Front()
 	other.Until(`document.querySelector("#detail .chip").textContent === "in progress" && document.getElementById("failed").textContent`)
 	h.usable(other, "too-late")
 	h.fits(other, "too-late", 360, 640)
-	other.Click("#failed button", "I have read it")
+	other.Click("#failed button", "Dismiss")
 
 	// The page rejects the cancel of a task that has just ended, and shows its terminal status.
 	ended := func(by func(ref string), status, button, told string) {
@@ -302,9 +302,9 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 		other.Until(`document.querySelector("#failed p")?.textContent === "` + told + `"`)
 	}
 	yes := func(ref string) { h.messkit("reply", ref, "--yes") }
-	ended(func(ref string) { h.messkit("cancel", ref) }, "cancelled", "No", "Your no to “turn on the porch light” was too late and does not count. It has ended: cancelled.")
-	ended(yes, "completed", "No", "YOUR NO TO “turn on the porch light” WAS TOO LATE and does not count. It has ended: completed.")
-	ended(yes, "completed", "Take it back", "“turn on the porch light” was not taken back. It has ended: completed. What it has done stays; ask for what is to be instead.")
+	ended(func(ref string) { h.messkit("cancel", ref) }, "cancelled", "Reject", "Your rejection of “turn on the porch light” came too late and has no effect: the task has ended (cancelled).")
+	ended(yes, "completed", "Reject", "YOUR REJECTION OF “turn on the porch light” CAME TOO LATE and has no effect: the task has ended (completed).")
+	ended(yes, "completed", "Cancel task", "The exchange did not cancel “turn on the porch light”: the task has ended (completed). Its effects remain.")
 	p.Front()
 	old = h.asks(`{"intent": "vacuum the kitchen"}`)
 	h.becomes(old, "needs_input")

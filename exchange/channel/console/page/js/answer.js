@@ -51,30 +51,30 @@ function sender(thread, box, done) {
 
 /** late says that somebody else was faster, or that it has ended. */
 function late(yes, intent, err) {
-  const why = ended.has(err.status) ? `. It has ended: ${words(err.status)}.` : `: ${err.message}`
-  if (yes === undefined || yes || err.status === 'cancelled') return `Your ${yes === undefined ? 'answer' : yes ? 'yes' : 'no'} to ${intent} was too late and does not count${why}`
-  return `YOUR NO TO ${intent} WAS TOO LATE and does not count${ended.has(err.status) ? '' : '. “Take it back” ends what is under way; “Stop everything” stops it at once'}${why}`
+  const why = ended.has(err.status) ? `the task has ended (${words(err.status)})` : err.message
+  if (yes === undefined || yes || err.status === 'cancelled') return `Your ${yes === undefined ? 'answer' : yes ? 'confirmation' : 'rejection'} of ${intent} came too late and has no effect: ${why}.`
+  return `YOUR REJECTION OF ${intent} CAME TOO LATE and has no effect: ${why}.${ended.has(err.status) ? '' : ' “Cancel task” ends the running task; “Stop everything” stops all devices at once.'}`
 }
 
 function confirmation(thread, asked, me, done) {
   const operator = me.roles.includes('operator')
-  const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirm' },
-    el('p', {}, el('strong', {}, asked.action || 'Confirm this')),
+  const box = el('div', { className: 'answers', role: 'group', 'aria-label': 'Confirmation' },
+    el('p', {}, el('strong', {}, asked.action || 'Confirm this action')),
     asked.consequences ? el('p', {}, asked.consequences) : null,
-    asked.reversible === false ? el('p', { className: 'meta' }, 'It cannot be undone.') : null,
-    asked.confirm_by === 'operator' && !operator ? el('p', { className: 'meta' }, 'A person who runs the place must say yes: it waits for an operator.') : null)
+    asked.reversible === false ? el('p', { className: 'meta' }, 'This action is irreversible.') : null,
+    asked.confirm_by === 'operator' && !operator ? el('p', { className: 'meta' }, 'Only an operator can confirm this action.') : null)
   const say = (confirm) => ({ reply: { re: asked.ref, confirm, ...(asked.action_hash ? { action_hash: asked.action_hash } : {}) } })
   if (asked.confirm_by === 'operator' && !operator) return box // it is not hers to say
   const risky = asked.confirm_by === 'operator'
   const may = !risky || me.person || me.confirm === 'script'
   const coded = risky && me.confirm === 'code'
-  if (!may) box.append(el('p', { className: 'meta' }, 'This browser was signed in with a key, which a program may hold as well. To say yes here, run messkit console at a terminal of the exchange’s machine and open its link.'))
+  if (!may) box.append(el('p', { className: 'meta' }, 'This browser signed in with a key, which a program may hold as well. To confirm here, run messkit console in a terminal on the exchange’s host and open its link.'))
   const shown = el('p', { className: 'meta', role: 'status' })
   let send = null
   box.append(...[
-    may ? el('button', { type: 'button', onclick: () => send(() => yes(thread, say, coded)) }, 'Yes, do it') : null,
-    el('button', { type: 'button', className: 'plain', onclick: () => send(() => say(false)) }, 'No'),
-    may && coded ? el('button', { type: 'button', className: 'plain', onclick: () => show(thread, shown) }, 'Show the code') : null,
+    may ? el('button', { type: 'button', onclick: () => send(() => yes(thread, say, coded)) }, 'Confirm') : null,
+    el('button', { type: 'button', className: 'plain', onclick: () => send(() => say(false)) }, 'Reject'),
+    may && coded ? el('button', { type: 'button', className: 'plain', onclick: () => show(thread, shown) }, 'Show code') : null,
     shown,
   ].filter(Boolean))
   send = sender(thread, box, done)
@@ -92,7 +92,7 @@ async function yes(thread, say, coded) {
 async function show(thread, shown) {
   try {
     const { code, until } = await page.code(thread.ref)
-    shown.textContent = `The code is ${code}. It confirms exactly this, once, until ${new Date(until).toLocaleTimeString()}. Tell it to nobody who should not do this.`
+    shown.textContent = `The code is ${code}. It confirms this action once, until ${new Date(until).toLocaleTimeString()}. Give it only to a person who may confirm it.`
   } catch (err) {
     shown.textContent = err.message
   }
@@ -109,7 +109,7 @@ function questions(thread, asked, done) {
     const answers = {}
     for (const f of fields) answers[f.key] = f.value()
     if (Object.values(answers).some((v) => v === '')) {
-      box.querySelector('.error').textContent = 'Answer each question.'
+      box.querySelector('.error').textContent = 'Answer every question.'
       return
     }
     send(() => ({ reply: { answers } }))

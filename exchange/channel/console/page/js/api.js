@@ -5,7 +5,7 @@ import { plain } from './dom.js'
 
 export class Refused extends Error {
   constructor(code, body) {
-    super(plain(body.error || `the exchange answers ${code}`))
+    super(plain(body.error || `the exchange answered with HTTP status ${code}`))
     this.code = code
     this.why = body.why
     this.status = body.status // of the thread, where there is one
@@ -47,7 +47,7 @@ async function call(method, path, body, options = {}) {
     })
     text = await answer.text()
   } catch (err) {
-    throw new Away(err.name === 'AbortError' ? 'it was given up before the exchange had answered; look, and try again' : 'the exchange cannot be reached')
+    throw new Away(err.name === 'AbortError' ? 'the page cancelled the request before the exchange answered; check the task, and try again' : 'the exchange is unreachable')
   }
   let value = {}
   try {
@@ -55,7 +55,7 @@ async function call(method, path, body, options = {}) {
   } catch {
     value = { error: /^\s*</.test(text) ? '' : text.slice(0, 200) } // not the page of a proxy
   }
-  if (notNow.has(answer.status)) throw new Away(value.error || 'the exchange cannot do this now')
+  if (notNow.has(answer.status)) throw new Away(value.error || 'the exchange is temporarily unavailable')
   if (!answer.ok) throw new Refused(answer.status, value)
   return value
 }
@@ -91,9 +91,9 @@ export const frees = (me) => me.at_place && (me.person || me.confirm === 'script
 
 /** freeing tells where a stop is released, or what was disarmed is armed, if not in this browser. */
 export function freeing(me, command) {
-  if (me.at_place) return 'This browser was signed in with a key, which a program may hold as well. Run messkit console at a terminal of this machine and open its link.'
-  const here = 'this page in a browser on that machine'
-  return `At the place, after somebody has looked: ${{ page: here, code: `${command} --code CODE there, or ${here}` }[me.confirm] || `${command} there, or ${here}`}.`
+  if (me.at_place) return 'This browser signed in with a key, which a program may hold as well. Run messkit console in a terminal on this host and open its link.'
+  const here = 'this page in a browser on the host'
+  return `Check the devices, and then use on the host: ${{ page: here, code: `${command} --code CODE, or ${here}` }[me.confirm] || `${command}, or ${here}`}.`
 }
 
 /** begin finds out who is signed in: {actor, roles, exchange, here, at_place, confirm, person}. */

@@ -44,12 +44,12 @@ export function ready(who, asked) {
       if (intent.value.trim() !== text) return
       planned = text
       $('preview').className = `preview ${kind(out)}`
-      fill($('preview'), out.plan && kind(out) !== 'no' ? el('p', { className: 'meta' }, 'It would:') : null, outcome(out), out.refusal && people ? el('p', { className: 'meta' }, `People may be asked instead: ${people}.`) : null)
+      fill($('preview'), out.plan && kind(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, outcome(out), out.refusal && people ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${people}.`) : null)
     } catch (err) {
       if (intent.value.trim() !== text) return
       planned = ''
       $('preview').className = 'preview'
-      fill($('preview'), err instanceof Away ? el('p', { className: 'meta' }, 'What it would do is not known: the exchange does not answer.') : null)
+      fill($('preview'), err instanceof Away ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
     }
   }
   const later = () => {

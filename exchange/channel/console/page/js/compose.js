@@ -10,7 +10,7 @@ import { fit } from './photo.js'
 export const hints = (request) => (request.response_hint || request.response_hints || []).map((h) => (typeof h === 'string' ? [h, ''] : Object.entries(h)[0]))
 
 /** called is what people call a kind of content. */
-const called = (type) => ({ text: 'some words', image: 'a photo', audio: 'a voice note', location: 'where you are', confirmation: 'yes or no' }[type] || words(type))
+const called = (type) => ({ text: 'text', image: 'a photo', audio: 'a voice note', location: 'your position', confirmation: 'yes or no' }[type] || words(type))
 
 const boxes = new Map() // ref to the form, which outlives the cards that show it
 
@@ -67,7 +67,7 @@ function made(thread, request, name) {
     done.disabled = --busy > 0
   }
   const unkept = el('p', { className: 'meta', role: 'status' })
-  const lost = (why) => { unkept.textContent = `If this page is closed before Done, what you have added is lost: ${why}.` }
+  const lost = (why) => { unkept.textContent = `The page could not save your draft: ${why}. You lose it if you close this page before you press Done.` }
   let there = null // when what was kept is there again
   const keep = () => there.then(() => draft.keep({ ref: thread.ref, files, at, taken, chosen: chosen() })).then(() => { unkept.textContent = '' }, (e) => lost(e.message))
   const text = el('textarea', { id: id('text'), rows: 3, value: localStorage.getItem(id('draft')) || '' })
@@ -77,7 +77,7 @@ function made(thread, request, name) {
       else localStorage.removeItem(id('draft'))
       unkept.textContent = ''
     } catch {
-      lost('this phone has no room for it')
+      lost('this phone has no free storage')
     }
   }
   const photo = el('input', { type: 'file', id: id('photo'), className: 'button', accept: 'image/*', capture: 'environment', multiple: '' })
@@ -97,9 +97,9 @@ function made(thread, request, name) {
     if (faults.length) throw new Error(faults.join(' '))
   }
   const where = el('p', { className: 'meta', role: 'status' })
-  const place = el('button', { type: 'button', className: 'plain' }, 'Add where I am')
+  const place = el('button', { type: 'button', className: 'plain' }, 'Add my position')
   place.onclick = () => first(async () => {
-    const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(e.code === e.PERMISSION_DENIED ? 'This page may not know where you are; the browser’s settings can allow it.' : `Where you are is not known: ${e.message}`)), { timeout: 20000 }) })
+    const { coords } = await new Promise((done, fail) => { navigator.geolocation.getCurrentPosition(done, (e) => fail(new Error(e.code === e.PERMISSION_DENIED ? 'The browser denies this page your position. Allow it in the settings of the browser.' : `Your position is unknown: ${e.message}`)), { timeout: 20000 }) })
     stands({ lat: coords.latitude, lng: coords.longitude, accuracy: coords.accuracy })
     keep()
   })
@@ -108,7 +108,7 @@ function made(thread, request, name) {
     where.textContent = `${at.lat.toFixed(5)}, ${at.lng.toFixed(5)}`
   }
   const note = voice(error, (f) => { add('audio', f, named({ entry: 'audio', ...f })); keep() })
-  const yes = wants('confirmation') ? choice('Is it so?', ['yes', 'no'], id('yes')) : null
+  const yes = wants('confirmation') ? choice('Yes or no', ['yes', 'no'], id('yes')) : null
   const fields = asked.filter(([t, spec]) => t === 'structured' && spec && typeof spec === 'object').flatMap(([, spec]) => (Array.isArray(spec) ? spec.map((k) => [k, '']) : Object.entries(spec))).map(([k, kind]) => field(k, kind, id(`field-${k}`)))
 
   const content = () => {
@@ -126,15 +126,15 @@ function made(thread, request, name) {
     return asked.filter(([t]) => t in has && !has[t]).map(([t]) => (t === 'structured' ? fields.filter((f) => f.value() === '').map((f) => words(f.key)).join(', ') : called(t)))
   }
   const say = (title, ...items) => outbox.put(thread.ref, { title, items })
-  const started = { title: 'begun', items: [{ status: { code: 'in_progress' } }] }
+  const started = { title: 'Start', items: [{ status: { code: 'in_progress' } }] }
   let begun = false
 
   const done = el('button', { type: 'submit' }, 'Done')
-  const begin = el('button', { type: 'button', className: 'plain', onclick: () => outbox.put(thread.ref, started) }, 'I have begun')
-  const confirm = request.confirm_before ? more('Ask for a yes', 'What you are going to do', (q) => say('a question', { status: { code: 'needs_confirmation', action: q } }), id('confirm')) : null
+  const begin = el('button', { type: 'button', className: 'plain', onclick: () => outbox.put(thread.ref, started) }, 'Start')
+  const confirm = request.confirm_before ? more('Ask for confirmation', 'Your planned action', (q) => say('Question', { status: { code: 'needs_confirmation', action: q } }), id('confirm')) : null
   const form = el('form', { className: 'answers' },
-    asked.length ? el('p', {}, 'Asked for: ', asked.map(([t, spec]) => (t === 'structured' && fields.length ? fields.map((f) => words(f.key)).join(', ') : called(t) + (spec && typeof spec === 'string' ? ` (${spec})` : ''))).join(', ')) : null,
-    el('label', { htmlFor: id('text') }, 'What you found or did'), text,
+    asked.length ? el('p', {}, 'Requested: ', asked.map(([t, spec]) => (t === 'structured' && fields.length ? fields.map((f) => words(f.key)).join(', ') : called(t) + (spec && typeof spec === 'string' ? ` (${spec})` : ''))).join(', ')) : null,
+    el('label', { htmlFor: id('text') }, 'Your result'), text,
     photo, el('label', { htmlFor: id('photo'), className: 'button plain' }, 'Add a photo'),
     note?.node, place, where, shown, unkept, yes?.node, fields.map((f) => f.node),
     el('p', {}, done, begin))
@@ -164,14 +164,14 @@ function made(thread, request, name) {
     const list = content()
     const lacks = missing()
     if (list.length === 0 || lacks.length && form.dataset.sure !== lacks.join()) {
-      error.textContent = list.length === 0 ? 'Say or show something first.' : `Without: ${lacks.join(', ')}. Press Done once more if that is all.`
+      error.textContent = list.length === 0 ? 'Enter a result first.' : `Missing: ${lacks.join(', ')}. Press Done again to send the result without them.`
       form.dataset.sure = lacks.join()
       return
     }
     done.disabled = true
     guarded(error, async () => {
       const known = files.some((f) => f.entry === 'image') ? { evidence: 'photographed' } : { message: `by ${name()}’s word` }
-      const answer = { title: 'the answer', items: [{ status: { code: 'completed', ...known } }, { response: { content: list } }], files: files.map(({ name, type, data }) => ({ name, type, data })) }
+      const answer = { title: 'Result', items: [{ status: { code: 'completed', ...known } }, { response: { content: list } }], files: files.map(({ name, type, data }) => ({ name, type, data })) }
       const { kept } = await outbox.put(thread.ref, ...(begun ? [] : [started]), answer)
       toTop()
       if (!kept) return // what is kept of it goes when the task is over
@@ -181,10 +181,10 @@ function made(thread, request, name) {
   }
   const { node: hand, offer } = handOver(say, id('hand'))
   const node = el('div', {}, form, error,
-    more('Ask back', 'Your question', (q) => say('a question', { status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }), id('ask')),
+    more('Ask a question', 'Your question', (q) => say('Question', { status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }), id('ask')),
     confirm,
     hand,
-    more('I could not', 'Why', (why) => say('that it could not be done', { status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }), id('fail')))
+    more('I could not do it', 'Reason', (why) => say('Failure', { status: { code: 'failed', reason: { type: 'other', detail: why, effect: begun ? 'unknown' : 'none' } } }), id('fail')))
   const update = (now) => {
     begun = now.messages.some((m) => m.from === now.executor_id && m.mess.some((i) => i.status?.code === 'in_progress')) // an answer sets it back to work, and is no word of hers
     done.disabled = busy > 0
@@ -227,17 +227,17 @@ export function more(title, label, say, id) {
 /** handOver is the form with which a task is passed on; offer tells it to whom: who comes later is a choice, too. */
 function handOver(say, id) {
   const to = el('select', { id, required: '' })
-  const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, 'Hand over: I have done nothing yet'))
+  const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, 'Delegate: I have not started'))
   form.onsubmit = (e) => {
     e.preventDefault()
-    say('the handing over', { status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'handed over', effect: 'none' } } })
+    say('Delegation', { status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'delegated', effect: 'none' } } })
   }
   const offer = (others) => {
     const chosen = to.value
     refill(to, others.map((e) => el('option', { value: e.id }, `${e.name || e.id}${e.person ? '' : ' (robot)'}`)))
     if (others.some((e) => e.id === chosen)) to.value = chosen
   }
-  return { node: el('details', {}, el('summary', {}, 'Hand over'), form), offer }
+  return { node: el('details', {}, el('summary', {}, 'Delegate'), form), offer }
 }
 
 function choice(label, options, name) {
@@ -252,7 +252,7 @@ function field(key, kind, id) {
   return { key, node, value: () => (input.value === '' ? '' : yesno ? input.value === 'yes' : input.type === 'number' ? Number(input.value) : input.value) }
 }
 
-const unheard = { NotFoundError: 'No microphone is found.', NotAllowedError: 'This page may not use the microphone; the browser’s settings can allow it.' }
+const unheard = { NotFoundError: 'The browser finds no microphone.', NotAllowedError: 'The browser denies this page the microphone. Allow it in the settings of the browser.' }
 
 /** voice records a note, where the browser can. */
 function voice(error, add) {
@@ -261,7 +261,7 @@ function voice(error, add) {
   const button = el('button', { type: 'button', className: 'plain' }, 'Record a voice note')
   button.onclick = () => guarded(error, async () => {
     if (recorder) return recorder.stop()
-    const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((e) => { throw new Error(unheard[e.name] || `There is no sound: ${e.message}`) })
+    const sound = await navigator.mediaDevices.getUserMedia({ audio: true }).catch((e) => { throw new Error(unheard[e.name] || `The recording failed: ${e.message}`) })
     const parts = []
     recorder = new MediaRecorder(sound, { audioBitsPerSecond: 24000 })
     recorder.ondataavailable = (e) => parts.push(e.data)

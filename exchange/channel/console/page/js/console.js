@@ -13,7 +13,7 @@ import * as things from './things.js'
 
 let who = null
 const link = /^#([A-Z2-7]{26})$/
-const sections = ['tasks', 'things', 'people', 'log']
+const sections = ['tasks', 'devices', 'people', 'log']
 
 /** token is what a link has brought along; it is taken out of the address at once. */
 function token() {
@@ -98,7 +98,7 @@ function part(text) {
 }
 
 function line(on, text) {
-  $('line').textContent = text || (on ? 'live' : 'not connected; trying again')
+  $('line').textContent = text || (on ? 'live' : 'not connected; reconnecting')
   $('line').classList.toggle('off', !on)
 }
 
@@ -116,7 +116,7 @@ function show() {
   }
   tasks.open(name === 'task' && ref ? part(ref) : '')
   if (!stays) scrollTo({ top: 0, behavior: 'instant' })
-  if (at === 'things') things.look()
+  if (at === 'devices') things.look()
   if (at === 'log') log.look(who).catch((err) => line(false, err.message))
 }
 

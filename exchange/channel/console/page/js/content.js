@@ -45,21 +45,21 @@ function media(ref, type, value) {
     const src = exchange.attachment(ref, m.file)
     const shows = { image: () => picture(src, m), audio: () => el('audio', { controls: '', src }), video: () => el('video', { controls: '', src }) }[type]
     return el('figure', { class: 'media' }, shows ? shows() : null,
-      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? [' · taken ', ago(m.captured_at)] : ''))
+      el('figcaption', { className: 'meta' }, el('a', { href: src, download: m.file }, m.file), m.size ? ` · ${size(m.size)}` : '', m.captured_at ? [' · captured ', ago(m.captured_at)] : ''))
   }
   if (type === 'image' && drawable.test(m.uri || m.data || '')) return picture(m.uri || m.data, m)
   return m.uri && link(m.uri) ? linked(m.uri) : el('p', {}, `${words(type)}: ${name} (not shown)`)
 }
 
 function picture(src, m) {
-  const img = el('img', { className: 'picture', src, alt: m.alt || m.caption || words((m.file || 'picture').replace(/^att-\d+-image-/, '').replace(/\.\w+$/, '')), loading: 'lazy' })
+  const img = el('img', { className: 'picture', src, alt: m.alt || m.caption || words((m.file || 'image').replace(/^att-\d+-image-/, '').replace(/\.\w+$/, '')), loading: 'lazy' })
   return src.startsWith('data:') ? img : el('a', { href: src, target: '_blank', rel: 'noopener' }, img)
 }
 
 function place(v) {
   if (typeof v !== 'object' || v === null) return el('p', {}, String(v))
   const at = Number.isFinite(v.lat) && Number.isFinite(v.lng) ? `${v.lat.toFixed(5)}, ${v.lng.toFixed(5)}` : ''
-  return el('p', {}, [v.name, at, v.accuracy ? `to ${Math.round(v.accuracy)} m` : ''].filter(Boolean).join(' · '))
+  return el('p', {}, [v.name, at, v.accuracy ? `± ${Math.round(v.accuracy)} m` : ''].filter(Boolean).join(' · '))
 }
 
 function structured(v) {
@@ -86,7 +86,7 @@ function told(v, levels) {
 /** inWords tells one value: yes, 8 s, 2026-11-22 22:13. */
 function inWords(v) {
   if (v === true || v === false) return v ? 'yes' : 'no'
-  if (v === null) return 'not known'
+  if (v === null) return 'unknown'
   if (typeof v !== 'string') return String(v)
   if (/^\d{4}-\d\d-\d\dT\d\d:\d\d(:[\d.]+)?(Z|[+-]\d\d:\d\d)$/.test(v)) return since(v) || v
   return duration(v)
@@ -109,7 +109,7 @@ export function timeline(thread, me, above) {
 /** late says when that was so which was told late. A clock that is not set says nothing. */
 export function late(v, heard) {
   const at = new Date(v.completed_at)
-  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `As it was at ${exact(at)}, reported late:`) : null
+  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `State at ${exact(at)}, reported late:`) : null
 }
 
 /** goesOn reports whether the next message says the same, further on. */
@@ -132,14 +132,14 @@ function said(ref, kind, v) {
     case 'answer':
       return el('div', {}, 'answers: ', told(v.value, deepest))
     case 'cancel':
-      return el('p', {}, `takes it back${v.reason ? `: ${v.reason}` : ''}`)
+      return el('p', {}, `cancels the request${v.reason ? `: ${v.reason}` : ''}`)
   }
   return el('p', {}, `${words(kind)}: `, el('code', {}, JSON.stringify(v)))
 }
 
 function reply(v) {
   const parts = []
-  if (v.confirm !== undefined) parts.push(v.confirm ? 'says yes' : 'says no')
+  if (v.confirm !== undefined) parts.push(v.confirm ? 'confirms' : 'rejects')
   for (const [k, x] of Object.entries(v.answers || {})) parts.push([`${words(k)}: `, told(x, deepest)])
   if (v.reason) parts.push(v.reason)
   return el('div', { className: 'said' }, parts.flatMap((p, i) => [i ? ' · ' : null, p]), (v.context || []).map((c) => entry('', c)))
@@ -161,7 +161,7 @@ function status(v) {
   if (v.consequences) more.push(el('p', { className: 'meta' }, v.consequences))
   if (v.delegated_to) more.push(el('p', {}, `to ${v.delegated_to}`))
   if (Number.isFinite(v.progress_pct)) more.push(el('progress', { max: 100, value: String(v.progress_pct), 'aria-label': 'progress' }))
-  const known = [v.evidence ? `known by: ${words(v.evidence)}` : '', v.code === 'claimed' && v.estimate ? `takes about ${duration(v.estimate)}` : ''].filter(Boolean)
+  const known = [v.evidence ? `evidence: ${words(v.evidence)}` : '', v.code === 'claimed' && v.estimate ? `takes about ${duration(v.estimate)}` : ''].filter(Boolean)
   return el('div', {}, el('p', {}, chip(v.code), known.length ? el('span', { className: 'meta' }, ` ${known.join(' · ')}`) : null), more)
 }
 

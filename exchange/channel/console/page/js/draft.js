@@ -42,7 +42,7 @@ export const of = (ref) => inTurn(() => store('readonly', (s) => s.get(ref)))
 /** keep keeps it in place of what was; what is too much is refused, and what was stays. */
 export const keep = (draft) => inTurn(async () => {
   const others = (await store('readonly', (s) => s.getAll())).filter((d) => d.ref !== draft.ref)
-  if (others.reduce((n, d) => n + weight(d), weight(draft)) > most) throw new Error('it is too much')
+  if (others.reduce((n, d) => n + weight(d), weight(draft)) > most) throw new Error('the drafts exceed 48 MB')
   if (!draft.files.length && !draft.at && !Object.keys(draft.chosen).length) return store('readwrite', (s) => s.delete(draft.ref))
   return store('readwrite', (s) => s.put({ ...draft, kept: Date.now() }))
 })

@@ -18,7 +18,7 @@ function look() {
   if (!handlers || document.hidden) return
   if (source && Math.abs(Date.now() - Math.max(heard, since)) < silence) return // a clock that is set back tells nothing either
   hangUp()
-  handlers.line(false, old('nothing heard since then; trying again'))
+  handlers.line(false, old('no events since then; reconnecting'))
   connect()
 }
 
@@ -41,7 +41,7 @@ export function follow(on) {
 /** pause closes the stream while nobody looks. */
 function pause() {
   hangUp()
-  handlers.line(false, old('paused while nobody looks'))
+  handlers.line(false, old('paused while the page is hidden'))
 }
 
 /** cutOff does not wait for a stream to find out that the network has gone. On the exchange's own machine there may be none, and it is there. */
@@ -85,7 +85,7 @@ export function connect() {
   })
   s.onerror = () => {
     if (s !== source) return
-    handlers.line(false, old('not connected; trying again'))
+    handlers.line(false, old('not connected; reconnecting'))
     if (s.readyState !== EventSource.CLOSED) return
     source = null
     page.who().then(() => setTimeout(connect, 3000), (err) => (signedOut(err) ? location.reload() : setTimeout(connect, 3000)))

@@ -22,11 +22,11 @@ function paint(box, e) {
     paint(box, e)
     box.querySelector('button').focus()
   }
-  if (!sure.has(e.id)) return fill(box, el('button', { type: 'button', className: 'plain', 'aria-label': `Forget ${name}`, onclick: turn(true) }, 'Forget it'))
+  if (!sure.has(e.id)) return fill(box, el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${name}`, onclick: turn(true) }, 'Remove'))
   fill(box,
-    el('p', {}, `${e.stopping ? 'It has not confirmed a stop: what it has may be on yet, so look first. ' : ''}It goes off all lists. Should it speak again, it is here again${e.stopping ? ', and the stop reaches it' : ''}.`),
-    el('button', { type: 'button', className: 'plain', 'aria-label': `Keep ${name}`, onclick: turn(false) }, 'Keep it'), ' ',
-    el('button', { type: 'button', className: 'plain', 'aria-label': `Forget ${name} for good`, onclick: (click) => forget(click.target, e) }, 'It is gone for good: forget it'))
+    el('p', {}, `${e.stopping ? 'It has not confirmed a stop: its devices may still be on, so check them first. ' : ''}The exchange removes it from all lists. If it connects again, it returns${e.stopping ? ' and receives the stop' : ''}.`),
+    el('button', { type: 'button', className: 'plain', 'aria-label': `Keep ${name}`, onclick: turn(false) }, 'Keep'), ' ',
+    el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${name} from all lists`, onclick: (click) => forget(click.target, e) }, 'Remove from all lists'))
 }
 
 async function forget(button, e) {

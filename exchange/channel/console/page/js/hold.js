@@ -36,7 +36,7 @@ export function changed(executors, who) {
   }
   const list = [...orders.values()]
   const rest = list.slice(shown).flat()
-  refill($('onhold'), list.slice(0, shown).map((all) => order(all, who)), rest.length ? el('p', {}, `and ${rest.length} more on hold: see Things and People`) : null)
+  refill($('onhold'), list.slice(0, shown).map((all) => order(all, who)), rest.length ? el('p', {}, `${rest.length} more on hold: see Devices and People`) : null)
 }
 
 /** choices are whom the form can put on hold. */
@@ -55,8 +55,8 @@ function order(all, who) {
   const names = all.map((e) => e.name || e.id).join(', ')
   const ends = mayAsk(who) && (who.roles.includes('operator') || hold?.by === who.actor)
   const text = hold ? `on hold by ${hold.by} since ${since(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : said
-  return el('div', {}, el('p', {}, el('strong', {}, `${names}: `), `${text}. Takes nothing new.`),
-    ends ? el('button', { type: 'button', 'aria-label': `Let ${names} go on`, onclick: (e) => goOn(e.target, all.map((x) => x.id)) }, all.length > 1 ? 'Let them go on' : 'Let it go on') : null)
+  return el('div', {}, el('p', {}, el('strong', {}, `${names}: `), `${text}. ${all.length > 1 ? 'They take' : 'It takes'} no new tasks.`),
+    ends ? el('button', { type: 'button', 'aria-label': `Resume ${names}`, onclick: (e) => goOn(e.target, all.map((x) => x.id)) }, all.length > 1 ? 'Resume all' : 'Resume') : null)
 }
 
 async function goOn(button, executors) {

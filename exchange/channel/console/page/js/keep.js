@@ -4,11 +4,11 @@ const scripts = globalThis.trustedTypes?.createPolicy('messkit', { createScriptU
 
 /** register keeps the page; it tells why not, in words, or ''. */
 export async function register() {
-  if (!navigator.serviceWorker) return 'Without HTTPS the browser does not keep this page: open it while you are connected. What you enter is kept on the phone all the same.'
+  if (!navigator.serviceWorker) return 'Without HTTPS the browser cannot store this page for offline use: open it while you are connected. The phone stores your input in any case.'
   try {
     await navigator.serviceWorker.register(scripts ? scripts.createScriptURL('/sw.js') : '/sw.js')
     return ''
   } catch {
-    return 'The browser does not trust the certificate of this exchange far enough to keep this page: open it while you are connected. What you enter is kept on the phone all the same.'
+    return 'The browser does not trust the certificate of this exchange, and so cannot store this page for offline use: open it while you are connected. The phone stores your input in any case.'
   }
 }

@@ -10,10 +10,10 @@ const shown = 12 // lines of refusals at a glance
 
 /** look shows it all. */
 export async function look(who) {
-  bounded($('declined'), refusals(), 'None.')
-  if (!who.roles.includes('operator')) return fill($('refused'), none('Only an operator sees these.'))
+  bounded($('declined'), refusals(), 'No declined or failed tasks.')
+  if (!who.roles.includes('operator')) return fill($('refused'), none('Only operators can see these.'))
   const { refused } = await page.refused()
-  bounded($('refused'), refused.map(refusal), 'Nothing was refused since the start.')
+  bounded($('refused'), refused.map(refusal), 'No rejected requests since the start.')
 }
 
 /** bounded shows the newest lines, and the others on demand. */
@@ -33,8 +33,8 @@ function refusal(r) {
 /** changed shows the storage. */
 export function changed(state) {
   const s = state.status
-  if (!s) return fill($('storage'), el('dt', {}, 'Figures'), el('dd', {}, 'Only an operator sees these.'))
-  const lines = [['Threads', s.log], ['Pictures and files', s.files], ['Journal', s.executor?.journal]].filter(([, w]) => w)
+  if (!s) return fill($('storage'), el('dt', {}, 'Figures'), el('dd', {}, 'Only operators can see these.'))
+  const lines = [['Threads', s.log], ['Images and files', s.files], ['Journal', s.executor?.journal]].filter(([, w]) => w)
     .flatMap(([name, w]) => [el('dt', {}, name), el('dd', {}, `${size(w.bytes)} · ${size(w.today)} written ${w.today === w.written ? 'since the start' : 'today'}${w.per_day ? ` · ${size(w.per_day)} a day at this pace` : ''}`)])
   fill($('storage'), lines, el('dt', {}, 'Version'), el('dd', {}, `${s.version}, up ${Math.round(s.uptime_s / 60)} min`))
 }

@@ -80,7 +80,7 @@ async function askIn(error) {
   $('signin').querySelector('.error').textContent = error
   line(false, 'not signed in')
   const { length } = await outbox.all()
-  if (length) $('unsent').textContent = `What was entered on this phone and is not sent yet (${length} ${length === 1 ? 'message' : 'messages'}) stays here, and is sent when you are signed in again by the same name.`
+  if (length) $('unsent').textContent = `This phone holds ${length} unsent ${length === 1 ? 'message' : 'messages'}. It sends ${length === 1 ? 'it' : 'them'} when you sign in again with the same name.`
 }
 
 async function signedIn() {
@@ -132,7 +132,7 @@ async function setUp() {
 }
 
 function line(on, text) {
-  $('line').textContent = text || (on ? 'live' : 'no connection; what you enter is kept')
+  $('line').textContent = text || (on ? 'live' : 'offline; the phone stores your input')
   $('line').classList.toggle('off', !on)
 }
 
@@ -198,7 +198,7 @@ async function became(t, over) {
   if (end) return words(end.status)
   const now = await exchange.thread(t.ref).catch(() => null)
   const passed = now && last(now, 'delegated')
-  return passed?.from === who.actor ? `handed to ${named(passed.delegated_to)}` : 'not yours any more'
+  return passed?.from === who.actor ? `delegated to ${named(passed.delegated_to)}` : 'no longer assigned to you'
 }
 
 /** named is how an executor is called. */
@@ -207,14 +207,14 @@ const named = (id) => plain(executors.find((e) => e.id === id)?.name || id)
 /** passedOn tells who has handed a task over, if anybody has. */
 function passedOn(t) {
   const by = last(t, 'delegated')
-  return by?.delegated_to === who.actor ? ` · handed over by ${named(by.from)}` : ''
+  return by?.delegated_to === who.actor ? ` · delegated by ${named(by.from)}` : ''
 }
 
 const requestOf = (t) => t.messages.flatMap((m) => m.mess).find((i) => i.request)?.request || {}
 
 function draw() {
-  cards('offers', [...offers.values()], offer, 'Nothing now. What no robot can do comes here.')
-  cards('mine', [...mine.values()], task, 'Nothing now.')
+  cards('offers', [...offers.values()], offer, 'No offers. Tasks that no robot can do appear here.')
+  cards('mine', [...mine.values()], task, 'No tasks.')
   known(executors.filter((e) => e.id !== who?.actor))
 }
 
@@ -242,7 +242,7 @@ function card(t, make) {
 function head(t) {
   const r = requestOf(t)
   const long = t.intent.length > 400
-  return [el('h3', {}, cut(t.intent, 400)), long ? el('details', {}, el('summary', {}, 'All of it'), el('p', {}, t.intent)) : null, el('p', { className: 'meta' }, t.status === 'pending' ? '' : [chip(t.status), ' '], `from ${t.requestor_id} · `, ago(t.created_at), passedOn(t), r.needed_by ? ` · needed by ${since(r.needed_by)}` : ''),
+  return [el('h3', {}, cut(t.intent, 400)), long ? el('details', {}, el('summary', {}, 'Full text'), el('p', {}, t.intent)) : null, el('p', { className: 'meta' }, t.status === 'pending' ? '' : [chip(t.status), ' '], `from ${t.requestor_id} · `, ago(t.created_at), passedOn(t), r.needed_by ? ` · needed by ${since(r.needed_by)}` : ''),
     (r.context || []).map((c) => entry(t.ref, c))]
 }
 
@@ -264,29 +264,29 @@ function offer(t) {
       error.textContent = err.message
       if (err instanceof Refused && (err.code === 409 || err.code === 404)) {
         offers.delete(t.ref)
-        if (status.code === 'claimed') stop.failed(`“${plain(cut(t.intent, 100))}” is not yours to do: ${err.message}`) // the offer goes
+        if (status.code === 'claimed') stop.failed(`You cannot accept “${plain(cut(t.intent, 100))}”: ${err.message}`) // the offer goes
         draw()
       }
       return false
     }
   }
   return el('li', { className: 'calls' }, head(t),
-    stopped ? el('p', { className: 'error' }, `${stopped} This was offered to you before. Ask whoever stopped it before you do it.`) : null,
+    stopped ? el('p', { className: 'error' }, `${stopped} The exchange offered you this task before the stop. Ask the author of the stop before you accept it.`) : null,
     robots ? el('p', { className: 'meta' }, cut(robots, 400)) : null,
-    el('label', { htmlFor: `long-${t.ref}` }, 'It will take you'), long,
-    el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, stopped ? 'I do it all the same' : 'I do it'),
-    more('Not me', 'Why not', (why) => say({ code: 'declined', reason: why }), `not-${t.ref}`), error)
+    el('label', { htmlFor: `long-${t.ref}` }, 'Estimated duration'), long,
+    el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, stopped ? 'Accept anyway' : 'Accept'),
+    more('Decline', 'Reason', (why) => say({ code: 'declined', reason: why }), `not-${t.ref}`), error)
 }
 
 function task(t) {
-  const waits = { needs_input: 'Waits for the answer to your question.', needs_confirmation: 'Waits for a yes.', held: 'The exchange has not heard of you for long; go on as you like.' }[t.status]
+  const waits = { needs_input: 'Waiting for the answer to your question.', needs_confirmation: 'Waiting for a confirmation.', held: 'The exchange has received no heartbeat from this page for a long time. You can continue.' }[t.status]
   const cancelled = t.messages.some((m) => m.mess.some((i) => i.cancel))
   return el('li', {}, head(t),
-    cancelled ? el('p', { className: 'error' }, 'It was taken back: stop, and say what was done.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, { title: 'that you have stopped', items: [{ status: { code: 'cancelled' } }] }) }, 'I have stopped')) : null,
+    cancelled ? el('p', { className: 'error' }, 'The requester has cancelled this task. Stop, and report your actions so far.', el('button', { type: 'button', onclick: () => outbox.put(t.ref, { title: 'Stop confirmation', items: [{ status: { code: 'cancelled' } }] }) }, 'I have stopped')) : null,
     waits ? el('p', {}, waits) : null,
-    ending.has(t.ref) ? el('p', { role: 'status' }, 'What you have said is kept on this phone, and sent as soon as the exchange is there.')
+    ending.has(t.ref) ? el('p', { role: 'status' }, 'This phone has stored your result, and sends it when the exchange is reachable.')
       : t.status === 'needs_input' || t.status === 'needs_confirmation' ? null : box(t, requestOf(t), () => who.name || who.actor),
-    last(t, 'needs_input') || last(t, 'needs_confirmation') ? el('details', { open: true }, el('summary', {}, 'What was said'), timeline(t, who.actor)) : null)
+    last(t, 'needs_input') || last(t, 'needs_confirmation') ? el('details', { open: true }, el('summary', {}, 'Messages'), timeline(t, who.actor)) : null)
 }
 
 async function showOutbox() {
@@ -300,15 +300,15 @@ async function showOutbox() {
 
 /** unsent is a message that has not been sent, or was refused: what it says can be had from it. */
 function unsent(m) {
-  if (outbox.others(m)) return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title}, by ${m.by}`), el('p', { className: 'meta' }, `is sent when ${m.by} is signed in here again`), forgetIt(m))
+  if (outbox.others(m)) return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title}, by ${m.by}`), el('p', { className: 'meta' }, `The phone sends this message when ${m.by} signs in here again.`), forgetIt(m))
   const said = m.items.flatMap((i) => i.response?.content || [i.status?.questions?.[0]?.question, i.status?.action, i.status?.reason?.detail]).filter((c) => typeof c === 'string')
   return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title} · ${cut(mine.get(m.ref)?.intent || m.intent || m.ref, 100)}`),
     m.error ? [el('p', { className: 'error' }, m.error), ...said.map((text) => el('p', { className: 'said' }, text)), ...m.files.map((f) => el('button', { type: 'button', className: 'plain', onclick: () => save(f) }, `Save ${f.name}`)),
-      m.over ? null : el('button', { type: 'button', className: 'plain', onclick: () => outbox.again(m) }, 'Send it again'), forgetIt(m)]
-      : el('p', { className: 'meta' }, m.unkept ? 'This phone has no room for it: leave this page open until it is sent.' : 'kept on this phone until it is sent'))
+      m.over ? null : el('button', { type: 'button', className: 'plain', onclick: () => outbox.again(m) }, 'Send again'), forgetIt(m)]
+      : el('p', { className: 'meta' }, m.unkept ? 'This phone has no free storage: keep this page open until it has sent the message.' : 'Stored on this phone; not sent yet.'))
 }
 
-const forgetIt = (m) => el('button', { type: 'button', className: 'plain', onclick: () => outbox.drop(m) }, 'Forget it')
+const forgetIt = (m) => el('button', { type: 'button', className: 'plain', onclick: () => outbox.drop(m) }, 'Discard')
 
 /** save puts a file that could not be sent among the files of the phone. */
 function save(f) {

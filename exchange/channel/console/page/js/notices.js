@@ -5,7 +5,7 @@ import { page } from './api.js'
 import { $, el, fill } from './dom.js'
 import { ago } from './times.js'
 
-const kinds = { ntfy: 'a topic of ntfy', webhook: 'a webhook' }
+const kinds = { ntfy: 'an ntfy topic', webhook: 'a webhook' }
 
 /** ready shows the addresses, and sets up the forms that change them. */
 export async function ready() {
@@ -15,7 +15,7 @@ export async function ready() {
     if (await change({ do: 'add', type: $('hook-kind').value, url: $('hook').value.trim() }, form)) $('hook').value = ''
   }
   $('notice-try').onclick = async (e) => {
-    e.target.textContent = 'Sending it …'
+    e.target.textContent = 'Sending …'
     await change({ do: 'try' }, e.target)
     e.target.textContent = 'Send a test notification'
   }
@@ -38,7 +38,7 @@ async function change(what, node) {
 }
 
 function show(v) {
-  fill($('notices'), v.notices.length ? v.notices.map(address) : el('li', {}, el('p', { className: 'empty' }, 'No address: you are told on this page alone, while it is open.')))
+  fill($('notices'), v.notices.length ? v.notices.map(address) : el('li', {}, el('p', { className: 'empty' }, 'No address: this page notifies you only while it is open.')))
   $('notice-try').hidden = v.notices.length === 0
   $('notices-kept').textContent = keptBack(v.preferences)
   const list = v.tried || (v.log || []).slice(0, 1)
@@ -47,7 +47,7 @@ function show(v) {
 
 function address(n) {
   const url = typeof n.url === 'string' ? n.url : JSON.stringify(n)
-  return el('li', {}, el('p', {}, el('strong', {}, kinds[n.type] || `${n.type} (nothing is sent to this kind)`), `: ${url}`),
+  return el('li', {}, el('p', {}, el('strong', {}, kinds[n.type] || `${n.type} (the exchange sends nothing to this type)`), `: ${url}`),
     typeof n.url === 'string' ? el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${url}`, onclick: (e) => change({ do: 'remove', url }, e.target) }, 'Remove') : null)
 }
 
@@ -55,16 +55,16 @@ function address(n) {
 function told(e, now) {
   const what = now || e.event_type === 'test' ? 'The test notification' : 'The last notification'
   const when = now ? '.' : [' (', ago(e.at), ').']
-  if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'arrived'), ` ${what} was taken by ${e.to}`, when)
-  if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'on its way'), ` ${what} to ${e.to}${e.error ? ` has not arrived yet: ${e.error}` : ''}`, when)
-  return el('p', {}, el('span', { className: 'chip bad' }, 'did not arrive'), ` ${what} to ${e.to || 'an address'}: ${e.error}`, when)
+  if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'delivered'), ` ${what}: ${e.to} has accepted it`, when)
+  if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'pending'), ` ${what}: not delivered to ${e.to} yet${e.error ? ` (${e.error})` : ''}`, when)
+  return el('p', {}, el('span', { className: 'chip bad' }, 'failed'), ` ${what}: not delivered to ${e.to || 'an address'}: ${e.error}`, when)
 }
 
 /** keptBack tells what another program has set about when notices are kept back. */
 function keptBack(p) {
   if (p === null || typeof p !== 'object') return ''
-  const quiet = p.quiet_hours?.enabled ? `not from ${p.quiet_hours.start || '22:00'} to ${p.quiet_hours.end || '07:00'}, but for what is urgent` : ''
-  const least = p.min_priority ? `from priority ${p.min_priority} on` : ''
+  const quiet = p.quiet_hours?.enabled ? `only urgent ones from ${p.quiet_hours.start || '22:00'} to ${p.quiet_hours.end || '07:00'}` : ''
+  const least = p.min_priority ? `only priority ${p.min_priority} or higher` : ''
   const parts = [least, quiet].filter(Boolean)
-  return parts.length ? `You are told ${parts.join(', ')}.` : ''
+  return parts.length ? `Notifications: ${parts.join(', ')}.` : ''
 }

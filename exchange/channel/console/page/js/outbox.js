@@ -120,7 +120,7 @@ async function send() {
         return
       }
       const over = ended.has(err.status)
-      await note(m, over ? `It came too late: the task was ${words(err.status)} by then.` : err.message, over)
+      await note(m, over ? `Too late: the task has ended (${words(err.status)}).` : err.message, over)
       continue
     }
     await drop(m)

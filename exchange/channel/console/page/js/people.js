@@ -11,17 +11,17 @@ let me = null
 /** changed shows who is there. */
 export function changed(state) {
   const people = state.executors.filter((e) => e.person)
-  refill($('persons'), people.length ? people.map(person) : el('li', {}, el('p', { className: 'empty' }, 'Nobody yet. What no robot can do is offered to people.')))
+  refill($('persons'), people.length ? people.map(person) : el('li', {}, el('p', { className: 'empty' }, 'No people yet. The exchange offers people the tasks that no robot can do.')))
 }
 
 function person(e) {
   const can = (e.capabilities || []).map((c) => words(typeof c === 'string' ? c : Object.keys(c)[0]))
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'here' : ['away, last heard ', ago(e.last_seen)]), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : ''}` }, e.live ? 'online' : ['offline, last heartbeat ', ago(e.last_seen)]), ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null),
-    e.on_hold ? el('p', { className: 'meta' }, `is offered nothing: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
-    el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'anything', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')),
+    e.on_hold ? el('p', { className: 'meta' }, `gets no offers: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
+    el('p', { className: 'meta' }, [can.length ? can.join(', ') : 'any task', e.schedule ? `hours ${e.schedule}` : ''].filter(Boolean).join(' · ')),
     forget.offer(e, me))
 }
 
@@ -49,10 +49,10 @@ function invitation(found) {
   const first = found.links[0]
   const until = since(found.until)
   if (!first) {
-    return [el('p', {}, 'This exchange listens on its own machine alone, where no phone reaches it. In a browser here:'),
+    return [el('p', {}, 'No phone can reach this exchange, because it listens only on this host. Open this link in a browser here:'),
       el('p', {}, el('a', { href: found.path }, location.origin + found.path)),
-      el('p', { className: 'hint' }, `Good once, until ${until}. For phones: messkit run --listen 0.0.0.0:8420 --tls self`)]
+      el('p', { className: 'hint' }, `Valid once, until ${until}. To let phones connect, run: messkit run --listen 0.0.0.0:8420 --tls self`)]
   }
-  return [el('p', {}, 'Scan this with the phone’s camera:'), dots(found.dots, `code for ${first}`), el('p', {}, el('a', { href: first }, first)),
-    el('p', { className: 'hint' }, `Good once, until ${until}.`)]
+  return [el('p', {}, 'Scan this code with the camera of the phone:'), dots(found.dots, `QR code of ${first}`), el('p', {}, el('a', { href: first }, first)),
+    el('p', { className: 'hint' }, `Valid once, until ${until}.`)]
 }

@@ -8,7 +8,7 @@ const longest = 1920 // pixels
 /** fit returns a JPEG of at most the budget, upright and without what the camera has written beside it. */
 export async function fit(file) {
   const image = await createImageBitmap(file, { imageOrientation: 'from-image' }).catch(() => {
-    throw new Error(`${cut(file.name, 60)}: this browser cannot read it as a picture. Take a JPEG or PNG${/\.hei[cf]$/i.test(file.name) ? '; an iPhone makes JPEG with Settings, Camera, Formats, Most Compatible' : ''}.`)
+    throw new Error(`${cut(file.name, 60)}: this browser cannot decode the image. Use JPEG or PNG${/\.hei[cf]$/i.test(file.name) ? '; for JPEG on an iPhone, choose Settings, Camera, Formats, Most Compatible' : ''}.`)
   })
   try {
     let scale = Math.min(1, longest / Math.max(image.width, image.height))
@@ -22,7 +22,7 @@ export async function fit(file) {
       to.drawImage(image, 0, 0, canvas.width, canvas.height)
       for (const quality of [0.85, 0.75, 0.6]) {
         const blob = await new Promise((done) => { canvas.toBlob(done, 'image/jpeg', quality) })
-        if (!blob) throw new Error('this browser cannot make a picture of it')
+        if (!blob) throw new Error('this browser cannot encode the image')
         if (blob.size <= budget) return blob
       }
       scale *= 0.75

@@ -3,14 +3,14 @@
 import { el, folded, words } from './dom.js'
 import { since } from './times.js'
 
-const knows = { dispatched: 'it is known to be sent, and no more', acknowledged: 'the device says that it has taken it', read_back: 'its state is read from it afterwards', photographed: 'a picture shows it' }
-const effects = { query: 'only looks', idempotent: 'can be done again', once: 'happens once' }
+const knows = { dispatched: 'messkit sends the command, and cannot verify its effect', acknowledged: 'the device acknowledges the command', read_back: 'messkit reads the state back', photographed: 'an image shows the result' }
+const effects = { query: 'read-only', idempotent: 'idempotent', once: 'not repeatable' }
 
 /** outcome shows a plan, a question or a refusal; a plan without what a confirmation beside it says in the same words, and without who must confirm what is confirmed. */
 export function outcome(out, beside, confirmed) {
   if (out.plan) return plan(out.plan, beside, confirmed)
-  if (out.question) return [el('p', {}, `Would ask: ${asking(out.question)}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
-  if (out.refusal) return [folded(`No robot here would do it: ${out.refusal.reason}`)]
+  if (out.question) return [el('p', {}, `Question: ${asking(out.question)}`), out.question.options?.length ? el('p', { className: 'meta' }, out.question.options.join(' · ')) : null]
+  if (out.refusal) return [folded(`No device here can do this: ${out.refusal.reason}`)]
   return []
 }
 
@@ -26,9 +26,9 @@ export function asking(q) {
 export const kind = (out) => (out.plan ? (out.plan.confirm?.startsWith('refused') ? 'no' : '') : out.question ? 'asks' : 'no')
 
 function plan(p, beside, confirmed) {
-  const off = p.off_in ? ` It is switched off again within ${seconds(p.off_in)}.` : ''
+  const off = p.off_in ? ` messkit switches it off within ${seconds(p.off_in)}.` : ''
   const refused = !confirmed && p.confirm?.startsWith('refused') // that comes first: the rest will not be
-  const first = el('p', { className: refused ? '' : 'meta' }, `${confirmed ? 'It is confirmed.' : sentence(p.confirm)}${refused ? '' : off}`)
+  const first = el('p', { className: refused ? '' : 'meta' }, `${confirmed ? 'Confirmed.' : sentence(p.confirm)}${refused ? '' : off}`)
   return [
     refused ? first : null,
     p.summary === beside?.action && !p.for ? null : el('p', {}, el('strong', {}, p.summary), p.for && !/\bfor \d/.test(p.summary) ? ` for ${seconds(p.for)}` : ''),
@@ -36,8 +36,8 @@ function plan(p, beside, confirmed) {
     p.steps?.length ? el('ol', {}, p.steps.map((s) => el('li', {}, `${s.summary} (${s.device})`))) : null,
     p.consequences && p.consequences !== beside?.consequences ? el('p', { className: 'meta' }, p.consequences) : null,
     refused ? null : first,
-    (p.needs || []).map((n) => el('p', { className: 'meta' }, `Needs ${n}.`)),
-    p.evidence ? el('p', { className: 'meta' }, `How it will be known: ${knows[p.evidence] || words(p.evidence)}.`) : null,
+    (p.needs || []).map((n) => el('p', { className: 'meta' }, `Condition: ${n}.`)),
+    p.evidence ? el('p', { className: 'meta' }, `Evidence: ${knows[p.evidence] || words(p.evidence)}.`) : null,
   ]
 }
 

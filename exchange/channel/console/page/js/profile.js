@@ -66,7 +66,7 @@ export async function ready(who) {
     const [from, to, limited] = [Number($('from').value), Number($('to').value), $('limited').checked]
     const timed = set || $('replace').checked
     if (timed && limited && (!on.length || from === to)) {
-      form.querySelector('.error').textContent = 'Choose a day, and two hours.'
+      form.querySelector('.error').textContent = 'Choose at least one day, and two different hours.'
       return
     }
     const profile = {}

@@ -46,8 +46,8 @@ export function ready() {
       else failed(text)
     } catch (err) {
       if (late.signal.aborted) form.submit()
-      else if (signedOut(err)) failed(`NOT STOPPED at ${since(Date.now())}: this browser is not signed in. Sign in and press it again; at the place: messkit stop.`)
-      else failed(`NOT STOPPED at ${since(Date.now())}: ${err.message}. Press it again; at the place: messkit stop.`)
+      else if (signedOut(err)) failed(`NOT STOPPED at ${since(Date.now())}: this browser is not signed in. Sign in and press the button again, or run on the host: messkit stop.`)
+      else failed(`NOT STOPPED at ${since(Date.now())}: ${err.message}. Press the button again, or run on the host: messkit stop.`)
     }
     scrollTo({ top: 0, behavior: 'instant' }) // what it has reached, and how it is released
     clearTimeout(timer)
@@ -60,7 +60,7 @@ export function ready() {
 
 /** failed tells that a stop, or what somebody has answered, has come to nothing, until a stop is pressed or somebody has read it. */
 export function failed(text) {
-  fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'I have read it'))
+  fill($('failed'), el('p', {}, text), el('button', { type: 'button', onclick: () => fill($('failed')) }, 'Dismiss'))
 }
 
 /** inForce tells what is stopped, by whom and why, beside what is offered all the same; '' where nothing is. */
@@ -87,8 +87,8 @@ const called = (e) => e.name || e.id
 
 /** headline tells in a line what stands: a person's own order, what is stopped and why, or who has not confirmed. */
 function headline(me, over, stopped, others) {
-  if (me) return [el('strong', {}, over ? 'You were told to stop.' : 'STOP what you are doing.'), me.stop_order?.why ? ` ${me.stop_order.why}` : null]
-  if (!stopped.length) return [el('strong', {}, 'Stop: '), `not confirmed yet by ${several(others)}.`]
+  if (me) return [el('strong', {}, over ? 'You have an order to stop.' : 'STOP what you are doing.'), me.stop_order?.why ? ` ${me.stop_order.why}` : null]
+  if (!stopped.length) return [el('strong', {}, 'Stop: '), `${several(others)} ${others.length === 1 ? 'has' : 'have'} not confirmed it.`]
   const not = stopped.flatMap((e) => e.stopped.devices || []).filter((d) => d.state === 'unsafe').length
   return [el('strong', {}, 'STOPPED. '), not ? el('strong', {}, `${not} ${not === 1 ? 'device is' : 'devices are'} UNSAFE. `) : null, stopped[0].stopped.why]
 }
@@ -114,10 +114,10 @@ function release(state, who, list) {
   const mine = state.here?.stopped && who.roles.includes('operator')
   const others = list.some((e) => !mine || e.id !== state.here.executor)
   return [
-    mine ? frees(who) ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Release the stop (look first)')
-      : el('p', {}, 'It is released by a person. ', freeing(who, 'messkit clear')) : null,
+    mine ? frees(who) ? el('button', { type: 'button', onclick: (e) => free(e.target) }, 'Reset the stop (check the devices first)')
+      : el('p', {}, 'Only a person on the host can reset the stop. ', freeing(who, 'messkit clear')) : null,
     mine ? coded(who, 'messkit clear') : null,
-    others ? el('p', {}, `${mine ? 'The others are' : 'It is'} released at the place, after somebody has looked: messkit clear on the executor’s own machine.`) : null,
+    others ? el('p', {}, `To reset ${mine ? 'the others' : 'the stop'}, check the devices, and then run on the host of the executor: messkit clear.`) : null,
   ]
 }
 
@@ -128,7 +128,7 @@ export function coded(who, command) {
   const show = async () => {
     try {
       const { code, until } = await page.code('')
-      shown.textContent = `The code is ${code}: ${command} --code ${code}, once, until ${new Date(until).toLocaleTimeString()}.`
+      shown.textContent = `Run ${command} --code ${code}. The code is valid once, until ${new Date(until).toLocaleTimeString()}.`
     } catch (err) {
       shown.textContent = err.message
     }
@@ -138,9 +138,9 @@ export function coded(who, command) {
 
 /** released tells that nothing is stopped any more, what that means, and who has not confirmed the stop. */
 function released(list) {
-  const waits = list.length ? ` The stop is not confirmed yet by ${several(list)}.` : ''
-  fill($('released'), el('p', {}, `Released at ${since(Date.now())}. Nothing is begun by that: what the robots had under way has ended, and has to be asked for anew. What people do goes on.${waits}`),
-    el('button', { type: 'button', onclick: () => fill($('released')) }, 'I have read it'))
+  const waits = list.length ? ` These have not confirmed the stop: ${several(list)}.` : ''
+  fill($('released'), el('p', {}, `Stop reset at ${since(Date.now())}. The reset starts nothing: the tasks of the robots have ended, and you must request them again. People continue their tasks.${waits}`),
+    el('button', { type: 'button', onclick: () => fill($('released')) }, 'Dismiss'))
   if (freed && [document.body, freed].includes(document.activeElement)) $('released').querySelector('button').focus({ preventScroll: true })
   freed = null
 }
@@ -160,12 +160,12 @@ function toldTo(me, over) {
       said.disabled = false
     }
   }
-  return el('div', {}, el('p', {}, over ? `It was: ${order}. Nothing else here is stopped now.` : `Everything here is to stop: ${order}.`), said)
+  return el('div', {}, el('p', {}, over ? `The order was: ${order}. No other stop is active.` : `Everything must stop: ${order}.`), said)
 }
 
 function stands(e) {
-  if (e.person && !e.stopped) return 'is told to stop, and has not said yet that it is done'
-  if (!e.stopped) return ['has not confirmed the stop', e.live ? null : [', and was last heard ', ago(e.last_seen)], '; it stops when it hears of it']
+  if (e.person && !e.stopped) return 'has not confirmed the stop yet'
+  if (!e.stopped) return ['has not confirmed the stop', e.live ? null : [', last heartbeat ', ago(e.last_seen)], '; it stops when it receives the order']
   const devices = e.stopped.devices || []
   const safe = devices.filter((d) => d.state === 'safe').length
   const rest = devices.filter((d) => d.state !== 'safe').sort((a, b) => Number(a.state === 'pending') - Number(b.state === 'pending')) // what is not safe before what is not known yet
@@ -183,7 +183,7 @@ async function free(button, anyway = false) {
     await page.release(anyway)
   } catch (err) {
     const knowingly = err.code === 409 && !anyway
-      ? el('button', { type: 'button', onclick: (e) => free(e.target, true) }, 'Release it all the same')
+      ? el('button', { type: 'button', onclick: (e) => free(e.target, true) }, 'Reset anyway')
       : null
     button.parentElement.querySelector('.refused')?.remove()
     button.after(el('div', { class: 'refused', role: 'alert' }, el('p', {}, err.message), knowingly))

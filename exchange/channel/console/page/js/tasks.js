@@ -11,7 +11,7 @@ import { ago } from './times.js'
 const calls = new Set(['needs_input', 'needs_confirmation'])
 const under = ['pending', 'claimed', 'in_progress', 'waiting', 'held', 'retrying']
 const unhappy = new Set(['partial', 'failed', 'declined', 'cancelled', 'expired'])
-const doing = { completed: 'done by', partial: 'done in part by', declined: 'declined by' }
+const doing = { completed: 'completed by', partial: 'partly completed by', declined: 'declined by' }
 const shown = 30 // of those that have ended
 const glance = 20 // of a list; the others on demand
 const most = 200 // of each kind that are read
@@ -73,8 +73,8 @@ function draw() {
       $(`${id}-title`).hidden = some.length === 0
     }
     const going = all.filter((t) => !ended.has(t.status) && !calls.has(t.status))
-    list('open', going.map((t) => row(t)), 'Nothing is under way.')
-    list('lately', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), mayAsk(me) ? 'Nothing yet. Ask for something above.' : 'Nothing yet.')
+    list('open', going.map((t) => row(t)), 'No open tasks.')
+    list('recent', all.filter((t) => ended.has(t.status)).slice(0, shown).map((t) => row(t)), mayAsk(me) ? 'No tasks yet. Enter a request above.' : 'No tasks yet.')
     const untaken = going.filter((t) => t.status === 'pending') // why, its messages say
     for (const t of [...waiting.slice(0, shown), ...untaken.slice(0, shown)]) if (!whole.has(t.ref)) fetchWhole(t.ref)
   })
@@ -95,9 +95,9 @@ function row(t, all = [t]) {
   const mine = calling && waitsForMe(t)
   return el('li', { className: mine ? 'calls' : '' },
     el('a', { href: `#task/${encodeURIComponent(t.ref)}`, 'aria-current': t.ref === current ? 'true' : null }, cut(t.intent, title)),
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (ended.has(t.status) ? 'nobody' : 'nobody yet')} · asked by ${t.requestor_id} `, all.length > 1 ? [`· ${all.length} times, last `, ago(t.updated_at)] : [ago(t.created_at), lasts(t) ? [' · changed ', ago(t.updated_at)] : null]),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.executor_id || (ended.has(t.status) ? 'no executor' : 'no executor yet')} · requested by ${t.requestor_id} `, all.length > 1 ? [`· ${all.length} times, last `, ago(t.updated_at)] : [ago(t.created_at), lasts(t) ? [' · changed ', ago(t.updated_at)] : null]),
     t.status === 'pending' && full ? unclaimed(full) : null,
-    calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must say yes: whoever runs the place.' : `${t.requestor_id} must answer.`) : null,
+    calling && !mine ? el('p', { className: 'meta' }, t.status === 'needs_confirmation' ? 'An operator must confirm this action.' : `${t.requestor_id} must answer.`) : null,
     mine && full && t.ref !== current ? form(full, me, () => reread(t.ref)) : null) // an open task has it
 }
 
@@ -191,19 +191,19 @@ function detail(t) {
   return [
     el('p', { className: 'back' }, el('a', { href: '#tasks' }, '‹ All tasks')),
     el('h1', { id: 'detail-title' }, cut(t.intent, 2 * title)), // all of it is below
-    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · asked by ${t.requestor_id} `, ago(t.created_at), t.executor_id ? ` · ${doer(t)} ${t.executor_id}` : ''),
+    el('p', { className: 'meta' }, chip(t.status), ` ${t.ref} · requested by ${t.requestor_id} `, ago(t.created_at), t.executor_id ? ` · ${doer(t)} ${t.executor_id}` : ''),
     progress(t),
     result(t),
     box ? el('div', { className: 'card' }, box) : null,
     planned,
-    ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Take it back'),
-    el('h2', {}, 'What was said'),
+    ended.has(t.status) || !mayAnswer(t) ? null : el('button', { type: 'button', className: 'plain', onclick: (e) => cancel(t, e.target, again) }, 'Cancel task'),
+    el('h2', {}, 'Messages'),
     timeline(t, me.actor, answered(t)),
   ]
 }
 
 /** doer is what its executor is to a task. An answer sets it back to work, which is no word of hers that she has begun. */
-const doer = (t) => doing[t.status] || (t.status === 'in_progress' && last(t, 'in_progress')?.from === t.executor_id ? 'being done by' : 'taken by')
+const doer = (t) => doing[t.status] || (t.status === 'in_progress' && last(t, 'in_progress')?.from === t.executor_id ? 'in progress at' : 'claimed by')
 
 /** result shows first what was asked for, or why it has not come. */
 function result(t) {
@@ -221,7 +221,7 @@ function progress(t) {
   const pct = Number.isFinite(now.progress_pct)
   return el('div', {},
     el('progress', { max: 100, value: pct ? String(now.progress_pct) : null, 'aria-label': 'progress' }),
-    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'under way', now.message, left(now.eta)].filter(Boolean).join(' · ')))
+    el('p', { className: 'meta' }, [pct ? `${Math.round(now.progress_pct)} %` : 'in progress', now.message, left(now.eta)].filter(Boolean).join(' · ')))
 }
 
 /** showPlan tells what is planned, and does not repeat what the form above it asks for. The plan that runs has a digest: no other one is shown for it. */
@@ -236,7 +236,7 @@ async function showPlan(t, node, asking) {
     if (!out.plan && (t.executor_id || last(t, 'declined'))) return // its question, or its no, stands below
     if (hash && out.plan?.digest !== hash) return // it is not the one that runs
     node.className = `preview ${kind(out)}`
-    fill(node, el('p', { className: 'meta' }, hash ? 'The plan:' : 'By its words:'), outcome(out, asking ? asks : null, asks && t.status !== 'needs_confirmation' && asks.from === t.executor_id))
+    fill(node, el('p', { className: 'meta' }, hash ? 'Plan:' : 'Plan for this text:'), outcome(out, asking ? asks : null, asks && t.status !== 'needs_confirmation' && asks.from === t.executor_id))
     node.hidden = false
   } catch {
     // there is no plan to show
@@ -250,7 +250,7 @@ async function cancel(t, button, done) {
     await exchange.post(randomId(), t.ref, [{ cancel: {} }])
     done()
   } catch (err) {
-    if (ended.has(err.status)) failed(`“${cut(t.intent, 100)}” was not taken back. It has ended: ${words(err.status)}.${err.status === 'completed' ? ' What it has done stays; ask for what is to be instead.' : ''}`) // the button goes
+    if (ended.has(err.status)) failed(`The exchange did not cancel “${cut(t.intent, 100)}”: the task has ended (${words(err.status)}).${err.status === 'completed' ? ' Its effects remain.' : ''}`) // the button goes
     button.parentElement.querySelector('.refused')?.remove()
     button.after(el('p', { class: 'error refused', role: 'alert' }, err.message))
     button.disabled = false

@@ -32,11 +32,11 @@ export async function look() {
 const operator = () => who.roles.includes('operator')
 
 function draw() {
-  if ($('things').hidden) return
+  if ($('devices').hidden) return
   const here = state.here
   refill($('arming'), here ? arming(here) : null)
   const devices = here?.devices || []
-  refill($('devices'), devices.length ? devices.map((d) => device(here.executor, d))
+  refill($('local-devices'), devices.length ? devices.map((d) => device(here.executor, d))
     : el('li', {}, el('p', { className: 'empty' }, none(here))))
   refill($('executors'), state.executors.filter((e) => !e.person).map((e) => executor(e, e.id === here?.executor)))
   hold.choices(state.executors)
@@ -45,9 +45,9 @@ function draw() {
 /** none tells why no device is listed. */
 function none(here) {
   const machines = state.executors.filter((e) => !e.person)
-  if (!operator()) return 'Only an operator sees how devices stand.'
-  if (here) return machines.some((e) => e.id === here.executor && e.live) ? `${here.executor} runs here and has no devices.` : `${here.executor} is starting here.`
-  return machines.length ? 'The exchange has no devices of its own; the executors below have theirs.' : 'The exchange has no devices of its own, and no executor has registered.'
+  if (!operator()) return 'Only operators can see the state of devices.'
+  if (here) return machines.some((e) => e.id === here.executor && e.live) ? `The local executor ${here.executor} has no devices.` : `The local executor ${here.executor} is starting.`
+  return machines.length ? 'This exchange has no local executor. The executors below have their own devices.' : 'This exchange has no local executor, and no other executor has registered.'
 }
 
 const shotOf = (executor, device) => pictures.find((p) => p.executor === executor && p.device === device)
@@ -59,20 +59,20 @@ function device(owner, d) {
       el('h3', {}, d.label || words(d.name)), ' ', chips(d),
       el('p', { className: 'meta' }, [d.area, words(d.class || ''), asOf(d)].filter(Boolean).map(words).join(' · ')),
       d.trouble ? el('p', { className: 'error' }, d.trouble) : d.failed ? el('div', { className: 'error' }, folded(`failed ${since(d.failed.at)}: ${d.failed.why}`)) : null,
-      d.locked ? el('p', { className: 'meta' }, `kept from acting: ${d.locked}`) : null,
-      p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last picture of ${words(d.name)}`, })) : null,
-      p ? el('p', { className: 'meta' }, 'last picture ', ago(p.at)) : null),
+      d.locked ? el('p', { className: 'meta' }, `lockout: ${d.locked}`) : null,
+      p ? el('a', { href: `#task/${encodeURIComponent(p.ref)}` }, el('img', { className: 'picture', src: exchange.attachment(p.ref, p.name), alt: `the last image of ${words(d.name)}`, })) : null,
+      p ? el('p', { className: 'meta' }, 'last image ', ago(p.at)) : null),
     operator() && (d.locked ? frees(who) : d.acts) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: d.locked ? 'unlock' : 'lock', what: d.name, why: 'on the page' }), 'aria-label': `${holdBack(d)}: ${words(d.name)}` }, holdBack(d)) : null)
 }
 
 /** holdBack names the button: "Lock" beside a door would say that it locks the door. */
-const holdBack = (d) => (d.locked ? 'Let it act again' : 'Keep from acting')
+const holdBack = (d) => (d.locked ? 'Release lockout' : 'Lock out')
 
 /** stands tells how a device is, as far as it has said so: the page has none of them asked. */
 function stands(d) {
   if (d.doing) return [d.doing]
-  const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? `told: ${s.text}` : s.text))
-  return known.length ? known : [d.seen ? 'has acted, not read since' : d.reads ? 'not read yet' : '']
+  const known = (d.seen || []).filter((s) => s.text).map((s) => (s.told ? `command sent: ${s.text}` : s.text))
+  return known.length ? known : [d.seen ? 'acted, not read since' : d.reads ? 'not read yet' : '']
 }
 
 /** asOf is since when nobody has asked it anew. */
@@ -80,9 +80,9 @@ const asOf = (d) => (d.seen && !d.doing ? `as of ${since(d.seen.map((s) => s.as_
 
 function chips(d) {
   const list = d.started ? stands(d).map((text) => [text, '']) : [['not started', 'warn']]
-  if (d.started && d.failed) list.unshift(['failed last time', 'bad'])
+  if (d.started && d.failed) list.unshift(['last action failed', 'bad'])
   if (d.quarantine) list.push(['quarantine', 'bad'])
-  if (d.locked) list.push(['kept from acting', 'warn'])
+  if (d.locked) list.push(['locked out', 'warn'])
   if (d.disarmed) list.push(['disarmed', 'warn'])
   if (d.safety) list.push([`${d.safety} since the stop`, d.safety === 'safe' ? 'good' : 'bad'])
   return list.flatMap(([text, kind]) => (text ? [el('span', { className: `chip ${kind}` }, text), ' '] : []))
@@ -92,12 +92,12 @@ function chips(d) {
 function executor(e, above) {
   return el('li', {},
     el('h3', {}, e.name || e.id),
-    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'here' : ['silent, last heard ', ago(e.last_seen)]), ' ',
+    el('p', {}, el('span', { className: `chip ${e.live ? 'good' : 'bad'}` }, e.live ? 'online' : ['offline, last heartbeat ', ago(e.last_seen)]), ' ',
       e.stopped ? el('span', { className: 'chip bad' }, 'stopped') : null, ' ',
       e.on_hold ? el('span', { className: 'chip warn' }, 'on hold') : null, ' ',
       e.stopping ? el('span', { className: 'chip warn' }, 'has not confirmed a stop') : null),
     e.stopped ? el('p', { className: 'meta' }, e.stopped.why) : null,
-    e.on_hold ? el('p', { className: 'meta' }, `takes nothing new: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
+    e.on_hold ? el('p', { className: 'meta' }, `takes no new tasks: ${e.on_hold}${e.hold ? ` (since ${since(e.hold.at)})` : ''}`) : null,
     e.disarmed ? el('p', { className: 'meta' }, `disarmed: ${typeof e.disarmed === 'string' ? e.disarmed : JSON.stringify(e.disarmed)}`) : null,
     above ? null : (e.failing || []).map((f) => el('div', { className: 'error' }, folded(`${words(f.device)} failed ${since(f.at)}: ${f.why}`))),
     el('p', { className: 'meta' }, `${(e.capabilities || []).length} capabilities${e.schedule ? ` · hours ${e.schedule}` : ''}`),
@@ -110,16 +110,16 @@ function arming(here) {
   const box = el('div', { className: 'card' }, el('h2', {}, list.length ? 'Disarmed' : 'Armed'))
   if (here.unknown) box.append(el('p', { className: 'error' }, here.unknown))
   if (list.length) {
-    box.append(el('p', {}, 'These do not act until somebody has looked at the place and arms them:'),
-      el('ul', {}, list.map(([what, why]) => el('li', {}, `${words(what)}: ${why || 'by hand'} `,
+    box.append(el('p', {}, 'These cannot act until an operator has checked the devices on site and arms them:'),
+      el('ul', {}, list.map(([what, why]) => el('li', {}, `${words(what)}: ${why || 'no reason given'} `,
         frees(who) ? el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'arm', what }) }, `Arm ${words(what)}`) : null))))
     if (!frees(who)) box.append(el('p', { className: 'hint' }, freeing(who, 'messkit arm')))
     box.append(coded(who, 'messkit arm') || '')
   } else {
-    box.append(el('p', {}, here.stopped ? 'Nothing is disarmed; nothing acts until the stop is released.' : 'Everything may act within its limits.'))
+    box.append(el('p', {}, here.stopped ? 'All risk classes and devices are armed, but nothing acts until the reset of the stop.' : 'All risk classes and devices are armed.'))
   }
   const what = el('select', { id: 'disarm-what' }, ['', 'comfort', 'appliance', 'access', 'motion', 'irreversible'].map((c) => el('option', { value: c }, c || 'everything')))
-  box.append(el('label', { htmlFor: 'disarm-what' }, 'Keep from acting'), what,
+  box.append(el('label', { htmlFor: 'disarm-what' }, 'Risk class to disarm'), what,
     el('button', { type: 'button', className: 'plain', onclick: (e) => act(e.target, { do: 'disarm', what: what.value, why: 'on the page' }) }, 'Disarm'))
   return box
 }
@@ -142,6 +142,6 @@ function catalogue(list) {
     can.set(id, [...(can.get(id) || []), meta?.areas?.length ? `${e.name || e.id} (${meta.areas.join(', ')})` : e.name || e.id])
   }
   const rows = list.filter((c) => can.has(c.id)).map((c) => el('tr', {}, el('th', { scope: 'row' }, words(c.id), c.description ? el('span', { className: 'about' }, c.description) : null), el('td', {}, can.get(c.id).join('; '))))
-  fill($('capabilities'), el('thead', {}, el('tr', {}, ['What', 'Who, and where'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))
+  fill($('capabilities'), el('thead', {}, el('tr', {}, ['Capability', 'Executors and areas'].map((h) => el('th', { scope: 'col' }, h)))), el('tbody', {}, rows))
 }
 

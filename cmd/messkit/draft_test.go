@@ -112,7 +112,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	photographs(p, ref)
 	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
-	p.Eval(`import("/console/js/draft.js").then((d) => d.keep({ref: "other", files: [{data: new Blob([new Uint8Array(48 << 20)])}], chosen: {}})).then(() => "kept", (e) => e.message)`, &thread)
+	p.Eval(`import("/console/js/draft.js").then((d) => d.save({ref: "other", files: [{data: new Blob([new Uint8Array(48 << 20)])}], chosen: {}})).then(() => "kept", (e) => e.message)`, &thread)
 	if thread != "the drafts exceed 48 MB" {
 		t.Errorf("48 MB more: %q", thread)
 	}

@@ -1,44 +1,44 @@
-// Keeps the pages for when there is no network. What the exchange says is never
-// kept here.
+// The service worker stores the pages for offline use. It never stores data of the
+// exchange.
 
-const kept = 'messkit-pages'
-const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'times', 'content', 'events', 'stop', 'forget', 'hold', 'outbox', 'compose', 'draft', 'photo', 'profile', 'notices', 'keep'].map((n) => `/console/js/${n}.js`)]
+const cacheName = 'messkit-pages'
+const pages = ['/me', '/console/app.css', '/console/icon.svg', ...['me', 'api', 'dom', 'times', 'content', 'events', 'stop', 'deregister', 'hold', 'outbox', 'compose', 'draft', 'photo', 'profile', 'notifications', 'offline'].map((n) => `/console/js/${n}.js`)]
 
-self.addEventListener('install', (e) => e.waitUntil(caches.open(kept).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
+self.addEventListener('install', (e) => e.waitUntil(caches.open(cacheName).then((c) => c.addAll(pages)).then(() => self.skipWaiting())))
 self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim()))
 
-const patience = 5000 // ms until a page that is kept is shown in place of one that does not come
+const networkTimeout = 5000 // ms until the stored page replaces one that the network does not deliver
 
-let away = false // the page has not come: neither are its parts waited for, so that all are of one version
+let isOffline = false // the stored page is shown: its parts come from the store as well, so that all have one version
 
 self.addEventListener('fetch', (e) => {
   const url = new URL(e.request.url)
   if (e.request.method !== 'GET' || url.origin !== location.origin || !pages.includes(url.pathname)) return
-  e.respondWith(e.request.mode === 'navigate' ? page(e.request, url.pathname) : part(e.request, url.pathname))
+  e.respondWith(e.request.mode === 'navigate' ? servePage(e.request, url.pathname) : servePart(e.request, url.pathname))
 })
 
-async function page(request, path) {
-  away = false
-  const old = await caches.match(path)
-  if (!old) return fetched(request, path)
-  const late = new Promise((done) => { setTimeout(done, patience) })
-  const answer = await Promise.race([fetched(request, path).catch(() => null), late])
-  if (answer && answer.status < 500) return answer // a proxy says more while the exchange is away
-  away = true
-  return old
+async function servePage(request, path) {
+  isOffline = false
+  const cached = await caches.match(path)
+  if (!cached) return fetchAndStore(request, path)
+  const timeout = new Promise((done) => { setTimeout(done, networkTimeout) })
+  const response = await Promise.race([fetchAndStore(request, path).catch(() => null), timeout])
+  if (response && response.status < 500) return response // a proxy answers 5xx while the exchange is unreachable
+  isOffline = true
+  return cached
 }
 
-async function part(request, path) {
-  const old = await caches.match(path)
-  if (away && old) return old
-  const answer = await fetched(request, path).catch((err) => {
-    if (!old) throw err
+async function servePart(request, path) {
+  const cached = await caches.match(path)
+  if (isOffline && cached) return cached
+  const response = await fetchAndStore(request, path).catch((err) => {
+    if (!cached) throw err
   })
-  return answer && (answer.status < 500 || !old) ? answer : old
+  return response && (response.status < 500 || !cached) ? response : cached
 }
 
-async function fetched(request, path) {
-  const answer = await fetch(request)
-  if (answer.ok) await caches.open(kept).then((c) => c.put(path, answer.clone()))
-  return answer
+async function fetchAndStore(request, path) {
+  const response = await fetch(request)
+  if (response.ok) await caches.open(cacheName).then((c) => c.put(path, response.clone()))
+  return response
 }

@@ -1,70 +1,70 @@
-// The ask box: what it would do is shown before anything is sent.
+// The form for a new request. It shows the plan of the text before the user sends it.
 
-import { Away, exchange, mayAsk, page, Refused } from './api.js'
+import { Unreachable, exchange, mayRequest, page, Rejected } from './api.js'
 import { $, el, fill, randomId } from './dom.js'
-import { kind, outcome } from './plan.js'
+import { planClass, planNodes } from './plan.js'
 
-const pause = 250 // ms without a key until it is planned
+const previewDelay = 250 // ms after the last key
 
-const kept = 'messkit-ask' // what is typed, for a page that is loaded anew
-let away = false // the last that was asked did not reach the exchange
-let again = () => {} // plans what is typed once more
-let people = '' // who does what no robot can
+const storageKey = 'messkit-ask' // keeps the text over a reload
+let isUnreachable = false // the last request did not reach the exchange
+let refreshPreview = () => {} // plans the text again
+let personNames = '' // the names of the people, separated by commas
 
-/** changed takes how everything stands. */
+/** changed takes a new state of the exchange. */
 export function changed(state) {
-  people = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
+  personNames = state.executors.filter((e) => e.person).map((e) => e.name || e.id).join(', ')
 }
 
-/** reached takes back that the exchange is away: what was entered can be sent now. */
-export function reached() {
-  if (away) $('ask').querySelector('.error').textContent = ''
-  away = false
-  again()
+/** reconnected removes the error of an unreachable exchange. */
+export function reconnected() {
+  if (isUnreachable) $('ask').querySelector('.error').textContent = ''
+  isUnreachable = false
+  refreshPreview()
 }
 
-/** ready sets the box up; asked is called with the ref of what was asked. */
-export function ready(who, asked) {
-  if (!mayAsk(who)) return // what was typed here by somebody else is not planned
+/** ready sets up the form. It calls onCreated with the ref of each new request. */
+export function ready(who, onCreated) {
+  if (!mayRequest(who)) return // the stored text may be of another actor
   const intent = $('intent')
   const error = $('ask').querySelector('.error')
   let timer = 0
-  let under = null // the preview that is on its way
-  let id = randomId() // of the next request: sent twice, it is one
-  let sent = '' // with that id
-  let planned = '' // what the preview is of
+  let previewRequest = null // aborts the open preview
+  let id = randomId() // of the next request: the exchange counts a repeated one once
+  let sent = '' // the text that was sent with that id
+  let planned = '' // the text of the shown preview
 
   const preview = async () => {
-    under?.abort()
+    previewRequest?.abort()
     const text = intent.value.trim()
     if (!text || !who.here) return fill($('preview'))
-    under = new AbortController()
+    previewRequest = new AbortController()
     try {
-      const out = await page.plan(text, under.signal)
+      const out = await page.plan(text, previewRequest.signal)
       if (intent.value.trim() !== text) return
       planned = text
-      $('preview').className = `preview ${kind(out)}`
-      fill($('preview'), out.plan && kind(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, outcome(out), out.refusal && people ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${people}.`) : null)
+      $('preview').className = `preview ${planClass(out)}`
+      fill($('preview'), out.plan && planClass(out) !== 'no' ? el('p', { className: 'meta' }, 'Plan:') : null, planNodes(out), out.refusal && personNames ? el('p', { className: 'meta' }, `The exchange may offer this request to people: ${personNames}.`) : null)
     } catch (err) {
       if (intent.value.trim() !== text) return
       planned = ''
       $('preview').className = 'preview'
-      fill($('preview'), err instanceof Away ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
+      fill($('preview'), err instanceof Unreachable ? el('p', { className: 'meta' }, 'No plan: the exchange does not answer.') : null)
     }
   }
-  const later = () => {
-    $('preview').classList.toggle('old', intent.value.trim() !== planned) // it is of other words
+  const schedulePreview = () => {
+    $('preview').classList.toggle('old', intent.value.trim() !== planned) // it belongs to another text
     clearTimeout(timer)
-    timer = setTimeout(preview, pause)
+    timer = setTimeout(preview, previewDelay)
   }
-  again = () => { if (intent.value.trim() !== planned) later() }
+  refreshPreview = () => { if (intent.value.trim() !== planned) schedulePreview() }
   intent.oninput = () => {
-    sessionStorage.setItem(kept, intent.value)
-    later()
+    sessionStorage.setItem(storageKey, intent.value)
+    schedulePreview()
   }
-  if (!intent.value && sessionStorage.getItem(kept)) {
-    intent.value = sessionStorage.getItem(kept)
-    later()
+  if (!intent.value && sessionStorage.getItem(storageKey)) {
+    intent.value = sessionStorage.getItem(storageKey)
+    schedulePreview()
   }
   intent.onkeydown = (e) => {
     if (e.key === 'Enter' && !e.shiftKey && !e.isComposing) {
@@ -79,21 +79,21 @@ export function ready(who, asked) {
     if (!text || button.disabled) return
     button.disabled = true
     error.textContent = ''
-    if (sent && text !== sent) id = randomId() // other words are another request
+    if (sent && text !== sent) id = randomId() // another text is another request
     sent = text
     try {
-      const { ref } = await exchange.ask({ id: `web-${id.slice(0, 8)}`, intent: text })
+      const { ref } = await exchange.create({ id: `web-${id.slice(0, 8)}`, intent: text })
       id = randomId()
       sent = ''
       planned = ''
       intent.value = ''
-      sessionStorage.removeItem(kept)
+      sessionStorage.removeItem(storageKey)
       fill($('preview'))
-      asked(ref)
+      onCreated(ref)
     } catch (err) {
       error.textContent = err.message
-      away = err instanceof Away
-      if (err instanceof Refused) id = randomId() // the same words may be meant anew
+      isUnreachable = err instanceof Unreachable
+      if (err instanceof Rejected) id = randomId() // the same text is a new request now
     }
     button.disabled = false
   }

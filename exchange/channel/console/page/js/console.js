@@ -1,6 +1,6 @@
-// The page of those who run the place.
+// The page of operators and requesters.
 
-import { begin, mayAsk, page, signedOut } from './api.js'
+import { loadIdentity, mayRequest, page, signedOut } from './api.js'
 import * as ask from './ask.js'
 import { $ } from './dom.js'
 import { follow } from './events.js'
@@ -9,13 +9,13 @@ import * as log from './log.js'
 import * as people from './people.js'
 import * as stop from './stop.js'
 import * as tasks from './tasks.js'
-import * as things from './things.js'
+import * as devices from './devices.js'
 
 let who = null
 const link = /^#([A-Z2-7]{26})$/
 const sections = ['tasks', 'devices', 'people', 'log']
 
-/** token is what a link has brought along; it is taken out of the address at once. */
+/** token returns the sign-in token of the address, and removes it from there. */
 function token() {
   const found = link.exec(location.hash)
   if (found) history.replaceState(null, '', location.pathname)
@@ -23,27 +23,27 @@ function token() {
 }
 
 async function start() {
-  const brought = token()
+  const linkToken = token()
   let error = ''
   try {
-    if (brought) await page.signIn({ link: brought })
+    if (linkToken) await page.signIn({ link: linkToken })
   } catch (err) {
     error = err.message
   }
   try {
-    who = await begin()
+    who = await loadIdentity()
   } catch (err) {
     if (signedOut(err)) return signIn(error)
-    line(false, err.message)
+    showConnection(false, err.message)
     setTimeout(start, 3000)
     return
   }
-  signedIn()
+  startPage()
 }
 
 function signIn(error) {
   $('signin').hidden = false
-  line(false, 'not signed in')
+  showConnection(false, 'not signed in')
   const form = $('signin-form')
   form.querySelector('.error').textContent = error
   form.onsubmit = async (e) => {
@@ -60,36 +60,36 @@ function signIn(error) {
   $('key').focus()
 }
 
-function signedIn() {
+function startPage() {
   $('exchange').textContent = who.exchange
   $('nav').hidden = false
-  $('ask').hidden = !mayAsk(who) // the exchange would refuse it
+  $('ask').hidden = !mayRequest(who) // the exchange would reject the request
   $('whoami').textContent = `Signed in as ${who.actor} (${who.roles.join(', ')}).`
   $('signout').onclick = async () => {
     await page.signOut().catch(() => {})
     location.assign('/')
   }
-  for (const part of [tasks, things, people, hold, stop]) part.ready(who)
+  for (const part of [tasks, devices, people, hold, stop]) part.ready(who)
   ask.ready(who, (ref) => { location.hash = `#task/${encodeURIComponent(ref)}` })
   addEventListener('hashchange', show)
   show()
   follow({
-    line,
+    line: showConnection,
     reset: () => {
-      ask.reached()
+      ask.reconnected()
       return tasks.reset()
     },
     thread: tasks.changed,
     state: (s) => {
-      for (const part of [ask, things, people, log]) part.changed(s)
+      for (const part of [ask, devices, people, log]) part.changed(s)
       stop.changed(s, who)
       hold.changed(s.executors, who)
     },
   })
 }
 
-/** part is a part of the address in plain text; '' if it cannot be read. */
-function part(text) {
+/** decodePart decodes a part of the address. It returns '' for an invalid one. */
+function decodePart(text) {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -97,30 +97,30 @@ function part(text) {
   }
 }
 
-function line(on, text) {
+function showConnection(on, text) {
   $('line').textContent = text || (on ? 'live' : 'not connected; reconnecting')
   $('line').classList.toggle('off', !on)
 }
 
-const narrow = matchMedia('(max-width: 59.99rem)') // one task or the list, as in app.css
+const narrow = matchMedia('(max-width: 59.99rem)') // the page shows one task or the list, as in app.css
 
-/** show goes where the address says, and begins at its top unless the list stays beside it. */
+/** show shows the section of the address. It scrolls to the top unless the task list stays visible. */
 function show() {
   const [name, ref] = location.hash.slice(1).split('/')
-  const at = name === 'task' || !sections.includes(name) ? 'tasks' : name
-  const stays = at === 'tasks' && !$('tasks').hidden && !narrow.matches
-  for (const s of sections) $(s).hidden = s !== at
+  const section = name === 'task' || !sections.includes(name) ? 'tasks' : name
+  const keepsScroll = section === 'tasks' && !$('tasks').hidden && !narrow.matches
+  for (const s of sections) $(s).hidden = s !== section
   for (const a of $('nav').querySelectorAll('a')) {
-    if (a.getAttribute('href') === `#${at}`) a.setAttribute('aria-current', 'page')
+    if (a.getAttribute('href') === `#${section}`) a.setAttribute('aria-current', 'page')
     else a.removeAttribute('aria-current')
   }
-  tasks.open(name === 'task' && ref ? part(ref) : '')
-  if (!stays) scrollTo({ top: 0, behavior: 'instant' })
-  if (at === 'devices') things.look()
-  if (at === 'log') log.look(who).catch((err) => line(false, err.message))
+  tasks.open(name === 'task' && ref ? decodePart(ref) : '')
+  if (!keepsScroll) scrollTo({ top: 0, behavior: 'instant' })
+  if (section === 'devices') devices.load()
+  if (section === 'log') log.load(who).catch((err) => showConnection(false, err.message))
 }
 
-// A link that is pasted where the page already stands changes the address alone.
+// A link to the open page changes only the fragment of the address.
 addEventListener('hashchange', () => { if (link.test(location.hash)) location.reload() })
 stop.ready()
 start()

@@ -1,89 +1,89 @@
-// Everything on the page is made here, of elements and text: nothing that has
-// come from a request is ever read as HTML.
+// Functions that build the page from elements and text. The page never parses the text of a
+// request as HTML.
 
 const props = new Set(['className', 'htmlFor', 'textContent', 'value', 'checked', 'disabled', 'hidden', 'type', 'name', 'src', 'href', 'onclick', 'onsubmit', 'onchange', 'oninput', 'open'])
 
-// As package cleantext has it: control characters and characters that change the
-// direction of writing, flags that are written in tags, and invisible characters.
-const marks = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+// The same sets as in package cleantext: control characters and characters that change the
+// direction of writing, flags in tag characters, and invisible characters.
+const controlCharacters = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 const special = /\u{1f3f4}\u{e0067}\u{e0062}(?:\u{e0065}\u{e006e}\u{e0067}|\u{e0073}\u{e0063}\u{e0074})\u{e007f}|\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}|(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]|\p{Default_Ignorable_Code_Point}|[\ufff9-\ufffb]/gu
 const joining = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{Script=Nko}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Khmer}\p{Script=Myanmar}\u064b-\u065f\u0670]/u
 const symbol = /(?![ -~])[\p{S}\p{P}]/u
 
-/** used reports whether a script or an emoji uses the invisible character c between two others. */
-function used(before, c, next) {
+/** isUsedJoiner reports whether a script or an emoji uses the invisible character c between two others. */
+function isUsedJoiner(before, c, next) {
   if (/[\u200c\u200d]/.test(c)) return (joining.test(before) && (joining.test(next) || /\p{M}/u.test(before))) || (c === '\u200d' && /[\p{S}\ufe0f]/u.test(before) && symbol.test(next))
   if (/[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/u.test(c)) return /\p{Script=Han}/u.test(before) || (c.length === 1 && (symbol.test(before) || (next === '\u20e3' && /[0-9#*]/.test(before))))
   return false
 }
 
-/** plain is a text in which nothing is hidden and nothing changes the order of letters: what is read is what is meant. */
+/** plain returns a text without hidden characters and without characters that change the order of letters. */
 export const plain = (text) => text.replace(special, (c, at) => {
   if (c.startsWith('\u{1f3f4}')) return c
-  if (marks.test(c)) return '\ufffd'
+  if (controlCharacters.test(c)) return '\ufffd'
   const next = text.codePointAt(at + c.length)
-  return used([...text.slice(Math.max(0, at - 2), at)].pop() || '', c, next ? String.fromCodePoint(next) : '') ? c : ''
+  return isUsedJoiner([...text.slice(Math.max(0, at - 2), at)].pop() || '', c, next ? String.fromCodePoint(next) : '') ? c : ''
 })
 
-const shown = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
+const textAttributes = new Set(['textContent', 'aria-label', 'title', 'alt', 'placeholder'])
 
-/** kept are the children that there are. */
-const kept = (children) => children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
+/** cleanChildren flattens children, removes empty ones, and cleans texts. */
+const cleanChildren = (children) => children.flat(Infinity).filter((c) => c !== null && c !== undefined && c !== false && c !== '').map((c) => (typeof c === 'string' ? plain(c) : c))
 
-/** el makes an element: el('p', {className: 'meta'}, 'text', other). What is null or false is left out. */
+/** el makes an element: el('p', {className: 'meta'}, 'text', other). It skips null and false. */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag)
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue
-    const clean = shown.has(name) && typeof value === 'string' ? plain(value) : value
+    const clean = textAttributes.has(name) && typeof value === 'string' ? plain(value) : value
     if (props.has(name)) node[name] = clean
     else node.setAttribute(name, clean)
   }
-  node.append(...kept(children))
+  node.append(...cleanChildren(children))
   return node
 }
 
-/** fill replaces what is in an element. */
+/** fill replaces the children of an element. */
 export function fill(node, ...children) {
-  drawn.delete(node)
-  node.replaceChildren(...kept(children))
+  lastDrawn.delete(node)
+  node.replaceChildren(...cleanChildren(children))
 }
 
-const drawn = new WeakMap() // what an element was last refilled with
+const lastDrawn = new WeakMap() // the last content that refill gave an element
 
-/** refill is fill for what is drawn anew while somebody is at it: what says the same stays as it is, and what she has begun there stays with the rest. */
+/** refill replaces the children of an element that the user may be working in. Equal content stays as it is; input, focus and playing media survive. */
 export function refill(node, ...children) {
   const next = document.createElement('div')
   fill(next, ...children)
-  if (drawn.get(node)?.isEqualNode(next)) return
-  drawn.set(node, next.cloneNode(true))
-  swap(node, () => node.replaceChildren(...next.childNodes))
+  if (lastDrawn.get(node)?.isEqualNode(next)) return
+  lastDrawn.set(node, next.cloneNode(true))
+  replaceKeepingState(node, () => node.replaceChildren(...next.childNodes))
 }
 
-/** swap has draw put other elements into one. Who has gone to something there with the keyboard stays there, or beside it where it has gone; what was entered, chosen and opened stays so, and what plays goes on. */
-export function swap(node, draw) {
+/** replaceKeepingState calls draw, which replaces the children of an element. It keeps the focus (or moves it next to a removed element), input, open details and playing media. */
+export function replaceKeepingState(node, draw) {
   const at = node.contains(document.activeElement) ? document.activeElement : null
-  const place = at && named(at)
+  const place = at && elementKey(at)
   const all = (what) => [...node.querySelectorAll(what)]
-  const entered = new Map(all(fields).filter((e) => e.id || e.name).map((e) => [named(e), e]))
-  const opened = new Set(all('details[open] > summary').map(named))
+  const entered = new Map(all(fields).filter((e) => e.id || e.name).map((e) => [elementKey(e), e]))
+  const opened = new Set(all('details[open] > summary').map(elementKey))
   const players = new Map(all('audio, video').map((e) => [e.src, e]))
   draw()
   for (const e of all(fields)) {
-    const was = entered.get(named(e))
+    const was = entered.get(elementKey(e))
     if (!was || was === e) continue
-    if (ticked(e)) e.checked = was.checked
+    if (isCheckable(e)) e.checked = was.checked
     else if (e.tagName !== 'SELECT' || [...e.options].some((o) => o.value === was.value)) e.value = was.value
   }
-  for (const e of all('details > summary')) if (opened.has(named(e))) e.parentElement.open = true
+  for (const e of all('details > summary')) if (opened.has(elementKey(e))) e.parentElement.open = true
   for (const e of all('audio, video')) if (players.has(e.src)) e.replaceWith(players.get(e.src))
   if (!at || document.activeElement === at) return
-  const now = at.isConnected ? at : all('a, button, input, textarea, select, summary, [tabindex]').find((e) => named(e) === place)
+  const now = at.isConnected ? at : all('a, button, input, textarea, select, summary, [tabindex]').find((e) => elementKey(e) === place)
   ;(now || node.closest('[tabindex]'))?.focus({ preventScroll: true })
 }
 
-/** leave takes the keyboard from a button that is about to be off to what it stands in, or the browser takes it to the top of the page. What it returns brings it back, unless somebody has gone on. */
-export function leave(node) {
+/** releaseFocus moves the focus from a button to its container before the button is disabled: the browser would move it to the top of the page. The returned function moves it back, unless the user has moved on. */
+export function releaseFocus(node) {
   const at = node.contains(document.activeElement) ? document.activeElement : null
   const place = at?.closest('[tabindex]')
   place?.focus({ preventScroll: true })
@@ -91,41 +91,41 @@ export function leave(node) {
 }
 
 const fields = 'select, textarea, input:not([type=file])'
-const ticked = (e) => e.type === 'radio' || e.type === 'checkbox'
+const isCheckable = (e) => e.type === 'radio' || e.type === 'checkbox'
 
-/** named is by what an element is known again. */
-const named = (e) => [e.tagName, e.closest('[data-ref]')?.dataset.ref, e.id || `${e.name || ''}=${ticked(e) ? e.value : ''}`, e.id ? '' : e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent].join(' ')
+/** elementKey returns a key that identifies an element over redraws. */
+const elementKey = (e) => [e.tagName, e.closest('[data-ref]')?.dataset.ref, e.id || `${e.name || ''}=${isCheckable(e) ? e.value : ''}`, e.id ? '' : e.getAttribute('aria-label') || e.getAttribute('href') || e.textContent].join(' ')
 
-/** cut is the beginning of a text that is too long for its place; all of it stands elsewhere. */
-export const cut = (text, most) => (text.length > most ? `${text.slice(0, most)} …` : text)
+/** truncate returns the beginning of a long text. */
+export const truncate = (text, most) => (text.length > most ? `${text.slice(0, most)} …` : text)
 
 export const $ = (id) => document.getElementById(id)
 
-/** toTop shows what stands first, when what somebody was at has gone: the keyboard goes on there, too. */
+/** toTop scrolls to the top and moves the focus there, after the element that the user worked in has gone. */
 export function toTop() {
   $('main').focus({ preventScroll: true })
   scrollTo({ top: 0, behavior: 'instant' })
 }
 
-/** randomId is an id that nobody else makes; crypto.randomUUID is missing over plain HTTP. */
+/** randomId returns a unique id. crypto.randomUUID is missing over plain HTTP. */
 export function randomId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')
 }
 
-/** words makes needs_input and switch-on into words. */
-export const words = (code) => String(code).replaceAll(/[_-]/g, ' ')
+/** toWords turns needs_input and switch-on into words. */
+export const toWords = (code) => String(code).replaceAll(/[_-]/g, ' ')
 
-const readable = 180 // letters that are read at a glance
+const foldLength = 180 // characters shown before the fold
 
-/** folded shows the beginning of a long text, and the rest for who wants it. */
-export function folded(text) {
-  const at = text.length > readable + 60 ? Math.max(text.lastIndexOf(', ', readable), text.lastIndexOf('; ', readable)) : -1
+/** foldedText returns a text; it folds the end of a long one. */
+export function foldedText(text) {
+  const at = text.length > foldLength + 60 ? Math.max(text.lastIndexOf(', ', foldLength), text.lastIndexOf('; ', foldLength)) : -1
   if (at < 40) return el('p', {}, text)
   return el('div', {}, el('p', {}, `${text.slice(0, at)} …`), el('details', {}, el('summary', {}, 'more'), el('p', {}, text.slice(at + 2))))
 }
 
-/** size tells a number of bytes. */
+/** size formats a number of bytes. */
 export function size(n) {
   if (n < 10240) return `${n} bytes`
   if (n < 10 << 20) return `${n >> 10} KB`
@@ -142,8 +142,8 @@ export function link(text) {
   }
 }
 
-/** chip shows a status with its colour. */
+/** chip returns a status with its color. */
 export function chip(code) {
   const kind = { completed: 'good', in_progress: 'good', failed: 'bad', declined: 'bad', expired: 'bad', needs_input: 'warn', needs_confirmation: 'warn', held: 'warn', partial: 'warn' }[code]
-  return el('span', { className: `chip ${kind || ''}` }, words(code))
+  return el('span', { className: `chip ${kind || ''}` }, toWords(code))
 }

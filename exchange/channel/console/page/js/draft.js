@@ -1,10 +1,9 @@
-// What a person has added to an answer that she has not sent: photos, a voice note,
-// where she is, what she chose. It is kept on the phone, so that a page that is
-// loaded anew has it still. (Text is kept beside, as it is typed.)
+// Drafts of results: photos, a voice note, the position and chosen values. The phone stores them
+// in IndexedDB, so that they survive a reload. (compose.js stores typed text in localStorage.)
 
 const name = 'messkit-drafts'
-const most = 48 << 20 // bytes of all that is kept
-const week = 7 * 24 * 3600 * 1000 // ms; so long what nobody asks for stays
+const maxBytes = 48 << 20 // of all drafts together
+const keepTime = 7 * 24 * 3600 * 1000 // ms; a draft without a task is removed after this time
 
 async function store(mode, act) {
   const db = await new Promise((done, fail) => {
@@ -25,30 +24,30 @@ async function store(mode, act) {
   }
 }
 
-const weight = (d) => d.files.reduce((n, f) => n + f.data.size, 0)
+const draftSize = (d) => d.files.reduce((n, f) => n + f.data.size, 0)
 
-let going = Promise.resolve()
+let lastOperation = Promise.resolve()
 
-/** inTurn has one thing done after the other: what is kept last is what was there last. */
-function inTurn(act) {
-  const done = going.then(act)
-  going = done.catch(() => {})
+/** serialize runs operations one after the other, so that the last draft wins. */
+function serialize(act) {
+  const done = lastOperation.then(act)
+  lastOperation = done.catch(() => {})
   return done
 }
 
-/** of is what is kept for a task: {ref, files, at, chosen}; undefined for nothing. */
-export const of = (ref) => inTurn(() => store('readonly', (s) => s.get(ref)))
+/** load returns the draft of a task, {ref, files, at, taken, chosen}, or undefined. */
+export const load = (ref) => serialize(() => store('readonly', (s) => s.get(ref)))
 
-/** keep keeps it in place of what was; what is too much is refused, and what was stays. */
-export const keep = (draft) => inTurn(async () => {
+/** save replaces the draft of a task. If the drafts exceed maxBytes, it fails and keeps the earlier draft. */
+export const save = (draft) => serialize(async () => {
   const others = (await store('readonly', (s) => s.getAll())).filter((d) => d.ref !== draft.ref)
-  if (others.reduce((n, d) => n + weight(d), weight(draft)) > most) throw new Error('the drafts exceed 48 MB')
+  if (others.reduce((n, d) => n + draftSize(d), draftSize(draft)) > maxBytes) throw new Error('the drafts exceed 48 MB')
   if (!draft.files.length && !draft.at && !Object.keys(draft.chosen).length) return store('readwrite', (s) => s.delete(draft.ref))
   return store('readwrite', (s) => s.put({ ...draft, kept: Date.now() }))
 })
 
-/** drop forgets what was kept for tasks that are over, and what is old and of none that one holds. */
-export const drop = (over, held = new Map()) => inTurn(async () => {
-  const old = (await store('readonly', (s) => s.getAll())).filter((d) => over.includes(d.ref) || !held.has(d.ref) && Date.now() - d.kept > week)
+/** remove deletes the drafts of ended tasks, and old drafts of tasks that the person does not hold. */
+export const remove = (over, held = new Map()) => serialize(async () => {
+  const old = (await store('readonly', (s) => s.getAll())).filter((d) => over.includes(d.ref) || !held.has(d.ref) && Date.now() - d.kept > keepTime)
   if (old.length) await store('readwrite', (s) => { for (const d of old) s.delete(d.ref) })
 })

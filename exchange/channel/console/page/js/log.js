@@ -1,33 +1,33 @@
-// What was refused, and what is written to the disk.
+// The log page: rejected requests, unsuccessful tasks and storage.
 
 import { page } from './api.js'
 import { $, el, fill, size } from './dom.js'
-import { refusals } from './tasks.js'
-import { ago, since } from './times.js'
+import { unsuccessfulRows } from './tasks.js'
+import { agoNode, timeText } from './times.js'
 
-const none = (text) => el('li', {}, el('p', { className: 'empty' }, text))
-const shown = 12 // lines of refusals at a glance
+const emptyItem = (text) => el('li', {}, el('p', { className: 'empty' }, text))
+const maxLines = 12 // of each list; the others are folded
 
-/** look shows it all. */
-export async function look(who) {
-  bounded($('declined'), refusals(), 'No declined or failed tasks.')
-  if (!who.roles.includes('operator')) return fill($('refused'), none('Only operators can see these.'))
-  const { refused } = await page.refused()
-  bounded($('refused'), refused.map(refusal), 'No rejected requests since the start.')
+/** load reads and shows the rejected requests and the unsuccessful tasks. */
+export async function load(who) {
+  fillBounded($('declined'), unsuccessfulRows(), 'No declined or failed tasks.')
+  if (!who.roles.includes('operator')) return fill($('refused'), emptyItem('Only operators can see these.'))
+  const { refused } = await page.deniedRequests()
+  fillBounded($('refused'), refused.map(rejectionNode), 'No rejected requests since the start.')
 }
 
-/** bounded shows the newest lines, and the others on demand. */
-function bounded(node, lines, empty) {
-  const rest = lines.slice(shown)
-  fill(node, lines.length ? lines.slice(0, shown) : none(empty),
+/** fillBounded shows the newest lines and folds the others. */
+function fillBounded(node, lines, empty) {
+  const rest = lines.slice(maxLines)
+  fill(node, lines.length ? lines.slice(0, maxLines) : emptyItem(empty),
     rest.length ? el('li', {}, el('details', {}, el('summary', {}, `${rest.length} older`), el('ul', { className: 'cards' }, rest))) : null)
 }
 
-/** refusal is one line for all that are alike. */
-function refusal(r) {
+/** rejectionNode returns one line for equal rejected requests. */
+function rejectionNode(r) {
   return el('li', {},
     el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ' ', r.count > 1 ? el('strong', {}, `${r.count} times `) : '', r.error),
-    el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · `, r.count > 1 ? `${since(r.first)} to ${since(r.at)}` : ago(r.at)))
+    el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · `, r.count > 1 ? `${timeText(r.first)} to ${timeText(r.at)}` : agoNode(r.at)))
 }
 
 /** changed shows the storage. */

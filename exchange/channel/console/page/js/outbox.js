@@ -1,12 +1,12 @@
-// What a person has said is kept on the phone until the exchange has taken it. It
-// has an id of its own, so that it counts once, however often it is sent.
+// The outbox of a human executor. The phone stores each message until the exchange has accepted
+// it. Each message has an id, so that the exchange counts a repeated one once.
 
-import { Away, ended, exchange, signedOut } from './api.js'
-import { randomId, words } from './dom.js'
+import { Unreachable, terminalStatuses, exchange, signedOut } from './api.js'
+import { randomId, toWords } from './dom.js'
 
 const name = 'messkit'
-let changed = () => {}
-let about = () => ''
+let onChanged = () => {}
+let intentOf = () => ''
 
 function database() {
   return new Promise((done, fail) => {
@@ -24,55 +24,55 @@ async function store(mode, act) {
       const t = db.transaction('outbox', mode)
       const request = act(t.objectStore('outbox'))
       t.oncomplete = () => done(request?.result)
-      t.onerror = t.onabort = () => fail(t.error) // what is too much ends in the second
+      t.onerror = t.onabort = () => fail(t.error) // a full disk aborts the transaction
     })
   } finally {
     db.close()
   }
 }
 
-const unkept = [] // what the phone has no room for: it goes with the page
-let by = '' // whose page it is
+const unstored = [] // messages that the phone could not store: they end with the page
+let owner = '' // the signed-in person
 
-/** all is what waits, the first first: {at, by, id, ref, intent, title, items, files, error, over, unkept}. */
-export const all = async () => [...await store('readonly', (s) => s.getAll()).catch(() => []), ...unkept]
+/** all returns the waiting messages, the oldest first: {at, by, id, ref, intent, title, items, files, error, over, unkept}. */
+export const all = async () => [...await store('readonly', (s) => s.getAll()).catch(() => []), ...unstored]
 
-/** belongs says who is signed in: what somebody else has left on this phone waits for him. */
-export function belongs(actor) {
-  by = actor
+/** setActor sets the signed-in person. Messages of another person wait until that person signs in. */
+export function setActor(actor) {
+  owner = actor
 }
 
-/** others reports whether a message is of somebody who is not signed in now. */
-export const others = (m) => Boolean(m.by && m.by !== by)
+/** isOthers reports whether a message belongs to another person than the signed-in one. */
+export const isOthers = (m) => Boolean(m.by && m.by !== owner)
 
-/** put keeps messages, {title, items, files}, all or none; files are put in for {upload: n} in items when they are sent. Where the phone cannot keep them, they are sent all the same, as {kept: false} tells. */
+/** put stores messages, {title, items, files}, all or none, and sends them. On sending, the files replace {upload: n} in the items. It returns {kept: false} if the phone could not store them; they are sent from memory. */
 export async function put(ref, ...messages) {
-  const list = messages.map((m) => ({ id: randomId(), by, ref, intent: about(ref), files: [], ...m, error: '' }))
-  const kept = unkept.length === 0 && await store('readwrite', (s) => { for (const m of list) s.add(m) }).then(() => true, () => false) // in its order
-  if (!kept) unkept.push(...list.map((m) => ({ ...m, at: m.id, unkept: true })))
-  changed()
+  const list = messages.map((m) => ({ id: randomId(), by: owner, ref, intent: intentOf(ref), files: [], ...m, error: '' }))
+  const kept = unstored.length === 0 && await store('readwrite', (s) => { for (const m of list) s.add(m) }).then(() => true, () => false) // stored messages keep their order
+  if (!kept) unstored.push(...list.map((m) => ({ ...m, at: m.id, unkept: true })))
+  onChanged()
   flush()
   return { kept }
 }
 
-/** drop forgets a message that was sent, or refused. */
+/** drop removes a message. */
 export async function drop(m) {
-  const at = unkept.findIndex((u) => u.at === m.at)
-  if (at >= 0) unkept.splice(at, 1)
+  const at = unstored.findIndex((u) => u.at === m.at)
+  if (at >= 0) unstored.splice(at, 1)
   else if (!m.unkept) await store('readwrite', (s) => s.delete(m.at))
-  changed()
+  onChanged()
 }
 
-/** again sends a message once more that was refused. */
+/** again sends a rejected message once more. */
 export async function again(m) {
-  await note(m, '')
+  await setError(m, '')
   flush()
 }
 
-/** note keeps with a message why it was refused, and whether its task is over. What was forgotten while it was on its way stays so. */
-async function note(m, error, over = false) {
+/** setError stores the error of a rejected message, and whether its task has ended. A message that was removed during its sending stays removed. */
+async function setError(m, error, over = false) {
   if (m.unkept) {
-    const there = unkept.find((u) => u.at === m.at)
+    const there = unstored.find((u) => u.at === m.at)
     if (there) Object.assign(there, { error, over })
   } else {
     await store('readwrite', (s) => {
@@ -81,54 +81,54 @@ async function note(m, error, over = false) {
       return there
     })
   }
-  changed()
+  onChanged()
 }
 
-/** ready begins. intent tells what a task is about. */
+/** ready starts the outbox. intent returns the intent of a task. */
 export function ready(onChange, intent) {
-  changed = onChange
-  about = intent
+  onChanged = onChange
+  intentOf = intent
   addEventListener('online', flush)
-  addEventListener('beforeunload', (e) => { if (unkept.length) e.preventDefault() })
+  addEventListener('beforeunload', (e) => { if (unstored.length) e.preventDefault() })
   flush()
 }
 
-let going = null
-let more = false // something may have come since the one that is going has looked
+let sending = null
+let hasMore = false // a message may have arrived since the running send has read the outbox
 
-/** flush sends what waits, in its order; what was refused stays, and waits for a person. */
+/** flush sends the waiting messages in their order. Rejected ones stay until the person decides. */
 export function flush() {
-  more = true
-  going ??= send().finally(() => {
-    going = null
-    if (more) flush()
+  hasMore = true
+  sending ??= send().finally(() => {
+    sending = null
+    if (hasMore) flush()
   })
-  return going
+  return sending
 }
 
 async function send() {
-  more = false
-  if (!exchange.known()) return // the page was opened without a network
+  hasMore = false
+  if (!exchange.isKnown()) return // the page was opened offline
   for (const m of await all()) {
-    if (m.error || others(m)) continue
+    if (m.error || isOthers(m)) continue
     try {
-      await exchange.post(m.id, m.ref, await attached(m))
+      await exchange.post(m.id, m.ref, await withUploads(m))
     } catch (err) {
-      if (signedOut(err)) return // it waits until she is signed in again
-      if (err instanceof Away) {
+      if (signedOut(err)) return // it waits until the person signs in again
+      if (err instanceof Unreachable) {
         setTimeout(flush, 15000)
         return
       }
-      const over = ended.has(err.status)
-      await note(m, over ? `Too late: the task has ended (${words(err.status)}).` : err.message, over)
+      const over = terminalStatuses.has(err.status)
+      await setError(m, over ? `Too late: the task has ended (${toWords(err.status)}).` : err.message, over)
       continue
     }
     await drop(m)
   }
 }
 
-/** attached uploads the files of a message, and puts in what the exchange calls them. */
-async function attached(m) {
+/** withUploads uploads the files of a message, and returns its items with the names that the exchange gave them. */
+async function withUploads(m) {
   const media = []
   for (const f of m.files) media.push(await exchange.upload(m.ref, f.name, f.type, f.data))
   const fill = (v) => {

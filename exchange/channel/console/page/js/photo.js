@@ -1,17 +1,17 @@
 // Makes a photo small enough for a message before it is sent.
 
-import { cut } from './dom.js'
+import { truncate } from './dom.js'
 
-const budget = 500000 // bytes
-const longest = 1920 // pixels
+const maxBytes = 500000 // bytes
+const maxPixels = 1920 // pixels
 
-/** fit returns a JPEG of at most the budget, upright and without what the camera has written beside it. */
+/** fit returns an upright JPEG of at most maxBytes, without metadata. */
 export async function fit(file) {
   const image = await createImageBitmap(file, { imageOrientation: 'from-image' }).catch(() => {
-    throw new Error(`${cut(file.name, 60)}: this browser cannot decode the image. Use JPEG or PNG${/\.hei[cf]$/i.test(file.name) ? '; for JPEG on an iPhone, choose Settings, Camera, Formats, Most Compatible' : ''}.`)
+    throw new Error(`${truncate(file.name, 60)}: this browser cannot decode the image. Use JPEG or PNG${/\.hei[cf]$/i.test(file.name) ? '; for JPEG on an iPhone, choose Settings, Camera, Formats, Most Compatible' : ''}.`)
   })
   try {
-    let scale = Math.min(1, longest / Math.max(image.width, image.height))
+    let scale = Math.min(1, maxPixels / Math.max(image.width, image.height))
     for (;;) {
       const canvas = document.createElement('canvas')
       canvas.width = Math.max(1, Math.round(image.width * scale))
@@ -23,7 +23,7 @@ export async function fit(file) {
       for (const quality of [0.85, 0.75, 0.6]) {
         const blob = await new Promise((done) => { canvas.toBlob(done, 'image/jpeg', quality) })
         if (!blob) throw new Error('this browser cannot encode the image')
-        if (blob.size <= budget) return blob
+        if (blob.size <= maxBytes) return blob
       }
       scale *= 0.75
     }

@@ -1,41 +1,41 @@
-// What a person can do, and when. What she does not change is not sent: it may have
-// been set elsewhere, in words that this page has no boxes for.
+// The abilities and hours of a person. The page sends only changes: another program may have
+// set values that this form cannot show.
 
 import { exchange } from './api.js'
-import { $, el, fill, words } from './dom.js'
+import { $, el, fill, toWords } from './dom.js'
 
-const usual = ['take-photo', 'check-visual', 'look', 'water-plants', 'open', 'close', 'fetch', 'repair']
+const commonAbilities = ['take-photo', 'check-visual', 'look', 'water-plants', 'open', 'close', 'fetch', 'repair']
 const days = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
-const cron = /^0 (\d+)-(\d+)(?:,0-(\d+))? \* \* ([\d,*]+)$/ // over midnight in two parts
+const cron = /^0 (\d+)-(\d+)(?:,0-(\d+))? \* \* ([\d,*]+)$/ // hours over midnight have two parts
 
 const idOf = (c) => (typeof c === 'string' ? c : Object.keys(c)[0])
 
-const mine = async (who) => (await exchange.executors()).find((e) => e.id === who.actor) || { capabilities: [] }
+const ownExecutor = async (who) => (await exchange.executors()).find((e) => e.id === who.actor) || { capabilities: [] }
 
-/** line is what hours of the page are as a schedule. */
-const line = (from, to, on) => `0 ${from < to ? `${from}-${to}` : `${from}-23,0-${to}`} * * ${on.length === 7 ? '*' : on.join(',')}`
+/** cronOf returns hours and days as a schedule. */
+const cronOf = (from, to, on) => `0 ${from < to ? `${from}-${to}` : `${from}-23,0-${to}`} * * ${on.length === 7 ? '*' : on.join(',')}`
 
-/** hoursOf reads when somebody is to be had: {limited, from, to, on}; null if the page would not say it in the same words. */
+/** hoursOf parses the availability of a person: {limited, from, to, on}. It returns null if the form cannot represent it exactly. */
 function hoursOf(me) {
   const all = [0, 1, 2, 3, 4, 5, 6]
   if (!me.availability || me.availability === 'always') return { limited: false, from: 8, to: 21, on: all }
   const set = cron.exec(me.availability === 'schedule' ? me.schedule : '')
   if (!set) return null
   const found = { limited: true, from: Number(set[1]), to: Number(set[3] ?? set[2]), on: set[4] === '*' ? all : set[4].split(',').map(Number) }
-  return line(found.from, found.to, found.on) === me.schedule ? found : null
+  return cronOf(found.from, found.to, found.on) === me.schedule ? found : null
 }
 
-/** ready shows what is set, and saves what is changed. */
+/** ready fills the form and sets up saving. */
 export async function ready(who) {
-  const [me, catalogue] = await Promise.all([mine(who), exchange.capabilities().catch(() => [])])
+  const [me, catalogue] = await Promise.all([ownExecutor(who), exchange.capabilities().catch(() => [])])
   const about = new Map(catalogue.map((c) => [c.id, c.description]))
   const has = me.capabilities.map(idOf)
   const name = me.display_name || who.actor
   who.name = name
   $('hello').textContent = me.display_name ? `Tasks for ${me.display_name}` : 'Tasks for you'
   $('who').value = name
-  const boxes = [...new Set([...usual, ...has])].map((c) => el('input', { type: 'checkbox', value: c, checked: has.includes(c) }))
-  fill($('abilities'), boxes.map((b) => el('label', { className: 'check' }, b, about.get(b.value) || words(b.value))))
+  const boxes = [...new Set([...commonAbilities, ...has])].map((c) => el('input', { type: 'checkbox', value: c, checked: has.includes(c) }))
+  fill($('abilities'), boxes.map((b) => el('label', { className: 'check' }, b, about.get(b.value) || toWords(b.value))))
   if (!has.length) $('setup').open = true
 
   const set = hoursOf(me)
@@ -44,7 +44,7 @@ export async function ready(who) {
   fill($('days'), week.map((b, i) => el('label', { className: 'check' }, b, days[i])))
   ;[$('from').value, $('to').value, $('limited').checked] = [shown.from, shown.to, shown.limited]
   $('foreign').hidden = Boolean(set)
-  $('foreign-line').textContent = me.availability === 'schedule' ? me.schedule : words(me.availability || '')
+  $('foreign-line').textContent = me.availability === 'schedule' ? me.schedule : toWords(me.availability || '')
   $('replace').checked = false
   const boxesOfHours = () => {
     const stays = !set && !$('replace').checked
@@ -71,13 +71,13 @@ export async function ready(who) {
     }
     const profile = {}
     if ($('who').value.trim() !== name) profile.display_name = $('who').value.trim()
-    const hours = limited ? { availability: 'schedule', schedule: line(from, to, on) } : { availability: 'always' }
-    const was = !set ? '' : set.limited ? line(set.from, set.to, set.on) : 'always'
+    const hours = limited ? { availability: 'schedule', schedule: cronOf(from, to, on) } : { availability: 'always' }
+    const was = !set ? '' : set.limited ? cronOf(set.from, set.to, set.on) : 'always'
     if (timed && (hours.schedule || 'always') !== was) Object.assign(profile, hours)
-    const gone = boxes.filter((b) => !b.checked && has.includes(b.value)).map((b) => b.value)
-    const come = [...boxes.filter((b) => b.checked && !has.includes(b.value)).map((b) => b.value), ...more]
+    const removed = boxes.filter((b) => !b.checked && has.includes(b.value)).map((b) => b.value)
+    const added = [...boxes.filter((b) => b.checked && !has.includes(b.value)).map((b) => b.value), ...more]
     try {
-      if (gone.length || come.length) profile.capabilities = merged((await mine(who)).capabilities, gone, come)
+      if (removed.length || added.length) profile.capabilities = mergeCapabilities((await ownExecutor(who)).capabilities, removed, added)
       await exchange.profile(who.actor, profile)
       $('more').value = ''
       await ready(who)
@@ -88,8 +88,8 @@ export async function ready(who) {
   }
 }
 
-/** merged is what somebody can do now, with what is said of it, without some and with others. */
-function merged(now, gone, come) {
-  const stay = now.filter((c) => !gone.includes(idOf(c)))
-  return [...stay, ...[...new Set(come)].filter((c) => !stay.some((s) => idOf(s) === c))]
+/** mergeCapabilities removes and adds capabilities, and keeps the metadata of the others. */
+function mergeCapabilities(now, removed, added) {
+  const stay = now.filter((c) => !removed.includes(idOf(c)))
+  return [...stay, ...[...new Set(added)].filter((c) => !stay.some((s) => idOf(s) === c))]
 }

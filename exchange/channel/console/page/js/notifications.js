@@ -1,9 +1,8 @@
-// Where a person is told what is hers while the page is closed, and whether that
-// arrives.
+// The addresses for notifications while the page is closed, and the results of deliveries.
 
 import { page } from './api.js'
 import { $, el, fill } from './dom.js'
-import { ago } from './times.js'
+import { agoNode } from './times.js'
 
 const kinds = { ntfy: 'an ntfy topic', webhook: 'a webhook' }
 
@@ -19,7 +18,7 @@ export async function ready() {
     await change({ do: 'try' }, e.target)
     e.target.textContent = 'Send a test notification'
   }
-  show(await page.notices())
+  show(await page.notifications())
 }
 
 async function change(what, node) {
@@ -27,7 +26,7 @@ async function change(what, node) {
   for (const b of buttons) b.disabled = true
   $('notices-error').textContent = ''
   try {
-    show(await page.notices(what))
+    show(await page.notifications(what))
     return true
   } catch (err) {
     $('notices-error').textContent = err.message
@@ -40,9 +39,9 @@ async function change(what, node) {
 function show(v) {
   fill($('notices'), v.notices.length ? v.notices.map(address) : el('li', {}, el('p', { className: 'empty' }, 'No address: this page notifies you only while it is open.')))
   $('notice-try').hidden = v.notices.length === 0
-  $('notices-kept').textContent = keptBack(v.preferences)
+  $('notices-kept').textContent = preferencesText(v.preferences)
   const list = v.tried || (v.log || []).slice(0, 1)
-  fill($('notices-told'), list.map((e) => told(e, Boolean(v.tried))))
+  fill($('notices-told'), list.map((e) => resultNode(e, Boolean(v.tried))))
 }
 
 function address(n) {
@@ -51,17 +50,17 @@ function address(n) {
     typeof n.url === 'string' ? el('button', { type: 'button', className: 'plain', 'aria-label': `Remove ${url}`, onclick: (e) => change({ do: 'remove', url }, e.target) }, 'Remove') : null)
 }
 
-/** told is what became of one notice. */
-function told(e, now) {
+/** resultNode returns the result of one notification. */
+function resultNode(e, now) {
   const what = now || e.event_type === 'test' ? 'The test notification' : 'The last notification'
-  const when = now ? '.' : [' (', ago(e.at), ').']
+  const when = now ? '.' : [' (', agoNode(e.at), ').']
   if (e.state === 'delivered') return el('p', {}, el('span', { className: 'chip good' }, 'delivered'), ` ${what}: ${e.to} has accepted it`, when)
   if (e.state === 'waiting') return el('p', {}, el('span', { className: 'chip warn' }, 'pending'), ` ${what}: not delivered to ${e.to} yet${e.error ? ` (${e.error})` : ''}`, when)
   return el('p', {}, el('span', { className: 'chip bad' }, 'failed'), ` ${what}: not delivered to ${e.to || 'an address'}: ${e.error}`, when)
 }
 
-/** keptBack tells what another program has set about when notices are kept back. */
-function keptBack(p) {
+/** preferencesText describes when the exchange holds notifications back. Other programs set that. */
+function preferencesText(p) {
   if (p === null || typeof p !== 'object') return ''
   const quiet = p.quiet_hours?.enabled ? `only urgent ones from ${p.quiet_hours.start || '22:00'} to ${p.quiet_hours.end || '07:00'}` : ''
   const least = p.min_priority ? `only priority ${p.min_priority} or higher` : ''

@@ -6,8 +6,8 @@ const svg = (tag, attributes) => {
   return node
 }
 
-/** dots draws rows like "#.#" with the quiet zone of four dots that readers need. */
-export function dots(rows, label) {
+/** qrCode draws rows like "#.#" with the quiet zone of four dots that readers need. */
+export function qrCode(rows, label) {
   const n = rows.length
   const d = rows.flatMap((row, y) => [...row].map((c, x) => (c === '#' ? `M${x + 4} ${y + 4}h1v1h-1z` : ''))).join('')
   const node = svg('svg', { viewBox: `0 0 ${n + 8} ${n + 8}`, class: 'dots', role: 'img', 'aria-label': label, 'shape-rendering': 'crispEdges' })

@@ -1,8 +1,8 @@
-// Keeps the page for when there is no network, where the browser allows that.
+// Registers the service worker, which stores the page for offline use.
 
 const scripts = globalThis.trustedTypes?.createPolicy('messkit', { createScriptURL: (s) => (s === '/sw.js' ? s : '') })
 
-/** register keeps the page; it tells why not, in words, or ''. */
+/** register registers the service worker. It returns the reason of a failure, or ''. */
 export async function register() {
   if (!navigator.serviceWorker) return 'Without HTTPS the browser cannot store this page for offline use: open it while you are connected. The phone stores your input in any case.'
   try {

@@ -4,7 +4,8 @@
     plain.py [--root DIR] [--worst N] [--limit KIND.MEASURE=NUMBER ...] [--changed BASE]
 
 Kinds of text: docs (Markdown outside docs/decisions and the changelog), decisions, comments
-(Go comments), messages (Go string literals of four words or more, and the pages' text), changelog.
+(of Go and JavaScript), messages (string literals of Go and JavaScript of four words or more, and
+the text of HTML pages), changelog.
 
 Measures, each per 100 sentences:
   headless  a clause without a noun as its subject or object: "What is not known is refused",
@@ -123,6 +124,52 @@ def go(path):
     return split(comments), split(messages)
 
 
+def javascript(path):
+    """Returns the sentences of a JavaScript file's comments and of its messages."""
+    comments, messages, cur, start = [], [], [], 0
+    for n, line in enumerate(open(path, encoding="utf-8", errors="replace"), 1):
+        whole = re.match(r"\s*(?://|/\*\*)\s?(.*?)(?:\s*\*/)?$", line.rstrip())
+        if whole:
+            start = start if cur else n
+            cur.append(whole.group(1))
+            continue
+        if cur:
+            comments.append((start, " ".join(cur)))
+            cur = []
+        strings, tail = literals(line)
+        messages += [(n, s) for s in strings if len(re.findall(r"[A-Za-z]{2,}", s)) >= 4 and " " in s and not re.search(r"[<>{}^$]|\\[dswb(]", s)]
+        if tail:
+            comments.append((n, tail))
+    split = lambda blocks: [(n, s) for n, b in blocks for s in sentences(b)]
+    return split(comments), split(messages)
+
+
+def literals(line):
+    """Returns the string literals of a line of JavaScript, with X for each ${...}, and its comment."""
+    found, stack, i = [], [], 0  # the stack holds [quote or brace, text]
+    while i < len(line):
+        c, top = line[i], stack[-1][0] if stack else ""
+        if top and top in "'\"`":
+            if c == "\\":
+                i += 1
+            elif c == top:
+                found.append(stack.pop()[1])
+            elif top == "`" and line.startswith("${", i):
+                stack[-1][1] += "X"
+                stack.append(["{", ""])
+                i += 1
+            else:
+                stack[-1][1] += c
+        elif c in "'\"`" or (c == "{" and stack):
+            stack.append([c, ""])
+        elif c == "}" and stack:
+            stack.pop()
+        elif not stack and line.startswith(" // ", i):
+            return found, line[i + 4:].strip()
+        i += 1
+    return found, ""
+
+
 def page(path):
     text = open(path, encoding="utf-8", errors="replace").read()
     text = re.sub(r"(?s)<(script|style).*?</\1>", " ", text)
@@ -174,6 +221,10 @@ def main():
             add("comments", f, c)
             if not f.endswith("_test.go"):
                 add("messages", f, m)
+        elif f.endswith(".js"):
+            c, m = javascript(path)
+            add("comments", f, c)
+            add("messages", f, m)
         elif f.endswith((".html", ".tmpl")):
             add("messages", f, page(path))
 

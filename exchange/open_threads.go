@@ -30,6 +30,8 @@ type openThreads struct {
 	count     map[mess.Code]int // by status
 	offered   map[string]*queue // by executor with an offer
 	unoffered queue             // pending threads without an offer
+
+	news chan struct{} // closed at the next change of a thread; nil: no goroutine waits
 }
 
 type (
@@ -59,6 +61,28 @@ func newOpenThreads() openThreads {
 	return openThreads{
 		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, sated: map[string]bool{},
 		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: map[string]*queue{},
+	}
+}
+
+// await returns a channel that is closed at the next change of a thread, or nil if done reports
+// true.
+func (o *openThreads) await(done func() bool) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if done() {
+		return nil
+	}
+	if o.news == nil {
+		o.news = make(chan struct{})
+	}
+	return o.news
+}
+
+// announce wakes those who await a change. The caller holds mu.
+func (o *openThreads) announce() {
+	if o.news != nil {
+		close(o.news)
+		o.news = nil
 	}
 }
 

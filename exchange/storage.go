@@ -59,7 +59,7 @@ func (x *Exchange) followStore(ctx context.Context) error {
 		case c.Removed:
 			x.threads.Remove(e.Ref)
 		case c.Outline:
-			x.threads.Set(e)
+			x.setEnded(e)
 		default:
 			e.Rev = c.Rev
 			x.adopt(e)
@@ -78,6 +78,22 @@ func (x *Exchange) Changes(ctx context.Context, after thread.Pos, fn func(thread
 // positions.
 func (x *Exchange) Position() thread.Pos { return x.docs.Position() }
 
+// Await waits until the exchange has taken a change of its store, which the feed has a moment
+// earlier. The offers of the thread are then those after the change. The error is that of ctx.
+func (x *Exchange) Await(ctx context.Context, e Envelope) error {
+	for {
+		news := x.open.await(func() bool { return x.threads.Knows(e.Ref, e.Ver) })
+		if news == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+		}
+	}
+}
+
 // adopt takes a thread that another process has made or changed. If openThreads does not have the
 // thread, adopt reads it again, because e may be older than its end.
 func (x *Exchange) adopt(e Envelope) {
@@ -94,12 +110,20 @@ func (x *Exchange) adopt(e Envelope) {
 	switch {
 	case l != nil:
 	case e.Status.Terminal():
-		x.threads.Set(e)
+		x.setEnded(e)
 	default:
 		if _, err := x.load(context.Background(), e.Ref); err != nil {
 			x.log.Error("the exchange cannot read a thread of another process; it waits for the next start", "ref", e.Ref, "err", err)
 		}
 	}
+}
+
+// setEnded takes a thread that has ended elsewhere.
+func (x *Exchange) setEnded(e Envelope) {
+	x.open.mu.Lock()
+	defer x.open.mu.Unlock()
+	x.threads.Set(e)
+	x.open.announce()
 }
 
 // read reads a thread from the store.
@@ -202,6 +226,7 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 		return
 	}
 	x.threads.Set(e)
+	x.open.announce()
 	was, now := l.env, x.now()
 	l.env = e
 	if was.Ref == "" {

@@ -98,7 +98,7 @@ var layers = map[string]layer{
 	"exchange/channel/mesh/state":         {below: []string{"internal/durable"}},
 	"exchange/channel/mesh/wire":          {pure: true, below: []string{"mess"}},
 	"exchange/channel/proxy":              {pure: true, below: []string{"mess"}},
-	"exchange/channel/webhook":            {below: []string{"exchange", "exchange/inbox", "internal/cleantext", "internal/durable", "internal/guarded", "internal/keyed", "internal/wait", "mess"}, from: []string{"golang.org/x/sync"}},
+	"exchange/channel/webhook":            {below: []string{"exchange", "exchange/thread", "internal/cleantext", "internal/durable", "internal/guarded", "internal/keyed", "internal/mistake", "internal/wait", "mess", "mess/messeaf"}, from: []string{"golang.org/x/sync"}},
 	"exchange/channel/mqtt/homeassistant": {below: []string{"exchange", "internal/wait", "mess", "mess/messeaf", "mess/topic"}},
 	"exchange/channel/mqtt": {
 		below: []string{"exchange", "exchange/channel/mqtt/homeassistant", "exchange/inbox", "exchange/keys", "exchange/thread", "internal/broker", "internal/broker/port", "internal/keyed", "internal/mistake", "internal/peer", "internal/resources", "internal/wait", "mess", "mess/messeaf", "mess/topic"},

@@ -63,8 +63,9 @@ type process struct {
 	err    error
 }
 
-// asMuchAsItCan is the configuration of an exchange for load tests.
-const asMuchAsItCan = "exchange: {rate: {requests: 1000000, burst: 1000000}}"
+// asMuchAsItCan is the configuration of an exchange for load tests, and for receivers on this
+// machine.
+const asMuchAsItCan = "exchange: {rate: {requests: 1000000, burst: 1000000}, webhooks: {allow: [127.0.0.1/32]}}"
 
 // launch starts an exchange with that data folder, and waits until it serves or ends. The process
 // ends with the test, even if the test crashes.

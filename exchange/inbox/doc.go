@@ -15,8 +15,9 @@
 //
 //   - MQTT has an Inbox for its requesters.
 //   - MESH and Agent Mail use Follow. They store for each of their tasks what they have sent.
-//   - Webhooks, and the executors and states of MQTT, use Events. Webhooks store pending
-//     notifications, at most 256 for each executor, and try each eight times within an hour.
+//   - Webhooks follow the feed from a position of their own. They store pending notifications, at
+//     most 256 for each executor, and try each eight times within an hour.
+//   - The executors and states of MQTT use Events. At each start they publish the present state.
 //   - MCP, the console and HTTP follow the events of one actor directly. After a restart of the
 //     exchange their clients get a reset and read again.
 //

@@ -207,7 +207,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
+	hooks, err := webhook.Open(ctx, x, k, cfg.Webhooks, cfg.Data, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}

@@ -422,6 +422,12 @@ var mutants = []mutant{
 	{"large data stay in a message until its folder is written", []edit{{
 		"exchange/thread/files.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/channel/httpapi TestUploadedImageHasOneForm"},
+	{"a restart forgets where the webhooks were", []edit{{
+		"exchange/channel/webhook/resume.go", "doc := docs[positionName]; doc != nil {", "doc := docs[positionName]; doc != nil && false {",
+	}}, "./exchange/channel/webhook TestEventsOfCrashArrive"},
+	{"a repeated notification has a new id", []edit{{
+		"exchange/channel/webhook/resume.go", "[]string{about, event, executor, url}", "[]string{about, event, executor, url, time.Now().String()}",
+	}}, "./exchange/channel/webhook TestRepeatHasSameID"},
 	{"an executor's card shows its webhooks", []edit{{
 		"exchange/channel/httpapi/executors.go", "return !slices.Contains(cardFields, f.Key) })", "return false })",
 	}}, "./exchange/channel/httpapi TestExecutorHasCard"},

@@ -61,7 +61,7 @@ const (
 
 // Open reads the notifications that an earlier run has left in a folder. It renames an unreadable
 // file, and logs the loss of its notifications.
-func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
+func Open(ctx context.Context, x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -72,10 +72,16 @@ func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), slots: make(chan struct{}, maxOut),
 		dirty: make(chan struct{}, 1), queues: map[string][]notification{}, status: statuses{},
 	}
-	return h, h.load()
+	resumed, err := h.loadPosition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h, h.load(resumed)
 }
 
-func (h *Dispatcher) load() error {
+// load reads the file. resumed reports whether the Dispatcher follows the feed from where the last
+// run was, and so misses no event of a thread.
+func (h *Dispatcher) load(resumed bool) error {
 	data, err := os.ReadFile(h.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -101,7 +107,7 @@ func (h *Dispatcher) load() error {
 			h.runner.Wake(n.Executor)
 		}
 	}
-	if !was.Ended {
+	if !was.Ended && !resumed {
 		h.logLost("the exchange did not shut down gracefully: notifications of its last moments may be missing")
 	}
 	return nil
@@ -124,7 +130,7 @@ func (h *Dispatcher) logState(n notification, s State, r result) {
 	}
 	if i := slices.IndexFunc(h.recent, func(o Entry) bool { return o.ID == n.ID }); i >= 0 {
 		h.recent[i] = e
-		wait.Notify(h.dirty)
+		h.markUnsaved()
 		return
 	}
 	h.appendLog(e)
@@ -136,6 +142,12 @@ func (h *Dispatcher) appendLog(e Entry) {
 	if h.recent = append(h.recent, e); len(h.recent) > maxLog {
 		h.recent = slices.Clone(h.recent[len(h.recent)-maxLog:])
 	}
+	h.markUnsaved()
+}
+
+// markUnsaved makes saveChanges write the file. The caller holds h.mu.
+func (h *Dispatcher) markUnsaved() {
+	h.unsaved = true
 	wait.Notify(h.dirty)
 }
 
@@ -162,40 +174,65 @@ func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
 	return list
 }
 
-// saveChanges writes the file after each change, until ctx ends.
+// saveChanges writes the file after each change, and the position now and then, until ctx ends.
 func (h *Dispatcher) saveChanges(ctx context.Context) error {
-	h.save(false) // until the shutdown, the file says that this run has not ended gracefully
+	h.mu.Lock()
+	h.unsaved = true // until the shutdown, the file says that this run has not ended gracefully
+	h.mu.Unlock()
+	h.save(ctx, false)
+	position := time.NewTicker(positionEvery)
+	defer position.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-h.dirty:
+		case <-position.C:
 		}
-		h.save(false)
+		h.save(ctx, false)
 		if !wait.For(ctx, saveGap) {
 			return nil
 		}
 	}
 }
 
-// save writes the queues and the log. If the disk fails, the exchange sends notifications all
-// the same.
-func (h *Dispatcher) save(ended bool) {
+// save writes the queues and the log, and then the position in the feed: the position never passes
+// an event that the file does not have. If the disk fails, the exchange sends notifications all the
+// same.
+func (h *Dispatcher) save(ctx context.Context, ended bool) {
+	h.saving.Lock()
+	defer h.saving.Unlock()
 	h.mu.Lock()
-	if !h.used { // without any webhook there is no file
-		h.mu.Unlock()
-		return
+	at, moved, unsaved := h.at, h.moved, h.used && (h.unsaved || ended) // without any webhook there is no file
+	h.moved, h.unsaved = false, false
+	var data []byte
+	var err error
+	if unsaved {
+		k := storedState{Ended: ended, Queue: []notification{}, Log: h.recent}
+		for _, queue := range h.queues {
+			k.Queue = append(k.Queue, queue...)
+		}
+		data, err = json.Marshal(k)
 	}
-	k := storedState{Ended: ended, Queue: []notification{}, Log: h.recent}
-	for _, queue := range h.queues {
-		k.Queue = append(k.Queue, queue...)
-	}
-	data, err := json.Marshal(k)
 	h.mu.Unlock()
-	if err == nil {
-		err = durable.Replace(h.file, data)
+	if unsaved {
+		if err == nil {
+			err = durable.Replace(h.file, data)
+		}
+		if err != nil {
+			h.log.Warn("webhooks: storing the queue failed; after a restart the exchange sends its notifications again", "err", err)
+			h.again(moved, true)
+			return
+		}
 	}
-	if err != nil {
-		h.log.Warn("webhooks: storing the queue failed; a restart loses its notifications", "err", err)
+	if moved && h.storePosition(ctx, at) != nil {
+		h.again(true, false)
 	}
+}
+
+// again makes a later save write what this one could not.
+func (h *Dispatcher) again(moved, unsaved bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.moved, h.unsaved = h.moved || moved, h.unsaved || unsaved
 }

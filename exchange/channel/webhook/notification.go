@@ -1,7 +1,7 @@
 package webhook
 
 import (
-	"crypto/rand"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,26 +56,36 @@ func summaryOf(e exchange.Envelope) summary {
 	return s
 }
 
-// statuses holds the last status of each open thread.
-type statuses map[string]mess.Code
+// statuses holds what the Dispatcher has seen last of each open thread.
+type statuses map[string]seenThread
+
+// seenThread is the last event of a thread that the Dispatcher has seen.
+type seenThread struct {
+	code   mess.Code
+	serial int // of its message
+}
 
 // maxStatuses bounds statuses. For threads beyond it, a status in the message counts as a
 // change.
 const maxStatuses = 100_000
 
+func (s statuses) set(ref string, t seenThread) {
+	if delete(s, ref); !t.code.Terminal() && len(s) < maxStatuses {
+		s[ref] = t
+	}
+}
+
 // eventType returns the notification for an event, or "" if nothing has changed.
 func (s statuses) eventType(e exchange.Event) string {
 	was, known := s[e.Thread.Ref]
-	if delete(s, e.Thread.Ref); !e.Thread.Status.Terminal() && len(s) < maxStatuses {
-		s[e.Thread.Ref] = e.Thread.Status
-	}
+	s.set(e.Thread.Ref, seenThread{e.Thread.Status, e.Thread.Serial})
 	has := func(kind mess.Kind) bool {
 		return slices.ContainsFunc(e.Message.Items, func(i mess.Item) bool { return i.Kind() == kind })
 	}
 	switch {
 	case !known && has(mess.KindRequest) && e.Message.From == e.Thread.Requestor:
 		return createdEvent
-	case known && was != e.Thread.Status, !known && has(mess.KindStatus):
+	case known && was.code != e.Thread.Status, !known && has(mess.KindStatus):
 		return changedEvent
 	}
 	return ""
@@ -108,9 +118,18 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 			continue
 		}
 		for _, a := range addresses {
-			h.enqueue(notification{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: thread, Made: now, Due: now})
+			h.enqueue(notificationOf(e, event, ex.ID, a.url, now))
 		}
 	}
+}
+
+// notificationOf returns the notification of an event.
+func notificationOf(e exchange.Event, event, executor, url string, now time.Time) notification {
+	about := cmp.Or(e.Message.Ref, e.Thread.Ref)
+	if event == createdEvent { // once for each thread; several messages can come with an offer
+		about = e.Thread.Ref
+	}
+	return notification{ID: deliveryID(about, event, executor, url), Executor: executor, URL: url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now}
 }
 
 // queueForPeople queues what concerns human executors: a new offer, once, and messages of
@@ -133,7 +152,7 @@ func (h *Dispatcher) queueForPeople(e exchange.Event) {
 		}
 		for _, a := range addresses {
 			if event != "" {
-				h.enqueue(notification{ID: strings.ToLower(rand.Text()), Executor: ex.ID, URL: a.url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now})
+				h.enqueue(notificationOf(e, event, ex.ID, a.url, now))
 			}
 		}
 	}
@@ -159,10 +178,14 @@ func (h *Dispatcher) markTold(ref, id string) bool {
 	return true
 }
 
-// enqueue adds a notification to its queue. A full queue drops its oldest entry.
+// enqueue adds a notification to its queue, unless an earlier run has done so. A full queue drops
+// its oldest entry.
 func (h *Dispatcher) enqueue(n notification) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.hasNotification(n) {
+		return
+	}
 	queue := h.queues[n.Executor]
 	if len(queue) >= maxWaiting {
 		h.logState(queue[0], Lost, result{err: errTooMany})

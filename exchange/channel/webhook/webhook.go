@@ -2,6 +2,9 @@
 // in the form of the MESS reference servers. It sends in the background, in order for each
 // executor. A slow or absent receiver delays only its own notifications. The package knows no
 // other channel.
+//
+// A Dispatcher follows the feed of the store from a stored position, so a restart or a crash of the
+// exchange loses no event of a thread. It may send a notification twice, with the same delivery id.
 package webhook
 
 import (
@@ -17,7 +20,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -66,6 +68,7 @@ type Dispatcher struct {
 
 	runner keyed.Runner  // by executor
 	dirty  chan struct{} // signals that the file is out of date
+	saving sync.Mutex    // held while save writes; goroutines take it before mu
 
 	mu         sync.Mutex
 	queues     map[string][]notification // by executor, oldest first
@@ -75,6 +78,11 @@ type Dispatcher struct {
 	toldPeople map[string][]string  // by ref: the people who have had the notification of the offer
 	tries      map[string]time.Time // by executor: time of the last test
 	used       bool                 // there is or was something to store
+	unsaved    bool                 // the file is out of date
+	at         position             // the queues and the log have all events up to here
+	latest     time.Time            // of the last step of a thread in the feed
+	moved      bool                 // a thread has changed since the exchange stored at
+	stored     bool                 // the exchange stores at
 }
 
 const (
@@ -89,28 +97,13 @@ const (
 // Run sends notifications until ctx ends. The file keeps the others for the next start.
 func (h *Dispatcher) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return h.follow(gctx) })
+	g.Go(func() error { h.follow(gctx); return nil })
 	g.Go(func() error { h.runner.Run(gctx, h.sendFirst); return nil })
+	g.Go(func() error { h.storeFirst(gctx); return nil })
 	g.Go(func() error { return h.saveChanges(gctx) })
 	err := g.Wait()
-	h.save(true)
+	h.save(context.WithoutCancel(ctx), true)
 	return err
-}
-
-// follow queues notifications of events. It never waits for a receiver.
-func (h *Dispatcher) follow(ctx context.Context) error {
-	all, began := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}, false
-	inbox.Events(ctx, h.x, all, inbox.OnlyNew, h.log, func(e exchange.Event) error {
-		if e.Kind == exchange.EventReset && began {
-			h.logLost("the exchange was too busy: some notifications are missing")
-		}
-		began = true
-		if e.Kind == exchange.EventMessage {
-			h.queueEvent(e)
-		}
-		return nil
-	})
-	return nil
 }
 
 // sendFirst sends the first notification of an executor. Otherwise it returns the time until

@@ -73,7 +73,7 @@ func (h *house) start(cfg webhook.Config) {
 	h.Helper()
 	var err error
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if h.hooks, err = webhook.Open(h.x, h.keys, cfg, h.dir, log); err != nil {
+	if h.hooks, err = webhook.Open(h.Context(), h.x, h.keys, cfg, h.dir, log); err != nil {
 		h.Fatal(err)
 	}
 	webhook.Through(h.hooks, h)
@@ -340,7 +340,7 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &house{T: t, x: x, keys: keyring{}}
-	hooks, err := webhook.Open(x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
+	hooks, err := webhook.Open(t.Context(), x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,8 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 	}
 }
 
-// The next run sends pending notifications. After a crash the log reports possible losses.
+// The next run sends pending notifications. After a crash of an earlier version, which stores no
+// position, the log reports possible losses.
 func TestRestartSendsPending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t)
@@ -415,6 +416,9 @@ func TestRestartSendsPending(t *testing.T) {
 		killed := strings.Replace(string(ended), `"ended":true`, `"ended":false`, 1)
 		for what, text := range map[string]string{"a kill": killed, "half a file": killed[:len(killed)/2], "another file": "[]"} {
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := h.x.SaveChannelState(t.Context(), "webhook", "position", nil); err != nil { // an earlier version stores none
 				t.Fatal(err)
 			}
 			h.start(webhook.Config{})

@@ -190,7 +190,7 @@ var layers = map[string]layer{
 	"internal/hil":               {},
 	"internal/hil/cp2112":        {},
 	"internal/hil/guest":         {from: []string{"golang.org/x/sys"}},
-	"internal/chromium":          {},
+	"internal/chromium":          {from: []string{"github.com/chromedp/cdproto", "github.com/chromedp/chromedp"}},
 	"internal/go2rtc":            {below: []string{"internal/freeport"}},
 	"internal/wal":               {below: []string{"internal/durable"}, from: []string{"golang.org/x/sync"}},
 

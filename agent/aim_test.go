@@ -10,23 +10,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// arm is a servo without readback.
-type arm struct{ part }
+// turnable is a servo without readback.
+type turnable struct{ fakeDevice }
 
-func (a *arm) Turns() drivers.Turns { return drivers.Turns{Max: 180} }
+func (a *turnable) Turns() drivers.Turns { return drivers.Turns{Max: 180} }
 
-func (a *arm) TurnTo(_ context.Context, degrees float64) error {
-	a.note("turn to " + fmt.Sprint(degrees))
+func (a *turnable) TurnTo(_ context.Context, degrees float64) error {
+	a.record("turn to " + fmt.Sprint(degrees))
 	return nil
 }
 
-// seen is a servo with readback that does not move.
-type seen struct {
-	arm
+// turnableWithReadback is a servo with readback that does not move.
+type turnableWithReadback struct {
+	turnable
 	is float64
 }
 
-func (s *seen) Angle(context.Context) (float64, error) { return s.is, nil }
+func (s *turnableWithReadback) Angle(context.Context) (float64, error) { return s.is, nil }
 
 // The answer claims no position without a readback, and a different position is a failure.
 func TestTurnReportsReadback(t *testing.T) {
@@ -37,19 +37,19 @@ func TestTurnReportsReadback(t *testing.T) {
 		effect   mess.Effect
 		says     string
 	}{
-		"cannot tell": {&arm{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
-		"is there":    {&seen{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
-		"sticks":      {&seen{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"cannot tell": {&turnable{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
+		"is there":    {&turnableWithReadback{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
+		"sticks":      {&turnableWithReadback{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"turn it": {
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"turn it": {
 					Command: capabilities.TurnTo, Args: mess.Object{{Key: "angle", Value: 45.0}}, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort,
 				}})
-			}, func(h *house) {
-				ref := h.ends("request: {intent: turn it}", c.code, c.evidence, c.effect)
+			}, func(h *harness) {
+				ref := h.wantResult("request: {intent: turn it}", c.code, c.evidence, c.effect)
 				if c.says != "" {
-					h.answers(ref, c.says)
+					h.wantAnswer(ref, c.says)
 				}
 			})
 		})

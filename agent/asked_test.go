@@ -20,11 +20,11 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 		Want: []string{"image", "structured", "location", "confirmation"}, Place: "kitchen",
 	}
 	somewhere.Place = ""
-	inHouseWith(t, func(h *house) {
-		h.words["on"] = capabilities.Outcome{Plan: &on}
-		h.words["on somewhere"] = capabilities.Outcome{Plan: &somewhere}
-		h.words["look"] = capabilities.Outcome{Plan: &look}
-	}, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
+		h.sentences["on"] = capabilities.Outcome{Plan: &on}
+		h.sentences["on somewhere"] = capabilities.Outcome{Plan: &somewhere}
+		h.sentences["look"] = capabilities.Outcome{Plan: &look}
+	}, func(h *harness) {
 		for _, tt := range []struct {
 			intent string
 			types  []string // in addition to words
@@ -35,9 +35,9 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 			{"on somewhere", []string{"confirmation", "structured"}, "", "no location: the configuration does not say where porch-lamp is (area)"},
 			{"look", []string{"image", "location", "structured"}, "kitchen", "no confirmation: the answer to this is neither yes nor no"},
 		} {
-			ref := h.says(claude, "request: {intent: "+tt.intent+"}")
-			h.is(ref, mess.Completed)
-			r := h.answers(ref)
+			ref := h.send(requester, "request: {intent: "+tt.intent+"}")
+			h.wantStatus(ref, mess.Completed)
+			r := h.wantAnswer(ref)
 			var types []string
 			said := false
 			for _, e := range r.Content {

@@ -22,7 +22,7 @@ func TestSleepingSensorIsNoFailure(t *testing.T) {
 		{errors.New("hall: the broker is away"), false},
 	} {
 		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
-		d := device.Device{Name: "hall", Driver: &sleeper{err: c.err, wakes: time.Now().Add(time.Hour)}}
+		d := device.Device{Name: "hall", Driver: &wakingSensor{err: c.err, wakes: time.Now().Add(time.Hour)}}
 		_, err := device.NewSelfTest(g, []device.Device{d}, time.Now).Use(t.Context(), d)
 		if _, doubt := errors.AsType[device.Doubt](err); err == nil || doubt != c.doubt {
 			t.Errorf("%v: %v (a doubt: %v)", c.err, err, doubt)

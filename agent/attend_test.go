@@ -14,10 +14,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// rug is a simulated vacuum that gets stuck: cleaning takes 100 s, and continues on command
+// stuckVacuum is a simulated vacuum that gets stuck: cleaning takes 100 s, and continues on command
 // once its brush is free.
-type rug struct {
-	part
+type stuckVacuum struct {
+	fakeDevice
 	errand drivers.Errand
 	lock   sync.Mutex
 	stuck  bool // its brush is blocked
@@ -25,27 +25,31 @@ type rug struct {
 }
 
 var (
-	_ drivers.Cleaner = (*rug)(nil)
-	_ drivers.Spotter = (*rug)(nil)
-	_ drivers.Pauser  = (*rug)(nil)
-	_ drivers.Stopper = (*rug)(nil)
+	_ drivers.Cleaner = (*stuckVacuum)(nil)
+	_ drivers.Spotter = (*stuckVacuum)(nil)
+	_ drivers.Pauser  = (*stuckVacuum)(nil)
+	_ drivers.Stopper = (*stuckVacuum)(nil)
 )
 
-func (r *rug) set(f func()) { r.lock.Lock(); defer r.lock.Unlock(); f() }
+func (r *stuckVacuum) set(f func()) { r.lock.Lock(); defer r.lock.Unlock(); f() }
 
-func (r *rug) is() (stuck, waits bool) { r.lock.Lock(); defer r.lock.Unlock(); return r.stuck, r.waits }
+func (r *stuckVacuum) state() (stuck, waits bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.stuck, r.waits
+}
 
-func (r *rug) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	r.note("clean")
+func (r *stuckVacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+	r.record("clean")
 	return drivers.Outcome{Done: areas, Remaining: nil}, r.work(ctx, progress)
 }
 
-func (r *rug) Spot(ctx context.Context, progress func(drivers.Progress)) error {
-	r.note("spot")
+func (r *stuckVacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+	r.record("spot")
 	return r.work(ctx, progress)
 }
 
-func (r *rug) work(ctx context.Context, progress func(drivers.Progress)) error {
+func (r *stuckVacuum) work(ctx context.Context, progress func(drivers.Progress)) error {
 	ctx, release, err := r.errand.Take(ctx, "cleaning")
 	if err != nil {
 		return err
@@ -74,116 +78,116 @@ func (r *rug) work(ctx context.Context, progress func(drivers.Progress)) error {
 	return nil
 }
 
-func (r *rug) Dock(context.Context) error  { return nil }
-func (r *rug) Pause(context.Context) error { return nil }
+func (r *stuckVacuum) Dock(context.Context) error  { return nil }
+func (r *stuckVacuum) Pause(context.Context) error { return nil }
 
-func (r *rug) Resume(context.Context) error {
-	r.note("resume")
-	if stuck, _ := r.is(); stuck {
+func (r *stuckVacuum) Resume(context.Context) error {
+	r.record("resume")
+	if stuck, _ := r.state(); stuck {
 		return errors.New("rug: a brush is blocked")
 	}
 	r.set(func() { r.waits = false })
 	return nil
 }
 
-func (r *rug) Stop(ctx context.Context) (string, error) {
-	r.note("stop")
+func (r *stuckVacuum) Stop(ctx context.Context) (string, error) {
+	r.record("stop")
 	return "", r.errand.End(ctx)
 }
 
-func (r *rug) AtRest(context.Context) (bool, error) { return true, nil }
+func (r *stuckVacuum) AtRest(context.Context) (bool, error) { return true, nil }
 
-// cleaning runs a test with a vacuum that got stuck two minutes ago.
-func cleaning(t *testing.T, command capabilities.Command, story func(h *house, r *rug, ref string)) {
+// withStuckVacuum runs a test with a vacuum that got stuck two minutes ago.
+func withStuckVacuum(t *testing.T, command capabilities.Command, test func(h *harness, r *stuckVacuum, ref string)) {
 	t.Helper()
-	r := &rug{}
-	inHouseWith(t, func(h *house) {
+	r := &stuckVacuum{}
+	withHarnessSetup(t, func(h *harness) {
 		h.more = []device.Device{{Name: "rug", Label: "vacuum", Driver: r}}
 		for word, c := range map[string]capabilities.Command{"sweep": command, "end": capabilities.Stop} {
-			h.words[word] = capabilities.Outcome{Plan: &capabilities.Plan{Device: "rug", Command: c, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: word}}
+			h.sentences[word] = capabilities.Outcome{Plan: &capabilities.Plan{Device: "rug", Command: c, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: word}}
 		}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: sweep}")
-		h.after(30 * time.Second)
-		h.is(ref, mess.InProgress)
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: sweep}")
+		h.advance(30 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
 		r.set(func() { r.stuck = true })
-		h.after(2 * time.Minute)
-		q := h.is(ref, mess.NeedsInput).Questions[0]
+		h.advance(2 * time.Minute)
+		q := h.wantStatus(ref, mess.NeedsInput).Questions[0]
 		if q.Question != "The vacuum: a brush is blocked; free its brush. Shall it go on?" || strings.Join(q.Options, ", ") != "go on, cancel" {
 			t.Errorf("%+v", q)
 		}
-		story(h, r, ref)
+		test(h, r, ref)
 	})
 }
 
-func (r *rug) has(t *testing.T, want string) {
+func (r *stuckVacuum) wantLog(t *testing.T, want string) {
 	t.Helper()
-	if r.did() != want {
-		t.Errorf("the vacuum did %q, want %q", r.did(), want)
+	if r.acts() != want {
+		t.Errorf("the vacuum did %q, want %q", r.acts(), want)
 	}
 }
 
 // A stuck vacuum continues after a person has freed it and answers so.
 func TestStuckVacuumContinuesAfterHelp(t *testing.T) {
 	for command, did := range map[capabilities.Command]string{capabilities.Clean: "clean", capabilities.CleanSpot: "spot"} {
-		cleaning(t, command, func(h *house, r *rug, ref string) {
-			h.after(10 * time.Minute)
-			h.is(ref, mess.NeedsInput)
-			h.says(claude, "answer: {re: "+ref+", value: go on}") // although nobody has freed it
-			h.after(time.Minute)
-			if q := h.is(ref, mess.NeedsInput).Questions[0]; !strings.HasPrefix(q.Question, "It does not go on: rug: a brush is blocked. The vacuum: ") {
+		withStuckVacuum(t, command, func(h *harness, r *stuckVacuum, ref string) {
+			h.advance(10 * time.Minute)
+			h.wantStatus(ref, mess.NeedsInput)
+			h.send(requester, "answer: {re: "+ref+", value: go on}") // although nobody has freed it
+			h.advance(time.Minute)
+			if q := h.wantStatus(ref, mess.NeedsInput).Questions[0]; !strings.HasPrefix(q.Question, "It does not go on: rug: a brush is blocked. The vacuum: ") {
 				t.Errorf("%+v", q)
 			}
 			r.set(func() { r.stuck = false })
-			h.after(time.Minute)
-			h.is(ref, mess.NeedsInput) // it waits for the answer
-			h.says(claude, "answer: {re: "+ref+", value: go on}")
-			h.after(10 * time.Second)
-			h.is(ref, mess.InProgress)
-			h.after(3 * time.Minute)
-			h.is(ref, mess.Completed)
-			r.has(t, did+", resume, resume")
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.NeedsInput) // it waits for the answer
+			h.send(requester, "answer: {re: "+ref+", value: go on}")
+			h.advance(10 * time.Second)
+			h.wantStatus(ref, mess.InProgress)
+			h.advance(3 * time.Minute)
+			h.wantStatus(ref, mess.Completed)
+			r.wantLog(t, did+", resume, resume")
 		})
 	}
 }
 
 func TestStuckVacuumIsCancelled(t *testing.T) {
-	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
-		h.says(claude, "answer: {re: "+ref+`, value: "the red one"}`)
-		h.after(time.Minute)
-		h.is(ref, mess.NeedsInput)
-		h.says(claude, "answer: {re: "+ref+", value: cancel}")
-		h.after(time.Minute)
-		s := h.is(ref, mess.Failed)
+	withStuckVacuum(t, capabilities.Clean, func(h *harness, r *stuckVacuum, ref string) {
+		h.send(requester, "answer: {re: "+ref+`, value: "the red one"}`)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.NeedsInput)
+		h.send(requester, "answer: {re: "+ref+", value: cancel}")
+		h.advance(time.Minute)
+		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason.Type != "stopped" || s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "the answer was to cancel it") {
 			t.Errorf("%+v", s.Reason)
 		}
-		r.has(t, "clean, stop")
+		r.wantLog(t, "clean, stop")
 	})
 }
 
 // After help at the vacuum itself, no answer is needed; another request may also end the task.
 func TestStuckVacuumIsFreedWithoutAnswer(t *testing.T) {
-	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
+	withStuckVacuum(t, capabilities.Clean, func(h *harness, r *stuckVacuum, ref string) {
 		r.set(func() { r.stuck, r.waits = false, false })
-		h.after(10 * time.Second)
-		h.is(ref, mess.InProgress)
-		h.after(3 * time.Minute)
-		h.is(ref, mess.Completed)
-		r.has(t, "clean")
+		h.advance(10 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
+		h.advance(3 * time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		r.wantLog(t, "clean")
 	})
-	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
-		h.is(h.says(person, "request: {intent: end}"), mess.Completed)
-		h.after(time.Second)
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "stopped" {
+	withStuckVacuum(t, capabilities.Clean, func(h *harness, r *stuckVacuum, ref string) {
+		h.wantStatus(h.send(person, "request: {intent: end}"), mess.Completed)
+		h.advance(time.Second)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Type != "stopped" {
 			t.Errorf("%+v", s.Reason)
 		}
-		r.has(t, "clean, stop")
+		r.wantLog(t, "clean, stop")
 	})
-	cleaning(t, capabilities.Clean, func(h *house, r *rug, ref string) {
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Second)
-		h.is(ref, mess.Cancelled)
-		r.has(t, "clean")
+	withStuckVacuum(t, capabilities.Clean, func(h *harness, r *stuckVacuum, ref string) {
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Second)
+		h.wantStatus(ref, mess.Cancelled)
+		r.wantLog(t, "clean")
 	})
 }

@@ -15,16 +15,16 @@ import (
 // If no answer could lead to an act, the agent asks nothing: it declines the request with the
 // reason that blocks the device.
 func TestUselessQuestionIsNotAsked(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.words["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
-		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum somewhere}")
-		s := h.is(ref, mess.Declined)
+	withHarnessSetup(t, func(h *harness) {
+		h.sentences["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
+		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum somewhere}")
+		s := h.wantStatus(ref, mess.Declined)
 		if s.Reason == nil || s.Reason.Type != "locked" || !strings.Contains(s.Reason.Detail, "vacuum: locked") {
 			t.Errorf("declined with %+v", s.Reason)
 		}
-		if codes := h.codes(ref); strings.Contains(codes, "needs_input") || strings.Contains(codes, "claimed") {
+		if codes := h.statuses(ref); strings.Contains(codes, "needs_input") || strings.Contains(codes, "claimed") {
 			t.Errorf("what was said: %s", codes)
 		}
 	})
@@ -33,10 +33,10 @@ func TestUselessQuestionIsNotAsked(t *testing.T) {
 // A lockout after the first question also prevents the second one.
 func TestLaterUselessQuestionIsNotAsked(t *testing.T) {
 	locked := false
-	r := tree{
+	r := answerTree{
 		"":     {Question: &capabilities.Question{Field: "what", Options: []string{"rug"}}},
 		"rug":  {Question: &capabilities.Question{Field: "area", Options: []string{"stove", "sink"}}},
-		"sink": planOf(clean("sink")), "stove": planOf(clean("stove")),
+		"sink": planOf(cleanPlan("sink")), "stove": planOf(cleanPlan("stove")),
 	}
 	check := func(capabilities.Plan) (policy.Decision, error) {
 		if locked {
@@ -67,7 +67,7 @@ func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 		}
 	}
 	two := []string{"sink", "stove"}
-	r := tree{"sink": planOf(clean("sink")), "stove": planOf(clean("stove")), "no": {Refusal: &capabilities.Refusal{Reason: "nothing is done"}}}
+	r := answerTree{"sink": planOf(cleanPlan("sink")), "stove": planOf(cleanPlan("stove")), "no": {Refusal: &capabilities.Refusal{Reason: "nothing is done"}}}
 	many := make([]string, 65)
 	for i := range many {
 		many[i] = two[i%2]
@@ -101,12 +101,12 @@ func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 
 func planOf(p capabilities.Plan) capabilities.Outcome { return capabilities.Outcome{Plan: &p} }
 
-// tree maps answers to outcomes.
-type tree map[string]capabilities.Outcome
+// answerTree maps answers to outcomes.
+type answerTree map[string]capabilities.Outcome
 
-func (t tree) Resolve(mess.Request) capabilities.Outcome { return t[""] }
-func (t tree) Offers() []mess.Capability                 { return nil }
+func (t answerTree) Resolve(mess.Request) capabilities.Outcome { return t[""] }
+func (t answerTree) Offers() []mess.Capability                 { return nil }
 
-func (t tree) Answer(_ capabilities.Question, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
+func (t answerTree) Answer(_ capabilities.Question, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
 	return t[text]
 }

@@ -20,7 +20,7 @@ import (
 func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 	chips := boardtest.Pi()
 	const up, down = 17, 27
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		cfg := gpiocover.DefaultConfig()
 		cfg.Up, cfg.Down, cfg.TravelTime = "GPIO17", "GPIO27", 20*time.Second
 		d := gpiocover.New("kitchen-blind", cfg, chips)
@@ -28,17 +28,17 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 		h.reads = resolver.New(catalog.Default(), []resolver.Device{{
 			Device: capabilities.Device{Name: "kitchen-blind", Label: "kitchen blind", Class: "blind", Area: "kitchen"}, Driver: d,
 		}})
-	}, func(h *house) {
-		says := func(intent string, code mess.Code, evidence mess.Evidence, words ...string) mess.Status {
+	}, func(h *harness) {
+		wantResult := func(intent string, code mess.Code, evidence mess.Evidence, words ...string) mess.Status {
 			t.Helper()
-			ref := h.says(claude, "request: {intent: "+intent+"}")
-			h.after(time.Minute)
-			s := h.is(ref, code)
+			ref := h.send(requester, "request: {intent: "+intent+"}")
+			h.advance(time.Minute)
+			s := h.wantStatus(ref, code)
 			if s.Evidence != evidence {
 				t.Errorf("%s: evidence %q, want %q", intent, s.Evidence, evidence)
 			}
 			if code == mess.Completed {
-				h.answers(ref, words...)
+				h.wantAnswer(ref, words...)
 			} else if s.Reason == nil || !strings.Contains(s.Reason.Detail, words[0]) {
 				t.Errorf("%s: %+v, want %q", intent, s.Reason, words[0])
 			}
@@ -47,30 +47,30 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 			}
 			return s
 		}
-		s := says("close the kitchen blind half way", mess.Failed, "", "the position is unknown; open or close the cover completely first")
+		s := wantResult("close the kitchen blind half way", mess.Failed, "", "the position is unknown; open or close the cover completely first")
 		if s.Reason.Effect != mess.EffectNone || len(chips.Log("gpiochip0", down)) > 4 {
 			t.Errorf("effect %q, lines %v", s.Reason.Effect, chips.Log("gpiochip0", down))
 		}
-		says("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
-		says("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
-		says("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
+		wantResult("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
+		wantResult("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
+		wantResult("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
 		// After a stop midway the blind stands still by readback, at an estimated position.
-		ref := h.says(claude, "request: {intent: close the kitchen blind}")
-		h.after(4*time.Second + 500*time.Millisecond)
+		ref := h.send(requester, "request: {intent: close the kitchen blind}")
+		h.advance(4*time.Second + 500*time.Millisecond)
 		if !chips.Level("gpiochip0", down) {
 			t.Error("it does not move")
 		}
-		says("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "reckoned")
-		if s := h.is(ref, mess.Failed); s.Reason == nil || s.Reason.Effect != mess.EffectPartial {
+		wantResult("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "reckoned")
+		if s := h.wantStatus(ref, mess.Failed); s.Reason == nil || s.Reason.Effect != mess.EffectPartial {
 			t.Errorf("what was stopped ended with %+v", s.Reason)
 		}
-		ref = h.says(claude, "request: {intent: open the kitchen blind}")
-		h.after(5 * time.Second)
-		h.is(ref, mess.InProgress)
+		ref = h.send(requester, "request: {intent: open the kitchen blind}")
+		h.advance(5 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
 		if !chips.Level("gpiochip0", up) {
 			t.Error("it does not move")
 		}
-		h.stops(claude)
+		h.postStop(requester)
 		if chips.Level("gpiochip0", up) || chips.Level("gpiochip0", down) {
 			t.Error("a relay is on after a stop")
 		}

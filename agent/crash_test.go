@@ -14,9 +14,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// death is a program that dies at the nth possible place.
-type death struct {
-	h  *house
+// deathPoint is a program that dies at the nth possible place.
+type deathPoint struct {
+	h  *harness
 	at int // 0: never
 
 	place string // the name of a place, instead of a number
@@ -27,9 +27,9 @@ type death struct {
 	done   bool
 }
 
-// passes counts a place and lets the program die at the chosen one. From then on, no act of the
+// pass counts a place and lets the program die at the chosen one. From then on, no act of the
 // program reaches the exchange, the devices or the next program's disk.
-func (d *death) passes(where string) (dead bool) {
+func (d *deathPoint) pass(where string) (dead bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.done {
@@ -41,7 +41,7 @@ func (d *death) passes(where string) (dead bool) {
 	}
 	d.done, d.where = true, where
 	d.h.dir = copyOf(d.h.t, d.h.dir)
-	d.h.line.cutIt(true)
+	d.h.connection.setCut(true)
 	return true
 }
 
@@ -55,60 +55,60 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// came reports whether the program has died, where, and how many places it has passed.
-func (d *death) came() (done bool, where string, places int) {
+// hasDied reports whether the program has died, where, and how many places it has passed.
+func (d *deathPoint) hasDied() (done bool, where string, places int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.done, d.where, d.places
 }
 
-// armed adds the places of death to the agent.
-func (d *death) armed() {
+// install adds the places of death to the agent.
+func (d *deathPoint) install() {
 	h := d.h
-	h.line.set(func(l *line) {
-		l.before = func(m mess.Message) error { return d.lost("before sending " + what(m)) }
-		l.after = func(m mess.Message) error { return d.lost("after sending " + what(m)) }
-		l.attach = func() error { return d.lost("around a picture") }
+	h.connection.set(func(l *connection) {
+		l.before = func(m mess.Message) error { return d.loseCall("before sending " + describe(m)) }
+		l.after = func(m mess.Message) error { return d.loseCall("after sending " + describe(m)) }
+		l.attach = func() error { return d.loseCall("around a picture") }
 	})
-	h.lamp.dies, h.vacuum.dies = d.passes, d.passes
+	h.lamp.dies, h.vacuum.dies = d.pass, d.pass
 }
 
-func (d *death) lost(where string) error {
-	if d.passes(where) {
+func (d *deathPoint) loseCall(where string) error {
+	if d.pass(where) {
 		return mess.Errorf(mess.Unavailable, "dead")
 	}
 	return nil
 }
 
-func what(m mess.Message) string {
+func describe(m mess.Message) string {
 	if s, ok := m.Items[0].(*mess.Status); ok {
 		return string(s.Code)
 	}
 	return string(m.Items[0].Kind())
 }
 
-// reboots starts the program again with the disk as it was at its death.
-func (h *house) reboots() {
+// restart starts the program again with the disk as it was at its death.
+func (h *harness) restart() {
 	h.t.Helper()
 	copied := h.dir
 	h.stopAgent() // it has no connections any more
 	h.dir = copied
 	h.lamp.dies, h.vacuum.dies = nil, nil
-	h.line = &line{to: h.x.As(h.pi(), "test")}
+	h.connection = &connection{to: h.x.As(h.actor(), "test")}
 	h.startAgent()
 }
 
-// confirms answers yes to each confirmation request until the thread has ended or d is over.
-func (h *house) confirms(ref string, d time.Duration) {
+// confirmAll answers yes to each confirmation request until the thread has ended or d is over.
+func (h *harness) confirmAll(ref string, d time.Duration) {
 	h.t.Helper()
 	for range d / (10 * time.Second) {
 		if h.thread(ref).Status == mess.NeedsConfirmation {
-			h.says(person, "reply: {re: "+ref+", confirm: true}")
+			h.send(person, "reply: {re: "+ref+", confirm: true}")
 		}
 		if h.thread(ref).Status.Terminal() {
 			return
 		}
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 	}
 }
 
@@ -128,28 +128,28 @@ func TestDeathAtEveryPoint(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, blind %v", c.intent, c.blind), func(t *testing.T) {
 			places := 0
-			warm := func(h *house) {
+			warm := func(h *harness) {
 				h.lamp.blind = c.blind
-				h.withWatch(&meter{value: drivers.Reading{Quantity: "temperature", Value: 21, Unit: "°C"}})
+				h.addLampThenWait(&fakeMeter{value: drivers.Reading{Quantity: "temperature", Value: 21, Unit: "°C"}})
 			}
-			inHouseWith(t, warm, func(h *house) {
-				d := &death{h: h}
-				d.armed()
-				h.confirms(h.says(claude, "request: {intent: "+c.intent+"}"), time.Hour)
-				_, _, places = d.came()
+			withHarnessSetup(t, warm, func(h *harness) {
+				d := &deathPoint{h: h}
+				d.install()
+				h.confirmAll(h.send(requester, "request: {intent: "+c.intent+"}"), time.Hour)
+				_, _, places = d.hasDied()
 			})
 			if places < 8 {
 				t.Fatalf("only %d places to die at", places)
 			}
 			for at := 1; at <= places; at++ {
-				inHouseWith(t, warm, func(h *house) {
-					d := &death{h: h, at: at}
-					d.armed()
-					ref := h.says(claude, "request: {intent: "+c.intent+"}")
+				withHarnessSetup(t, warm, func(h *harness) {
+					d := &deathPoint{h: h, at: at}
+					d.install()
+					ref := h.send(requester, "request: {intent: "+c.intent+"}")
 					done, where := false, ""
 					for range 30 {
-						if done, where, _ = d.came(); !done {
-							h.confirms(ref, 10*time.Second)
+						if done, where, _ = d.hasDied(); !done {
+							h.confirmAll(ref, 10*time.Second)
 						}
 					}
 					if !done {
@@ -158,35 +158,35 @@ func TestDeathAtEveryPoint(t *testing.T) {
 						}
 						return
 					}
-					h.after(10 * time.Second)
-					h.reboots()
-					h.confirms(ref, 2*time.Hour)
-					h.isTrue(ref, where, c.most)
+					h.advance(10 * time.Second)
+					h.restart()
+					h.confirmAll(ref, 2*time.Hour)
+					h.checkReport(ref, where, c.most)
 				})
 			}
 		})
 	}
 }
 
-// isTrue compares a thread's status with the acts of the devices.
-func (h *house) isTrue(ref, where string, most int) {
+// checkReport compares a thread's status with the acts of the devices.
+func (h *harness) checkReport(ref, where string, most int) {
 	h.t.Helper()
 	synctest.Wait()
-	acts := strings.Count(h.lamp.did(), "on") + strings.Count(h.vacuum.did(), "clean")
+	acts := strings.Count(h.lamp.acts(), "on") + strings.Count(h.vacuum.acts(), "clean")
 	s, _ := h.last(ref)
 	status := h.thread(ref).Status
-	said := fmt.Sprintf("died %s; it acted %d times and says %s %+v", where, acts, status, s.Reason)
+	report := fmt.Sprintf("died %s; it acted %d times and says %s %+v", where, acts, status, s.Reason)
 	switch {
 	case !status.Terminal():
-		h.t.Errorf("%s: it has not ended; %s", said, h.codes(ref))
+		h.t.Errorf("%s: it has not ended; %s", report, h.statuses(ref))
 	case acts > most:
-		h.t.Errorf("%s: too often", said)
+		h.t.Errorf("%s: too often", report)
 	case status == mess.Completed && acts == 0:
-		h.t.Errorf("%s: that is a lie", said)
+		h.t.Errorf("%s: that is a lie", report)
 	case s.Reason != nil && s.Reason.Effect == mess.EffectNone && acts > 0:
-		h.t.Errorf("%s: that is a lie", said)
+		h.t.Errorf("%s: that is a lie", report)
 	}
 	if testing.Verbose() {
-		h.t.Log(said)
+		h.t.Log(report)
 	}
 }

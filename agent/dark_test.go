@@ -19,25 +19,25 @@ func TestDarkImageIsNoEvidence(t *testing.T) {
 	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 64)), nil); err != nil {
 		t.Fatal(err)
 	}
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Fit = picture.Fit
 		on := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}
-		h.with("it", &struct {
-			part
+		h.addDevice("it", &struct {
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, map[string]capabilities.Plan{"do it": on})
+			switchReader
+		}{switchReader: switchReader{on: true}}, map[string]capabilities.Plan{"do it": on})
 		h.more[0].SeenBy = "cam"
-		h.with("cam", &eye{data: b.Bytes()}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
-	}, func(h *house) {
+		h.addDevice("cam", &fakeCamera{data: b.Bytes()}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *harness) {
 		for intent, want := range map[string]mess.Evidence{"do it": mess.ReadBack, "photo": mess.Acknowledged} {
-			ref := h.says(claude, "request: {intent: "+intent+"}")
-			h.after(time.Minute)
-			if s := h.is(ref, mess.Completed); s.Evidence != want {
+			ref := h.send(requester, "request: {intent: "+intent+"}")
+			h.advance(time.Minute)
+			if s := h.wantStatus(ref, mess.Completed); s.Evidence != want {
 				t.Errorf("%s: evidence %q, want %q", intent, s.Evidence, want)
 			}
-			h.answers(ref, "the picture shows nothing: it is black")
-			if data, _ := h.picture(ref); len(data) == 0 {
+			h.wantAnswer(ref, "the picture shows nothing: it is black")
+			if data, _ := h.image(ref); len(data) == 0 {
 				t.Errorf("%s: there is no picture", intent)
 			}
 		}
@@ -46,13 +46,13 @@ func TestDarkImageIsNoEvidence(t *testing.T) {
 
 // An unreadable image does not count: the answer does not mention one.
 func TestUnreadableImageIsIgnored(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Fit = picture.Fit
-		h.with("cam", &eye{data: []byte("\xff\xd8\xff\xe0 cut off")}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: photo}")
-		h.after(time.Minute)
-		s := h.is(ref, mess.Failed)
+		h.addDevice("cam", &fakeCamera{data: []byte("\xff\xd8\xff\xe0 cut off")}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: photo}")
+		h.advance(time.Minute)
+		s := h.wantStatus(ref, mess.Failed)
 		if _, r := h.last(ref); s.Reason.Effect != mess.EffectNone || len(r.Content) > 0 {
 			t.Errorf("%+v, and it answers %+v", s.Reason, r.Content)
 		}

@@ -14,10 +14,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// words is a resolver with fixed sentences.
-type words map[string]capabilities.Outcome
+// sentences is a resolver with fixed sentences.
+type sentences map[string]capabilities.Outcome
 
-func (w words) learn() {
+func (w sentences) addDefaults() {
 	plan := func(p capabilities.Plan) capabilities.Outcome { return capabilities.Outcome{Plan: &p} }
 	turn := func(on bool) capabilities.Plan {
 		return capabilities.Plan{
@@ -39,12 +39,12 @@ func (w words) learn() {
 	w["vacuum the kitchen"] = capabilities.Outcome{Question: &capabilities.Question{
 		Field: "area", Text: "Rice near the sink and crumbs by the stove: which area?", Options: []string{"near sink", "stove", "both"},
 	}}
-	w["vacuum both"] = plan(clean("near sink", "stove"))
+	w["vacuum both"] = plan(cleanPlan("near sink", "stove"))
 	w["open the safe"] = capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "there is no safe here", Nearest: []string{"fridge"}}}
 	w["juggle"] = plan(capabilities.Plan{Device: "porch-lamp", Command: capabilities.Clean, Summary: "juggle"})
 }
 
-func clean(areas ...string) capabilities.Plan {
+func cleanPlan(areas ...string) capabilities.Plan {
 	return capabilities.Plan{
 		Capability: "vacuum-floor", Device: "vacuum", Command: capabilities.Clean, Args: mess.Object{{Key: "areas", Value: areas}},
 		Risk: capabilities.RiskMotion, Effect: capabilities.Once, Summary: "vacuum " + strings.Join(areas, " and "),
@@ -52,20 +52,20 @@ func clean(areas ...string) capabilities.Plan {
 	}
 }
 
-// understood records the sentences that the resolver reads.
-type understood struct {
-	words
+// resolverFunc records the sentences that the resolver reads.
+type resolverFunc struct {
+	sentences
 	asked func()
 }
 
-func (u understood) Resolve(req mess.Request) capabilities.Outcome {
+func (u resolverFunc) Resolve(req mess.Request) capabilities.Outcome {
 	if u.asked != nil {
 		u.asked()
 	}
-	return u.words.Resolve(req)
+	return u.sentences.Resolve(req)
 }
 
-func (w words) Resolve(req mess.Request) capabilities.Outcome {
+func (w sentences) Resolve(req mess.Request) capabilities.Outcome {
 	if req.Intent == "crash" {
 		panic("boom")
 	}
@@ -75,24 +75,24 @@ func (w words) Resolve(req mess.Request) capabilities.Outcome {
 	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "not understood: " + req.Intent}}
 }
 
-func (w words) Answer(q capabilities.Question, reply mess.Object, text string, _ mess.Request) capabilities.Outcome {
+func (w sentences) Answer(q capabilities.Question, reply mess.Object, text string, _ mess.Request) capabilities.Outcome {
 	area, _ := reply.Get(q.Field)
 	switch area {
 	case "both":
 		return w["vacuum both"]
 	case "stove":
-		p := clean("stove")
+		p := cleanPlan("stove")
 		return capabilities.Outcome{Plan: &p}
 	}
 	return capabilities.Outcome{Question: &capabilities.Question{Field: q.Field, Text: text + " is no area. " + q.Text, Options: q.Options}}
 }
 
-func (w words) Offers() []mess.Capability {
+func (w sentences) Offers() []mess.Capability {
 	return []mess.Capability{{ID: "switch"}, {ID: "take-photo", Meta: mess.Object{{Key: "effect", Value: "query"}}}, {ID: "vacuum-floor"}}
 }
 
-// part is the common part of the simulated devices.
-type part struct {
+// fakeDevice is the common part of the simulated devices.
+type fakeDevice struct {
 	dies    dying
 	mu      sync.Mutex
 	started int
@@ -100,32 +100,32 @@ type part struct {
 	log     []string
 }
 
-func (p *part) Name() string                 { return "made" }
-func (p *part) SetName(string)               {}
-func (p *part) Connection() gobot.Connection { return nil }
+func (p *fakeDevice) Name() string                 { return "made" }
+func (p *fakeDevice) SetName(string)               {}
+func (p *fakeDevice) Connection() gobot.Connection { return nil }
 
-func (p *part) Start() error {
+func (p *fakeDevice) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.started++
 	return nil
 }
 
-func (p *part) Halt() error {
+func (p *fakeDevice) Halt() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.halted++
 	return nil
 }
 
-func (p *part) note(what string) {
+func (p *fakeDevice) record(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.log = append(p.log, what)
 }
 
-// died reports whether the program has died; its call then never returns to it.
-func (p *part) died(ctx context.Context, point string) bool {
+// hasDied reports whether the program has died; its call then never returns to it.
+func (p *fakeDevice) hasDied(ctx context.Context, point string) bool {
 	if p.dies == nil || !p.dies(point) {
 		return false
 	}
@@ -133,8 +133,8 @@ func (p *part) died(ctx context.Context, point string) bool {
 	return true
 }
 
-// did returns the acts on the device, as the device saw them.
-func (p *part) did() string {
+// acts returns the acts on the device, as the device saw them.
+func (p *fakeDevice) acts() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return strings.Join(p.log, ", ")
@@ -142,7 +142,7 @@ func (p *part) did() string {
 
 // lamp is a switch with readback.
 type lamp struct {
-	part
+	fakeDevice
 	on      bool
 	stuck   bool          // it does not change
 	late    time.Duration // delay from its answer to the act
@@ -185,14 +185,14 @@ func (l *lamp) Start() error {
 	if unplug {
 		return errors.New("no such line")
 	}
-	return l.part.Start()
+	return l.fakeDevice.Start()
 }
 
 func (l *lamp) Switch(ctx context.Context, on bool) error {
-	if l.died(ctx, "before the act") {
+	if l.hasDied(ctx, "before the act") {
 		return ctx.Err()
 	}
-	l.note(map[bool]string{true: "on", false: "off"}[on])
+	l.record(map[bool]string{true: "on", false: "off"}[on])
 	c := l.get()
 	if c.running != nil {
 		c.running()
@@ -209,14 +209,14 @@ func (l *lamp) Switch(ctx context.Context, on bool) error {
 	if c.broken == nil && !c.stuck {
 		l.set(func(l *lamp) { l.on, l.since = on, time.Now() })
 	}
-	if l.died(ctx, "after the act") {
+	if l.hasDied(ctx, "after the act") {
 		return ctx.Err()
 	}
 	return c.broken
 }
 
 func (l *lamp) On(ctx context.Context) (bool, error) {
-	if l.died(ctx, "before the look") {
+	if l.hasDied(ctx, "before the look") {
 		return false, ctx.Err()
 	}
 	c := l.get()
@@ -230,12 +230,12 @@ func (l *lamp) On(ctx context.Context) (bool, error) {
 
 // fridge is a camera that recognizes items.
 type fridge struct {
-	part
+	fakeDevice
 	broken error
 }
 
 func (f *fridge) Photo(context.Context) (drivers.Photo, error) {
-	f.note("photo")
+	f.record("photo")
 	return drivers.Photo{Data: []byte("\xff\xd8\xff picture of the fridge"), MIME: "image/jpeg", CapturedAt: time.Now()}, f.broken
 }
 
@@ -248,7 +248,7 @@ func (f *fridge) Observe(context.Context) (drivers.Observation, error) {
 
 // vacuum takes ten seconds for each area.
 type vacuum struct {
-	part
+	fakeDevice
 	each   time.Duration
 	steps  int  // progress reports in each area
 	stops  bool // it stops by itself after the first area
@@ -259,10 +259,10 @@ func newVacuum() *vacuum { return &vacuum{each: 10 * time.Second, steps: 50} }
 
 func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	var out drivers.Outcome
-	if v.died(ctx, "before the act") {
+	if v.hasDied(ctx, "before the act") {
 		return out, ctx.Err()
 	}
-	v.note("clean " + strings.Join(areas, "+"))
+	v.record("clean " + strings.Join(areas, "+"))
 	if v.broken != nil {
 		return out, v.broken
 	}
@@ -276,13 +276,13 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 			case <-t.C:
 			case <-ctx.Done():
 				t.Stop()
-				v.note("stopped")
+				v.record("stopped")
 				out.Remaining = areas[i:]
 				return out, ctx.Err()
 			}
 		}
 		out.Done = append(out.Done, area)
-		if v.died(ctx, "after an act") {
+		if v.hasDied(ctx, "after an act") {
 			return out, ctx.Err()
 		}
 		if v.stops {
@@ -293,10 +293,10 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	return out, nil
 }
 
-func (v *vacuum) Dock(context.Context) error { v.note("dock"); return nil }
+func (v *vacuum) Dock(context.Context) error { v.record("dock"); return nil }
 
 func (v *vacuum) Map(ctx context.Context) (drivers.Photo, error) {
-	if v.died(ctx, "before the look") {
+	if v.hasDied(ctx, "before the look") {
 		return drivers.Photo{}, ctx.Err()
 	}
 	return drivers.Photo{Data: []byte("map"), MIME: "image/png", CapturedAt: time.Now()}, nil

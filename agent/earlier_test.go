@@ -9,12 +9,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// again resolves "that picture again" by the context, as the resolver does.
-type again struct{ words }
+// earlierImageResolver resolves "that picture again" by the context, as the resolver does.
+type earlierImageResolver struct{ sentences }
 
-func (a again) Resolve(req mess.Request) capabilities.Outcome {
+func (a earlierImageResolver) Resolve(req mess.Request) capabilities.Outcome {
 	if req.Intent != "that picture again" {
-		return a.words.Resolve(req)
+		return a.sentences.Resolve(req)
 	}
 	thread, _ := req.Context[0].Extra.Get("thread")
 	pictures, _ := req.Context[0].Extra.Get("pictures")
@@ -27,18 +27,18 @@ func (a again) Resolve(req mess.Request) capabilities.Outcome {
 // The agent sends an earlier image again with its own time and the ref of its thread. It does
 // not count as a new image, and the camera captures none.
 func TestEarlierImageKeepsItsTime(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.reads = again{h.words} }, func(h *house) {
-		first := h.says(claude, `request: {id: look, intent: "what's in the fridge?"}`)
-		h.after(time.Minute)
-		if s := h.is(first, mess.Completed); s.Evidence != mess.Photographed {
+	withHarnessSetup(t, func(h *harness) { h.reads = earlierImageResolver{h.sentences} }, func(h *harness) {
+		first := h.send(requester, `request: {id: look, intent: "what's in the fridge?"}`)
+		h.advance(time.Minute)
+		if s := h.wantStatus(first, mess.Completed); s.Evidence != mess.Photographed {
 			t.Fatalf("%+v", s)
 		}
 		was := h.thread(first).Attachments()
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.fridge.broken = mess.Errorf(mess.Unavailable, "the camera is gone")
-		ref := h.says(claude, "request: {intent: that picture again, context: [{ref: look}]}")
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.EvidenceUnknown {
+		ref := h.send(requester, "request: {intent: that picture again, context: [{ref: look}]}")
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.EvidenceUnknown {
 			t.Errorf("evidence %s, though nothing was photographed", s.Evidence)
 		}
 		is := h.thread(ref).Attachments()
@@ -47,7 +47,7 @@ func TestEarlierImageKeepsItsTime(t *testing.T) {
 		}
 		for _, m := range h.thread(ref).Messages {
 			text := string(m.ListJSON())
-			if strings.Contains(text, `"image"`) && m.From != claude.ID {
+			if strings.Contains(text, `"image"`) && m.From != requester.ID {
 				if !strings.Contains(text, `"captured_at":"2000-01-01T00:00:00Z"`) || !strings.Contains(text, `"earlier":"`+first+`"`) || !strings.Contains(text, "The picture of "+first+" again, taken at 2000-01-01T00:00:00Z. It is not new") {
 					t.Errorf("%s", text)
 				}

@@ -15,10 +15,10 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 )
 
-// dead is a lamp that does not reach its safe state.
-type dead struct{ lamp }
+// deadDevice is a lamp that does not reach its safe state.
+type deadDevice struct{ lamp }
 
-func (d *dead) Halt() error { return errors.New("no route") }
+func (d *deadDevice) Halt() error { return errors.New("no route") }
 
 // One dead device without any use does not make the shutdown unclean. A dead device that may be
 // on does, by name.
@@ -27,7 +27,7 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 		g := policy.New(policy.DefaultConfig(), time.Now, quiet())
 		var devices []device.Device
 		for _, name := range []string{"unplugged", "heater", "pump"} {
-			devices = append(devices, device.Device{Name: name, Driver: &dead{}})
+			devices = append(devices, device.Device{Name: name, Driver: &deadDevice{}})
 		}
 		var said strings.Builder
 		log := slog.New(slog.NewTextHandler(&said, nil))
@@ -38,7 +38,7 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := pass.Switch(t.Context(), devices[i].Driver.(*dead), on); err != nil {
+			if err := pass.Switch(t.Context(), devices[i].Driver.(*deadDevice), on); err != nil {
 				t.Error(err)
 			}
 			pass.End()

@@ -16,17 +16,17 @@ import (
 
 // Parts of devices to combine: each has one capability and a chosen result.
 type (
-	switcher struct{ err error }
-	reader   struct {
+	switcher     struct{ err error }
+	switchReader struct {
 		on  bool
 		err error
 	}
-	shooter struct {
+	failingCamera struct {
 		age   time.Duration // age of its image; negative: the image has no time
 		err   error
 		hangs bool
 	}
-	mapper  struct{ shooter }
+	mapper  struct{ failingCamera }
 	cleaner struct {
 		out  drivers.Outcome
 		err  error
@@ -42,10 +42,10 @@ type (
 	}
 )
 
-func (s switcher) Switch(context.Context, bool) error { return s.err }
-func (r reader) On(context.Context) (bool, error)     { return r.on, r.err }
+func (s switcher) Switch(context.Context, bool) error   { return s.err }
+func (r switchReader) On(context.Context) (bool, error) { return r.on, r.err }
 
-func (s shooter) Photo(ctx context.Context) (drivers.Photo, error) {
+func (s failingCamera) Photo(ctx context.Context) (drivers.Photo, error) {
 	if s.hangs {
 		<-ctx.Done()
 		return drivers.Photo{}, ctx.Err()
@@ -57,7 +57,7 @@ func (s shooter) Photo(ctx context.Context) (drivers.Photo, error) {
 	return p, s.err
 }
 
-func (m mapper) Map(ctx context.Context) (drivers.Photo, error) { return m.shooter.Photo(ctx) }
+func (m mapper) Map(ctx context.Context) (drivers.Photo, error) { return m.failingCamera.Photo(ctx) }
 
 // Photo marks that a mapper is no camera.
 func (m mapper) Photo() {}
@@ -104,315 +104,315 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		hides    string // text that the answer must not contain
 	}{
 		{name: "switch", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, code: mess.Completed, evidence: mess.Acknowledged},
 		{name: "switch, refuses", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{switcher: switcher{drivers.ErrNotStarted}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "switch, busy", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{switcher: switcher{drivers.ErrBusy}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "switch, fails", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{switcher: switcher{errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "switch and reader", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
+			switchReader
+		}{switchReader: switchReader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
 		{name: "switch and reader, otherwise", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
+			switchReader
 		}{}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "switch and reader, blind", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back"},
+			switchReader
+		}{switchReader: switchReader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back"},
 		{name: "switch and reader, which goes offline", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
+			switchReader
+		}{switchReader: switchReader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
 		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
+			switchReader
 		}{
-			switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
-			reader:   reader{err: drivers.NotDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
+			switcher:     switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
+			switchReader: switchReader{err: drivers.NotDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
 		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "the agent did not read it back: it has halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{switcher: switcher{errPart}, reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "the driver reported: no contact"},
+			switchReader
+		}{switcher: switcher{errPart}, switchReader: switchReader{on: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "the driver reported: no contact"},
 		{name: "switch fails, reads as before", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
+			switchReader
 		}{switcher: switcher{errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "switch fails before anything was done", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
+			switchReader
 		}{switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrNothingDone, errPart)}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "switch is halted midway", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
+			switchReader
 		}{switcher: switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "switch with an eye", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			shooter
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
 		{name: "switch with an eye that fails", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-			shooter
-		}{reader: reader{on: true}, shooter: shooter{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: no contact"},
+			switchReader
+			failingCamera
+		}{switchReader: switchReader{on: true}, failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: no contact"},
 
 		{name: "seen, not asked", plan: turn, dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Acknowledged},
 		{name: "seen", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed, says: "The picture is from the cam."},
 		{name: "seen, an old picture", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, cam: &struct {
-			part
-			shooter
-		}{shooter: shooter{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old: the camera captured it 1m0s before"},
+			switchReader
+		}{switchReader: switchReader{on: true}}, cam: &struct {
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old: the camera captured it 1m0s before"},
 		{name: "seen, a picture without a time", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, cam: &struct {
-			part
-			shooter
-		}{shooter: shooter{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "gives no capture time"},
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "gives no capture time"},
 		{name: "seen, the camera fails", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, cam: &struct {
-			part
-			shooter
-		}{shooter: shooter{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no picture: no contact"},
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no picture: no contact"},
 		{name: "seen, the camera hangs", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, cam: &struct {
-			part
-			shooter
-		}{shooter: shooter{hangs: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: "},
+			switchReader
+		}{switchReader: switchReader{on: true}}, cam: &struct {
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{hangs: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: "},
 		{name: "seen, the camera is none", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, cam: &struct {
-			part
+			fakeDevice
 			sensor
 		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "cam takes no pictures"},
 		{name: "seen, nobody takes the picture", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, cam: &struct {
-			part
-			shooter
+			switchReader
+		}{switchReader: switchReader{on: true}}, cam: &struct {
+			fakeDevice
+			failingCamera
 		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, says: "could not deliver the picture"},
 		{name: "seen, the act fails", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{switcher: switcher{errPart}}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "asked, nothing sees it", plan: shown(turn), dev: &struct {
-			part
+			fakeDevice
 			switcher
 		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "no camera sees the it"},
 
 		{name: "clean", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{out: done}}, code: mess.Completed, evidence: mess.Acknowledged},
 		{name: "clean with a map", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
 		}{cleaner: cleaner{out: done}}, code: mess.Completed, evidence: mess.ReadBack},
 		{name: "clean, no map", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
-		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{err: errPart}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no map"},
+		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{err: errPart}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no map"},
 		{name: "clean, an old map", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
-		}{cleaner: cleaner{out: done}, mapper: mapper{shooter{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is too old"},
+		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is too old"},
 		{name: "clean, seen", plan: shown(sweep), dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
 		}{cleaner: cleaner{out: done}}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
 		{name: "clean, nobody takes the map", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
 		}{cleaner: cleaner{out: done}}, attach: lost, code: mess.Completed, evidence: mess.Acknowledged},
 		{name: "clean, half", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{out: half}}, code: mess.Partial, evidence: mess.Acknowledged, effect: mess.EffectPartial},
 		{name: "clean, half and then fails", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 			mapper
 		}{cleaner: cleaner{out: half, err: errPart}}, code: mess.Partial, evidence: mess.ReadBack, effect: mess.EffectPartial},
 		{name: "clean, comes back", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{out: none}}, code: mess.Failed, evidence: mess.Acknowledged, effect: mess.EffectPartial},
 		{name: "clean, fails", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{out: none, err: errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 		{name: "clean, does not start", plan: sweep, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{out: none, err: drivers.ErrNotStarted}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "dock", plan: dock, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{}, code: mess.Completed, evidence: mess.Acknowledged},
 		{name: "dock, seen", plan: shown(dock), dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
 		{name: "dock, fails", plan: dock, dev: &struct {
-			part
+			fakeDevice
 			cleaner
 		}{cleaner: cleaner{dock: errPart}}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown},
 
 		{name: "photo", plan: ask(capabilities.TakePhoto), dev: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
 		{name: "photo, an old one", plan: ask(capabilities.TakePhoto), dev: &struct {
-			part
-			shooter
-		}{shooter: shooter{age: time.Second}}, code: mess.Failed, effect: mess.EffectNone},
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{age: time.Second}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "photo, fails", plan: ask(capabilities.TakePhoto), dev: &struct {
-			part
-			shooter
-		}{shooter: shooter{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "photo, nobody takes it", plan: ask(capabilities.TakePhoto), dev: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, attach: lost, code: mess.Failed, effect: mess.EffectNone},
 		{name: "observe", plan: ask(capabilities.Observe), dev: &struct {
-			part
+			fakeDevice
 			observer
 		}{}, code: mess.Completed, evidence: mess.ReadBack},
 		{name: "observe with an eye", plan: ask(capabilities.Observe), dev: &struct {
-			part
+			fakeDevice
 			observer
-			shooter
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
 		{name: "observe, an old picture", plan: ask(capabilities.Observe), dev: &struct {
-			part
+			fakeDevice
 			observer
-			shooter
-		}{shooter: shooter{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is too old"},
+			failingCamera
+		}{failingCamera: failingCamera{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is too old"},
 		{name: "observe, old", plan: ask(capabilities.Observe), dev: &struct {
-			part
+			fakeDevice
 			observer
 		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "its observations are 1h0m0s old"},
 		{name: "read, seen", plan: shown(ask(capabilities.ReadState)), dev: &struct {
-			part
-			reader
+			fakeDevice
+			switchReader
 		}{}, cam: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed, says: "is off. The picture is from the cam."},
 		{name: "read, an old picture", plan: shown(ask(capabilities.ReadState)), dev: &struct {
-			part
-			reader
+			fakeDevice
+			switchReader
 		}{}, cam: &struct {
-			part
-			shooter
-		}{shooter: shooter{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old"},
+			fakeDevice
+			failingCamera
+		}{failingCamera: failingCamera{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old"},
 		{name: "observe, fails", plan: ask(capabilities.Observe), dev: &struct {
-			part
+			fakeDevice
 			observer
 		}{observer: observer{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "read", plan: ask(capabilities.ReadState), dev: &struct {
-			part
-			reader
-		}{reader: reader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
+			fakeDevice
+			switchReader
+		}{switchReader: switchReader{on: true}}, code: mess.Completed, evidence: mess.ReadBack},
 		{name: "read, fails", plan: ask(capabilities.ReadState), dev: &struct {
-			part
-			reader
-		}{reader: reader{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
+			fakeDevice
+			switchReader
+		}{switchReader: switchReader{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
 		{name: "read, and measures nothing now", plan: ask(capabilities.ReadState), dev: &struct {
-			part
-			reader
+			fakeDevice
+			switchReader
 			sensor
-		}{reader: reader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "the agent could not read its measurements"},
+		}{switchReader: switchReader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "the agent could not read its measurements"},
 		{name: "read, and has no meter", plan: ask(capabilities.ReadState), dev: &struct {
-			part
-			reader
+			fakeDevice
+			switchReader
 			sensor
-		}{reader: reader{on: true}, sensor: sensor{err: fmt.Errorf("plug: %w", drivers.ErrNoReading)}}, code: mess.Completed, evidence: mess.ReadBack, hides: "measure"},
+		}{switchReader: switchReader{on: true}, sensor: sensor{err: fmt.Errorf("plug: %w", drivers.ErrNoReading)}}, code: mess.Completed, evidence: mess.ReadBack, hides: "measure"},
 		{name: "measure", plan: ask(capabilities.ReadState), dev: &struct {
-			part
+			fakeDevice
 			sensor
 		}{}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C."},
 		{name: "measure, old", plan: ask(capabilities.ReadState), dev: &struct {
-			part
+			fakeDevice
 			sensor
 		}{sensor: sensor{age: 12 * time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C (measured 12m0s ago)."},
 		{name: "measure, fails", plan: ask(capabilities.ReadState), dev: &struct {
-			part
+			fakeDevice
 			sensor
 		}{sensor: sensor{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"do it": c.plan})
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"do it": c.plan})
 				if c.cam != nil {
 					h.more[0].SeenBy = "cam"
 					h.more = append(h.more, device.Device{Name: "cam", Driver: c.cam})
 				}
-				h.line.attach = c.attach
-			}, func(h *house) {
-				ref := h.ends("request: {intent: do it}", c.code, c.evidence, c.effect)
-				if r := h.answers(ref, c.says); c.hides != "" && strings.Contains(r.Notes, c.hides) {
+				h.connection.attach = c.attach
+			}, func(h *harness) {
+				ref := h.wantResult("request: {intent: do it}", c.code, c.evidence, c.effect)
+				if r := h.wantAnswer(ref, c.says); c.hides != "" && strings.Contains(r.Notes, c.hides) {
 					t.Errorf("it says %s", r.Notes)
 				}
 				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {
@@ -426,28 +426,28 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 // Images and measurements state in UTC when they were captured, their age, and an unset clock.
 func TestAnswersStateAge(t *testing.T) {
 	berlin := time.FixedZone("", 3600)
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Synced = func() bool { return false }
 		look := func(c capabilities.Command) capabilities.Plan {
 			return capabilities.Plan{Command: c, Effect: capabilities.Query}
 		}
-		h.with("cam", &struct {
-			part
-			zoned
-		}{zoned: zoned{in: berlin}}, map[string]capabilities.Plan{"photo": look(capabilities.TakePhoto)})
-		h.with("probe", &struct {
-			part
+		h.addDevice("cam", &struct {
+			fakeDevice
+			cameraWithZone
+		}{cameraWithZone: cameraWithZone{in: berlin}}, map[string]capabilities.Plan{"photo": look(capabilities.TakePhoto)})
+		h.addDevice("probe", &struct {
+			fakeDevice
 			sensor
 		}{sensor: sensor{age: 90 * time.Second}}, map[string]capabilities.Plan{"measure": look(capabilities.ReadState)})
-	}, func(h *house) {
-		h.after(time.Hour)
-		image := h.answers(h.says(claude, "request: {intent: photo}")).Content[1].Value.(mess.Object)
+	}, func(h *harness) {
+		h.advance(time.Hour)
+		image := h.wantAnswer(h.send(requester, "request: {intent: photo}")).Content[1].Value.(mess.Object)
 		for key, want := range map[string]any{"captured_at": "2000-01-01T01:00:00Z", "age": "PT0S", "clock": "unsynchronised"} {
 			if got, _ := image.Get(key); got != want {
 				t.Errorf("%s of the picture: %v, want %v", key, got, want)
 			}
 		}
-		facts := h.answers(h.says(claude, "request: {intent: measure}")).Content[1].Value.(mess.Object)
+		facts := h.wantAnswer(h.send(requester, "request: {intent: measure}")).Content[1].Value.(mess.Object)
 		temperature, _ := facts.Get("temperature")
 		for key, want := range map[string]any{"at": "2000-01-01T00:58:30Z", "age": "PT1M30S", "clock": "unsynchronised"} {
 			if got, _ := temperature.(mess.Object).Get(key); got != want {
@@ -457,41 +457,41 @@ func TestAnswersStateAge(t *testing.T) {
 	})
 }
 
-// zoned is a camera in another time zone.
-type zoned struct{ in *time.Location }
+// cameraWithZone is a camera in another time zone.
+type cameraWithZone struct{ in *time.Location }
 
-func (z zoned) Photo(context.Context) (drivers.Photo, error) {
+func (z cameraWithZone) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now().In(z.in)}, nil
 }
 
 // An image that the exchange loses is no evidence.
 func TestLostImageIsNoEvidence(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		plan := capabilities.Plan{Command: capabilities.SetSwitch, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Args: mess.Object{{Key: "on", Value: true}}, Want: []string{"image"}}
-		h.with("it", &struct {
-			part
+		h.addDevice("it", &struct {
+			fakeDevice
 			switcher
-			reader
-		}{reader: reader{on: true}}, map[string]capabilities.Plan{"do it": plan})
+			switchReader
+		}{switchReader: switchReader{on: true}}, map[string]capabilities.Plan{"do it": plan})
 		h.more[0].SeenBy = "cam"
 		h.more = append(h.more, device.Device{Name: "cam", Driver: &struct {
-			part
-			shooter
+			fakeDevice
+			failingCamera
 		}{}})
-		h.line.before = func(m mess.Message) error {
+		h.connection.before = func(m mess.Message) error {
 			for _, item := range m.Items {
-				if r, ok := item.(*mess.Response); ok && strings.Contains(text(t, mess.Message{Items: []mess.Item{r}}), "sha256") {
+				if r, ok := item.(*mess.Response); ok && strings.Contains(yamlText(t, mess.Message{Items: []mess.Item{r}}), "sha256") {
 					return mess.Errorf(mess.MissingReference, "the message names an attachment that was not uploaded")
 				}
 			}
 			return nil
 		}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: do it}")
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.Acknowledged {
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: do it}")
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.Acknowledged {
 			t.Errorf("evidence %q, want what holds without the picture", s.Evidence)
 		}
-		h.answers(ref, "has not taken the pictures")
+		h.wantAnswer(ref, "has not taken the pictures")
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// failed returns the last failure of a device in the status.
-func (h *house) failed(name string) device.Failure {
+// failureOf returns the last failure of a device in the status.
+func (h *harness) failureOf(name string) device.Failure {
 	h.t.Helper()
 	for _, d := range h.agent.Status().Devices {
 		if d.Name == name {
@@ -27,24 +27,24 @@ func (h *house) failed(name string) device.Failure {
 
 // The status keeps a failure until the device works again.
 func TestFailureStaysUntilDeviceWorks(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		none := device.Failure{}
-		if h.failed("fridge-cam") != none || h.failed("porch-lamp") != none {
+		if h.failureOf("fridge-cam") != none || h.failureOf("porch-lamp") != none {
 			h.t.Error("nothing has been used")
 		}
 		h.fridge.broken = errors.New("no picture within 5s")
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Failed)
-		began := h.failed("fridge-cam").At
-		h.after(time.Hour)
-		if f := h.failed("fridge-cam"); f.At != began || time.Since(f.At) < time.Hour || !strings.Contains(f.Why, "no picture within 5s") {
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Failed)
+		began := h.failureOf("fridge-cam").At
+		h.advance(time.Hour)
+		if f := h.failureOf("fridge-cam"); f.At != began || time.Since(f.At) < time.Hour || !strings.Contains(f.Why, "no picture within 5s") {
 			h.t.Errorf("%+v", f)
 		}
-		if f := h.failed("porch-lamp"); f != none {
+		if f := h.failureOf("porch-lamp"); f != none {
 			h.t.Errorf("another one: %+v", f)
 		}
 		h.fridge.broken = nil
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
-		if f := h.failed("fridge-cam"); f != none {
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		if f := h.failureOf("fridge-cam"); f != none {
 			h.t.Errorf("it works again: %+v", f)
 		}
 	})
@@ -52,21 +52,21 @@ func TestFailureStaysUntilDeviceWorks(t *testing.T) {
 
 // A cancel or a busy device neither adds nor removes a failure.
 func TestCancelAndBusyAreNoFailures(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.after(13 * time.Second)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.is(ref, mess.Cancelled)
-		if f := h.failed("vacuum"); f != (device.Failure{}) {
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.advance(13 * time.Second)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.wantStatus(ref, mess.Cancelled)
+		if f := h.failureOf("vacuum"); f != (device.Failure{}) {
 			h.t.Errorf("it was cancelled: %+v", f)
 		}
 		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
-		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Failed)
-		cut := h.failed("porch-lamp")
+		h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Failed)
+		cut := h.failureOf("porch-lamp")
 		h.lamp.set(func(l *lamp) { l.broken = drivers.ErrBusy })
-		h.after(time.Hour)
-		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Failed)
-		if f := h.failed("porch-lamp"); f != cut || !strings.Contains(f.Why, "the wire is cut") {
+		h.advance(time.Hour)
+		h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Failed)
+		if f := h.failureOf("porch-lamp"); f != cut || !strings.Contains(f.Why, "the wire is cut") {
 			h.t.Errorf("%+v, and it was %+v", f, cut)
 		}
 	})
@@ -75,9 +75,9 @@ func TestCancelAndBusyAreNoFailures(t *testing.T) {
 // The exchange knows which devices have failed, when and why, until they work again; also after
 // a restart of the agent.
 func TestExchangeKnowsFailedDevices(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		known := func() (list []string) {
-			h.after(time.Second)
+			h.advance(time.Second)
 			for _, e := range h.x.Executors() {
 				for _, f := range e.FailingDevices() {
 					if time.Since(f.At) > time.Hour+time.Minute || time.Since(f.At) < 0 {
@@ -92,14 +92,14 @@ func TestExchangeKnowsFailedDevices(t *testing.T) {
 			h.t.Errorf("nothing has been used: %q", list)
 		}
 		h.fridge.broken = errors.New("no picture within 5s" + strings.Repeat("é", 500))
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Failed)
-		h.after(time.Hour)
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Failed)
+		h.advance(time.Hour)
 		list := known()
 		if len(list) != 1 || !strings.HasPrefix(list[0], "fridge-cam: ") || !strings.Contains(list[0], "no picture within 5s") || len(list[0]) > 300 || !utf8.ValidString(list[0]) {
 			h.t.Fatalf("%q", list)
 		}
 		h.fridge.broken = nil
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 		if list := known(); len(list) != 0 {
 			h.t.Errorf("it works again: %q", list)
 		}
@@ -109,30 +109,30 @@ func TestExchangeKnowsFailedDevices(t *testing.T) {
 // If the policy cannot switch a device off at the end of its time, the status reports that
 // until it is off, and no reader sees a healthy device.
 func TestFailedSwitchOffIsReported(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
-	}, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
+	}, func(h *harness) {
 		looks := func() (string, error) {
-			return device.NewSelfTest(h.gate, nil, time.Now).Use(t.Context(), device.Device{Name: "porch-lamp", Driver: h.lamp})
+			return device.NewSelfTest(h.policy, nil, time.Now).Use(t.Context(), device.Device{Name: "porch-lamp", Driver: h.lamp})
 		}
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
-		h.after(11 * time.Second)
+		h.advance(11 * time.Second)
 		over := time.Now().Add(-time.Second)
-		h.after(time.Minute)
-		const why = "it may still be on after its time, because messkit cannot switch it off; messkit tries again, check the device: the wire is cut"
-		if f := h.failed("porch-lamp"); f.Why != why || !f.At.Equal(over) {
+		h.advance(time.Minute)
+		const reason = "it may still be on after its time, because messkit cannot switch it off; messkit tries again, check the device: the wire is cut"
+		if f := h.failureOf("porch-lamp"); f.Why != reason || !f.At.Equal(over) {
 			t.Errorf("%+v, and its time was over at %v", f, over)
 		}
-		if says, err := looks(); err == nil || err.Error() != why {
-			t.Errorf("%q, %v", says, err)
+		if failure, err := looks(); err == nil || err.Error() != reason {
+			t.Errorf("%q, %v", failure, err)
 		}
-		if list := h.x.Executors()[0].FailingDevices(); len(list) != 1 || list[0].Why != why {
+		if list := h.x.Executors()[0].FailingDevices(); len(list) != 1 || list[0].Why != reason {
 			t.Errorf("%+v", list)
 		}
 		h.lamp.set(func(l *lamp) { l.broken = nil })
-		h.after(time.Minute)
-		if f := h.failed("porch-lamp"); f != (device.Failure{}) || h.lamp.get().on {
+		h.advance(time.Minute)
+		if f := h.failureOf("porch-lamp"); f != (device.Failure{}) || h.lamp.get().on {
 			t.Errorf("it is off: %+v", f)
 		}
 		if _, err := looks(); err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// sleeper is a sensor that has no reading before it wakes up.
-type sleeper struct {
-	part
+// wakingSensor is a sensor that has no reading before it wakes up.
+type wakingSensor struct {
+	fakeDevice
 	wakes time.Time
 	reads int
 	err   error // nil: it is silent
 }
 
-func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
+func (m *wakingSensor) Read(context.Context) ([]drivers.Reading, error) {
 	if m.reads++; time.Now().Before(m.wakes) {
 		return nil, cmp.Or(m.err, drivers.ErrSilent)
 	}
@@ -29,12 +29,12 @@ func (m *sleeper) Read(context.Context) ([]drivers.Reading, error) {
 
 // After the start, the status shows the devices without a request.
 func TestDevicesAreReadAtStart(t *testing.T) {
-	awake, asleep := &sleeper{}, &sleeper{}
-	inHouseWith(t, func(h *house) {
+	awake, asleep := &wakingSensor{}, &wakingSensor{}
+	withHarnessSetup(t, func(h *harness) {
 		asleep.wakes = time.Now().Add(30 * time.Second)
 		h.more = append(h.more, device.Device{Name: "awake", Driver: awake}, device.Device{Name: "asleep", Driver: asleep})
-	}, func(h *house) {
-		defer running(h.t, func(ctx context.Context) error { h.agent.ReadFirst(ctx); return nil })()
+	}, func(h *harness) {
+		defer runUntilStopped(h.t, func(ctx context.Context) error { h.agent.ReadFirst(ctx); return nil })()
 		want := func(when, device, text string) {
 			t.Helper()
 			list := h.agent.Status().Devices
@@ -50,12 +50,12 @@ func TestDevicesAreReadAtStart(t *testing.T) {
 				t.Errorf("%s can be read: %v", device, d.Reads)
 			}
 		}
-		h.after(time.Second)
+		h.advance(time.Second)
 		want("at the start", "porch-lamp", "off")
 		want("at the start", "awake", "temperature 21.5 °C")
 		want("at the start", "asleep", "")
 		want("at the start", "fridge-cam", "")
-		h.after(2 * time.Minute)
+		h.advance(2 * time.Minute)
 		want("later", "asleep", "temperature 21.5 °C")
 		if awake.reads != 1 {
 			t.Errorf("a device that has told its state was read %d times", awake.reads)

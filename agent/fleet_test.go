@@ -67,8 +67,8 @@ func TestFleetProcess(t *testing.T) {
 	_, _ = bufio.NewReader(os.Stdin).ReadByte() // the end of the test
 }
 
-// used returns the memory in use after a collection.
-func used() (bytes uint64, routines int) {
+// memoryInUse returns the memory in use after a collection.
+func memoryInUse() (bytes uint64, routines int) {
 	runtime.GC()
 	runtime.GC() // memory that finalizers release
 	var m runtime.MemStats
@@ -113,14 +113,14 @@ func TestTenThousandDevices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer running(t, x.Run)()
+	defer runUntilStopped(t, x.Run)()
 	j, err := journal.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
 
-	before, routines := used()
+	before, routines := memoryInUse()
 	devices := make([]device.Device, fleetSize)
 	for i := range devices {
 		cfg := httpdevice.DefaultConfig()
@@ -136,19 +136,19 @@ func TestTenThousandDevices(t *testing.T) {
 	}
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"
-	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), understood{words: words{}}, devices,
+	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"), resolverFunc{sentences: sentences{}}, devices,
 		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
-	defer running(t, a.Run)()
+	defer runUntilStopped(t, a.Run)()
 	for news := x.ExecutorsChanged(); len(x.Executors()) == 0; news = x.ExecutorsChanged() { // until all have started at once
 		<-news
 	}
 	all := make(chan string, 1)
 	go func() { all <- line() }()
 	most, began, late := 0, time.Now(), time.After(5*time.Minute)
-	for told := false; !told; {
+	for allSwitched := false; !allSwitched; {
 		select {
 		case said := <-all:
-			if told = true; said != "all" {
+			if allSwitched = true; said != "all" {
 				t.Fatalf("the plugs say %q", said)
 			}
 		case <-late:
@@ -157,7 +157,7 @@ func TestTenThousandDevices(t *testing.T) {
 			most = max(most, runtime.NumGoroutine())
 		}
 	}
-	after, _ := used()
+	after, _ := memoryInUse()
 	t.Logf("%d devices: %.1f MB, at most %d goroutines; read in %v", fleetSize, float64(after-before)/1e6, most-routines, time.Since(began))
 	if after-before > mostBytes && !underRace || most-routines > mostRoutines {
 		t.Errorf("%d bytes and %d goroutines, want at most %d and %d", after-before, most-routines, mostBytes, mostRoutines)

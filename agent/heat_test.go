@@ -11,26 +11,26 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stove is a thermostat without readback.
-type stove struct {
-	part
+// thermostat is a thermostat without readback.
+type thermostat struct {
+	fakeDevice
 	fails error
 }
 
-func (s *stove) Targets() drivers.Targets { return drivers.Targets{Min: 5, Max: 30} }
+func (s *thermostat) Targets() drivers.Targets { return drivers.Targets{Min: 5, Max: 30} }
 
-func (s *stove) SetTarget(_ context.Context, celsius float64) error {
-	s.note("set to " + fmt.Sprint(celsius))
+func (s *thermostat) SetTarget(_ context.Context, celsius float64) error {
+	s.record("set to " + fmt.Sprint(celsius))
 	return s.fails
 }
 
-// boiler is a thermostat with readback and a chosen target.
-type boiler struct {
-	stove
+// thermostatWithReadback is a thermostat with readback and a chosen target.
+type thermostatWithReadback struct {
+	thermostat
 	is float64
 }
 
-func (b *boiler) Target(context.Context) (float64, error) { return b.is, nil }
+func (b *thermostatWithReadback) Target(context.Context) (float64, error) { return b.is, nil }
 
 // The target that a thermostat reports counts more than the driver's answer.
 func TestThermostatTargetIsReadBack(t *testing.T) {
@@ -42,23 +42,23 @@ func TestThermostatTargetIsReadBack(t *testing.T) {
 		effect   mess.Effect
 		says     string
 	}{
-		"cannot tell":       {&stove{}, mess.Completed, mess.Acknowledged, "", "The it is set to 21 °C."},
-		"is set":            {&boiler{is: 21}, mess.Completed, mess.ReadBack, "", "The it is set to 21 °C."},
-		"rounds":            {&boiler{is: 21.5}, mess.Completed, mess.ReadBack, "", "The it is set to 21.5 °C."},
-		"is set elsewhere":  {&boiler{is: 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		"no answer, is set": {&boiler{stove{fails: lost}, 21}, mess.Completed, mess.ReadBack, "", "the driver reported: it: no answer"},
-		"no answer":         {&boiler{stove{fails: lost}, 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		"refused":           {&boiler{stove{fails: drivers.ErrNothingDone}, 5}, mess.Failed, "", mess.EffectNone, ""},
+		"cannot tell":       {&thermostat{}, mess.Completed, mess.Acknowledged, "", "The it is set to 21 °C."},
+		"is set":            {&thermostatWithReadback{is: 21}, mess.Completed, mess.ReadBack, "", "The it is set to 21 °C."},
+		"rounds":            {&thermostatWithReadback{is: 21.5}, mess.Completed, mess.ReadBack, "", "The it is set to 21.5 °C."},
+		"is set elsewhere":  {&thermostatWithReadback{is: 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"no answer, is set": {&thermostatWithReadback{thermostat{fails: lost}, 21}, mess.Completed, mess.ReadBack, "", "the driver reported: it: no answer"},
+		"no answer":         {&thermostatWithReadback{thermostat{fails: lost}, 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"refused":           {&thermostatWithReadback{thermostat{fails: drivers.ErrNothingDone}, 5}, mess.Failed, "", mess.EffectNone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"heat it": {
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"heat it": {
 					Command: capabilities.SetTemperature, Args: mess.Object{{Key: "temperature", Value: 21.0}}, Effect: capabilities.Idempotent, Risk: capabilities.RiskAppliance,
 				}})
-			}, func(h *house) {
-				ref := h.ends("request: {intent: heat it}", c.code, c.evidence, c.effect)
+			}, func(h *harness) {
+				ref := h.wantResult("request: {intent: heat it}", c.code, c.evidence, c.effect)
 				if c.says != "" {
-					h.answers(ref, c.says)
+					h.wantAnswer(ref, c.says)
 				}
 			})
 		})

@@ -47,10 +47,10 @@ func TestEveryHintOfEveryCapability(t *testing.T) {
 		{"open the garage door", "text confirmation structured location", true, "garage", "no camera sees the garage door"},
 	} {
 		t.Run(c.intent, func(t *testing.T) {
-			inHouseWith(t, func(h *house) { h.simulated(at(true)) }, func(h *house) {
-				ref := h.says(claude, "request: {intent: \""+c.intent+"\", response_hint: [image, text, location, confirmation, structured]}")
-				h.confirms(ref, time.Hour)
-				h.is(ref, mess.Completed)
+			withHarnessSetup(t, func(h *harness) { h.useSimulatedHome(positionAt(true)) }, func(h *harness) {
+				ref := h.send(requester, "request: {intent: \""+c.intent+"\", response_hint: [image, text, location, confirmation, structured]}")
+				h.confirmAll(ref, time.Hour)
+				h.wantStatus(ref, mess.Completed)
 				_, r := h.last(ref)
 				gives := map[string]bool{}
 				place := ""

@@ -23,40 +23,40 @@ import (
 )
 
 var (
-	claude = exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
-	person = exchange.Actor{ID: "teague", Roles: exchange.Requester | exchange.Operator}
+	requester = exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
+	person    = exchange.Actor{ID: "teague", Roles: exchange.Requester | exchange.Operator}
 )
 
-// house is a real exchange and an agent with simulated devices, in a bubble of fake time.
-type house struct {
+// harness is a real exchange and an agent with simulated devices, in a bubble of fake time.
+type harness struct {
 	t     *testing.T
 	x     *exchange.Exchange
 	close func()
 
-	dir     string // of the journal
-	gate    *policy.Policy
-	gateCfg policy.Config
-	cfg     agent.Config
-	words   words
-	asked   func()         // called when the resolver reads a sentence; nil for none
-	reads   agent.Resolver // the resolver; nil: words
-	journal *journal.Journal
-	agent   *agent.Agent // the running agent
-	more    []device.Device
-	lamp    *lamp
-	fridge  *fridge
-	vacuum  *vacuum
-	line    *line // the connection of the agent and the exchange
-	stop    func()
+	dir        string // of the journal
+	policy     *policy.Policy
+	policyCfg  policy.Config
+	cfg        agent.Config
+	sentences  sentences
+	asked      func()         // called when the resolver reads a sentence; nil for none
+	reads      agent.Resolver // the resolver; nil: words
+	journal    *journal.Journal
+	agent      *agent.Agent // the running agent
+	more       []device.Device
+	lamp       *lamp
+	fridge     *fridge
+	vacuum     *vacuum
+	connection *connection // the connection of the agent and the exchange
+	stop       func()
 }
 
-// pi returns the agent's actor at the exchange.
-func (h *house) pi() exchange.Actor {
+// actor returns the agent's actor at the exchange.
+func (h *harness) actor() exchange.Actor {
 	return exchange.Actor{ID: h.cfg.ID, Roles: exchange.ExecutorRole}
 }
 
-// memo returns the record that an agent writes of its plan.
-func memo(t *testing.T, plan capabilities.Plan, intent string) json.RawMessage {
+// recoveryRecord returns the record that an agent writes of its plan.
+func recoveryRecord(t *testing.T, plan capabilities.Plan, intent string) json.RawMessage {
 	t.Helper()
 	data, err := json.Marshal(struct {
 		Plan    capabilities.Plan `json:"plan"`
@@ -68,48 +68,48 @@ func memo(t *testing.T, plan capabilities.Plan, intent string) json.RawMessage {
 	return data
 }
 
-// inHouse runs a test in a house with a running agent.
-func inHouse(t *testing.T, story func(*house)) {
+// withHarness runs a test in a harness with a running agent.
+func withHarness(t *testing.T, test func(*harness)) {
 	t.Helper()
-	inHouseWith(t, func(*house) {}, story)
+	withHarnessSetup(t, func(*harness) {}, test)
 }
 
-// inHouseWith does the same after set has changed the house.
-func inHouseWith(t *testing.T, set, story func(*house)) {
+// withHarnessSetup does the same after set has changed the harness.
+func withHarnessSetup(t *testing.T, set, test func(*harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{
-			t: t, dir: t.TempDir(), gateCfg: policy.DefaultConfig(), cfg: agent.DefaultConfig(),
-			words: words{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
+		h := &harness{
+			t: t, dir: t.TempDir(), policyCfg: policy.DefaultConfig(), cfg: agent.DefaultConfig(),
+			sentences: sentences{}, lamp: &lamp{}, fridge: &fridge{}, vacuum: newVacuum(), stop: func() {},
 		}
 		h.cfg.ID, h.cfg.Fit = "home-pi", nil // the simulated images are words
-		h.cfg.Signer = signer(t)
+		h.cfg.Signer = testSigner(t)
 		h.openExchange(exchange.DefaultConfig())
-		h.words.learn()
+		h.sentences.addDefaults()
 		set(h)
 		h.startAgent()
-		story(h)
+		test(h)
 		h.stopAgent()
-		h.accounts()
+		h.checkTerminalStatuses()
 		h.close()
 	})
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-func (h *house) openExchange(cfg exchange.Config) {
+func (h *harness) openExchange(cfg exchange.Config) {
 	cfg.Confirm = exchange.ConfirmScript // the test acts as the person
 	x, err := exchange.Open(h.t.Context(), cfg, memory.New(), time.Now, quiet())
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.x = x
-	h.line = &line{to: x.As(h.pi(), "test")}
-	h.close = running(h.t, x.Run)
+	h.connection = &connection{to: x.As(h.actor(), "test")}
+	h.close = runUntilStopped(h.t, x.Run)
 }
 
-// running runs f until the test calls the returned function.
-func running(t *testing.T, f func(context.Context) error) (stop func()) {
+// runUntilStopped runs f until the test calls the returned function.
+func runUntilStopped(t *testing.T, f func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
@@ -122,25 +122,25 @@ func running(t *testing.T, f func(context.Context) error) (stop func()) {
 }
 
 // startAgent starts the agent as after a boot: it only knows its journal.
-func (h *house) startAgent() {
+func (h *harness) startAgent() {
 	h.t.Helper()
 	j, err := journal.Open(h.dir)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.journal = j
-	h.gate = policy.New(h.gateCfg, time.Now, quiet())
-	var reads agent.Resolver = understood{h.words, h.asked}
+	h.policy = policy.New(h.policyCfg, time.Now, quiet())
+	var reads agent.Resolver = resolverFunc{h.sentences, h.asked}
 	if h.reads != nil {
 		reads = h.reads
 	}
-	a := agent.New(h.cfg, h.line, reads, append([]device.Device{
+	a := agent.New(h.cfg, h.connection, reads, append([]device.Device{
 		{Name: "porch-lamp", Label: "porch light", Driver: h.lamp},
 		{Name: "fridge-cam", Label: "fridge", Driver: h.fridge},
 		{Name: "vacuum", Driver: h.vacuum},
-	}, h.more...), h.gate, j, time.Now, quiet())
+	}, h.more...), h.policy, j, time.Now, quiet())
 	h.agent = a
-	stop := running(h.t, a.Run)
+	stop := runUntilStopped(h.t, a.Run)
 	h.stop = func() {
 		stop()
 		if err := j.Close(); err != nil {
@@ -151,45 +151,45 @@ func (h *house) startAgent() {
 	synctest.Wait()
 }
 
-func (h *house) stopAgent() { h.stop() }
+func (h *harness) stopAgent() { h.stop() }
 
-// after lets time pass.
-func (h *house) after(d time.Duration) {
+// advance lets time pass.
+func (h *harness) advance(d time.Duration) {
 	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 
-// says posts a message that the exchange must accept, and returns the ref.
-func (h *house) says(who exchange.Actor, text string) string {
+// send posts a message that the exchange must accept, and returns the ref.
+func (h *harness) send(actor exchange.Actor, text string) string {
 	h.t.Helper()
-	ref, err := h.try(who, text)
+	ref, err := h.post(actor, text)
 	if err != nil {
-		h.t.Fatalf("%s says %s: %v", who.ID, text, err)
+		h.t.Fatalf("%s says %s: %v", actor.ID, text, err)
 	}
 	return ref
 }
 
-func (h *house) try(who exchange.Actor, text string) (string, error) {
+func (h *harness) post(actor exchange.Actor, text string) (string, error) {
 	h.t.Helper()
 	defer synctest.Wait()
-	return h.post(who, text)
+	return h.postWithoutWait(actor, text)
 }
 
-// post posts a message and does not wait for its result.
-func (h *house) post(who exchange.Actor, text string) (string, error) {
+// postWithoutWait posts a message and does not wait for its result.
+func (h *harness) postWithoutWait(actor exchange.Actor, text string) (string, error) {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
 		h.t.Fatalf("%s: %v", text, err)
 	}
-	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 	if err != nil {
 		return "", err
 	}
 	return messeaf.ThreadRef(answer.Items[0].(*mess.Ack).Ref), nil
 }
 
-func (h *house) thread(ref string) exchange.Thread {
+func (h *harness) thread(ref string) exchange.Thread {
 	h.t.Helper()
 	t, err := h.x.Thread(h.t.Context(), person, ref)
 	if err != nil {
@@ -198,12 +198,12 @@ func (h *house) thread(ref string) exchange.Thread {
 	return t
 }
 
-// ends posts a request and checks its status a minute later, with evidence and effect.
-func (h *house) ends(request string, code mess.Code, evidence mess.Evidence, want mess.Effect) (ref string) {
+// wantResult posts a request and checks its status a minute later, with evidence and effect.
+func (h *harness) wantResult(request string, code mess.Code, evidence mess.Evidence, want mess.Effect) (ref string) {
 	h.t.Helper()
-	ref = h.says(claude, request)
-	h.after(time.Minute)
-	s := h.is(ref, code)
+	ref = h.send(requester, request)
+	h.advance(time.Minute)
+	s := h.wantStatus(ref, code)
 	effect := mess.Effect("")
 	if s.Reason != nil {
 		effect = s.Reason.Effect
@@ -214,8 +214,8 @@ func (h *house) ends(request string, code mess.Code, evidence mess.Evidence, wan
 	return ref
 }
 
-// is checks the status of a thread and returns its last status message.
-func (h *house) is(ref string, want mess.Code) mess.Status {
+// wantStatus checks the status of a thread and returns its last status message.
+func (h *harness) wantStatus(ref string, want mess.Code) mess.Status {
 	h.t.Helper()
 	last, _ := h.last(ref)
 	if got := h.thread(ref).Status; got != want {
@@ -225,7 +225,7 @@ func (h *house) is(ref string, want mess.Code) mess.Status {
 }
 
 // last returns the last status and the last response of a thread.
-func (h *house) last(ref string) (s mess.Status, r mess.Response) {
+func (h *harness) last(ref string) (s mess.Status, r mess.Response) {
 	h.t.Helper()
 	for _, m := range h.thread(ref).Messages {
 		for _, item := range m.Items {
@@ -240,8 +240,8 @@ func (h *house) last(ref string) (s mess.Status, r mess.Response) {
 	return s, r
 }
 
-// answers checks that the last response contains all words.
-func (h *house) answers(ref string, words ...string) mess.Response {
+// wantAnswer checks that the last response contains all words.
+func (h *harness) wantAnswer(ref string, fragments ...string) mess.Response {
 	h.t.Helper()
 	_, r := h.last(ref)
 	var said []string
@@ -251,7 +251,7 @@ func (h *house) answers(ref string, words ...string) mess.Response {
 		}
 	}
 	all := strings.Join(append(said, r.Notes), " ")
-	for _, w := range words {
+	for _, w := range fragments {
 		if !strings.Contains(all, w) {
 			h.t.Errorf("%s answers %q, want %q in it", ref, all, w)
 		}
@@ -259,8 +259,8 @@ func (h *house) answers(ref string, words ...string) mess.Response {
 	return r
 }
 
-// codes returns the statuses of a thread in their order.
-func (h *house) codes(ref string) string {
+// statuses returns the statuses of a thread in their order.
+func (h *harness) statuses(ref string) string {
 	h.t.Helper()
 	var codes []string
 	for _, m := range h.thread(ref).Messages {
@@ -273,8 +273,8 @@ func (h *house) codes(ref string) string {
 	return strings.Join(codes, " ")
 }
 
-// picture reads the attachment of a thread.
-func (h *house) picture(ref string) (string, exchange.Attachment) {
+// image reads the attachment of a thread.
+func (h *harness) image(ref string) (string, exchange.Attachment) {
 	h.t.Helper()
 	list := h.thread(ref).Attachments()
 	if len(list) != 1 {

@@ -36,16 +36,16 @@ func TestOnlyUndoneCommandIsOfferedAgain(t *testing.T) {
 		"nothing done":   {drivers.NotDone(errors.New("no answer")), mess.EffectNone, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) { h.lamp.broken = c.err }, func(h *house) {
+			withHarnessSetup(t, func(h *harness) { h.lamp.broken = c.err }, func(h *harness) {
 				ana := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
-				h.says(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
-				ref := h.says(claude, "request: {intent: turn on the porch light}")
-				h.after(time.Second)
-				s := h.is(ref, mess.Failed)
-				if again := strings.Count(h.codes(ref), "in_progress") > 1; again != c.again || s.Reason.Effect != c.effect {
-					t.Errorf("%s: %+v, want effect %s, begun again: %t", h.codes(ref), s.Reason, c.effect, c.again)
+				h.send(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
+				ref := h.send(requester, "request: {intent: turn on the porch light}")
+				h.advance(time.Second)
+				s := h.wantStatus(ref, mess.Failed)
+				if again := strings.Count(h.statuses(ref), "in_progress") > 1; again != c.again || s.Reason.Effect != c.effect {
+					t.Errorf("%s: %+v, want effect %s, begun again: %t", h.statuses(ref), s.Reason, c.effect, c.again)
 				}
-				if did := h.lamp.did(); !c.again && did != "on" {
+				if did := h.lamp.acts(); !c.again && did != "on" {
 					t.Errorf("the lamp did %q", did)
 				}
 			})
@@ -53,8 +53,8 @@ func TestOnlyUndoneCommandIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// plug is an HTTP device that takes a command, does not answer, and acts on a signal.
-type plug struct {
+// httpPlug is an HTTP device that takes a command, does not answer, and acts on a signal.
+type httpPlug struct {
 	*httptest.Server
 	let   chan struct{}
 	obeys sync.WaitGroup
@@ -64,13 +64,13 @@ type plug struct {
 	orders int
 }
 
-func newPlug() *plug {
-	p := &plug{let: make(chan struct{})}
+func newHTTPPlug() *httpPlug {
+	p := &httpPlug{let: make(chan struct{})}
 	p.Server = httptest.NewServer(p)
 	return p
 }
 
-func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *httpPlug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	was := p.on
@@ -95,7 +95,7 @@ func (p *plug) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"output": p.on, "was_on": was}) // a client that hung up has its error
 }
 
-func (p *plug) seen() (on bool, orders int) {
+func (p *httpPlug) state() (on bool, orders int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.on, p.orders
@@ -106,7 +106,7 @@ func (p *plug) seen() (on bool, orders int) {
 // command.
 func TestLateActOfHTTPDevice(t *testing.T) {
 	t.Parallel()
-	p := newPlug()
+	p := newHTTPPlug()
 	t.Cleanup(p.Close)
 	cfg := httpdevice.DefaultConfig()
 	if err := strictyaml.Decode("home.yaml", []byte("family: shelly-gen2\nsafe: keep\ntimeout: 1m\nurl: "+p.URL), &cfg); err != nil {
@@ -120,7 +120,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer running(t, x.Run)()
+	defer runUntilStopped(t, x.Run)()
 	j, err := journal.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -134,16 +134,16 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 	acfg := agent.DefaultConfig()
 	acfg.ID = "home-pi"
 	a := agent.New(acfg, x.As(exchange.Actor{ID: "home-pi", Roles: exchange.ExecutorRole}, "test"),
-		understood{words: words{"desk lamp on": {Plan: &plan}}}, []device.Device{{Name: "desk-lamp", Driver: d}},
+		resolverFunc{sentences: sentences{"desk lamp on": {Plan: &plan}}}, []device.Device{{Name: "desk-lamp", Driver: d}},
 		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
-	defer running(t, a.Run)()
-	say := func(who exchange.Actor, text string) string {
+	defer runUntilStopped(t, a.Run)()
+	say := func(actor exchange.Actor, text string) string {
 		t.Helper()
 		m, err := mess.Parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 	}
 	ana := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
 	say(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
-	ref := say(claude, "request: {intent: desk lamp on}")
+	ref := say(requester, "request: {intent: desk lamp on}")
 	var now exchange.Thread
 	for deadline := time.Now().Add(5 * time.Minute); !now.Status.Terminal(); time.Sleep(10 * time.Millisecond) {
 		if now, err = x.Thread(t.Context(), person, ref); err != nil || time.Now().After(deadline) {
@@ -171,7 +171,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 	}
 	close(p.let)
 	p.obeys.Wait()
-	if on, orders := p.seen(); !on || orders != 1 || x.HasOffer(ref, "ana") {
+	if on, orders := p.state(); !on || orders != 1 || x.HasOffer(ref, "ana") {
 		t.Errorf("on=%t after %d orders, offered to a person: %t", on, orders, x.HasOffer(ref, "ana"))
 	}
 	seen := false
@@ -194,15 +194,15 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 // A device that goes on again during its time goes off at the end of its first time, and the
 // answer says so.
 func TestAnswerStatesRemainingTime(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light}")
-		h.answers(ref, "it is switched off again in 10s, at ")
-		h.after(6 * time.Second)
-		h.answers(h.says(claude, "request: {intent: turn on the porch light}"), "it is switched off again in 4s, at ")
-		h.after(5 * time.Second)
-		if did := h.lamp.did(); did != "on, on, off" {
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: 10 * time.Second}}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		h.wantAnswer(ref, "it is switched off again in 10s, at ")
+		h.advance(6 * time.Second)
+		h.wantAnswer(h.send(requester, "request: {intent: turn on the porch light}"), "it is switched off again in 4s, at ")
+		h.advance(5 * time.Second)
+		if did := h.lamp.acts(); did != "on, on, off" {
 			t.Errorf("it did %s", did)
 		}
 	})

@@ -14,26 +14,26 @@ import (
 
 // The exchange allowed the start in time, but its answer arrived too late.
 func TestLateStartPermissionIsIgnored(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit } // so that no retry falls into the last second
-	}, func(h *house) {
-		h.line.set(func(l *line) {
+	}, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.after = func(m mess.Message) error {
-				if saysCode(m, mess.InProgress) {
+				if hasStatus(m, mess.InProgress) {
 					return mess.Errorf(mess.Unavailable, "no line")
 				}
 				return nil
 			}
 		})
 		soon := time.Now().Add(20 * time.Second).Format(time.RFC3339)
-		ref := h.says(claude, "request: {intent: ring the bell, needed_by: '"+soon+"'}")
-		h.after(21 * time.Second)
-		h.is(ref, mess.InProgress)
-		h.line.set(func(l *line) { l.after = nil })
-		h.after(2 * time.Minute)
-		s := h.is(ref, mess.Failed)
-		if s.Reason.Type != "too_late" || s.Reason.Effect != mess.EffectNone || h.lamp.did() != "" {
-			t.Errorf("%+v, and the lamp did %q; want it left", s.Reason, h.lamp.did())
+		ref := h.send(requester, "request: {intent: ring the bell, needed_by: '"+soon+"'}")
+		h.advance(21 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
+		h.connection.set(func(l *connection) { l.after = nil })
+		h.advance(2 * time.Minute)
+		s := h.wantStatus(ref, mess.Failed)
+		if s.Reason.Type != "too_late" || s.Reason.Effect != mess.EffectNone || h.lamp.acts() != "" {
+			t.Errorf("%+v, and the lamp did %q; want it left", s.Reason, h.lamp.acts())
 		}
 	})
 }
@@ -41,12 +41,12 @@ func TestLateStartPermissionIsIgnored(t *testing.T) {
 // A run that continues an earlier one cannot report an effect of none, even if it does nothing
 // itself.
 func TestContinuedTaskNeverReportsEffectNone(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
+	withHarness(t, func(h *harness) {
+		ref := h.leaveCrashState("turn on the porch light", "turn on the porch light", 1)
 		h.lamp.set(func(l *lamp) { l.broken, l.blind = drivers.ErrNotStarted, true })
 		h.startAgent()
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
 			t.Errorf("it ends with %+v, want effect unknown", s.Reason)
 		}
 	})
@@ -56,13 +56,13 @@ func TestContinuedTaskNeverReportsEffectNone(t *testing.T) {
 // that it is there and shortens the next wait.
 func TestReportsPassUnreliableExchange(t *testing.T) {
 	const tasks = 12
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
-	}, func(h *house) {
+	}, func(h *harness) {
 		away, tries := true, 0
-		h.line.set(func(l *line) {
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
-				if !saysCode(m, mess.Completed) {
+				if !hasStatus(m, mess.Completed) {
 					return nil
 				}
 				if tries++; away || tries%2 == 1 {
@@ -73,34 +73,34 @@ func TestReportsPassUnreliableExchange(t *testing.T) {
 		})
 		var refs []string
 		for range tasks {
-			refs = append(refs, h.says(claude, "request: {intent: ring the bell}"))
+			refs = append(refs, h.send(requester, "request: {intent: ring the bell}"))
 		}
-		h.line.set(func(*line) { away = false })
-		h.after(2 * tasks * time.Second)
+		h.connection.set(func(*connection) { away = false })
+		h.advance(2 * tasks * time.Second)
 		for _, ref := range refs {
-			h.is(ref, mess.Completed)
+			h.wantStatus(ref, mess.Completed)
 		}
 	})
 }
 
-// mute is a lamp that never answers the first command.
-type mute struct {
-	desk
+// silentLamp is a lamp that never answers the first command.
+type silentLamp struct {
+	deskLamp
 	told bool
 }
 
-func (m *mute) Switch(ctx context.Context, on bool) error {
+func (m *silentLamp) Switch(ctx context.Context, on bool) error {
 	if m.told {
-		return m.desk.Switch(ctx, on)
+		return m.deskLamp.Switch(ctx, on)
 	}
 	m.told = true
-	m.note("on")
+	m.record("on")
 	<-ctx.Done()
 	return drivers.Unanswered(context.Cause(ctx))
 }
 
 // lateActs returns the reports of late acts in a thread.
-func (h *house) lateActs(ref string) (list []mess.Status) {
+func (h *harness) lateActs(ref string) (list []mess.Status) {
 	for _, m := range h.thread(ref).Messages {
 		for _, item := range m.Items {
 			if s, ok := item.(*mess.Status); ok && s.Reason != nil && s.Reason.Type == "late_act" {
@@ -129,16 +129,16 @@ func TestUnansweredCommand(t *testing.T) {
 		"the exchange was away": {after: 200 * time.Millisecond, away: true, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &mute{desk: desk{safe: "keep"}}
-			inHouseWith(t, func(h *house) {
-				h.withDesk(&d.desk, true)
+			d := &silentLamp{deskLamp: deskLamp{safe: "keep"}}
+			withHarnessSetup(t, func(h *harness) {
+				h.addDeskLamp(&d.deskLamp, true)
 				h.more[0] = device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
 				h.cfg.Jitter = func(time.Duration) time.Duration { return 500 * time.Millisecond }
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: the desk lamp}")
-				h.after(2 * time.Second)
-				h.says(claude, "cancel: {re: "+ref+"}")
-				s := h.is(ref, mess.Cancelled)
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(2 * time.Second)
+				h.send(requester, "cancel: {re: "+ref+"}")
+				s := h.wantStatus(ref, mess.Cancelled)
 				if want := "cancelled midway; it read back as off just now, and may still act"; s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, want) {
 					t.Errorf("%+v, want %q", s.Reason, want)
 				}
@@ -146,22 +146,22 @@ func TestUnansweredCommand(t *testing.T) {
 					t.Errorf("suggestion %q, want %q", s.Suggestion, want)
 				}
 				if c.away {
-					h.line.cutIt(true)
+					h.connection.setCut(true)
 				}
-				h.after(c.after)
+				h.advance(c.after)
 				switch {
 				case c.ours:
-					h.is(h.says(claude, "request: {intent: the desk lamp}"), mess.Completed)
+					h.wantStatus(h.send(requester, "request: {intent: the desk lamp}"), mess.Completed)
 				case c.after > 0:
 					d.set(func(l *lamp) { l.on = true })
 				}
-				h.after(10 * time.Second)
+				h.advance(10 * time.Second)
 				if c.away {
-					h.line.cutIt(false)
-					h.after(10 * time.Second)
+					h.connection.setCut(false)
+					h.advance(10 * time.Second)
 				}
-				h.after(time.Minute)
-				h.is(ref, mess.Cancelled)
+				h.advance(time.Minute)
+				h.wantStatus(ref, mess.Cancelled)
 				list := h.lateActs(ref)
 				if len(list) != c.want {
 					t.Fatalf("%d late acts in the thread, want %d: %+v", len(list), c.want, list)
@@ -177,21 +177,21 @@ func TestUnansweredCommand(t *testing.T) {
 
 // A command without an answer that reads back as done is completed, with a note.
 func TestUnansweredCommandReadBackIsCompleted(t *testing.T) {
-	d := &desk{safe: "keep"}
+	d := &deskLamp{safe: "keep"}
 	d.broken = drivers.Unanswered(errors.New("no answer"))
 	d.on = true
-	inHouseWith(t, func(h *house) { h.withDesk(d, true) }, func(h *house) {
-		ref := h.says(claude, "request: {intent: the desk lamp}")
-		h.after(time.Second)
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
+	withHarnessSetup(t, func(h *harness) { h.addDeskLamp(d, true) }, func(h *harness) {
+		ref := h.send(requester, "request: {intent: the desk lamp}")
+		h.advance(time.Second)
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.ReadBack {
 			t.Errorf("evidence %s", s.Evidence)
 		}
-		h.answers(ref, "the device has not answered the command, which may still arrive")
+		h.wantAnswer(ref, "the device has not answered the command, which may still arrive")
 		d.set(func(l *lamp) { l.on = false }) // a person switches it
-		h.after(3 * time.Second)
+		h.advance(3 * time.Second)
 		d.set(func(l *lamp) { l.on = true })
-		h.after(3 * time.Second)
-		if s := h.is(ref, mess.Completed); !strings.Contains(s.Message, "desk-lamp reads back as on ") {
+		h.advance(3 * time.Second)
+		if s := h.wantStatus(ref, mess.Completed); !strings.Contains(s.Message, "desk-lamp reads back as on ") {
 			t.Errorf("the late act is not in the thread: %+v", s)
 		}
 	})

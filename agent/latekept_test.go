@@ -9,15 +9,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// kills ends the program as a power cut does, calls meanwhile, and starts the program again.
-func (h *house) kills(meanwhile func()) {
+// killAndRestart ends the program as a power cut does, calls meanwhile, and starts the program again.
+func (h *harness) killAndRestart(meanwhile func()) {
 	h.t.Helper()
 	copied := copyOf(h.t, h.dir)
-	h.line.cutIt(true)
+	h.connection.setCut(true)
 	h.stopAgent() // it has no connections any more
 	meanwhile()
 	h.dir = copied
-	h.line = &line{to: h.x.As(h.pi(), "test")}
+	h.connection = &connection{to: h.x.As(h.actor(), "test")}
 	h.startAgent()
 }
 
@@ -41,35 +41,35 @@ func TestLateActIsReportedAfterKills(t *testing.T) {
 		"another request":      {kills: 3, every: 5 * time.Second, person: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &mute{desk: desk{safe: "keep"}}
-			inHouseWith(t, func(h *house) {
-				h.withDesk(&d.desk, true)
+			d := &silentLamp{deskLamp: deskLamp{safe: "keep"}}
+			withHarnessSetup(t, func(h *harness) {
+				h.addDeskLamp(&d.deskLamp, true)
 				h.more[0] = device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
 				h.cfg.Jitter = func(time.Duration) time.Duration { return 500 * time.Millisecond }
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: the desk lamp}")
-				h.after(2 * time.Second)
-				h.says(claude, "cancel: {re: "+ref+"}")
-				h.is(ref, mess.Cancelled)
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(2 * time.Second)
+				h.send(requester, "cancel: {re: "+ref+"}")
+				h.wantStatus(ref, mess.Cancelled)
 				if c.person {
-					h.is(h.says(claude, "request: {intent: the desk lamp}"), mess.Completed)
-					h.after(2 * time.Second)
+					h.wantStatus(h.send(requester, "request: {intent: the desk lamp}"), mess.Completed)
+					h.advance(2 * time.Second)
 				}
 				for k := 1; k <= c.kills; k++ {
-					h.after(c.every)
+					h.advance(c.every)
 					on := func() { d.set(func(l *lamp) { l.on = true }) }
-					h.kills(func() {
+					h.killAndRestart(func() {
 						if k == c.acts && c.down || c.person {
 							on() // it stays on, or goes on
 						}
 					})
 					if k == c.acts && !c.down {
-						h.after(2 * time.Second)
+						h.advance(2 * time.Second)
 						on()
 					}
 				}
-				h.after(2 * time.Minute)
-				h.is(ref, mess.Cancelled)
+				h.advance(2 * time.Minute)
+				h.wantStatus(ref, mess.Cancelled)
 				list := h.lateActs(ref)
 				if len(list) != c.want {
 					t.Fatalf("%d late acts in the thread, want %d: %+v", len(list), c.want, list)
@@ -88,31 +88,31 @@ func TestLateActIsReportedAfterKills(t *testing.T) {
 // If a run sees a late act while the exchange is away, the next run reports it, even after the
 // end of the watch.
 func TestNextRunReportsLateAct(t *testing.T) {
-	d := &mute{desk: desk{safe: "keep"}}
-	inHouseWith(t, func(h *house) {
-		h.withDesk(&d.desk, true)
+	d := &silentLamp{deskLamp: deskLamp{safe: "keep"}}
+	withHarnessSetup(t, func(h *harness) {
+		h.addDeskLamp(&d.deskLamp, true)
 		h.more[0] = device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: the desk lamp}")
-		h.after(2 * time.Second)
-		h.line.set(func(l *line) {
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: the desk lamp}")
+		h.advance(2 * time.Second)
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
-				if saysCode(m, mess.Cancelled) || saysCode(m, mess.Failed) {
+				if hasStatus(m, mess.Cancelled) || hasStatus(m, mess.Failed) {
 					return mess.Errorf(mess.Unavailable, "not now")
 				}
 				return nil
 			}
 		})
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(5 * time.Second)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(5 * time.Second)
 		d.set(func(l *lamp) { l.on = true })
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		h.dir = copyOf(t, h.dir)
-		h.line.cutIt(true)
-		h.after(2 * time.Minute)
-		h.reboots()
-		h.after(time.Minute)
-		h.is(ref, mess.Cancelled)
+		h.connection.setCut(true)
+		h.advance(2 * time.Minute)
+		h.restart()
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Cancelled)
 		if n := len(h.lateActs(ref)); n != 1 {
 			t.Errorf("%d late acts are reported, want 1", n)
 		}

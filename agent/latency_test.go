@@ -37,7 +37,7 @@ const settle = 50 * time.Millisecond
 
 // output is a simulated device that records since when it is safe.
 type output struct {
-	part
+	fakeDevice
 	wire   sync.Mutex // one change at a time
 	mu     sync.Mutex
 	on     bool
@@ -83,8 +83,8 @@ func (m *motor) Clean(ctx context.Context, _ []string, _ func(drivers.Progress))
 
 func (m *motor) Dock(context.Context) error { m.set(false); return nil }
 
-// works is an executor under full load with its exchange over HTTP.
-type works struct {
+// loadFixture is an executor under full load with its exchange over HTTP.
+type loadFixture struct {
 	*testing.T
 	x       *exchange.Exchange
 	gate    *policy.Policy
@@ -102,9 +102,9 @@ const (
 	workers = 16 // clients that repeat requests at once after each answer
 )
 
-func openWorks(t *testing.T) *works {
-	w := &works{T: t, dir: filepath.Join(t.TempDir(), "stop")}
-	said, devices, cfg := words{}, []device.Device{}, policy.DefaultConfig()
+func newLoadFixture(t *testing.T) *loadFixture {
+	w := &loadFixture{T: t, dir: filepath.Join(t.TempDir(), "stop")}
+	said, devices, cfg := sentences{}, []device.Device{}, policy.DefaultConfig()
 	cfg.Devices = map[string]policy.Limits{}
 	add := func(name string, d drivers.Device, plan capabilities.Plan) {
 		cfg.Devices[name] = policy.Limits{Confirm: policy.ConfirmNever}
@@ -127,7 +127,7 @@ func openWorks(t *testing.T) *works {
 }
 
 // run starts the exchange, its HTTP API, and the executor.
-func (w *works) run(said words, devices []device.Device, cfg policy.Config) {
+func (w *loadFixture) run(phrases sentences, devices []device.Device, cfg policy.Config) {
 	must := func(err error) {
 		if err != nil {
 			w.Fatal(err)
@@ -150,8 +150,8 @@ func (w *works) run(said words, devices []device.Device, cfg policy.Config) {
 	w.stop = stop.Open(stop.Config{Dir: w.dir, Devices: func() []stop.Device { return nil }}, w.gate, time.Now, quiet())
 	acfg := agent.DefaultConfig()
 	acfg.ID, acfg.Fit, acfg.Stop = "works", nil, w.stop
-	a := agent.New(acfg, client, said, devices, w.gate, j, time.Now, quiet())
-	ends := []func(){running(w.T, x.Run), running(w.T, w.stop.Run), running(w.T, a.Run)}
+	a := agent.New(acfg, client, phrases, devices, w.gate, j, time.Now, quiet())
+	ends := []func(){runUntilStopped(w.T, x.Run), runUntilStopped(w.T, w.stop.Run), runUntilStopped(w.T, a.Run)}
 	w.Cleanup(func() {
 		ends[2]()
 		ends[1]()
@@ -160,13 +160,13 @@ func (w *works) run(said words, devices []device.Device, cfg policy.Config) {
 		ends[0]()
 		must(j.Close())
 	})
-	w.await("the executor", func() bool {
+	w.waitFor("the executor", func() bool {
 		list := x.Executors()
 		return len(list) == 1 && list[0].Live && len(list[0].Capabilities) > 0
 	})
 }
 
-func (w *works) await(what string, is func() bool) {
+func (w *loadFixture) waitFor(what string, is func() bool) {
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			w.Fatalf("%s: not within a minute", what)
@@ -174,10 +174,10 @@ func (w *works) await(what string, is func() bool) {
 	}
 }
 
-// ask posts a request; its ref is "" after a rejection.
-func (w *works) ask(intent string) string {
+// request posts a request; its ref is "" after a rejection.
+func (w *loadFixture) request(intent string) string {
 	m := mess.Message{Items: []mess.Item{&mess.Request{Intent: intent}}}
-	answer, err := w.x.Post(w.Context(), exchange.Inbound{Actor: claude, Channel: "test", Message: m})
+	answer, err := w.x.Post(w.Context(), exchange.Inbound{Actor: requester, Channel: "test", Message: m})
 	if err != nil {
 		return ""
 	}
@@ -185,14 +185,14 @@ func (w *works) ask(intent string) string {
 }
 
 // load posts requests for relays until the test calls the returned function.
-func (w *works) load() (end func()) {
+func (w *loadFixture) load() (end func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				ref := w.ask(w.intents[rand.N(len(w.intents))])
-				for ctx.Err() == nil && !w.ended(ref) {
+				ref := w.request(w.intents[rand.N(len(w.intents))])
+				for ctx.Err() == nil && !w.hasEnded(ref) {
 					time.Sleep(time.Millisecond) // real time
 				}
 			}
@@ -201,16 +201,16 @@ func (w *works) load() (end func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-func (w *works) ended(ref string) bool {
+func (w *loadFixture) hasEnded(ref string) bool {
 	t, err := w.x.Thread(w.Context(), person, ref)
 	return err != nil || t.Status.Terminal() || t.Status == mess.Declined
 }
 
-// starts starts every motor and returns the threads.
-func (w *works) starts() []string {
+// startMotors starts every motor and returns the threads.
+func (w *loadFixture) startMotors() []string {
 	var refs []string
 	for i := range w.motors {
-		refs = append(refs, w.ask(fmt.Sprintf("use motor-%d", i)))
+		refs = append(refs, w.request(fmt.Sprintf("use motor-%d", i)))
 	}
 	defer func() {
 		for _, ref := range refs {
@@ -219,14 +219,14 @@ func (w *works) starts() []string {
 			}
 		}
 	}()
-	w.await("the motors", func() bool {
+	w.waitFor("the motors", func() bool {
 		return !slices.ContainsFunc(w.motors, func(m *motor) bool { on, _ := m.state(); return !on })
 	})
 	return refs
 }
 
 // outputs returns all devices.
-func (w *works) outputs() []*output {
+func (w *loadFixture) outputs() []*output {
 	var all []*output
 	for _, r := range w.relays {
 		all = append(all, &r.output)
@@ -237,10 +237,10 @@ func (w *works) outputs() []*output {
 	return all
 }
 
-// since returns how long after a moment the last of some outputs was safe.
-func (w *works) since(t time.Time, some []*output) time.Duration {
+// timeUntilSafe returns how long after a moment the last of some outputs was safe.
+func (w *loadFixture) timeUntilSafe(t time.Time, some []*output) time.Duration {
 	safe := time.Time{} // since when all are safe; a driver that ignores its context may switch one on once more
-	w.await("safe outputs", func() bool {
+	w.waitFor("safe outputs", func() bool {
 		if slices.ContainsFunc(some, func(o *output) bool { on, _ := o.state(); return on }) {
 			safe = time.Time{}
 		} else if safe.IsZero() {
@@ -256,9 +256,9 @@ func (w *works) since(t time.Time, some []*output) time.Duration {
 	return last
 }
 
-// round measures one stop or cancel under load.
-func (w *works) round(entrance string) time.Duration {
-	refs, end := w.starts(), w.load()
+// measureRound measures one stop or cancel under load.
+func (w *loadFixture) measureRound(entrance string) time.Duration {
+	refs, end := w.startMotors(), w.load()
 	defer end()
 	time.Sleep(20*time.Millisecond + rand.N(20*time.Millisecond)) // real time: at some random moment
 	began, measured := time.Now(), w.outputs()
@@ -269,7 +269,7 @@ func (w *works) round(entrance string) time.Duration {
 	case "a file":
 		err = stop.WriteOrder(w.dir, stop.Order{ID: fmt.Sprint(rand.Uint64()), Reason: entrance})
 	case "the exchange":
-		_, err = w.x.Stop(w.Context(), claude, mess.Stop{Reason: entrance})
+		_, err = w.x.Stop(w.Context(), requester, mess.Stop{Reason: entrance})
 	case "cancel":
 		measured = nil
 		for _, m := range w.motors {
@@ -277,7 +277,7 @@ func (w *works) round(entrance string) time.Duration {
 		}
 		for _, ref := range refs {
 			m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}}}}
-			if _, err := w.x.Post(w.Context(), exchange.Inbound{Actor: claude, Channel: "test", Message: m}); err != nil {
+			if _, err := w.x.Post(w.Context(), exchange.Inbound{Actor: requester, Channel: "test", Message: m}); err != nil {
 				w.Error(err)
 			}
 		}
@@ -285,12 +285,12 @@ func (w *works) round(entrance string) time.Duration {
 	if err != nil {
 		w.Error(err)
 	}
-	took := w.since(began, measured)
+	took := w.timeUntilSafe(began, measured)
 	if entrance == "cancel" {
 		return took
 	}
 	end()
-	w.await("the latch", func() bool { return len(stop.ReadOrders(w.dir)) > 0 })
+	w.waitFor("the latch", func() bool { return len(stop.ReadOrders(w.dir)) > 0 })
 	for _, o := range w.outputs() {
 		if on, _ := o.state(); on {
 			w.Errorf("%s: an output is on after the stop", entrance)
@@ -299,7 +299,7 @@ func (w *works) round(entrance string) time.Duration {
 	if _, err := stop.Reset(w.dir, "the test", time.Now()); err != nil {
 		w.Error(err)
 	}
-	w.await("the clear", func() bool { return w.gate.Stopped() == "" })
+	w.waitFor("the clear", func() bool { return w.gate.Stopped() == "" })
 	return took
 }
 
@@ -311,13 +311,13 @@ func TestStopLatency(t *testing.T) {
 	if err != nil || rounds < 1 {
 		t.Skip("make stop measures it")
 	}
-	w := openWorks(t)
+	w := newLoadFixture(t)
 	fmt.Printf("%d relays and %d motors (%v a change), %d requesters, executor over HTTP, %d CPUs\n", relays, motors, bus, workers, runtime.NumCPU())
 	fmt.Printf("until the last output is safe:\n%-14s %6s %8s %8s %8s\n", "by", "rounds", "p50", "p99", "max")
 	for _, entrance := range []string{"the executor", "a file", "the exchange", "cancel"} {
 		var took []time.Duration
 		for range rounds {
-			took = append(took, w.round(entrance))
+			took = append(took, w.measureRound(entrance))
 		}
 		slices.Sort(took)
 		at := func(part float64) time.Duration {

@@ -10,53 +10,53 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// line is the connection to the exchange. It can break, and it can deliver twice.
-type line struct {
-	to     agent.Exchange
-	double bool
-	deaf   bool // it loses deliveries
-	inline bool // files become data URIs, as with a server that stores none
+// connection is the connection to the exchange. It can break, and it can deliver twice.
+type connection struct {
+	to           agent.Exchange
+	duplicate    bool
+	dropIncoming bool // it loses deliveries
+	sync         bool // files become data URIs, as with a server that stores none
 
-	mu     sync.Mutex
-	cut    bool
-	before func(mess.Message) error // called before the exchange gets a message
-	after  func(mess.Message) error // called after the exchange has a message
-	attach func() error             // called before and after the exchange takes an attachment
-	hangUp context.CancelFunc
-	handle func(mess.Message)
+	mu         sync.Mutex
+	cut        bool
+	before     func(mess.Message) error // called before the exchange gets a message
+	after      func(mess.Message) error // called after the exchange has a message
+	attach     func() error             // called before and after the exchange takes an attachment
+	disconnect context.CancelFunc
+	handle     func(mess.Message)
 }
 
 // deliver gives the agent a message that the exchange does not know.
-func (l *line) deliver(m mess.Message) {
+func (l *connection) deliver(m mess.Message) {
 	l.mu.Lock()
 	handle := l.handle
 	l.mu.Unlock()
 	handle(m)
 }
 
-// cutIt breaks all connections, and blocks new ones until its next call.
-func (l *line) cutIt(cut bool) {
+// setCut breaks all connections, and blocks new ones until its next call.
+func (l *connection) setCut(cut bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = cut
-	if cut && l.hangUp != nil {
-		l.hangUp()
+	if cut && l.disconnect != nil {
+		l.disconnect()
 	}
 }
 
-func (l *line) set(f func(*line)) {
+func (l *connection) set(f func(*connection)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f(l)
 }
 
-func (l *line) get() (cut bool, before, after func(mess.Message) error) {
+func (l *connection) get() (cut bool, before, after func(mess.Message) error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cut, l.before, l.after
 }
 
-func (l *line) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+func (l *connection) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	cut, before, after := l.get()
 	if cut {
 		return mess.Message{}, mess.Errorf(mess.Unavailable, "the line is cut")
@@ -75,11 +75,11 @@ func (l *line) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	return answer, err
 }
 
-func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
+func (l *connection) Receive(ctx context.Context, handle func(mess.Message)) error {
 	lost := mess.Errorf(mess.Unavailable, "the line is cut")
 	lctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l.set(func(l *line) { l.hangUp, l.handle = cancel, handle })
+	l.set(func(l *connection) { l.disconnect, l.handle = cancel, handle })
 	if cut, _, _ := l.get(); cut {
 		return lost
 	}
@@ -88,7 +88,7 @@ func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
 			return
 		}
 		handle(m)
-		if l.double {
+		if l.duplicate {
 			handle(m)
 		}
 	})
@@ -99,14 +99,14 @@ func (l *line) Receive(ctx context.Context, handle func(mess.Message)) error {
 }
 
 // closed reports whether delivery is impossible.
-func (l *line) closed() bool {
+func (l *connection) closed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.cut || l.deaf
+	return l.cut || l.dropIncoming
 }
 
-func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
-	if l.inline { // as a server that stores no files
+func (l *connection) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
+	if l.sync { // as a server that stores no files
 		all, err := io.ReadAll(data)
 		all = append([]byte("\xff\xd8\xff\xe0"), all...) // the first bytes of an image
 		return mess.Media{URI: mess.DataURI(mime, all), MIME: mime, Name: name}, err
@@ -127,8 +127,8 @@ func (l *line) Attach(ctx context.Context, ref, name, mime string, data io.Reade
 	return m, errors.Join(err, hook())
 }
 
-// saysCode reports whether a message contains a status.
-func saysCode(m mess.Message, code mess.Code) bool {
+// hasStatus reports whether a message contains a status.
+func hasStatus(m mess.Message, code mess.Code) bool {
 	if len(m.Items) == 0 {
 		return false
 	}

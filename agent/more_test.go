@@ -22,7 +22,7 @@ import (
 
 // Two agents with the same device names share the requests: each request has one executor.
 func TestTwoAgentsShareRequests(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		j, err := journal.Open(h.t.TempDir())
 		if err != nil {
 			t.Fatal(err)
@@ -31,17 +31,17 @@ func TestTwoAgentsShareRequests(t *testing.T) {
 		cfg := agent.DefaultConfig()
 		cfg.ID = "second-pi"
 		x := h.x.As(exchange.Actor{ID: cfg.ID, Roles: exchange.ExecutorRole}, "test")
-		a := agent.New(cfg, x, h.words, []device.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
-		stop := running(h.t, a.Run)
+		a := agent.New(cfg, x, h.sentences, []device.Device{{Name: "porch-lamp", Driver: second}}, policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
+		stop := runUntilStopped(h.t, a.Run)
 		synctest.Wait()
 		for i := range 20 {
-			ref := h.says(claude, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
-			h.is(ref, mess.Completed)
-			if n := strings.Count(h.codes(ref), "in_progress"); n != 1 {
-				t.Errorf("%s: %s", ref, h.codes(ref))
+			ref := h.send(requester, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
+			h.wantStatus(ref, mess.Completed)
+			if n := strings.Count(h.statuses(ref), "in_progress"); n != 1 {
+				t.Errorf("%s: %s", ref, h.statuses(ref))
 			}
 		}
-		if n := strings.Count(h.lamp.did()+second.did(), "on"); n != 20 {
+		if n := strings.Count(h.lamp.acts()+second.acts(), "on"); n != 20 {
 			t.Errorf("20 requests were done %d times", n)
 		}
 		stop()
@@ -52,19 +52,19 @@ func TestTwoAgentsShareRequests(t *testing.T) {
 }
 
 func TestUnusableAnswerFailsThread(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {id: a, intent: vacuum the kitchen}")
-		h.says(claude, "reply: {re: a, answers: {area: both}}")
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "locked") || !*s.Recoverable {
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {id: a, intent: vacuum the kitchen}")
+		h.send(requester, "reply: {re: a, answers: {area: both}}")
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "locked") || !*s.Recoverable {
 			t.Errorf("%+v", s.Reason)
 		}
-		ref = h.says(claude, "request: {id: b, intent: vacuum the kitchen}")
+		ref = h.send(requester, "request: {id: b, intent: vacuum the kitchen}")
 		for range 2 {
-			h.says(claude, "reply: {re: b, answers: {area: the moon}}")
+			h.send(requester, "reply: {re: b, answers: {area: the moon}}")
 		}
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "not_understood" || s.Reason.Effect != mess.EffectNone {
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Type != "not_understood" || s.Reason.Effect != mess.EffectNone {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -73,11 +73,11 @@ func TestUnusableAnswerFailsThread(t *testing.T) {
 // A condition in addition to a yes counts.
 func TestConditionOfConfirmationCounts(t *testing.T) {
 	for more, want := range map[string]mess.Code{"but not before sunset": mess.Failed, "mind the cat": mess.Failed, "keep off the rug": mess.Failed, "the floor is dirty": mess.InProgress} {
-		inHouse(t, func(h *house) {
-			ref := h.says(claude, "request: {id: v, intent: vacuum both}")
-			h.is(ref, mess.NeedsConfirmation)
-			h.says(person, "reply: {re: "+ref+", confirm: true, context: ["+more+"]}")
-			if s := h.is(ref, want); want == mess.Failed && !strings.Contains(s.Reason.Detail, more) {
+		withHarness(t, func(h *harness) {
+			ref := h.send(requester, "request: {id: v, intent: vacuum both}")
+			h.wantStatus(ref, mess.NeedsConfirmation)
+			h.send(person, "reply: {re: "+ref+", confirm: true, context: ["+more+"]}")
+			if s := h.wantStatus(ref, want); want == mess.Failed && !strings.Contains(s.Reason.Detail, more) {
 				t.Errorf("%+v", s.Reason)
 			}
 		})
@@ -87,11 +87,11 @@ func TestConditionOfConfirmationCounts(t *testing.T) {
 // After a cancel between the start permission and the act, nothing happens, and the status says
 // so.
 func TestCancelBetweenPermissionAndAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.after = func(m mess.Message) error {
-				if saysCode(m, mess.InProgress) {
-					if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
+				if hasStatus(m, mess.InProgress) {
+					if _, err := h.postWithoutWait(requester, "cancel: {re: last}"); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(time.Second) // fake time: the cancel arrives first
@@ -99,56 +99,56 @@ func TestCancelBetweenPermissionAndAct(t *testing.T) {
 				return nil
 			}
 		})
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.after(2 * time.Second)
-		if s := h.is(ref, mess.Cancelled); s.Reason.Effect != mess.EffectNone {
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.advance(2 * time.Second)
+		if s := h.wantStatus(ref, mess.Cancelled); s.Reason.Effect != mess.EffectNone {
 			t.Errorf("%+v", s.Reason)
 		}
-		if h.lamp.did() != "" {
-			t.Errorf("the lamp did: %s", h.lamp.did())
+		if h.lamp.acts() != "" {
+			t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
 	})
 }
 
 func TestHangingDriver(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
-	}, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {Timeout: 5 * time.Second, StopWithin: time.Second}}
+	}, func(h *harness) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.after(7 * time.Second)
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "timeout" || s.Reason.Effect != mess.EffectUnknown || !strings.HasPrefix(s.Suggestion, "look before retrying") {
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.advance(7 * time.Second)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Type != "timeout" || s.Reason.Effect != mess.EffectUnknown || !strings.HasPrefix(s.Suggestion, "look before retrying") {
 			t.Errorf("%+v, suggestion %q", s.Reason, s.Suggestion)
 		}
-		if s := h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Declined); !strings.Contains(s.Reason.Detail, "quarantine") {
+		if s := h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Declined); !strings.Contains(s.Reason.Detail, "quarantine") {
 			t.Errorf("%+v", s.Reason)
 		}
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 		h.lamp.set(func(l *lamp) { l.running = nil })
 		close(free)
 		synctest.Wait()
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 	})
 }
 
-// eye is a camera without further knowledge.
-type eye struct {
-	part
+// fakeCamera is a camera without further knowledge.
+type fakeCamera struct {
+	fakeDevice
 	data []byte // a JPEG; nil: words that count as a PNG
 }
 
-func (e *eye) Photo(context.Context) (drivers.Photo, error) {
+func (e *fakeCamera) Photo(context.Context) (drivers.Photo, error) {
 	if e.data != nil {
 		return drivers.Photo{Data: e.data, MIME: "image/jpeg", CapturedAt: time.Now()}, nil
 	}
 	return drivers.Photo{Data: []byte("a picture"), MIME: "image/png", CapturedAt: time.Now()}, nil
 }
 
-// weather is a sensor.
-type weather struct{ part }
+// weatherStation is a sensor.
+type weatherStation struct{ fakeDevice }
 
-func (w *weather) Read(context.Context) ([]drivers.Reading, error) {
+func (w *weatherStation) Read(context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{
 		{Quantity: "temperature", Value: 4.5, Unit: "°C", At: time.Now()},
 		{Quantity: "motion", Value: 1},
@@ -156,36 +156,36 @@ func (w *weather) Read(context.Context) ([]drivers.Reading, error) {
 	}, nil
 }
 
-// with adds a device and its sentences to the house.
-func (h *house) with(name string, d drivers.Device, plans map[string]capabilities.Plan) {
+// addDevice adds a device and its sentences to the harness.
+func (h *harness) addDevice(name string, d drivers.Device, plans map[string]capabilities.Plan) {
 	h.more = append(h.more, device.Device{Name: name, Driver: d})
 	for words, p := range plans {
 		p.Device = name
-		h.words[words] = capabilities.Outcome{Plan: &p}
+		h.sentences[words] = capabilities.Outcome{Plan: &p}
 	}
 }
 
-func withQuantity(p capabilities.Plan, q string) capabilities.Plan {
+func planWithQuantity(p capabilities.Plan, q string) capabilities.Plan {
 	p.Args = mess.Object{{Key: "quantity", Value: q}}
 	return p
 }
 
 func TestOtherVerbs(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		query := capabilities.Plan{Effect: capabilities.Query, Risk: capabilities.RiskObserve}
 		photo, observe, read := query, query, query
 		photo.Command, observe.Command, read.Command = capabilities.TakePhoto, capabilities.Observe, capabilities.ReadState
-		h.with("eye", &eye{}, map[string]capabilities.Plan{"photo": photo, "look": observe})
-		h.with("weather", &weather{}, map[string]capabilities.Plan{
-			"weather": read, "how warm": withQuantity(read, "temperature"), "how loud": withQuantity(read, "noise"),
+		h.addDevice("eye", &fakeCamera{}, map[string]capabilities.Plan{"photo": photo, "look": observe})
+		h.addDevice("weather", &weatherStation{}, map[string]capabilities.Plan{
+			"weather": read, "how warm": planWithQuantity(read, "temperature"), "how loud": planWithQuantity(read, "noise"),
 		})
-		h.words["go home"] = capabilities.Outcome{Plan: &capabilities.Plan{
+		h.sentences["go home"] = capabilities.Outcome{Plan: &capabilities.Plan{
 			Device: "vacuum", Command: capabilities.Dock, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort, Want: []string{"confirmation"},
 		}}
-		everywhere := clean()
+		everywhere := cleanPlan()
 		everywhere.Risk = capabilities.RiskComfort
-		h.words["clean"] = capabilities.Outcome{Plan: &everywhere}
-	}, func(h *house) {
+		h.sentences["clean"] = capabilities.Outcome{Plan: &everywhere}
+	}, func(h *harness) {
 		for intent, want := range map[string]string{
 			"clean":    "The vacuum has finished cleaning.",
 			"photo":    "A picture from the eye",
@@ -194,16 +194,16 @@ func TestOtherVerbs(t *testing.T) {
 			"how warm": "The weather: temperature 4.5 °C.",
 			"go home":  "The vacuum is in its dock.",
 		} {
-			ref := h.says(claude, "request: {intent: "+intent+"}")
-			h.is(ref, mess.Completed)
-			h.answers(ref, want)
+			ref := h.send(requester, "request: {intent: "+intent+"}")
+			h.wantStatus(ref, mess.Completed)
+			h.wantAnswer(ref, want)
 			if strings.Contains(want, "picture") {
-				if data, a := h.picture(ref); data != "a picture" || !strings.HasSuffix(a.Name, "eye.png") {
+				if data, a := h.image(ref); data != "a picture" || !strings.HasSuffix(a.Name, "eye.png") {
 					t.Errorf("%s: %q as %s", intent, data, a.Name)
 				}
 			}
 		}
-		s := h.is(h.says(claude, "request: {intent: how loud}"), mess.Failed)
+		s := h.wantStatus(h.send(requester, "request: {intent: how loud}"), mess.Failed)
 		if want := "weather measures no noise now; it measures: temperature, motion and contact"; s.Reason.Detail != want {
 			t.Errorf("%q, want %q", s.Reason.Detail, want)
 		}
@@ -211,28 +211,28 @@ func TestOtherVerbs(t *testing.T) {
 }
 
 func TestImageThatCannotFit(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Fit = func(context.Context, []byte, picture.Limits) (picture.Picture, error) {
 			return picture.Picture{}, errors.New("no picture fits in 3 bytes")
 		}
-		h.with("eye", &eye{}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: photo, response_hint: [{image: {max_bytes: 3}}]}")
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "no picture fits in 3 bytes") {
+		h.addDevice("eye", &fakeCamera{}, map[string]capabilities.Plan{"photo": {Command: capabilities.TakePhoto, Effect: capabilities.Query}})
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: photo, response_hint: [{image: {max_bytes: 3}}]}")
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "no picture fits in 3 bytes") {
 			t.Errorf("%+v", s.Reason)
 		}
-		ref = h.says(claude, `request: {intent: "what's in the fridge?"}`)
-		h.is(ref, mess.Completed) // the words are an answer, too
-		h.answers(ref, "There is milk", "no picture fits")
+		ref = h.send(requester, `request: {intent: "what's in the fridge?"}`)
+		h.wantStatus(ref, mess.Completed) // the words are an answer, too
+		h.wantAnswer(ref, "There is milk", "no picture fits")
 	})
 }
 
 func TestProgressReportsAreLimited(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.vacuum.each = 30 * time.Minute; h.vacuum.steps = 1800 }, func(h *house) {
-		ref := h.cleaning()
-		h.after(61 * time.Minute)
-		h.is(ref, mess.Completed)
-		if n := strings.Count(h.codes(ref), "in_progress"); n < 50 || n > 200 {
+	withHarnessSetup(t, func(h *harness) { h.vacuum.each = 30 * time.Minute; h.vacuum.steps = 1800 }, func(h *harness) {
+		ref := h.startCleaning()
+		h.advance(61 * time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if n := strings.Count(h.statuses(ref), "in_progress"); n < 50 || n > 200 {
 			t.Errorf("%d reports of progress in an hour", n)
 		}
 	})
@@ -240,21 +240,21 @@ func TestProgressReportsAreLimited(t *testing.T) {
 
 // With more requests than places, the agent carries out all of them, once each.
 func TestManyRequestsRunOnceEach(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.cfg.MaxThreads = 4 }, func(h *house) {
+	withHarnessSetup(t, func(h *harness) { h.cfg.MaxThreads = 4 }, func(h *harness) {
 		h.lamp.set(func(l *lamp) { l.takes = time.Second })
 		var refs []string
 		for i := range 50 {
-			ref, err := h.post(claude, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
+			ref, err := h.postWithoutWait(requester, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
 			if err != nil {
 				t.Fatal(err)
 			}
 			refs = append(refs, ref)
 		}
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		for _, ref := range refs {
-			h.is(ref, mess.Completed)
+			h.wantStatus(ref, mess.Completed)
 		}
-		if n := strings.Count(h.lamp.did(), "on"); n != 50 {
+		if n := strings.Count(h.lamp.acts(), "on"); n != 50 {
 			t.Errorf("50 requests were done %d times", n)
 		}
 	})
@@ -263,16 +263,16 @@ func TestManyRequestsRunOnceEach(t *testing.T) {
 // A driver that ignores its context does not keep the program from ending, and the report says
 // that the effect is unknown.
 func TestShutdownDespiteHangingDriver(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		free := make(chan struct{})
 		h.lamp.set(func(l *lamp) { l.running = func() { <-free } })
-		ref := h.says(claude, "request: {intent: ring the bell}")
+		ref := h.send(requester, "request: {intent: ring the bell}")
 		began := time.Now()
 		h.stopAgent()
 		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("it took %v to end", took)
 		}
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectUnknown {
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectUnknown {
 			t.Errorf("%+v", s.Reason)
 		}
 		close(free)
@@ -281,11 +281,11 @@ func TestShutdownDespiteHangingDriver(t *testing.T) {
 }
 
 func TestShutdownWithoutExchange(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stopAgent()
-		h.line.cutIt(true)
+		h.connection.setCut(true)
 		h.startAgent()
-		h.after(time.Hour)
+		h.advance(time.Hour)
 		h.stopAgent()
 		if h.lamp.started != 2 || h.lamp.halted != 2 {
 			t.Errorf("started %d, halted %d times, want twice each", h.lamp.started, h.lamp.halted)

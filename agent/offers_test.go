@@ -13,8 +13,8 @@ import (
 // Thousands of offers may wait. One needs some hundred bytes.
 func TestWaitingOfferNeedsLittleMemory(t *testing.T) {
 	const offers, most = 10_000, 300 // bytes
-	inHouse(t, func(h *house) {
-		h.line.deliver(orders(t, "config: {hold: true}"))
+	withHarness(t, func(h *harness) {
+		h.connection.deliver(brokerOrder(t, "config: {hold: true}"))
 		heap := func() int64 {
 			runtime.GC()
 			var m runtime.MemStats
@@ -23,7 +23,7 @@ func TestWaitingOfferNeedsLittleMemory(t *testing.T) {
 		}
 		before := heap()
 		for i := range offers {
-			h.line.deliver(mess.Message{From: "claude-agent", Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{
+			h.connection.deliver(mess.Message{From: "claude-agent", Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{
 				&mess.Request{ID: fmt.Sprintf("r%05d", i), Intent: "turn on the porch light in a moment"},
 			}})
 		}
@@ -33,7 +33,7 @@ func TestWaitingOfferNeedsLittleMemory(t *testing.T) {
 			t.Errorf("an offer takes %d bytes, want %d at most", took, most)
 		}
 		for i := range offers {
-			h.line.deliver(mess.Message{Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{&mess.Status{Code: mess.Cancelled}}})
+			h.connection.deliver(mess.Message{Re: mess.Refs{fmt.Sprintf("2026-11-21-%05d", i)}, Items: []mess.Item{&mess.Status{Code: mess.Cancelled}}})
 		}
 		if left := (heap() - before) / offers; left > most/4 {
 			t.Errorf("%d bytes are left of each offer that was withdrawn", left)
@@ -44,16 +44,16 @@ func TestWaitingOfferNeedsLittleMemory(t *testing.T) {
 // A confirmation counts only for a plan that the requester has seen. One from before the plan
 // does not.
 func TestConfirmationBeforePlanIsIgnored(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.deliver(orders(t, "config: {hold: true}"))
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.line.deliver(orders(t, "{from: claude-agent, re: "+ref+", MESS: [{request: {intent: vacuum both}}]}"))
-		h.line.deliver(orders(t, "{from: claude-agent, re: "+ref+", MESS: [{reply: {re: "+ref+", confirm: true}}]}"))
-		h.line.deliver(orders(t, "config: {resume: true}"))
+	withHarness(t, func(h *harness) {
+		h.connection.deliver(brokerOrder(t, "config: {hold: true}"))
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.connection.deliver(brokerOrder(t, "{from: claude-agent, re: "+ref+", MESS: [{request: {intent: vacuum both}}]}"))
+		h.connection.deliver(brokerOrder(t, "{from: claude-agent, re: "+ref+", MESS: [{reply: {re: "+ref+", confirm: true}}]}"))
+		h.connection.deliver(brokerOrder(t, "config: {resume: true}"))
 		synctest.Wait()
-		h.is(ref, mess.NeedsConfirmation)
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
-		h.after(time.Hour)
-		h.is(ref, mess.Completed)
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
+		h.advance(time.Hour)
+		h.wantStatus(ref, mess.Completed)
 	})
 }

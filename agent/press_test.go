@@ -11,34 +11,34 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// knob is a button without readback.
-type knob struct {
-	part
+// trigger is a button without readback.
+type trigger struct {
+	fakeDevice
 	fails error
 	then  func()
 }
 
-func (k *knob) Press(context.Context) error {
-	k.note("press")
+func (k *trigger) Press(context.Context) error {
+	k.record("press")
 	if k.then != nil {
 		k.then()
 	}
 	return k.fails
 }
 
-func (*knob) Unrepeatable() {}
+func (*trigger) Unrepeatable() {}
 
-// scene reports its last trigger; last is the time of Press.
-type scene struct {
-	knob
+// readableTrigger reports its last trigger; last is the time of Press.
+type readableTrigger struct {
+	trigger
 	is, last drivers.Pressed
 	dumb     error
 }
 
-func (s *scene) Pressed(context.Context) (drivers.Pressed, error) { return s.is, s.dumb }
+func (s *readableTrigger) Pressed(context.Context) (drivers.Pressed, error) { return s.is, s.dumb }
 
-func newScene(fails error, last drivers.Pressed) *scene {
-	s := &scene{knob: knob{fails: fails}, is: drivers.Pressed{At: pressedBefore}, last: last}
+func newReadableTrigger(fails error, last drivers.Pressed) *readableTrigger {
+	s := &readableTrigger{trigger: trigger{fails: fails}, is: drivers.Pressed{At: pressedBefore}, last: last}
 	s.then = func() { s.is = s.last }
 	return s
 }
@@ -52,7 +52,7 @@ func TestTriggerIsReadBack(t *testing.T) {
 	now := drivers.Pressed{At: pressedBefore.Add(time.Hour)}
 	runs := drivers.Pressed{At: now.At, Runs: true}
 	before := drivers.Pressed{At: pressedBefore}
-	unavailable := newScene(nil, now)
+	unavailable := newReadableTrigger(nil, now)
 	unavailable.dumb = errors.New("it is unavailable")
 	for name, c := range map[string]struct {
 		dev      drivers.Device
@@ -62,22 +62,22 @@ func TestTriggerIsReadBack(t *testing.T) {
 		says     string
 		did      string
 	}{
-		"cannot tell":         {&knob{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
-		"tells a later time":  {newScene(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
-		"runs":                {newScene(nil, runs), mess.Completed, mess.ReadBack, "", "it still runs", "press"},
-		"tells the same time": {newScene(nil, before), mess.Completed, mess.Acknowledged, "", "it does not report this trigger", "press"},
-		"no answer":           {newScene(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
-		"no answer, later":    {newScene(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
-		"refused":             {newScene(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},
+		"cannot tell":         {&trigger{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
+		"tells a later time":  {newReadableTrigger(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
+		"runs":                {newReadableTrigger(nil, runs), mess.Completed, mess.ReadBack, "", "it still runs", "press"},
+		"tells the same time": {newReadableTrigger(nil, before), mess.Completed, mess.Acknowledged, "", "it does not report this trigger", "press"},
+		"no answer":           {newReadableTrigger(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
+		"no answer, later":    {newReadableTrigger(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
+		"refused":             {newReadableTrigger(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},
 		"is not there":        {unavailable, mess.Failed, "", mess.EffectNone, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"set it off": {Command: capabilities.Press, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
-			}, func(h *house) {
-				ref := h.ends("request: {intent: set it off}", c.code, c.evidence, c.effect)
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"set it off": {Command: capabilities.Press, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
+			}, func(h *harness) {
+				ref := h.wantResult("request: {intent: set it off}", c.code, c.evidence, c.effect)
 				if c.says != "" {
-					h.answers(ref, c.says)
+					h.wantAnswer(ref, c.says)
 				}
 				if did := c.dev.(interface{ did() string }).did(); did != c.did {
 					t.Errorf("it did %q, want %q", did, c.did)

@@ -14,9 +14,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// press is a simulated printer: a print takes 1000 s and continues without the program.
-type press struct {
-	part
+// fakePrinter is a simulated printer: a print takes 1000 s and continues without the program.
+type fakePrinter struct {
+	fakeDevice
 	lock   sync.Mutex
 	began  time.Time // zero: no print
 	held   time.Time // since when it waits; zero: it does not
@@ -30,26 +30,26 @@ type press struct {
 const pressTime = 1000 * time.Second
 
 var (
-	_ drivers.Printer = (*press)(nil)
-	_ drivers.Pauser  = (*press)(nil)
-	_ drivers.Stopper = (*press)(nil)
-	_ drivers.Leaver  = (*press)(nil)
+	_ drivers.Printer = (*fakePrinter)(nil)
+	_ drivers.Pauser  = (*fakePrinter)(nil)
+	_ drivers.Stopper = (*fakePrinter)(nil)
+	_ drivers.Leaver  = (*fakePrinter)(nil)
 )
 
-func (p *press) Print(ctx context.Context, file string) (drivers.Print, error) {
+func (p *fakePrinter) Print(ctx context.Context, file string) (drivers.Print, error) {
 	if p.slow {
-		p.note("print " + file)
+		p.record("print " + file)
 		<-ctx.Done()
 		return drivers.Print{}, drivers.ErrMayAct
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.note("print " + file)
+	p.record("print " + file)
 	p.began = time.Now()
 	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
 }
 
-func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.Print, error) {
+func (p *fakePrinter) Find(_ context.Context, file string, since time.Time) (drivers.Print, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.away > 0 {
@@ -62,7 +62,7 @@ func (p *press) Find(_ context.Context, file string, since time.Time) (drivers.P
 	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
 }
 
-func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
+func (p *fakePrinter) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.away > 0 {
@@ -84,36 +84,36 @@ func (p *press) Printing(context.Context, drivers.Print) (drivers.PrintState, er
 	return s, nil
 }
 
-func (p *press) Pause(context.Context) error {
-	p.note("pause")
+func (p *fakePrinter) Pause(context.Context) error {
+	p.record("pause")
 	p.set(func() { p.held = time.Now() })
 	return nil
 }
 
-func (p *press) set(f func()) { p.lock.Lock(); defer p.lock.Unlock(); f() }
+func (p *fakePrinter) set(f func()) { p.lock.Lock(); defer p.lock.Unlock(); f() }
 
-func (p *press) Resume(context.Context) error {
+func (p *fakePrinter) Resume(context.Context) error {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.note("resume")
+	p.record("resume")
 	p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil
 	return nil
 }
 
-func (p *press) Stop(context.Context) (string, error) {
+func (p *fakePrinter) Stop(context.Context) (string, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.slow && p.began.IsZero() {
 		return "", drivers.ErrMayAct
 	}
-	p.note("stop")
+	p.record("stop")
 	p.began = time.Time{}
 	return "a half print lies on the bed", nil
 }
 
-func (p *press) Leave() error { p.set(func() { p.left++ }); return nil }
+func (p *fakePrinter) Leave() error { p.set(func() { p.left++ }); return nil }
 
-func pressed(command capabilities.Command) capabilities.Outcome {
+func pressOutcome(command capabilities.Command) capabilities.Outcome {
 	p := capabilities.Plan{Device: "press", Command: command, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: string(command)}
 	if command == capabilities.Print {
 		p.Effect, p.Args = capabilities.Once, mess.Object{{Key: "file", Value: "benchy"}}
@@ -121,104 +121,104 @@ func pressed(command capabilities.Command) capabilities.Outcome {
 	return capabilities.Outcome{Plan: &p}
 }
 
-// printing runs a test with a print that began 300 s ago.
-func printing(t *testing.T, story func(h *house, p *press, ref string)) {
+// withPrint runs a test with a print that began 300 s ago.
+func withPrint(t *testing.T, test func(h *harness, p *fakePrinter, ref string)) {
 	t.Helper()
-	p := &press{}
-	inHouseWith(t, func(h *house) {
+	p := &fakePrinter{}
+	withHarnessSetup(t, func(h *harness) {
 		h.more = []device.Device{{Name: "press", Label: "printer", SeenBy: "fridge-cam", Driver: p}}
-		h.words["print"], h.words["hold"], h.words["end"] = pressed(capabilities.Print), pressed(capabilities.Pause), pressed(capabilities.Stop)
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: print}")
-		h.after(305 * time.Second)
-		if s := h.is(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct < 25 || s.ETA == "" {
+		h.sentences["print"], h.sentences["hold"], h.sentences["end"] = pressOutcome(capabilities.Print), pressOutcome(capabilities.Pause), pressOutcome(capabilities.Stop)
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: print}")
+		h.advance(305 * time.Second)
+		if s := h.wantStatus(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct < 25 || s.ETA == "" {
 			t.Errorf("%+v", s)
 		}
-		story(h, p, ref)
+		test(h, p, ref)
 	})
 }
 
-func (p *press) has(t *testing.T, want string) {
+func (p *fakePrinter) wantLog(t *testing.T, want string) {
 	t.Helper()
-	if p.did() != want {
-		t.Errorf("the printer did %q, want %q", p.did(), want)
+	if p.acts() != want {
+		t.Errorf("the printer did %q, want %q", p.acts(), want)
 	}
 }
 
 func TestPrintCompletes(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
-		h.after(pressTime)
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.Photographed {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
+		h.advance(pressTime)
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.Photographed {
 			t.Errorf("%+v", s)
 		}
-		h.answers(ref, "The printer has printed benchy.gcode in 100 layers.", "The picture is from the fridge.")
-		h.picture(ref)
-		p.has(t, "print benchy")
+		h.wantAnswer(ref, "The printer has printed benchy.gcode in 100 layers.", "The picture is from the fridge.")
+		h.image(ref)
+		p.wantLog(t, "print benchy")
 	})
 }
 
 func TestPrintIsCancelled(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Second)
-		s := h.is(ref, mess.Cancelled)
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Second)
+		s := h.wantStatus(ref, mess.Cancelled)
 		if s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "done: layers 1 to 30; not done: layers 31 to 100") {
 			t.Errorf("%+v", s.Reason)
 		}
-		h.answers(ref, "a half print lies on the bed")
-		h.picture(ref)
-		p.has(t, "print benchy, stop")
+		h.wantAnswer(ref, "a half print lies on the bed")
+		h.image(ref)
+		p.wantLog(t, "print benchy, stop")
 	})
 }
 
 // A print that is cancelled before its begin ends when it begins.
 func TestPrintCancelledBeforeItsBegin(t *testing.T) {
-	p := &press{slow: true}
-	inHouseWith(t, func(h *house) {
+	p := &fakePrinter{slow: true}
+	withHarnessSetup(t, func(h *harness) {
 		h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
-		h.words["print"] = pressed(capabilities.Print)
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: print}")
-		h.after(2 * time.Second)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Second)
-		if s := h.is(ref, mess.Cancelled); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still act") {
+		h.sentences["print"] = pressOutcome(capabilities.Print)
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: print}")
+		h.advance(2 * time.Second)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Second)
+		if s := h.wantStatus(ref, mess.Cancelled); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still act") {
 			t.Errorf("%+v", s.Reason)
 		}
-		p.has(t, "print benchy")
+		p.wantLog(t, "print benchy")
 		p.set(func() { p.began = time.Now() })
-		h.after(time.Minute)
-		p.has(t, "print benchy, stop")
+		h.advance(time.Minute)
+		p.wantLog(t, "print benchy, stop")
 	})
 }
 
 // With an unreachable printer, the requester learns of that, and of the last progress.
 func TestUnreachablePrinterIsReported(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		p.set(func() { p.away = 60 })
-		h.after(time.Minute)
-		if s := h.is(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct != 30 || !strings.Contains(s.Message, "out of reach, and asked again; last heard of: printing") {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct != 30 || !strings.Contains(s.Message, "out of reach, and asked again; last heard of: printing") {
 			t.Errorf("%+v", s)
 		}
-		h.after(pressTime)
-		h.is(ref, mess.Completed)
-		p.has(t, "print benchy")
+		h.advance(pressTime)
+		h.wantStatus(ref, mess.Completed)
+		p.wantLog(t, "print benchy")
 	})
 }
 
 // Another request may steer a print without waiting for its end.
 func TestRequestSteersRunningPrint(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
-		h.is(h.says(person, "request: {intent: hold}"), mess.Completed)
-		h.is(ref, mess.InProgress)
-		p.has(t, "print benchy, pause")
-		h.is(h.says(person, "request: {intent: end}"), mess.Completed)
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
+		h.wantStatus(h.send(person, "request: {intent: hold}"), mess.Completed)
+		h.wantStatus(ref, mess.InProgress)
+		p.wantLog(t, "print benchy, pause")
+		h.wantStatus(h.send(person, "request: {intent: end}"), mess.Completed)
 		p.set(func() { p.broken = errors.New("somebody has cancelled it at the printer") })
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Partial); !strings.Contains(s.Reason.Detail, "somebody has cancelled it") {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Partial); !strings.Contains(s.Reason.Detail, "somebody has cancelled it") {
 			t.Errorf("%+v", s.Reason)
 		}
-		p.has(t, "print benchy, pause, stop")
+		p.wantLog(t, "print benchy, pause, stop")
 	})
 }
 
@@ -230,74 +230,74 @@ func TestPrinterNeedsPerson(t *testing.T) {
 		"go on":  {mess.Completed, "print benchy, resume"},
 		"cancel": {mess.Partial, "print benchy, stop"},
 	} {
-		printing(t, func(h *house, p *press, ref string) {
+		withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 			p.set(func() {
 				p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the filament has run out", Help: "load new filament"}
 			})
-			h.after(time.Minute)
-			s := h.is(ref, mess.NeedsInput)
+			h.advance(time.Minute)
+			s := h.wantStatus(ref, mess.NeedsInput)
 			if q := s.Questions[0]; q.Question != "The printer: the filament has run out; load new filament. Shall it go on?" || strings.Join(q.Options, ", ") != "go on, cancel" {
 				t.Errorf("%+v", q)
 			}
-			h.after(time.Hour)
-			h.is(ref, mess.NeedsInput)
-			h.says(claude, "answer: {re: "+ref+", value: "+answer+"}")
-			h.after(pressTime)
-			h.is(ref, want.code)
-			p.has(t, want.did)
+			h.advance(time.Hour)
+			h.wantStatus(ref, mess.NeedsInput)
+			h.send(requester, "answer: {re: "+ref+", value: "+answer+"}")
+			h.advance(pressTime)
+			h.wantStatus(ref, want.code)
+			p.wantLog(t, want.did)
 		})
 	}
 	// Any other answer moves nothing, and the question comes again.
 	for _, answer := range []string{`"no"`, "false", `"wait"`, `"the red one"`, `"yes, but not so hot"`} {
-		printing(t, func(h *house, p *press, ref string) {
+		withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
-			h.after(time.Minute)
-			h.says(claude, "answer: {re: "+ref+", value: "+answer+"}")
-			h.after(time.Minute)
-			h.is(ref, mess.NeedsInput)
-			p.has(t, "print benchy")
-			h.says(claude, "answer: {re: "+ref+`, value: "stop"}`)
-			h.after(time.Minute)
-			h.is(ref, mess.Partial)
-			p.has(t, "print benchy, stop")
+			h.advance(time.Minute)
+			h.send(requester, "answer: {re: "+ref+", value: "+answer+"}")
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.NeedsInput)
+			p.wantLog(t, "print benchy")
+			h.send(requester, "answer: {re: "+ref+`, value: "stop"}`)
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.Partial)
+			p.wantLog(t, "print benchy, stop")
 		})
 	}
 	// An answer counts for the current trouble, and not for an earlier one.
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		for range 3 {
 			p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
-			h.after(time.Minute)
-			h.is(ref, mess.NeedsInput)
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.NeedsInput)
 			p.set(func() { p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil })
-			h.after(time.Minute)
+			h.advance(time.Minute)
 		}
 		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
-		h.after(time.Minute)
-		h.says(claude, "answer: {re: "+ref+", value: cancel}")
-		h.after(time.Minute)
-		h.is(ref, mess.Partial)
-		p.has(t, "print benchy, stop")
+		h.advance(time.Minute)
+		h.send(requester, "answer: {re: "+ref+", value: cancel}")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Partial)
+		p.wantLog(t, "print benchy, stop")
 	})
 	// After help at the printer, no answer is needed.
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		p.set(func() { p.held, p.help = time.Now(), &drivers.HelpError{Problem: "the door is open", Help: "close it"} })
-		h.after(time.Minute)
-		h.is(ref, mess.NeedsInput)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.NeedsInput)
 		p.set(func() { p.began, p.held, p.help = p.began.Add(time.Since(p.held)), time.Time{}, nil })
-		h.after(time.Minute)
-		h.is(ref, mess.InProgress)
-		h.after(pressTime)
-		h.is(ref, mess.Completed)
-		p.has(t, "print benchy")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
+		h.advance(pressTime)
+		h.wantStatus(ref, mess.Completed)
+		p.wantLog(t, "print benchy")
 	})
 }
 
 // A failed print reports the completed part and advice for a person.
 func TestFailedPrintReportsProgress(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		p.set(func() { p.broken = &drivers.HelpError{Problem: "thermal runaway", Help: "let it cool down"} })
-		h.after(time.Minute)
-		s := h.is(ref, mess.Partial)
+		h.advance(time.Minute)
+		s := h.wantStatus(ref, mess.Partial)
 		if s.Reason.Type != "needs_person" || s.Suggestion != "let it cool down" || !strings.Contains(s.Reason.Detail, "done: layers 1 to 3") {
 			t.Errorf("%+v %+v", s, s.Reason)
 		}
@@ -306,40 +306,40 @@ func TestFailedPrintReportsProgress(t *testing.T) {
 
 // The program may end or die at any time: the print begins once, and its end is reported.
 func TestPrintSurvivesProgram(t *testing.T) {
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		for range 3 {
 			h.stopAgent()
 			p.set(func() { p.away = 3 })
-			h.after(100 * time.Second)
+			h.advance(100 * time.Second)
 			h.startAgent()
-			h.after(time.Minute)
-			h.is(ref, mess.InProgress)
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.InProgress)
 		}
-		h.after(pressTime)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "The printer has printed benchy.gcode")
-		p.has(t, "print benchy")
+		h.advance(pressTime)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "The printer has printed benchy.gcode")
+		p.wantLog(t, "print benchy")
 		if p.left != 3 || p.halted != 0 {
 			t.Errorf("left %d times, halted %d times", p.left, p.halted)
 		}
 	})
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		h.stopAgent()
 		p.set(func() { p.began = time.Time{} }) // and the printer does not know it
 		h.startAgent()
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "cannot find its print again") {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "cannot find its print again") {
 			t.Errorf("%+v", s.Reason)
 		}
-		p.has(t, "print benchy")
+		p.wantLog(t, "print benchy")
 	})
-	printing(t, func(h *house, p *press, ref string) {
+	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		h.stopAgent()
-		h.says(claude, "cancel: {re: "+ref+"}") // during that time
+		h.send(requester, "cancel: {re: "+ref+"}") // during that time
 		h.startAgent()
-		h.after(time.Minute)
-		h.is(ref, mess.Cancelled)
-		p.has(t, "print benchy, stop")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Cancelled)
+		p.wantLog(t, "print benchy, stop")
 	})
 }
 
@@ -347,48 +347,48 @@ func TestPrintSurvivesProgram(t *testing.T) {
 // reports it even if it is cancelled first; it also reports if no print begins.
 func TestPrintBeginsAfterProgramDied(t *testing.T) {
 	for _, then := range []mess.Code{mess.Completed, mess.Cancelled, mess.Failed} {
-		p := &press{slow: true}
-		inHouseWith(t, func(h *house) {
+		p := &fakePrinter{slow: true}
+		withHarnessSetup(t, func(h *harness) {
 			h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
-			h.words["print"] = pressed(capabilities.Print)
-		}, func(h *house) {
-			ref := h.says(claude, "request: {intent: print}")
-			h.after(2 * time.Second)
+			h.sentences["print"] = pressOutcome(capabilities.Print)
+		}, func(h *harness) {
+			ref := h.send(requester, "request: {intent: print}")
+			h.advance(2 * time.Second)
 			h.dir = copyOf(t, h.dir)
-			h.line.cutIt(true)
-			h.reboots()
-			h.after(10 * time.Second)
-			h.is(ref, mess.InProgress)
+			h.connection.setCut(true)
+			h.restart()
+			h.advance(10 * time.Second)
+			h.wantStatus(ref, mess.InProgress)
 			switch then {
 			case mess.Completed:
 				p.set(func() { p.began = time.Now() })
-				h.after(pressTime)
+				h.advance(pressTime)
 			case mess.Cancelled:
-				h.says(claude, "cancel: {re: "+ref+"}")
+				h.send(requester, "cancel: {re: "+ref+"}")
 			}
-			h.after(2 * time.Minute)
-			s := h.is(ref, then)
+			h.advance(2 * time.Minute)
+			s := h.wantStatus(ref, then)
 			if then != mess.Completed && (s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "cannot find its print again")) {
 				t.Errorf("%s: %+v", then, s.Reason)
 			}
-			p.has(t, "print benchy")
+			p.wantLog(t, "print benchy")
 		})
 	}
 }
 
-// cooling is a printer that cancels at a stop and stands still a little later.
-type cooling struct {
-	*press
+// coolingPrinter is a printer that cancels at a stop and stands still a little later.
+type coolingPrinter struct {
+	*fakePrinter
 	stood time.Time
 }
 
-func (s *cooling) Halt() error {
-	s.note("halt")
+func (s *coolingPrinter) Halt() error {
+	s.record("halt")
 	s.set(func() { s.stood = time.Now().Add(3 * time.Second) })
-	return s.press.Halt()
+	return s.fakePrinter.Halt()
 }
 
-func (s *cooling) AtRest(context.Context) (bool, error) {
+func (s *coolingPrinter) AtRest(context.Context) (bool, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return !s.stood.IsZero() && !time.Now().Before(s.stood), nil
@@ -399,52 +399,52 @@ func (s *cooling) AtRest(context.Context) (bool, error) {
 func TestStopCancelsPrint(t *testing.T) {
 	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
 		t.Helper()
-		inHouseWith(t, func(h *house) {
+		withHarnessSetup(t, func(h *harness) {
 			h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
-			h.words["print"] = pressed(capabilities.Print)
-		}, func(h *house) {
-			ref := h.says(claude, "request: {intent: print}")
-			h.after(305 * time.Second)
-			h.stops(claude)
-			h.after(time.Minute)
-			check(h.is(ref, code))
-			h.answers(ref, says)
+			h.sentences["print"] = pressOutcome(capabilities.Print)
+		}, func(h *harness) {
+			ref := h.send(requester, "request: {intent: print}")
+			h.advance(305 * time.Second)
+			h.postStop(requester)
+			h.advance(time.Minute)
+			check(h.wantStatus(ref, code))
+			h.wantAnswer(ref, says)
 		})
 	}
-	ends(&cooling{press: &press{}}, mess.Partial, func(s mess.Status) {
+	ends(&coolingPrinter{fakePrinter: &fakePrinter{}}, mess.Partial, func(s mess.Status) {
 		if s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "it stands still; done: layers 1 to 30; not done: layers 31 to 100") {
 			t.Errorf("%+v", s.Reason)
 		}
 	}, "the printed part lies on the bed")
-	ends(moves{&press{}}, mess.Failed, func(s mess.Status) {
+	ends(movingPrinter{&fakePrinter{}}, mess.Failed, func(s mess.Status) {
 		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it may still be moving") {
 			t.Errorf("%+v", s.Reason)
 		}
 	}, "it still moves")
 }
 
-// moves is a printer that ignores a stop.
-type moves struct{ *press }
+// movingPrinter is a printer that ignores a stop.
+type movingPrinter struct{ *fakePrinter }
 
-func (moves) AtRest(context.Context) (bool, error) { return false, nil }
+func (movingPrinter) AtRest(context.Context) (bool, error) { return false, nil }
 
-// stuck is a printer that rejects a cancel and stands still.
-type stuck struct{ *press }
+// unstoppablePrinter is a printer that rejects a cancel and stands still.
+type unstoppablePrinter struct{ *fakePrinter }
 
-func (stuck) Stop(context.Context) (string, error) {
+func (unstoppablePrinter) Stop(context.Context) (string, error) {
 	return "", errors.New("the print is cancelled, and the heaters are not known to be off")
 }
-func (stuck) AtRest(context.Context) (bool, error) { return true, nil }
+func (unstoppablePrinter) AtRest(context.Context) (bool, error) { return true, nil }
 
 // A printer that stands still may be in a hot pause: it is not stopped.
 func TestPausedPrinterIsNotStopped(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.more = []device.Device{{Name: "press", Label: "printer", Driver: stuck{&press{}}}}
-		h.words["end"] = pressed(capabilities.Stop)
-	}, func(h *house) {
-		ref := h.says(person, "request: {intent: end}")
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "heaters are not known to be off; it stands still") {
+	withHarnessSetup(t, func(h *harness) {
+		h.more = []device.Device{{Name: "press", Label: "printer", Driver: unstoppablePrinter{&fakePrinter{}}}}
+		h.sentences["end"] = pressOutcome(capabilities.Stop)
+	}, func(h *harness) {
+		ref := h.send(person, "request: {intent: end}")
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "heaters are not known to be off; it stands still") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})

@@ -13,36 +13,36 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// bulb is a lamp with a level, a color and a dock, all with readback.
-type bulb struct {
+// dimmableLamp is a lamp with a level, a color and a dock, all with readback.
+type dimmableLamp struct {
 	lamp
 	level  float64
 	colour drivers.Colour
 	docked bool
 }
 
-func (b *bulb) Dim(context.Context, float64) error             { return nil }
-func (b *bulb) Level(context.Context) (float64, error)         { return b.level, nil }
-func (b *bulb) Tint(context.Context, drivers.Colour) error     { return nil }
-func (b *bulb) Colour(context.Context) (drivers.Colour, error) { return b.colour, nil }
-func (b *bulb) Dock(context.Context) error                     { return nil }
-func (b *bulb) Docked(context.Context) (bool, error)           { return b.docked, nil }
-func (b *bulb) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
+func (b *dimmableLamp) Dim(context.Context, float64) error             { return nil }
+func (b *dimmableLamp) Level(context.Context) (float64, error)         { return b.level, nil }
+func (b *dimmableLamp) Tint(context.Context, drivers.Colour) error     { return nil }
+func (b *dimmableLamp) Colour(context.Context) (drivers.Colour, error) { return b.colour, nil }
+func (b *dimmableLamp) Dock(context.Context) error                     { return nil }
+func (b *dimmableLamp) Docked(context.Context) (bool, error)           { return b.docked, nil }
+func (b *dimmableLamp) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
 	return drivers.Outcome{}, nil
 }
 
 // A light that ends one percent beside the commanded level has failed to dim.
 func TestWrongLevelIsFailure(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.more = []device.Device{{Name: "bulb", Driver: &bulb{lamp: lamp{on: true}, level: 39}}}
-		h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
+	withHarnessSetup(t, func(h *harness) {
+		h.more = []device.Device{{Name: "bulb", Driver: &dimmableLamp{lamp: lamp{on: true}, level: 39}}}
+		h.sentences["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
 			Capability: "x", Device: "bulb", Command: capabilities.Dim, Args: mess.Object{{Key: "level", Value: 40.0}},
 			Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "do it",
 		}}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: do it}")
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason == nil || !strings.Contains(s.Reason.Detail, "39 %") {
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: do it}")
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason == nil || !strings.Contains(s.Reason.Detail, "39 %") {
 			t.Errorf("it ends with %+v and does not say that the light reads back as 39 %%", s.Reason)
 		}
 	})
@@ -54,31 +54,31 @@ func TestReadbackAfterCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		command capabilities.Command
 		args    mess.Object
-		is      *bulb
+		is      *dimmableLamp
 		code    mess.Code
 		says    string
 	}{
-		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
-		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 80}, mess.Failed, "now reads back as 80 %"},
-		"dimmed nearly":      {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &bulb{level: 39}, mess.Failed, "now reads back as 39 %"},
-		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &bulb{level: 80}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
-		"tinted":             {capabilities.Tint, mess.Object{{Key: "colour", Value: "#ff0000"}}, &bulb{colour: red}, mess.Completed, "reads back as #ff0000"},
-		"tinted otherwise":   {capabilities.Tint, mess.Object{{Key: "colour", Value: "#00ff00"}}, &bulb{colour: red}, mess.Failed, "now reads back as #ff0000"},
-		"docked":             {capabilities.Dock, nil, &bulb{docked: true}, mess.Completed, "reads back as in its dock"},
-		"away from its dock": {capabilities.Dock, nil, &bulb{}, mess.Failed, "now reads back as away from its dock"},
-		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &bulb{}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
+		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
+		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 80}, mess.Failed, "now reads back as 80 %"},
+		"dimmed nearly":      {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 39}, mess.Failed, "now reads back as 39 %"},
+		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &dimmableLamp{level: 80}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
+		"tinted":             {capabilities.Tint, mess.Object{{Key: "colour", Value: "#ff0000"}}, &dimmableLamp{colour: red}, mess.Completed, "reads back as #ff0000"},
+		"tinted otherwise":   {capabilities.Tint, mess.Object{{Key: "colour", Value: "#00ff00"}}, &dimmableLamp{colour: red}, mess.Failed, "now reads back as #ff0000"},
+		"docked":             {capabilities.Dock, nil, &dimmableLamp{docked: true}, mess.Completed, "reads back as in its dock"},
+		"away from its dock": {capabilities.Dock, nil, &dimmableLamp{}, mess.Failed, "now reads back as away from its dock"},
+		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &dimmableLamp{}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
+			withHarnessSetup(t, func(h *harness) {
 				h.more = []device.Device{{Name: "bulb", Driver: c.is}}
-				h.words["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
+				h.sentences["do it"] = capabilities.Outcome{Plan: &capabilities.Plan{
 					Capability: "x", Device: "bulb", Command: c.command, Args: c.args, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "do it",
 				}}
-			}, func(h *house) {
-				ref := h.crashed("do it", "do it", 1)
+			}, func(h *harness) {
+				ref := h.leaveCrashState("do it", "do it", 1)
 				h.startAgent()
-				h.after(15 * time.Second)
-				s := h.is(ref, c.code)
+				h.advance(15 * time.Second)
+				s := h.wantStatus(ref, c.code)
 				said := s.Message
 				if s.Reason != nil {
 					said = s.Reason.Detail
@@ -103,14 +103,14 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "the agent does not begin it again: it: locked: the configuration locks it out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", &shutter{is: c.is}, map[string]capabilities.Plan{"open it": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
-			}, func(h *house) {
-				ref := h.crashed("open it", "open it", 1)
-				h.gateCfg.Devices = map[string]policy.Limits{"it": {Locked: true}}
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", &shutter{is: c.is}, map[string]capabilities.Plan{"open it": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+			}, func(h *harness) {
+				ref := h.leaveCrashState("open it", "open it", 1)
+				h.policyCfg.Devices = map[string]policy.Limits{"it": {Locked: true}}
 				h.startAgent()
-				h.after(15 * time.Second)
-				s := h.is(ref, c.code)
+				h.advance(15 * time.Second)
+				s := h.wantStatus(ref, c.code)
 				said := s.Message
 				if s.Reason != nil {
 					said = s.Reason.Detail

@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stander is a cleaner in a manual pause of ten minutes, which it reports every two seconds.
-type stander struct{ part }
+// pausingVacuum is a cleaner in a manual pause of ten minutes, which it reports every two seconds.
+type pausingVacuum struct{ fakeDevice }
 
-func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+func (*pausingVacuum) Clean(_ context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	says := func(d time.Duration, p drivers.Progress) {
 		for range d / (2 * time.Second) {
 			progress(p)
@@ -28,18 +28,18 @@ func (*stander) Clean(_ context.Context, areas []string, progress func(drivers.P
 	return drivers.Outcome{Done: areas}, nil
 }
 
-func (*stander) Dock(context.Context) error { return nil }
+func (*pausingVacuum) Dock(context.Context) error { return nil }
 
 // The agent reports a pause once, and its end once.
 func TestPauseIsReportedOnce(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		p := clean("hall")
-		h.with("it", &stander{}, map[string]capabilities.Plan{"clean the hall": p})
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: clean the hall}")
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
-		h.after(20 * time.Minute)
-		h.is(ref, mess.Completed)
+	withHarnessSetup(t, func(h *harness) {
+		p := cleanPlan("hall")
+		h.addDevice("it", &pausingVacuum{}, map[string]capabilities.Plan{"clean the hall": p})
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: clean the hall}")
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
+		h.advance(20 * time.Minute)
+		h.wantStatus(ref, mess.Completed)
 		var told []string
 		for _, m := range h.thread(ref).Messages {
 			for _, item := range m.Items {

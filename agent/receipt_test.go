@@ -10,8 +10,8 @@ import (
 	"github.com/messkit/messkit/mess/receipt"
 )
 
-// signer is the key of the agents in these tests.
-func signer(t *testing.T) *receipt.Signer {
+// testSigner is the key of the agents in these tests.
+func testSigner(t *testing.T) *receipt.Signer {
 	t.Helper()
 	s, err := receipt.NewSigner([]byte(strings.Repeat("home-pi ", 4)))
 	if err != nil {
@@ -20,8 +20,8 @@ func signer(t *testing.T) *receipt.Signer {
 	return s
 }
 
-// lastWords returns the messages in which an agent ends a thread or declines it.
-func (h *house) lastWords(ref string) (list []mess.Message) {
+// terminalMessages returns the messages in which an agent ends a thread or declines it.
+func (h *harness) terminalMessages(ref string) (list []mess.Message) {
 	for _, m := range h.thread(ref).Messages {
 		if _, s, _ := receipt.In(m); s != nil && m.From == h.cfg.ID {
 			list = append(list, m)
@@ -30,9 +30,9 @@ func (h *house) lastWords(ref string) (list []mess.Message) {
 	return list
 }
 
-// accounts checks at the end of every test that each terminal status has evidence and a valid
+// checkTerminalStatuses checks at the end of every test that each terminal status has evidence and a valid
 // receipt.
-func (h *house) accounts() {
+func (h *harness) checkTerminalStatuses() {
 	h.t.Helper()
 	if h.cfg.Signer == nil {
 		return
@@ -42,26 +42,26 @@ func (h *house) accounts() {
 		h.t.Fatal(err)
 	}
 	for _, e := range page.Threads {
-		for _, m := range h.lastWords(e.Ref) {
+		for _, m := range h.terminalMessages(e.Ref) {
 			r, s, err := receipt.In(m)
 			if err != nil {
 				h.t.Errorf("%s: %s: %v", e.Ref, s.Code, err)
 				continue
 			}
-			for _, wrong := range receipt.Check(m, r, h.opens(e.Ref)) {
+			for _, wrong := range receipt.Check(m, r, h.attachmentReader(e.Ref)) {
 				h.t.Errorf("%s: %s: %v", e.Ref, s.Code, wrong)
 			}
 			if r.Thread != e.Ref || r.Key != h.cfg.Signer.Public() {
 				h.t.Errorf("%s: the receipt is for %s by %s", e.Ref, r.Thread, r.Key)
 			}
-			if why := unaccounted(s); why != "" {
-				h.t.Errorf("%s: %s, evidence %q, reason %+v: %s", e.Ref, s.Code, s.Evidence, s.Reason, why)
+			if reason := missingFields(s); reason != "" {
+				h.t.Errorf("%s: %s, evidence %q, reason %+v: %s", e.Ref, s.Code, s.Evidence, s.Reason, reason)
 			}
 		}
 	}
 }
 
-func (h *house) opens(ref string) func(string) ([]byte, error) {
+func (h *harness) attachmentReader(ref string) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		r, _, err := h.x.Attachment(h.t.Context(), person, ref, name)
 		if err != nil {
@@ -72,8 +72,8 @@ func (h *house) opens(ref string) func(string) ([]byte, error) {
 	}
 }
 
-// unaccounted returns what is missing in a terminal status, or too much.
-func unaccounted(s *mess.Status) string {
+// missingFields returns what is missing in a terminal status, or too much.
+func missingFields(s *mess.Status) string {
 	effect := mess.Effect("")
 	if s.Reason != nil {
 		effect = s.Reason.Effect
@@ -101,34 +101,34 @@ func unaccounted(s *mess.Status) string {
 }
 
 func TestReceiptsAreSigned(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light}")
-		m := h.lastWords(ref)[0]
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		m := h.terminalMessages(ref)[0]
 		r, _, err := receipt.In(m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := *h.words["turn on the porch light"].Plan
+		plan := *h.sentences["turn on the porch light"].Plan
 		want := receipt.Receipt{
 			V: 1, Thread: ref, Epoch: 1, Executor: "home-pi", Status: mess.Completed, Plan: plan.Digest(), Capability: "switch",
-			Evidence: mess.ReadBack, Started: r.Started, Ended: r.Ended, Report: r.Report, Content: r.Content, Key: signer(t).Public(), Sig: r.Sig,
+			Evidence: mess.ReadBack, Started: r.Started, Ended: r.Ended, Report: r.Report, Content: r.Content, Key: testSigner(t).Public(), Sig: r.Sig,
 		}
-		if written(t, r) != written(t, want) || r.Started == "" || r.Ended < r.Started || !strings.HasSuffix(string(r.Ended), "Z") || len(r.Content) == 0 {
-			t.Errorf("%s\nwant %s", written(t, r), written(t, want))
+		if receiptText(t, r) != receiptText(t, want) || r.Started == "" || r.Ended < r.Started || !strings.HasSuffix(string(r.Ended), "Z") || len(r.Content) == 0 {
+			t.Errorf("%s\nwant %s", receiptText(t, r), receiptText(t, want))
 		}
-		ref = h.says(claude, "request: {intent: open the safe}")
-		if r, _, err := receipt.In(h.lastWords(ref)[0]); err != nil || r.Effect != mess.EffectNone || r.Plan != "" || r.Epoch != 0 {
-			t.Errorf("declined: %s %v", written(t, r), err)
+		ref = h.send(requester, "request: {intent: open the safe}")
+		if r, _, err := receipt.In(h.terminalMessages(ref)[0]); err != nil || r.Effect != mess.EffectNone || r.Plan != "" || r.Epoch != 0 {
+			t.Errorf("declined: %s %v", receiptText(t, r), err)
 		}
 		for _, e := range h.x.Executors() {
-			if key, _ := e.Extra.Get(receipt.KeyField); key != signer(t).Public() {
+			if key, _ := e.Extra.Get(receipt.KeyField); key != testSigner(t).Public() {
 				t.Errorf("%s has registered the key %v", e.ID, key)
 			}
 		}
 	})
 }
 
-func written(t *testing.T, r receipt.Receipt) string {
+func receiptText(t *testing.T, r receipt.Receipt) string {
 	t.Helper()
 	data, err := r.Object().MarshalJSON()
 	if err != nil {
@@ -139,19 +139,19 @@ func written(t *testing.T, r receipt.Receipt) string {
 
 // An executor without a key reports the same, unsigned.
 func TestReportWithoutKeyIsUnsigned(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.cfg.Signer = nil }, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light}")
-		if s := h.is(ref, mess.Completed); len(s.Extra) > 0 {
+	withHarnessSetup(t, func(h *harness) { h.cfg.Signer = nil }, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		if s := h.wantStatus(ref, mess.Completed); len(s.Extra) > 0 {
 			t.Errorf("%+v", s.Extra)
 		}
 	})
 }
 
 func TestReceiptWithUnsetClock(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.cfg.Synced = func() bool { return false } }, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light}")
-		if r, _, err := receipt.In(h.lastWords(ref)[0]); err != nil || r.Clock != receipt.Unsynchronised {
-			t.Errorf("%s %v", written(t, r), err)
+	withHarnessSetup(t, func(h *harness) { h.cfg.Synced = func() bool { return false } }, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		if r, _, err := receipt.In(h.terminalMessages(ref)[0]); err != nil || r.Clock != receipt.Unsynchronised {
+			t.Errorf("%s %v", receiptText(t, r), err)
 		}
 	})
 }

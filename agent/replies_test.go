@@ -19,10 +19,10 @@ func TestAnswersAreInterpreted(t *testing.T) {
 		code    mess.Code
 		did     string
 	}{
-		{which, []string{"porch"}, mess.Completed, lit},
-		{which, []string{"the porch one please"}, mess.Completed, lit},
-		{which, []string{"the one on the porch"}, mess.Completed, lit},
-		{which, []string{"Porch light."}, mess.Completed, lit},
+		{which, []string{"porch"}, mess.Completed, litDescription},
+		{which, []string{"the porch one please"}, mess.Completed, litDescription},
+		{which, []string{"the one on the porch"}, mess.Completed, litDescription},
+		{which, []string{"Porch light."}, mess.Completed, litDescription},
 		{which, []string{"the second one"}, mess.Completed, "hall-light: hall-light on"},
 		{which, []string{"2"}, mess.Completed, "hall-light: hall-light on"},
 		{which, []string{"hall, please"}, mess.Completed, "hall-light: hall-light on"},
@@ -54,19 +54,19 @@ func TestAnswersAreInterpreted(t *testing.T) {
 	} {
 		t.Run(c.intent+": "+strings.Join(c.answers, "; "), func(t *testing.T) {
 			var w *sim.World
-			inHouseWith(t, func(h *house) { w = h.simulated(at(true)) }, func(h *house) {
-				begun := len(w.Log())
-				ref := h.says(claude, "request: {intent: "+c.intent+"}")
+			withHarnessSetup(t, func(h *harness) { w = h.useSimulatedHome(positionAt(true)) }, func(h *harness) {
+				before := len(w.Log())
+				ref := h.send(requester, "request: {intent: "+c.intent+"}")
 				for i, text := range c.answers {
-					s := h.is(ref, mess.NeedsInput)
-					h.says(claude, "reply: {re: "+ref+", answers: {"+s.Questions[0].Field+": '"+text+"'}}")
-					h.after(time.Minute)
+					s := h.wantStatus(ref, mess.NeedsInput)
+					h.send(requester, "reply: {re: "+ref+", answers: {"+s.Questions[0].Field+": '"+text+"'}}")
+					h.advance(time.Minute)
 					if i+1 < len(c.answers) {
-						h.is(ref, mess.NeedsInput)
+						h.wantStatus(ref, mess.NeedsInput)
 					}
 				}
-				h.is(ref, c.code)
-				if got := done(w, begun); got != c.did {
+				h.wantStatus(ref, c.code)
+				if got := actsSince(w, before); got != c.did {
 					t.Errorf("done: %q, want %q", got, c.did)
 				}
 			})

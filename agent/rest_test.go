@@ -23,7 +23,7 @@ type robot struct {
 func (r *robot) AtRest(context.Context) (bool, error) { return r.still, r.blind }
 
 func (r *robot) Dock(ctx context.Context) error {
-	r.note("dock")
+	r.record("dock")
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -47,21 +47,21 @@ func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 			var doubts []string
 			r := c.robot
 			r.vacuum = newVacuum()
-			inHouseWith(t, func(h *house) {
+			withHarnessSetup(t, func(h *harness) {
 				h.more = []device.Device{{Name: "robot", Driver: &r}}
 				h.cfg.Unknown = func(ref string, _ capabilities.Plan) { doubts = append(doubts, ref) }
-				p := clean("near sink", "stove")
+				p := cleanPlan("near sink", "stove")
 				p.Device = "robot"
 				if c.intent == "dock" {
 					p.Command, p.Args, p.Effect = capabilities.Dock, nil, capabilities.Idempotent
 				}
-				h.words["robot"] = capabilities.Outcome{Plan: &p}
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: robot}")
-				h.says(person, "reply: {re: "+ref+", confirm: true}")
-				h.after(3 * time.Second)
-				h.says(claude, "cancel: {re: "+ref+"}")
-				s := h.is(ref, mess.Cancelled)
+				h.sentences["robot"] = capabilities.Outcome{Plan: &p}
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: robot}")
+				h.send(person, "reply: {re: "+ref+", confirm: true}")
+				h.advance(3 * time.Second)
+				h.send(requester, "cancel: {re: "+ref+"}")
+				s := h.wantStatus(ref, mess.Cancelled)
 				if s.Reason.Effect != c.effect || !strings.HasPrefix(s.Reason.Detail, c.says) || strings.Contains(s.Reason.Detail, "done: nothing") {
 					t.Errorf("%+v, want %s: %s", s.Reason, c.effect, c.says)
 				}
@@ -87,27 +87,27 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := c.robot
 			r.vacuum = newVacuum()
-			inHouseWith(t, func(h *house) {
+			withHarnessSetup(t, func(h *harness) {
 				h.more = []device.Device{{Name: "robot", Label: "old robot", Driver: &steered{&r}}}
-				p, end := clean("stove"), clean()
+				p, end := cleanPlan("stove"), cleanPlan()
 				p.Device, end.Device = "robot", "robot"
 				end.Command, end.Effect, end.Risk = capabilities.Stop, capabilities.Idempotent, capabilities.RiskComfort
-				h.words["robot"], h.words["end"] = capabilities.Outcome{Plan: &p}, capabilities.Outcome{Plan: &end}
-			}, func(h *house) {
-				ref := h.crashed("robot", "robot", 1)
+				h.sentences["robot"], h.sentences["end"] = capabilities.Outcome{Plan: &p}, capabilities.Outcome{Plan: &end}
+			}, func(h *harness) {
+				ref := h.leaveCrashState("robot", "robot", 1)
 				h.startAgent()
-				h.after(15 * time.Second)
-				s := h.is(ref, mess.Failed)
+				h.advance(15 * time.Second)
+				s := h.wantStatus(ref, mess.Failed)
 				const ask = `to stop it, ask "stop the old robot"`
 				if strings.Contains(s.Suggestion, ask) != c.stray || !strings.HasSuffix(s.Suggestion, "look before retrying") {
 					t.Errorf("it suggests %q", s.Suggestion)
 				}
-				failed := func() string { return h.failed("robot").Why }
+				failed := func() string { return h.failureOf("robot").Why }
 				if strings.Contains(failed(), ask) != c.stray {
 					t.Errorf("the status says %q", failed())
 				}
 				r.still, r.blind = true, nil
-				h.is(h.says(person, "request: {intent: end}"), mess.Completed)
+				h.wantStatus(h.send(person, "request: {intent: end}"), mess.Completed)
 				if failed() != "" {
 					t.Errorf("it stands, and the status says %q", failed())
 				}
@@ -119,7 +119,7 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 // steered is a robot with a stop.
 type steered struct{ *robot }
 
-func (s *steered) Stop(context.Context) (string, error) { s.note("stop"); return "", nil }
+func (s *steered) Stop(context.Context) (string, error) { s.record("stop"); return "", nil }
 func (s *steered) Pause(context.Context) error          { return nil }
 func (s *steered) Resume(context.Context) error         { return nil }
 

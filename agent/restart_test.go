@@ -14,27 +14,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// crashed leaves the state of a dead program: the exchange has allowed the request, and the
+// leaveCrashState leaves the state of a dead program: the exchange has allowed the request, and the
 // journal has its records until then.
-func (h *house) crashed(request, plan string, intents int) (ref string) {
+func (h *harness) leaveCrashState(request, plan string, intents int) (ref string) {
 	h.t.Helper()
 	h.stopAgent()
-	ref = h.says(claude, "request: {intent: "+request+"}")
-	pi := h.pi()
-	h.says(pi, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
-	out := h.words[plan]
+	ref = h.send(requester, "request: {intent: "+request+"}")
+	pi := h.actor()
+	h.send(pi, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+	out := h.sentences[plan]
 	if plan == "vacuum both" {
-		h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: x}}]")
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.send(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: x}}]")
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
 	}
-	h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+string(out.Plan.Effect)+"}}]")
+	h.send(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+string(out.Plan.Effect)+"}}]")
 	j, err := journal.Open(h.dir)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	for range intents {
 		err = errors.Join(err, j.Intent(h.t.Context(), journal.Intent{
-			Ref: ref, Epoch: 1, Digest: out.Plan.Digest(), Boot: "before", Plan: memo(h.t, *out.Plan, request),
+			Ref: ref, Epoch: 1, Digest: out.Plan.Digest(), Boot: "before", Plan: recoveryRecord(h.t, *out.Plan, request),
 		}))
 	}
 	if err := errors.Join(err, j.Close()); err != nil {
@@ -70,24 +70,24 @@ func TestCrash(t *testing.T) {
 		{name: "a question", intent: "what's in the fridge?", begun: 1, code: mess.Completed, evident: mess.Photographed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				timed := *h.words["turn on the porch light"].Plan
+			withHarnessSetup(t, func(h *harness) {
+				timed := *h.sentences["turn on the porch light"].Plan
 				timed.For = 6 * time.Second
-				h.words["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &timed}
-			}, func(h *house) {
-				ref := h.crashed(`"`+c.intent+`"`, c.intent, c.begun)
+				h.sentences["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &timed}
+			}, func(h *harness) {
+				ref := h.leaveCrashState(`"`+c.intent+`"`, c.intent, c.begun)
 				h.lamp.set(func(l *lamp) { l.on, l.blind = c.on, c.blind })
 				h.startAgent()
-				h.after(15 * time.Second)
-				s := h.is(ref, c.code)
-				if h.lamp.did() != c.did || h.vacuum.did() != "" {
-					t.Errorf("the lamp did %q, the vacuum %q; want %q and nothing", h.lamp.did(), h.vacuum.did(), c.did)
+				h.advance(15 * time.Second)
+				s := h.wantStatus(ref, c.code)
+				if h.lamp.acts() != c.did || h.vacuum.acts() != "" {
+					t.Errorf("the lamp did %q, the vacuum %q; want %q and nothing", h.lamp.acts(), h.vacuum.acts(), c.did)
 				}
 				if s.Evidence != c.evident {
 					t.Errorf("evidence %q, want %q", s.Evidence, c.evident)
 				}
 				if twice := c.intent == "turn on the porch light" && c.did == "on"; twice {
-					h.answers(ref, "the command may have been sent twice")
+					h.wantAnswer(ref, "the command may have been sent twice")
 				}
 				if c.code == mess.Failed && (s.Reason.Type != "interrupted" || s.Reason.Effect != c.effect || *s.Recoverable != c.again) {
 					t.Errorf("%+v, recoverable %v", s.Reason, *s.Recoverable)
@@ -97,10 +97,10 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// blunt is a lamp without readback.
-type blunt struct{ part }
+// lampWithoutReadback is a lamp without readback.
+type lampWithoutReadback struct{ fakeDevice }
 
-func (b *blunt) Switch(context.Context, bool) error { b.note("switched"); return nil }
+func (b *lampWithoutReadback) Switch(context.Context, bool) error { b.record("switched"); return nil }
 
 // After a crash, the agent repeats an idempotent command to a device without readback, and the
 // answer says so. It does not repeat a command with a duration.
@@ -114,22 +114,22 @@ func TestCrashWithDeviceWithoutReadback(t *testing.T) {
 		"for a time": {6 * time.Second, mess.Failed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &blunt{}
-			inHouseWith(t, func(h *house) {
+			b := &lampWithoutReadback{}
+			withHarnessSetup(t, func(h *harness) {
 				h.more = []device.Device{{Name: "fan", Driver: b}}
 				plan := step("fan", true)
 				plan.For = c.lasts
-				h.words["fan on"] = capabilities.Outcome{Plan: &plan}
-			}, func(h *house) {
-				ref := h.crashed("fan on", "fan on", 1)
+				h.sentences["fan on"] = capabilities.Outcome{Plan: &plan}
+			}, func(h *harness) {
+				ref := h.leaveCrashState("fan on", "fan on", 1)
 				h.startAgent()
-				h.after(2 * time.Second)
-				s := h.is(ref, c.code)
-				if did := b.did(); did != c.did {
+				h.advance(2 * time.Second)
+				s := h.wantStatus(ref, c.code)
+				if did := b.acts(); did != c.did {
 					t.Errorf("it did %q, want %q", did, c.did)
 				}
 				if c.code == mess.Completed {
-					h.answers(ref, "the program died after it had begun, and has begun it again: the command may have been sent twice")
+					h.wantAnswer(ref, "the program died after it had begun, and has begun it again: the command may have been sent twice")
 				} else if s.Reason.Effect != mess.EffectUnknown || *s.Recoverable {
 					t.Errorf("%+v, recoverable %t", s.Reason, *s.Recoverable)
 				}
@@ -140,12 +140,12 @@ func TestCrashWithDeviceWithoutReadback(t *testing.T) {
 
 // The exchange learns that it must not offer an act with a duration to another executor.
 func TestTimedActIsDoneOnce(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		plan := *h.words["turn on the porch light"].Plan
+	withHarnessSetup(t, func(h *harness) {
+		plan := *h.sentences["turn on the porch light"].Plan
 		plan.For = 6 * time.Second
-		h.words["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &plan}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light for six seconds}")
+		h.sentences["turn on the porch light for six seconds"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light for six seconds}")
 		if effect := h.thread(ref).Effect; effect != string(capabilities.Once) {
 			t.Errorf("the exchange knows of effect %q", effect)
 		}
@@ -155,22 +155,22 @@ func TestTimedActIsDoneOnce(t *testing.T) {
 // A program that dies before the start has nothing to report. After its restart, the claims of
 // its former run are over at once, and so are their confirmations.
 func TestCrashBeforeStartIsOfferedAgain(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.is(ref, mess.NeedsConfirmation)
-		h.line.cutIt(true) // it dies
-		h.is(ref, mess.NeedsConfirmation)
-		h.reboots()
-		h.is(ref, mess.NeedsConfirmation)
-		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.connection.setCut(true) // it dies
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.restart()
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		if got, want := h.statuses(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
 			h.t.Errorf("%s; want it claimed anew at once: %s", got, want)
 		}
-		if _, err := h.try(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.StaleToken) {
+		if _, err := h.post(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.StaleToken) {
 			h.t.Errorf("a yes to the question of the run that died: %v, want it refused", err)
 		}
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
 	})
 }
 
@@ -185,19 +185,19 @@ func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 		{"vacuum the kitchen", mess.NeedsInput, "reply: {re: {ref}, answers: {area: both}}"},
 	} {
 		t.Run(string(c.waits), func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				ref := h.says(claude, "request: {intent: "+c.intent+"}")
-				h.is(ref, c.waits)
+			withHarness(t, func(h *harness) {
+				ref := h.send(requester, "request: {intent: "+c.intent+"}")
+				h.wantStatus(ref, c.waits)
 				h.stopAgent()
-				s := h.is(ref, mess.Pending)
+				s := h.wantStatus(ref, mess.Pending)
 				if s.Code != mess.Delegated || s.Reason == nil || s.Reason.Detail == "" {
 					h.t.Errorf("the thread says %+v, want why it was handed back", s)
 				}
-				if _, err := h.try(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
+				if _, err := h.post(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
 					h.t.Errorf("an answer to nobody: %v, want it refused", err)
 				}
 				h.startAgent()
-				h.is(ref, c.waits)
+				h.wantStatus(ref, c.waits)
 			})
 		})
 	}
@@ -206,42 +206,42 @@ func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 // If the exchange has given the thread up and offers it again before the restart, the agent
 // reports the result of the first run, and then carries it out again.
 func TestCrashOfManyHours(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
-		h.after(3 * time.Hour)
-		h.is(ref, mess.Pending)
+	withHarness(t, func(h *harness) {
+		ref := h.leaveCrashState("turn on the porch light", "turn on the porch light", 1)
+		h.advance(3 * time.Hour)
+		h.wantStatus(ref, mess.Pending)
 		h.startAgent()
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
-		if !strings.Contains(h.codes(ref), "failed") || h.lamp.did() != "on" {
-			t.Errorf("%s; the lamp did %s", h.codes(ref), h.lamp.did())
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if !strings.Contains(h.statuses(ref), "failed") || h.lamp.acts() != "on" {
+			t.Errorf("%s; the lamp did %s", h.statuses(ref), h.lamp.acts())
 		}
 	})
 }
 
 func TestCrashWithLossOfJournal(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.crashed("ring the bell", "ring the bell", 1)
+	withHarness(t, func(h *harness) {
+		ref := h.leaveCrashState("ring the bell", "ring the bell", 1)
 		h.dir = h.t.TempDir()
 		h.startAgent()
-		h.after(time.Minute)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || s.Suggestion == "" {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || s.Suggestion == "" {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
 }
 
 func TestCrashDuringImageUpload(t *testing.T) {
-	inHouse(t, func(h *house) {
-		d := &death{h: h, at: 1}
-		h.line.set(func(l *line) { l.attach = func() error { return d.lost("picture") } })
-		ref := h.cleaning()
-		h.after(25 * time.Second)
-		h.is(ref, mess.InProgress)
-		h.reboots()
-		h.after(10 * time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "has cleaned near sink and stove", "could not deliver the picture")
+	withHarness(t, func(h *harness) {
+		d := &deathPoint{h: h, at: 1}
+		h.connection.set(func(l *connection) { l.attach = func() error { return d.loseCall("picture") } })
+		ref := h.startCleaning()
+		h.advance(25 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
+		h.restart()
+		h.advance(10 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "has cleaned near sink and stove", "could not deliver the picture")
 	})
 }
 
@@ -249,26 +249,26 @@ func TestCrashDuringImageUpload(t *testing.T) {
 // later. It asks once.
 func TestCrashDuringQuestion(t *testing.T) {
 	for _, late := range []bool{false, true} {
-		inHouse(t, func(h *house) {
-			ref := h.says(claude, "request: {intent: vacuum the kitchen}")
-			h.is(ref, mess.NeedsInput)
-			h.line.cutIt(true) // it dies
+		withHarness(t, func(h *harness) {
+			ref := h.send(requester, "request: {intent: vacuum the kitchen}")
+			h.wantStatus(ref, mess.NeedsInput)
+			h.connection.setCut(true) // it dies
 			answer := "reply: {re: " + ref + "/question-002, answers: {area: stove}}"
 			if !late {
-				h.says(person, answer)
+				h.send(person, answer)
 			}
-			h.reboots()
+			h.restart()
 			if late {
-				h.is(ref, mess.NeedsInput)
-				h.after(time.Hour)
-				h.says(person, answer)
+				h.wantStatus(ref, mess.NeedsInput)
+				h.advance(time.Hour)
+				h.send(person, answer)
 			}
-			h.is(ref, mess.NeedsConfirmation)
-			h.says(person, "reply: {re: "+ref+", confirm: true}")
-			h.after(time.Minute)
-			h.is(ref, mess.Completed)
-			if codes := h.codes(ref); strings.Count(codes, "needs_input") != 1 || strings.Count(codes, "claimed") != 1 || h.vacuum.did() != "clean stove" {
-				h.t.Errorf("%s; the vacuum did %q", codes, h.vacuum.did())
+			h.wantStatus(ref, mess.NeedsConfirmation)
+			h.send(person, "reply: {re: "+ref+", confirm: true}")
+			h.advance(time.Minute)
+			h.wantStatus(ref, mess.Completed)
+			if codes := h.statuses(ref); strings.Count(codes, "needs_input") != 1 || strings.Count(codes, "claimed") != 1 || h.vacuum.acts() != "clean stove" {
+				h.t.Errorf("%s; the vacuum did %q", codes, h.vacuum.acts())
 			}
 			if left := h.journal.Tasks(); len(left) > 0 {
 				h.t.Errorf("left in the journal: %+v", left)
@@ -280,18 +280,18 @@ func TestCrashDuringQuestion(t *testing.T) {
 // A thread that waits for an answer keeps its lease after a crash, although no claim of this
 // run has reported the duration of the lease.
 func TestShortLeaseIsKeptAfterCrash(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.close()
 		cfg := exchange.DefaultConfig()
 		cfg.Lease = 9 * time.Second // the default heartbeat interval is 10 s
 		h.openExchange(cfg)
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
-		h.is(ref, mess.NeedsInput)
-		h.line.cutIt(true)
-		h.reboots()
-		h.after(time.Minute)
-		if got, want := h.codes(ref), "claimed needs_input"; got != want {
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum the kitchen}")
+		h.wantStatus(ref, mess.NeedsInput)
+		h.connection.setCut(true)
+		h.restart()
+		h.advance(time.Minute)
+		if got, want := h.statuses(ref), "claimed needs_input"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
@@ -300,13 +300,13 @@ func TestShortLeaseIsKeptAfterCrash(t *testing.T) {
 // After too long a downtime, another executor has the thread, or the agent asks again; the
 // journal does not wait.
 func TestLongDowntimeDuringQuestion(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum the kitchen}")
-		h.is(ref, mess.NeedsInput)
-		h.line.cutIt(true)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.reboots()
-		h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum the kitchen}")
+		h.wantStatus(ref, mess.NeedsInput)
+		h.connection.setCut(true)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.restart()
+		h.wantStatus(ref, mess.Cancelled)
 		if left := h.journal.Tasks(); len(left) > 0 {
 			h.t.Errorf("left in the journal: %+v", left)
 		}
@@ -316,16 +316,16 @@ func TestLongDowntimeDuringQuestion(t *testing.T) {
 // A dead process may leave a command on its way. The end says so, and the agent adds a late act
 // that the next process sees to the thread.
 func TestCommandOfDeadProcessMayStillAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.crashed("ring the bell", "ring the bell", 1)
+	withHarness(t, func(h *harness) {
+		ref := h.leaveCrashState("ring the bell", "ring the bell", 1)
 		h.startAgent()
-		h.after(2 * time.Second)
-		s := h.is(ref, mess.Failed)
+		h.advance(2 * time.Second)
+		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "may still act") {
 			t.Errorf("it ends with %+v, and does not say that it may still act", s.Reason)
 		}
 		h.lamp.set(func(l *lamp) { l.on = true })
-		h.after(5 * time.Second)
+		h.advance(5 * time.Second)
 		if n := len(h.lateActs(ref)); n != 1 {
 			t.Errorf("%d late acts are reported, want 1", n)
 		}
@@ -334,11 +334,11 @@ func TestCommandOfDeadProcessMayStillAct(t *testing.T) {
 
 // The agent does not read a quarantined device, and the end says that the device may still act.
 func TestQuarantinedCommandMayStillAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.crashed("turn on the porch light", "turn on the porch light", 2)
+	withHarness(t, func(h *harness) {
+		ref := h.leaveCrashState("turn on the porch light", "turn on the porch light", 2)
 		h.startAgent()
-		h.after(2 * time.Second)
-		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "quarantined") || !strings.Contains(s.Reason.Detail, "may still act") {
+		h.advance(2 * time.Second)
+		if s := h.wantStatus(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "quarantined") || !strings.Contains(s.Reason.Detail, "may still act") {
 			t.Errorf("it ends with %+v", s.Reason)
 		}
 	})

@@ -14,34 +14,34 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// desk is a lamp with a safe level, in addition to the house's lamp.
-type desk struct {
+// deskLamp is a lamp with a safe level, in addition to the harness's lamp.
+type deskLamp struct {
 	lamp
 	safe string
 	stop func() // what running calls
 }
 
-func (d *desk) Levels() (initial, safe string) { return "keep", d.safe }
+func (d *deskLamp) Levels() (initial, safe string) { return "keep", d.safe }
 
-func (d *desk) Halt() error {
+func (d *deskLamp) Halt() error {
 	d.set(func(l *lamp) { l.on = d.safe == "on" })
 	return nil
 }
 
-// withDesk runs a test in a house with such a lamp, during a command to switch it.
-func withDesk(t *testing.T, d *desk, on bool, story func(h *house, ref string)) {
+// withDesk runs a test in a harness with such a lamp, during a command to switch it.
+func withDesk(t *testing.T, d *deskLamp, on bool, test func(h *harness, ref string)) {
 	t.Helper()
-	inHouseWith(t, func(h *house) { h.withDesk(d, on) }, func(h *house) {
-		ref := h.says(claude, "request: {intent: the desk lamp}")
-		h.after(2 * time.Second)
-		story(h, ref)
+	withHarnessSetup(t, func(h *harness) { h.addDeskLamp(d, on) }, func(h *harness) {
+		ref := h.send(requester, "request: {intent: the desk lamp}")
+		h.advance(2 * time.Second)
+		test(h, ref)
 	})
 }
 
-func (h *house) withDesk(d *desk, on bool) {
+func (h *harness) addDeskLamp(d *deskLamp, on bool) {
 	h.more = append(h.more, device.Device{Name: "desk-lamp", Label: "desk lamp", Driver: d})
 	plan := step("desk-lamp", on)
-	h.words["the desk lamp"] = capabilities.Outcome{Plan: &plan}
+	h.sentences["the desk lamp"] = capabilities.Outcome{Plan: &plan}
 }
 
 // A cancel during the switching causes a command to the safe level, and the report comes after
@@ -67,25 +67,25 @@ func TestCancelSwitchesOff(t *testing.T) {
 		"it is to stay":       {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withDesk(t, &desk{lamp: lamp{takes: 5 * time.Second}, safe: c.safe}, c.on, func(h *house, ref string) {
-				d := h.more[0].Driver.(*desk)
+			withDesk(t, &deskLamp{lamp: lamp{takes: 5 * time.Second}, safe: c.safe}, c.on, func(h *harness, ref string) {
+				d := h.more[0].Driver.(*deskLamp)
 				d.set(func(l *lamp) {
 					l.takes = 0
 					if c.change != nil {
 						c.change(l)
 					}
 				})
-				h.says(claude, "cancel: {re: "+ref+"}")
-				h.after(10 * time.Second)
-				s := h.is(ref, c.code)
-				var why mess.Reason
+				h.send(requester, "cancel: {re: "+ref+"}")
+				h.advance(10 * time.Second)
+				s := h.wantStatus(ref, c.code)
+				var reason mess.Reason
 				if s.Reason != nil {
-					why = *s.Reason
+					reason = *s.Reason
 				}
-				if s.Evidence != c.know || why.Effect != c.effect || !strings.Contains(why.Detail, c.detail) {
-					t.Errorf("evidence %q, %+v; want %q, %q, %q", s.Evidence, why, c.know, c.effect, c.detail)
+				if s.Evidence != c.know || reason.Effect != c.effect || !strings.Contains(reason.Detail, c.detail) {
+					t.Errorf("evidence %q, %+v; want %q, %q, %q", s.Evidence, reason, c.know, c.effect, c.detail)
 				}
-				if did := d.did(); did != c.did {
+				if did := d.acts(); did != c.did {
 					t.Errorf("it did %q, want %q", did, c.did)
 				}
 			})
@@ -97,23 +97,23 @@ func TestCancelSwitchesOff(t *testing.T) {
 func TestShutdownSwitchesOff(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"in the midst": 5 * time.Second, "as it is looked at": 1500 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			d := &desk{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
-			inHouseWith(t, func(h *house) {
-				h.withDesk(d, true)
-				h.gateCfg.Devices = map[string]policy.Limits{"desk-lamp": {MaxOn: time.Minute}}
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: the desk lamp}")
-				h.after(2 * time.Second)
+			d := &deskLamp{lamp: lamp{takes: takes, late: time.Second}, safe: "off"}
+			withHarnessSetup(t, func(h *harness) {
+				h.addDeskLamp(d, true)
+				h.policyCfg.Devices = map[string]policy.Limits{"desk-lamp": {MaxOn: time.Minute}}
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(2 * time.Second)
 				h.stopAgent()
-				s := h.is(ref, mess.Failed)
-				if r := h.answers(ref); strings.Contains(r.Notes, "switched off again") {
+				s := h.wantStatus(ref, mess.Failed)
+				if r := h.wantAnswer(ref); strings.Contains(r.Notes, "switched off again") {
 					t.Errorf("it is off, and told with %q", r.Notes)
 				}
 				if s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack ||
 					!strings.Contains(s.Reason.Detail, "the program ended midway: desk-lamp was switched off, and reads back as off") {
 					t.Errorf("%s, %+v", s.Evidence, s.Reason)
 				}
-				if did := d.did(); did != "on, off" {
+				if did := d.acts(); did != "on, off" {
 					t.Errorf("it did %q", did)
 				}
 			})
@@ -123,19 +123,19 @@ func TestShutdownSwitchesOff(t *testing.T) {
 
 // If a stop switches a device off, the report does not claim that it is on.
 func TestStopSwitchesOff(t *testing.T) {
-	d := &desk{safe: "off"}
+	d := &deskLamp{safe: "off"}
 	d.running = func() {
 		d.set(func(l *lamp) { l.running = nil })
 		d.stop()
 		time.Sleep(100 * time.Millisecond)
 	}
-	inHouseWith(t, func(h *house) {
-		h.withDesk(d, true)
-		d.stop = func() { h.gate.Stop("the cat") }
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: the desk lamp}")
-		h.after(5 * time.Second)
-		s := h.is(ref, mess.Failed)
+	withHarnessSetup(t, func(h *harness) {
+		h.addDeskLamp(d, true)
+		d.stop = func() { h.policy.Stop("the cat") }
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: the desk lamp}")
+		h.advance(5 * time.Second)
+		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason.Type != "stop" || !strings.Contains(s.Reason.Detail, "the agent had switched desk-lamp on before, and the stop took it to its safe state, off") {
 			t.Errorf("%+v", s.Reason)
 		}
@@ -144,55 +144,55 @@ func TestStopSwitchesOff(t *testing.T) {
 
 // The report names the completed steps whose devices the end of the program switches off.
 func TestShutdownRevertsCompletedSteps(t *testing.T) {
-	d := &desk{safe: "off"}
-	inHouseWith(t, func(h *house) {
-		h.withDesk(d, true)
+	d := &deskLamp{safe: "off"}
+	withHarnessSetup(t, func(h *harness) {
+		h.addDeskLamp(d, true)
 		h.lamp.takes = 5 * time.Second
-		both := several(capabilities.Several, step("desk-lamp", true), step("porch-lamp", true))
-		h.words["both"] = capabilities.Outcome{Plan: &both}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: both}")
-		h.after(2 * time.Second)
+		both := planWithSteps(capabilities.Several, step("desk-lamp", true), step("porch-lamp", true))
+		h.sentences["both"] = capabilities.Outcome{Plan: &both}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: both}")
+		h.advance(2 * time.Second)
 		h.stopAgent()
-		h.is(ref, mess.Partial)
-		h.answers(ref, "the agent switches the desk lamp off as the program ends")
+		h.wantStatus(ref, mess.Partial)
+		h.wantAnswer(ref, "the agent switches the desk lamp off as the program ends")
 	})
 }
 
-// pulsed is a lamp with its own timer, which counts in steps.
-type pulsed struct {
-	desk
+// lampWithTimer is a lamp with its own timer, which counts in steps.
+type lampWithTimer struct {
+	deskLamp
 	step, most time.Duration
 }
 
-func (p *pulsed) SwitchFor(ctx context.Context, on bool, _ time.Duration) error {
+func (p *lampWithTimer) SwitchFor(ctx context.Context, on bool, _ time.Duration) error {
 	return p.Switch(ctx, on)
 }
 
-func (p *pulsed) TimerFor(limit time.Duration) time.Duration {
+func (p *lampWithTimer) TimerFor(limit time.Duration) time.Duration {
 	if limit > p.most {
 		return 0
 	}
 	return (limit + p.step - 1) / p.step * p.step
 }
 
-// watchdog watches everything.
-type watchdog struct{}
+// fakeWatchdog watches everything.
+type fakeWatchdog struct{}
 
-func (watchdog) Ready(string) error                   { return nil }
-func (watchdog) WillBeOn(string, time.Duration) error { return nil }
-func (watchdog) MayBeOn(string, time.Duration)        {}
-func (watchdog) IsOff(string)                         {}
-func (watchdog) Watches(string) bool                  { return true }
+func (fakeWatchdog) Ready(string) error                   { return nil }
+func (fakeWatchdog) WillBeOn(string, time.Duration) error { return nil }
+func (fakeWatchdog) MayBeOn(string, time.Duration)        {}
+func (fakeWatchdog) IsOff(string)                         {}
+func (fakeWatchdog) Watches(string) bool                  { return true }
 
-// asks checks that the confirming person reads what switches the desk lamp off.
-func asks(h *house, want string) {
+// wantSwitchOffText checks that the confirming person reads what switches the desk lamp off.
+func wantSwitchOffText(h *harness, want string) {
 	h.t.Helper()
-	ref := h.says(claude, "request: {intent: the desk lamp, confirm_before: true}")
-	if s := h.is(ref, mess.NeedsConfirmation); !strings.HasSuffix(s.Consequences, "it is switched off again within 5s, "+want) {
+	ref := h.send(requester, "request: {intent: the desk lamp, confirm_before: true}")
+	if s := h.wantStatus(ref, mess.NeedsConfirmation); !strings.HasSuffix(s.Consequences, "it is switched off again within 5s, "+want) {
 		h.t.Errorf("the person reads %q, want %q", s.Consequences, want)
 	}
-	h.says(claude, "reply: {re: "+ref+", confirm: false}")
+	h.send(requester, "reply: {re: "+ref+", confirm: false}")
 }
 
 // The answer for a device that is on for a time names what switches it off, also if the agent
@@ -202,31 +202,31 @@ func TestAnswerNamesWhatSwitchesOff(t *testing.T) {
 		driver drivers.Device
 		want   string
 	}{
-		"nothing else":       {&desk{safe: "off"}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
-		"it is kept on":      {&desk{safe: "keep"}, "by this agent; if the agent stops, nothing does until it runs again"},
-		"its own timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: time.Hour}, "by its own timer, even without this agent"},
-		"a timer in minutes": {&pulsed{desk: desk{safe: "off"}, step: time.Minute, most: time.Hour}, "by this agent; if the agent stops, its own timer does in 1m0s"},
-		"a short timer":      {&pulsed{desk: desk{safe: "off"}, step: time.Second, most: 3 * time.Second}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
+		"nothing else":       {&deskLamp{safe: "off"}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
+		"it is kept on":      {&deskLamp{safe: "keep"}, "by this agent; if the agent stops, nothing does until it runs again"},
+		"its own timer":      {&lampWithTimer{deskLamp: deskLamp{safe: "off"}, step: time.Second, most: time.Hour}, "by its own timer, even without this agent"},
+		"a timer in minutes": {&lampWithTimer{deskLamp: deskLamp{safe: "off"}, step: time.Minute, most: time.Hour}, "by this agent; if the agent stops, its own timer does in 1m0s"},
+		"a short timer":      {&lampWithTimer{deskLamp: deskLamp{safe: "off"}, step: time.Second, most: 3 * time.Second}, "by this agent; if the agent dies or hangs, nothing does until it runs again"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.withDesk(&desk{}, true)
+			withHarnessSetup(t, func(h *harness) {
+				h.addDeskLamp(&deskLamp{}, true)
 				h.more[0].Driver = c.driver
-				h.words["the desk lamp"].Plan.For = 5 * time.Second
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: the desk lamp}")
-				h.after(time.Second)
-				h.is(ref, mess.Completed)
-				h.answers(ref, "it is switched off again in 5s, at ", c.want)
-				asks(h, c.want)
+				h.sentences["the desk lamp"].Plan.For = 5 * time.Second
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(time.Second)
+				h.wantStatus(ref, mess.Completed)
+				h.wantAnswer(ref, "it is switched off again in 5s, at ", c.want)
+				wantSwitchOffText(h, c.want)
 				if name != "nothing else" {
 					return
 				}
-				policy.WithWatchdog(watchdog{})(h.gate)
-				ref = h.says(claude, "request: {intent: the desk lamp}")
-				h.after(time.Second)
-				h.answers(ref, "by this agent; if the agent stops, the watchdog does at that time")
-				asks(h, "by this agent; if the agent stops, the watchdog does at that time")
+				policy.WithWatchdog(fakeWatchdog{})(h.policy)
+				ref = h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(time.Second)
+				h.wantAnswer(ref, "by this agent; if the agent stops, the watchdog does at that time")
+				wantSwitchOffText(h, "by this agent; if the agent stops, the watchdog does at that time")
 			})
 		})
 	}

@@ -21,25 +21,25 @@ import (
 
 // A confirmation request times out, and then nothing happens.
 func TestConfirmationTimesOut(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		s := h.is(ref, mess.NeedsConfirmation)
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		s := h.wantStatus(ref, mess.NeedsConfirmation)
 		if within, _ := s.Extra.Get("confirm_within"); within != "PT5M" {
 			h.t.Errorf("is asked within %v", within)
 		}
-		h.after(5*time.Minute - time.Second)
-		h.is(ref, mess.NeedsConfirmation)
-		h.after(2 * time.Second)
-		s = h.is(ref, mess.Failed)
+		h.advance(5*time.Minute - time.Second)
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.advance(2 * time.Second)
+		s = h.wantStatus(ref, mess.Failed)
 		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "nobody has confirmed it within 5m0s, so the agent did nothing; ask again if you still want it" {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		if _, err := h.try(person, "reply: {re: "+ref+", confirm: true}"); err == nil {
+		if _, err := h.post(person, "reply: {re: "+ref+", confirm: true}"); err == nil {
 			h.t.Error("a yes after the end is taken")
 		}
-		h.after(time.Hour)
-		if h.vacuum.did() != "" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		h.advance(time.Hour)
+		if h.vacuum.acts() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
@@ -51,31 +51,31 @@ func TestInvalidConfirmationIsIgnored(t *testing.T) {
 		"reply: {re: {ref}, confirm: true, action_hash: abc}", "reply: {re: {ref}/question-001, confirm: true}", "reply: {re: {ref}, answers: {confirm: true}}",
 		"answer: {re: {ref}, value: 'true'}", "answer: {re: {ref}, value: 1}", "reply: {re: {ref}, accept: true}",
 	} {
-		inHouse(t, func(h *house) {
-			ref := h.says(claude, "request: {intent: vacuum both, confirm_before: true}")
-			h.is(ref, mess.NeedsConfirmation)
+		withHarness(t, func(h *harness) {
+			ref := h.send(requester, "request: {intent: vacuum both, confirm_before: true}")
+			h.wantStatus(ref, mess.NeedsConfirmation)
 			m, err := mess.Parse([]byte(strings.ReplaceAll(reply, "{ref}", ref)))
 			if err == nil {
 				_, _ = h.x.Post(h.t.Context(), exchange.Inbound{Actor: person, Channel: "test", Message: m}) // accepted or not, it is no confirmation
 			}
-			h.after(10 * time.Minute)
-			if h.vacuum.did() != "" {
-				h.t.Errorf("%s: the vacuum did: %s", reply, h.vacuum.did())
+			h.advance(10 * time.Minute)
+			if h.vacuum.acts() != "" {
+				h.t.Errorf("%s: the vacuum did: %s", reply, h.vacuum.acts())
 			}
-			h.is(ref, mess.Failed)
+			h.wantStatus(ref, mess.Failed)
 		})
 	}
 }
 
-// pausing is a sensor at whose reading the whole process may stand still.
-type pausing struct {
-	part
+// slowSensor is a sensor at whose reading the whole process may stand still.
+type slowSensor struct {
+	fakeDevice
 	mu    sync.Mutex
 	reads int
 	stop  map[int]time.Duration // how long, by the number of the reading
 }
 
-func (p *pausing) Read(context.Context) ([]drivers.Reading, error) {
+func (p *slowSensor) Read(context.Context) ([]drivers.Reading, error) {
 	p.mu.Lock()
 	p.reads++
 	pause := p.stop[p.reads]
@@ -87,27 +87,27 @@ func (p *pausing) Read(context.Context) ([]drivers.Reading, error) {
 // A process that stood still between the start permission and the act asks again.
 func TestLatePermissionIsRequestedAgain(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
-		door := &pausing{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
-		set := func(h *house) {
-			h.gateCfg.Devices = map[string]policy.Limits{
+		door := &slowSensor{stop: map[int]time.Duration{4: time.Minute}} // after two checks of the plan and one at the start of the pass
+		set := func(h *harness) {
+			h.policyCfg.Devices = map[string]policy.Limits{
 				"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, "door": {Timeout: time.Hour, StopWithin: time.Hour},
 			}
 			h.more = []device.Device{{Name: "door", Driver: door}}
 		}
-		inHouseWith(t, set, func(h *house) {
-			ref := h.says(claude, "request: {intent: ring the bell}")
-			h.is(ref, mess.InProgress)
+		withHarnessSetup(t, set, func(h *harness) {
+			ref := h.send(requester, "request: {intent: ring the bell}")
+			h.wantStatus(ref, mess.InProgress)
 			if cancelled {
-				h.line.set(func(l *line) { l.deaf = true }) // only the next request reaches it
-				h.says(claude, "cancel: {re: "+ref+"}")
+				h.connection.set(func(l *connection) { l.dropIncoming = true }) // only the next request reaches it
+				h.send(requester, "cancel: {re: "+ref+"}")
 			}
-			h.after(2 * time.Minute)
+			h.advance(2 * time.Minute)
 			want := map[bool]string{false: "on", true: ""}[cancelled]
-			if h.lamp.did() != want {
-				h.t.Errorf("cancelled %v: the lamp did %q, want %q", cancelled, h.lamp.did(), want)
+			if h.lamp.acts() != want {
+				h.t.Errorf("cancelled %v: the lamp did %q, want %q", cancelled, h.lamp.acts(), want)
 			}
-			if n := strings.Count(h.codes(ref), "in_progress"); !cancelled && n != 2 {
-				h.t.Errorf("the exchange was asked %d times, want twice: %s", n, h.codes(ref))
+			if n := strings.Count(h.statuses(ref), "in_progress"); !cancelled && n != 2 {
+				h.t.Errorf("the exchange was asked %d times, want twice: %s", n, h.statuses(ref))
 			}
 		})
 	}
@@ -116,12 +116,12 @@ func TestLatePermissionIsRequestedAgain(t *testing.T) {
 // A sensor that appears later starts at its first use.
 func TestLateSensorStartsAtFirstUse(t *testing.T) {
 	door := &lamp{unplug: true}
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {Requires: []policy.Condition{{Device: "door", Is: "off"}}}}
 		h.more = []device.Device{{Name: "door", Driver: door}}
-	}, func(h *house) {
+	}, func(h *harness) {
 		door.set(func(l *lamp) { l.unplug = false })
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 		if door.started != 1 {
 			h.t.Errorf("started %d times", door.started)
 		}
@@ -131,23 +131,23 @@ func TestLateSensorStartsAtFirstUse(t *testing.T) {
 // The safety policy knows the requester, and the agent reports an unknown result to it.
 func TestPolicyGetsRequesterAndResult(t *testing.T) {
 	var doubts []string
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.MaxActs.Requester = policy.Rate{N: 1, Per: time.Hour}
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.MaxActs.Requester = policy.Rate{N: 1, Per: time.Hour}
 		h.cfg.Unknown = func(ref string, plan capabilities.Plan) {
 			doubts = append(doubts, fmt.Sprintf("%s %s", plan.Device, plan.Risk))
 		}
-	}, func(h *house) {
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
-		s := h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Declined)
+	}, func(h *harness) {
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
+		s := h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Declined)
 		if !strings.Contains(s.Reason.Detail, `"claude-agent" may act 1/h at most`) {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		h.is(h.says(claude, "request: {intent: turn off the porch light}"), mess.Completed)
-		ref := h.says(person, "request: {intent: vacuum both}")
+		h.wantStatus(h.send(requester, "request: {intent: turn off the porch light}"), mess.Completed)
+		ref := h.send(person, "request: {intent: vacuum both}")
 		h.vacuum.broken = errors.New("it has lost its way")
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		synctest.Wait()
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		if want := []string{"vacuum motion"}; !slices.Equal(doubts, want) {
@@ -170,14 +170,14 @@ func TestQuestionStatesSwitchOff(t *testing.T) {
 		"it is switched off again within 1h0m0s, " + byAgent:                      {maxOn: time.Hour},
 		"the light will be on; it is switched off again within 10m0s, " + byAgent: {maxOn: time.Hour, lasts: 10 * time.Minute, words: "the light will be on"},
 	} {
-		inHouseWith(t, func(h *house) {
-			h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: c.maxOn}}
-			p := *h.words["turn on the porch light"].Plan
+		withHarnessSetup(t, func(h *harness) {
+			h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: c.maxOn}}
+			p := *h.sentences["turn on the porch light"].Plan
 			p.For, p.Consequences = c.lasts, c.words
-			h.words["turn on the porch light"] = capabilities.Outcome{Plan: &p}
-		}, func(h *house) {
-			ref := h.says(claude, "request: {intent: turn on the porch light, confirm_before: true}")
-			if s := h.is(ref, mess.NeedsConfirmation); s.Consequences != want {
+			h.sentences["turn on the porch light"] = capabilities.Outcome{Plan: &p}
+		}, func(h *harness) {
+			ref := h.send(requester, "request: {intent: turn on the porch light, confirm_before: true}")
+			if s := h.wantStatus(ref, mess.NeedsConfirmation); s.Consequences != want {
 				h.t.Errorf("a person reads %q, want %q", s.Consequences, want)
 			}
 		})

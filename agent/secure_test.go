@@ -16,7 +16,7 @@ import (
 
 // shutter opens to a limit, and locks if it can.
 type shutter struct {
-	part
+	fakeDevice
 	is     float64 // percent
 	until  float64 // it stops there
 	locked bool
@@ -31,7 +31,7 @@ func (s *shutter) Open(ctx context.Context) error { return s.to(ctx, min(100, s.
 func (s *shutter) Shut(ctx context.Context) error { return s.to(ctx, 0) }
 
 func (s *shutter) to(ctx context.Context, percent float64) error {
-	s.note("moves")
+	s.record("moves")
 	if s.stuck != nil {
 		return s.stuck
 	}
@@ -45,8 +45,8 @@ func (s *shutter) to(ctx context.Context, percent float64) error {
 
 func (s *shutter) Opening(context.Context) (float64, error) { return s.is, s.blind }
 
-func (s *shutter) Lock(context.Context) error   { s.note("lock"); s.locked = !s.jams; return nil }
-func (s *shutter) Unlock(context.Context) error { s.note("unlock"); s.locked = s.jams; return nil }
+func (s *shutter) Lock(context.Context) error   { s.record("lock"); s.locked = !s.jams; return nil }
+func (s *shutter) Unlock(context.Context) error { s.record("unlock"); s.locked = s.jams; return nil }
 
 func (s *shutter) Locked(context.Context) (bool, error) { return s.locked, s.blind }
 
@@ -72,12 +72,12 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		{"jams", &shutter{jams: true}, capabilities.Lock, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
-			}, func(h *house) {
-				ref := h.ends("request: {intent: do it}", c.code, c.evidence, c.effect)
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+			}, func(h *harness) {
+				ref := h.wantResult("request: {intent: do it}", c.code, c.evidence, c.effect)
 				if c.says != "" {
-					h.answers(ref, c.says)
+					h.wantAnswer(ref, c.says)
 				}
 			})
 		})
@@ -86,14 +86,14 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 
 // A cancelled cover reports its position.
 func TestCancelledCoverReportsPosition(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.with("it", &shutter{until: 40, hangs: true}, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: open}")
-		h.after(time.Second)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Minute)
-		s := h.is(ref, mess.Cancelled)
+	withHarnessSetup(t, func(h *harness) {
+		h.addDevice("it", &shutter{until: 40, hangs: true}, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: open}")
+		h.advance(time.Second)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Minute)
+		s := h.wantStatus(ref, mess.Cancelled)
 		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack || s.Reason.Detail != "stopped midway: it stands, and reads back as 40 % open" {
 			t.Errorf("%q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail)
 		}
@@ -103,30 +103,32 @@ func TestCancelledCoverReportsPosition(t *testing.T) {
 // The words for an opening are no words for an act.
 func TestOpeningIsDescribedAsState(t *testing.T) {
 	for is, want := range map[float64]string{0: "The it: closed.", 30: "The it: 30 % open.", 100: "The it: open."} {
-		inHouseWith(t, func(h *house) {
-			m := &meter{value: drivers.Reading{Quantity: "opening", Value: is, Unit: "%"}}
-			h.with("it", m, map[string]capabilities.Plan{"how far": {Command: capabilities.ReadState, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Args: mess.Object{{Key: "quantity", Value: "opening"}}}})
-		}, func(h *house) {
-			ref := h.says(claude, "request: {intent: how far}")
-			h.is(ref, mess.Completed)
-			h.answers(ref, want)
+		withHarnessSetup(t, func(h *harness) {
+			m := &fakeMeter{value: drivers.Reading{Quantity: "opening", Value: is, Unit: "%"}}
+			h.addDevice("it", m, map[string]capabilities.Plan{"how far": {Command: capabilities.ReadState, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Args: mess.Object{{Key: "quantity", Value: "opening"}}}})
+		}, func(h *harness) {
+			ref := h.send(requester, "request: {intent: how far}")
+			h.wantStatus(ref, mess.Completed)
+			h.wantAnswer(ref, want)
 		})
 	}
 }
 
-// late moves or turns after the last reading.
-type late struct{ shutter }
+// lateCover moves or turns after the last reading.
+type lateCover struct{ shutter }
 
-func (l *late) Open(context.Context) error { return errors.New("no answer, though it may have heard") }
-
-func (l *late) Unlock(context.Context) error {
+func (l *lateCover) Open(context.Context) error {
 	return errors.New("no answer, though it may have heard")
 }
 
-// slow keeps moving after the end of its task.
-type slow struct{ shutter }
+func (l *lateCover) Unlock(context.Context) error {
+	return errors.New("no answer, though it may have heard")
+}
 
-func (s *slow) Opening(context.Context) (float64, error) { s.is++; return s.is, nil }
+// slowCover keeps moving after the end of its task.
+type slowCover struct{ shutter }
+
+func (s *slowCover) Opening(context.Context) (float64, error) { s.is++; return s.is, nil }
 
 // A cover that may still open does not count as standing still: its effect is not partial, and
 // a person has to check.
@@ -135,20 +137,20 @@ func TestCoverThatMayOpenIsUnknown(t *testing.T) {
 		dev     drivers.Device
 		command capabilities.Command
 	}{
-		"a door that has not set out": {&late{}, capabilities.Open},
-		"a lock":                      {&late{shutter{locked: true}}, capabilities.Unlock},
-		"a door on its way":           {&slow{shutter{until: 40, hangs: true}}, capabilities.Open},
+		"a door that has not set out": {&lateCover{}, capabilities.Open},
+		"a lock":                      {&lateCover{shutter{locked: true}}, capabilities.Unlock},
+		"a door on its way":           {&slowCover{shutter{until: 40, hangs: true}}, capabilities.Open},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
-				h.with("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: do it}")
-				h.after(time.Second)
-				if _, hangs := c.dev.(*slow); hangs {
-					h.says(claude, "cancel: {re: "+ref+"}")
+			withHarnessSetup(t, func(h *harness) {
+				h.addDevice("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: do it}")
+				h.advance(time.Second)
+				if _, hangs := c.dev.(*slowCover); hangs {
+					h.send(requester, "cancel: {re: "+ref+"}")
 				}
-				h.after(time.Minute)
+				h.advance(time.Minute)
 				s, _ := h.last(ref)
 				if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown || s.Evidence == mess.ReadBack {
 					t.Errorf("%+v %+v", s, s.Reason)
@@ -171,7 +173,7 @@ func TestStopMidwayOfCover(t *testing.T) {
 		"heeds no order": {true, mess.EffectUnknown, mess.EvidenceUnknown, "it may still be moving"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouseWith(t, func(h *house) {
+			withHarnessSetup(t, func(h *harness) {
 				var mu sync.Mutex // a halt runs concurrently with the call that it ends
 				var p family.Place
 				travel := family.Travel{
@@ -201,14 +203,14 @@ func TestStopMidwayOfCover(t *testing.T) {
 					Cover: family.NewCover(travel, travel, nil),
 					Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 				})
-				h.with("it", d, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
-			}, func(h *house) {
-				ref := h.says(claude, "request: {intent: open}")
-				h.after(5 * time.Second)
-				h.is(ref, mess.InProgress)
-				h.stops(claude)
-				h.after(time.Minute)
-				s := h.is(ref, mess.Failed)
+				h.addDevice("it", d, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
+			}, func(h *harness) {
+				ref := h.send(requester, "request: {intent: open}")
+				h.advance(5 * time.Second)
+				h.wantStatus(ref, mess.InProgress)
+				h.postStop(requester)
+				h.advance(time.Minute)
+				s := h.wantStatus(ref, mess.Failed)
 				if s.Reason.Effect != c.effect || s.Evidence != c.evidence || !strings.Contains(s.Reason.Detail, c.says) {
 					t.Errorf("%q by %q: %s; want %q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail, c.effect, c.evidence, c.says)
 				}

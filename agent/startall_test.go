@@ -13,7 +13,7 @@ import (
 
 // farPlug takes a second to start, as a device in the network.
 type farPlug struct {
-	part
+	fakeDevice
 	now, most *atomic.Int64
 }
 
@@ -27,15 +27,15 @@ func (r *farPlug) Start() error {
 	return nil
 }
 
-// wired is a device of this machine.
-type wired struct {
-	part
+// wiredDevice is a device of this machine.
+type wiredDevice struct {
+	fakeDevice
 	began time.Time
 }
 
-func (w *wired) Orders() drivers.Orders { return drivers.Orders{} }
+func (w *wiredDevice) Orders() drivers.Orders { return drivers.Orders{} }
 
-func (w *wired) Start() error { w.began = time.Now(); return nil }
+func (w *wiredDevice) Start() error { w.began = time.Now(); return nil }
 
 // For any number of slow network devices, the devices of this machine do not wait, and the
 // number of simultaneous starts has a limit.
@@ -44,11 +44,11 @@ func TestWiredDevicesStartFirst(t *testing.T) {
 		const n = 3000
 		var now, most atomic.Int64
 		devices := make([]device.Device, n)
-		var lines []*wired
+		var lines []*wiredDevice
 		for i := range devices {
 			devices[i] = device.Device{Name: string(rune('a'+i%26)) + time.Duration(i).String(), Driver: &farPlug{now: &now, most: &most}}
 			if i%100 == 99 {
-				lines = append(lines, &wired{})
+				lines = append(lines, &wiredDevice{})
 				devices[i].Driver = lines[len(lines)-1]
 			}
 		}

@@ -16,25 +16,25 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fader is a lamp that dims.
-type fader struct {
+// dimmer is a lamp that dims.
+type dimmer struct {
 	lamp
 	percent float64
 }
 
-func (b *fader) Dim(_ context.Context, percent float64) error {
-	b.note("dim")
+func (b *dimmer) Dim(_ context.Context, percent float64) error {
+	b.record("dim")
 	b.set(func(l *lamp) { l.on, b.percent = percent > 0, percent })
 	return nil
 }
 
-func (b *fader) Level(context.Context) (float64, error) {
+func (b *dimmer) Level(context.Context) (float64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.percent, nil
 }
 
-var _ drivers.Dimmer = (*fader)(nil)
+var _ drivers.Dimmer = (*dimmer)(nil)
 
 func step(device string, on bool) capabilities.Plan {
 	return capabilities.Plan{
@@ -43,33 +43,33 @@ func step(device string, on bool) capabilities.Plan {
 	}
 }
 
-// several returns a plan with steps, as the resolver makes it.
-func several(capability string, steps ...capabilities.Plan) capabilities.Plan {
+// planWithSteps returns a plan with steps, as the resolver makes it.
+func planWithSteps(capability string, steps ...capabilities.Plan) capabilities.Plan {
 	return capabilities.Plan{Capability: capability, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "all of it", Steps: steps}
 }
 
-func withSteps(t *testing.T, capability string, break_ bool, story func(h *house, second, third *lamp)) {
+func withSteps(t *testing.T, capability string, break_ bool, test func(h *harness, second, third *lamp)) {
 	second, third := &lamp{}, &lamp{}
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		if break_ {
 			second.broken = errors.New("the wire is cut")
 		}
-		h.with("second", second, nil)
-		h.with("third", third, nil)
-		plan := several(capability, step("porch-lamp", true), step("second", true), step("third", true))
-		h.words["all on"] = capabilities.Outcome{Plan: &plan}
-	}, func(h *house) { story(h, second, third) })
+		h.addDevice("second", second, nil)
+		h.addDevice("third", third, nil)
+		plan := planWithSteps(capability, step("porch-lamp", true), step("second", true), step("third", true))
+		h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *harness) { test(h, second, third) })
 }
 
 func TestStepsRunInOrder(t *testing.T) {
-	withSteps(t, capabilities.Several, false, func(h *house, second, third *lamp) {
-		ref := h.says(claude, `request: {intent: "all on"}`)
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.ReadBack {
+	withSteps(t, capabilities.Several, false, func(h *harness, second, third *lamp) {
+		ref := h.send(requester, `request: {intent: "all on"}`)
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.ReadBack {
 			t.Errorf("evidence %q, want read_back", s.Evidence)
 		}
 		for _, l := range []*lamp{h.lamp, second, third} {
-			if l.did() != "on" {
-				t.Errorf("did %q, want on, once", l.did())
+			if l.acts() != "on" {
+				t.Errorf("did %q, want on, once", l.acts())
 			}
 		}
 	})
@@ -79,14 +79,14 @@ func TestStepsRunInOrder(t *testing.T) {
 // others proceed.
 func TestFailedStep(t *testing.T) {
 	for capability, want := range map[string]string{capabilities.Several: "", "switch-on": "on"} {
-		withSteps(t, capability, true, func(h *house, _, third *lamp) {
-			ref := h.says(claude, `request: {intent: "all on"}`)
-			s := h.is(ref, mess.Partial)
+		withSteps(t, capability, true, func(h *harness, _, third *lamp) {
+			ref := h.send(requester, `request: {intent: "all on"}`)
+			s := h.wantStatus(ref, mess.Partial)
 			if !strings.Contains(s.Reason.Detail, "the wire is cut") || len(s.Completed) == 0 || s.Completed[0] != "switch the porch-lamp" {
 				t.Errorf("%s: %+v, %+v", capability, s, s.Reason)
 			}
-			if third.did() != want {
-				t.Errorf("%s: the third did %q, want %q", capability, third.did(), want)
+			if third.acts() != want {
+				t.Errorf("%s: the third did %q, want %q", capability, third.acts(), want)
 			}
 		})
 	}
@@ -95,15 +95,15 @@ func TestFailedStep(t *testing.T) {
 // An unknown effect of one step stays unknown, even if the next step did not begin.
 func TestUnknownEffectOfStepStays(t *testing.T) {
 	second := &lamp{}
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.lamp.broken = errors.New("no answer")
 		second.broken = drivers.NotDone(errors.New("the wire is cut"))
-		h.with("second", second, nil)
-		plan := several("switch-on", step("porch-lamp", true), step("second", true))
-		h.words["all on"] = capabilities.Outcome{Plan: &plan}
-	}, func(h *house) {
-		ref := h.says(claude, `request: {intent: "all on"}`)
-		if s := h.is(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "the wire is cut") {
+		h.addDevice("second", second, nil)
+		plan := planWithSteps("switch-on", step("porch-lamp", true), step("second", true))
+		h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *harness) {
+		ref := h.send(requester, `request: {intent: "all on"}`)
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "the wire is cut") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -112,24 +112,24 @@ func TestUnknownEffectOfStepStays(t *testing.T) {
 // A delayed plan begins at its time, and not after an earlier cancel.
 func TestDelayedPlan(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
-		inHouseWith(t, func(h *house) {}, func(h *house) {
+		withHarnessSetup(t, func(h *harness) {}, func(h *harness) {
 			p := step("porch-lamp", true)
 			p.NotBefore = time.Now().Add(10 * time.Minute)
-			h.words["later"] = capabilities.Outcome{Plan: &p}
-			ref := h.says(claude, `request: {intent: later}`)
-			h.after(9 * time.Minute)
-			h.is(ref, mess.Waiting)
-			if h.lamp.did() != "" {
-				t.Fatalf("did %q before its time", h.lamp.did())
+			h.sentences["later"] = capabilities.Outcome{Plan: &p}
+			ref := h.send(requester, `request: {intent: later}`)
+			h.advance(9 * time.Minute)
+			h.wantStatus(ref, mess.Waiting)
+			if h.lamp.acts() != "" {
+				t.Fatalf("did %q before its time", h.lamp.acts())
 			}
 			if cancelled {
-				if _, err := h.try(claude, "cancel: {re: "+ref+"}"); err != nil {
+				if _, err := h.post(requester, "cancel: {re: "+ref+"}"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			h.after(2 * time.Minute)
-			if want := map[bool]string{false: "on", true: ""}[cancelled]; h.lamp.did() != want {
-				t.Errorf("cancelled=%t: did %q, want %q", cancelled, h.lamp.did(), want)
+			h.advance(2 * time.Minute)
+			if want := map[bool]string{false: "on", true: ""}[cancelled]; h.lamp.acts() != want {
+				t.Errorf("cancelled=%t: did %q, want %q", cancelled, h.lamp.acts(), want)
 			}
 		})
 	}
@@ -138,49 +138,49 @@ func TestDelayedPlan(t *testing.T) {
 // A dimmed light goes off at the end of its time like a switched one, and a change counts from
 // its current brightness.
 func TestDimmedLightGoesOff(t *testing.T) {
-	b := &fader{}
-	inHouseWith(t, func(h *house) {
-		d := h.gateCfg.Defaults
+	b := &dimmer{}
+	withHarnessSetup(t, func(h *harness) {
+		d := h.policyCfg.Defaults
 		d.MaxOn = time.Hour
-		h.gateCfg.Defaults = d
+		h.policyCfg.Defaults = d
 		dim := capabilities.Plan{
 			Command: capabilities.Dim, Capability: "dim", Risk: capabilities.RiskComfort, Effect: capabilities.Once,
 			Args: mess.Object{{Key: "level", Value: 40.0}},
 		}
 		less := dim
 		less.Args = mess.Object{{Key: "change", Value: -25.0}}
-		h.with("bulb", b, map[string]capabilities.Plan{"to 40": dim, "less": less})
-	}, func(h *house) {
+		h.addDevice("bulb", b, map[string]capabilities.Plan{"to 40": dim, "less": less})
+	}, func(h *harness) {
 		for intent, want := range map[string]float64{"to 40": 40} {
-			h.is(h.says(claude, "request: {intent: "+intent+"}"), mess.Completed)
+			h.wantStatus(h.send(requester, "request: {intent: "+intent+"}"), mess.Completed)
 			if b.percent != want {
 				t.Errorf("%s: %v percent, want %v", intent, b.percent, want)
 			}
 		}
-		h.is(h.says(claude, "request: {intent: less}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: less}"), mess.Completed)
 		if b.percent != 15 {
 			t.Errorf("less: %v percent, want 15", b.percent)
 		}
-		h.after(61 * time.Minute)
-		if !strings.HasSuffix(b.did(), "off") {
-			t.Errorf("did %q; it is on for longer than max_on", b.did())
+		h.advance(61 * time.Minute)
+		if !strings.HasSuffix(b.acts(), "off") {
+			t.Errorf("did %q; it is on for longer than max_on", b.acts())
 		}
 	})
 }
 
 // The agent asks again once after an unsuitable answer; then nothing happens.
 func TestUnsuitableAnswer(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, `request: {intent: "vacuum the kitchen"}`)
-		h.is(ref, mess.NeedsInput)
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, `request: {intent: "vacuum the kitchen"}`)
+		h.wantStatus(ref, mess.NeedsInput)
 		for _, want := range []mess.Code{mess.NeedsInput, mess.Failed} {
-			if _, err := h.try(claude, "reply: {re: "+ref+", answers: {area: the moon}}"); err != nil {
+			if _, err := h.post(requester, "reply: {re: "+ref+", answers: {area: the moon}}"); err != nil {
 				t.Fatal(err)
 			}
-			h.is(ref, want)
+			h.wantStatus(ref, want)
 		}
-		if h.vacuum.did() != "" {
-			t.Errorf("did %q", h.vacuum.did())
+		if h.vacuum.acts() != "" {
+			t.Errorf("did %q", h.vacuum.acts())
 		}
 	})
 }
@@ -190,29 +190,29 @@ func TestUnsuitableAnswer(t *testing.T) {
 func TestDelayedStep(t *testing.T) {
 	for _, cancel := range []bool{false, true} {
 		second := &lamp{}
-		inHouseWith(t, func(h *house) {
-			h.with("second", second, nil)
+		withHarnessSetup(t, func(h *harness) {
+			h.addDevice("second", second, nil)
 			later := step("second", true)
 			later.After = 10 * time.Minute
-			plan := several(capabilities.Several, step("porch-lamp", true), later)
-			h.words["one, then the other"] = capabilities.Outcome{Plan: &plan}
-		}, func(h *house) {
-			ref := h.says(claude, `request: {intent: "one, then the other"}`)
+			plan := planWithSteps(capabilities.Several, step("porch-lamp", true), later)
+			h.sentences["one, then the other"] = capabilities.Outcome{Plan: &plan}
+		}, func(h *harness) {
+			ref := h.send(requester, `request: {intent: "one, then the other"}`)
 			time.Sleep(9 * time.Minute)
 			synctest.Wait()
-			if h.lamp.did() != "on" || second.did() != "" {
-				t.Fatalf("after nine minutes: %q and %q, want on and nothing", h.lamp.did(), second.did())
+			if h.lamp.acts() != "on" || second.acts() != "" {
+				t.Fatalf("after nine minutes: %q and %q, want on and nothing", h.lamp.acts(), second.acts())
 			}
 			if cancel {
-				h.says(claude, `cancel: {re: `+ref+`}`)
+				h.send(requester, `cancel: {re: `+ref+`}`)
 			}
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()
-			if want := map[bool]string{false: "on", true: ""}[cancel]; second.did() != want {
-				t.Errorf("cancelled %v: the second did %q, want %q", cancel, second.did(), want)
+			if want := map[bool]string{false: "on", true: ""}[cancel]; second.acts() != want {
+				t.Errorf("cancelled %v: the second did %q, want %q", cancel, second.acts(), want)
 			}
 			if !cancel {
-				h.is(ref, mess.Completed)
+				h.wantStatus(ref, mess.Completed)
 			}
 		})
 	}
@@ -222,11 +222,11 @@ func TestDelayedStep(t *testing.T) {
 func TestToggle(t *testing.T) {
 	toggle := step("porch-lamp", true)
 	toggle.Command, toggle.Args, toggle.Effect, toggle.Capability = capabilities.Toggle, nil, capabilities.Once, "toggle"
-	inHouseWith(t, func(h *house) {
-		h.words["toggle"] = capabilities.Outcome{Plan: &toggle}
-	}, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
+		h.sentences["toggle"] = capabilities.Outcome{Plan: &toggle}
+	}, func(h *harness) {
 		for _, want := range []bool{true, false, true} {
-			if s := h.is(h.says(claude, `request: {intent: toggle}`), mess.Completed); s.Evidence != mess.ReadBack {
+			if s := h.wantStatus(h.send(requester, `request: {intent: toggle}`), mess.Completed); s.Evidence != mess.ReadBack {
 				t.Errorf("evidence %q, want read_back", s.Evidence)
 			}
 			if is := h.lamp.get().on; is != want {
@@ -236,34 +236,34 @@ func TestToggle(t *testing.T) {
 	})
 }
 
-// slowpoke is slow and unreachable.
-type slowpoke struct {
-	part
+// slowSwitch is slow and unreachable.
+type slowSwitch struct {
+	fakeDevice
 	gone bool
-	at   *atOnce
+	at   *concurrentCalls
 }
 
-// atOnce counts simultaneous calls.
-type atOnce struct {
+// concurrentCalls counts simultaneous calls.
+type concurrentCalls struct {
 	mu        sync.Mutex
 	now, most int
 }
 
-func (a *atOnce) add(n int) {
+func (a *concurrentCalls) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.now += n
 	a.most = max(a.most, a.now)
 }
 
-func (s *slowpoke) Switch(context.Context, bool) error {
+func (s *slowSwitch) Switch(context.Context, bool) error {
 	s.at.add(1)
 	defer s.at.add(-1)
 	time.Sleep(3 * time.Second) // fake time
 	if s.gone {
 		return drivers.NotDone(errors.New("it does not answer in 3s"))
 	}
-	s.note("on")
+	s.record("on")
 	return nil
 }
 
@@ -276,30 +276,30 @@ func TestOrderForManyDevices(t *testing.T) {
 		took time.Duration
 	}{"switch-on": {8, 9 * time.Second}, capabilities.Several: {1, 3 * time.Second}} {
 		t.Run(capability, func(t *testing.T) {
-			at := &atOnce{}
-			var lamps []*slowpoke
-			inHouseWith(t, func(h *house) {
+			at := &concurrentCalls{}
+			var lamps []*slowSwitch
+			withHarnessSetup(t, func(h *harness) {
 				var steps []capabilities.Plan
 				for i := range many {
 					name := fmt.Sprintf("lamp-%d", i)
-					lamps = append(lamps, &slowpoke{gone: i != 12, at: at})
-					h.with(name, lamps[i], nil)
+					lamps = append(lamps, &slowSwitch{gone: i != 12, at: at})
+					h.addDevice(name, lamps[i], nil)
 					steps = append(steps, step(name, true))
 				}
-				plan := several(capability, steps...)
-				h.words["all on"] = capabilities.Outcome{Plan: &plan}
-			}, func(h *house) {
-				ref := h.says(claude, `request: {intent: "all on"}`)
-				h.after(c.took + time.Second)
+				plan := planWithSteps(capability, steps...)
+				h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
+			}, func(h *harness) {
+				ref := h.send(requester, `request: {intent: "all on"}`)
+				h.advance(c.took + time.Second)
 				s, _ := h.last(ref)
 				if at.most != c.most || s.Reason == nil {
 					t.Fatalf("%d at a time, and after %v: %+v", at.most, c.took, s)
 				}
 				if capability == capabilities.Several {
-					h.is(ref, mess.Failed)
+					h.wantStatus(ref, mess.Failed)
 					return
 				}
-				h.is(ref, mess.Partial)
+				h.wantStatus(ref, mess.Partial)
 				if lamps[12].log[0] != "on" || len(s.Remaining) != many-1 || len(s.Reason.Detail) > 300 ||
 					!strings.Contains(s.Reason.Detail, "16 more have failed; messkit status shows why; done: switch the lamp-12; not done: 19 of them") {
 					t.Errorf("%d not done: %s", len(s.Remaining), s.Reason.Detail)
@@ -311,17 +311,17 @@ func TestOrderForManyDevices(t *testing.T) {
 
 // A plan with steps reports its progress: the completed and the remaining steps.
 func TestStepsAreReported(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.with("second", &lamp{}, nil)
-		h.with("third", &lamp{}, nil)
+	withHarnessSetup(t, func(h *harness) {
+		h.addDevice("second", &lamp{}, nil)
+		h.addDevice("third", &lamp{}, nil)
 		later, last := step("second", true), step("third", true)
 		later.After, last.After = 2*time.Second, 2*time.Second
-		plan := several(capabilities.Several, step("porch-lamp", true), later, last)
-		h.words["all on"] = capabilities.Outcome{Plan: &plan}
-	}, func(h *house) {
-		ref := h.says(claude, `request: {intent: "all on"}`)
+		plan := planWithSteps(capabilities.Several, step("porch-lamp", true), later, last)
+		h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
+	}, func(h *harness) {
+		ref := h.send(requester, `request: {intent: "all on"}`)
 		time.Sleep(10 * time.Second) // fake time
-		h.is(ref, mess.Completed)
+		h.wantStatus(ref, mess.Completed)
 		var told []string
 		for _, m := range h.thread(ref).Messages {
 			for _, item := range m.Items {

@@ -25,7 +25,7 @@ func TestStartOfDeadProcessIsReturned(t *testing.T) {
 		"of one without a name ": {"", "on", mess.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
+			withHarness(t, func(h *harness) {
 				h.stopAgent()
 				j, err := journal.Open(h.dir)
 				if err := errors.Join(err, j.Run(h.t.Context(), "before"), j.Close()); err != nil {
@@ -35,17 +35,17 @@ func TestStartOfDeadProcessIsReturned(t *testing.T) {
 				if c.process != "" {
 					instance = ", instance: " + c.process
 				}
-				pi := h.pi()
-				ref := h.says(claude, "request: {intent: ring the bell}")
-				h.says(pi, "re: "+ref+"\nMESS: [{status: {code: claimed"+instance+"}}]")
-				h.says(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: once"+instance+"}}]")
+				pi := h.actor()
+				ref := h.send(requester, "request: {intent: ring the bell}")
+				h.send(pi, "re: "+ref+"\nMESS: [{status: {code: claimed"+instance+"}}]")
+				h.send(pi, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: once"+instance+"}}]")
 				ctx, cancel := context.WithCancel(h.t.Context())
 				gone := make(chan error, 1)
 				go func() { gone <- h.x.Follow(ctx, pi, "", func(exchange.Event) error { return nil }) }()
 				h.startAgent()
-				h.after(59 * time.Second)
-				h.is(ref, c.code)
-				if did := h.lamp.did(); did != c.did {
+				h.advance(59 * time.Second)
+				h.wantStatus(ref, c.code)
+				if did := h.lamp.acts(); did != c.did {
 					t.Errorf("the lamp did %q, want %q", did, c.did)
 				}
 				cancel()
@@ -60,24 +60,24 @@ func TestStartOfDeadProcessIsReturned(t *testing.T) {
 // A rejected report of a thread that the exchange lists as begun here does not count as an
 // unused start: the agent reports an unknown effect, and no act repeats.
 func TestRejectedReportIsNoUnusedStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
 				for _, i := range m.Items {
 					if s, ok := i.(*mess.Status); ok && s.Code == mess.Completed {
-						return &mess.Error{Code: mess.Invalid, Text: "too many words", Holder: h.pi().ID, Status: mess.InProgress}
+						return &mess.Error{Code: mess.Invalid, Text: "too many words", Holder: h.actor().ID, Status: mess.InProgress}
 					}
 				}
 				return nil
 			}
 		})
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.after(2 * time.Minute)
-		s := h.is(ref, mess.Failed)
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.advance(2 * time.Minute)
+		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
 			t.Errorf("it ended for %+v", s.Reason)
 		}
-		if did := h.lamp.did(); did != "on" {
+		if did := h.lamp.acts(); did != "on" {
 			t.Errorf("the lamp did %q, want it on once", did)
 		}
 	})
@@ -95,13 +95,13 @@ func TestStartedThreadWithoutTaskIsReported(t *testing.T) {
 		"not done": {false, mess.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				ref := h.crashed("turn on the porch light", "turn on the porch light", 1)
-				h.line.set(func(l *line) {
+			withHarness(t, func(h *harness) {
+				ref := h.leaveCrashState("turn on the porch light", "turn on the porch light", 1)
+				h.connection.set(func(l *connection) {
 					l.before = func(m mess.Message) error {
 						for _, i := range m.Items {
 							if s, ok := i.(*mess.Status); ok && s.Code == mess.InProgress {
-								h.line.deliver(mess.Message{ID: "stale", From: "exchange", Re: mess.Refs{ref}, Epoch: 1, Items: []mess.Item{&mess.Status{Code: mess.Pending}}})
+								h.connection.deliver(mess.Message{ID: "stale", From: "exchange", Re: mess.Refs{ref}, Epoch: 1, Items: []mess.Item{&mess.Status{Code: mess.Pending}}})
 								h.lamp.set(func(l *lamp) { l.on = c.on })
 								return mess.Errorf(mess.Unavailable, "the line is cut")
 							}
@@ -110,12 +110,12 @@ func TestStartedThreadWithoutTaskIsReported(t *testing.T) {
 					}
 				})
 				h.startAgent()
-				h.after(3 * time.Minute)
-				s := h.is(ref, c.code)
+				h.advance(3 * time.Minute)
+				s := h.wantStatus(ref, c.code)
 				if c.code == mess.Failed && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) {
 					t.Errorf("it ended for %+v", s.Reason)
 				}
-				if did := h.lamp.did(); did != "" {
+				if did := h.lamp.acts(); did != "" {
 					t.Errorf("the lamp did %q", did)
 				}
 				h.stopAgent()

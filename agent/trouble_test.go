@@ -15,23 +15,23 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// cleaning starts a task of twenty seconds.
-func (h *house) cleaning() (ref string) {
+// startCleaning starts a task of twenty seconds.
+func (h *harness) startCleaning() (ref string) {
 	h.t.Helper()
-	ref = h.says(claude, "request: {intent: vacuum both}")
-	h.says(person, "reply: {re: "+ref+", confirm: true}")
-	h.is(ref, mess.InProgress)
+	ref = h.send(requester, "request: {intent: vacuum both}")
+	h.send(person, "reply: {re: "+ref+", confirm: true}")
+	h.wantStatus(ref, mess.InProgress)
 	return ref
 }
 
 func TestCancelBeforeStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Minute)
-		h.is(ref, mess.Cancelled)
-		if h.vacuum.did() != "" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Cancelled)
+		if h.vacuum.acts() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
@@ -39,80 +39,80 @@ func TestCancelBeforeStart(t *testing.T) {
 // While one request starts a device, a cancel of the next one and the status do not wait
 // for that start.
 func TestCancelDuringDeviceStart(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stopAgent()
 		h.lamp.set(func(l *lamp) { l.unplug = true })
 		h.startAgent()
-		h.after(time.Second)
+		h.advance(time.Second)
 		h.lamp.set(func(l *lamp) { l.unplug, l.starts = false, 8*time.Second })
-		first := h.says(claude, "request: {intent: turn on the porch light}")
-		h.after(time.Second)
-		second := h.says(claude, "request: {intent: turn off the porch light}")
-		h.after(time.Second)
-		h.says(claude, "cancel: {re: "+second+"}")
-		h.after(time.Second)
-		h.is(second, mess.Cancelled)
+		first := h.send(requester, "request: {intent: turn on the porch light}")
+		h.advance(time.Second)
+		second := h.send(requester, "request: {intent: turn off the porch light}")
+		h.advance(time.Second)
+		h.send(requester, "cancel: {re: "+second+"}")
+		h.advance(time.Second)
+		h.wantStatus(second, mess.Cancelled)
 		asked := time.Now()
-		h.failed("porch-lamp")
+		h.failureOf("porch-lamp")
 		if took := time.Since(asked); took > 0 {
 			h.t.Errorf("the status took %v", took)
 		}
-		h.after(time.Minute)
-		h.is(first, mess.Completed)
-		if h.lamp.did() != "on" {
-			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		h.advance(time.Minute)
+		h.wantStatus(first, mess.Completed)
+		if h.lamp.acts() != "on" {
+			h.t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
 	})
 }
 
 func TestCancelDuringAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.after(13 * time.Second)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		s := h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.advance(13 * time.Second)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		s := h.wantStatus(ref, mess.Cancelled)
 		if s.Reason.Effect != mess.EffectPartial || !strings.Contains(s.Reason.Detail, "done: near sink; not done: stove") {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		if h.vacuum.did() != "clean near sink+stove, stopped" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		if h.vacuum.acts() != "clean near sink+stove, stopped" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
 
 func TestLateCancel(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.lamp.running = func() { // and its act ignores that
-			if _, err := h.post(claude, "cancel: {re: last}"); err != nil {
+			if _, err := h.postWithoutWait(requester, "cancel: {re: last}"); err != nil {
 				h.t.Error(err)
 			}
 		}
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 	})
 }
 
 func TestCancelInHeartbeatAck(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.line.set(func(l *line) { l.deaf = true })
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.is(ref, mess.InProgress)
-		h.after(10 * time.Second)
-		h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.connection.set(func(l *connection) { l.dropIncoming = true })
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.wantStatus(ref, mess.InProgress)
+		h.advance(10 * time.Second)
+		h.wantStatus(ref, mess.Cancelled)
 	})
 }
 
 func TestEveryMessageIsDuplicated(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.is(ref, mess.Completed)
-		v := h.cleaning()
-		h.after(25 * time.Second)
-		h.is(v, mess.Completed)
-		if h.lamp.did() != "on" || h.vacuum.did() != "clean near sink+stove" {
-			h.t.Errorf("the lamp did %s, the vacuum %s; want each once", h.lamp.did(), h.vacuum.did())
+	withHarnessSetup(t, func(h *harness) { h.connection.duplicate = true }, func(h *harness) {
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.wantStatus(ref, mess.Completed)
+		v := h.startCleaning()
+		h.advance(25 * time.Second)
+		h.wantStatus(v, mess.Completed)
+		if h.lamp.acts() != "on" || h.vacuum.acts() != "clean near sink+stove" {
+			h.t.Errorf("the lamp did %s, the vacuum %s; want each once", h.lamp.acts(), h.vacuum.acts())
 		}
-		if got, want := h.codes(ref), "claimed in_progress completed"; got != want {
+		if got, want := h.statuses(ref), "claimed in_progress completed"; got != want {
 			h.t.Errorf("%s, want %s", got, want)
 		}
 	})
@@ -120,9 +120,9 @@ func TestEveryMessageIsDuplicated(t *testing.T) {
 
 // The network loses every answer of the exchange once: each repeated message is a duplicate.
 func TestEveryAckIsLostOnce(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		lost := map[string]bool{}
-		h.line.set(func(l *line) {
+		h.connection.set(func(l *connection) {
 			l.after = func(m mess.Message) error {
 				if len(m.Re) == 0 || lost[m.ID] {
 					return nil
@@ -131,67 +131,67 @@ func TestEveryAckIsLostOnce(t *testing.T) {
 				return mess.Errorf(mess.Unavailable, "the answer is lost")
 			}
 		})
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.line.set(func(l *line) { l.after = nil })
-		h.after(5 * time.Second)
-		h.is(ref, mess.Completed)
-		if h.lamp.did() != "on" {
-			h.t.Errorf("the lamp did: %s; want it once", h.lamp.did())
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.connection.set(func(l *connection) { l.after = nil })
+		h.advance(5 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		if h.lamp.acts() != "on" {
+			h.t.Errorf("the lamp did: %s; want it once", h.lamp.acts())
 		}
 	})
 }
 
 func TestTwoOffersForOneDevice(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.lamp.set(func(l *lamp) { l.takes = 5 * time.Second })
-		first := h.says(claude, "request: {id: a, intent: turn on the porch light}")
-		second := h.says(claude, "request: {id: b, intent: turn off the porch light}")
-		h.is(first, mess.InProgress)
-		if s := h.is(second, mess.Waiting); s.WaitingFor.Resource != "porch-lamp" {
+		first := h.send(requester, "request: {id: a, intent: turn on the porch light}")
+		second := h.send(requester, "request: {id: b, intent: turn off the porch light}")
+		h.wantStatus(first, mess.InProgress)
+		if s := h.wantStatus(second, mess.Waiting); s.WaitingFor.Resource != "porch-lamp" {
 			h.t.Errorf("waits for %+v", s.WaitingFor)
 		}
-		h.after(11 * time.Second)
-		h.is(first, mess.Completed)
-		h.is(second, mess.Completed)
-		if h.lamp.did() != "on, off" {
-			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		h.advance(11 * time.Second)
+		h.wantStatus(first, mess.Completed)
+		h.wantStatus(second, mess.Completed)
+		if h.lamp.acts() != "on, off" {
+			h.t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
 	})
 }
 
 func TestStop(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.after(3 * time.Second)
-		h.gate.Stop("the cat")
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.advance(3 * time.Second)
+		h.policy.Stop("the cat")
 		synctest.Wait()
-		if s := h.is(ref, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown {
+		if s := h.wantStatus(ref, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		no := h.says(claude, "request: {intent: turn on the porch light}")
-		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
+		no := h.send(requester, "request: {intent: turn on the porch light}")
+		if s := h.wantStatus(no, mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		h.gate.ResetStop()
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.policy.ResetStop()
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 	})
 }
 
 func TestLeaseLostBeforeStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.is(ref, mess.NeedsConfirmation)
-		h.line.cutIt(true)
-		h.after(35 * time.Second)
-		h.is(ref, mess.Pending)
-		h.line.cutIt(false)
-		h.after(2 * time.Minute)
-		h.is(ref, mess.NeedsConfirmation)
-		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+	withHarness(t, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.connection.setCut(true)
+		h.advance(35 * time.Second)
+		h.wantStatus(ref, mess.Pending)
+		h.connection.setCut(false)
+		h.advance(2 * time.Minute)
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		if got, want := h.statuses(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
 			h.t.Errorf("%s, want %s", got, want)
 		}
-		if h.vacuum.did() != "" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		if h.vacuum.acts() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
@@ -199,91 +199,91 @@ func TestLeaseLostBeforeStart(t *testing.T) {
 // The connection is lost for longer than the lease during a task: the task continues, and its
 // report arrives after the connection is back.
 func TestConnectionIsLostDuringAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.line.cutIt(true)
-		h.after(5 * time.Minute)
-		h.is(ref, mess.Held)
-		h.line.cutIt(false)
-		h.after(2 * time.Minute)
-		h.is(ref, mess.Completed)
-		if data, _ := h.picture(ref); data != "map" {
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.connection.setCut(true)
+		h.advance(5 * time.Minute)
+		h.wantStatus(ref, mess.Held)
+		h.connection.setCut(false)
+		h.advance(2 * time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if data, _ := h.image(ref); data != "map" {
 			h.t.Errorf("the picture is %q", data)
 		}
 	})
 }
 
 func TestConnectionIsLostAtStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
-				if saysCode(m, mess.InProgress) {
+				if hasStatus(m, mess.InProgress) {
 					return mess.Errorf(mess.Unavailable, "no line")
 				}
 				return nil
 			}
 		})
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.after(20 * time.Second)
-		if h.is(ref, mess.Claimed); h.lamp.did() != "" {
-			h.t.Fatalf("the lamp did %s without permission", h.lamp.did())
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.advance(20 * time.Second)
+		if h.wantStatus(ref, mess.Claimed); h.lamp.acts() != "" {
+			h.t.Fatalf("the lamp did %s without permission", h.lamp.acts())
 		}
-		h.line.set(func(l *line) { l.before = nil })
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
+		h.connection.set(func(l *connection) { l.before = nil })
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
 	})
 }
 
 // A permission that took long to arrive does not count: the agent asks again.
 func TestSlowStartPermission(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		slow := true
-		h.line.set(func(l *line) {
+		h.connection.set(func(l *connection) {
 			l.after = func(m mess.Message) error {
-				if saysCode(m, mess.InProgress) && slow {
+				if hasStatus(m, mess.InProgress) && slow {
 					slow = false
 					time.Sleep(3 * time.Second) // fake time
 				}
 				return nil
 			}
 		})
-		ref := h.says(claude, "request: {intent: ring the bell}")
-		h.after(5 * time.Second)
-		h.is(ref, mess.Completed)
-		if got, want := h.codes(ref), "claimed in_progress in_progress completed"; got != want {
+		ref := h.send(requester, "request: {intent: ring the bell}")
+		h.advance(5 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		if got, want := h.statuses(ref), "claimed in_progress in_progress completed"; got != want {
 			h.t.Errorf("%s, want %s", got, want)
 		}
 	})
 }
 
 func TestShutdownDuringAct(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.after(13 * time.Second)
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.advance(13 * time.Second)
 		h.stopAgent()
-		s := h.is(ref, mess.Partial)
+		s := h.wantStatus(ref, mess.Partial)
 		if s.Reason.Type != "interrupted" || len(s.Completed) != 1 {
 			h.t.Errorf("%+v, done %v", s.Reason, s.Completed)
 		}
-		if h.vacuum.did() != "clean near sink+stove, stopped" || h.vacuum.halted != 1 {
-			h.t.Errorf("the vacuum did: %s, halted %d times", h.vacuum.did(), h.vacuum.halted)
+		if h.vacuum.acts() != "clean near sink+stove, stopped" || h.vacuum.halted != 1 {
+			h.t.Errorf("the vacuum did: %s, halted %d times", h.vacuum.acts(), h.vacuum.halted)
 		}
 	})
 }
 
 func TestReportSurvivesProgram(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.cleaning()
-		h.line.cutIt(true)
-		h.after(25 * time.Second)
+	withHarness(t, func(h *harness) {
+		ref := h.startCleaning()
+		h.connection.setCut(true)
+		h.advance(25 * time.Second)
 		h.stopAgent()
-		h.is(ref, mess.InProgress)
-		h.line.cutIt(false)
+		h.wantStatus(ref, mess.InProgress)
+		h.connection.setCut(false)
 		h.startAgent()
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
-		if h.vacuum.did() != "clean near sink+stove" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if h.vacuum.acts() != "clean near sink+stove" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
@@ -291,94 +291,94 @@ func TestReportSurvivesProgram(t *testing.T) {
 // Another executor takes the thread during a lost connection: the first does not act, for any
 // later message.
 func TestAnotherExecutorHasClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		other := exchange.Actor{ID: "other-pi", Roles: exchange.ExecutorRole}
-		h.says(other, "config: {executor: {id: other-pi, capabilities: [vacuum-floor], versions: [1.1.0]}}")
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.line.cutIt(true)
-		h.after(35 * time.Second)
-		h.says(other, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
-		h.line.cutIt(false)
-		h.after(2 * time.Minute)
-		h.says(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
-		h.says(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
-		if h.vacuum.did() != "" {
-			h.t.Errorf("the vacuum did: %s", h.vacuum.did())
+		h.send(other, "config: {executor: {id: other-pi, capabilities: [vacuum-floor], versions: [1.1.0]}}")
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.connection.setCut(true)
+		h.advance(35 * time.Second)
+		h.send(other, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+		h.connection.setCut(false)
+		h.advance(2 * time.Minute)
+		h.send(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+		h.send(other, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if h.vacuum.acts() != "" {
+			h.t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
 
 func TestUnwritableJournal(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		if err := h.journal.Close(); err != nil {
 			h.t.Fatal(err)
 		}
-		no := h.says(claude, "request: {intent: turn on the porch light}")
-		if s := h.is(no, mess.Declined); !strings.Contains(s.Reason.Detail, "cannot record its acts") {
+		no := h.send(requester, "request: {intent: turn on the porch light}")
+		if s := h.wantStatus(no, mess.Declined); !strings.Contains(s.Reason.Detail, "cannot record its acts") {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		h.is(h.says(claude, `request: {intent: "what's in the fridge?"}`), mess.Completed)
-		if h.lamp.did() != "" {
-			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
+		if h.lamp.acts() != "" {
+			h.t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
 	})
 }
 
 func TestPanicDoesNotEndProgram(t *testing.T) {
-	inHouse(t, func(h *house) {
-		if s := h.is(h.says(claude, "request: {intent: crash}"), mess.Declined); !strings.Contains(s.Reason.Detail, "boom") {
+	withHarness(t, func(h *harness) {
+		if s := h.wantStatus(h.send(requester, "request: {intent: crash}"), mess.Declined); !strings.Contains(s.Reason.Detail, "boom") {
 			h.t.Errorf("%+v", s.Reason)
 		}
-		h.is(h.says(claude, "request: {intent: turn on the porch light}"), mess.Completed)
+		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 	})
 }
 
 func TestMaxOnSwitchesOff(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: turn on the porch light}")
-		h.answers(ref, "off again in 1h0m0s")
-		h.after(61 * time.Minute)
-		if h.lamp.did() != "on, off" {
-			h.t.Errorf("the lamp did: %s", h.lamp.did())
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: turn on the porch light}")
+		h.wantAnswer(ref, "off again in 1h0m0s")
+		h.advance(61 * time.Minute)
+		if h.lamp.acts() != "on, off" {
+			h.t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
 	})
 }
 
 // max_on counts from the start of the program, and works without the exchange.
 func TestMaxOnCountsFromStart(t *testing.T) {
-	inHouseWith(t, func(h *house) {
-		h.gateCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
+	withHarnessSetup(t, func(h *harness) {
+		h.policyCfg.Devices = map[string]policy.Limits{"porch-lamp": {MaxOn: time.Hour}}
 		h.lamp.on = true
-		h.line.cutIt(true)
-	}, func(h *house) {
-		h.after(59 * time.Minute)
-		if h.lamp.did() != "" {
-			h.t.Errorf("the lamp did: %s", h.lamp.did())
+		h.connection.setCut(true)
+	}, func(h *harness) {
+		h.advance(59 * time.Minute)
+		if h.lamp.acts() != "" {
+			h.t.Errorf("the lamp did: %s", h.lamp.acts())
 		}
-		h.after(2 * time.Minute)
-		if h.lamp.did() != "off" {
-			h.t.Errorf("the lamp did: %q, want off", h.lamp.did())
+		h.advance(2 * time.Minute)
+		if h.lamp.acts() != "off" {
+			h.t.Errorf("the lamp did: %q, want off", h.lamp.acts())
 		}
 	})
 }
 
 func TestRejectedImages(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
-				if saysCode(m, mess.Completed) && strings.Contains(text(h.t, m), "file: fridge-cam.jpg") {
+				if hasStatus(m, mess.Completed) && strings.Contains(yamlText(h.t, m), "file: fridge-cam.jpg") {
 					return mess.Errorf(mess.NotFound, "no such attachment")
 				}
 				return nil
 			}
 		})
-		ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "There is milk", "has not taken the pictures", "no such attachment")
+		ref := h.send(requester, `request: {intent: "what's in the fridge?"}`)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "There is milk", "has not taken the pictures", "no such attachment")
 	})
 }
 
@@ -386,19 +386,19 @@ func TestRejectedImages(t *testing.T) {
 // too large, the report has no image.
 func TestReportContainsImageWithoutFileStore(t *testing.T) {
 	for _, fits := range []bool{true, false} {
-		inHouseWith(t, func(h *house) {
-			h.line.inline = true
-			h.line.before = func(m mess.Message) error {
-				if !fits && saysCode(m, mess.Completed) && strings.Contains(text(t, m), "data:image/") {
+		withHarnessSetup(t, func(h *harness) {
+			h.connection.sync = true
+			h.connection.before = func(m mess.Message) error {
+				if !fits && hasStatus(m, mess.Completed) && strings.Contains(yamlText(t, m), "data:image/") {
 					return mess.Errorf(mess.TooLarge, "the report is larger than the server takes")
 				}
 				return nil
 			}
-		}, func(h *house) {
-			ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
-			h.is(ref, mess.Completed)
+		}, func(h *harness) {
+			ref := h.send(requester, `request: {intent: "what's in the fridge?"}`)
+			h.wantStatus(ref, mess.Completed)
 			if !fits {
-				h.answers(ref, "There is milk", "has not taken the pictures", "larger than the server takes")
+				h.wantAnswer(ref, "There is milk", "has not taken the pictures", "larger than the server takes")
 				return
 			}
 			for _, m := range h.thread(ref).Messages {
@@ -426,11 +426,11 @@ func TestReportContainsImageWithoutFileStore(t *testing.T) {
 // While an older report is on its way, the thread gets its image, and the terminal status
 // contains it: the version that was stored for a crash does not replace it.
 func TestTerminalStatusContainsLateImage(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Jitter = func(limit time.Duration) time.Duration { return limit }
 		tries := 0
-		h.line.before = func(m mess.Message) error {
-			if !saysCode(m, mess.Completed) || !strings.Contains(text(t, m), "porch light is on") {
+		h.connection.before = func(m mess.Message) error {
+			if !hasStatus(m, mess.Completed) || !strings.Contains(yamlText(t, m), "porch light is on") {
 				return nil
 			}
 			if tries++; tries == 1 {
@@ -439,20 +439,20 @@ func TestTerminalStatusContainsLateImage(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return nil
 		}
-		h.line.attach = func() error { time.Sleep(2 * time.Second); return nil } // before and after
-	}, func(h *house) {
-		h.says(claude, "request: {intent: turn on the porch light}")
-		ref := h.says(claude, `request: {intent: "what's in the fridge?"}`)
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
-		h.picture(ref)
+		h.connection.attach = func() error { time.Sleep(2 * time.Second); return nil } // before and after
+	}, func(h *harness) {
+		h.send(requester, "request: {intent: turn on the porch light}")
+		ref := h.send(requester, `request: {intent: "what's in the fridge?"}`)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		h.image(ref)
 		if s, _ := h.last(ref); s.Evidence != mess.Photographed {
 			t.Errorf("evidence %q: the last word is not what was sent", s.Evidence)
 		}
 	})
 }
 
-func text(t *testing.T, m mess.Message) string {
+func yamlText(t *testing.T, m mess.Message) string {
 	t.Helper()
 	data, err := m.YAML()
 	if err != nil {
@@ -463,26 +463,26 @@ func text(t *testing.T, m mess.Message) string {
 
 // While the upload of an image fails, its report waits, and other reports do not.
 func TestSlowUploadDelaysItsReportOnly(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) { l.attach = func() error { return mess.Errorf(mess.Unavailable, "not now") } })
-		ref := h.cleaning()
-		h.after(25 * time.Second)
-		h.is(h.says(claude, "request: {intent: ring the bell}"), mess.Completed)
-		h.is(ref, mess.InProgress)
-		h.line.set(func(l *line) { l.attach = nil })
-		h.after(2 * time.Minute)
-		h.is(ref, mess.Completed)
-		if data, _ := h.picture(ref); data != "map" {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) { l.attach = func() error { return mess.Errorf(mess.Unavailable, "not now") } })
+		ref := h.startCleaning()
+		h.advance(25 * time.Second)
+		h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Completed)
+		h.wantStatus(ref, mess.InProgress)
+		h.connection.set(func(l *connection) { l.attach = nil })
+		h.advance(2 * time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if data, _ := h.image(ref); data != "map" {
 			t.Errorf("the picture is %q", data)
 		}
 	})
 }
 
 func TestDuplicateReplyAnswersOnce(t *testing.T) {
-	inHouseWith(t, func(h *house) { h.line.double = true }, func(h *house) {
-		ref := h.says(claude, "request: {id: v, intent: vacuum the kitchen}")
-		h.says(claude, "reply: {re: v, answers: {area: the moon}}")
-		if got, want := h.codes(ref), "claimed needs_input needs_input"; got != want {
+	withHarnessSetup(t, func(h *harness) { h.connection.duplicate = true }, func(h *harness) {
+		ref := h.send(requester, "request: {id: v, intent: vacuum the kitchen}")
+		h.send(requester, "reply: {re: v, answers: {area: the moon}}")
+		if got, want := h.statuses(ref), "claimed needs_input needs_input"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
@@ -491,8 +491,8 @@ func TestDuplicateReplyAnswersOnce(t *testing.T) {
 // If all heartbeats fail and other calls work, the exchange ends the claim and offers the
 // thread again, and the agent claims it again.
 func TestLostHeartbeatsEndClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.line.set(func(l *line) {
+	withHarness(t, func(h *harness) {
+		h.connection.set(func(l *connection) {
 			l.before = func(m mess.Message) error {
 				if _, ok := m.Items[0].(*mess.Config); ok {
 					return mess.Errorf(mess.Unavailable, "lost")
@@ -500,16 +500,16 @@ func TestLostHeartbeatsEndClaim(t *testing.T) {
 				return nil
 			}
 		})
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.after(40 * time.Second)
-		if got, want := h.codes(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.advance(40 * time.Second)
+		if got, want := h.statuses(ref), "claimed needs_confirmation pending claimed needs_confirmation"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
-		h.after(time.Minute)
-		h.is(ref, mess.Completed)
-		if h.vacuum.did() != "clean near sink+stove" {
-			t.Errorf("the vacuum did: %s", h.vacuum.did())
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.Completed)
+		if h.vacuum.acts() != "clean near sink+stove" {
+			t.Errorf("the vacuum did: %s", h.vacuum.acts())
 		}
 	})
 }
@@ -517,15 +517,15 @@ func TestLostHeartbeatsEndClaim(t *testing.T) {
 // The first claim reveals a short lease. The agent keeps it from then on, before the time of
 // the next heartbeat.
 func TestShortLeaseIsKept(t *testing.T) {
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.close()
 		cfg := exchange.DefaultConfig()
 		cfg.Lease = 4 * time.Second
 		h.openExchange(cfg)
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: vacuum both}")
-		h.after(time.Minute)
-		if got, want := h.codes(ref), "claimed needs_confirmation"; got != want {
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: vacuum both}")
+		h.advance(time.Minute)
+		if got, want := h.statuses(ref), "claimed needs_confirmation"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
@@ -534,21 +534,21 @@ func TestShortLeaseIsKept(t *testing.T) {
 // With a copied card, two agents share an id and a key. An act that must not repeat does not,
 // although both get every offer.
 func TestTwoAgentsWithOneID(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		j, err := journal.Open(h.t.TempDir())
 		if err != nil {
 			h.t.Fatal(err)
 		}
 		twin := &lamp{}
-		a := agent.New(h.cfg, h.x.As(h.pi(), "test"), h.words, []device.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
-			policy.New(h.gateCfg, time.Now, quiet()), j, time.Now, quiet())
-		stop := running(h.t, a.Run)
+		a := agent.New(h.cfg, h.x.As(h.actor(), "test"), h.sentences, []device.Device{{Name: "porch-lamp", Label: "porch light", Driver: twin}},
+			policy.New(h.policyCfg, time.Now, quiet()), j, time.Now, quiet())
+		stop := runUntilStopped(h.t, a.Run)
 		synctest.Wait()
 		const n = 30
 		for i := range n {
-			ref := h.says(claude, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
-			h.after(5 * time.Second)
-			h.is(ref, mess.Completed)
+			ref := h.send(requester, fmt.Sprintf("request: {id: r%d, intent: ring the bell}", i))
+			h.advance(5 * time.Second)
+			h.wantStatus(ref, mess.Completed)
 			h.lamp.set(func(l *lamp) { l.on = false })
 			twin.set(func(l *lamp) { l.on = false })
 		}
@@ -556,7 +556,7 @@ func TestTwoAgentsWithOneID(t *testing.T) {
 		if err := j.Close(); err != nil {
 			h.t.Error(err)
 		}
-		first, second := strings.Count(h.lamp.did(), "on"), strings.Count(twin.did(), "on")
+		first, second := strings.Count(h.lamp.acts(), "on"), strings.Count(twin.acts(), "on")
 		if first+second != n {
 			h.t.Errorf("%d requests, and the two acted %d and %d times", n, first, second)
 		}

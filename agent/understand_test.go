@@ -20,10 +20,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// probe is a sensor that nobody reads.
-type probe struct{ part }
+// fakeSensor is a sensor that nobody reads.
+type fakeSensor struct{ fakeDevice }
 
-func (p *probe) Read(context.Context) ([]drivers.Reading, error) { return nil, nil }
+func (p *fakeSensor) Read(context.Context) ([]drivers.Reading, error) { return nil, nil }
 
 // movable is a lamp that reports its area.
 type movable struct {
@@ -35,12 +35,12 @@ type movable struct {
 func (m *movable) Area() string     { m.mu.Lock(); defer m.mu.Unlock(); return m.area }
 func (m *movable) move(area string) { m.mu.Lock(); defer m.mu.Unlock(); m.area = area }
 
-// estate lists n devices in rooms of eight, as in a large home or an office block. Each room
+// manyDevices lists n devices in rooms of eight, as in a large home or an office block. Each room
 // has three lamps, two plugs, two sensors, and a camera or a vacuum.
-func estate(n int) []resolver.Device {
+func manyDevices(n int) []resolver.Device {
 	things := make([]resolver.Device, n)
 	for i := range things {
-		room := roomOf(i)
+		room := roomName(i)
 		kind, class, area := "ceiling light", "light", room
 		var driver drivers.Device = &lamp{}
 		switch i % 8 {
@@ -51,13 +51,13 @@ func estate(n int) []resolver.Device {
 		case 3, 4:
 			kind, class = fmt.Sprintf("plug %d", i%2+1), "plug"
 		case 5:
-			kind, class, driver = "thermometer", "thermometer", &probe{}
+			kind, class, driver = "thermometer", "thermometer", &fakeSensor{}
 		case 6:
-			kind, class, driver = "window", "contact-sensor", &probe{}
+			kind, class, driver = "window", "contact-sensor", &fakeSensor{}
 		case 7:
 			kind, class, driver = "camera", "camera", &fridge{}
 			if i%64 == 7 {
-				kind, class, driver = "vacuum", "vacuum", newRoomy(room, roomOf(i+8), roomOf(i+16))
+				kind, class, driver = "vacuum", "vacuum", newVacuumWithRooms(room, roomName(i+8), roomName(i+16))
 			}
 		}
 		label := room + " " + kind
@@ -66,9 +66,9 @@ func estate(n int) []resolver.Device {
 	return things
 }
 
-// roomOf names the room of device i: the first ones as in a house, the others as in an office
+// roomName names the room of device i: the first ones as in a house, the others as in an office
 // block.
-func roomOf(i int) string {
+func roomName(i int) string {
 	first := []string{"kitchen", "living room", "bedroom", "hall", "bathroom"}
 	if room := i / 8; room >= len(first) {
 		return fmt.Sprintf("%s office %d", []string{"north", "south", "east", "west"}[room%4], room)
@@ -76,12 +76,12 @@ func roomOf(i int) string {
 	return first[i/8]
 }
 
-// estateRequests lists typical requests in an estate, all about devices.
-func estateRequests(things []resolver.Device) []mess.Request {
+// requestsForManyDevices lists typical requests in an estate, all about devices.
+func requestsForManyDevices(things []resolver.Device) []mess.Request {
 	var list []mess.Request
 	for k := range 20 {
 		i := k * (len(things) - 1) / 19
-		d, room := things[i], roomOf(i)
+		d, room := things[i], roomName(i)
 		for _, form := range []string{
 			"turn on the " + d.Label, "is the " + d.Label + " on?", "turn off the lights in the " + room,
 			"how warm is it in the " + room + "?", "turn on the " + d.Label + " in ten minutes", "order a pizza for tonight",
@@ -102,14 +102,14 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 			if n > 300 && testing.Short() {
 				t.Skip("a large home takes seconds")
 			}
-			things := estate(n)
+			things := manyDevices(n)
 			home := func(things []resolver.Device) *resolver.Resolver {
 				return resolver.New(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			}
-			lamp, cleaner := things[2].Driver.(*movable), newRoomy("attic")
+			lamp, cleaner := things[2].Driver.(*movable), newVacuumWithRooms("attic")
 			things[9] = resolver.Device{Driver: cleaner, Device: capabilities.Device{Name: "robot", Label: "robot", Class: "vacuum", Area: "hall"}}
 			h := home(things)
-			requests := estateRequests(things)[:30]
+			requests := requestsForManyDevices(things)[:30]
 			for _, text := range []string{
 				"turn off the lights in the attic", "turn on the kitchen reading lamp", "turn on the lamp in the kitchen", "vacuum the attic with the robot",
 				"vacuum the cellar with the robot", "vacuum the attic", "clean the cellar", "turn on the spare light", "turn on the light in the cellar",
@@ -123,8 +123,8 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 			}{
 				{"nothing", func() {}},
 				{"a lamp moves", func() { lamp.move("attic") }},
-				{"a vacuum knows another room", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"attic", "cellar"} }) }},
-				{"a vacuum knows one room less", func() { cleaner.set(func(m *roomy) { m.rooms = []string{"cellar"} }) }},
+				{"a vacuum knows another room", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"attic", "cellar"} }) }},
+				{"a vacuum knows one room less", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"cellar"} }) }},
 				{"a device is added", func() {
 					things = append(things, resolver.Device{Driver: &movable{area: "cellar"}, Device: capabilities.Device{Name: "spare", Label: "spare light", Class: "light"}})
 					h = home(things)
@@ -142,9 +142,9 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 				for _, req := range requests {
 					got, want := h.Resolve(req), fresh.Resolve(req)
 					if !reflect.DeepEqual(got, want) {
-						t.Fatalf("%s: Resolve(%q) = %s, want that of a new home: %s", change.name, req.Intent, inJSON(t, got), inJSON(t, want))
+						t.Fatalf("%s: Resolve(%q) = %s, want that of a new home: %s", change.name, req.Intent, jsonText(t, got), jsonText(t, want))
 					}
-					said += inJSON(t, got)
+					said += jsonText(t, got)
 				}
 				if !reflect.DeepEqual(h.Offers(), fresh.Offers()) {
 					t.Errorf("%s: the offers differ from those of a new home", change.name)
@@ -160,7 +160,7 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 
 // Devices that change during requests leave no outdated answer behind.
 func TestCacheFollowsMovingDevices(t *testing.T) {
-	things := estate(40)
+	things := manyDevices(40)
 	lamp := things[2].Driver.(*movable)
 	h := resolver.New(catalog.Default(), things)
 	lights := func() string {
@@ -215,24 +215,24 @@ func TestRequestFindsBuiltIndex(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		things := estate(1000)
-		h, cleaner := resolver.New(catalog.Default(), things), things[7].Driver.(*roomy)
+		things := manyDevices(1000)
+		h, cleaner := resolver.New(catalog.Default(), things), things[7].Driver.(*vacuumWithRooms)
 		h.Offers()
 		for _, rooms := range [][]string{{"hall"}, {"attic"}, {"attic", "hall"}} {
 			synctest.Wait()
 			cheap(t, h)
-			cleaner.set(func(m *roomy) { m.rooms = rooms })
+			cleaner.set(func(m *vacuumWithRooms) { m.rooms = rooms })
 			time.Sleep(time.Minute)
 			h.Offers() // rebuilds in the background
 		}
 	})
-	quiet := slices.DeleteFunc(estate(1000), func(t resolver.Device) bool { _, knows := t.Driver.(drivers.Areas); return knows })
+	quiet := slices.DeleteFunc(manyDevices(1000), func(t resolver.Device) bool { _, knows := t.Driver.(drivers.Areas); return knows })
 	h := resolver.New(catalog.Default(), quiet)
 	h.Offers()
 	cheap(t, h)
 }
 
-func inJSON(t *testing.T, v any) string {
+func jsonText(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -245,8 +245,8 @@ func inJSON(t *testing.T, v any) string {
 func BenchmarkUnderstand(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			things := estate(n)
-			requests := estateRequests(things)
+			things := manyDevices(n)
+			requests := requestsForManyDevices(things)
 			h := resolver.New(catalog.Default(), things).In(capabilities.Home{}, homeClock)
 			h.Now() // builds the resolver and asks each vacuum for its rooms
 			i := 0

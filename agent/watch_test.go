@@ -14,9 +14,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// meter is a simulated sensor that reports changes; a silent one needs readings.
-type meter struct {
-	part
+// fakeMeter is a simulated sensor that reports changes; a silent one needs readings.
+type fakeMeter struct {
+	fakeDevice
 	bell   drivers.Bell
 	silent bool
 	value  drivers.Reading
@@ -25,11 +25,11 @@ type meter struct {
 }
 
 var (
-	_ drivers.Sensor   = (*meter)(nil)
-	_ drivers.Notifier = (*meter)(nil)
+	_ drivers.Sensor   = (*fakeMeter)(nil)
+	_ drivers.Notifier = (*fakeMeter)(nil)
 )
 
-func (m *meter) Read(context.Context) ([]drivers.Reading, error) {
+func (m *fakeMeter) Read(context.Context) ([]drivers.Reading, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.looks++
@@ -38,27 +38,27 @@ func (m *meter) Read(context.Context) ([]drivers.Reading, error) {
 	return []drivers.Reading{r}, m.broken
 }
 
-func (m *meter) Changes() <-chan struct{} {
+func (m *fakeMeter) Changes() <-chan struct{} {
 	if m.silent {
 		return nil
 	}
 	return m.bell.Changes()
 }
 
-func (m *meter) set(value float64) {
+func (m *fakeMeter) set(value float64) {
 	m.mu.Lock()
 	m.value.Value = value
 	m.mu.Unlock()
 	m.bell.Ring()
 }
 
-func (m *meter) fails(err error) {
+func (m *fakeMeter) setError(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.broken = err
 }
 
-func watchPlan(c capabilities.Command, args ...any) capabilities.Plan {
+func waitPlan(c capabilities.Command, args ...any) capabilities.Plan {
 	p := capabilities.Plan{
 		Capability: "watch-sensor", Device: "meter", Command: c, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
 		Want: []string{"confirmation", "structured"}, Summary: "watch the meter", For: 10 * time.Minute,
@@ -69,20 +69,20 @@ func watchPlan(c capabilities.Command, args ...any) capabilities.Plan {
 	return p
 }
 
-// watching runs a test of one wait in a house with a meter, which the fridge's camera sees.
-func watching(t *testing.T, m *meter, p capabilities.Plan, story func(h *house, ref string)) {
+// withWait runs a test of one wait in a harness with a meter, which the fridge's camera sees.
+func withWait(t *testing.T, m *fakeMeter, p capabilities.Plan, test func(h *harness, ref string)) {
 	t.Helper()
-	inHouseWith(t, func(h *house) {
+	withHarnessSetup(t, func(h *harness) {
 		h.more = []device.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m, Done: device.Done{Below: 5, For: time.Minute}}}
-		h.words["watch"] = capabilities.Outcome{Plan: &p}
-	}, func(h *house) {
-		ref := h.says(claude, "request: {intent: watch, response_hint: [confirmation, structured]}")
-		story(h, ref)
+		h.sentences["watch"] = capabilities.Outcome{Plan: &p}
+	}, func(h *harness) {
+		ref := h.send(requester, "request: {intent: watch, response_hint: [confirmation, structured]}")
+		test(h, ref)
 	})
 }
 
-// confirmed returns the yes or no of a thread's last response.
-func confirmed(h *house, ref string) (yes bool) {
+// lastConfirmation returns the yes or no of a thread's last response.
+func lastConfirmation(h *harness, ref string) (yes bool) {
 	h.t.Helper()
 	_, r := h.last(ref)
 	for _, e := range r.Content {
@@ -95,61 +95,61 @@ func confirmed(h *house, ref string) (yes bool) {
 }
 
 func TestWaitReportsAtOnce(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Minute)
-		if s := h.is(ref, mess.InProgress); !strings.Contains(s.Message, "watching; now: closed") {
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Minute)
+		if s := h.wantStatus(ref, mess.InProgress); !strings.Contains(s.Message, "watching; now: closed") {
 			t.Errorf("%+v", s)
 		}
 		m.set(0)
-		h.after(time.Second) // sooner than the next regular reading
-		if s := h.is(ref, mess.Completed); s.Evidence != mess.Photographed {
+		h.advance(time.Second) // sooner than the next regular reading
+		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.Photographed {
 			t.Errorf("%+v", s)
 		}
-		h.answers(ref, "The meter: open, seen at", "1m0s after the watch began", "The picture is from the fridge.")
-		h.picture(ref)
-		if !confirmed(h, ref) {
+		h.wantAnswer(ref, "The meter: open, seen at", "1m0s after the watch began", "The picture is from the fridge.")
+		h.image(ref)
+		if !lastConfirmation(h, ref) {
 			t.Error("it says no")
 		}
 	})
 }
 
 func TestWaitReadsSilentDevice(t *testing.T) {
-	m := &meter{silent: true, value: drivers.Reading{Quantity: "temperature", Value: 68, Unit: "°F"}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Minute)
-		h.is(ref, mess.InProgress)
+	m := &fakeMeter{silent: true, value: drivers.Reading{Quantity: "temperature", Value: 68, Unit: "°F"}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
 		m.set(77) // it is 25 °C, and not above
-		h.after(time.Minute)
-		h.is(ref, mess.InProgress)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
 		m.set(79)
-		h.after(6 * time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "temperature 26.11 °C")
+		h.advance(6 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "temperature 26.11 °C")
 	})
 }
 
 func TestConditionAlreadyTrueIsReported(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 0}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter: open. It was so already when the watch began.")
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 0}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "The meter: open. It was so already when the watch began.")
 	})
 }
 
 // The condition does not become true: with a requested duration the watch is complete.
 func TestWaitWithoutResult(t *testing.T) {
 	for limit, want := range map[string]mess.Code{"asked": mess.Completed, "default": mess.Failed} {
-		m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-		watching(t, m, watchPlan(capabilities.Watch, "until", "change", "quantity", "contact", "limit", limit), func(h *house, ref string) {
-			h.after(10*time.Minute - time.Second)
-			h.is(ref, mess.InProgress)
-			h.after(2 * time.Second)
-			s := h.is(ref, want)
+		m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+		withWait(t, m, waitPlan(capabilities.Watch, "until", "change", "quantity", "contact", "limit", limit), func(h *harness, ref string) {
+			h.advance(10*time.Minute - time.Second)
+			h.wantStatus(ref, mess.InProgress)
+			h.advance(2 * time.Second)
+			s := h.wantStatus(ref, want)
 			if limit == "asked" {
-				h.answers(ref, "The agent watched the meter for 10m0s, and it did not happen; now: closed.")
-				if confirmed(h, ref) {
+				h.wantAnswer(ref, "The agent watched the meter for 10m0s, and it did not happen; now: closed.")
+				if lastConfirmation(h, ref) {
 					t.Error("it says yes")
 				}
 				return
@@ -162,12 +162,12 @@ func TestWaitWithoutResult(t *testing.T) {
 }
 
 func TestWaitIsCancelled(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Minute)
-		h.says(claude, "cancel: {re: "+ref+"}")
-		h.after(time.Second)
-		if s := h.is(ref, mess.Cancelled); s.Reason.Effect != mess.EffectNone {
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Minute)
+		h.send(requester, "cancel: {re: "+ref+"}")
+		h.advance(time.Second)
+		if s := h.wantStatus(ref, mess.Cancelled); s.Reason.Effect != mess.EffectNone {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -175,58 +175,58 @@ func TestWaitIsCancelled(t *testing.T) {
 
 // The time of a wait continues during a downtime, and the answer mentions that downtime.
 func TestWaitContinuesInNextRun(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *house, ref string) {
-		h.after(4 * time.Minute)
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+		h.advance(4 * time.Minute)
 		h.stopAgent()
-		h.is(ref, mess.InProgress)
-		h.after(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
+		h.advance(time.Minute)
 		h.startAgent()
-		h.after(time.Minute)
-		h.is(ref, mess.InProgress)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
 		m.set(0)
-		h.after(time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter: open, seen at", "6m0s after the watch began", "the program restarted during this watch")
+		h.advance(time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "The meter: open, seen at", "6m0s after the watch began", "the program restarted during this watch")
 	})
-	m = &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *house, ref string) {
-		h.after(4 * time.Minute)
+	m = &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
+		h.advance(4 * time.Minute)
 		h.stopAgent()
-		h.after(time.Minute)
+		h.advance(time.Minute)
 		h.startAgent()
-		h.after(5*time.Minute + 5*time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "it did not happen")
+		h.advance(5*time.Minute + 5*time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "it did not happen")
 	})
 }
 
 func TestFinishedApplianceIsReported(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "power", Value: 500, Unit: "W"}}
-	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Minute)
+	m := &fakeMeter{value: drivers.Reading{Quantity: "power", Value: 500, Unit: "W"}}
+	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Minute)
 		m.set(2) // it pauses
-		h.after(50 * time.Second)
+		h.advance(50 * time.Second)
 		m.set(700)
-		h.after(time.Minute)
-		h.is(ref, mess.InProgress)
+		h.advance(time.Minute)
+		h.wantStatus(ref, mess.InProgress)
 		m.set(2)
-		h.after(50 * time.Second)
-		h.is(ref, mess.InProgress)
-		h.after(15 * time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter has finished: it is at 2 W for 1m0s, and took up to 700 W.")
+		h.advance(50 * time.Second)
+		h.wantStatus(ref, mess.InProgress)
+		h.advance(15 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "The meter has finished: it is at 2 W for 1m0s, and took up to 700 W.")
 	})
-	m = &meter{value: drivers.Reading{Quantity: "power", Value: 1, Unit: "W"}}
-	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
-		h.after(65 * time.Second)
-		h.is(ref, mess.Completed)
-		h.answers(ref, "The meter is not at work", "the agent has not seen it work since the watch began")
+	m = &fakeMeter{value: drivers.Reading{Quantity: "power", Value: 1, Unit: "W"}}
+	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+		h.advance(65 * time.Second)
+		h.wantStatus(ref, mess.Completed)
+		h.wantAnswer(ref, "The meter is not at work", "the agent has not seen it work since the watch began")
 	})
-	m = &meter{value: drivers.Reading{Quantity: "temperature", Value: 1, Unit: "°C"}}
-	watching(t, m, watchPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *house, ref string) {
-		h.after(time.Second)
-		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "the agent cannot tell when it has finished: it measures no power now") {
+	m = &fakeMeter{value: drivers.Reading{Quantity: "temperature", Value: 1, Unit: "°C"}}
+	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+		h.advance(time.Second)
+		if s := h.wantStatus(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "the agent cannot tell when it has finished: it measures no power now") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -234,20 +234,20 @@ func TestFinishedApplianceIsReported(t *testing.T) {
 
 // A device may be silent for a while; after a longer silence, the wait ends.
 func TestWaitEndsAfterLongSilence(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked")
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	p := waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked")
 	p.For = time.Hour
-	watching(t, m, p, func(h *house, ref string) {
-		h.after(time.Minute)
-		m.fails(errors.New("made: no answer"))
-		h.after(9 * time.Minute)
-		h.is(ref, mess.InProgress)
-		m.fails(nil)
-		h.after(10 * time.Minute)
-		h.is(ref, mess.InProgress)
-		m.fails(errors.New("made: no answer"))
-		h.after(11 * time.Minute)
-		if s := h.is(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "meter cannot be watched: made: no answer") {
+	withWait(t, m, p, func(h *harness, ref string) {
+		h.advance(time.Minute)
+		m.setError(errors.New("made: no answer"))
+		h.advance(9 * time.Minute)
+		h.wantStatus(ref, mess.InProgress)
+		m.setError(nil)
+		h.advance(10 * time.Minute)
+		h.wantStatus(ref, mess.InProgress)
+		m.setError(errors.New("made: no answer"))
+		h.advance(11 * time.Minute)
+		if s := h.wantStatus(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "meter cannot be watched: made: no answer") {
 			t.Errorf("%+v", s.Reason)
 		}
 	})
@@ -255,11 +255,11 @@ func TestWaitEndsAfterLongSilence(t *testing.T) {
 
 // Frequent change events of a device do not cause readings without a pause.
 func TestWaitLimitsReadings(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	watching(t, m, watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *house, ref string) {
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
 		for range 1000 {
 			m.bell.Ring()
-			h.after(10 * time.Millisecond)
+			h.advance(10 * time.Millisecond)
 		}
 		m.mu.Lock()
 		looks := m.looks
@@ -267,28 +267,28 @@ func TestWaitLimitsReadings(t *testing.T) {
 		if looks > 42 {
 			t.Errorf("%d looks in ten seconds", looks)
 		}
-		h.is(ref, mess.InProgress)
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 func TestNumberOfWaitsIsLimited(t *testing.T) {
-	m := &meter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	p := watchPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default")
-	inHouseWith(t, func(h *house) {
+	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
+	p := waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default")
+	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Watch.AtOnce = 2
 		h.more = []device.Device{{Name: "meter", Driver: m}}
-		h.words["watch"] = capabilities.Outcome{Plan: &p}
-	}, func(h *house) {
-		first := h.says(claude, "request: {intent: watch}")
-		h.says(claude, "request: {intent: watch}")
-		third := h.says(claude, "request: {intent: watch}")
+		h.sentences["watch"] = capabilities.Outcome{Plan: &p}
+	}, func(h *harness) {
+		first := h.send(requester, "request: {intent: watch}")
+		h.send(requester, "request: {intent: watch}")
+		third := h.send(requester, "request: {intent: watch}")
 		if s, _ := h.last(third); s.Code != mess.Declined || !strings.Contains(s.Reason.Detail, "the agent already watches 2 things") {
 			t.Errorf("%+v %+v", s, s.Reason)
 		}
-		h.says(claude, "cancel: {re: "+first+"}")
-		h.after(time.Second)
-		h.is(h.says(claude, "request: {intent: watch}"), mess.InProgress)
-		h.after(11 * time.Minute)
+		h.send(requester, "cancel: {re: "+first+"}")
+		h.advance(time.Second)
+		h.wantStatus(h.send(requester, "request: {intent: watch}"), mess.InProgress)
+		h.advance(11 * time.Minute)
 	})
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ahead makes a request that may depend on later requests.
-func (h *house) ahead(text string) (mess.Ack, error) {
+// requestWithDependency makes a request that may depend on later requests.
+func (h *harness) requestWithDependency(text string) (mess.Ack, error) {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -23,10 +23,10 @@ func (h *house) ahead(text string) (mess.Ack, error) {
 	return *answer.Items[0].(*mess.Ack), nil
 }
 
-// mustAhead is ahead for a request that the exchange must accept. It returns the ref.
-func (h *house) mustAhead(text string) string {
+// mustRequestWithDependency is ahead for a request that the exchange must accept. It returns the ref.
+func (h *harness) mustRequestWithDependency(text string) string {
 	h.t.Helper()
-	ack, err := h.ahead(text)
+	ack, err := h.requestWithDependency(text)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -37,35 +37,35 @@ func (h *house) mustAhead(text string) string {
 // restart, and a dependency that fails ends it.
 func TestRequestWaitsForUnknownDependency(t *testing.T) {
 	store := memory.New()
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		h.registers(kitchen, "cook")
-		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
-		third := h.mustAhead("request: {id: third, intent: eat, constraints: {depends_on: [second, other]}}")
-		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet, "first, which does not exist yet")
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "cook")
+		second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
+		third := h.mustRequestWithDependency("request: {id: third, intent: eat, constraints: {depends_on: [second, other]}}")
+		h.wantError(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet, "first, which does not exist yet")
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		h.registers(kitchen, "cook")
+		h.register(kitchen, "cook")
 
-		h.says(person, "request: {id: first, intent: of somebody else}") // it is not the requester's
+		h.send(person, "request: {id: first, intent: of somebody else}") // it is not the requester's
 		for _, circle := range []string{"{id: first, intent: buy, constraints: {depends_on: [third]}}", "{id: own, intent: x, constraints: {depends_on: [own]}}"} {
-			if _, err := h.ahead("request: " + circle); err == nil {
+			if _, err := h.requestWithDependency("request: " + circle); err == nil {
 				t.Errorf("%s is taken", circle)
 			}
 		}
-		first := h.says(agent, "request: {id: first, intent: buy}").Ref
-		h.refuses(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet)
-		h.says(kitchen, "status: {re: "+first+", code: claimed}")
-		h.says(kitchen, "response: {re: "+first+", content: [bought]}")
-		h.after(time.Second)
-		h.says(kitchen, "status: {re: "+second+", code: claimed}")
-		h.says(kitchen, "response: {re: "+second+", content: [cooked]}")
-		h.after(time.Second)
-		h.refuses(kitchen, "status: {re: "+third+", code: claimed}", mess.NotYet, "other")
+		first := h.send(agent, "request: {id: first, intent: buy}").Ref
+		h.wantError(kitchen, "status: {re: "+second+", code: claimed}", mess.NotYet)
+		h.send(kitchen, "status: {re: "+first+", code: claimed}")
+		h.send(kitchen, "response: {re: "+first+", content: [bought]}")
+		h.advance(time.Second)
+		h.send(kitchen, "status: {re: "+second+", code: claimed}")
+		h.send(kitchen, "response: {re: "+second+", content: [cooked]}")
+		h.advance(time.Second)
+		h.wantError(kitchen, "status: {re: "+third+", code: claimed}", mess.NotYet, "other")
 
-		other := h.says(agent, "request: {id: other, intent: lay the table}").Ref
-		h.says(agent, "cancel: {re: "+other+"}")
-		h.after(time.Second)
-		h.is(third, mess.Failed)
+		other := h.send(agent, "request: {id: other, intent: lay the table}").Ref
+		h.send(agent, "cancel: {re: "+other+"}")
+		h.advance(time.Second)
+		h.wantStatus(third, mess.Failed)
 		if s := h.lastStatus(third); s.Reason.Type != "dependency" || s.Reason.Effect != mess.EffectNone {
 			t.Errorf("reason = %+v", s.Reason)
 		}
@@ -76,15 +76,15 @@ func TestRequestWaitsForUnknownDependency(t *testing.T) {
 // and the request that waits for it can start.
 func TestDependencyEndedBeforeRestart(t *testing.T) {
 	store := memory.New()
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		h.registers(kitchen, "cook")
-		second := h.mustAhead("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
-		first := h.says(agent, "request: {id: first, intent: buy}").Ref
-		h.says(kitchen, "status: {re: "+first+", code: claimed}")
-		h.says(kitchen, "response: {re: "+first+", content: [bought]}")
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "cook")
+		second := h.mustRequestWithDependency("request: {id: second, intent: cook, constraints: {depends_on: [first]}}")
+		first := h.send(agent, "request: {id: first, intent: buy}").Ref
+		h.send(kitchen, "status: {re: "+first+", code: claimed}")
+		h.send(kitchen, "response: {re: "+first+", content: [bought]}")
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		h.registers(kitchen, "cook")
-		h.says(kitchen, "status: {re: "+second+", code: claimed}")
+		h.register(kitchen, "cook")
+		h.send(kitchen, "status: {re: "+second+", code: claimed}")
 	})
 }

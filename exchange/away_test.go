@@ -20,17 +20,17 @@ func TestSilentExecutorFailsThread(t *testing.T) {
 		"after what is not so": {", effect: idempotent", mess.EffectUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "look")
-				h.registers(garage, "look")
-				ref := h.says(agent, "request: {intent: look}").Ref
-				h.says(garage, "status: {re: "+ref+", code: declined, reason: {detail: too dark}}")
-				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "look")
+				h.register(garage, "look")
+				ref := h.send(agent, "request: {intent: look}").Ref
+				h.send(garage, "status: {re: "+ref+", code: declined, reason: {detail: too dark}}")
+				h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 				if c.begins != "" {
-					h.says(kitchen, "status: {re: "+ref+", code: in_progress"+c.begins+"}")
+					h.send(kitchen, "status: {re: "+ref+", code: in_progress"+c.begins+"}")
 				}
-				h.after(2 * time.Hour)
-				h.is(ref, mess.Failed)
+				h.advance(2 * time.Hour)
+				h.wantStatus(ref, mess.Failed)
 				s := h.lastStatus(ref)
 				if s.Reason == nil || s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "kitchen-pi had it") {
 					t.Errorf("it ended for %+v", s.Reason)

@@ -25,18 +25,18 @@ func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 		"it has come to none": {"ana", "status: {re: {ref}, code: failed, reason: {type: other, effect: none}}", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				who := ana
+			withHarness(t, func(h *harness) {
+				actor := anna
 				if c.by == kitchen.ID {
-					who = kitchen
-					h.registers(kitchen, "walk")
+					actor = kitchen
+					h.register(kitchen, "walk")
 				} else {
-					h.comes(ana)
+					h.registerPerson(anna)
 				}
-				ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-				h.says(who, "status: {re: "+ref+", code: claimed}")
-				h.says(who, "status: {re: "+ref+", code: in_progress}")
-				h.says(who, replaceRef(c.says, ref))
+				ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+				h.send(actor, "status: {re: "+ref+", code: claimed}")
+				h.send(actor, "status: {re: "+ref+", code: in_progress}")
+				h.send(actor, replaceRef(c.says, ref))
 				got := h.lastStatus(ref)
 				if got.Message != c.want || got.Evidence != c.evidence {
 					t.Errorf("the thread says %q, evidence %q, want %q, %q", got.Message, got.Evidence, c.want, c.evidence)

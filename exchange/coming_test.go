@@ -40,14 +40,14 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &slowCreate{Store: memory.New()}
-			inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+			withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
 				store.stored, store.back = make(chan struct{}), make(chan struct{})
-				h.registers(kitchen, "take-photo")
-				cam := h.listens(kitchen, "")
+				h.register(kitchen, "take-photo")
+				executor := h.subscribe(kitchen, "")
 				made, said := make(chan error, 1), make(chan error, 1)
-				go func() { _, err := h.try(agent, "request: {id: early, intent: look}"); made <- err }()
+				go func() { _, err := h.post(agent, "request: {id: early, intent: look}"); made <- err }()
 				<-store.stored
-				go func() { _, err := h.try(agent, c.says); said <- err }()
+				go func() { _, err := h.post(agent, c.says); said <- err }()
 				synctest.Wait()
 				close(store.back)
 				if err := <-made; err != nil {
@@ -58,18 +58,18 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 				}
 				synctest.Wait()
 				ref := time.Now().Format(time.DateOnly) + "-001-early"
-				h.is(ref, c.want)
+				h.wantStatus(ref, c.want)
 				page, err := h.x.List(h.t.Context(), agent, exchange.Filter{Status: []mess.Code{c.want}})
 				if err != nil || len(page.Threads) != 1 {
 					t.Errorf("listed as %s: %d, %v", c.want, len(page.Threads), err)
 				}
 				if c.want == mess.Cancelled {
-					for _, line := range cam.heard()[1:] {
+					for _, line := range executor.events()[1:] {
 						if line != "withdrawn "+ref+" status:cancelled" {
 							t.Errorf("the executor hears of a thread that is cancelled: %s", line)
 						}
 					}
-					h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
+					h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
 				}
 			})
 		})
@@ -78,24 +78,24 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 
 // A subscriber panics on the first event: its subscription continues with the next event.
 func TestPanickingSubscriberContinues(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		done := make(chan error, 1)
-		var heard int
+		var events int
 		go func() {
 			done <- h.x.Follow(ctx, agent, "", func(exchange.Event) error {
-				if heard++; heard == 1 {
+				if events++; events == 1 {
 					panic("a mistake")
 				}
 				return nil
 			})
 		}()
 		synctest.Wait()
-		h.says(agent, "request: {intent: one}")
-		h.says(agent, "request: {intent: two}")
+		h.send(agent, "request: {intent: one}")
+		h.send(agent, "request: {intent: two}")
 		cancel()
-		if err := <-done; err != nil || heard != 2 {
-			t.Errorf("heard %d events, %v", heard, err)
+		if err := <-done; err != nil || events != 2 {
+			t.Errorf("heard %d events, %v", events, err)
 		}
 	})
 }

@@ -7,49 +7,49 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asks brings a thread to an open confirmation for the plan with digest d1.
-func (h *house) asks(request string, more string) string {
+// openConfirmation brings a thread to an open confirmation for the plan with digest d1.
+func (h *harness) openConfirmation(request string, more string) string {
 	h.t.Helper()
-	h.registers(kitchen, "operate-valve")
-	ref := h.says(agent, request).Ref
-	h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
-	h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close the valve, action_hash: d1"+more+"}}]")
+	h.register(kitchen, "operate-valve")
+	ref := h.send(agent, request).Ref
+	h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]")
+	h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close the valve, action_hash: d1"+more+"}}]")
 	return ref
 }
 
 const valve = "request: {id: valve, intent: turn off the main water valve, confirm_before: true}"
 
 func TestStartNeedsConfirmation(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "operate-valve")
-		ref := h.says(agent, valve).Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "operate-valve")
+		ref := h.send(agent, valve).Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 		for _, end := range []string{
 			"status: {re: " + ref + ", code: in_progress}", "status: {re: " + ref + ", code: completed}",
 			"response: {re: " + ref + ", content: [closed]}", "status: {re: " + ref + ", code: partial, completed: [half]}",
 		} {
-			h.refuses(kitchen, end, mess.Unconfirmed, "confirm_before")
+			h.wantError(kitchen, end, mess.Unconfirmed, "confirm_before")
 		}
-		h.is(ref, mess.Claimed)
+		h.wantStatus(ref, mess.Claimed)
 	})
 }
 
 func TestConfirmationIsBoundToPlanAndClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		gate := func(hash string) string {
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		startText := func(hash string) string {
 			return "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: " + hash + "}}]"
 		}
-		h.refuses(kitchen, gate("d1"), mess.Unconfirmed, "confirmation is missing")
-		h.refuses(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
-		h.refuses(other, "reply: {re: "+ref+", confirm: true}", mess.NotFound)
-		h.refuses(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.StaleToken, "question-002")
-		h.says(agent, "reply: {re: valve, confirm: true}")
-		h.is(ref, mess.Claimed)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: false}", mess.IllegalTransition, "no confirmation is open")
-		h.refuses(kitchen, gate("d2"), mess.Unconfirmed, "another plan")
-		h.says(kitchen, gate("d1"))
-		h.is(ref, mess.InProgress)
+		h.wantError(kitchen, startText("d1"), mess.Unconfirmed, "confirmation is missing")
+		h.wantError(agent, "reply: {re: last, confirm: true}", mess.Invalid, "must name its thread")
+		h.wantError(other, "reply: {re: "+ref+", confirm: true}", mess.NotFound)
+		h.wantError(agent, "reply: {re: "+ref+"/question-007, confirm: true}", mess.StaleToken, "question-002")
+		h.send(agent, "reply: {re: valve, confirm: true}")
+		h.wantStatus(ref, mess.Claimed)
+		h.wantError(agent, "reply: {re: "+ref+", confirm: false}", mess.IllegalTransition, "no confirmation is open")
+		h.wantError(kitchen, startText("d2"), mess.Unconfirmed, "another plan")
+		h.send(kitchen, startText("d1"))
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
@@ -76,21 +76,21 @@ func TestConfirmationMustNameQuestion(t *testing.T) {
 		{"the plan by its digest", "reply: {re: {ref}, confirm: true, action_hash: d2}", "", "", mess.Claimed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				ref := h.asks(valve, "")
-				h.says(agent, replaceRef(bare, ref))
-				h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
+			withHarness(t, func(h *harness) {
+				ref := h.openConfirmation(valve, "")
+				h.send(agent, replaceRef(bare, ref))
+				h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
 				if c.why == "" {
-					h.says(agent, replaceRef(c.answer, ref))
+					h.send(agent, replaceRef(c.answer, ref))
 				} else {
-					h.refuses(agent, replaceRef(c.answer, ref), c.why, replaceRef(c.word, ref))
+					h.wantError(agent, replaceRef(c.answer, ref), c.why, replaceRef(c.word, ref))
 				}
-				h.is(ref, c.status)
-				gate := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]"
+				h.wantStatus(ref, c.status)
+				startText := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]"
 				if c.status == mess.Claimed {
-					h.says(kitchen, gate)
+					h.send(kitchen, startText)
 				} else {
-					h.refuses(kitchen, gate, mess.Unconfirmed)
+					h.wantError(kitchen, startText, mess.Unconfirmed)
 				}
 			})
 		})
@@ -100,64 +100,64 @@ func TestConfirmationMustNameQuestion(t *testing.T) {
 // The exchange accepts a repeated confirmation and does not store it again, whatever status the
 // thread has now.
 func TestRepeatedConfirmationIsAccepted(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		yes := "reply: {re: " + ref + ", confirm: true}"
-		h.says(agent, yes)
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		confirmation := "reply: {re: " + ref + ", confirm: true}"
+		h.send(agent, confirmation)
 		n := len(h.thread(ref).Messages)
-		h.says(agent, yes)
-		h.says(agent, "reply: {re: "+ref+"/question-002, confirm: true}")
+		h.send(agent, confirmation)
+		h.send(agent, "reply: {re: "+ref+"/question-002, confirm: true}")
 		if got := len(h.thread(ref).Messages); got != n {
 			t.Errorf("the yes again was stored again: %d messages, want %d", got, n)
 		}
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
-		h.says(agent, yes)
-		h.is(ref, mess.InProgress)
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+		h.send(agent, confirmation)
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 func TestStartNeedsConfirmedPlan(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		h.says(agent, "reply: {re: "+ref+", confirm: true}")
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Unconfirmed, "action_hash")
-		h.is(ref, mess.Claimed)
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		h.send(agent, "reply: {re: "+ref+", confirm: true}")
+		h.wantError(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.Unconfirmed, "action_hash")
+		h.wantStatus(ref, mess.Claimed)
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
 		// A second plan during the task needs its own confirmation.
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "confirmation is missing")
-		h.says(agent, "reply: {re: "+ref+", confirm: true, action_hash: d2}")
-		h.is(ref, mess.InProgress)
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: close all, action_hash: d2}}]")
+		h.wantError(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]", mess.Unconfirmed, "confirmation is missing")
+		h.send(agent, "reply: {re: "+ref+", confirm: true, action_hash: d2}")
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 func TestConfirmationEndsWithClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		h.says(agent, "reply: {re: "+ref+", confirm: true}")
-		h.after(time.Minute) // the lease ends
-		h.is(ref, mess.Pending)
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.refuses(kitchen, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed)
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		h.send(agent, "reply: {re: "+ref+", confirm: true}")
+		h.advance(time.Minute) // the lease ends
+		h.wantStatus(ref, mess.Pending)
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.wantError(kitchen, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed)
 	})
 }
 
 func TestDeclinedConfirmationEndsThread(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		h.says(agent, "reply: {re: "+ref+", confirm: false, reason: not now}")
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed, "said no")
-		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: cancelled}}]")
-		h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		h.send(agent, "reply: {re: "+ref+", confirm: false, reason: not now}")
+		h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress, action_hash: d1}}]", mess.Unconfirmed, "said no")
+		h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: cancelled}}]")
+		h.wantStatus(ref, mess.Cancelled)
 	})
 }
 
 func TestSomeConfirmationsNeedPerson(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks("request: {intent: open the garage}", ", confirm_by: operator")
-		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.Forbidden, "operator")
-		h.says(person, "reply: {re: "+ref+", confirm: true}")
-		h.is(ref, mess.Claimed)
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation("request: {intent: open the garage}", ", confirm_by: operator")
+		h.wantError(agent, "reply: {re: "+ref+", confirm: true}", mess.Forbidden, "operator")
+		h.send(person, "reply: {re: "+ref+", confirm: true}")
+		h.wantStatus(ref, mess.Claimed)
 	})
 }
 
@@ -169,25 +169,25 @@ func TestQuestionsAndAnswers(t *testing.T) {
 		{"an answer as writers in the field put it", "answer: {re: {ref}, value: both}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "vacuum-floor")
-				ref := h.says(agent, "request: {id: spill, intent: vacuum the spill}").Ref
-				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-				h.refuses(agent, "reply: {re: "+ref+", answers: {location: both}}", mess.IllegalTransition)
-				h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: location, question: which, options: [sink, stove, both]}]}")
-				h.is(ref, mess.NeedsInput)
-				ear := h.listens(kitchen, "")
-				ear.heard()
-				h.says(agent, replaceRef(c.answer, ref))
-				h.is(ref, mess.InProgress)
-				if got := ear.heard(); len(got) != 1 {
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "vacuum-floor")
+				ref := h.send(agent, "request: {id: spill, intent: vacuum the spill}").Ref
+				h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.wantError(agent, "reply: {re: "+ref+", answers: {location: both}}", mess.IllegalTransition)
+				h.send(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: location, question: which, options: [sink, stove, both]}]}")
+				h.wantStatus(ref, mess.NeedsInput)
+				sub := h.subscribe(kitchen, "")
+				sub.events()
+				h.send(agent, replaceRef(c.answer, ref))
+				h.wantStatus(ref, mess.InProgress)
+				if got := sub.events(); len(got) != 1 {
 					t.Errorf("the executor heard %q, want the answer", got)
 				}
 				if th := h.thread(ref); th.Phase != "" {
 					t.Errorf("the answer has taken the thread past the start gate: phase %q", th.Phase)
 				}
-				h.after(2 * time.Minute) // so the lease still counts
-				h.is(ref, mess.Pending)
+				h.advance(2 * time.Minute) // so the lease still counts
+				h.wantStatus(ref, mess.Pending)
 			})
 		})
 	}
@@ -213,20 +213,20 @@ func TestAnswerToEarlierQuestionLeavesOpenOne(t *testing.T) {
 		{"an answer to the field", "re: {ref}\nMESS: [{answer: {re: where, value: right}}]", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "x")
-				ref := h.says(agent, "request: {intent: look}").Ref
-				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-				h.says(kitchen, "status: {re: "+ref+asks)
-				h.says(agent, "reply: {re: "+ref+", answers: {where: left}}")
-				h.says(kitchen, "status: {re: "+ref+asks)
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "x")
+				ref := h.send(agent, "request: {intent: look}").Ref
+				h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.send(kitchen, "status: {re: "+ref+asks)
+				h.send(agent, "reply: {re: "+ref+", answers: {where: left}}")
+				h.send(kitchen, "status: {re: "+ref+asks)
 				if c.why == "" {
-					h.says(agent, replaceRef(c.answer, ref))
-					h.is(ref, mess.InProgress)
+					h.send(agent, replaceRef(c.answer, ref))
+					h.wantStatus(ref, mess.InProgress)
 					return
 				}
-				h.refuses(agent, replaceRef(c.answer, ref), c.why, "the open one is "+ref+"/question-004-where")
-				h.is(ref, mess.NeedsInput)
+				h.wantError(agent, replaceRef(c.answer, ref), c.why, "the open one is "+ref+"/question-004-where")
+				h.wantStatus(ref, mess.NeedsInput)
 			})
 		})
 	}
@@ -234,87 +234,87 @@ func TestAnswerToEarlierQuestionLeavesOpenOne(t *testing.T) {
 
 // Of two questions in two messages, the answer to one leaves the other open.
 func TestAnswerToOneQuestionLeavesOther(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 		for range 2 {
-			h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
+			h.send(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
 		}
-		h.says(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: left}}")
-		h.is(ref, mess.NeedsInput)
-		h.refuses(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: right}}", mess.StaleToken)
-		h.says(agent, "reply: {re: "+ref+"/question-003-where, answers: {where: right}}")
-		h.is(ref, mess.InProgress)
+		h.send(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: left}}")
+		h.wantStatus(ref, mess.NeedsInput)
+		h.wantError(agent, "reply: {re: "+ref+"/question-002-where, answers: {where: right}}", mess.StaleToken)
+		h.send(agent, "reply: {re: "+ref+"/question-003-where, answers: {where: right}}")
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 func TestCancelBeforeAndAfterStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "vacuum-floor")
-		early := h.says(agent, "request: {intent: vacuum}").Ref
-		h.says(kitchen, "status: {re: "+early+", code: claimed}")
-		h.says(agent, "cancel: {re: "+early+", reason: never mind}")
-		h.is(early, mess.Cancelled)
-		h.refuses(kitchen, "re: "+early+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.IllegalTransition)
-		h.says(agent, "cancel: {re: "+early+"}") // again is no mistake
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "vacuum-floor")
+		early := h.send(agent, "request: {intent: vacuum}").Ref
+		h.send(kitchen, "status: {re: "+early+", code: claimed}")
+		h.send(agent, "cancel: {re: "+early+", reason: never mind}")
+		h.wantStatus(early, mess.Cancelled)
+		h.wantError(kitchen, "re: "+early+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]", mess.IllegalTransition)
+		h.send(agent, "cancel: {re: "+early+"}") // again is no mistake
 
-		late := h.says(agent, "request: {id: late, intent: vacuum}").Ref
-		h.says(kitchen, "status: {re: "+late+", code: claimed}")
-		h.says(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]")
-		ear := h.listens(kitchen, "")
-		ear.heard()
-		if ack := h.says(agent, "cancel: {re: last}"); ack.Status != mess.InProgress {
+		late := h.send(agent, "request: {id: late, intent: vacuum}").Ref
+		h.send(kitchen, "status: {re: "+late+", code: claimed}")
+		h.send(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: in_progress}}]")
+		sub := h.subscribe(kitchen, "")
+		sub.events()
+		if ack := h.send(agent, "cancel: {re: last}"); ack.Status != mess.InProgress {
 			t.Errorf("the cancel of what has begun is acked with %s, want in_progress", ack.Status)
 		}
-		if got := ear.heard(); len(got) != 1 || got[0] != "message "+late+" cancel" {
+		if got := sub.events(); len(got) != 1 || got[0] != "message "+late+" cancel" {
 			t.Errorf("the executor heard %q, want the cancel", got)
 		}
-		beat := h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+late+", epoch: 1}]}}")
+		beat := h.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+late+", epoch: 1}]}}")
 		if len(beat.Threads) != 1 || beat.Threads[0].Stop == nil || !*beat.Threads[0].Stop {
 			t.Errorf("the heartbeat is answered with %+v, want stop", beat.Threads)
 		}
-		h.says(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: cancelled, reason: {type: cancelled, effect: partial}}}]")
-		h.is(late, mess.Cancelled)
+		h.send(kitchen, "re: "+late+"\nepoch: 1\nMESS: [{status: {code: cancelled, reason: {type: cancelled, effect: partial}}}]")
+		h.wantStatus(late, mess.Cancelled)
 	})
 }
 
 func TestCancelOfSeveralThreads(t *testing.T) {
-	inHouse(t, func(h *house) {
-		a := h.says(agent, "request: {id: a, intent: look}").Ref
-		h.says(agent, "request: {id: b, intent: look}")
-		m, err := h.try(agent, "cancel: {re: [a, b, c]}")
+	withHarness(t, func(h *harness) {
+		a := h.send(agent, "request: {id: a, intent: look}").Ref
+		h.send(agent, "request: {id: b, intent: look}")
+		m, err := h.post(agent, "cancel: {re: [a, b, c]}")
 		if err != nil || len(m.Items) != 3 {
 			t.Fatalf("%d acks, %v; want three", len(m.Items), err)
 		}
 		if e, ok := m.Items[2].(*mess.Ack).Extra.Get("error"); !ok {
 			t.Errorf("the ack for the unknown thread has no error: %v", e)
 		}
-		h.is(a, mess.Cancelled)
+		h.wantStatus(a, mess.Cancelled)
 	})
 }
 
 // The confirmation of a requester returns the thread to claimed, but the requester has no claim.
 // The exchange rejects its reports before the start, after the start and after the end.
 func TestConfirmingRequesterHasNoClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		h.says(agent, "reply: {re: valve, confirm: true}")
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		h.send(agent, "reply: {re: valve, confirm: true}")
 		forged := func() {
 			h.t.Helper()
 			for _, what := range []string{
 				"status: {re: " + ref + ", code: completed}", "status: {re: " + ref + ", code: failed, reason: {type: other, detail: forged}}",
 				"status: {re: " + ref + ", code: in_progress}", "response: {re: " + ref + ", content: [forged]}",
 			} {
-				if _, err := h.try(agent, what); err == nil {
+				if _, err := h.post(agent, what); err == nil {
 					h.t.Errorf("%s says %s, and is heard", agent.ID, what)
 				}
 			}
 		}
 		forged()
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
 		forged()
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: failed, reason: {type: other, detail: stuck}}}]")
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: failed, reason: {type: other, detail: stuck}}}]")
 		forged()
 	})
 }

@@ -27,39 +27,39 @@ func (s *readsCounted) Read(ctx context.Context, ref string) (exchange.Thread, t
 // thread.
 func TestEnvelopeNeedsNoRead(t *testing.T) {
 	store := &readsCounted{Store: memory.New()}
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		h.registers(kitchen, "take-photo")
-		h.registers(garage, "open-door")
-		ref := h.says(agent, "request: {id: a, intent: look, requires: [take-photo]}").Ref
-		stands := func(who exchange.Actor, name string, want mess.Code) {
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "take-photo")
+		h.register(garage, "open-door")
+		ref := h.send(agent, "request: {id: a, intent: look, requires: [take-photo]}").Ref
+		wantStatus := func(actor exchange.Actor, name string, want mess.Code) {
 			t.Helper()
-			e, err := h.x.Envelope(t.Context(), who, name)
+			e, err := h.x.Envelope(t.Context(), actor, name)
 			if err != nil || e.Ref != ref || e.Status != want {
-				t.Errorf("%s hears of %s: %q is %q, %v; want %s is %s", who.ID, name, e.Ref, e.Status, err, ref, want)
+				t.Errorf("%s hears of %s: %q is %q, %v; want %s is %s", actor.ID, name, e.Ref, e.Status, err, ref, want)
 			}
 		}
-		hidden := func(who exchange.Actor, name string) {
+		hidden := func(actor exchange.Actor, name string) {
 			t.Helper()
-			e, err := h.x.Envelope(t.Context(), who, name)
+			e, err := h.x.Envelope(t.Context(), actor, name)
 			if r, ok := errors.AsType[*mess.Error](err); !ok || r.Code != mess.NotFound || e.Ref != "" {
-				t.Errorf("%s hears of %s: %q, %v; want that it is unknown", who.ID, name, e.Ref, err)
+				t.Errorf("%s hears of %s: %q, %v; want that it is unknown", actor.ID, name, e.Ref, err)
 			}
 		}
 		before := store.reads.Load()
-		for _, who := range []exchange.Actor{agent, person, watcher, kitchen} {
-			stands(who, ref, mess.Pending)
+		for _, actor := range []exchange.Actor{agent, person, watcher, kitchen} {
+			wantStatus(actor, ref, mess.Pending)
 		}
-		stands(agent, mess.Last, mess.Pending)
+		wantStatus(agent, mess.Last, mess.Pending)
 		hidden(other, ref)
 		hidden(garage, ref)
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		stands(kitchen, ref, mess.Claimed)
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		wantStatus(kitchen, ref, mess.Claimed)
 		if n := store.reads.Load() - before; n != 0 {
 			t.Errorf("an open thread was read %d times", n)
 		}
-		h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
-		stands(agent, ref, mess.Completed)
-		stands(agent, "a", mess.Completed)
+		h.send(kitchen, "response: {re: "+ref+", content: [ok]}")
+		wantStatus(agent, ref, mess.Completed)
+		wantStatus(agent, "a", mess.Completed)
 		hidden(other, ref)
 		hidden(agent, "2026-01-31-001A")
 	})

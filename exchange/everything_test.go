@@ -13,13 +13,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// slowDisk takes a second for each step of a thread, one after the other.
-type slowDisk struct {
+// slowStore takes a second for each step of a thread, one after the other.
+type slowStore struct {
 	exchange.Store
 	turn chan struct{} // nil: it is quick
 }
 
-func (s *slowDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+func (s *slowStore) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
 	if step.After == "" {
 		return s.Store.Append(ctx, step)
 	}
@@ -40,12 +40,12 @@ func (s *slowDisk) Append(ctx context.Context, step exchange.Step) (thread.Rev, 
 func TestStopOfEverythingAppliesAtOnce(t *testing.T) {
 	for name, restarts := range map[string]bool{"at once": false, "over a restart": true} {
 		t.Run(name, func(t *testing.T) {
-			disk := &slowDisk{Store: memory.New()}
-			inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
+			disk := &slowStore{Store: memory.New()}
+			withHarnessOver(t, disk, exchange.DefaultConfig(), func(h *harness) {
 				const n = 40
 				var refs []string
 				for range n {
-					refs = append(refs, h.says(agent, "request: {intent: swim, requires: [swim]}").Ref)
+					refs = append(refs, h.send(agent, "request: {intent: swim, requires: [swim]}").Ref)
 				}
 				disk.turn = make(chan struct{}, 1)
 				ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)
@@ -55,24 +55,24 @@ func TestStopOfEverythingAppliesAtOnce(t *testing.T) {
 					t.Fatalf("%d still end, %v", s.Ending, err)
 				}
 				if restarts {
-					h.after(3 * time.Second)
+					h.advance(3 * time.Second)
 					h.stop()
 					h.open(exchange.DefaultConfig())
 				}
-				h.registers(garage, "swim")
-				ear := h.listens(garage, "")
+				h.register(garage, "swim")
+				sub := h.subscribe(garage, "")
 				if _, err := h.x.Thread(h.t.Context(), garage, refs[n-1]); !errors.Is(err, mess.NotFound) {
 					t.Errorf("a new executor may read what was stopped: %v", err)
 				}
-				fresh := h.says(agent, "request: {intent: swim later, requires: [swim]}").Ref
-				h.after(2 * time.Minute)
+				fresh := h.send(agent, "request: {intent: swim later, requires: [swim]}").Ref
+				h.advance(2 * time.Minute)
 				for _, ref := range refs {
-					h.is(ref, mess.Failed)
+					h.wantStatus(ref, mess.Failed)
 					if s := h.lastStatus(ref); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone || !strings.Contains(s.Reason.Detail, "smoke") {
 						t.Fatalf("%s ended for %+v", ref, s.Reason)
 					}
 				}
-				if got := ear.heard(); len(got) != 1 || got[0] != "offer "+fresh+" request" {
+				if got := sub.events(); len(got) != 1 || got[0] != "offer "+fresh+" request" {
 					t.Errorf("a new executor hears %q, want the new request alone", got)
 				}
 			})
@@ -83,42 +83,42 @@ func TestStopOfEverythingAppliesAtOnce(t *testing.T) {
 // A thread with a claim from before a stop of everything gets no start permission, even if its
 // executor did not get the stop. A later request does.
 func TestStopOfEverythingPreventsStart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
 		claim := func() string {
-			ref := h.says(agent, "request: {intent: look}").Ref
-			h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
+			ref := h.send(agent, "request: {intent: look}").Ref
+			h.send(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
 			return ref
 		}
 		ref := claim()
 		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{}); err != nil {
 			t.Fatal(err)
 		}
-		h.refuses(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotYet, "has stopped everything")
-		h.after(2 * time.Minute) // no heartbeat extends the lease
-		h.is(ref, mess.Failed)
+		h.wantError(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}", mess.NotYet, "has stopped everything")
+		h.advance(2 * time.Minute) // no heartbeat extends the lease
+		h.wantStatus(ref, mess.Failed)
 		ref = claim()
-		h.says(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}")
+		h.send(kitchen, "status: {re: "+ref+", code: in_progress, instance: a}")
 	})
 }
 
 // An unreadable record of a stop counts as a stop of the pending threads.
 func TestUnreadableStopRecordStopsPendingThreads(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(agent, "request: {intent: look}").Ref
+	withHarness(t, func(h *harness) {
+		ref := h.send(agent, "request: {intent: look}").Ref
 		overwrite(t, h.store, "stopped", "all", "{")
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		h.after(time.Second)
-		h.is(ref, mess.Failed)
-		h.registers(kitchen, "look")
-		ref = h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.advance(time.Second)
+		h.wantStatus(ref, mess.Failed)
+		h.register(kitchen, "look")
+		ref = h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 	})
 }
 
-// stored are the documents of a kind.
-func stored(t *testing.T, s exchange.Store, kind string) map[string]thread.Change {
+// storedDocuments are the documents of a kind.
+func storedDocuments(t *testing.T, s exchange.Store, kind string) map[string]thread.Change {
 	t.Helper()
 	docs := map[string]thread.Change{}
 	level := errors.New("level")
@@ -140,7 +140,7 @@ func stored(t *testing.T, s exchange.Store, kind string) map[string]thread.Chang
 // overwrite stores a document, and replaces one of the same kind and id.
 func overwrite(t *testing.T, s exchange.Store, kind, id, doc string) {
 	t.Helper()
-	if _, err := s.Put(t.Context(), kind, id, []byte(doc), stored(t, s, kind)[id].Rev); err != nil {
+	if _, err := s.Put(t.Context(), kind, id, []byte(doc), storedDocuments(t, s, kind)[id].Rev); err != nil {
 		t.Fatal(err)
 	}
 }

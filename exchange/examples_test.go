@@ -27,13 +27,13 @@ var update = flag.Bool("update", false, "write testdata/examples.txt anew")
 func TestSpecificationExamples(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(legend)
-	inHouse(t, func(in *house) {
-		h := &players{house: in, called: map[string]string{}, agent: agent}
+	withHarness(t, func(in *harness) {
+		h := &exampleRunner{harness: in, called: map[string]string{}, agent: agent}
 		for _, id := range performers {
-			h.registers(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "take-photo, check-visual, vacuum-floor, home-kitchen-access, 3d-print-fdm, assembly, precision-knife-work, operate-appliance, fabricator, precision-manipulation")
+			h.register(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "take-photo, check-visual, vacuum-floor, home-kitchen-access, 3d-print-fdm, assembly, precision-knife-work, operate-appliance, fabricator, precision-manipulation")
 		}
 		for _, version := range []string{"1.0", "1.1"} {
-			for _, name := range inOrder(t, filepath.Join("..", "mess", "testdata", "vectors", version)) {
+			for _, name := range filesBySection(t, filepath.Join("..", "mess", "testdata", "vectors", version)) {
 				text, err := os.ReadFile(name)
 				if err != nil {
 					t.Fatal(err)
@@ -47,11 +47,11 @@ func TestSpecificationExamples(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						continue
 					}
-					fmt.Fprintf(&b, "%s/%s.%d %s\n", version, strings.TrimSuffix(filepath.Base(name), ".yaml"), i+1, h.plays(m))
+					fmt.Fprintf(&b, "%s/%s.%d %s\n", version, strings.TrimSuffix(filepath.Base(name), ".yaml"), i+1, h.postAsSender(m))
 				}
 			}
 		}
-		h.says(exchange.Actor{ID: "teague-phone", Roles: exchange.ExecutorRole}, "config: {executor: {id: teague-phone, capabilities: [take-photo], availability: always}}") // at any hour: section 8.3 says from 8 to 22
+		h.send(exchange.Actor{ID: "teague-phone", Roles: exchange.ExecutorRole}, "config: {executor: {id: teague-phone, capabilities: [take-photo], availability: always}}") // at any hour: section 8.3 says from 8 to 22
 		fragments, err := os.ReadFile(filepath.Join("..", "mess", "messeaf", "testdata", "fragments.yaml"))
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestSpecificationExamples(t *testing.T) {
 				t.Errorf("fragment %d: %v", i+1, err)
 				continue
 			}
-			fmt.Fprintf(&b, "2.1/fragments.%d %s\n", i+1, h.playsIn(m, "2026-02-01-003-check-fridge"))
+			fmt.Fprintf(&b, "2.1/fragments.%d %s\n", i+1, h.postInThread(m, "2026-02-01-003-check-fridge"))
 		}
 		for _, name := range []string{"structure", "complete", "needs-input"} {
 			text, err := os.ReadFile(filepath.Join("..", "mess", "messeaf", "testdata", name+".messe-af.yaml"))
@@ -76,7 +76,7 @@ func TestSpecificationExamples(t *testing.T) {
 			h.agent = exchange.Actor{ID: "agent-of-" + name, Roles: exchange.Requester} // two of them have one id
 			delete(h.called, thread.Envelope.Ref)
 			for i, m := range thread.Messages {
-				fmt.Fprintf(&b, "2.1/%s.%d %s\n", name, i+1, h.playsIn(m, thread.Envelope.Ref))
+				fmt.Fprintf(&b, "2.1/%s.%d %s\n", name, i+1, h.postInThread(m, thread.Envelope.Ref))
 			}
 		}
 	})
@@ -102,9 +102,9 @@ const legend = `# What each example message of MESS 1.0, MESS 1.1 and MESSE-AF 2
 # illegal: what the message answers has ended or was not asked, or a request that depends on others reports before them.
 `
 
-// players post the messages of the documents.
-type players struct {
-	*house
+// exampleRunner post the messages of the documents.
+type exampleRunner struct {
+	*harness
 	called map[string]string // refs of this exchange, by refs of a document
 	names  string            // the ref that a document has for the thread
 	agent  exchange.Actor    // the requester
@@ -116,8 +116,8 @@ var performers = []string{
 	"household:kitchen-helper", "home-assistant", "teague-phone", "roomba-kitchen",
 }
 
-// inOrder are the files of a folder by section and place: 4.4-2 before 10-1.
-func inOrder(t *testing.T, dir string) []string {
+// filesBySection are the files of a folder by section and place: 4.4-2 before 10-1.
+func filesBySection(t *testing.T, dir string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil || len(names) == 0 {
@@ -137,20 +137,20 @@ func inOrder(t *testing.T, dir string) []string {
 	return names
 }
 
-// playsIn posts a message of a thread. It replaces the refs of the document by those of this
+// postInThread posts a message of a thread. It replaces the refs of the document by those of this
 // exchange.
-func (h *players) playsIn(m mess.Message, ref string) string {
+func (h *exampleRunner) postInThread(m mess.Message, ref string) string {
 	for k := range m.Re {
 		m.Re[k] = cmp.Or(h.called[m.Re[k]], h.called[ref], m.Re[k])
 	}
 	h.names = ref
-	return h.plays(m)
+	return h.postAsSender(m)
 }
 
-// plays posts a message as its sender, and returns the result. Before a report it makes the request
+// postAsSender posts a message as its sender, and returns the result. Before a report it makes the request
 // that the document only names, and claims it for the executor.
-func (h *players) plays(m mess.Message) string {
-	who, does := h.agent, ""
+func (h *exampleRunner) postAsSender(m mess.Message) string {
+	actor, does := h.agent, ""
 	for _, item := range m.Items {
 		does = cmp.Or(does, strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", item), "*mess.")))
 		switch i := item.(type) {
@@ -158,25 +158,25 @@ func (h *players) plays(m mess.Message) string {
 			return "ack: the exchange says it"
 		case *mess.Config:
 			if i.Executor != nil && len(m.Items) == 1 {
-				who = exchange.Actor{ID: i.Executor.ID, Roles: exchange.ExecutorRole}
+				actor = exchange.Actor{ID: i.Executor.ID, Roles: exchange.ExecutorRole}
 			} else {
-				who = person
+				actor = person
 			}
 		case *mess.Status:
-			who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), i.Code)
+			actor = h.claimHolder(cmp.Or(i.Executor, m.From), firstRef(m, i.Re), i.Code)
 		case *mess.Response:
-			if who.ID == h.agent.ID {
-				who = h.holder(cmp.Or(i.Executor, m.From), refOf(m, i.Re), mess.Completed)
+			if actor.ID == h.agent.ID {
+				actor = h.claimHolder(cmp.Or(i.Executor, m.From), firstRef(m, i.Re), mess.Completed)
 			}
 		case *mess.Suggestion:
-			who = h.holder("instacart-proxy", refOf(m, i.Re), mess.InProgress)
+			actor = h.claimHolder("instacart-proxy", firstRef(m, i.Re), mess.InProgress)
 		}
 	}
 	if m.From == "exchange" {
 		return does + ": the exchange says it"
 	}
 	m.From, m.Received, m.Channel, m.Ref = "", "", "", ""
-	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		if r.Code == mess.Unavailable {
 			h.t.Errorf("%s: %v", does, r)
@@ -198,38 +198,38 @@ func (h *players) plays(m mess.Message) string {
 	return does + ": taken" + came
 }
 
-// refOf is the first request that a message names.
-func refOf(m mess.Message, re mess.Refs) string {
+// firstRef is the first request that a message names.
+func firstRef(m mess.Message, re mess.Refs) string {
 	for _, name := range slices.Concat(re, m.Re) {
 		return name
 	}
 	return ""
 }
 
-// holder returns an executor that has claimed a request, so that it may report the code.
-func (h *players) holder(id, name string, code mess.Code) exchange.Actor {
-	who := exchange.Actor{ID: cmp.Or(id, "kitchen-robot"), Roles: exchange.ExecutorRole}
+// claimHolder returns an executor that has claimed a request, so that it may report the code.
+func (h *exampleRunner) claimHolder(id, name string, code mess.Code) exchange.Actor {
+	actor := exchange.Actor{ID: cmp.Or(id, "kitchen-robot"), Roles: exchange.ExecutorRole}
 	if name == "" || name == mess.Last {
-		return who
+		return actor
 	}
 	t, err := h.x.Thread(h.t.Context(), h.agent, name)
 	if err != nil || t.Status.Terminal() {
-		h.try(h.agent, "request: {id: \""+name+"\", intent: an example}")
+		h.post(h.agent, "request: {id: \""+name+"\", intent: an example}")
 		if t, err = h.x.Thread(h.t.Context(), h.agent, name); err != nil {
-			return who
+			return actor
 		}
 	}
 	say := func(code mess.Code) {
-		h.try(who, "status: {re: "+t.Ref+", code: "+string(code)+"}")
+		h.post(actor, "status: {re: "+t.Ref+", code: "+string(code)+"}")
 	}
 	if t.Executor == "" && code != mess.Claimed && code != mess.Declined {
 		say(mess.Claimed)
 	}
 	if t.Executor != "" {
-		who.ID = t.Executor
+		actor.ID = t.Executor
 	}
 	if slices.Contains([]mess.Code{mess.Completed, mess.Partial, mess.Failed}, code) && t.Phase != exchange.Started {
 		say(mess.InProgress)
 	}
-	return who
+	return actor
 }

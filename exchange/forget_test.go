@@ -16,11 +16,11 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// beating is an executor that sends heartbeats.
-var beating = mess.Executor{Capabilities: looks.Capabilities, Holding: []mess.HeldThread{}}
+// heartbeatText is an executor that sends heartbeats.
+var heartbeatText = mess.Executor{Capabilities: looks.Capabilities, Holding: []mess.HeldThread{}}
 
-// names are the executors on the list.
-func (h *house) names() []string {
+// executorNames are the executors on the list.
+func (h *harness) executorNames() []string {
 	var ids []string
 	for _, e := range h.x.Executors() {
 		ids = append(ids, e.ID)
@@ -28,9 +28,9 @@ func (h *house) names() []string {
 	return ids
 }
 
-// forgets deregisters an executor as an operator, which must succeed. It returns the number of
+// deregister deregisters an executor as an operator, which must succeed. It returns the number of
 // stops that the executor has not confirmed.
-func (h *house) forgets(id string) int {
+func (h *harness) deregister(id string) int {
 	h.t.Helper()
 	stops, err := h.x.Deregister(h.t.Context(), person, id)
 	if err != nil {
@@ -41,17 +41,17 @@ func (h *house) forgets(id string) int {
 
 // A deregistered executor is on no list, gets no offers, and no stop or drain of all waits for it.
 func TestDeregisteredExecutorGetsNothing(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.heard(kitchen, beating)
-		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "lift"}}, Holding: []mess.HeldThread{}})
+	withHarness(t, func(h *harness) {
+		h.heartbeat(kitchen, heartbeatText)
+		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "lift"}}, Holding: []mess.HeldThread{}})
 		if _, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"}); err != nil {
 			t.Fatal(err)
 		}
-		h.after(time.Minute)
-		if stops := h.forgets(kitchen.ID); stops != 1 {
+		h.advance(time.Minute)
+		if stops := h.deregister(kitchen.ID); stops != 1 {
 			t.Errorf("%d stops are unconfirmed", stops)
 		}
-		if got := h.names(); !slices.Equal(got, []string{garage.ID}) {
+		if got := h.executorNames(); !slices.Equal(got, []string{garage.ID}) {
 			t.Errorf("on the list: %v", got)
 		}
 		if got := h.x.Deregistered(); !slices.Equal(got, []string{kitchen.ID}) {
@@ -60,17 +60,17 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 		if list := h.x.Capabilities(nil); len(list) != 1 || list[0].ID != "lift" {
 			t.Errorf("what can be asked for: %+v", list)
 		}
-		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		if m, err := h.try(agent, "query: {type: status, filter: {re: "+ref+"}}"); err != nil || len(m.Items) == 0 {
+		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		if m, err := h.post(agent, "query: {type: status, filter: {re: "+ref+"}}"); err != nil || len(m.Items) == 0 {
 			t.Errorf("%v", err)
 		}
 		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "more smoke"})
 		if err != nil || !slices.Equal(s.Executors, []string{garage.ID}) {
 			t.Errorf("stopped: %v, %v", s.Executors, err)
 		}
-		hold, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{})
-		if err != nil || !slices.Equal(hold.Executors, []string{garage.ID}) {
-			t.Errorf("on hold: %v, %v", hold.Executors, err)
+		order, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{})
+		if err != nil || !slices.Equal(order.Executors, []string{garage.ID}) {
+			t.Errorf("on hold: %v, %v", order.Executors, err)
 		}
 		if _, err := h.x.Drain(h.t.Context(), person, mess.DrainOrder{Executors: mess.Refs{kitchen.ID}}); !errors.Is(err, mess.MissingReference) {
 			t.Errorf("a hold of it: %v", err)
@@ -81,43 +81,43 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 // A deregistered executor sends any message: it is on the list again with its earlier registration.
 // It gets the stops from before, and the stops from the time when it was deregistered.
 func TestDeregisteredExecutorReturns(t *testing.T) {
-	for name, speaks := range map[string]func(*house){
-		"a heartbeat":      func(h *house) { h.heard(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
-		"a registration":   func(h *house) { h.heard(kitchen, beating) },
-		"it listens":       func(h *house) { h.listens(kitchen, "") },
-		"what is refused":  func(h *house) { h.refuses(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.NotFound) },
-		"by the operator":  func(h *house) { h.says(person, "config: {executor: {id: kitchen-pi, holding: []}}") },
-		"a file says it":   func(h *house) { _ = h.x.PostExternal(h.t.Context(), "2000-01-01-001", replied) },
-		"after a restart":  func(h *house) { h.stop(); h.open(exchange.DefaultConfig()); h.heard(kitchen, mess.Executor{}) },
-		"restarted before": func(h *house) { h.heard(kitchen, mess.Executor{}); h.stop(); h.open(exchange.DefaultConfig()) },
+	for name, speaks := range map[string]func(*harness){
+		"a heartbeat":      func(h *harness) { h.heartbeat(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
+		"a registration":   func(h *harness) { h.heartbeat(kitchen, heartbeatText) },
+		"it listens":       func(h *harness) { h.subscribe(kitchen, "") },
+		"what is refused":  func(h *harness) { h.wantError(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.NotFound) },
+		"by the operator":  func(h *harness) { h.send(person, "config: {executor: {id: kitchen-pi, holding: []}}") },
+		"a file says it":   func(h *harness) { _ = h.x.PostExternal(h.t.Context(), "2000-01-01-001", replyText) },
+		"after a restart":  func(h *harness) { h.stop(); h.open(exchange.DefaultConfig()); h.heartbeat(kitchen, mess.Executor{}) },
+		"restarted before": func(h *harness) { h.heartbeat(kitchen, mess.Executor{}); h.stop(); h.open(exchange.DefaultConfig()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.heard(kitchen, beating)
+			withHarness(t, func(h *harness) {
+				h.heartbeat(kitchen, heartbeatText)
 				before, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				h.after(time.Minute)
-				h.forgets(kitchen.ID)
+				h.advance(time.Minute)
+				h.deregister(kitchen.ID)
 				meanwhile, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "more smoke"})
 				if err != nil {
 					t.Fatal(err)
 				}
-				h.says(agent, "request: {intent: look, requires: [look]}")
+				h.send(agent, "request: {intent: look, requires: [look]}")
 				speaks(h)
 				list := h.x.Executors()
 				if len(list) != 1 || list[0].ID != kitchen.ID || len(list[0].Capabilities) != 1 || len(h.x.Deregistered()) != 0 {
 					t.Fatalf("on the list: %+v", list)
 				}
-				var told []string
-				for _, s := range h.heard(kitchen, mess.Executor{}).Stops {
-					told = append(told, s.ID)
+				var currentOrder []string
+				for _, s := range h.heartbeat(kitchen, mess.Executor{}).Stops {
+					currentOrder = append(currentOrder, s.ID)
 				}
-				if !slices.Equal(told, []string{before.ID, meanwhile.ID}) {
-					t.Errorf("it is told of the stops %v", told)
+				if !slices.Equal(currentOrder, []string{before.ID, meanwhile.ID}) {
+					t.Errorf("it is told of the stops %v", currentOrder)
 				}
-				if got := h.listens(kitchen, "").heard(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "stop") }) {
+				if got := h.subscribe(kitchen, "").events(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "stop") }) {
 					t.Errorf("and hears %q", got)
 				}
 			})
@@ -125,16 +125,16 @@ func TestDeregisteredExecutorReturns(t *testing.T) {
 	}
 }
 
-var replied = mess.Message{From: kitchen.ID, Items: []mess.Item{&mess.Status{Code: mess.Declined, Message: "no"}}}
+var replyText = mess.Message{From: kitchen.ID, Items: []mess.Item{&mess.Status{Code: mess.Declined, Message: "no"}}}
 
 // A new thing by the name of a forgotten person is no person.
 func TestNewExecutorWithOldNameIsNoPerson(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana).stop()
-		h.ears = nil
-		h.after(2 * time.Hour)
-		h.forgets(ana.ID)
-		h.heard(ana, mess.Executor{Name: "Ana the robot", Capabilities: looks.Capabilities})
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna).stop()
+		h.subscriptions = nil
+		h.advance(2 * time.Hour)
+		h.deregister(anna.ID)
+		h.heartbeat(anna, mess.Executor{Name: "Ana the robot", Capabilities: looks.Capabilities})
 		if e := h.x.Executors()[0].Executor; exchange.IsPerson(e) || e.Name != "Ana the robot" {
 			t.Errorf("it is %+v", e)
 		}
@@ -143,35 +143,35 @@ func TestNewExecutorWithOldNameIsNoPerson(t *testing.T) {
 
 // Only an operator can deregister an executor, and only one that cannot act any more.
 func TestDeregistrationIsLimited(t *testing.T) {
-	inHouse(t, func(h *house) {
-		refuses := func(who exchange.Actor, id string, why mess.ErrorCode, words string) {
+	withHarness(t, func(h *harness) {
+		refuses := func(actor exchange.Actor, id string, reason mess.ErrorCode, words string) {
 			t.Helper()
-			if _, err := h.x.Deregister(t.Context(), who, id); !errors.Is(err, why) || !strings.Contains(err.Error(), words) {
-				t.Errorf("%s forgets %s: %v", who.ID, id, err)
+			if _, err := h.x.Deregister(t.Context(), actor, id); !errors.Is(err, reason) || !strings.Contains(err.Error(), words) {
+				t.Errorf("%s forgets %s: %v", actor.ID, id, err)
 			}
-			if why != mess.NotFound && !slices.Contains(h.names(), id) {
+			if reason != mess.NotFound && !slices.Contains(h.executorNames(), id) {
 				t.Errorf("%s is not on the list", id)
 			}
 		}
-		h.after(time.Hour)
-		h.heard(kitchen, beating)
+		h.advance(time.Hour)
+		h.heartbeat(kitchen, heartbeatText)
 		refuses(agent, kitchen.ID, mess.Forbidden, "only operators forget executors")
 		refuses(kitchen, kitchen.ID, mess.Forbidden, "only operators forget executors")
 		refuses(person, "nobody", mess.NotFound, `"nobody" is no executor here`)
-		h.after(10 * time.Second)
+		h.advance(10 * time.Second)
 		refuses(person, kitchen.ID, mess.NotYet, "sent its last message 10s ago, and may act; if it is gone, forget it in 21s")
-		e := h.listens(kitchen, "")
-		h.after(time.Hour)
+		e := h.subscribe(kitchen, "")
+		h.advance(time.Hour)
 		refuses(person, kitchen.ID, mess.NotYet, "has a connection, and may act")
-		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
+		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: in_progress}")
 		e.stop()
-		h.ears = nil
-		h.after(2 * time.Minute)
+		h.subscriptions = nil
+		h.advance(2 * time.Minute)
 		refuses(person, kitchen.ID, mess.NotYet, "has open tasks ("+ref+")")
-		h.after(2 * time.Hour)
-		h.forgets(kitchen.ID)
+		h.advance(2 * time.Hour)
+		h.deregister(kitchen.ID)
 		refuses(person, kitchen.ID, mess.NotFound, "is no executor here")
 	})
 }
@@ -179,56 +179,56 @@ func TestDeregistrationIsLimited(t *testing.T) {
 // An operator cannot deregister an executor directly after a restart of the exchange, because the
 // executor had no time to send a heartbeat.
 func TestNoDeregistrationAfterRestart(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.heard(kitchen, beating)
-		h.after(time.Hour)
+	withHarness(t, func(h *harness) {
+		h.heartbeat(kitchen, heartbeatText)
+		h.advance(time.Hour)
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		h.after(5 * time.Second)
+		h.advance(5 * time.Second)
 		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.NotYet) || !strings.Contains(err.Error(), "the exchange started 5s ago") {
 			t.Errorf("%v", err)
 		}
-		h.after(time.Minute)
-		h.forgets(kitchen.ID)
+		h.advance(time.Minute)
+		h.deregister(kitchen.ID)
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if len(h.names()) != 0 || len(h.x.Deregistered()) != 1 {
-			t.Errorf("after a restart on the list: %v", h.names())
+		if len(h.executorNames()) != 0 || len(h.x.Deregistered()) != 1 {
+			t.Errorf("after a restart on the list: %v", h.executorNames())
 		}
 	})
 }
 
 // The disk is full: Deregister fails, and the executor stays on the list.
 func TestDeregistrationFailsOnFullDisk(t *testing.T) {
-	disk := &fills{Store: memory.New()}
-	inHouseOver(t, disk, exchange.DefaultConfig(), func(h *house) {
-		h.heard(kitchen, beating)
-		h.after(time.Hour)
-		disk.is = true
+	disk := &fullableStore{Store: memory.New()}
+	withHarnessOver(t, disk, exchange.DefaultConfig(), func(h *harness) {
+		h.heartbeat(kitchen, heartbeatText)
+		h.advance(time.Hour)
+		disk.full = true
 		if _, err := h.x.Deregister(t.Context(), person, kitchen.ID); !errors.Is(err, mess.Unavailable) {
 			t.Errorf("%v", err)
 		}
-		if got := h.names(); !slices.Equal(got, []string{kitchen.ID}) {
+		if got := h.executorNames(); !slices.Equal(got, []string{kitchen.ID}) {
 			t.Errorf("on the list: %v", got)
 		}
-		disk.is = false
-		h.forgets(kitchen.ID)
-		disk.is = true // that it is there again counts all the same
-		h.listens(kitchen, "")
-		if got := h.names(); !slices.Equal(got, []string{kitchen.ID}) {
+		disk.full = false
+		h.deregister(kitchen.ID)
+		disk.full = true // that it is there again counts all the same
+		h.subscribe(kitchen, "")
+		if got := h.executorNames(); !slices.Equal(got, []string{kitchen.ID}) {
 			t.Errorf("when it is back: %v", got)
 		}
 	})
 }
 
-// fills is a store whose disk may be full.
-type fills struct {
+// fullableStore is a store whose disk may be full.
+type fullableStore struct {
 	exchange.Store
-	is bool
+	full bool
 }
 
-func (f *fills) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
-	if f.is {
+func (f *fullableStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+	if f.full {
 		return "", fmt.Errorf("write %s: %w", kind, syscall.ENOSPC)
 	}
 	return f.Store.Put(ctx, kind, id, doc, after)

@@ -23,28 +23,28 @@ func TestEndedThreadsNeedNoState(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- x.Run(ctx) }()
-		asker, pi := Actor{ID: "asker", Roles: Requester}, Actor{ID: "pi", Roles: ExecutorRole}
-		says := func(who Actor, text string) string {
+		requester, pi := Actor{ID: "asker", Roles: Requester}, Actor{ID: "pi", Roles: ExecutorRole}
+		send := func(actor Actor, text string) string {
 			t.Helper()
 			m, err := mess.Parse([]byte(text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer, err := x.Post(t.Context(), Inbound{Actor: who, Message: m})
+			answer, err := x.Post(t.Context(), Inbound{Actor: actor, Message: m})
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
 			return answer.Items[0].(*mess.Ack).Ref
 		}
-		says(pi, "config: {executor: {id: pi, capabilities: [x]}}")
-		open := says(asker, "request: {id: open, intent: wait, requires: [nothing]}")
-		ended := says(asker, "request: {id: ended, intent: ring}")
-		says(pi, "status: {re: "+ended+", code: claimed}")
-		says(pi, "status: {re: "+ended+", code: completed}")
+		send(pi, "config: {executor: {id: pi, capabilities: [x]}}")
+		open := send(requester, "request: {id: open, intent: wait, requires: [nothing]}")
+		ended := send(requester, "request: {id: ended, intent: ring}")
+		send(pi, "status: {re: "+ended+", code: claimed}")
+		send(pi, "status: {re: "+ended+", code: completed}")
 		for i := range 100 {
 			id := fmt.Sprintf("n%d", i)
-			ref := says(asker, "request: {id: "+id+", intent: ring, needed_by: \"2099-01-01T00:00:00Z\", constraints: {depends_on: [open, ended]}}")
-			says(asker, "cancel: {re: "+ref+"}")
+			ref := send(requester, "request: {id: "+id+", intent: ring, needed_by: \"2099-01-01T00:00:00Z\", constraints: {depends_on: [open, ended]}}")
+			send(requester, "cancel: {re: "+ref+"}")
 			if _, err := x.Attach(t.Context(), pi, ended, "late.txt", "", strings.NewReader(id)); err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestEndedThreadsNeedNoState(t *testing.T) {
 			t.Errorf("%d are waited for, %d have rooms, %d are coming, %d are open", len(x.open.waiting), len(x.uploads.byThread), len(x.open.loading), len(x.open.byRef))
 		}
 		x.open.mu.Unlock()
-		says(asker, "cancel: {re: "+open+"}")
+		send(requester, "cancel: {re: "+open+"}")
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

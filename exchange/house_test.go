@@ -16,13 +16,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// house is a fixture: an exchange in a bubble of fake time, with actors that send messages in YAML.
-type house struct {
-	t     *testing.T
-	x     *exchange.Exchange
-	store exchange.Store
-	stop  func()
-	ears  []*ear
+// harness is a fixture: an exchange in a bubble of fake time, with actors that send messages in YAML.
+type harness struct {
+	t             *testing.T
+	x             *exchange.Exchange
+	store         exchange.Store
+	stop          func()
+	subscriptions []*subscription
 
 	clock   func() time.Time   // nil: time.Now
 	confirm exchange.ConfirmBy // how a person confirms; "": by a script
@@ -39,19 +39,19 @@ var (
 	stranger = exchange.Actor{ID: "stranger", Roles: exchange.ExecutorRole}
 )
 
-// inHouse runs a test in an exchange over an empty memory store.
-func inHouse(t *testing.T, story func(*house)) {
+// withHarness runs a test in an exchange over an empty memory store.
+func withHarness(t *testing.T, test func(*harness)) {
 	t.Helper()
-	inHouseOver(t, memory.New(), exchange.DefaultConfig(), story)
+	withHarnessOver(t, memory.New(), exchange.DefaultConfig(), test)
 }
 
-func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story func(*house)) {
+func withHarnessOver(t *testing.T, store exchange.Store, cfg exchange.Config, test func(*harness)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := &house{t: t, store: store}
+		h := &harness{t: t, store: store}
 		h.open(cfg)
-		story(h)
-		for _, e := range h.ears {
+		test(h)
+		for _, e := range h.subscriptions {
 			e.stop()
 		}
 		h.stop()
@@ -60,7 +60,7 @@ func inHouseOver(t *testing.T, store exchange.Store, cfg exchange.Config, story 
 
 // open starts an exchange over the store of the fixture. The key alone proves a person, unless
 // h.confirm is set.
-func (h *house) open(cfg exchange.Config) {
+func (h *harness) open(cfg exchange.Config) {
 	h.t.Helper()
 	cfg.Confirm = cmp.Or(h.confirm, exchange.ConfirmScript)
 	clock := h.clock
@@ -83,27 +83,27 @@ func (h *house) open(cfg exchange.Config) {
 	}
 }
 
-// after lets time pass.
-func (h *house) after(d time.Duration) {
+// advance lets time pass.
+func (h *harness) advance(d time.Duration) {
 	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 
-func (h *house) try(who exchange.Actor, text string) (mess.Message, error) {
+func (h *harness) post(actor exchange.Actor, text string) (mess.Message, error) {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
-		h.t.Fatalf("%s says what is no message: %v\n%s", who.ID, err, text)
+		h.t.Fatalf("%s says what is no message: %v\n%s", actor.ID, err, text)
 	}
-	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Proof: h.proof, Message: m})
+	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Proof: h.proof, Message: m})
 }
 
-// says posts a message that the exchange must accept, and returns the first ack.
-func (h *house) says(who exchange.Actor, text string) mess.Ack {
+// send posts a message that the exchange must accept, and returns the first ack.
+func (h *harness) send(actor exchange.Actor, text string) mess.Ack {
 	h.t.Helper()
-	m, err := h.try(who, text)
+	m, err := h.post(actor, text)
 	if err != nil {
-		h.t.Fatalf("%s says %s: %v", who.ID, text, err)
+		h.t.Fatalf("%s says %s: %v", actor.ID, text, err)
 	}
 	synctest.Wait()
 	for _, item := range m.Items {
@@ -111,45 +111,45 @@ func (h *house) says(who exchange.Actor, text string) mess.Ack {
 			return *a
 		}
 	}
-	h.t.Fatalf("%s says %s: no ack in the answer", who.ID, text)
+	h.t.Fatalf("%s says %s: no ack in the answer", actor.ID, text)
 	return mess.Ack{}
 }
 
-// refuses posts a message that the exchange must reject with a code, and with words in the text of
+// wantError posts a message that the exchange must reject with a code, and with words in the text of
 // the error.
-func (h *house) refuses(who exchange.Actor, text string, why mess.ErrorCode, words ...string) *mess.Error {
+func (h *harness) wantError(actor exchange.Actor, text string, code mess.ErrorCode, fragments ...string) *mess.Error {
 	h.t.Helper()
-	_, err := h.try(who, text)
+	_, err := h.post(actor, text)
 	r, ok := errors.AsType[*mess.Error](err)
-	if !ok || r.Code != why {
-		h.t.Fatalf("%s says %s: %v, want a refusal as %s", who.ID, text, err, why)
+	if !ok || r.Code != code {
+		h.t.Fatalf("%s says %s: %v, want a refusal as %s", actor.ID, text, err, code)
 	}
-	for _, w := range words {
+	for _, w := range fragments {
 		if !strings.Contains(r.Error(), w) {
-			h.t.Errorf("%s says %s: refused with %q, want %q in it", who.ID, text, r, w)
+			h.t.Errorf("%s says %s: refused with %q, want %q in it", actor.ID, text, r, w)
 		}
 	}
 	return r
 }
 
-// registers registers executors that can all do the same and speak MESS 1.1.
-func (h *house) registers(who exchange.Actor, capabilities string) {
+// register registers executors that can all do the same and speak MESS 1.1.
+func (h *harness) register(actor exchange.Actor, capabilities string) {
 	h.t.Helper()
-	h.says(who, "config: {executor: {id: "+who.ID+", capabilities: ["+capabilities+"], versions: [1.0.0, 1.1.0], holding: []}}")
+	h.send(actor, "config: {executor: {id: "+actor.ID+", capabilities: ["+capabilities+"], versions: [1.0.0, 1.1.0], holding: []}}")
 }
 
-// beats sends heartbeats for a claim of who during d, and returns the last ack.
-func (h *house) beats(who exchange.Actor, ref string, epoch string, d time.Duration) mess.Ack {
+// sendHeartbeats sends heartbeats for a claim of who during d, and returns the last ack.
+func (h *harness) sendHeartbeats(actor exchange.Actor, ref string, epoch string, d time.Duration) mess.Ack {
 	h.t.Helper()
 	var ack mess.Ack
 	for range d / (10 * time.Second) {
-		h.after(10 * time.Second)
-		ack = h.says(who, "config: {executor: {id: "+who.ID+", holding: [{ref: "+ref+", epoch: "+epoch+"}]}}")
+		h.advance(10 * time.Second)
+		ack = h.send(actor, "config: {executor: {id: "+actor.ID+", holding: [{ref: "+ref+", epoch: "+epoch+"}]}}")
 	}
 	return ack
 }
 
-func (h *house) thread(ref string) exchange.Thread {
+func (h *harness) thread(ref string) exchange.Thread {
 	h.t.Helper()
 	t, err := h.x.Thread(h.t.Context(), person, ref)
 	if err != nil {
@@ -158,8 +158,8 @@ func (h *house) thread(ref string) exchange.Thread {
 	return t
 }
 
-// is checks a thread's status.
-func (h *house) is(ref string, want mess.Code) {
+// wantStatus checks a thread's status.
+func (h *harness) wantStatus(ref string, want mess.Code) {
 	h.t.Helper()
 	if got := h.thread(ref).Status; got != want {
 		h.t.Fatalf("%s is %s, want %s", ref, got, want)
@@ -167,7 +167,7 @@ func (h *house) is(ref string, want mess.Code) {
 }
 
 // lastStatus returns the last status item in a thread.
-func (h *house) lastStatus(ref string) mess.Status {
+func (h *harness) lastStatus(ref string) mess.Status {
 	h.t.Helper()
 	var last mess.Status
 	for _, m := range h.thread(ref).Messages {
@@ -180,42 +180,42 @@ func (h *house) lastStatus(ref string) mess.Status {
 	return last
 }
 
-// ear collects the events that an actor gets.
-type ear struct {
-	mu     sync.Mutex
-	events []exchange.Event
-	stop   func()
+// subscription collects the events that an actor gets.
+type subscription struct {
+	mu   sync.Mutex
+	list []exchange.Event
+	stop func()
 }
 
-// listens follows the exchange as who from now on.
-func (h *house) listens(who exchange.Actor, after string) *ear {
+// subscribe follows the exchange as who from now on.
+func (h *harness) subscribe(actor exchange.Actor, after string) *subscription {
 	h.t.Helper()
-	e := &ear{}
+	e := &subscription{}
 	ctx, cancel := context.WithCancel(h.t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := h.x.Follow(ctx, who, after, func(ev exchange.Event) error {
+		if err := h.x.Follow(ctx, actor, after, func(ev exchange.Event) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			e.events = append(e.events, ev)
+			e.list = append(e.list, ev)
 			return nil
 		}); err != nil {
 			h.t.Errorf("Follow: %v", err)
 		}
 	}()
 	e.stop = func() { cancel(); <-done }
-	h.ears = append(h.ears, e)
+	h.subscriptions = append(h.subscriptions, e)
 	synctest.Wait()
 	return e
 }
 
-// heard returns the events since the last call, one line for each.
-func (e *ear) heard() []string {
+// events returns the events since the last call, one line for each.
+func (e *subscription) events() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var lines []string
-	for _, ev := range e.events {
+	for _, ev := range e.list {
 		line := string(ev.Kind) + " " + ev.Thread.Ref
 		for _, item := range ev.Message.Items {
 			line += " " + string(item.Kind())
@@ -225,7 +225,7 @@ func (e *ear) heard() []string {
 		}
 		lines = append(lines, line)
 	}
-	e.events = nil
+	e.list = nil
 	return lines
 }
 

@@ -13,49 +13,49 @@ import (
 func TestEffectOfStartedTaskStaysUnknown(t *testing.T) {
 	for _, c := range []struct {
 		name, request, effect string
-		then                  func(h *house, ref string)
+		then                  func(h *harness, ref string)
 		code                  mess.Code
 		want                  mess.Effect
 	}{
 		{
 			name: "it expires", request: ", needed_by: '{soon}'", effect: "idempotent", code: mess.Expired, want: mess.EffectUnknown,
-			then: func(*house, string) {},
+			then: func(*harness, string) {},
 		},
 		{
 			name: "its requester takes it back", effect: "idempotent", code: mess.Cancelled, want: mess.EffectUnknown,
-			then: func(h *house, ref string) { h.says(agent, "cancel: {re: "+ref+"}") },
+			then: func(h *harness, ref string) { h.send(agent, "cancel: {re: "+ref+"}") },
 		},
 		{
 			name: "the next one does nothing", effect: "idempotent", code: mess.Failed, want: mess.EffectUnknown,
-			then: func(h *house, ref string) {
-				h.says(garage, "status: {re: "+ref+", code: claimed}")
-				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: failed, reason: {type: device, effect: none}}}]")
+			then: func(h *harness, ref string) {
+				h.send(garage, "status: {re: "+ref+", code: claimed}")
+				h.send(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: failed, reason: {type: device, effect: none}}}]")
 			},
 		},
 		{
 			name: "the next one does it", effect: "idempotent", code: mess.Completed,
-			then: func(h *house, ref string) {
-				h.says(garage, "status: {re: "+ref+", code: claimed}")
-				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
-				h.says(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
+			then: func(h *harness, ref string) {
+				h.send(garage, "status: {re: "+ref+", code: claimed}")
+				h.send(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: in_progress}}]")
+				h.send(garage, "re: "+ref+"\nepoch: 2\nMESS: [{status: {code: completed}}]")
 			},
 		},
 		{
 			name: "it was only looking", effect: "query", code: mess.Cancelled,
-			then: func(h *house, ref string) { h.says(agent, "cancel: {re: "+ref+"}") },
+			then: func(h *harness, ref string) { h.send(agent, "cancel: {re: "+ref+"}") },
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "take-photo")
-				h.registers(garage, "take-photo")
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "take-photo")
+				h.register(garage, "take-photo")
 				soon := time.Now().Add(time.Minute).Format(time.RFC3339)
-				ref := h.says(agent, "request: {intent: look"+strings.ReplaceAll(c.request, "{soon}", soon)+"}").Ref
-				h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-				h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+c.effect+"}}]")
-				h.after(2 * time.Hour)
+				ref := h.send(agent, "request: {intent: look"+strings.ReplaceAll(c.request, "{soon}", soon)+"}").Ref
+				h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+				h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, effect: "+c.effect+"}}]")
+				h.advance(2 * time.Hour)
 				c.then(h, ref)
-				h.is(ref, c.code)
+				h.wantStatus(ref, c.code)
 				var got mess.Effect
 				if s := h.lastStatus(ref); s.Reason != nil {
 					got = s.Reason.Effect
@@ -71,34 +71,34 @@ func TestEffectOfStartedTaskStaysUnknown(t *testing.T) {
 // An executor may ask for the start permission again, because an ack can get lost, but not after
 // needed_by. A task that has begun continues.
 func TestRepeatedStartAfterNeededByIsRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
 		soon := time.Now().Add(20 * time.Second).Format(time.RFC3339)
-		ref := h.says(agent, "request: {intent: look, needed_by: '"+soon+"'}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
+		ref := h.send(agent, "request: {intent: look, needed_by: '"+soon+"'}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed, instance: a}")
 		start := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, instance: a}}]"
-		h.says(kitchen, start)
-		h.says(kitchen, start)
-		h.after(21 * time.Second)
-		h.refuses(kitchen, start, mess.NotYet, "do not start")
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 50}}]")
-		h.is(ref, mess.InProgress)
+		h.send(kitchen, start)
+		h.send(kitchen, start)
+		h.advance(21 * time.Second)
+		h.wantError(kitchen, start, mess.NotYet, "do not start")
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 50}}]")
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 // A repeated claim arrives after a question: the question stays open.
 func TestRepeatedClaimKeepsQuestion(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
 		claim := "status: {re: " + ref + ", code: claimed, instance: a}"
-		h.says(kitchen, claim)
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_input, questions: [{field: where, question: 'where?'}]}}]")
-		if ack := h.says(kitchen, claim); ack.Epoch != 1 {
+		h.send(kitchen, claim)
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_input, questions: [{field: where, question: 'where?'}]}}]")
+		if ack := h.send(kitchen, claim); ack.Epoch != 1 {
 			t.Errorf("the late claim is acked with epoch %d, want 1", ack.Epoch)
 		}
-		h.is(ref, mess.NeedsInput)
-		h.says(agent, "reply: {re: "+ref+", answers: {where: here}}")
+		h.wantStatus(ref, mess.NeedsInput)
+		h.send(agent, "reply: {re: "+ref+", answers: {where: here}}")
 	})
 }
 
@@ -115,12 +115,12 @@ func TestLateDeclineOfOffer(t *testing.T) {
 		"of nobody in particular": {"code: declined, reason: {detail: not me}", mess.Declined},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "take-photo")
-				ref := h.says(agent, "request: {intent: look}").Ref
-				h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: boot-1}")
-				h.says(kitchen, "status: {re: "+ref+", "+c.said+"}")
-				h.is(ref, c.want)
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "take-photo")
+				ref := h.send(agent, "request: {intent: look}").Ref
+				h.send(kitchen, "status: {re: "+ref+", code: claimed, instance: boot-1}")
+				h.send(kitchen, "status: {re: "+ref+", "+c.said+"}")
+				h.wantStatus(ref, c.want)
 			})
 		})
 	}

@@ -41,14 +41,14 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 		{mess.InProgress, mess.NeedsInput},
 		{mess.InProgress, mess.NeedsConfirmation},
 	} {
-		inHouse(t, func(h *house) {
-			h.registers(kitchen, "x")
-			say := func(who exchange.Actor, ref string, code mess.Code) error {
-				_, err := h.try(who, replaceRef("status: {re: {ref}, code: "+string(code)+fields[code]+"}", ref))
+		withHarness(t, func(h *harness) {
+			h.register(kitchen, "x")
+			say := func(actor exchange.Actor, ref string, code mess.Code) error {
+				_, err := h.post(actor, replaceRef("status: {re: {ref}, code: "+string(code)+fields[code]+"}", ref))
 				return err
 			}
 			there := func() string {
-				ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+				ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
 				for _, code := range append([]mess.Code{mess.Claimed}, way...) {
 					if len(way) == 0 {
 						break
@@ -59,26 +59,26 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 				}
 				return ref
 			}
-			for _, who := range []exchange.Actor{kitchen, agent} {
+			for _, actor := range []exchange.Actor{kitchen, agent} {
 				legal := map[mess.Code]bool{}
 				for _, code := range []mess.Code{mess.Pending, mess.Expired, mess.Cancelled, mess.Completed, mess.Claimed} {
-					if r, ok := errors.AsType[*mess.Error](say(who, there(), code)); ok {
+					if r, ok := errors.AsType[*mess.Error](say(actor, there(), code)); ok {
 						for _, c := range r.Allowed {
 							legal[c] = true
 						}
 						if slices.Contains(r.Allowed, code) {
-							t.Errorf("%v: %s says %s: refused, and legal: %v", way, who.ID, code, r)
+							t.Errorf("%v: %s says %s: refused, and legal: %v", way, actor.ID, code, r)
 						}
 					}
 				}
 				for code := range legal {
 					ref := there()
-					err := say(who, ref, code)
-					if code == mess.Cancelled && who.ID == agent.ID {
-						_, err = h.try(agent, replaceRef("cancel: {re: {ref}}", ref))
+					err := say(actor, ref, code)
+					if code == mess.Cancelled && actor.ID == agent.ID {
+						_, err = h.post(agent, replaceRef("cancel: {re: {ref}}", ref))
 					}
 					if err != nil {
-						t.Errorf("%v: %s is legal for %s, and refused: %v", way, code, who.ID, err)
+						t.Errorf("%v: %s is legal for %s, and refused: %v", way, code, actor.ID, err)
 					}
 				}
 			}

@@ -15,19 +15,19 @@ import (
 // values.
 func TestEndedThreadKeepsItsValues(t *testing.T) {
 	store := memory.New()
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		h.registers(kitchen, "take-photo")
-		h.registers(garage, "take-photo")
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "take-photo")
+		h.register(garage, "take-photo")
 		var first string
 		var was exchange.Thread
 		for i := range 300 {
-			ref := h.says(agent, "request: {intent: look, requires: [take-photo], context: [{x: [1, é]}]}").Ref
+			ref := h.send(agent, "request: {intent: look, requires: [take-photo], context: [{x: [1, é]}]}").Ref
 			if i == 0 { // two executors claim it, one after the other
-				h.says(garage, "status: {re: "+ref+", code: claimed}")
-				h.says(garage, "status: {re: "+ref+", code: delegated, reason: {type: busy}}")
+				h.send(garage, "status: {re: "+ref+", code: claimed}")
+				h.send(garage, "status: {re: "+ref+", code: delegated, reason: {type: busy}}")
 			}
-			h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-			h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
+			h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+			h.send(kitchen, "response: {re: "+ref+", content: [ok]}")
 			if i > 0 {
 				continue
 			}
@@ -74,8 +74,8 @@ func TestEndedThreadKeepsItsValues(t *testing.T) {
 		if page, err := h.x.List(t.Context(), stranger, exchange.Filter{}); err != nil || len(page.Threads) > 0 {
 			t.Errorf("a stranger is a party of %v, %v", page.Threads, err)
 		}
-		h.says(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // the thread keeps a late report as evidence
-		h.refuses(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.NotFound)
+		h.send(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // the thread keeps a late report as evidence
+		h.wantError(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.NotFound)
 		if is, err = h.x.Thread(t.Context(), watcher, first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
 			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)
 		}

@@ -15,18 +15,18 @@ import (
 
 // The exchange rejects a message from another sender with its own name.
 func TestExchangeNameIsReserved(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.refuses(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "only the exchange itself")
+	withHarness(t, func(h *harness) {
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.wantError(exchange.Actor{ID: exchange.Self}, "status: {re: "+ref+", code: completed}", mess.Forbidden, "only the exchange itself")
 	})
 }
 
 // A subscriber loses its connection between several pending offers: it gets all of them again.
 func TestPendingOffersAreResent(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		for range 3 {
-			h.says(agent, "request: {intent: look, requires: [x]}")
+			h.send(agent, "request: {intent: look, requires: [x]}")
 		}
 		cut := errors.New("cut")
 		after := ""
@@ -37,11 +37,11 @@ func TestPendingOffersAreResent(t *testing.T) {
 		if !errors.Is(err, cut) {
 			t.Fatal(err)
 		}
-		if got := h.listens(kitchen, after).heard(); len(got) != 3 {
+		if got := h.subscribe(kitchen, after).events(); len(got) != 3 {
 			t.Errorf("resumed with %q, want the three offers", got)
 		}
-		all := h.listens(kitchen, "")
-		if got := h.listens(kitchen, all.events[2].ID).heard(); len(got) != 0 {
+		all := h.subscribe(kitchen, "")
+		if got := h.subscribe(kitchen, all.list[2].ID).events(); len(got) != 0 {
 			t.Errorf("after the last: %q, want nothing", got)
 		}
 	})
@@ -49,8 +49,8 @@ func TestPendingOffersAreResent(t *testing.T) {
 
 // A local executor receives its events as messages.
 func TestLocalExecutorReceivesMessages(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
 		ctx, stop := context.WithCancel(h.t.Context())
 		var got []mess.Message
 		done := make(chan error, 1)
@@ -58,12 +58,12 @@ func TestLocalExecutorReceivesMessages(t *testing.T) {
 			done <- h.x.As(kitchen, "local").Receive(ctx, func(m mess.Message) { got = append(got, m) })
 		}()
 		synctest.Wait() // from here on, an offer comes once
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: needs_input, questions: [{field: where, question: where}]}")
 		// The item's re is the question, the message's the thread.
-		h.says(agent, "{re: "+ref+", MESS: [{answer: {re: where, value: left}}]}")
-		h.says(agent, "cancel: {re: "+ref+"}")
+		h.send(agent, "{re: "+ref+", MESS: [{answer: {re: where, value: left}}]}")
+		h.send(agent, "cancel: {re: "+ref+"}")
 		synctest.Wait()
 		stop()
 		if err := <-done; err != nil {
@@ -82,20 +82,20 @@ func TestLocalExecutorReceivesMessages(t *testing.T) {
 	})
 }
 
-// broken is a body that ends in the middle.
-type broken struct{}
+// brokenReader is a body that ends in the middle.
+type brokenReader struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestMissingAttachmentsAreRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		if _, err := h.x.Attach(h.t.Context(), kitchen, ref, "a.jpg", "", broken{}); !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, mess.Unavailable) {
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		if _, err := h.x.Attach(h.t.Context(), kitchen, ref, "a.jpg", "", brokenReader{}); !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, mess.Unavailable) {
 			t.Errorf("a body that breaks off: %v", err)
 		}
-		h.says(kitchen, "{re: "+ref+", MESS: [{status: {code: completed}}, {response: {content: [{image: {file: att-001-image-x.jpg}}]}}]}")
+		h.send(kitchen, "{re: "+ref+", MESS: [{status: {code: completed}}, {response: {content: [{image: {file: att-001-image-x.jpg}}]}}]}")
 		th, err := h.x.Thread(h.t.Context(), agent, ref)
 		if err != nil || len(th.Attachments()) != 0 {
 			t.Errorf("%+v, %v", th.Attachments(), err)
@@ -111,63 +111,63 @@ func TestMissingAttachmentsAreRejected(t *testing.T) {
 // The claim is one's, and so is the start.
 func TestClaimBelongsToOneProcess(t *testing.T) {
 	says := func(ref, status string) string { return "re: " + ref + "\nMESS: [{status: {" + status + "}}]" }
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		ref := h.says(agent, "request: {intent: ring}").Ref
-		h.says(kitchen, says(ref, "code: claimed, instance: one"))
-		if again := h.says(kitchen, says(ref, "code: claimed, instance: one")); again.Epoch != 1 {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		ref := h.send(agent, "request: {intent: ring}").Ref
+		h.send(kitchen, says(ref, "code: claimed, instance: one"))
+		if again := h.send(kitchen, says(ref, "code: claimed, instance: one")); again.Epoch != 1 {
 			t.Errorf("the claim again: %+v", again)
 		}
 		for _, late := range []string{"code: claimed, instance: two", "code: claimed", "code: in_progress, instance: two", "code: in_progress"} {
-			h.refuses(kitchen, says(ref, late), mess.Conflict, "another process of the same executor")
+			h.wantError(kitchen, says(ref, late), mess.Conflict, "another process of the same executor")
 		}
-		h.is(ref, mess.Claimed)
-		h.says(kitchen, says(ref, "code: in_progress, instance: one"))
-		h.says(kitchen, says(ref, "code: in_progress, instance: one")) // it may ask for the start permission again
-		h.says(kitchen, says(ref, "code: in_progress, progress_pct: 5"))
-		h.refuses(kitchen, says(ref, "code: in_progress, instance: two"), mess.Conflict)
+		h.wantStatus(ref, mess.Claimed)
+		h.send(kitchen, says(ref, "code: in_progress, instance: one"))
+		h.send(kitchen, says(ref, "code: in_progress, instance: one")) // it may ask for the start permission again
+		h.send(kitchen, says(ref, "code: in_progress, progress_pct: 5"))
+		h.wantError(kitchen, says(ref, "code: in_progress, instance: two"), mess.Conflict)
 	})
-	inHouse(t, func(h *house) { // an executor without an instance can repeat its messages
-		h.registers(kitchen, "x")
-		ref := h.says(agent, "request: {intent: ring}").Ref
-		h.says(kitchen, says(ref, "code: claimed"))
-		h.says(kitchen, says(ref, "code: claimed"))
-		h.says(kitchen, says(ref, "code: in_progress"))
-		h.says(kitchen, says(ref, "code: in_progress"))
+	withHarness(t, func(h *harness) { // an executor without an instance can repeat its messages
+		h.register(kitchen, "x")
+		ref := h.send(agent, "request: {intent: ring}").Ref
+		h.send(kitchen, says(ref, "code: claimed"))
+		h.send(kitchen, says(ref, "code: claimed"))
+		h.send(kitchen, says(ref, "code: in_progress"))
+		h.send(kitchen, says(ref, "code: in_progress"))
 	})
 }
 
 // An executor restarts: the exchange takes back a claim without a start, and reports a started
 // thread to the new process.
 func TestRestartedExecutorLosesClaims(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		const pi = "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: "
-		h.says(kitchen, pi+"one}}")
+		h.send(kitchen, pi+"one}}")
 		claim := func() string {
-			ref := h.says(agent, "request: {intent: ring}").Ref
-			h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, instance: one}}]")
+			ref := h.send(agent, "request: {intent: ring}").Ref
+			h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, instance: one}}]")
 			return ref
 		}
-		asked, begun := claim(), claim()
-		h.says(kitchen, "status: {re: "+asked+", code: needs_confirmation, action: ring it}")
-		h.says(kitchen, "status: {re: "+begun+", code: in_progress, instance: one}")
-		h.says(kitchen, pi+"one}}") // it has reconnected: it is the same process
-		h.is(asked, mess.NeedsConfirmation)
+		asked, started := claim(), claim()
+		h.send(kitchen, "status: {re: "+asked+", code: needs_confirmation, action: ring it}")
+		h.send(kitchen, "status: {re: "+started+", code: in_progress, instance: one}")
+		h.send(kitchen, pi+"one}}") // it has reconnected: it is the same process
+		h.wantStatus(asked, mess.NeedsConfirmation)
 
-		ear := h.listens(kitchen, "")
+		sub := h.subscribe(kitchen, "")
 		// The first process is still connected: this may be a copy of it.
-		if ack := h.says(kitchen, pi+"two}}"); len(ack.Threads) != 0 {
+		if ack := h.send(kitchen, pi+"two}}"); len(ack.Threads) != 0 {
 			t.Errorf("the copy is told that it holds %+v", ack.Threads)
 		}
-		h.is(asked, mess.NeedsConfirmation)
-		ear.stop()
-		ack := h.says(kitchen, pi+"three}}")
-		h.is(asked, mess.Pending)
-		h.is(begun, mess.InProgress)
-		if len(ack.Threads) != 1 || ack.Threads[0].Ref != begun {
+		h.wantStatus(asked, mess.NeedsConfirmation)
+		sub.stop()
+		ack := h.send(kitchen, pi+"three}}")
+		h.wantStatus(asked, mess.Pending)
+		h.wantStatus(started, mess.InProgress)
+		if len(ack.Threads) != 1 || ack.Threads[0].Ref != started {
 			t.Errorf("the new process is told of %+v, want what has begun", ack.Threads)
 		}
-		h.refuses(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is open")
+		h.wantError(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is open")
 		if s := h.lastStatus(asked); !strings.Contains(s.Message, "restarted before it began") {
 			t.Errorf("the thread says %q", s.Message)
 		}
@@ -177,57 +177,57 @@ func TestRestartedExecutorLosesClaims(t *testing.T) {
 // An executor that shuts down delegates a thread that it has not started. It has not declined the
 // thread, and gets the offer again when it is back.
 func TestShutdownDelegatesUnstartedThread(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		ref := h.says(agent, "request: {intent: ring}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: ring it}")
-		h.says(agent, "reply: {re: "+ref+", confirm: true}")
-		h.says(kitchen, "status: {re: "+ref+", code: delegated, reason: {type: shutdown, detail: it ends}}")
-		h.is(ref, mess.Pending)
-		h.refuses(agent, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
-		if got := h.listens(kitchen, "").heard(); len(got) != 1 || got[0] != "offer "+ref+" request" {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		ref := h.send(agent, "request: {intent: ring}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: ring it}")
+		h.send(agent, "reply: {re: "+ref+", confirm: true}")
+		h.send(kitchen, "status: {re: "+ref+", code: delegated, reason: {type: shutdown, detail: it ends}}")
+		h.wantStatus(ref, mess.Pending)
+		h.wantError(agent, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
+		if got := h.subscribe(kitchen, "").events(); len(got) != 1 || got[0] != "offer "+ref+" request" {
 			t.Errorf("when it is back it hears %q, want the offer", got)
 		}
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 	})
 }
 
 // The exchange rejects a confirmation while the executor is disconnected and silent, because it may
 // be dead.
 func TestConfirmationNeedsLiveExecutor(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ref := h.asks(valve, "")
-		yes := "reply: {re: " + ref + ", confirm: true}"
-		h.after(20 * time.Second)
-		h.refuses(agent, yes, mess.NotYet, "kitchen-pi", "not there")
-		h.is(ref, mess.NeedsConfirmation)
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
-		h.says(agent, yes)
-		h.is(ref, mess.Claimed)
+	withHarness(t, func(h *harness) {
+		ref := h.openConfirmation(valve, "")
+		confirmation := "reply: {re: " + ref + ", confirm: true}"
+		h.advance(20 * time.Second)
+		h.wantError(agent, confirmation, mess.NotYet, "kitchen-pi", "not there")
+		h.wantStatus(ref, mess.NeedsConfirmation)
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+ref+", epoch: 1}]}}")
+		h.send(agent, confirmation)
+		h.wantStatus(ref, mess.Claimed)
 
-		ref = h.asks("request: {intent: close it again, confirm_before: true}", "")
-		h.listens(kitchen, "") // it is connected
-		h.after(20 * time.Second)
-		h.says(agent, "reply: {re: "+ref+", confirm: true}")
-		h.is(ref, mess.Claimed)
+		ref = h.openConfirmation("request: {intent: close it again, confirm_before: true}", "")
+		h.subscribe(kitchen, "") // it is connected
+		h.advance(20 * time.Second)
+		h.send(agent, "reply: {re: "+ref+", confirm: true}")
+		h.wantStatus(ref, mess.Claimed)
 	})
 }
 
 // A candidate claims a thread just after its end: the error names the status. Later, and for other
 // executors, the error is the one for an unknown thread.
 func TestLateClaimNamesStatus(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
-		h.registers(garage, "dig")
-		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		h.says(agent, "cancel: {re: "+ref+"}")
-		if r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition); r.Status != mess.Cancelled {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
+		h.register(garage, "dig")
+		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		h.send(agent, "cancel: {re: "+ref+"}")
+		if r := h.wantError(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition); r.Status != mess.Cancelled {
 			t.Errorf("%+v", r)
 		}
-		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.NotFound)
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound)
-		h.after(2 * time.Minute)
-		h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.NotFound)
+		h.wantError(kitchen, "status: {re: "+ref+", code: completed}", mess.NotFound)
+		h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound)
+		h.advance(2 * time.Minute)
+		h.wantError(kitchen, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 	})
 }

@@ -11,10 +11,10 @@ import (
 
 // Needs, which decide the candidates of a request, are the same after a write and a read.
 func TestNeedsRoundTrip(t *testing.T) {
-	yes, lat := true, 48.5
+	confirmation, lat := true, 48.5
 	for _, r := range []mess.Request{
 		{},
-		{Requires: []mess.Capability{{ID: "take-photo"}, {ID: "vacuum"}}, Precision: mess.Exact, ConfirmBefore: &yes},
+		{Requires: []mess.Capability{{ID: "take-photo"}, {ID: "vacuum"}}, Precision: mess.Exact, ConfirmBefore: &confirmation},
 		{Requires: []mess.Capability{{ID: "vacuum", Meta: mess.Object{{Key: "modes", Value: []any{"dry", "wet"}}, {Key: "max", Value: mess.Number("3")}}}}},
 		{Constraints: &mess.Constraints{Location: &mess.TargetArea{Name: "kitchen"}, Timing: &mess.Timing{Urgency: "now"}}},
 		{Requires: []mess.Capability{{ID: "fly"}}, Constraints: &mess.Constraints{Location: &mess.TargetArea{Lat: &lat, Lng: &lat, RadiusKM: &lat}}},

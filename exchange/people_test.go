@@ -12,89 +12,89 @@ import (
 )
 
 var (
-	ana = exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
-	ben = exchange.Actor{ID: "ben", Roles: exchange.Requester | exchange.ExecutorRole}
+	anna = exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
+	ben  = exchange.Actor{ID: "ben", Roles: exchange.Requester | exchange.ExecutorRole}
 )
 
-// comes registers a person.
-func (h *house) comes(who exchange.Actor) *ear {
+// registerPerson registers a person.
+func (h *harness) registerPerson(actor exchange.Actor) *subscription {
 	h.t.Helper()
-	h.says(who, "config: {executor: {id: "+who.ID+", name: "+who.ID+", kind: person, capabilities: [walk]}}")
-	return h.listens(who, "")
+	h.send(actor, "config: {executor: {id: "+actor.ID+", name: "+actor.ID+", kind: person, capabilities: [walk]}}")
+	return h.subscribe(actor, "")
 }
 
 // Robots get an offer first. A person gets one after the robots have declined.
 func TestPeopleGetOffersAfterRobots(t *testing.T) {
-	inHouse(t, func(h *house) {
-		robot := h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		phone := h.comes(ana)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.after(time.Second)
-		if got := robot.heard(); len(got) != 1 {
+	withHarness(t, func(h *harness) {
+		robot := h.subscribe(kitchen, "")
+		h.register(kitchen, "walk")
+		phone := h.registerPerson(anna)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.advance(time.Second)
+		if got := robot.events(); len(got) != 1 {
 			t.Errorf("the robot hears %q", got)
 		}
-		if got := phone.heard(); len(got) != 0 {
+		if got := phone.events(); len(got) != 0 {
 			t.Errorf("the person hears %q before it has declined", got)
 		}
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
-		if got := phone.heard(); len(got) != 1 || !strings.HasPrefix(got[0], "offer "+ref) {
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if got := phone.events(); len(got) != 1 || !strings.HasPrefix(got[0], "offer "+ref) {
 			t.Errorf("then the person hears %q", got)
 		}
-		h.is(ref, mess.Pending)
-		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ana" {
+		h.wantStatus(ref, mess.Pending)
+		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ana" {
 			t.Errorf("what the thread says of it: %+v", line)
 		}
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		h.says(ana, "status: {re: "+ref+", code: in_progress}")
-		h.says(ana, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]")
-		h.is(ref, mess.Completed)
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
+		h.send(anna, "status: {re: "+ref+", code: in_progress}")
+		h.send(anna, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]")
+		h.wantStatus(ref, mess.Completed)
 	})
 }
 
 // The thread gets the message "no robot here does it" once, after the last robot has declined. It
 // gets no such message while another robot can claim it, or after a person has declined.
 func TestOnlyPeopleLeftIsReportedOnce(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		h.listens(garage, "")
-		h.registers(garage, "walk")
-		h.comes(ana)
-		h.comes(ben)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
-		if line := h.lastly(ref); line.Code != mess.Declined || line.Message != "" {
+	withHarness(t, func(h *harness) {
+		h.subscribe(kitchen, "")
+		h.register(kitchen, "walk")
+		h.subscribe(garage, "")
+		h.register(garage, "walk")
+		h.registerPerson(anna)
+		h.registerPerson(ben)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if line := h.lastStatusItem(ref); line.Code != mess.Declined || line.Message != "" {
 			t.Errorf("one robot may do it still: %+v", line)
 		}
-		h.says(garage, "status: {re: "+ref+", code: declined, reason: no time}")
+		h.send(garage, "status: {re: "+ref+", code: declined, reason: no time}")
 		want := "no robot here does it (kitchen-pi: no legs; garage-pi: no time); offered to ana, ben"
-		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != want {
+		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != want {
 			t.Errorf("what the thread says of it: %+v", line)
 		}
-		h.says(ana, "status: {re: "+ref+", code: declined, reason: my back}")
-		if line := h.lastly(ref); line.Message != "" {
+		h.send(anna, "status: {re: "+ref+", code: declined, reason: my back}")
+		if line := h.lastStatusItem(ref); line.Message != "" {
 			t.Errorf("after a person's no: %+v", line)
 		}
-		h.is(ref, mess.Pending)
+		h.wantStatus(ref, mess.Pending)
 	})
 }
 
 // A person may begin a claimed task without the network: a cancel reports the effect unknown.
 func TestCancelOfPersonsClaimHasUnknownEffect(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		h.says(agent, "cancel: {re: "+ref+"}")
-		h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
+		h.send(agent, "cancel: {re: "+ref+"}")
+		h.wantStatus(ref, mess.Cancelled)
 		if r := h.lastStatus(ref).Reason; r == nil || r.Effect != mess.EffectUnknown || r.Detail != "ana had taken it, and may have begun" {
 			t.Errorf("what the thread says of it: %+v", r)
 		}
-		h.says(ana, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]") // it is kept
-		h.is(ref, mess.Cancelled)
-		free := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(agent, "cancel: {re: "+free+"}")
+		h.send(anna, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]") // it is kept
+		h.wantStatus(ref, mess.Cancelled)
+		free := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(agent, "cancel: {re: "+free+"}")
 		if s := h.lastStatus(free); s.Reason != nil {
 			t.Errorf("of what nobody had taken: %+v", s.Reason)
 		}
@@ -104,16 +104,16 @@ func TestCancelOfPersonsClaimHasUnknownEffect(t *testing.T) {
 // A person delegates a thread to a robot, and the robot declines: the other people get the offer,
 // and the thread has a message about it.
 func TestDeclinedDelegationReturnsToPeople(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		h.comes(ben)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi}")
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
-		if line := h.lastly(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ben" {
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		h.registerPerson(ben)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
+		h.subscribe(kitchen, "")
+		h.register(kitchen, "walk")
+		h.send(anna, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi}")
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ben" {
 			t.Errorf("what the thread says of it: %+v", line)
 		}
 	})
@@ -124,15 +124,15 @@ func TestDeclinedDelegationReturnsToPeople(t *testing.T) {
 func TestPeopleGetNoOfferAfterLockout(t *testing.T) {
 	for _, bar := range []string{"stop", "locked", "disarmed", "interlock", "quiet_hours"} {
 		t.Run(bar, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.listens(kitchen, "")
-				h.registers(kitchen, "walk")
-				phone := h.comes(ana)
-				ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-				h.after(time.Second)
-				h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {type: "+bar+", detail: not now}}")
-				h.is(ref, mess.Declined)
-				if got := phone.heard(); len(got) != 0 {
+			withHarness(t, func(h *harness) {
+				h.subscribe(kitchen, "")
+				h.register(kitchen, "walk")
+				phone := h.registerPerson(anna)
+				ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+				h.advance(time.Second)
+				h.send(kitchen, "status: {re: "+ref+", code: declined, reason: {type: "+bar+", detail: not now}}")
+				h.wantStatus(ref, mess.Declined)
+				if got := phone.events(); len(got) != 0 {
 					t.Errorf("the person hears %q", got)
 				}
 			})
@@ -140,8 +140,8 @@ func TestPeopleGetNoOfferAfterLockout(t *testing.T) {
 	}
 }
 
-// lastly is the last status in a thread.
-func (h *house) lastly(ref string) (last mess.Status) {
+// lastStatusItem is the last status in a thread.
+func (h *harness) lastStatusItem(ref string) (last mess.Status) {
 	h.t.Helper()
 	t, err := h.x.Thread(h.t.Context(), person, ref)
 	if err != nil {
@@ -160,39 +160,39 @@ func (h *house) lastly(ref string) (last mess.Status) {
 // A person cannot delegate a task that she has begun. During a stop she cannot begin a task until
 // she has confirmed the stop.
 func TestPersonKeepsStartedTask(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		h.comes(ben)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		h.registerPerson(ben)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
 		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.try(ana, "status: {re: "+ref+", code: in_progress}"); !errors.Is(err, mess.NotYet) {
+		if _, err := h.post(anna, "status: {re: "+ref+", code: in_progress}"); !errors.Is(err, mess.NotYet) {
 			t.Errorf("she begins during the stop: %v", err)
 		}
-		h.heard(ana, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}})
-		h.is(ref, mess.Claimed)
-		if line := h.lastly(ref); line.Executor != ana.ID || line.Code != mess.Claimed || line.Message != "ana says: I have stopped" {
+		h.heartbeat(anna, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}})
+		h.wantStatus(ref, mess.Claimed)
+		if line := h.lastStatusItem(ref); line.Executor != anna.ID || line.Code != mess.Claimed || line.Message != "ana says: I have stopped" {
 			t.Errorf("what the thread says of it: %+v", line)
 		}
-		h.says(ana, "status: {re: "+ref+", code: in_progress}")
-		if _, err := h.try(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.IllegalTransition) {
+		h.send(anna, "status: {re: "+ref+", code: in_progress}")
+		if _, err := h.post(anna, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.IllegalTransition) {
 			t.Errorf("she hands over what she has begun: %v", err)
 		}
-		h.is(ref, mess.InProgress)
+		h.wantStatus(ref, mess.InProgress)
 	})
 }
 
 func TestPeopleGetOffersRobotsIgnore(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		phone := h.comes(ana)
-		h.says(agent, "request: {intent: go, requires: [walk]}")
-		h.after(exchange.DefaultConfig().OfferTime + time.Second)
-		if got := phone.heard(); len(got) != 1 {
+	withHarness(t, func(h *harness) {
+		h.subscribe(kitchen, "")
+		h.register(kitchen, "walk")
+		phone := h.registerPerson(anna)
+		h.send(agent, "request: {intent: go, requires: [walk]}")
+		h.advance(exchange.DefaultConfig().OfferTime + time.Second)
+		if got := phone.events(); len(got) != 1 {
 			t.Errorf("after the robot's time the person hears %q", got)
 		}
 	})
@@ -218,19 +218,19 @@ func TestRobotFailureWithoutEffectGoesToPeople(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, people := range []bool{true, false} {
-				inHouse(t, func(h *house) {
-					h.listens(kitchen, "")
-					h.registers(kitchen, "walk")
+				withHarness(t, func(h *harness) {
+					h.subscribe(kitchen, "")
+					h.register(kitchen, "walk")
 					want := c.want
 					if people {
-						h.comes(ana)
+						h.registerPerson(anna)
 					} else if want == mess.Pending {
 						want = map[bool]mess.Code{true: mess.Delegated, false: mess.Code(strings.SplitN(strings.TrimPrefix(c.end, "code: "), ",", 2)[0])}[c.name == "delegated"]
 					}
-					ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-					h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-					h.says(kitchen, "status: {re: "+ref+", "+c.end+"}")
-					h.is(ref, want)
+					ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+					h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+					h.send(kitchen, "status: {re: "+ref+", "+c.end+"}")
+					h.wantStatus(ref, want)
 				})
 			}
 		})
@@ -239,11 +239,11 @@ func TestRobotFailureWithoutEffectGoesToPeople(t *testing.T) {
 
 // All executors are drained: the note in the ack names the first candidate.
 func TestAckNamesDrainedCandidate(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		h.registers(kitchen, "walk")
-		h.says(person, "config: {hold: true}")
-		ack := h.says(agent, "request: {intent: go, requires: [walk]}")
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		h.register(kitchen, "walk")
+		h.send(person, "config: {hold: true}")
+		ack := h.send(agent, "request: {intent: go, requires: [walk]}")
 		if note, _ := ack.Extra.Get("note"); !strings.Contains(fmt.Sprint(note), "kitchen-pi is on hold") {
 			t.Errorf("told: %v", note)
 		}
@@ -253,45 +253,45 @@ func TestAckNamesDrainedCandidate(t *testing.T) {
 // A person delegates a thread to another person, who delegates it to the robot that has declined
 // before: the robot gets the offer again.
 func TestPeopleDelegateThreads(t *testing.T) {
-	inHouse(t, func(h *house) {
-		robot := h.listens(kitchen, "")
-		h.registers(kitchen, "walk")
-		first, second := h.comes(ana), h.comes(ben)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		first.heard()
-		second.heard()
-		robot.heard()
-		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: I am out}")
-		if got := second.heard(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
+	withHarness(t, func(h *harness) {
+		robot := h.subscribe(kitchen, "")
+		h.register(kitchen, "walk")
+		first, second := h.registerPerson(anna), h.registerPerson(ben)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
+		first.events()
+		second.events()
+		robot.events()
+		h.send(anna, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: I am out}")
+		if got := second.events(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
 			t.Errorf("ben hears %q", got)
 		}
-		h.says(ben, "status: {re: "+ref+", code: claimed}")
-		h.says(ben, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi, reason: it has legs now}")
-		if got := robot.heard(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
+		h.send(ben, "status: {re: "+ref+", code: claimed}")
+		h.send(ben, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi, reason: it has legs now}")
+		if got := robot.events(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
 			t.Errorf("the robot hears %q", got)
 		}
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.is(ref, mess.Claimed)
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.wantStatus(ref, mess.Claimed)
 	})
 }
 
 // The claim of a person lasts at least for the time of her estimate. A silent phone does not end a
 // request that only people can do.
 func TestPersonsClaimLastsForEstimate(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "walk")
-		h.says(ana, "config: {executor: {id: ana, name: ana, kind: person, capabilities: [walk]}}")
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.after(2 * time.Hour)
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
-		h.after(2 * time.Hour)
-		h.is(ref, mess.Pending)
-		h.says(ana, "status: {re: "+ref+", code: claimed, estimate: PT4H}")
-		h.after(5 * time.Hour)
-		h.is(ref, mess.Claimed)
-		h.after(5 * time.Hour)
-		h.is(ref, mess.Pending)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "walk")
+		h.send(anna, "config: {executor: {id: ana, name: ana, kind: person, capabilities: [walk]}}")
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.advance(2 * time.Hour)
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
+		h.advance(2 * time.Hour)
+		h.wantStatus(ref, mess.Pending)
+		h.send(anna, "status: {re: "+ref+", code: claimed, estimate: PT4H}")
+		h.advance(5 * time.Hour)
+		h.wantStatus(ref, mess.Claimed)
+		h.advance(5 * time.Hour)
+		h.wantStatus(ref, mess.Pending)
 	})
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// byPerson brings a thread to a question that an operator must answer.
-func (h *house) byPerson() (ref string) {
+// questionForOperator brings a thread to a question that an operator must answer.
+func (h *harness) questionForOperator() (ref string) {
 	h.t.Helper()
-	return h.asks("request: {intent: turn off the main water valve}", ", confirm_by: operator")
+	return h.openConfirmation("request: {intent: turn off the main water valve}", ", confirm_by: operator")
 }
 
 // The key of an operator alone does not prove a person: each setting accepts only certain proofs.
@@ -29,28 +29,28 @@ func TestConfirmSettingDecidesProof(t *testing.T) {
 			for _, one := range enough {
 				right = right || one == proof
 			}
-			inHouse(t, func(h *house) {
+			withHarness(t, func(h *harness) {
 				h.stop()
 				h.confirm = by
 				h.open(exchange.DefaultConfig())
-				ref := h.byPerson()
-				for _, yes := range []string{"reply: {re: " + ref + ", confirm: true}", "re: " + ref + "\nMESS: [{answer: {value: true}}]"} {
+				ref := h.questionForOperator()
+				for _, confirmation := range []string{"reply: {re: " + ref + ", confirm: true}", "re: " + ref + "\nMESS: [{answer: {value: true}}]"} {
 					h.proof = proof
 					if right {
-						h.says(person, yes)
-						h.is(ref, mess.Claimed)
+						h.send(person, confirmation)
+						h.wantStatus(ref, mess.Claimed)
 						return
 					}
-					if r := h.refuses(person, yes, mess.Forbidden, "nothing was confirmed"); strings.Contains(r.Text, "messkit") {
+					if r := h.wantError(person, confirmation, mess.Forbidden, "nothing was confirmed"); strings.Contains(r.Text, "messkit") {
 						t.Errorf("%s: the refusal names a command: %s", by, r.Text)
 					}
-					h.refuses(agent, yes, mess.Forbidden, "role operator")
-					h.is(ref, mess.NeedsConfirmation)
+					h.wantError(agent, confirmation, mess.Forbidden, "role operator")
+					h.wantStatus(ref, mess.NeedsConfirmation)
 				}
 				h.proof = exchange.ByKey
-				h.says(person, "reply: {re: "+ref+", confirm: false}") // a no needs no proof
+				h.send(person, "reply: {re: "+ref+", confirm: false}") // a no needs no proof
 				h.proof = proof
-				h.refuses(person, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
+				h.wantError(person, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
 			})
 		}
 	}
@@ -58,24 +58,24 @@ func TestConfirmSettingDecidesProof(t *testing.T) {
 
 // A requester confirms its own request (confirm_before): the exchange needs no proof of a person.
 func TestOwnConfirmationNeedsNoProof(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stop()
 		h.confirm = exchange.ConfirmPage
 		h.open(exchange.DefaultConfig())
-		ref := h.asks(valve, "")
-		h.says(agent, "reply: {re: "+ref+", confirm: true}")
-		h.is(ref, mess.Claimed)
+		ref := h.openConfirmation(valve, "")
+		h.send(agent, "reply: {re: "+ref+", confirm: true}")
+		h.wantStatus(ref, mess.Claimed)
 	})
 }
 
 func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode
 		cfg := exchange.DefaultConfig()
 		cfg.Lease, cfg.QuietLease = time.Hour, time.Hour
 		h.open(cfg)
-		ref := h.byPerson()
+		ref := h.questionForOperator()
 		for _, c := range []struct {
 			who   exchange.Actor
 			proof exchange.Proof
@@ -91,30 +91,30 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 			}
 			return text
 		}
-		yes := func(code string) string { return "reply: {re: " + ref + ", confirm: true, code: \"" + code + "\"}" }
+		confirmation := func(code string) string { return "reply: {re: " + ref + ", confirm: true, code: \"" + code + "\"}" }
 		wrong := func(code string) string { return string('0'+(code[0]-'0'+1)%10) + code[1:] }
 
 		code := shown()
 		for range 5 {
-			h.refuses(agent, yes(wrong(code)), mess.Forbidden, "not the code")
+			h.wantError(agent, confirmation(wrong(code)), mess.Forbidden, "not the code")
 		}
-		h.refuses(agent, yes(code), mess.Forbidden, "not the code") // it ended with the guesses
+		h.wantError(agent, confirmation(code), mess.Forbidden, "not the code") // it ended with the guesses
 		code = shown()
-		h.after(11 * time.Minute)
-		h.refuses(agent, yes(code), mess.Forbidden, "its time is over")
+		h.advance(11 * time.Minute)
+		h.wantError(agent, confirmation(code), mess.Forbidden, "its time is over")
 	})
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode
 		h.open(exchange.DefaultConfig())
-		ref := h.byPerson()
+		ref := h.questionForOperator()
 		code, _, err := h.x.ConfirmCode(person, exchange.OnPage, ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.refuses(other, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}", mess.NotFound) // it is not its thread
-		h.says(agent, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}")
-		h.is(ref, mess.Claimed)
+		h.wantError(other, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}", mess.NotFound) // it is not its thread
+		h.send(agent, "reply: {re: "+ref+", confirm: true, code: \""+code+"\"}")
+		h.wantStatus(ref, mess.Claimed)
 		th, err := h.x.Thread(t.Context(), agent, ref)
 		if err != nil {
 			t.Fatal(err)
@@ -124,8 +124,8 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 				t.Errorf("the thread keeps the code:\n%s", text)
 			}
 		}
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: open the valve, action_hash: d2, confirm_by: operator}}]")
-		h.refuses(agent, "re: "+ref+"/question-004\nMESS: [{reply: {confirm: true, code: \""+code+"\"}}]", mess.Forbidden, "not the code")
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: needs_confirmation, action: open the valve, action_hash: d2, confirm_by: operator}}]")
+		h.wantError(agent, "re: "+ref+"/question-004\nMESS: [{reply: {confirm: true, code: \""+code+"\"}}]", mess.Forbidden, "not the code")
 	})
 }
 
@@ -148,7 +148,7 @@ func TestReleaseNeedsProofOfPerson(t *testing.T) {
 		exchange.ConfirmCode:     {},
 		exchange.ConfirmScript:   {true, true, true},
 	} {
-		inHouse(t, func(h *house) {
+		withHarness(t, func(h *harness) {
 			h.stop()
 			h.confirm = by
 			h.open(exchange.DefaultConfig())
@@ -166,7 +166,7 @@ func TestReleaseNeedsProofOfPerson(t *testing.T) {
 // An operator gets a code on the page, but not at a terminal. The code is valid for one successful
 // act.
 func TestCodeReleasesOnce(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		h.stop()
 		h.confirm = exchange.ConfirmCode
 		h.open(exchange.DefaultConfig())

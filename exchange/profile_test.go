@@ -14,7 +14,7 @@ import (
 // The exchange accepts a whole registration, or rejects it with an error that names the field.
 func TestProfileIsAcceptedWhole(t *testing.T) {
 	quiet := func(v string) string { return "preferences: {quiet_hours: {start: " + v + "}}" }
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"name: A phone": "", "name: ''": "", "instance: 7f3a": "", "versions: [1.0.0, '1.1']": "", "x_own: [{}]": "",
 		"notifications: []": "", "notifications: null": "", "hooks: {}": "", "hooks: {on_request_created: []}": "", "hooks: {on_request_created: [{type: ifttt, key: k}]}": "", "preferences: {}": "",
 		"notifications: [{type: ntfy, topic: x}, {type: slack, webhook_url: 'https://a.example/'}, {type: webhook, url: 'https://a.example/h', secret: s, more: 1}, {type: pager, number: 7}]": "",
@@ -34,17 +34,17 @@ func TestProfileIsAcceptedWhole(t *testing.T) {
 		"areas: kitchen": "areas: is text", "areas: [5]": "areas[0]: is a number", "location: 5": "location: is a number", "location: {lat: north}": "location.lat: is text", "location: {lat: 91, lng: 0}": "location.lat: 91 is out of range",
 		"latency: fast": "latency: is text", "disarmed: true": "disarmed: is true or false", "kind: 5": "kind: is a number", "receipt_key: 5": "receipt_key: is a number", "receipt_key: short": "receipt_key",
 	} {
-		m, err := mess.Parse([]byte("config: {executor: {id: pi, " + said + "}}"))
+		m, err := mess.Parse([]byte("config: {executor: {id: pi, " + text + "}}"))
 		if err != nil {
-			t.Errorf("%s: %v", said, err)
+			t.Errorf("%s: %v", text, err)
 			continue
 		}
 		err = exchange.ValidateExecutor(*m.Items[0].(*mess.Config).Executor)
 		switch {
 		case want == "" && err != nil:
-			t.Errorf("%s: %v", said, err)
+			t.Errorf("%s: %v", text, err)
 		case want != "" && (!errors.Is(err, mess.Invalid) || !strings.Contains(err.Error(), "config.executor."+want) && !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: %v, want %s", said, err, want)
+			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
 }
@@ -54,12 +54,12 @@ func TestProfileIsAcceptedWhole(t *testing.T) {
 func TestRejectedProfileChangesNothing(t *testing.T) {
 	cfg, pinned := exchange.DefaultConfig(), 0
 	cfg.Pin = func(_, key string) (string, error) { pinned++; return key, nil }
-	inHouseOver(t, memory.New(), cfg, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [look], instance: one}}")
-		ref := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed, instance: one}")
-		h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [], instance: two, receipt_key: xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=, hooks: 5}}", mess.Invalid, "hooks")
-		h.is(ref, mess.Claimed)
+	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [look], instance: one}}")
+		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed, instance: one}")
+		h.wantError(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [], instance: two, receipt_key: xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=, hooks: 5}}", mess.Invalid, "hooks")
+		h.wantStatus(ref, mess.Claimed)
 		if e := h.x.Executors()[0]; len(e.Capabilities) != 1 || pinned != 0 {
 			t.Errorf("%+v, %d keys pinned", e, pinned)
 		}
@@ -71,7 +71,7 @@ func TestInvalidImagesAreRejected(t *testing.T) {
 	data := func(mime, bytes string) string {
 		return "data:" + mime + ";base64," + base64.StdEncoding.EncodeToString([]byte(bytes))
 	}
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		for entry, want := range map[string]string{
 			"image: '" + data("image/jpeg", "\xff\xd8\xff\xe0") + "'": "", "image: '" + data("image/avif", "\x00\x00\x00") + "'": "", "image: {data: '" + data("image/png", "\x89PNG\r\n\x1a\n") + "', name: a.png}": "",
 			"image: '" + data("image/svg+xml", "<svg/>") + "'": "", "file: '" + data("text/plain", "a list") + "'": "", "audio: '" + data("audio/wav", "RIFF\x00") + "'": "", "image: https://a.example/b": "",
@@ -83,9 +83,9 @@ func TestInvalidImagesAreRejected(t *testing.T) {
 		} {
 			said := "request: {intent: look, context: [{" + entry + "}]}"
 			if want == "" {
-				h.says(agent, said)
+				h.send(agent, said)
 			} else {
-				h.refuses(agent, said, mess.Invalid, want, "[0].request.context[0].")
+				h.wantError(agent, said, mess.Invalid, want, "[0].request.context[0].")
 			}
 		}
 	})
@@ -94,18 +94,18 @@ func TestInvalidImagesAreRejected(t *testing.T) {
 // The exchange rejects an invalid drain order, because a misspelled executors key would mean all
 // executors. It accepts a stop with any reason.
 func TestInvalidOrdersAreRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
 		long := strings.Repeat("x", 50_000)
-		h.refuses(person, "config: {hold: {why: "+long+"}}", mess.Invalid, "config.hold.why: 50000 bytes")
-		h.refuses(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: unknown key")
-		h.refuses(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: unknown key")
+		h.wantError(person, "config: {hold: {why: "+long+"}}", mess.Invalid, "config.hold.why: 50000 bytes")
+		h.wantError(person, "config: {hold: {executor: garage-pi}}", mess.Invalid, "config.hold.executor: unknown key")
+		h.wantError(person, "config: {resume: {executor: garage-pi}}", mess.Invalid, "config.resume.executor: unknown key")
 		if e := h.x.Executors()[0]; e.Drain != nil {
 			t.Errorf("%+v", e.Drain)
 		}
-		for why, want := range map[string]string{"5": "5", "true": "true", "[a, 1]": `["a",1]`, "{a: b}": `{"a":"b"}`, "null": "", long: strings.Repeat("x", 512)} {
-			if got := h.says(person, "config: {stop: {why: "+why+"}}").Stops; len(got) != 1 || got[0].Reason != want {
-				t.Errorf("%.40s: %.200v, want %.40q", why, got, want)
+		for reason, want := range map[string]string{"5": "5", "true": "true", "[a, 1]": `["a",1]`, "{a: b}": `{"a":"b"}`, "null": "", long: strings.Repeat("x", 512)} {
+			if got := h.send(person, "config: {stop: {why: "+reason+"}}").Stops; len(got) != 1 || got[0].Reason != want {
+				t.Errorf("%.40s: %.200v, want %.40q", reason, got, want)
 			}
 		}
 	})

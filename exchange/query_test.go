@@ -16,10 +16,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// asksAbout posts a query and returns the one list of its answer.
-func (h *house) asksAbout(who exchange.Actor, query string) []any {
+// query posts a query and returns the one list of its answer.
+func (h *harness) query(actor exchange.Actor, query string) []any {
 	h.t.Helper()
-	m, err := h.try(who, query)
+	m, err := h.post(actor, query)
 	if err != nil {
 		h.t.Fatalf("%s: %v", query, err)
 	}
@@ -45,13 +45,13 @@ func TestQueries(t *testing.T) {
 		{ID: "check-visual", Description: "Look at something", Tags: []string{"visual"}},
 		{ID: "vacuum-floor", Description: "Vacuum floors", Tags: []string{"cleaning"}},
 	}
-	inHouseOver(t, memory.New(), cfg, func(h *house) {
-		h.registers(kitchen, "take-photo, juggle")
-		a := h.says(agent, "request: {id: a, intent: look}").Ref
-		b := h.says(agent, "request: {id: b, intent: look again}").Ref
-		h.says(other, "request: {id: c, intent: look away}")
-		h.says(kitchen, "status: {re: "+a+", code: claimed}")
-		h.says(kitchen, "response: {re: "+a+", content: [ok]}")
+	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
+		h.register(kitchen, "take-photo, juggle")
+		a := h.send(agent, "request: {id: a, intent: look}").Ref
+		b := h.send(agent, "request: {id: b, intent: look again}").Ref
+		h.send(other, "request: {id: c, intent: look away}")
+		h.send(kitchen, "status: {re: "+a+", code: claimed}")
+		h.send(kitchen, "response: {re: "+a+", content: [ok]}")
 		for _, c := range []struct {
 			query, key string
 			want       []any
@@ -66,19 +66,19 @@ func TestQueries(t *testing.T) {
 			{"query: {type: executors}", "id", []any{"kitchen-pi"}},
 			{"query: {type: executors, filter: {executor: nobody}}", "id", nil},
 		} {
-			if diff := cmp.Diff(c.want, values(h.asksAbout(agent, c.query), c.key)); diff != "" {
+			if diff := cmp.Diff(c.want, values(h.query(agent, c.query), c.key)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.query, diff)
 			}
 		}
-		h.refuses(agent, "query: {type: status, filter: {re: nothing}}", mess.NotFound)
+		h.wantError(agent, "query: {type: status, filter: {re: nothing}}", mess.NotFound)
 	})
 }
 
 func TestAttachments(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 		picture := bytes.Repeat([]byte{0xff, 0xd8}, 1000)
 		m, err := h.x.Attach(h.t.Context(), kitchen, ref, "../../My Fridge.jpg", "image/jpeg", bytes.NewReader(picture))
 		if err != nil || m.File != "My_Fridge.jpg" || *m.Size != 2000 {
@@ -87,9 +87,9 @@ func TestAttachments(t *testing.T) {
 		if _, err := h.x.Attach(h.t.Context(), stranger, ref, "x", "", strings.NewReader("x")); err == nil {
 			t.Error("a stranger attaches a file")
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.MissingReference, "nobody has uploaded")
+		h.wantError(kitchen, "re: "+ref+"\nMESS: [{response: {content: [{image: {file: x.jpg, sha256: "+strings.Repeat("a", 64)+"}}]}}]", mess.MissingReference, "nobody has uploaded")
 		entry := "{image: {file: " + m.File + ", mime: image/jpeg, size: 2000, sha256: " + m.SHA256 + "}}"
-		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
+		h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: ["+entry+", "+entry+"]}}]")
 		var names []string
 		for _, a := range h.thread(ref).Attachments() {
 			names = append(names, a.Name)
@@ -114,8 +114,8 @@ func TestAttachments(t *testing.T) {
 func TestTooLargeAttachmentIsRejected(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment = 10
-	inHouseOver(t, memory.New(), cfg, func(h *house) {
-		ref := h.says(agent, "request: {intent: look}").Ref
+	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
+		ref := h.send(agent, "request: {intent: look}").Ref
 		_, err := h.x.Attach(h.t.Context(), agent, ref, "x.txt", "", strings.NewReader("12345678901"))
 		if r, ok := err.(*mess.Error); !ok || r.Code != mess.TooLarge {
 			t.Errorf("Attach: %v, want a refusal as too large", err)
@@ -123,55 +123,55 @@ func TestTooLargeAttachmentIsRejected(t *testing.T) {
 	})
 }
 
-// attaches stages size bytes, all of them c.
-func (h *house) attaches(who exchange.Actor, ref, c string, size int) error {
-	_, err := h.x.Attach(h.t.Context(), who, ref, c+".txt", "", strings.NewReader(strings.Repeat(c, size)))
+// attach stages size bytes, all of them c.
+func (h *harness) attach(actor exchange.Actor, ref, c string, size int) error {
+	_, err := h.x.Attach(h.t.Context(), actor, ref, c+".txt", "", strings.NewReader(strings.Repeat(c, size)))
 	return err
 }
 
 func TestAttachmentsOfThreadAreLimited(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	cfg.MaxAttachment, cfg.MaxThreadAttachments = 50_000, 100_000
-	inHouseOver(t, memory.New(), cfg, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
+	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 		picture := strings.Repeat("a", 40_000)
 		m, err := h.x.Attach(h.t.Context(), kitchen, ref, "a.txt", "", strings.NewReader(picture))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 5 { // the exchange stores the same bytes once
-			if err := h.attaches(kitchen, ref, "a", 40_000); err != nil {
+			if err := h.attach(kitchen, ref, "a", 40_000); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := h.attaches(agent, ref, "b", 40_000); err != nil {
+		if err := h.attach(agent, ref, "b", 40_000); err != nil {
 			t.Fatal(err)
 		}
-		err = h.attaches(kitchen, ref, "c", 40_000)
+		err = h.attach(kitchen, ref, "c", 40_000)
 		if !errors.Is(err, mess.TooLarge) || !strings.Contains(err.Error(), "20000 remain") {
 			t.Errorf("beyond the limit: %v, want a refusal that says what is left", err)
 		}
-		if err := h.attaches(kitchen, ref, "d", 20_000); err != nil {
+		if err := h.attach(kitchen, ref, "d", 20_000); err != nil {
 			t.Errorf("what is left: %v", err)
 		}
-		if err := h.attaches(agent, ref, "e", 1); !errors.Is(err, mess.TooLarge) {
+		if err := h.attach(agent, ref, "e", 1); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("when nothing is left: %v", err)
 		}
 		// The files of the thread count after a restart too.
-		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress}}, {response: {content: [{file: {file: a.txt, size: 40000, sha256: "+m.SHA256+"}}]}}]")
+		h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: in_progress}}, {response: {content: [{file: {file: a.txt, size: 40000, sha256: "+m.SHA256+"}}]}}]")
 		h.stop()
 		h.open(cfg)
-		if err := h.attaches(kitchen, ref, "f", 40_000); err != nil {
+		if err := h.attach(kitchen, ref, "f", 40_000); err != nil {
 			t.Error(err)
 		}
-		if err := h.attaches(kitchen, ref, "g", 40_000); !errors.Is(err, mess.TooLarge) {
+		if err := h.attach(kitchen, ref, "g", 40_000); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("beyond the limit after a restart: %v", err)
 		}
-		other := h.says(agent, "request: {intent: look there}").Ref
+		other := h.send(agent, "request: {intent: look there}").Ref
 		for i := range 30 { // many small ones take room as well
-			err = h.attaches(agent, other, string(rune('A'+i)), 1)
+			err = h.attach(agent, other, string(rune('A'+i)), 1)
 		}
 		if !errors.Is(err, mess.TooLarge) {
 			t.Errorf("thirty files: %v", err)
@@ -180,14 +180,14 @@ func TestAttachmentsOfThreadAreLimited(t *testing.T) {
 }
 
 func TestAttachmentToEndedThreadIsRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: failed, reason: dark}")
-		for _, who := range []exchange.Actor{agent, person} {
-			if err := h.attaches(who, ref, "x", 10); !errors.Is(err, mess.IllegalTransition) {
-				t.Errorf("%s: %v, want it refused: the thread has ended", who.ID, err)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: failed, reason: dark}")
+		for _, actor := range []exchange.Actor{agent, person} {
+			if err := h.attach(actor, ref, "x", 10); !errors.Is(err, mess.IllegalTransition) {
+				t.Errorf("%s: %v, want it refused: the thread has ended", actor.ID, err)
 			}
 		}
 		// Late evidence may come with pictures (T14).
@@ -195,7 +195,7 @@ func TestAttachmentToEndedThreadIsRejected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: [{file: {file: x.txt, size: 1, sha256: "+m.SHA256+"}}]}}]")
+		h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: completed}}, {response: {content: [{file: {file: x.txt, size: 1, sha256: "+m.SHA256+"}}]}}]")
 		if got := h.thread(ref).Attachments(); len(got) != 1 {
 			t.Errorf("attachments = %+v, want the late one", got)
 		}
@@ -217,10 +217,10 @@ func FuzzToken(f *testing.F) {
 
 // Executor returns the same value as the list of all executors.
 func TestExecutorMatchesList(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		h.says(garage, "config: {executor: {id: "+garage.ID+", capabilities: [x], notifications: [{type: ntfy, topic: t}]}}")
-		h.says(person, "config: {hold: {executors: ["+kitchen.ID+"], why: repair}}")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		h.send(garage, "config: {executor: {id: "+garage.ID+", capabilities: [x], notifications: [{type: ntfy, topic: t}]}}")
+		h.send(person, "config: {hold: {executors: ["+kitchen.ID+"], why: repair}}")
 		for _, want := range h.x.Executors() {
 			if got, ok := h.x.Executor(want.ID); !ok || !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v\nwant %+v", got, want)

@@ -43,20 +43,20 @@ func TestCandidatesOfRequest(t *testing.T) {
 		{"a place in words", "requires: [sweep], constraints: {location: behind the old house}", []string{"upstairs", "wherever"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				ears := map[string]*ear{}
+			withHarness(t, func(h *harness) {
+				subs := map[string]*subscription{}
 				for id, text := range executors {
-					who := exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
-					h.says(who, "config: {executor: {id: "+id+", "+text+"}}")
-					ears[id] = h.listens(who, "")
+					actor := exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
+					h.send(actor, "config: {executor: {id: "+id+", "+text+"}}")
+					subs[id] = h.subscribe(actor, "")
 				}
-				ref := h.says(agent, "request: {intent: do it, "+c.request+"}").Ref
+				ref := h.send(agent, "request: {intent: do it, "+c.request+"}").Ref
 				var got []string
 				for _, e := range h.x.Executors() {
-					if len(ears[e.ID].heard()) > 0 {
+					if len(subs[e.ID].events()) > 0 {
 						got = append(got, e.ID)
 					} else {
-						h.refuses(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.NotFound)
+						h.wantError(exchange.Actor{ID: e.ID, Roles: exchange.ExecutorRole}, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 					}
 				}
 				if diff := cmp.Diff(c.want, got); diff != "" {
@@ -68,15 +68,15 @@ func TestCandidatesOfRequest(t *testing.T) {
 }
 
 func TestRequestWaitsForExecutor(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ack := h.says(agent, "request: {intent: fly, requires: [fly]}")
+	withHarness(t, func(h *harness) {
+		ack := h.send(agent, "request: {intent: fly, requires: [fly]}")
 		if note, _ := ack.Extra.Get("note"); note != "it waits: no executor has fly" {
 			t.Errorf("note = %q", note)
 		}
-		ear := h.listens(kitchen, "")
-		h.registers(kitchen, "fly")
-		h.after(time.Second)
-		if got := ear.heard(); len(got) != 1 || got[0] != "offer "+ack.Ref+" request" {
+		sub := h.subscribe(kitchen, "")
+		h.register(kitchen, "fly")
+		h.advance(time.Second)
+		if got := sub.events(); len(got) != 1 || got[0] != "offer "+ack.Ref+" request" {
 			t.Errorf("who comes later hears %q, want the offer", got)
 		}
 	})
@@ -97,16 +97,16 @@ func TestScheduleOfExecutor(t *testing.T) {
 	} {
 		for at, want := range c.open {
 			t.Run(c.cron+" at "+at, func(t *testing.T) {
-				inHouse(t, func(h *house) {
+				withHarness(t, func(h *harness) {
 					clock, err := time.Parse("15:04", at)
 					if err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute) // fake time
-					h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '"+c.cron+"'}}")
-					ear := h.listens(kitchen, "")
-					h.says(agent, "request: {intent: do it}")
-					if got := len(ear.heard()) > 0; got != want {
+					h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '"+c.cron+"'}}")
+					sub := h.subscribe(kitchen, "")
+					h.send(agent, "request: {intent: do it}")
+					if got := len(sub.events()) > 0; got != want {
 						t.Errorf("available: %v, want %v", got, want)
 					}
 				})
@@ -116,9 +116,9 @@ func TestScheduleOfExecutor(t *testing.T) {
 }
 
 func TestInvalidScheduleIsRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		for _, s := range []string{"''", "'often'", "'61 * * * *'", "'0 8-22 * *'"} {
-			h.refuses(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: "+s+"}}", mess.Invalid, "cron line")
+			h.wantError(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: "+s+"}}", mess.Invalid, "cron line")
 		}
 		if n := len(h.x.Executors()); n != 0 {
 			t.Errorf("%d executors are registered after refusals", n)
@@ -127,83 +127,83 @@ func TestInvalidScheduleIsRejected(t *testing.T) {
 }
 
 func TestRequestWaitsForSchedule(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '0 8-22 * * *'}}")
-		ear := h.listens(kitchen, "")
-		h.says(agent, "request: {intent: do it}")
-		h.after(7*time.Hour + 55*time.Minute)
-		if got := ear.heard(); len(got) != 0 {
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: '0 8-22 * * *'}}")
+		sub := h.subscribe(kitchen, "")
+		h.send(agent, "request: {intent: do it}")
+		h.advance(7*time.Hour + 55*time.Minute)
+		if got := sub.events(); len(got) != 0 {
 			t.Errorf("before its hours it hears %q", got)
 		}
-		h.after(6 * time.Minute)
-		if got := ear.heard(); len(got) != 1 {
+		h.advance(6 * time.Minute)
+		if got := sub.events(); len(got) != 1 {
 			t.Errorf("in its hours it hears %q, want the offer", got)
 		}
 	})
 }
 
 func TestPreferredExecutorsGetFirstOffers(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.refuses(kitchen, "config: {routing: {rules: []}}", mess.Forbidden, "operator")
-		h.says(person, "config: {routing: {rules: [{match: {capability: clean}, prefer: [garage-pi]}]}}")
-		h.registers(kitchen, "clean, look")
-		h.registers(garage, "clean, look")
-		k, g := h.listens(kitchen, ""), h.listens(garage, "")
-		first := h.says(agent, "request: {intent: clean, requires: [clean]}").Ref
-		if got := k.heard(); len(got) != 0 || len(g.heard()) != 1 {
+	withHarness(t, func(h *harness) {
+		h.wantError(kitchen, "config: {routing: {rules: []}}", mess.Forbidden, "operator")
+		h.send(person, "config: {routing: {rules: [{match: {capability: clean}, prefer: [garage-pi]}]}}")
+		h.register(kitchen, "clean, look")
+		h.register(garage, "clean, look")
+		k, g := h.subscribe(kitchen, ""), h.subscribe(garage, "")
+		first := h.send(agent, "request: {intent: clean, requires: [clean]}").Ref
+		if got := k.events(); len(got) != 0 || len(g.events()) != 1 {
 			t.Errorf("the other one hears %q at once", got)
 		}
-		h.after(61 * time.Second)
-		if got := k.heard(); len(got) != 1 {
+		h.advance(61 * time.Second)
+		if got := k.events(); len(got) != 1 {
 			t.Errorf("when the preferred one does nothing, the other hears %q, want the offer", got)
 		}
-		h.says(kitchen, "status: {re: "+first+", code: claimed}")
-		if got := g.heard(); len(got) == 0 || got[0] != "withdrawn "+first+" status:claimed" {
+		h.send(kitchen, "status: {re: "+first+", code: claimed}")
+		if got := g.events(); len(got) == 0 || got[0] != "withdrawn "+first+" status:claimed" {
 			t.Errorf("the preferred one hears %q, want the offer withdrawn", got)
 		}
-		k.heard()
-		h.says(agent, "request: {intent: look, requires: [look]}")
-		if len(k.heard()) != 1 || len(g.heard()) != 1 {
+		k.events()
+		h.send(agent, "request: {intent: look, requires: [look]}")
+		if len(k.events()) != 1 || len(g.events()) != 1 {
 			t.Error("a request that no rule matches is not offered to both")
 		}
-		h.says(agent, "request: {intent: clean, requires: [clean]}")
-		k.heard()
-		g.heard()
-		second := h.says(agent, "request: {intent: clean more, requires: [clean]}").Ref
-		h.says(garage, "status: {re: "+second+", code: declined, reason: tired}")
-		if got := k.heard(); len(got) != 1 || got[0] != "offer "+second+" request" {
+		h.send(agent, "request: {intent: clean, requires: [clean]}")
+		k.events()
+		g.events()
+		second := h.send(agent, "request: {intent: clean more, requires: [clean]}").Ref
+		h.send(garage, "status: {re: "+second+", code: declined, reason: tired}")
+		if got := k.events(); len(got) != 1 || got[0] != "offer "+second+" request" {
 			t.Errorf("when the preferred one declines, the other hears %q, want the offer", got)
 		}
 	})
 }
 
 func TestPreferenceByMetric(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(person, "config: {routing: {rules: [{match: {precision: exact}, prefer: higher_precision}, {match: {urgency: now}, prefer: lower_latency}]}}")
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], latency: 5, precision: 2}}")
-		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [x], latency: 1, precision: 1}}")
-		k, g := h.listens(kitchen, ""), h.listens(garage, "")
-		h.says(agent, "request: {intent: x, precision: exact}")
-		if a, b := len(k.heard()), len(g.heard()); a != 1 || b != 0 {
+	withHarness(t, func(h *harness) {
+		h.send(person, "config: {routing: {rules: [{match: {precision: exact}, prefer: higher_precision}, {match: {urgency: now}, prefer: lower_latency}]}}")
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], latency: 5, precision: 2}}")
+		h.send(garage, "config: {executor: {id: garage-pi, capabilities: [x], latency: 1, precision: 1}}")
+		k, g := h.subscribe(kitchen, ""), h.subscribe(garage, "")
+		h.send(agent, "request: {intent: x, precision: exact}")
+		if a, b := len(k.events()), len(g.events()); a != 1 || b != 0 {
 			t.Errorf("higher_precision: %d and %d offers, want the finer one alone", a, b)
 		}
-		h.says(agent, "request: {intent: x, constraints: {timing: {urgency: now}}}")
-		if a, b := len(k.heard()), len(g.heard()); a != 0 || b != 1 {
+		h.send(agent, "request: {intent: x, constraints: {timing: {urgency: now}}}")
+		if a, b := len(k.events()), len(g.events()); a != 0 || b != 1 {
 			t.Errorf("lower_latency: %d and %d offers, want the quicker one alone", a, b)
 		}
 	})
 }
 
 func TestThreadEndsWhenAllDecline(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
-		h.registers(garage, "look")
-		ref := h.says(agent, "request: {intent: say what life means}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
-		h.is(ref, mess.Pending)
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
-		h.says(garage, "status: {re: "+ref+", code: declined, reason: no such device}")
-		h.is(ref, mess.Declined)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
+		h.register(garage, "look")
+		ref := h.send(agent, "request: {intent: say what life means}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
+		h.wantStatus(ref, mess.Pending)
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: not my thing}")
+		h.send(garage, "status: {re: "+ref+", code: declined, reason: no such device}")
+		h.wantStatus(ref, mess.Declined)
 		if s := h.lastStatus(ref); s.Reason.Detail != "kitchen-pi: not my thing; garage-pi: no such device" {
 			t.Errorf("the requester reads %q", s.Reason.Detail)
 		}
@@ -211,119 +211,119 @@ func TestThreadEndsWhenAllDecline(t *testing.T) {
 }
 
 func TestDelegatedClaimIsOfferedAgain(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
-		h.registers(garage, "look")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		g := h.listens(garage, "")
-		h.says(kitchen, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: too high up}")
-		h.is(ref, mess.Pending)
-		if got := g.heard(); len(got) != 1 || got[0] != "offer "+ref+" request" {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
+		h.register(garage, "look")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		g := h.subscribe(garage, "")
+		h.send(kitchen, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: too high up}")
+		h.wantStatus(ref, mess.Pending)
+		if got := g.events(); len(got) != 1 || got[0] != "offer "+ref+" request" {
 			t.Errorf("the other one hears %q, want the offer", got)
 		}
-		h.says(garage, "status: {re: "+ref+", code: claimed}")
-		h.says(garage, "status: {re: "+ref+", code: in_progress}")
-		h.refuses(garage, "status: {re: "+ref+", code: delegated}", mess.IllegalTransition, "it has begun")
+		h.send(garage, "status: {re: "+ref+", code: claimed}")
+		h.send(garage, "status: {re: "+ref+", code: in_progress}")
+		h.wantError(garage, "status: {re: "+ref+", code: delegated}", mess.IllegalTransition, "it has begun")
 	})
 }
 
 func TestHolderDeclinesClaim(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "look")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: I see now that I cannot}")
-		h.is(ref, mess.Declined)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "look")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: I see now that I cannot}")
+		h.wantStatus(ref, mess.Declined)
 	})
 }
 
 // Only a candidate of a thread can decline it. Other actors get the error for an unknown thread.
 func TestOnlyCandidatesDecline(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		both := exchange.Actor{ID: "both", Roles: exchange.Requester | exchange.ExecutorRole}
-		h.registers(kitchen, "fly")
-		h.registers(garage, "swim")
-		h.registers(both, "")
+		h.register(kitchen, "fly")
+		h.register(garage, "swim")
+		h.register(both, "")
 		no := func(ref string) string { return "status: {re: " + ref + ", code: declined, reason: no}" }
-		flies := h.says(agent, "request: {intent: fly, requires: [fly]}").Ref
-		dives := h.says(agent, "request: {intent: dive, requires: [dive]}").Ref
-		for _, ref := range []string{flies, dives} {
-			for _, who := range []exchange.Actor{stranger, other, garage, both} {
-				got := h.refuses(who, no(ref), mess.NotFound)
-				want := h.refuses(who, no("2000-01-01-999"), mess.NotFound)
+		flyRef := h.send(agent, "request: {intent: fly, requires: [fly]}").Ref
+		diveRef := h.send(agent, "request: {intent: dive, requires: [dive]}").Ref
+		for _, ref := range []string{flyRef, diveRef} {
+			for _, actor := range []exchange.Actor{stranger, other, garage, both} {
+				got := h.wantError(actor, no(ref), mess.NotFound)
+				want := h.wantError(actor, no("2000-01-01-999"), mess.NotFound)
 				if got.Ref != "" || got.Status != "" || got.Holder != "" || got.Text != strings.ReplaceAll(want.Text, "2000-01-01-999", ref) {
-					t.Errorf("%s declines %s: %+v, want what an unknown thread is answered with: %+v", who.ID, ref, got, want)
+					t.Errorf("%s declines %s: %+v, want what an unknown thread is answered with: %+v", actor.ID, ref, got, want)
 				}
 			}
-			h.is(ref, mess.Pending)
+			h.wantStatus(ref, mess.Pending)
 		}
-		h.says(kitchen, no(flies))
-		h.is(flies, mess.Declined)
+		h.send(kitchen, no(flyRef))
+		h.wantStatus(flyRef, mess.Declined)
 	})
 }
 
 // All live executors have declined a thread: it does not wait for ever for a lost one.
 func TestLostExecutorKeepsNoThreadPending(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(garage, "swim, fly")
-		h.after(10 * time.Minute) // silent from the start
-		h.registers(kitchen, "fly")
+	withHarness(t, func(h *harness) {
+		h.register(garage, "swim, fly")
+		h.advance(10 * time.Minute) // silent from the start
+		h.register(kitchen, "fly")
 		no := func(ref string) {
 			h.t.Helper()
-			h.says(kitchen, "status: {re: "+ref+", code: declined, reason: {detail: not in this wind}}")
-			h.is(ref, mess.Pending)
+			h.send(kitchen, "status: {re: "+ref+", code: declined, reason: {detail: not in this wind}}")
+			h.wantStatus(ref, mess.Pending)
 		}
-		ref := h.says(agent, "request: {intent: fly}").Ref
+		ref := h.send(agent, "request: {intent: fly}").Ref
 		no(ref)
-		untouched := h.says(agent, "request: {intent: swim}").Ref
-		h.after(45 * time.Minute)
-		h.is(ref, mess.Pending)
-		late := h.says(agent, "request: {intent: fly again}").Ref
+		untouched := h.send(agent, "request: {intent: swim}").Ref
+		h.advance(45 * time.Minute)
+		h.wantStatus(ref, mess.Pending)
+		late := h.send(agent, "request: {intent: fly again}").Ref
 		no(late)
-		h.after(5*time.Minute + time.Second) // an hour after its last message
+		h.advance(5*time.Minute + time.Second) // an hour after its last message
 		for _, ref := range []string{ref, late} {
-			h.is(ref, mess.Declined)
+			h.wantStatus(ref, mess.Declined)
 			if s := h.lastStatus(ref); s.Reason == nil || !strings.Contains(s.Reason.Detail, "kitchen-pi: not in this wind") {
 				t.Errorf("declined for %+v", s.Reason)
 			}
 		}
-		h.is(untouched, mess.Pending) // no executor has declined it
+		h.wantStatus(untouched, mess.Pending) // no executor has declined it
 
 		// A connected executor is live, even if it sends nothing.
-		ear := h.listens(garage, "")
-		h.registers(garage, "swim, fly")
-		waits := h.says(agent, "request: {intent: fly at last}").Ref
+		sub := h.subscribe(garage, "")
+		h.register(garage, "swim, fly")
+		waits := h.send(agent, "request: {intent: fly at last}").Ref
 		no(waits)
-		h.after(3 * time.Hour)
-		h.is(waits, mess.Pending)
-		ear.stop()
-		h.after(2 * time.Minute)
-		h.is(waits, mess.Declined)
+		h.advance(3 * time.Hour)
+		h.wantStatus(waits, mess.Pending)
+		sub.stop()
+		h.advance(2 * time.Minute)
+		h.wantStatus(waits, mess.Declined)
 
 		// An executor that loses the capability is no candidate from then on.
-		h.registers(garage, "swim, fly")
-		ref = h.says(agent, "request: {intent: fly, requires: [fly]}").Ref
+		h.register(garage, "swim, fly")
+		ref = h.send(agent, "request: {intent: fly, requires: [fly]}").Ref
 		no(ref)
-		h.registers(garage, "swim")
-		h.after(time.Second)
-		h.is(ref, mess.Declined)
+		h.register(garage, "swim")
+		h.advance(time.Second)
+		h.wantStatus(ref, mess.Declined)
 	})
 }
 
 // After a restart, the exchange waits for the executors before it ends a thread.
 func TestRestartedExchangeWaitsForExecutors(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(garage, "fly")
-		h.registers(kitchen, "fly")
-		ref := h.says(agent, "request: {intent: fly}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: declined, reason: no}")
+	withHarness(t, func(h *harness) {
+		h.register(garage, "fly")
+		h.register(kitchen, "fly")
+		ref := h.send(agent, "request: {intent: fly}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no}")
 		h.stop()
 		time.Sleep(5 * time.Hour) // fake time
 		h.open(exchange.DefaultConfig())
-		h.after(30 * time.Minute)
-		h.is(ref, mess.Pending)
-		h.after(31 * time.Minute)
-		h.is(ref, mess.Declined)
+		h.advance(30 * time.Minute)
+		h.wantStatus(ref, mess.Pending)
+		h.advance(31 * time.Minute)
+		h.wantStatus(ref, mess.Declined)
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// appends posts a message that another program has appended to the folder of a thread.
-func (h *house) appends(ref, from, text string) exchange.Thread {
+// appendFromFolder posts a message that another program has appended to the folder of a thread.
+func (h *harness) appendFromFolder(ref, from, text string) exchange.Thread {
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -29,26 +29,26 @@ func (h *house) appends(ref, from, text string) exchange.Thread {
 // The exchange validates a message in the folder of a thread like a posted one. The folder names
 // the thread.
 func TestAppendedMessageIsValidated(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
-		h.appends(ref, "kitchen-pi", "status: {re: last, code: claimed}")
-		h.is(ref, mess.Claimed)
-		h.appends(ref, "claude-agent", "{re: "+ref+", MESS: [{cancel: {reason: enough}}]}")
-		h.is(ref, mess.Cancelled)
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
+		h.appendFromFolder(ref, "kitchen-pi", "status: {re: last, code: claimed}")
+		h.wantStatus(ref, mess.Claimed)
+		h.appendFromFolder(ref, "claude-agent", "{re: "+ref+", MESS: [{cancel: {reason: enough}}]}")
+		h.wantStatus(ref, mess.Cancelled)
 	})
 }
 
 // The exchange rejects an appended message: the thread keeps the message and the error as evidence.
 // Its status does not change, and the executor gets no event.
 func TestRejectedAppendedMessageIsEvidence(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: move, action_hash: h1, confirm_by: operator}")
-		ear := h.listens(kitchen, "")
-		ear.heard()
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x]}}")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: needs_confirmation, action: move, action_hash: h1, confirm_by: operator}")
+		sub := h.subscribe(kitchen, "")
+		sub.events()
 		for _, s := range []struct{ from, text, why string }{
 			{"other-agent", "cancel: {re: " + ref + "}", "thread"},
 			{"teague", "reply: {re: " + ref + ", confirm: true}", ""}, // the name of an operator in a file is no proof
@@ -59,7 +59,7 @@ func TestRejectedAppendedMessageIsEvidence(t *testing.T) {
 			{"claude-agent", "status: {code: 7}", ""},
 		} {
 			before := h.thread(ref)
-			after := h.appends(ref, s.from, s.text)
+			after := h.appendFromFolder(ref, s.from, s.text)
 			if after.Status != mess.NeedsConfirmation || after.Confirm.Given != nil || len(after.Messages) <= len(before.Messages) {
 				t.Errorf("%s: %s, %d messages after %d", s.text, after.Status, len(after.Messages), len(before.Messages))
 			}
@@ -75,8 +75,8 @@ func TestRejectedAppendedMessageIsEvidence(t *testing.T) {
 				t.Errorf("%s: the last message is %s, %v", s.text, text, err)
 			}
 		}
-		if heard := ear.heard(); len(heard) > 0 {
-			t.Errorf("the executor heard %v", heard)
+		if events := sub.events(); len(events) > 0 {
+			t.Errorf("the executor heard %v", events)
 		}
 	})
 }

@@ -42,22 +42,22 @@ func newFleet(tb testing.TB, store exchange.Store) *fleet {
 	return &fleet{tb, x, store}
 }
 
-func (f *fleet) says(who exchange.Actor, text string) mess.Ack {
+func (f *fleet) send(actor exchange.Actor, text string) mess.Ack {
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
 		f.Errorf("%s: %v", text, err)
 		return mess.Ack{}
 	}
-	answer, err := f.x.Post(f.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	answer, err := f.x.Post(f.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 	if err != nil {
-		f.Errorf("%s says %s: %v", who.ID, text, err)
+		f.Errorf("%s says %s: %v", actor.ID, text, err)
 		return mess.Ack{}
 	}
 	return *answer.Items[0].(*mess.Ack)
 }
 
-func (f *fleet) registers(i int, more string) {
-	f.says(worker(i), "config: {executor: {id: "+worker(i).ID+", capabilities: [clean], versions: [1.1.0], holding: []"+more+"}}")
+func (f *fleet) register(i int, more string) {
+	f.send(worker(i), "config: {executor: {id: "+worker(i).ID+", capabilities: [clean], versions: [1.1.0], holding: []"+more+"}}")
 }
 
 // cpu has the benchmark report the CPU time of an operation in us. On a busy machine, CPU time
@@ -74,10 +74,10 @@ func cpu(b *testing.B) {
 	b.Cleanup(func() { b.ReportMetric(float64((used()-was).Microseconds())/float64(b.N), "cpu-us/op") })
 }
 
-// asks makes n requests that wait.
-func (f *fleet) asks(n int, what string) {
+// requestMany makes n requests that wait.
+func (f *fleet) requestMany(n int, what string) {
 	for range n {
-		f.says(agent, "request: {intent: clean the floor"+what+"}")
+		f.send(agent, "request: {intent: clean the floor"+what+"}")
 	}
 }
 
@@ -110,10 +110,10 @@ func BenchmarkHeartbeat(b *testing.B) {
 	for _, open := range []int{10, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("open=%d", open), func(b *testing.B) {
 			f := newFleet(b, memory.New())
-			f.registers(0, "")
-			f.asks(open, ", requires: [something else]")
+			f.register(0, "")
+			f.requestMany(open, ", requires: [something else]")
 			for cpu(b); b.Loop(); {
-				f.says(worker(0), "config: {executor: {id: "+worker(0).ID+", holding: []}}")
+				f.send(worker(0), "config: {executor: {id: "+worker(0).ID+", holding: []}}")
 			}
 		})
 	}
@@ -126,18 +126,18 @@ func BenchmarkTask(b *testing.B) {
 		b.Run(fmt.Sprintf("executors=%d", executors), func(b *testing.B) {
 			f := newFleet(b, memory.New())
 			for i := range executors {
-				f.registers(i, "")
+				f.register(i, "")
 			}
 			offers := f.follow(executors)
 			for cpu(b); b.Loop(); {
-				ref := f.says(agent, "request: {intent: clean, requires: [clean]}").Ref
+				ref := f.send(agent, "request: {intent: clean, requires: [clean]}").Ref
 				offer := <-offers
 				for offer[0] != ref {
 					offer = <-offers
 				}
-				who := exchange.Actor{ID: offer[1], Roles: exchange.ExecutorRole}
+				actor := exchange.Actor{ID: offer[1], Roles: exchange.ExecutorRole}
 				for _, code := range []string{"claimed", "in_progress", "completed"} {
-					f.says(who, "status: {re: "+ref+", code: "+code+"}")
+					f.send(actor, "status: {re: "+ref+", code: "+code+"}")
 				}
 			}
 		})
@@ -151,30 +151,30 @@ func BenchmarkLocation(b *testing.B) {
 		b.Run(fmt.Sprintf("executors=%d", executors), func(b *testing.B) {
 			f := newFleet(b, memory.New())
 			for i := range executors {
-				f.registers(i, fmt.Sprintf(", areas: [room-%d, floor-%d]", i, i/10))
+				f.register(i, fmt.Sprintf(", areas: [room-%d, floor-%d]", i, i/10))
 			}
 			for cpu(b); b.Loop(); {
-				ref := f.says(agent, "request: {intent: clean, requires: [clean], constraints: {location: {name: room-0}}}").Ref
-				f.says(agent, "cancel: {re: "+ref+"}")
+				ref := f.send(agent, "request: {intent: clean, requires: [clean], constraints: {location: {name: room-0}}}").Ref
+				f.send(agent, "cancel: {re: "+ref+"}")
 			}
 		})
 	}
 }
 
-// crowded is a store with executors and requests that wait for one of them.
-func crowded(b *testing.B, pending, executors int) exchange.Store {
+// storeWithPending is a store with executors and requests that wait for one of them.
+func storeWithPending(b *testing.B, pending, executors int) exchange.Store {
 	store := memory.New()
 	requests := newFleet(b, store) // it knows of no executor
 	workers := newFleet(b, store)
 	for i := range executors {
-		workers.registers(i, "")
+		workers.register(i, "")
 	}
-	requests.asks(pending, ", requires: [clean]")
+	requests.requestMany(pending, ", requires: [clean]")
 	return store
 }
 
-// longest calls do, and returns the longest time of a small call during it, in ms.
-func (f *fleet) longest(do func()) float64 {
+// longestCall calls do, and returns the longest time of a small call during it, in ms.
+func (f *fleet) longestCall(do func()) float64 {
 	var stop atomic.Bool
 	longest := make(chan time.Duration)
 	go func() {
@@ -198,10 +198,10 @@ func (f *fleet) longest(do func()) float64 {
 func BenchmarkRegister(b *testing.B) {
 	for _, pending := range []int{1000, 10_000} {
 		b.Run(fmt.Sprintf("pending=%d/executors=1000", pending), func(b *testing.B) {
-			f := newFleet(b, crowded(b, pending, 1000))
+			f := newFleet(b, storeWithPending(b, pending, 1000))
 			n, most := 1000, 0.0
 			for cpu(b); b.Loop(); {
-				most = max(most, f.longest(func() { f.registers(n, "") }))
+				most = max(most, f.longestCall(func() { f.register(n, "") }))
 				n++
 			}
 			b.ReportMetric(most, "lock-ms")
@@ -211,11 +211,11 @@ func BenchmarkRegister(b *testing.B) {
 
 // BenchmarkRestart is that all executors register again and follow after a restart.
 func BenchmarkRestart(b *testing.B) {
-	store := crowded(b, 1000, 1000)
+	store := storeWithPending(b, 1000, 1000)
 	for cpu(b); b.Loop(); {
 		f := newFleet(b, store)
 		for i := range 1000 {
-			f.registers(i, "")
+			f.register(i, "")
 		}
 		f.follow(1000)
 	}

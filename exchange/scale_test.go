@@ -19,11 +19,11 @@ import (
 // threads and executors. scripts/bench-scale.sh copies this file to an earlier commit
 // and shows both results. The file scale_open_test.go has the code that differs since then.
 
-// large reports whether the sizes are those of the goals, which takes long.
-func large() bool { return os.Getenv("LARGE") != "" }
+// isLarge reports whether the sizes are those of the goals, which takes long.
+func isLarge() bool { return os.Getenv("LARGE") != "" }
 
-func sized(usual, most int) int {
-	if large() {
+func sizeOf(usual, most int) int {
+	if isLarge() {
 		return most
 	}
 	return usual
@@ -51,13 +51,13 @@ func openScale(tb testing.TB, store scaleStore) *exchange.Exchange {
 	return x
 }
 
-// says posts a message in JSON and returns the ref of its ack.
-func (s *scale) says(who exchange.Actor, text string) (ref string, err error) {
+// send posts a message in JSON and returns the ref of its ack.
+func (s *scale) send(actor exchange.Actor, text string) (ref string, err error) {
 	m, err := mess.ParseJSON([]byte(text))
 	if err != nil {
 		s.Fatal(err)
 	}
-	answer, err := s.x.Post(context.Background(), exchange.Inbound{Actor: who, Channel: "bench", Message: m})
+	answer, err := s.x.Post(context.Background(), exchange.Inbound{Actor: actor, Channel: "bench", Message: m})
 	if err != nil {
 		return "", err
 	}
@@ -69,9 +69,9 @@ func (s *scale) says(who exchange.Actor, text string) (ref string, err error) {
 	return ref, nil
 }
 
-func (s *scale) must(who exchange.Actor, format string, args ...any) string {
+func (s *scale) must(actor exchange.Actor, format string, args ...any) string {
 	s.Helper()
-	ref, err := s.says(who, fmt.Sprintf(format, args...))
+	ref, err := s.send(actor, fmt.Sprintf(format, args...))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func (s *scale) follow(n int) (end func()) {
 func BenchmarkScaleHeartbeat(b *testing.B) {
 	s := newScale(b)
 	s.register(0, 1, `"capabilities":["other"]`)
-	s.fill(sized(10_000, 100_000))
+	s.fill(sizeOf(10_000, 100_000))
 	for b.Loop() {
 		s.must(s.executor(0), `{"MESS":[{"config":{"executor":{"id":"e0","holding":[]}}}]}`)
 	}
@@ -135,9 +135,9 @@ func BenchmarkScaleHeartbeat(b *testing.B) {
 
 func BenchmarkScaleUnknownRef(b *testing.B) {
 	s := newScale(b)
-	s.fill(sized(10_000, 100_000))
+	s.fill(sizeOf(10_000, 100_000))
 	for b.Loop() {
-		if _, err := s.says(s.executor(0), `{"re":"2026-01-01-999","MESS":[{"status":{"code":"claimed"}}]}`); err == nil {
+		if _, err := s.send(s.executor(0), `{"re":"2026-01-01-999","MESS":[{"status":{"code":"claimed"}}]}`); err == nil {
 			b.Fatal("a thread that is not there is claimed")
 		}
 	}
@@ -172,7 +172,7 @@ func BenchmarkScaleLocation(b *testing.B) {
 func BenchmarkScaleNewExecutor(b *testing.B) {
 	s := newScale(b)
 	s.register(0, 1000, `"capabilities":["bench"]`)
-	s.fill(sized(100, 10_000))
+	s.fill(sizeOf(100, 10_000))
 	i := 1000
 	for b.Loop() {
 		s.register(i, i+1, `"capabilities":["bench"]`)
@@ -185,7 +185,7 @@ func BenchmarkScaleRestart(b *testing.B) {
 	store := newScaleStore()
 	s := &scale{TB: b, x: openScale(b, store)}
 	s.register(0, 1000, `"capabilities":["bench"]`)
-	s.fill(sized(100, 1000))
+	s.fill(sizeOf(100, 1000))
 	s.x = openScale(b, store)
 	i := 0
 	for b.Loop() {
@@ -197,12 +197,12 @@ func BenchmarkScaleRestart(b *testing.B) {
 
 func BenchmarkScaleList(b *testing.B) {
 	s := newScale(b)
-	s.fill(sized(10_000, 1_000_000))
+	s.fill(sizeOf(10_000, 1_000_000))
 	nobody := exchange.Actor{ID: "nobody", Roles: exchange.Requester}
-	for name, who := range map[string]exchange.Actor{"all": {ID: "op", Roles: exchange.Operator | exchange.Observer}, "none": nobody} {
+	for name, actor := range map[string]exchange.Actor{"all": {ID: "op", Roles: exchange.Operator | exchange.Observer}, "none": nobody} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				page, err := s.x.List(b.Context(), who, exchange.Filter{Limit: 50})
+				page, err := s.x.List(b.Context(), actor, exchange.Filter{Limit: 50})
 				if err != nil || name == "all" && len(page.Threads) != 50 {
 					b.Fatalf("%d threads, %v", len(page.Threads), err)
 				}
@@ -211,8 +211,8 @@ func BenchmarkScaleList(b *testing.B) {
 	}
 }
 
-// live is how much memory is in use, of the heap and of stacks.
-func live() uint64 {
+// memoryInUse is how much memory is in use, of the heap and of stacks.
+func memoryInUse() uint64 {
 	var m runtime.MemStats
 	for range 3 {
 		runtime.GC()
@@ -227,9 +227,9 @@ func BenchmarkScaleMemory(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s := newScale(b)
 			s.register(0, executors, `"capabilities":["bench"]`)
-			before := live()
+			before := memoryInUse()
 			end := more(s)
-			used := live() - before
+			used := memoryInUse() - before
 			end()
 			for b.Loop() { // the result is the memory
 			}

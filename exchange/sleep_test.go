@@ -16,19 +16,19 @@ func TestLeaseEndsDuringSuspend(t *testing.T) {
 	var slept atomic.Int64
 	cfg := exchange.DefaultConfig()
 	cfg.Slept = func() time.Duration { return time.Duration(slept.Load()) }
-	inHouseOver(t, memory.New(), cfg, func(h *house) {
-		begun := h.begun("")
-		claimed := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+claimed+", code: claimed}")
-		h.beats(kitchen, claimed, "1", time.Second)
+	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
+		started := h.startedThread("")
+		claimed := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+claimed+", code: claimed}")
+		h.sendHeartbeats(kitchen, claimed, "1", time.Second)
 		slept.Store(int64(8 * time.Hour))
-		h.after(6 * time.Second)
-		h.is(claimed, mess.Pending)
-		h.is(begun, mess.Held)
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+begun+", epoch: 1}]}}")
-		h.after(time.Second)
-		h.is(begun, mess.InProgress)
-		h.after(6 * time.Second)
-		h.is(begun, mess.InProgress) // the exchange counts the suspension once
+		h.advance(6 * time.Second)
+		h.wantStatus(claimed, mess.Pending)
+		h.wantStatus(started, mess.Held)
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+started+", epoch: 1}]}}")
+		h.advance(time.Second)
+		h.wantStatus(started, mess.InProgress)
+		h.advance(6 * time.Second)
+		h.wantStatus(started, mess.InProgress) // the exchange counts the suspension once
 	})
 }

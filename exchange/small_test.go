@@ -12,15 +12,15 @@ import (
 
 // The history has the text of each question as a note, in the form of MESSE-AF.
 func TestHistoryHasQuestions(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
 		for _, text := range []string{
 			"status: {re: {ref}, code: claimed}",
 			"status: {re: {ref}, code: needs_input, message: multiple spills detected, questions: [{field: a, question: 'Which area?'}]}",
 			"status: {re: {ref}, code: needs_confirmation, action: vacuum both}",
 		} {
-			h.says(kitchen, replaceRef(text, ref))
+			h.send(kitchen, replaceRef(text, ref))
 		}
 		notes := map[string]string{}
 		for _, e := range h.thread(ref).History {
@@ -34,10 +34,10 @@ func TestHistoryHasQuestions(t *testing.T) {
 
 // A query for executors returns their availability and schedule.
 func TestExecutorQueryReturnsAvailability(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: 0 8-22 * * *}}")
-		h.registers(garage, "x")
-		m, err := h.try(agent, "query: {type: executors}")
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], availability: schedule, schedule: 0 8-22 * * *}}")
+		h.register(garage, "x")
+		m, err := h.post(agent, "query: {type: executors}")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,24 +56,24 @@ func TestExecutorQueryReturnsAvailability(t *testing.T) {
 // A default rule applies if no other rule matches, at any position in the list. The access of an
 // executor limits the locations that it can reach.
 func TestMESSEAFRouting(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x, y], access: [home/kitchen]}}")
-		h.says(garage, "config: {executor: {id: garage-pi, capabilities: [x, y], access: [garage]}}")
-		h.says(person, "config: {routing: {rules: [{default: {prefer: [garage-pi]}}, {match: {capability: x}, prefer: [kitchen-pi]}]}}")
-		kitchens, garages := h.listens(kitchen, ""), h.listens(garage, "")
+	withHarness(t, func(h *harness) {
+		h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x, y], access: [home/kitchen]}}")
+		h.send(garage, "config: {executor: {id: garage-pi, capabilities: [x, y], access: [garage]}}")
+		h.send(person, "config: {routing: {rules: [{default: {prefer: [garage-pi]}}, {match: {capability: x}, prefer: [kitchen-pi]}]}}")
+		kitchens, garages := h.subscribe(kitchen, ""), h.subscribe(garage, "")
 		asked := func(request string) string {
-			kitchens.heard()
-			garages.heard()
-			ref := h.says(agent, "request: {intent: look, "+request+"}").Ref
-			who := ""
-			if slices.Contains(kitchens.heard(), "offer "+ref+" request") {
-				who += "kitchen"
+			kitchens.events()
+			garages.events()
+			ref := h.send(agent, "request: {intent: look, "+request+"}").Ref
+			actor := ""
+			if slices.Contains(kitchens.events(), "offer "+ref+" request") {
+				actor += "kitchen"
 			}
-			if slices.Contains(garages.heard(), "offer "+ref+" request") {
-				who += "garage"
+			if slices.Contains(garages.events(), "offer "+ref+" request") {
+				actor += "garage"
 			}
-			h.says(agent, "cancel: {re: "+ref+"}")
-			return who
+			h.send(agent, "cancel: {re: "+ref+"}")
+			return actor
 		}
 		for request, want := range map[string]string{
 			"requires: [x]": "kitchen", "requires: [y]": "garage",
@@ -85,24 +85,24 @@ func TestMESSEAFRouting(t *testing.T) {
 				t.Errorf("%s: %q was asked first, want %q", request, got, want)
 			}
 		}
-		h.refuses(person, "config: {routing: {rules: [{default: {}}]}}", mess.Invalid, "default")
-		h.refuses(person, "config: {routing: {rules: [{match: {capability: x}, default: {prefer: [a]}}]}}", mess.Invalid, "default")
-		h.after(time.Second)
+		h.wantError(person, "config: {routing: {rules: [{default: {}}]}}", mess.Invalid, "default")
+		h.wantError(person, "config: {routing: {rules: [{match: {capability: x}, default: {prefer: [a]}}]}}", mess.Invalid, "default")
+		h.advance(time.Second)
 	})
 }
 
 // Offers and the exchange's own messages in a thread have the version of MESS.
 func TestOwnMessagesHaveVersion(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "x")
-		ear := h.listens(kitchen, "")
-		ref := h.says(agent, "request: {intent: look, requires: [x]}").Ref
-		h.says(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
-		h.after(exchange.DefaultConfig().Lease + time.Second) // the lease ends, and the exchange offers the thread again
-		h.is(ref, mess.Pending)
-		ear.mu.Lock()
-		defer ear.mu.Unlock()
-		for _, e := range ear.events {
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "x")
+		sub := h.subscribe(kitchen, "")
+		ref := h.send(agent, "request: {intent: look, requires: [x]}").Ref
+		h.send(kitchen, replaceRef("status: {re: {ref}, code: claimed}", ref))
+		h.advance(exchange.DefaultConfig().Lease + time.Second) // the lease ends, and the exchange offers the thread again
+		h.wantStatus(ref, mess.Pending)
+		sub.mu.Lock()
+		defer sub.mu.Unlock()
+		for _, e := range sub.list {
 			m, ok := e.Delivery(kitchen.ID)
 			if ok && m.Version != mess.Current {
 				t.Errorf("%s: %s", e.Kind, m.ListJSON())

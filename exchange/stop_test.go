@@ -17,12 +17,12 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heard posts a registration or heartbeat of an executor, and returns the ack.
-func (h *house) heard(who exchange.Actor, e mess.Executor) mess.Ack {
+// heartbeat posts a registration or heartbeat of an executor, and returns the ack.
+func (h *harness) heartbeat(actor exchange.Actor, e mess.Executor) mess.Ack {
 	h.t.Helper()
-	e.ID = who.ID
+	e.ID = actor.ID
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
-	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+	answer, err := h.x.Post(h.t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func (h *house) heard(who exchange.Actor, e mess.Executor) mess.Ack {
 
 var looks = mess.Executor{Capabilities: []mess.Capability{{ID: "look"}}}
 
-// whys are the reasons of some stops.
-func whys(stops []mess.Stop) string {
+// stopReasons are the reasons of some stops.
+func stopReasons(stops []mess.Stop) string {
 	var list []string
 	for _, s := range stops {
 		list = append(list, s.Reason+" by "+s.By)
@@ -40,15 +40,15 @@ func whys(stops []mess.Stop) string {
 	return strings.Join(list, ", ")
 }
 
-// sticks is a store whose document writes block after the test closes stuck, until it closes free.
-type sticks struct {
+// hangingStore is a store whose document writes block after the test closes stuck, until it closes free.
+type hangingStore struct {
 	exchange.Store
-	stuck, free chan struct{}
+	hanging, free chan struct{}
 }
 
-func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+func (s *hangingStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	select {
-	case <-s.stuck:
+	case <-s.hanging:
 		<-s.free
 	default:
 	}
@@ -58,13 +58,13 @@ func (s *sticks) Put(ctx context.Context, kind, id string, doc []byte, after thr
 // The disk hangs: only the senders of orders wait for it. The exchange sends further stops and
 // drain orders to the executors before the first one is on the disk, and threads continue.
 func TestHangingDiskDelaysOnlySenders(t *testing.T) {
-	store := &sticks{Store: memory.New()}
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		store.stuck, store.free = make(chan struct{}), make(chan struct{})
-		h.registers(kitchen, "look")
-		h.registers(garage, "look")
-		ears := []*ear{h.listens(kitchen, ""), h.listens(garage, "")}
-		close(store.stuck)
+	store := &hangingStore{Store: memory.New()}
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		store.hanging, store.free = make(chan struct{}), make(chan struct{})
+		h.register(kitchen, "look")
+		h.register(garage, "look")
+		subs := []*subscription{h.subscribe(kitchen, ""), h.subscribe(garage, "")}
+		close(store.hanging)
 		var wg sync.WaitGroup
 		stop := func(s mess.Stop) {
 			wg.Go(func() {
@@ -81,16 +81,16 @@ func TestHangingDiskDelaysOnlySenders(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		wg.Go(func() { h.heard(kitchen, looks) })
+		wg.Go(func() { h.heartbeat(kitchen, looks) })
 		synctest.Wait()
 		for i, want := range []string{"stop  config,stop  config,hold  config", "stop  config,hold  config"} {
-			if got := strings.Join(ears[i].heard(), ","); got != want {
+			if got := strings.Join(subs[i].events(), ","); got != want {
 				t.Errorf("executor %d hears %q, want %q", i, got, want)
 			}
 		}
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(agent, "cancel: {re: "+ref+"}")
-		h.is(ref, mess.Cancelled)
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(agent, "cancel: {re: "+ref+"}")
+		h.wantStatus(ref, mess.Cancelled)
 		late, cancel := context.WithTimeout(h.t.Context(), time.Second)
 		defer cancel()
 		if _, err := h.x.Stop(late, person, mess.Stop{}); !errors.Is(err, mess.Unavailable) {
@@ -98,7 +98,7 @@ func TestHangingDiskDelaysOnlySenders(t *testing.T) {
 		}
 		close(store.free)
 		wg.Wait()
-		if doc := stored(t, store, "stop")[kitchen.ID].Doc; strings.Count(string(doc), `"id"`) != 3 {
+		if doc := storedDocuments(t, store, "stop")[kitchen.ID].Doc; strings.Count(string(doc), `"id"`) != 3 {
 			t.Errorf("on the disk: %s", doc)
 		}
 	})
@@ -107,11 +107,11 @@ func TestHangingDiskDelaysOnlySenders(t *testing.T) {
 // The acks repeat a stop until its executors have confirmed it, also after a restart of the
 // exchange.
 func TestStopIsRepeatedUntilConfirmed(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.heard(kitchen, looks)
-		h.heard(garage, looks)
-		if s := h.heard(kitchen, mess.Executor{Stopped: &mess.StopState{}}).Stops; len(s) != 0 {
-			t.Errorf("stops before one: %s", whys(s))
+	withHarness(t, func(h *harness) {
+		h.heartbeat(kitchen, looks)
+		h.heartbeat(garage, looks)
+		if s := h.heartbeat(kitchen, mess.Executor{Stopped: &mess.StopState{}}).Stops; len(s) != 0 {
+			t.Errorf("stops before one: %s", stopReasons(s))
 		}
 		smoke, err := h.x.Stop(h.t.Context(), agent, mess.Stop{ID: "mine", Reason: "smoke", By: "somebody else"})
 		if err != nil || len(smoke.Executors) != 2 || smoke.ID == "mine" {
@@ -123,21 +123,21 @@ func TestStopIsRepeatedUntilConfirmed(t *testing.T) {
 		h.stop()
 		h.open(exchange.DefaultConfig())
 
-		if s := h.heard(garage, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" || s[0].Executors != nil {
+		if s := h.heartbeat(garage, mess.Executor{}).Stops; stopReasons(s) != "smoke by claude-agent" || s[0].Executors != nil {
 			t.Errorf("the garage hears %+v", s)
 		}
-		s := h.heard(kitchen, looks).Stops
+		s := h.heartbeat(kitchen, looks).Stops
 		if len(s) != 2 || len(s[1].Reason) > 512 || !strings.HasPrefix(s[1].Reason, "ää") {
-			t.Errorf("the kitchen hears %s", whys(s))
+			t.Errorf("the kitchen hears %s", stopReasons(s))
 		}
-		left := h.heard(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{smoke.ID, "older"}, Reason: "smoke"}}).Stops
+		left := h.heartbeat(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{smoke.ID, "older"}, Reason: "smoke"}}).Stops
 		if len(left) != 1 || left[0].ID != s[1].ID {
-			t.Errorf("then the kitchen hears %s", whys(left))
+			t.Errorf("then the kitchen hears %s", stopReasons(left))
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if left := h.heard(kitchen, mess.Executor{}).Stops; len(left) != 1 {
-			t.Errorf("after a restart the kitchen hears %s", whys(left))
+		if left := h.heartbeat(kitchen, mess.Executor{}).Stops; len(left) != 1 {
+			t.Errorf("after a restart the kitchen hears %s", stopReasons(left))
 		}
 	})
 }
@@ -145,23 +145,23 @@ func TestStopIsRepeatedUntilConfirmed(t *testing.T) {
 // A stop of everything applies to a person with a claim until she confirms it, but not to a person
 // without a claim. A stop that names a person always applies to her.
 func TestStopAppliesToPeopleWithClaims(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		h.comes(ben)
-		ref := h.says(agent, "request: {intent: go, requires: [walk]}").Ref
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		h.registerPerson(ben)
+		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
 		s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Reason: "smoke"})
 		if err != nil || strings.Join(s.Executors, " ") != "ana" {
 			t.Fatalf("the stop is for %q, %v", s.Executors, err)
 		}
-		if got := h.heard(ben, mess.Executor{}).Stops; len(got) != 0 {
-			t.Errorf("who does nothing hears %s", whys(got))
+		if got := h.heartbeat(ben, mess.Executor{}).Stops; len(got) != 0 {
+			t.Errorf("who does nothing hears %s", stopReasons(got))
 		}
-		if got := h.heard(ana, mess.Executor{}).Stops; len(got) != 1 {
-			t.Errorf("who walks hears %s", whys(got))
+		if got := h.heartbeat(anna, mess.Executor{}).Stops; len(got) != 1 {
+			t.Errorf("who walks hears %s", stopReasons(got))
 		}
-		if got := h.heard(ana, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
-			t.Errorf("after she has said that she has stopped: %s", whys(got))
+		if got := h.heartbeat(anna, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
+			t.Errorf("after she has said that she has stopped: %s", stopReasons(got))
 		}
 		if s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Executors: mess.Refs{ben.ID}}); err != nil || len(s.Executors) != 1 {
 			t.Errorf("one who is named: %+v, %v", s, err)
@@ -172,25 +172,25 @@ func TestStopAppliesToPeopleWithClaims(t *testing.T) {
 // A connected executor gets its stop at once, and other actors do not get it. An executor that
 // connects later gets its stops first.
 func TestStopReachesItsExecutors(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.heard(kitchen, looks)
-		h.heard(garage, looks)
+	withHarness(t, func(h *harness) {
+		h.heartbeat(kitchen, looks)
+		h.heartbeat(garage, looks)
 		var mu sync.Mutex
-		heard := map[string]string{}
-		follow := func(who exchange.Actor) {
+		events := map[string]string{}
+		follow := func(actor exchange.Actor) {
 			ctx, cancel := context.WithCancel(h.t.Context())
 			done := make(chan error, 1)
 			go func() {
-				done <- h.x.Follow(ctx, who, "", func(e exchange.Event) error {
-					if m, ok := e.Delivery(who.ID); ok && e.Kind == exchange.EventStop {
+				done <- h.x.Follow(ctx, actor, "", func(e exchange.Event) error {
+					if m, ok := e.Delivery(actor.ID); ok && e.Kind == exchange.EventStop {
 						mu.Lock()
 						defer mu.Unlock()
-						heard[who.ID] += m.Items[0].(*mess.Config).Stop.Reason + ";"
+						events[actor.ID] += m.Items[0].(*mess.Config).Stop.Reason + ";"
 					}
 					return nil
 				})
 			}()
-			h.ears = append(h.ears, &ear{stop: func() {
+			h.subscriptions = append(h.subscriptions, &subscription{stop: func() {
 				cancel()
 				if err := <-done; err != nil {
 					t.Error(err)
@@ -211,8 +211,8 @@ func TestStopReachesItsExecutors(t *testing.T) {
 		follow(garage)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(heard) != 2 || heard[kitchen.ID] != "smoke;" || heard[garage.ID] != "smoke;garage;" {
-			t.Errorf("%v", heard)
+		if len(events) != 2 || events[kitchen.ID] != "smoke;" || events[garage.ID] != "smoke;garage;" {
+			t.Errorf("%v", events)
 		}
 	})
 }
@@ -220,53 +220,53 @@ func TestStopReachesItsExecutors(t *testing.T) {
 // A stop of everything ends the pending threads for good. A stop of one executor ends no pending
 // thread of others.
 func TestStopEndsPendingThreads(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.heard(kitchen, looks)
-		waits := h.says(agent, "request: {intent: turn on the aquarium, requires: [swim]}").Ref
+	withHarness(t, func(h *harness) {
+		h.heartbeat(kitchen, looks)
+		waits := h.send(agent, "request: {intent: turn on the aquarium, requires: [swim]}").Ref
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "the kitchen alone", Executors: mess.Refs{kitchen.ID}}); err != nil {
 			t.Fatal(err)
 		}
-		h.is(waits, mess.Pending)
-		held := h.says(agent, "request: {intent: look, requires: [look]}").Ref
-		h.says(kitchen, "status: {re: "+held+", code: claimed}")
+		h.wantStatus(waits, mess.Pending)
+		held := h.send(agent, "request: {intent: look, requires: [look]}").Ref
+		h.send(kitchen, "status: {re: "+held+", code: claimed}")
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "water"}); err != nil {
 			t.Fatal(err)
 		}
-		h.is(waits, mess.Failed)
-		h.is(held, mess.Claimed)
+		h.wantStatus(waits, mess.Failed)
+		h.wantStatus(held, mess.Claimed)
 		if last := h.lastStatus(waits); last.Reason == nil || last.Reason.Effect != mess.EffectNone || !strings.Contains(last.Reason.Detail, "has stopped everything (water) before anybody began") {
 			t.Errorf("it says: %+v", last)
 		}
-		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "swim"}}})
-		h.is(waits, mess.Failed)
+		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "swim"}}})
+		h.wantStatus(waits, mess.Failed)
 	})
 }
 
 // After a stop of everything, a thread that a person can do stays pending for people only, until
 // the person delegates it to a robot.
 func TestPendingThreadsAfterStopAreForPeople(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.comes(ana)
-		ref := h.says(agent, "request: {intent: walk the dog, requires: [walk]}").Ref
+	withHarness(t, func(h *harness) {
+		h.registerPerson(anna)
+		ref := h.send(agent, "request: {intent: walk the dog, requires: [walk]}").Ref
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{}); err != nil {
 			t.Fatal(err)
 		}
-		h.is(ref, mess.Pending)
+		h.wantStatus(ref, mess.Pending)
 		if last := h.lastStatus(ref); !strings.Contains(last.Message, "has stopped everything while it waited; only people may still take it") {
 			t.Errorf("it says: %+v", last)
 		}
-		h.heard(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound, "there is no thread")
-		h.says(ana, "status: {re: "+ref+", code: claimed}")
-		h.says(ana, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: I am out}")
-		h.says(garage, "status: {re: "+ref+", code: claimed}")
+		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
+		h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound, "there is no thread")
+		h.send(anna, "status: {re: "+ref+", code: claimed}")
+		h.send(anna, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: I am out}")
+		h.send(garage, "status: {re: "+ref+", code: claimed}")
 	})
 }
 
-// full is a store that takes no more documents.
-type full struct{ exchange.Store }
+// fullStore is a store that takes no more documents.
+type fullStore struct{ exchange.Store }
 
-func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thread.Rev, error) {
+func (fullStore) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thread.Rev, error) {
 	if kind == "stop" {
 		return "", fmt.Errorf("write stops: %w", syscall.ENOSPC)
 	}
@@ -276,13 +276,13 @@ func (full) Put(_ context.Context, kind, _ string, _ []byte, _ thread.Rev) (thre
 // The disk is full: the executors get the stop, and its sender gets an error, so that it sends the
 // stop again.
 func TestStopOnFullDiskApplies(t *testing.T) {
-	inHouseOver(t, full{memory.New()}, exchange.DefaultConfig(), func(h *house) {
-		h.heard(kitchen, looks)
+	withHarnessOver(t, fullStore{memory.New()}, exchange.DefaultConfig(), func(h *harness) {
+		h.heartbeat(kitchen, looks)
 		if _, err := h.x.Stop(h.t.Context(), agent, mess.Stop{Reason: "smoke"}); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "the exchange has no space left on its disk for this; make room there, and try again") {
 			t.Errorf("%v", err)
 		}
-		if s := h.heard(kitchen, mess.Executor{}).Stops; whys(s) != "smoke by claude-agent" {
-			t.Errorf("the kitchen hears %s", whys(s))
+		if s := h.heartbeat(kitchen, mess.Executor{}).Stops; stopReasons(s) != "smoke by claude-agent" {
+			t.Errorf("the kitchen hears %s", stopReasons(s))
 		}
 	})
 }
@@ -291,9 +291,9 @@ func TestStopOnFullDiskApplies(t *testing.T) {
 func TestUnreadableStopRecordStops(t *testing.T) {
 	store := memory.New()
 	overwrite(t, store, "stop", kitchen.ID, "{")
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
-		if s := h.heard(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "unreadable reason") {
-			t.Errorf("the kitchen hears %s", whys(s))
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		if s := h.heartbeat(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "unreadable reason") {
+			t.Errorf("the kitchen hears %s", stopReasons(s))
 		}
 	})
 }

@@ -16,21 +16,21 @@ import (
 )
 
 func TestTaskFromRequestToResponse(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo, check-visual")
-		cam, asker := h.listens(kitchen, ""), h.listens(agent, "")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo, check-visual")
+		executor, requester := h.subscribe(kitchen, ""), h.subscribe(agent, "")
 
-		ack := h.says(agent, "request: {id: Fridge check, intent: look into the fridge, requires: [take-photo]}")
+		ack := h.send(agent, "request: {id: Fridge check, intent: look into the fridge, requires: [take-photo]}")
 		ref := ack.Ref
 		if ref != time.Now().Format(time.DateOnly)+"-001-fridge-check" || ack.Status != mess.Pending || len(ack.Re) != 1 || ack.Re[0] != "Fridge check" {
 			t.Errorf("ack = %+v", ack)
 		}
-		claim := h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, estimate: PT10S}}]")
+		claim := h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, estimate: PT10S}}]")
 		if claim.Ref != ref+"/claim-001" || claim.Epoch != 1 || claim.Lease != "30s" || claim.Status != mess.Claimed {
 			t.Errorf("ack of the claim = %+v", claim)
 		}
-		h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 40}}]")
-		done := h.says(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: completed, evidence: photographed}}, {response: {id: inventory, content: [Milk and eggs.]}}]")
+		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, progress_pct: 40}}]")
+		done := h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: completed, evidence: photographed}}, {response: {id: inventory, content: [Milk and eggs.]}}]")
 		if done.Ref != ref+"/response-003-inventory" || done.Status != mess.Completed {
 			t.Errorf("ack of the response = %+v", done)
 		}
@@ -47,44 +47,44 @@ func TestTaskFromRequestToResponse(t *testing.T) {
 		if len(got.Messages) != 8 {
 			t.Errorf("%d messages, want four with an ack each", len(got.Messages))
 		}
-		if diff := cmp.Diff([]string{"offer " + ref + " request"}, cam.heard()[:1]); diff != "" {
+		if diff := cmp.Diff([]string{"offer " + ref + " request"}, executor.events()[:1]); diff != "" {
 			t.Errorf("the executor heard (-want +got):\n%s", diff)
 		}
-		heard := []string{
+		events := []string{
 			"message " + ref + " request", "message " + ref + " status:claimed",
 			"message " + ref + " status:in_progress", "message " + ref + " status:completed response",
 		}
-		if diff := cmp.Diff(heard, asker.heard()); diff != "" {
+		if diff := cmp.Diff(events, requester.events()); diff != "" {
 			t.Errorf("the requester heard (-want +got):\n%s", diff)
 		}
-		h.refuses(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
+		h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
 	})
 }
 
 func TestResponseAloneCompletes(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "response: {re: "+ref+", content: [done]}")
-		h.is(ref, mess.Completed)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "response: {re: "+ref+", content: [done]}")
+		h.wantStatus(ref, mess.Completed)
 	})
 }
 
 func TestOneOfManyClaimsSucceeds(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		const n = 20
 		var pis []exchange.Actor
 		for i := range n {
 			pi := exchange.Actor{ID: "pi-" + string(rune('a'+i)), Roles: exchange.ExecutorRole}
-			h.registers(pi, "take-photo")
+			h.register(pi, "take-photo")
 			pis = append(pis, pi)
 		}
-		ref := h.says(agent, "request: {intent: look}").Ref
+		ref := h.send(agent, "request: {intent: look}").Ref
 		errs := make([]error, n)
 		var g sync.WaitGroup
 		for i, pi := range pis {
-			g.Go(func() { _, errs[i] = h.try(pi, "status: {re: "+ref+", code: claimed}") })
+			g.Go(func() { _, errs[i] = h.post(pi, "status: {re: "+ref+", code: claimed}") })
 		}
 		g.Wait()
 		won := 0
@@ -101,35 +101,35 @@ func TestOneOfManyClaimsSucceeds(t *testing.T) {
 		}
 		for i, pi := range pis {
 			if errs[i] != nil {
-				h.refuses(pi, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "has claimed it")
+				h.wantError(pi, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "has claimed it")
 			}
 		}
 	})
 }
 
 func TestOnlyPartiesActOnThread(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		h.registers(garage, "take-photo")
-		ref := h.says(agent, "request: {intent: look, requires: [take-photo]}").Ref
-		h.refuses(stranger, "status: {re: "+ref+", code: claimed}", mess.NotFound)
-		h.refuses(agent, "status: {re: "+ref+", code: claimed}", mess.Forbidden)
-		h.refuses(kitchen, "status: {re: "+ref+", code: completed}", mess.IllegalTransition, "claimed")
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "kitchen-pi")
-		h.refuses(garage, "status: {re: "+ref+", code: in_progress}", mess.NotFound)
-		h.refuses(garage, "response: {re: "+ref+", content: [ha]}", mess.NotFound)
-		h.refuses(other, "cancel: {re: "+ref+"}", mess.NotFound)
-		h.refuses(kitchen, "cancel: {re: "+ref+"}", mess.Forbidden)
-		h.refuses(kitchen, "status: {re: "+ref+", code: cancelled}", mess.IllegalTransition, "nobody has cancelled")
-		h.refuses(kitchen, "request: {intent: mine}", mess.Forbidden, "role requester")
-		h.refuses(agent, "ack: {re: x, ref: y}", mess.Invalid)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		h.register(garage, "take-photo")
+		ref := h.send(agent, "request: {intent: look, requires: [take-photo]}").Ref
+		h.wantError(stranger, "status: {re: "+ref+", code: claimed}", mess.NotFound)
+		h.wantError(agent, "status: {re: "+ref+", code: claimed}", mess.Forbidden)
+		h.wantError(kitchen, "status: {re: "+ref+", code: completed}", mess.IllegalTransition, "claimed")
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed, "kitchen-pi")
+		h.wantError(garage, "status: {re: "+ref+", code: in_progress}", mess.NotFound)
+		h.wantError(garage, "response: {re: "+ref+", content: [ha]}", mess.NotFound)
+		h.wantError(other, "cancel: {re: "+ref+"}", mess.NotFound)
+		h.wantError(kitchen, "cancel: {re: "+ref+"}", mess.Forbidden)
+		h.wantError(kitchen, "status: {re: "+ref+", code: cancelled}", mess.IllegalTransition, "nobody has cancelled")
+		h.wantError(kitchen, "request: {intent: mine}", mess.Forbidden, "role requester")
+		h.wantError(agent, "ack: {re: x, ref: y}", mess.Invalid)
 		if _, err := h.x.Thread(h.t.Context(), other, ref); err == nil {
 			t.Error("another requester reads the thread")
 		}
-		for _, who := range []exchange.Actor{agent, kitchen, person, watcher} {
-			if _, err := h.x.Thread(h.t.Context(), who, ref); err != nil {
-				t.Errorf("%s: %v", who.ID, err)
+		for _, actor := range []exchange.Actor{agent, kitchen, person, watcher} {
+			if _, err := h.x.Thread(h.t.Context(), actor, ref); err != nil {
+				t.Errorf("%s: %v", actor.ID, err)
 			}
 		}
 		if p, err := h.x.List(h.t.Context(), other, exchange.Filter{}); err != nil || len(p.Threads) != 0 {
@@ -139,12 +139,12 @@ func TestOnlyPartiesActOnThread(t *testing.T) {
 }
 
 func TestErrorListsAllowedCodes(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
-		h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-		h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
-		r := h.refuses(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
+		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+		h.send(kitchen, "status: {re: "+ref+", code: in_progress}")
+		r := h.wantError(kitchen, "status: {re: "+ref+", code: claimed}", mess.IllegalTransition)
 		if r.Ref != ref || r.Status != mess.InProgress || r.Holder != "kitchen-pi" {
 			t.Errorf("refusal = %+v", r)
 		}
@@ -155,34 +155,34 @@ func TestErrorListsAllowedCodes(t *testing.T) {
 }
 
 func TestDuplicateRequestHasOneThread(t *testing.T) {
-	inHouse(t, func(h *house) {
-		first := h.says(agent, "request: {id: a, intent: look}").Ref
-		if again := h.says(agent, "request: {id: a, intent: look}").Ref; again != first {
+	withHarness(t, func(h *harness) {
+		first := h.send(agent, "request: {id: a, intent: look}").Ref
+		if again := h.send(agent, "request: {id: a, intent: look}").Ref; again != first {
 			t.Errorf("again: %s, want %s", again, first)
 		}
-		r := h.refuses(agent, "request: {id: a, intent: look elsewhere}", mess.Conflict, "an id of its own")
+		r := h.wantError(agent, "request: {id: a, intent: look elsewhere}", mess.Conflict, "an id of its own")
 		if r.Ref != first {
 			t.Errorf("the refusal names %q, want %s", r.Ref, first)
 		}
-		if second := h.says(other, "request: {id: a, intent: look}").Ref; second == first {
+		if second := h.send(other, "request: {id: a, intent: look}").Ref; second == first {
 			t.Error("two requesters with the same id share a thread")
 		}
 	})
 }
 
 func TestDuplicateMessageIsStoredOnce(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		ref := h.says(agent, "request: {intent: look}").Ref
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		ref := h.send(agent, "request: {intent: look}").Ref
 		claim := "id: m1\nre: " + ref + "\nMESS: [{status: {code: claimed}}]"
 		done := "id: m2\nre: " + ref + "\nepoch: 1\nMESS: [{status: {code: completed}}, {response: {content: [ok]}}]"
-		first, second := h.says(kitchen, claim), h.says(kitchen, claim)
+		first, second := h.send(kitchen, claim), h.send(kitchen, claim)
 		if first.Ref != second.Ref || second.Epoch != 1 {
 			t.Errorf("the claim again: %+v, want the answer of the first: %+v", second, first)
 		}
-		h.says(kitchen, done)
+		h.send(kitchen, done)
 		n := len(h.thread(ref).Messages)
-		if again := h.says(kitchen, done); again.Ref != ref+"/response-002" || again.Status != mess.Completed {
+		if again := h.send(kitchen, done); again.Ref != ref+"/response-002" || again.Status != mess.Completed {
 			t.Errorf("the end again: %+v", again)
 		}
 		if got := len(h.thread(ref).Messages); got != n {
@@ -192,92 +192,92 @@ func TestDuplicateMessageIsStoredOnce(t *testing.T) {
 }
 
 func TestSeveralRequestsInOneMessage(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "cook")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "cook")
 		// The second stands before the first that it depends on.
-		ack := h.says(agent, `[
+		ack := h.send(agent, `[
 			{"request": {"id": "dice", "intent": "dice the onions", "constraints": {"depends_on": ["buy"]}}},
 			{"request": {"id": "buy", "intent": "buy onions"}}]`)
 		if len(ack.Requests) != 2 || ack.Requests[0].ID != "dice" || ack.Requests[1].ID != "buy" {
 			t.Fatalf("ack = %+v", ack)
 		}
 		dice, buy := ack.Requests[0].Ref, ack.Requests[1].Ref
-		h.refuses(kitchen, "status: {re: "+dice+", code: claimed}", mess.NotYet, buy)
-		ear := h.listens(kitchen, "")
-		h.says(kitchen, "status: {re: "+buy+", code: claimed}")
-		h.says(kitchen, "response: {re: "+buy+", content: [bought]}")
-		h.after(time.Second)
-		if heard := ear.heard(); heard[len(heard)-1] != "offer "+dice+" request" {
-			t.Errorf("heard %q, want the offer of %s at last", heard, dice)
+		h.wantError(kitchen, "status: {re: "+dice+", code: claimed}", mess.NotYet, buy)
+		sub := h.subscribe(kitchen, "")
+		h.send(kitchen, "status: {re: "+buy+", code: claimed}")
+		h.send(kitchen, "response: {re: "+buy+", content: [bought]}")
+		h.advance(time.Second)
+		if events := sub.events(); events[len(events)-1] != "offer "+dice+" request" {
+			t.Errorf("heard %q, want the offer of %s at last", events, dice)
 		}
-		h.says(kitchen, "status: {re: "+dice+", code: claimed}")
+		h.send(kitchen, "status: {re: "+dice+", code: claimed}")
 
-		h.refuses(agent, `[{"request": {"id": "x", "intent": "x", "constraints": {"depends_on": ["y"]}}},
+		h.wantError(agent, `[{"request": {"id": "x", "intent": "x", "constraints": {"depends_on": ["y"]}}},
 			{"request": {"id": "y", "intent": "y", "constraints": {"depends_on": ["x"]}}}]`, mess.Invalid, "depends on itself")
-		h.refuses(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.MissingReference, `"nothing"`)
+		h.wantError(agent, "request: {intent: x, constraints: {depends_on: [nothing]}}", mess.MissingReference, `"nothing"`)
 	})
 }
 
 func TestFailedDependencyEndsDependents(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "cook")
-		first := h.says(agent, "request: {id: first, intent: buy}").Ref
-		second := h.says(agent, "request: {id: second, intent: cook, constraints: {depends_on: [first]}}").Ref
-		h.says(kitchen, "status: {re: "+first+", code: claimed}")
-		h.says(kitchen, "status: {re: "+first+", code: failed, reason: no money}")
-		h.after(time.Second)
-		h.is(second, mess.Failed)
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "cook")
+		first := h.send(agent, "request: {id: first, intent: buy}").Ref
+		second := h.send(agent, "request: {id: second, intent: cook, constraints: {depends_on: [first]}}").Ref
+		h.send(kitchen, "status: {re: "+first+", code: claimed}")
+		h.send(kitchen, "status: {re: "+first+", code: failed, reason: no money}")
+		h.advance(time.Second)
+		h.wantStatus(second, mess.Failed)
 		if s := h.lastStatus(second); s.Reason.Effect != mess.EffectNone || s.Reason.Type != "dependency" {
 			t.Errorf("reason = %+v", s.Reason)
 		}
-		third := h.says(agent, "request: {intent: cook, constraints: {depends_on: ["+first+"]}}").Ref
-		h.after(time.Second)
-		h.is(third, mess.Failed)
+		third := h.send(agent, "request: {intent: cook, constraints: {depends_on: ["+first+"]}}").Ref
+		h.advance(time.Second)
+		h.wantStatus(third, mess.Failed)
 	})
 }
 
 func TestNewSubscriberGetsOpenEvents(t *testing.T) {
-	inHouse(t, func(h *house) {
-		h.registers(kitchen, "take-photo")
-		waiting := h.says(agent, "request: {intent: look here}").Ref
-		asked := h.says(agent, "request: {intent: look there}").Ref
-		h.says(kitchen, "status: {re: "+asked+", code: claimed}")
-		h.says(kitchen, "status: {re: "+asked+", code: needs_input, questions: [{field: where, question: where}]}")
-		h.says(agent, "reply: {re: "+asked+", answers: {where: left}}")
-		ear := h.listens(kitchen, "")
+	withHarness(t, func(h *harness) {
+		h.register(kitchen, "take-photo")
+		waiting := h.send(agent, "request: {intent: look here}").Ref
+		asked := h.send(agent, "request: {intent: look there}").Ref
+		h.send(kitchen, "status: {re: "+asked+", code: claimed}")
+		h.send(kitchen, "status: {re: "+asked+", code: needs_input, questions: [{field: where, question: where}]}")
+		h.send(agent, "reply: {re: "+asked+", answers: {where: left}}")
+		sub := h.subscribe(kitchen, "")
 		want := []string{"offer " + waiting + " request", "message " + asked + " reply"}
-		if diff := cmp.Diff(want, ear.heard()); diff != "" {
+		if diff := cmp.Diff(want, sub.events()); diff != "" {
 			t.Errorf("one who comes in anew hears (-want +got):\n%s", diff)
 		}
 	})
 }
 
 func TestEventsResumeAfterID(t *testing.T) {
-	inHouse(t, func(h *house) {
-		ear := h.listens(agent, "")
-		h.says(agent, "request: {id: a, intent: look}")
-		id := ear.events[0].ID
-		ear.stop()
-		h.says(agent, "request: {id: b, intent: look}")
-		h.says(other, "request: {id: c, intent: look}")
-		resumed := h.listens(agent, id)
-		if got := resumed.heard(); len(got) != 1 || got[0] != "message "+time.Now().Format(time.DateOnly)+"-002-b request" {
+	withHarness(t, func(h *harness) {
+		sub := h.subscribe(agent, "")
+		h.send(agent, "request: {id: a, intent: look}")
+		id := sub.list[0].ID
+		sub.stop()
+		h.send(agent, "request: {id: b, intent: look}")
+		h.send(other, "request: {id: c, intent: look}")
+		resumed := h.subscribe(agent, id)
+		if got := resumed.events(); len(got) != 1 || got[0] != "message "+time.Now().Format(time.DateOnly)+"-002-b request" {
 			t.Errorf("resumed with %q, want what came after", got)
 		}
-		if got := h.listens(agent, "gone-17").heard(); len(got) != 1 || got[0] != "reset " {
+		if got := h.subscribe(agent, "gone-17").events(); len(got) != 1 || got[0] != "reset " {
 			t.Errorf("resumed after an event of another run with %q, want a reset", got)
 		}
 		for range 1500 {
-			h.says(other, "request: {intent: look}")
+			h.send(other, "request: {intent: look}")
 		}
-		if got := h.listens(agent, id).heard(); len(got) != 1 || got[0] != "reset " {
+		if got := h.subscribe(agent, id).events(); len(got) != 1 || got[0] != "reset " {
 			t.Errorf("resumed after too long with %q, want a reset", got)
 		}
 	})
 }
 
 func TestSlowSubscriberIsDisconnected(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		ctx, cancel := context.WithCancel(h.t.Context())
 		defer cancel()
 		var last string
@@ -292,13 +292,13 @@ func TestSlowSubscriberIsDisconnected(t *testing.T) {
 		}()
 		synctest.Wait()
 		for range 300 {
-			h.says(agent, "request: {intent: look}")
+			h.send(agent, "request: {intent: look}")
 		}
 		close(wait)
 		if err := <-ended; err != exchange.ErrSlow {
 			t.Fatalf("Follow: %v, want ErrSlow", err)
 		}
-		if got := len(h.listens(agent, last).heard()); got != 300-257 {
+		if got := len(h.subscribe(agent, last).events()); got != 300-257 {
 			t.Errorf("after it resumed it heard %d events, want the %d that it missed", got, 300-257)
 		}
 	})
@@ -307,18 +307,18 @@ func TestSlowSubscriberIsDisconnected(t *testing.T) {
 // An actor without access to a thread gets the same errors as for an unknown thread, at each status
 // of the thread.
 func TestInvisibleThreadsLookUnknown(t *testing.T) {
-	for _, stands := range []mess.Code{mess.Pending, mess.InProgress, mess.Completed} {
-		t.Run(string(stands), func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.registers(kitchen, "take-photo")
-				h.registers(garage, "swim")
-				ref := h.says(agent, "request: {id: mine, intent: look, requires: [take-photo]}").Ref
-				if stands != mess.Pending {
-					h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-					h.says(kitchen, "status: {re: "+ref+", code: in_progress}")
+	for _, wantStatus := range []mess.Code{mess.Pending, mess.InProgress, mess.Completed} {
+		t.Run(string(wantStatus), func(t *testing.T) {
+			withHarness(t, func(h *harness) {
+				h.register(kitchen, "take-photo")
+				h.register(garage, "swim")
+				ref := h.send(agent, "request: {id: mine, intent: look, requires: [take-photo]}").Ref
+				if wantStatus != mess.Pending {
+					h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+					h.send(kitchen, "status: {re: "+ref+", code: in_progress}")
 				}
-				if stands == mess.Completed {
-					h.says(kitchen, "status: {re: "+ref+", code: completed}")
+				if wantStatus == mess.Completed {
+					h.send(kitchen, "status: {re: "+ref+", code: completed}")
 				}
 				const none = "2000-01-01-999-mine"
 				for _, text := range []string{
@@ -327,17 +327,17 @@ func TestInvisibleThreadsLookUnknown(t *testing.T) {
 					"response: {re: {ref}, content: [x]}", "suggestion: {re: [{ref}], type: merge}", "re: {ref}\nMESS: [{note: x}]",
 					"query: {type: status, filter: {re: {ref}}}", "request: {intent: after it, constraints: {depends_on: [{ref}]}}",
 				} {
-					for _, who := range []exchange.Actor{other, garage} {
-						_, got := h.try(who, replaceRef(text, ref))
-						_, want := h.try(who, replaceRef(text, none))
+					for _, actor := range []exchange.Actor{other, garage} {
+						_, got := h.post(actor, replaceRef(text, ref))
+						_, want := h.post(actor, replaceRef(text, none))
 						g, ok1 := errors.AsType[*mess.Error](got)
 						w, ok2 := errors.AsType[*mess.Error](want)
 						if !ok1 || !ok2 {
-							t.Fatalf("%s says %s: %v, and of one that is not there: %v", who.ID, text, got, want)
+							t.Fatalf("%s says %s: %v, and of one that is not there: %v", actor.ID, text, got, want)
 						}
 						w.Text = strings.ReplaceAll(w.Text, none, ref)
 						if diff := cmp.Diff(w, g); diff != "" {
-							t.Errorf("%s says %s: not as if there were no such thread (-want +got):\n%s", who.ID, text, diff)
+							t.Errorf("%s says %s: not as if there were no such thread (-want +got):\n%s", actor.ID, text, diff)
 						}
 					}
 				}
@@ -357,14 +357,14 @@ func TestInvisibleThreadsLookUnknown(t *testing.T) {
 
 // The exchange rejects a client id that could be a ref or "last".
 func TestReservedClientIDsAreRejected(t *testing.T) {
-	inHouse(t, func(h *house) {
+	withHarness(t, func(h *harness) {
 		for _, id := range []string{"last", "2026-11-21-001", "2026-11-21-001-fridge", "2026-11-21-001/question-002"} {
-			h.refuses(agent, "request: {id: "+id+", intent: look}", mess.Invalid, "request.id", "choose another")
+			h.wantError(agent, "request: {id: "+id+", intent: look}", mess.Invalid, "request.id", "choose another")
 		}
 		for _, id := range []string{"42", "at-last", "2026-11-21-report", "request-ab-5", "2026-11-21"} {
-			h.says(agent, "request: {id: "+id+", intent: look}")
+			h.send(agent, "request: {id: "+id+", intent: look}")
 		}
-		h.refuses(agent, "[{request: {id: a, intent: look}}, {request: {id: last, intent: look}}]", mess.Invalid)
+		h.wantError(agent, "[{request: {id: a, intent: look}}, {request: {id: last, intent: look}}]", mess.Invalid)
 		if p, err := h.x.List(h.t.Context(), agent, exchange.Filter{}); err != nil || len(p.Threads) != 5 {
 			t.Errorf("%d threads, %v; want the five: nothing of a refused message is taken", len(p.Threads), err)
 		}

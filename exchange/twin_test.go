@@ -13,36 +13,36 @@ import (
 func TestHeartbeatsNameTheirProcess(t *testing.T) {
 	for name, alive := range map[string]bool{"the old process is dead": false, "the old process is alive": true} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, func(h *house) {
-				h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: one}}")
+			withHarness(t, func(h *harness) {
+				h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: one}}")
 				claim := func() string {
-					ref := h.says(agent, "request: {intent: ring}").Ref
-					h.says(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, instance: one}}]")
+					ref := h.send(agent, "request: {intent: ring}").Ref
+					h.send(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed, instance: one}}]")
 					return ref
 				}
-				claimed, begun := claim(), claim()
-				h.says(kitchen, "status: {re: "+begun+", code: in_progress, instance: one}")
-				h.listens(kitchen, "")
-				h.says(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: two}}")
-				var told []mess.HeldThread
+				claimed, started := claim(), claim()
+				h.send(kitchen, "status: {re: "+started+", code: in_progress, instance: one}")
+				h.subscribe(kitchen, "")
+				h.send(kitchen, "config: {executor: {id: kitchen-pi, capabilities: [x], versions: [1.1.0], holding: [], instance: two}}")
+				var currentOrder []mess.HeldThread
 				for range 4 {
-					h.after(10 * time.Second)
+					h.advance(10 * time.Second)
 					if alive {
-						h.says(kitchen, "config: {executor: {id: kitchen-pi, instance: one, holding: [{ref: "+claimed+", epoch: 1}, {ref: "+begun+", epoch: 1}]}}")
+						h.send(kitchen, "config: {executor: {id: kitchen-pi, instance: one, holding: [{ref: "+claimed+", epoch: 1}, {ref: "+started+", epoch: 1}]}}")
 					}
-					told = append(told, h.says(kitchen, "config: {executor: {id: kitchen-pi, instance: two, holding: []}}").Threads...)
+					currentOrder = append(currentOrder, h.send(kitchen, "config: {executor: {id: kitchen-pi, instance: two, holding: []}}").Threads...)
 				}
 				if alive {
-					h.is(claimed, mess.Claimed)
-					h.is(begun, mess.InProgress)
-					if len(told) > 0 {
-						t.Errorf("the new process is told that it holds %+v", told)
+					h.wantStatus(claimed, mess.Claimed)
+					h.wantStatus(started, mess.InProgress)
+					if len(currentOrder) > 0 {
+						t.Errorf("the new process is told that it holds %+v", currentOrder)
 					}
 					return
 				}
-				h.is(claimed, mess.Pending)
-				if len(told) < 2 || told[0].Ref != begun || told[0].Instance != "one" {
-					t.Errorf("the new process is told of %+v, want at least twice of what has begun", told)
+				h.wantStatus(claimed, mess.Pending)
+				if len(currentOrder) < 2 || currentOrder[0].Ref != started || currentOrder[0].Instance != "one" {
+					t.Errorf("the new process is told of %+v, want at least twice of what has begun", currentOrder)
 				}
 			})
 		})

@@ -14,13 +14,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// unsure is a store that returns ErrUnknown at random, after a write or instead of it.
-type unsure struct {
+// unknownOutcomeStore is a store that returns ErrUnknown at random, after a write or instead of it.
+type unknownOutcomeStore struct {
 	exchange.Store
 	chance *rand.Rand
 }
 
-func (u *unsure) unknown(stores func() error) error {
+func (u *unknownOutcomeStore) loseOutcome(stores func() error) error {
 	var err error
 	luck := u.chance.IntN(5)
 	if luck > 0 {
@@ -32,29 +32,29 @@ func (u *unsure) unknown(stores func() error) error {
 	return fmt.Errorf("the connection is lost: %w", thread.ErrUnknown)
 }
 
-func (u *unsure) Append(ctx context.Context, s exchange.Step) (rev thread.Rev, err error) {
-	err = u.unknown(func() (err error) { rev, err = u.Store.Append(ctx, s); return err })
+func (u *unknownOutcomeStore) Append(ctx context.Context, s exchange.Step) (rev thread.Rev, err error) {
+	err = u.loseOutcome(func() (err error) { rev, err = u.Store.Append(ctx, s); return err })
 	return rev, err
 }
 
-func (u *unsure) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
-	err = u.unknown(func() (err error) { rev, err = u.Store.Put(ctx, kind, id, doc, after); return err })
+func (u *unknownOutcomeStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (rev thread.Rev, err error) {
+	err = u.loseOutcome(func() (err error) { rev, err = u.Store.Put(ctx, kind, id, doc, after); return err })
 	return rev, err
 }
 
 // The store returns ErrUnknown: the exchange reads the result, stores each step once, and gives a
 // true answer.
 func TestUnknownStoreOutcome(t *testing.T) {
-	inHouseOver(t, &unsure{memory.New(), rand.New(rand.NewPCG(1, 2))}, exchange.DefaultConfig(), func(h *house) {
-		h.registers(kitchen, "take-photo")
-		h.registers(garage, "take-photo")
+	withHarnessOver(t, &unknownOutcomeStore{memory.New(), rand.New(rand.NewPCG(1, 2))}, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "take-photo")
+		h.register(garage, "take-photo")
 		for i := range 12 {
-			ref := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref
-			h.says(kitchen, "status: {re: "+ref+", code: claimed}")
-			h.refuses(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed)
-			h.says(kitchen, "response: {re: "+ref+", content: [ok]}")
-			h.is(ref, mess.Completed)
-			if again := h.says(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref; again != ref {
+			ref := h.send(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref
+			h.send(kitchen, "status: {re: "+ref+", code: claimed}")
+			h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.AlreadyClaimed)
+			h.send(kitchen, "response: {re: "+ref+", content: [ok]}")
+			h.wantStatus(ref, mess.Completed)
+			if again := h.send(agent, fmt.Sprintf("request: {id: r%d, intent: look, requires: [take-photo]}", i)).Ref; again != ref {
 				t.Errorf("the same request again is %s, want %s", again, ref)
 			}
 			if th := h.thread(ref); len(th.Messages) != 6 { // each of the three with its ack
@@ -71,10 +71,10 @@ func TestUnknownStoreOutcome(t *testing.T) {
 // another exchange on the same store has used the next refs.
 func TestRefIsUsedOnce(t *testing.T) {
 	store := memory.New()
-	inHouseOver(t, store, exchange.DefaultConfig(), func(h *house) {
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
 		given := map[string]bool{}
 		ask := func() string {
-			ref := h.says(agent, "request: {intent: look}").Ref
+			ref := h.send(agent, "request: {intent: look}").Ref
 			if given[ref] {
 				t.Errorf("%s was given twice", ref)
 			}
@@ -82,7 +82,7 @@ func TestRefIsUsedOnce(t *testing.T) {
 			return ref
 		}
 		first := ask()
-		h.after(24 * time.Hour)
+		h.advance(24 * time.Hour)
 		ask()
 		h.stop()
 		h.clock = func() time.Time { return time.Now().Add(-24 * time.Hour) }

@@ -76,7 +76,7 @@ func TestWaitingClientReportsUnreachableExchange(t *testing.T) {
 			}
 		}
 	}
-	says := func(what string) {
+	waitForText := func(what string) {
 		t.Helper()
 		until(what, func() bool { return strings.Contains(out.String(), what) })
 	}
@@ -85,9 +85,9 @@ func TestWaitingClientReportsUnreachableExchange(t *testing.T) {
 	go func() { ended <- client.Follow(ctx, a, x, "2026-11-22-001", w) }()
 	until("it follows", streams.Load)
 	gone.Store(true)
-	says("the exchange does not answer: ")
+	waitForText("the exchange does not answer: ")
 	gone.Store(false)
-	says("the exchange is there again")
+	waitForText("the exchange is there again")
 	if n := strings.Count(out.String(), "\n"); n != 2 {
 		t.Errorf("%d lines: %q", n, out.String())
 	}

@@ -11,7 +11,7 @@ import (
 // "start" and "turn on" with an appliance become start-appliance. The planner asks about an
 // amount ("two coffees"), and about a repetition that needs a person to prepare the appliance.
 func TestApplianceRequests(t *testing.T) {
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"start the coffee machine", "plan", "start-appliance", "turn on the coffee machine"},
 		{"start the rice cooker", "plan", "start-appliance", "turn on the kitchen rice cooker"},
@@ -56,7 +56,7 @@ func TestApplianceRequests(t *testing.T) {
 
 // More requests in the simulated home: each suggestion of its documentation has a case.
 func TestSimulatedHomeAnswers(t *testing.T) {
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"turn on the light in the yard", "plan", "switch-on", "turn on the garden light"},
 		{"turn on the lamp in the children's bedroom", "plan", "switch-on", "turn on the kids room light"},

@@ -11,9 +11,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// canary checks that no other file of the folder contains the secrets of the given files: canary
+// checkNoSecrets checks that no other file of the folder contains the secrets of the given files: canary
 // FILE... (each line of a file is a secret)
-func canary(ts *testscript.TestScript, neg bool, args []string) {
+func checkNoSecrets(ts *testscript.TestScript, neg bool, args []string) {
 	var secrets [][]byte
 	for _, name := range args {
 		for line := range bytes.Lines([]byte(ts.ReadFile(name))) {

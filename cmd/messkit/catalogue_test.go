@@ -28,14 +28,14 @@ type example struct {
 // scene, a script and a button of Home Assistant complete that home. The tables in
 // docs/reference/capabilities.md match the catalog.
 func TestCatalogIsCompleteAndRunnable(t *testing.T) {
-	examples := examplesOf(t)
-	r := simulated(t, `
+	examples := capabilityExamples(t)
+	r := simulatedInterpreter(t, `
   movie-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: scene.movie_night}
   good-night: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: script.good_night}
   doorbell-test: {driver: homeassistant, url: "http://127.0.0.1:1", token: a, entity: button.doorbell_test, area: hall}
 `)
-	comes := func(said string) requests.Planned {
-		return requests.PlannedOf(said, r.Resolve(mess.Request{Intent: said}))
+	comes := func(phrase string) requests.Planned {
+		return requests.PlannedOf(phrase, r.Resolve(mess.Request{Intent: phrase}))
 	}
 
 	var page strings.Builder
@@ -46,23 +46,23 @@ func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 			t.Errorf("%s has no three examples", d.ID)
 			continue
 		}
-		for _, said := range examples[i].said {
-			p := comes(said)
+		for _, phrase := range examples[i].said {
+			p := comes(phrase)
 			ok := p.Outcome == "plan" && p.Capability == d.ID
 			switch d.ID { // the planner handles these itself
 			case "wait":
-				out := r.Resolve(mess.Request{Intent: said}).Plan
+				out := r.Resolve(mess.Request{Intent: phrase}).Plan
 				ok = out != nil && (!out.NotBefore.IsZero() || slices.ContainsFunc(out.Each(), func(s capabilities.Plan) bool { return s.After > 0 || s.For > 0 }))
 			case "repeat":
-				out := r.Resolve(mess.Request{Intent: said}).Plan
+				out := r.Resolve(mess.Request{Intent: phrase}).Plan
 				ok = out != nil && len(out.Steps) > 1 && !slices.ContainsFunc(out.Steps, func(s capabilities.Plan) bool { return s.Command != out.Steps[0].Command })
 			}
 			if !ok {
-				t.Errorf("%s: %q: %s %s: %s", d.ID, said, p.Outcome, p.Capability, p.Reason)
+				t.Errorf("%s: %q: %s %s: %s", d.ID, phrase, p.Outcome, p.Capability, p.Reason)
 			}
 		}
 		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", d.ID, d.Description, cmp.Or(strings.Join(d.Classes, ", "), "any device with the verb"),
-			riskOf(d), twice[d.Effect], parametersOf(d), cmp.Or(strings.ReplaceAll(string(d.Evidence), "_", " "), "that of its steps"), quotes(examples[i].said))
+			riskText(d), twice[d.Effect], parametersText(d), cmp.Or(strings.ReplaceAll(string(d.Evidence), "_", " "), "that of its steps"), quoteAll(examples[i].said))
 	}
 	for _, e := range examples {
 		if !e.thing && !slices.ContainsFunc(catalog.Default().Definitions(), func(d capabilities.Definition) bool { return d.ID == e.of }) {
@@ -77,16 +77,16 @@ func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 			continue
 		}
 		var cells []string
-		for _, said := range e.said {
-			p := comes(said)
+		for _, phrase := range e.said {
+			p := comes(phrase)
 			if p.Outcome == "refusal" {
-				t.Errorf("%s: %q is refused: %s", e.of, said, p.Reason)
+				t.Errorf("%s: %q is refused: %s", e.of, phrase, p.Reason)
 			}
 			to := "`" + p.Capability + "`"
 			if p.Outcome == "question" {
 				to += ", asked"
 			}
-			cells = append(cells, fmt.Sprintf("“%s” %s", said, to))
+			cells = append(cells, fmt.Sprintf("“%s” %s", phrase, to))
 		}
 		fmt.Fprintf(&things, "| %s | %s |\n", e.of, strings.Join(cells, "; "))
 	}
@@ -102,7 +102,7 @@ func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 	}
 }
 
-func examplesOf(t *testing.T) []example {
+func capabilityExamples(t *testing.T) []example {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "intents", "catalogue.txt"))
 	if err != nil {
@@ -123,8 +123,8 @@ func examplesOf(t *testing.T) []example {
 
 var twice = map[capabilities.Effect]string{capabilities.Query: "looks only", capabilities.Idempotent: "is as once", capabilities.Once: "never"}
 
-// riskOf returns the risk of a capability, with the other risks of single classes.
-func riskOf(d capabilities.Definition) string {
+// riskText returns the risk of a capability, with the other risks of single classes.
+func riskText(d capabilities.Definition) string {
 	of := map[capabilities.Risk][]string{}
 	for _, class := range slices.Sorted(maps.Keys(d.Risks)) {
 		of[d.Risks[class]] = append(of[d.Risks[class]], class)
@@ -141,8 +141,8 @@ var bare = map[string]string{
 	"on": "on (yes or no)", "for": "for (up to a year)", "areas": "areas (places that it knows)", "file": "file (that lies on it)",
 }
 
-// parametersOf lists the parameters of the file and of the command.
-func parametersOf(d capabilities.Definition) string {
+// parametersText lists the parameters of the file and of the command.
+func parametersText(d capabilities.Definition) string {
 	var list []string
 	for _, p := range d.Parameters {
 		limits := strings.TrimSpace(p.Type + " " + p.Unit)
@@ -159,7 +159,7 @@ func parametersOf(d capabilities.Definition) string {
 	return cmp.Or(strings.Join(list, ", "), "none")
 }
 
-func quotes(said []string) string { return "“" + strings.Join(said, "”, “") + "”" }
+func quoteAll(got []string) string { return "“" + strings.Join(got, "”, “") + "”" }
 
 // The lexicon folder in the documentation adds a capability and narrows another one.
 func TestDocumentedLexiconWorks(t *testing.T) {
@@ -186,7 +186,7 @@ func TestDocumentedLexiconWorks(t *testing.T) {
 	}
 	write("words/mine.yaml", text)
 	config := write("home.yaml", "exchange: {listen: '127.0.0.1:0'}\nagent: {words: '"+filepath.Join(dir, "words")+"'}\ndevices: {hall-light: {driver: sim-bulb, area: hall, aliases: [Flurlicht]}}\n")
-	for said, want := range map[string]string{
+	for phrase, want := range map[string]string{
 		"mach bitte Flurlicht an":               "licht-an",
 		"schalte Flurlicht ein":                 "licht-an",
 		"set the hall light to 50 percent":      "level       50",
@@ -194,16 +194,16 @@ func TestDocumentedLexiconWorks(t *testing.T) {
 		"turn on the hall light":                "switch-on",
 		"make the hall light a little brighter": "brighten",
 	} {
-		if out, err := runs(t, "plan", "--config", config, said); !strings.Contains(out, want) {
-			t.Errorf("%q: %s (%v); want %s", said, out, err, want)
+		if out, err := runCommand(t, "plan", "--config", config, phrase); !strings.Contains(out, want) {
+			t.Errorf("%q: %s (%v); want %s", phrase, out, err, want)
 		}
 	}
 	write("words/broken.yaml", "capabilities:\n  - id: feed-fish\n    command: throw\n    risks: 3\n")
-	out, err := runs(t, "check", config)
+	out, err := runCommand(t, "check", config)
 	if want := `broken.yaml: left out: line 2: capability "feed-fish": id, description or summary is missing`; err != nil || !strings.Contains(out, want) || !strings.Contains(out, "(and ") {
 		t.Errorf("check says %s (%v); want %s", out, err, want)
 	}
-	if out, err := runs(t, "plan", "--config", config, "mach bitte Flurlicht an"); !strings.Contains(out, "licht-an") {
+	if out, err := runCommand(t, "plan", "--config", config, "mach bitte Flurlicht an"); !strings.Contains(out, "licht-an") {
 		t.Errorf("the other file of words is not read: %s (%v)", out, err)
 	}
 }

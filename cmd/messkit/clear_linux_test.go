@@ -24,7 +24,7 @@ func TestClearAsksAtTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ answer, says string }{{"\n", "nothing was changed"}, {"\x04", "nothing was changed"}, {"n\n", "nothing was changed"}, {"y\n", "cleared: smoke"}} {
-		out, err := atTerminal(t, home, "", map[string]string{"clear all the same? [y/N] ": c.answer}, "clear", "--data", "data")
+		out, err := runAtTerminal(t, home, "", map[string]string{"clear all the same? [y/N] ": c.answer}, "clear", "--data", "data")
 		if !strings.Contains(out, "not known to be safe: pump (no route)") || strings.Contains(out, "lamp") || !strings.Contains(out, c.says) {
 			t.Errorf("after %q: %q, %v", c.answer, out, err)
 		}

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// bashCompletes has bash itself complete a command line whose end is the cursor. It does not need
+// bashCompletionScript has bash itself complete a command line whose end is the cursor. It does not need
 // the package bash-completion.
-const bashCompletes = `
+const bashCompletionScript = `
 compopt() { :; }
 source <(messkit completion bash) || exit
 read -ra COMP_WORDS <<<"$1"
@@ -22,16 +22,16 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 // The completion scripts complete commands, refs, devices and capabilities of the running system.
 func TestCompletionScripts(t *testing.T) {
-	home, url := atHome(t)
+	home, url := startAtTerminal(t)
 	run := func(name string, args ...string) string {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
-		var said strings.Builder // the notes of a waiting request
-		c.Stderr = &said
+		var got strings.Builder // the notes of a waiting request
+		c.Stderr = &got
 		out, err := c.Output()
 		if err != nil {
-			t.Errorf("%s %q: %v: %s%s", name, args, err, out, said.String())
+			t.Errorf("%s %q: %v: %s%s", name, args, err, out, got.String())
 		}
 		return string(out)
 	}
@@ -54,7 +54,7 @@ func TestCompletionScripts(t *testing.T) {
 		{"messkit ls ", nil, []string{"messkit.yaml"}},
 		{`messkit ask "the lamp's light" --priority=urgent --requires switch-`, []string{"switch-on", "switch-off"}, []string{"take-photo"}},
 	} {
-		shells := map[string][]string{"bash": {"-c", bashCompletes, "bash", c.line}}
+		shells := map[string][]string{"bash": {"-c", bashCompletionScript, "bash", c.line}}
 		if _, err := exec.LookPath("fish"); err == nil {
 			shells["fish"] = []string{"--no-config", "-c", "messkit completion fish | source; complete -C $argv[1]", c.line}
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// householder is a whole system with the simulated home and a browser.
-type householder struct {
+// instance is a whole system with the simulated home and a browser.
+type instance struct {
 	t    *testing.T
 	url  string
 	home string
@@ -23,21 +23,21 @@ type householder struct {
 	b    *chromium.Browser
 }
 
-// startHouse starts messkit run as the README describes, with its own data folder.
-func startHouse(t *testing.T, flags ...string) *householder {
+// startMesskit starts messkit run as the README describes, with its own data folder.
+func startMesskit(t *testing.T, flags ...string) *instance {
 	t.Helper()
-	return startHouseOf(t, nil, flags...)
+	return startMesskitWith(t, nil, flags...)
 }
 
-// startHouseOf starts messkit run with more arguments, and a browser with flags.
-func startHouseOf(t *testing.T, args []string, flags ...string) *householder {
+// startMesskitWith starts messkit run with more arguments, and a browser with flags.
+func startMesskitWith(t *testing.T, args []string, flags ...string) *instance {
 	t.Helper()
-	return startHouseBy(t, "run", args, flags...)
+	return startCommand(t, "run", args, flags...)
 }
 
-// startHouseBy starts another command that serves the pages, for example exchange, which has no
+// startCommand starts another command that serves the pages, for example exchange, which has no
 // devices.
-func startHouseBy(t *testing.T, command string, args []string, flags ...string) *householder {
+func startCommand(t *testing.T, command string, args []string, flags ...string) *instance {
 	t.Helper()
 	b := chromium.Start(t, flags...)
 	home := t.TempDir()
@@ -58,11 +58,11 @@ func startHouseBy(t *testing.T, command string, args []string, flags ...string) 
 			t.Log(p.stderr.String())
 		}
 	})
-	return &householder{t: t, url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home"), home: home, bin: bin, b: b}
+	return &instance{t: t, url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home"), home: home, bin: bin, b: b}
 }
 
-// messkit runs a command against the system and returns its standard output.
-func (h *householder) messkit(args ...string) string {
+// run runs a command against the system and returns its standard output.
+func (h *instance) run(args ...string) string {
 	h.t.Helper()
 	c := exec.CommandContext(h.t.Context(), h.bin, args...)
 	c.Env = append(os.Environ(), "HOME="+h.home, "MESSKIT_URL="+h.url, "MESSKIT_KEY_FILE="+filepath.Join(h.home, "data", "operator.key"))
@@ -73,31 +73,31 @@ func (h *householder) messkit(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// operator opens a signed-in console.
-func (h *householder) operator(width, height int) *chromium.Tab {
+// openConsole opens a signed-in console.
+func (h *instance) openConsole(width, height int) *chromium.Tab {
 	h.t.Helper()
 	p := h.b.Open(h.t, width, height)
-	p.Go(h.messkit("console"))
+	p.Go(h.run("console"))
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	return p
 }
 
 // api calls the HTTP API as the operator and returns the response body.
-func (h *householder) api(method, path, body string) string {
+func (h *instance) api(method, path, body string) string {
 	h.t.Helper()
 	key, err := operatorKey(filepath.Join(h.home, "data"))
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	code, data, err := newDoor(h.url+"/api/v1/exchanges/home", key, "").call(key, method, path, body)
+	code, data, err := newAPIClient(h.url+"/api/v1/exchanges/home", key, "").call(key, method, path, body)
 	if err != nil || code/100 != 2 {
 		h.t.Fatalf("%s %s: %d %s %v", method, path, code, data, err)
 	}
 	return string(data)
 }
 
-// asks makes a request and returns its ref.
-func (h *householder) asks(request string) string {
+// request makes a request and returns its ref.
+func (h *instance) request(request string) string {
 	h.t.Helper()
 	var v struct{ Ref string }
 	if err := json.Unmarshal([]byte(h.api(http.MethodPost, "/requests", request)), &v); err != nil {
@@ -106,8 +106,8 @@ func (h *householder) asks(request string) string {
 	return v.Ref
 }
 
-// becomes waits until a thread has a status, and returns the thread.
-func (h *householder) becomes(ref, status string) string {
+// waitStatus waits until a thread has a status, and returns the thread.
+func (h *instance) waitStatus(ref, status string) string {
 	h.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		thread := h.api(http.MethodGet, "/requests/"+ref, "")
@@ -120,8 +120,8 @@ func (h *householder) becomes(ref, status string) string {
 	}
 }
 
-// usable runs the accessibility checks of axe on the current page.
-func (h *householder) usable(p *chromium.Tab, name string) {
+// checkAccessibility runs the accessibility checks of axe on the current page.
+func (h *instance) checkAccessibility(p *chromium.Tab, name string) {
 	h.t.Helper()
 	script, err := os.ReadFile("testdata/axe/node_modules/axe-core/axe.min.js")
 	if err != nil {
@@ -142,8 +142,8 @@ func (h *householder) usable(p *chromium.Tab, name string) {
 	p.Dark(false)
 }
 
-// fits checks that a page needs no horizontal scrolling at any width from 360 pixels on.
-func (h *householder) fits(p *chromium.Tab, name string, width, height int) {
+// checkWidths checks that a page needs no horizontal scrolling at any width from 360 pixels on.
+func (h *instance) checkWidths(p *chromium.Tab, name string, width, height int) {
 	h.t.Helper()
 	for _, w := range []int{360, 414, 480, 600, 768, 959, 960, 1024, 1280} {
 		p.Size(w, height)
@@ -152,13 +152,13 @@ func (h *householder) fits(p *chromium.Tab, name string, width, height int) {
 		if len(out) > 0 {
 			h.t.Errorf("%s at %d pixels: %q", name, w, out)
 		}
-		h.pictured(p, fmt.Sprintf("%s-%d", name, w))
+		h.saveScreenshot(p, fmt.Sprintf("%s-%d", name, w))
 	}
 	p.Size(width, height)
 }
 
-// pictured saves a screenshot in the folder that MESSKIT_PICTURES names, if any.
-func (h *householder) pictured(p *chromium.Tab, name string) {
+// saveScreenshot saves a screenshot in the folder that MESSKIT_PICTURES names, if any.
+func (h *instance) saveScreenshot(p *chromium.Tab, name string) {
 	h.t.Helper()
 	if dir := os.Getenv("MESSKIT_PICTURES"); dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.Picture(), 0o600); err != nil {
@@ -172,22 +172,22 @@ func TestConsoleScenario(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
+	h := startMesskit(t)
 	for _, size := range []struct {
 		name          string
 		width, height int
 	}{{"desktop", 1280, 800}, {"phone", 360, 740}} {
 		t.Run(size.name, func(t *testing.T) {
 			h.t = t
-			p := h.operator(size.width, size.height)
+			p := h.openConsole(size.width, size.height)
 			shows := func(name string) {
-				h.pictured(p, name+"-"+size.name)
+				h.saveScreenshot(p, name+"-"+size.name)
 				if name == "preview" || name == "progress" { // these change without a user action
 					return
 				}
-				h.usable(p, name+"-"+size.name)
+				h.checkAccessibility(p, name+"-"+size.name)
 				if size.name == "phone" {
-					h.fits(p, name, size.width, size.height)
+					h.checkWidths(p, name, size.width, size.height)
 				}
 			}
 
@@ -241,7 +241,7 @@ func TestConsoleScenario(t *testing.T) {
 			p.Until(`document.getElementById("stopped").textContent === ""`)
 
 			p.Click("nav a", "Devices")
-			h.messkit("arm", "--data", filepath.Join(h.home, "data")) // the stop interrupted a task
+			h.run("arm", "--data", filepath.Join(h.home, "data")) // the stop interrupted a task
 			p.Until(`document.getElementById("arming").textContent.includes("All risk classes and devices are armed.")`)
 			p.Until(`document.querySelector("#local-devices .picture")?.naturalWidth > 300`)
 			p.Until(`[...document.querySelectorAll("#local-devices li")].every((d) => !/not started|since the stop/.test(d.textContent))`)
@@ -252,11 +252,11 @@ func TestConsoleScenario(t *testing.T) {
 			p.Click("#invite button", "Create invitation")
 			p.Until(`document.querySelector("#invitation .dots")`)
 			shows("people")
-			if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
+			if code, _, err := newAPIClient(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/requests", ""); err != nil || code != http.StatusUnauthorized {
 				t.Errorf("a wrong key: %d %v", code, err)
 			}
 			for range 2 { // equal entries share one line
-				if code, _, err := newDoor(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/executors", ""); err != nil || code != http.StatusUnauthorized {
+				if code, _, err := newAPIClient(h.url+"/api/v1/exchanges/home", "", "").call("wrong", http.MethodGet, "/executors", ""); err != nil || code != http.StatusUnauthorized {
 					t.Errorf("a wrong key: %d %v", code, err)
 				}
 			}
@@ -283,8 +283,8 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	link, _, _ := strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
+	h := startMesskit(t)
+	link, _, _ := strings.Cut(h.run("invite", "Ana Maria"), "\n")
 	p := h.b.Open(t, 360, 740)
 	p.Go(h.url + "/me")
 	p.Text("Not signed in")
@@ -292,25 +292,25 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
 	p.Click("#abilities label", "take a photo")
 	p.Click("#abilities label", "open")
-	h.pictured(p, "me-setup")
+	h.saveScreenshot(p, "me-setup")
 	p.Click("#profile label", "certain hours")
-	h.usable(p, "me-setup")
-	h.fits(p, "me-setup", 360, 740)
+	h.checkAccessibility(p, "me-setup")
+	h.checkWidths(p, "me-setup", 360, 740)
 	p.Click("#profile label", "certain hours")
 	p.Click("#profile button", "Save")
 	p.Text("Saved.")
 
-	ref := h.asks(`{"intent": "make me a sandwich", "response_hint": ["image", {"text": "one line"}, "confirmation", {"structured": {"slices": "number"}}]}`)
+	ref := h.request(`{"intent": "make me a sandwich", "response_hint": ["image", {"text": "one line"}, "confirmation", {"structured": {"slices": "number"}}]}`)
 	p.Text("make me a sandwich")
 	p.Text("offered to Ana Maria")
-	h.pictured(p, "me-offer")
-	h.usable(p, "me-offer")
-	h.fits(p, "me-offer", 360, 740)
+	h.saveScreenshot(p, "me-offer")
+	h.checkAccessibility(p, "me-offer")
+	h.checkWidths(p, "me-offer", 360, 740)
 	p.Click("#offers button", "Accept")
 	p.Click("#mine summary", "Ask a question")
 	p.Fill("#ask-"+ref, "With cheese?")
 	p.Click("#mine details button", "Ask a question")
-	h.becomes(ref, "needs_input")
+	h.waitStatus(ref, "needs_input")
 	h.api(http.MethodPatch, "/requests/"+ref, `{"mess": [{"reply": {"answers": {"answer": "yes"}}}]}`)
 	p.Text("answer: yes")
 	// The answer continues the task, although the person has not begun it.
@@ -331,12 +331,12 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	p.Until(`[...document.querySelectorAll("#mine ul.meta li")].some((l) => l.textContent.startsWith("a photo, "))`)
 	p.Click("#mine label", "yes")
 	p.Fill("#field-slices-"+ref, "2")
-	h.pictured(p, "me-compose")
-	h.usable(p, "me-compose")
-	h.fits(p, "me-compose", 360, 740)
+	h.saveScreenshot(p, "me-compose")
+	h.checkAccessibility(p, "me-compose")
+	h.checkWidths(p, "me-compose", 360, 740)
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("mine").textContent.includes("No tasks.")`)
-	thread := h.becomes(ref, "completed")
+	thread := h.waitStatus(ref, "completed")
 	var sent struct {
 		Thread struct {
 			Attachments []struct{ Size int }
@@ -352,31 +352,31 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	}
 
 	// A task that a person does at once produces two messages: in_progress and the result.
-	ref = h.asks(`{"intent": "bring the parcel in"}`)
+	ref = h.request(`{"intent": "bring the parcel in"}`)
 	p.Click("#offers button", "Accept")
 	p.Fill("#text-"+ref, "It is in the hall.")
 	p.Click("#mine button[type=submit]", "Done")
-	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, "by Ana Maria’s word") {
+	if thread := h.waitStatus(ref, "completed"); !strings.Contains(thread, "by Ana Maria’s word") {
 		t.Errorf("how it is known is not in %s", thread)
 	}
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
-	ref = h.asks(`{"intent": "water the plants on the balcony"}`)
+	ref = h.request(`{"intent": "water the plants on the balcony"}`)
 	p.Click("#offers button", "Accept")
 	// The page notifies her of a stop during her task, and she reports that she has stopped.
-	h.becomes(ref, "claimed")
-	other := h.asks(`{"intent": "sweep the terrace"}`)
+	h.waitStatus(ref, "claimed")
+	other := h.request(`{"intent": "sweep the terrace"}`)
 	p.Until(`document.getElementById("offers").textContent.includes("sweep the terrace")`)
 	p.Click("#stop button", "Stop everything")
 	p.Text("STOP what you are doing.")
 	p.Until(`/vm is stopped: stop button of a phone.*ana-maria.*Accept anyway/s.test(document.getElementById("offers").textContent)`)
 	p.Text("stop button of a phone (by ana-maria")
-	h.usable(p, "me-stop")
-	h.fits(p, "me-stop", 360, 740)
+	h.checkAccessibility(p, "me-stop")
+	h.checkWidths(p, "me-stop", 360, 740)
 	p.Click("#stopped button", "I have stopped")
 	p.Until(`!document.getElementById("standing").textContent.includes("STOP what")`)
-	h.messkit("cancel", other)
-	if thread := h.becomes(ref, "claimed"); !strings.Contains(thread, "Ana Maria says: I have stopped") {
+	h.run("cancel", other)
+	if thread := h.waitStatus(ref, "claimed"); !strings.Contains(thread, "Ana Maria says: I have stopped") {
 		t.Errorf("that she has stopped is not in %s", thread)
 	}
 	p.Until(`document.getElementById("text-` + ref + `")`)
@@ -385,20 +385,20 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	p.Fill("#text-"+ref, "They were dry.")
 	p.Click("#mine button[type=submit]", "Done")
 	p.Text("Not sent yet")
-	h.usable(p, "me-offline")
-	h.fits(p, "me-offline", 360, 740)
+	h.checkAccessibility(p, "me-offline")
+	h.checkWidths(p, "me-offline", 360, 740)
 	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Text("water the plants")
 	p.Offline(false)
-	thread = h.becomes(ref, "completed")
+	thread = h.waitStatus(ref, "completed")
 	if n := strings.Count(thread, "They were dry."); n != 1 {
 		t.Errorf("sent %d times: %s", n, thread)
 	}
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
 	// A second invitation keeps the settings of the first one.
-	link, _, _ = strings.Cut(h.messkit("invite", "Ana Maria"), "\n")
+	link, _, _ = strings.Cut(h.run("invite", "Ana Maria"), "\n")
 	second := h.b.Open(t, 360, 740)
 	second.Go(link)
 	second.Until(`document.querySelector("#abilities input[value=take-photo]")?.checked`)
@@ -412,15 +412,15 @@ func TestPageRunsNoForeignText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
+	h := startMesskit(t)
 	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
 	quoted, err := json.Marshal(script)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.messkit("invite", script, "--id", "mallory")
-	ref := h.asks(`{"intent": ` + string(quoted) + `, "context": [` + string(quoted) + `, {"url": "javascript:document.title='run'"}, {` + string(quoted) + `: 1}, {"image": "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImRvY3VtZW50LnRpdGxlPSdydW4nIi8+"}, {"structured": {` + string(quoted) + `: ` + string(quoted) + `}}]}`)
-	p := h.operator(1280, 800)
+	h.run("invite", script, "--id", "mallory")
+	ref := h.request(`{"intent": ` + string(quoted) + `, "context": [` + string(quoted) + `, {"url": "javascript:document.title='run'"}, {` + string(quoted) + `: 1}, {"image": "data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImRvY3VtZW50LnRpdGxlPSdydW4nIi8+"}, {"structured": {` + string(quoted) + `: ` + string(quoted) + `}}]}`)
+	p := h.openConsole(1280, 800)
 	p.Go(h.url + "/#task/" + ref)
 	p.Until(`document.querySelector("#detail .timeline")?.textContent.includes("onerror")`)
 	p.Click("nav a", "People")
@@ -447,7 +447,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
+	h := startMesskit(t)
 	key, err := operatorKey(filepath.Join(h.home, "data"))
 	if err != nil {
 		t.Fatal(err)
@@ -455,7 +455,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p := h.b.Open(t, 1280, 800)
 	p.Go(h.url + "/")
 	p.Until(`document.activeElement.id === "key"`)
-	h.usable(p, "signin")
+	h.checkAccessibility(p, "signin")
 	p.Fill("#key", key)
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
@@ -493,7 +493,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 	p.Click("nav a", "Log")
 	p.Click("#signout", "Sign out")
 	p.Until(`document.activeElement.id === "key"`)
-	p.Eval(`void (location.href = "`+h.messkit("console")+`")`, nil)
+	p.Eval(`void (location.href = "`+h.run("console")+`")`, nil)
 	p.Until(`document.getElementById("line")?.textContent === "live"`)
 }
 
@@ -503,18 +503,18 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(360, 740)
+	h := startMesskit(t)
+	p := h.openConsole(360, 740)
 	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("hold-who").options.length > 1`)
 	p.Fill("#hold-why", "the floor is wet <b>")
 	p.Click("#hold button", "Put on hold")
 	p.Until(`/on hold by operator since \d\d:\d\d: the floor is wet <b>/.test(document.getElementById("onhold").textContent)`)
 	p.Until(`/on hold/.test(document.querySelector("#executors .chip.warn")?.textContent)`)
-	h.usable(p, "hold")
-	h.fits(p, "hold", 360, 740)
+	h.checkAccessibility(p, "hold")
+	h.checkWidths(p, "hold", 360, 740)
 
-	ref := h.asks(`{"intent": "turn on the porch light"}`)
+	ref := h.request(`{"intent": "turn on the porch light"}`)
 	p.Click("nav a", "Tasks")
 	p.Until(`document.querySelector("#open a")?.textContent === "turn on the porch light"`)
 	if thread := h.api(http.MethodGet, "/requests/"+ref, ""); !strings.Contains(thread, `"status":"pending"`) {
@@ -522,7 +522,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	}
 	p.Click("#onhold button", "Resume")
 	p.Until(`document.getElementById("onhold").textContent === ""`)
-	h.becomes(ref, "completed")
+	h.waitStatus(ref, "completed")
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}
@@ -534,22 +534,22 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(1280, 800)
+	h := startMesskit(t)
+	p := h.openConsole(1280, 800)
 	other := h.b.Open(t, 1280, 800)
 	other.Front()
 	p.Until(`document.hidden && /^as of \d.*: paused while the page is hidden$/.test(document.getElementById("line").textContent)`)
 	if !h.hasClass(p, "line", "off") {
 		t.Error("it looks as if it were live")
 	}
-	ref := h.asks(`{"intent": "turn on the porch light"}`)
-	h.becomes(ref, "completed")
+	ref := h.request(`{"intent": "turn on the porch light"}`)
+	h.waitStatus(ref, "completed")
 	p.Front()
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Until(`document.querySelector("#recent a")?.textContent === "turn on the porch light"`)
 }
 
-func (h *householder) hasClass(p *chromium.Tab, id, class string) (has bool) {
+func (h *instance) hasClass(p *chromium.Tab, id, class string) (has bool) {
 	h.t.Helper()
 	p.Eval(fmt.Sprintf(`document.getElementById(%q).classList.contains(%q)`, id, class), &has)
 	return has
@@ -565,15 +565,15 @@ func TestPageDeregistersExecutor(t *testing.T) {
 	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startHouseOf(t, []string{"--config", config})
+	h := startMesskitWith(t, []string{"--config", config})
 	h.api(http.MethodPost, "/register", `{"executor_id": "old-pi", "display_name": "The old Pi", "capabilities": ["look"]}`)
 	h.api(http.MethodPost, "/stop", `{"why": "smoke", "executors": ["old-pi"]}`)
-	p := h.operator(390, 844)
+	p := h.openConsole(390, 844)
 	p.Text("The old Pi: has not confirmed the stop, last heartbeat")
 	p.Click("#stopped button", "Remove")
 	p.Text("its devices may still be on, so check them first")
-	h.usable(p, "forget")
-	h.fits(p, "forget", 390, 844)
+	h.checkAccessibility(p, "forget")
+	h.checkWidths(p, "forget", 390, 844)
 	p.Click("#stopped button", "Keep")
 	p.Until(`document.querySelector("#stopped .forget").textContent === "Remove"`)
 	p.Click("#stopped button", "Remove")

@@ -17,10 +17,10 @@ import (
 // insideEnv marks the test process that has its own mount namespace.
 const insideEnv = "MESSKIT_OWN_MOUNTS"
 
-// inOwnMounts reports whether this process may mount, which needs its own mount namespace: the
+// hasOwnMounts reports whether this process may mount, which needs its own mount namespace: the
 // kernel then removes all mounts when the process ends. In another namespace it runs the test
 // again inside a new one.
-func inOwnMounts(t *testing.T) bool {
+func hasOwnMounts(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) == "" {
 		needRoot(t)
@@ -142,8 +142,8 @@ func (d *disk) mount(image, at, options string) {
 	})
 }
 
-// cut clones an image in its current state.
-func (d *disk) cut(image, name string) string {
+// clone clones an image in its current state.
+func (d *disk) clone(image, name string) string {
 	d.t.Helper()
 	to, err := os.Create(filepath.Join(filepath.Dir(d.image), name))
 	if err != nil {
@@ -160,8 +160,8 @@ func (d *disk) cut(image, name string) string {
 	return to.Name()
 }
 
-// look mounts a clone while f runs; the mount replays the journal of ext4.
-func (d *disk) look(clone string, f func(dir string)) {
+// withMounted mounts a clone while f runs; the mount replays the journal of ext4.
+func (d *disk) withMounted(clone string, f func(dir string)) {
 	d.t.Helper()
 	at := clone + ".mounted"
 	if err := os.MkdirAll(at, 0o700); err != nil {

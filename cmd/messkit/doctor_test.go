@@ -46,24 +46,24 @@ func TestDoctorReportsExpiringCertificates(t *testing.T) {
 	}
 }
 
-// lens is a camera that returns one image.
-type lens struct {
+// fakeCamera is a camera that returns one image.
+type fakeCamera struct {
 	drivers.Life
 	drivers.Link
 	data []byte
 }
 
-func (l *lens) Name() string { return l.Life.Name() }
+func (l *fakeCamera) Name() string { return l.Life.Name() }
 
-func (l *lens) SetName(name string) { l.Life.SetName(name) }
+func (l *fakeCamera) SetName(name string) { l.Life.SetName(name) }
 
-func (l *lens) Connection() gobot.Connection { return &l.Link }
+func (l *fakeCamera) Connection() gobot.Connection { return &l.Link }
 
-func (l *lens) Start() error { return nil }
+func (l *fakeCamera) Start() error { return nil }
 
-func (l *lens) Halt() error { return nil }
+func (l *fakeCamera) Halt() error { return nil }
 
-func (l *lens) Photo(context.Context) (drivers.Photo, error) {
+func (l *fakeCamera) Photo(context.Context) (drivers.Photo, error) {
 	return drivers.Photo{Data: l.data, MIME: "image/png", CapturedAt: time.Now()}, nil
 }
 
@@ -96,17 +96,17 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 		d    config.Device
 		want output.CheckResult
 	}{
-		"well":  {config.Device{Dev: &lens{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
-		"black": {config.Device{Dev: &lens{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and they show nothing: it is black; check the lens cover and the light"}},
-		"gone":  {config.Device{Dev: &lens{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is missing: its server sends a placeholder; check its plug and its network"}},
+		"well":  {config.Device{Dev: &fakeCamera{data: sign}}, output.CheckResult{OK: true, Says: "takes pictures of 64 by 64 pixels"}},
+		"black": {config.Device{Dev: &fakeCamera{data: black}}, output.CheckResult{OK: true, Note: true, Says: "takes pictures of 64 by 64 pixels, and they show nothing: it is black; check the lens cover and the light"}},
+		"gone":  {config.Device{Dev: &fakeCamera{data: sign}, Placeholders: []picture.Sketch{sketch}}, output.CheckResult{Says: "the camera is missing: its server sends a placeholder; check its plug and its network"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.want.What = "cam"
 			d := device.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
 			trials := device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
-			says, err := daemon.TryDevice(t.Context(), trials, d)
-			if got := daemon.TrialResult("cam", says, err); got != c.want {
+			message, err := daemon.TryDevice(t.Context(), trials, d)
+			if got := daemon.TrialResult("cam", message, err); got != c.want {
 				t.Errorf("it says %+v, want %+v", got, c.want)
 			}
 		})
@@ -119,13 +119,13 @@ func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 		fmt.Fprint(w, `{"POWER":"ON","StatusSNS":{"Time":"2026-11-22T20:00:00"}}`)
 	}))
 	t.Cleanup(plug.Close)
-	dev, err := found(t, "httpdevice", "plug", "here", map[string]string{"family": "tasmota", "safe": "keep", "url": plug.URL}).Open()
+	dev, err := discovered(t, "httpdevice", "plug", "here", map[string]string{"family": "tasmota", "safe": "keep", "url": plug.URL}).Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := device.Device{Name: "plug", Driver: dev}
-	says, err := daemon.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
-	if got, want := daemon.TrialResult("plug", says, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
+	message, err := daemon.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
+	if got, want := daemon.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("it says %+v, want %+v", got, want)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// photographs adds a photo to the form of a task, as the camera of a phone does.
-func photographs(p *chromium.Tab, ref string) {
+// addPhoto adds a photo to the form of a task, as the camera of a phone does.
+func addPhoto(p *chromium.Tab, ref string) {
 	p.Eval(`new Promise((done) => {
 		const c = document.createElement("canvas"); c.width = 600; c.height = 400
 		c.getContext("2d").fillRect(100, 100, 200, 200)
@@ -22,8 +22,8 @@ func photographs(p *chromium.Tab, ref string) {
 	})`, nil)
 }
 
-// keptOf returns JavaScript: a promise of the draft that the browser stores for a task.
-func keptOf(ref string) string {
+// draftOf returns JavaScript: a promise of the draft that the browser stores for a task.
+func draftOf(ref string) string {
 	return `new Promise((done) => {
 		const open = indexedDB.open("messkit-drafts", 1)
 		open.onerror = () => done(undefined)
@@ -40,17 +40,17 @@ func TestDraftSurvivesReload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-	p := h.comesIn("Ana", "localhost", "look")
+	h := startMesskit(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+	p := h.openInvitation("Ana", "localhost", "look")
 	p.Allow(strings.Replace(h.url, "127.0.0.1", "localhost", 1), "geolocation")
 	p.Call("Emulation.setGeolocationOverride", map[string]any{"latitude": 52.5, "longitude": 13.4, "accuracy": 12}, nil)
 
-	ref := h.asks(`{"intent": "look after the leak in the cellar", "response_hint": ["image", "audio", "confirmation", {"structured": {"buckets": "number"}}]}`)
+	ref := h.request(`{"intent": "look after the leak in the cellar", "response_hint": ["image", "audio", "confirmation", {"structured": {"buckets": "number"}}]}`)
 	p.Click("#offers button", "Accept")
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Fill("#text-"+ref, "It drips.")
-	photographs(p, ref)
-	photographs(p, ref)
+	addPhoto(p, ref)
+	addPhoto(p, ref)
 	p.Until(`[...document.querySelectorAll("#mine .added li")].filter((l) => l.textContent.startsWith("a photo, ")).length === 2`)
 	p.Click("#mine .added button", "Remove")
 	p.Click("#mine button", "Record a voice note")
@@ -60,7 +60,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	p.Text("52.50000, 13.40000")
 	p.Click("#mine label", "yes")
 	p.Eval(`(() => { const i = document.getElementById("field-buckets-`+ref+`"); i.value = "3"; i.dispatchEvent(new Event("change", {bubbles: true})) })()`, nil)
-	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 2 && d.at && Object.keys(d.chosen).length === 2)`)
+	p.Until(draftOf(ref) + `.then((d) => d?.files.length === 2 && d.at && Object.keys(d.chosen).length === 2)`)
 	p.Until(`navigator.serviceWorker.ready`)
 
 	// The page never claims to be live while it is offline.
@@ -77,11 +77,11 @@ func TestDraftSurvivesReload(t *testing.T) {
 		p.Until(`document.querySelector("#mine input[type=radio]:checked")?.value === "yes" && document.getElementById("field-buckets-` + ref + `").value === "3"`)
 	}
 	p.Until(`(() => { const l = document.getElementById("line"); return l.scrollWidth <= l.clientWidth })()`) // the line shows the whole reason why the page is not live
-	h.usable(p, "me-draft")
-	h.fits(p, "me-draft", 360, 740)
-	var said []string
-	if p.Eval(`said`, &said); len(said) == 0 || slices.Contains(said, "live") {
-		t.Errorf("without a network the page says %q", said)
+	h.checkAccessibility(p, "me-draft")
+	h.checkWidths(p, "me-draft", 360, 740)
+	var got []string
+	if p.Eval(`said`, &got); len(got) == 0 || slices.Contains(got, "live") {
+		t.Errorf("without a network the page says %q", got)
 	}
 
 	p.Click("#mine button[type=submit]", "Done")
@@ -89,7 +89,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	p.Reload()
 	p.Until(`document.readyState === "complete" && document.getElementById("outbox").children.length === 2`)
 	p.Offline(false)
-	thread := h.becomes(ref, "completed")
+	thread := h.waitStatus(ref, "completed")
 	var sent struct {
 		Thread struct {
 			Attachments []struct{ Name string }
@@ -103,20 +103,20 @@ func TestDraftSurvivesReload(t *testing.T) {
 			t.Errorf("%s is %d times in %s", want, strings.Count(thread, want), thread)
 		}
 	}
-	p.Until(keptOf(ref) + `.then((d) => d === undefined)`)
+	p.Until(draftOf(ref) + `.then((d) => d === undefined)`)
 
 	// The page reports a draft that exceeds the storage of the phone, and keeps the earlier
 	// draft.
-	ref = h.asks(`{"intent": "look at the roof"}`)
+	ref = h.request(`{"intent": "look at the roof"}`)
 	p.Click("#offers button", "Accept")
 	p.Until(`document.getElementById("text-` + ref + `")`)
-	photographs(p, ref)
-	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
+	addPhoto(p, ref)
+	p.Until(draftOf(ref) + `.then((d) => d?.files.length === 1)`)
 	p.Eval(`import("/console/js/draft.js").then((d) => d.save({ref: "other", files: [{data: new Blob([new Uint8Array(48 << 20)])}], chosen: {}})).then(() => "kept", (e) => e.message)`, &thread)
 	if thread != "the drafts exceed 48 MB" {
 		t.Errorf("48 MB more: %q", thread)
 	}
-	p.Until(keptOf(ref) + `.then((d) => d?.files.length === 1)`)
+	p.Until(draftOf(ref) + `.then((d) => d?.files.length === 1)`)
 	if faults := p.Faults("ERR_INTERNET_DISCONNECTED"); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -19,13 +19,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asker sends requests to a reference server, as the server's own clients do.
-type asker struct {
+// referenceClient sends requests to a reference server, as the server's own clients do.
+type referenceClient struct {
 	*testing.T
 	url, key string
 }
 
-func (a *asker) call(method, path string, in, out any) {
+func (a *referenceClient) call(method, path string, in, out any) {
 	a.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -48,15 +48,15 @@ func (a *asker) call(method, path string, in, out any) {
 	}
 }
 
-func (a *asker) ask(intent string) string {
+func (a *referenceClient) request(intent string) string {
 	a.Helper()
 	var v struct{ Ref string }
 	a.call("POST", "/requests", map[string]any{"intent": intent, "response_hint": []string{"image"}}, &v)
 	return v.Ref
 }
 
-// recounted is a thread on that server.
-type recounted struct {
+// recordedThread is a thread on that server.
+type recordedThread struct {
 	Status   string
 	Messages []struct {
 		From string
@@ -64,10 +64,10 @@ type recounted struct {
 	}
 }
 
-// until waits until a thread has the status, and returns the thread.
-func (a *asker) until(ref, status string) (t recounted) {
+// waitStatus waits until a thread has the status, and returns the thread.
+func (a *referenceClient) waitStatus(ref, status string) (t recordedThread) {
 	a.Helper()
-	var v struct{ Thread recounted }
+	var v struct{ Thread recordedThread }
 	for end := time.Now().Add(patience); v.Thread.Status != status; <-time.After(20 * time.Millisecond) {
 		if a.call("GET", "/requests/"+ref, nil, &v); time.Now().After(end) {
 			a.Fatalf("%s is %s and not %s: %s", ref, v.Thread.Status, status, v.Thread.Messages)
@@ -77,7 +77,7 @@ func (a *asker) until(ref, status string) (t recounted) {
 }
 
 // response returns the texts and the last image of the executor's responses.
-func (t recounted) response() (words string, picture []byte) {
+func (t recordedThread) response() (words string, picture []byte) {
 	for _, m := range t.Messages {
 		var items mess.Message
 		if items.UnmarshalJSON(m.MESS) != nil || m.From != "pi" {
@@ -101,8 +101,8 @@ func (t recounted) response() (words string, picture []byte) {
 	return words, picture
 }
 
-// atServer starts a reference server and a client that sends requests to it.
-func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
+// startReferenceServer starts a reference server and a client that sends requests to it.
+func startReferenceServer(t *testing.T, name string) (*referenceserver.Server, *referenceClient) {
 	t.Helper()
 	server, err := referenceserver.New(name)
 	if err != nil {
@@ -112,7 +112,7 @@ func atServer(t *testing.T, name string) (*referenceserver.Server, *asker) {
 	s.Config.IdleTimeout = server.KeepAlive()
 	s.Start()
 	t.Cleanup(s.Close)
-	a := &asker{T: t, url: s.URL}
+	a := &referenceClient{T: t, url: s.URL}
 	var v struct {
 		Key string `json:"api_key"`
 	}
@@ -127,7 +127,7 @@ func TestReferenceServerRunsTasks(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
-			_, a := atServer(t, name)
+			_, a := startReferenceServer(t, name)
 			dir := t.TempDir()
 			lamp := filepath.Join(dir, "porch")
 			config := fmt.Sprintf(`
@@ -145,21 +145,21 @@ devices:
 			if err != nil || p.url == "" {
 				t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
 			}
-			fridge, porch, which := a.ask("what's in the fridge?"), a.ask("turn on the porch light"), a.ask("turn on the light")
+			fridge, porch, which := a.request("what's in the fridge?"), a.request("turn on the porch light"), a.request("turn on the light")
 
-			words, picture := a.until(fridge, "completed").response()
+			words, picture := a.waitStatus(fridge, "completed").response()
 			if http.DetectContentType(picture) != "image/jpeg" || len(picture) > 512_000 {
 				t.Errorf("the fridge: %q, a picture of %d bytes", words, len(picture))
 			}
-			words, _ = a.until(porch, "completed").response()
+			words, _ = a.waitStatus(porch, "completed").response()
 			if is, err := os.ReadFile(lamp); err != nil || !strings.Contains(words, "porch light") || strings.Count(string(is), " on ") != 1 {
 				t.Errorf("the porch light: %q; its line: %q %v", words, is, err)
 			}
 			asks := map[string]string{"express": "needs_input", "php": "needs-input"}[name]
-			a.until(which, asks)
+			a.waitStatus(which, asks)
 			var patched struct{ Status string }
 			a.call("PATCH", "/requests/"+which, map[string]any{"mess": []any{map[string]any{"answer": map[string]any{"re": "last", "value": "hall light"}}}}, &patched)
-			if words, _ = a.until(which, "completed").response(); !strings.Contains(words, "hall light") {
+			if words, _ = a.waitStatus(which, "completed").response(); !strings.Contains(words, "hall light") {
 				t.Errorf("the light: %q", words)
 			}
 			if err := p.stop(); err != nil {
@@ -178,7 +178,7 @@ func TestExecutorConfirmsAtReferenceServer(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
-			_, a := atServer(t, name)
+			_, a := startReferenceServer(t, name)
 			dir := t.TempDir()
 			lamp := filepath.Join(dir, "lamp")
 			config := fmt.Sprintf(`
@@ -197,7 +197,7 @@ devices:
 			var made struct{ Ref string }
 			a.call("POST", "/requests", map[string]any{"intent": "turn on the desk light", "confirm_before": true, "requires": []string{"no-such-thing"}}, &made)
 			asks := map[string]string{"express": "needs_confirmation", "php": "needs-input"}[name]
-			is := a.until(made.Ref, asks)
+			is := a.waitStatus(made.Ref, asks)
 			if first := string(is.Messages[0].MESS); strings.Contains(first, "confirm_before") || strings.Contains(first, "requires") {
 				t.Errorf("the server has kept them: %s", first)
 			}
@@ -213,7 +213,7 @@ devices:
 			}
 			var patched struct{ Status string }
 			a.call("PATCH", "/requests/"+made.Ref, map[string]any{"mess": []any{map[string]any{"reply": map[string]any{"re": made.Ref, "confirm": true}}}}, &patched)
-			if a.until(made.Ref, "completed"); acted() != 1 {
+			if a.waitStatus(made.Ref, "completed"); acted() != 1 {
 				t.Errorf("it has acted %d times after the yes", acted())
 			}
 			if err := p.stop(); err != nil {
@@ -233,7 +233,7 @@ func TestTwoExecutorsAtReferenceServerSwitchOnce(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
-			server, a := atServer(t, name)
+			server, a := startReferenceServer(t, name)
 			dir := t.TempDir()
 			line := func(n int) string { return filepath.Join(dir, fmt.Sprint("lamp-", n)) }
 			for _, id := range []string{"pi-1", "pi-2"} {
@@ -267,10 +267,10 @@ func TestTwoExecutorsAtReferenceServerSwitchOnce(t *testing.T) {
 			}
 			refs := map[string]int{}
 			for n := range lamps {
-				refs[a.ask(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
+				refs[a.request(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
 			}
 			for ref, n := range refs {
-				a.until(ref, "completed")
+				a.waitStatus(ref, "completed")
 				if is, err := os.ReadFile(line(n)); err != nil || strings.Count(string(is), " on ") != 1 {
 					t.Errorf("lamp %d: %s, %v", n, is, err)
 				}
@@ -294,7 +294,7 @@ func TestKilledExecutorAtReferenceServer(t *testing.T) {
 	binary := buildMesskit(t)
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) {
-			_, a := atServer(t, name)
+			_, a := startReferenceServer(t, name)
 			dir := t.TempDir()
 			line := func(n int) string { return filepath.Join(dir, fmt.Sprint("lamp-", n)) }
 			config := fmt.Sprintf("connect: {url: %s, exchange: home, key_file: %s/pi.key, poll: 200ms, settle: 50ms}\nagent: {id: pi, data: %s/pi}\ndevices:\n", a.url, dir, dir)
@@ -314,7 +314,7 @@ func TestKilledExecutorAtReferenceServer(t *testing.T) {
 			p := board()
 			refs := map[string]int{}
 			for n := range lamps {
-				refs[a.ask(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
+				refs[a.request(fmt.Sprintf("turn on lamp %c", 'a'+n))] = n
 				<-time.After(rand.N(700 * time.Millisecond))
 				if err := p.kill(); err != nil {
 					t.Fatal(err)
@@ -323,7 +323,7 @@ func TestKilledExecutorAtReferenceServer(t *testing.T) {
 			}
 			ends := map[string]int{}
 			for ref, n := range refs {
-				var v struct{ Thread recounted }
+				var v struct{ Thread recordedThread }
 				for end := time.Now().Add(patience); v.Thread.Status != "completed" && v.Thread.Status != "failed" && v.Thread.Status != "cancelled"; <-time.After(20 * time.Millisecond) {
 					if a.call("GET", "/requests/"+ref, nil, &v); time.Now().After(end) {
 						t.Fatalf("%s is %s: %s\n%s", ref, v.Thread.Status, v.Thread.Messages, &p.stderr)

@@ -11,31 +11,31 @@ func TestJudgeFindsFaults(t *testing.T) {
 	at := time.Unix(1000, 0)
 	on := act{at, "on"}
 	for name, c := range map[string]struct {
-		one                      errand
+		one                      valveRequest
 		acts                     []act
 		lost, doubled, dishonest int
 	}{
-		"done":                           {one: errand{status: "completed"}, acts: []act{on}},
-		"nobody knows, and it was done":  {one: errand{status: "failed", effect: "unknown"}, acts: []act{on}},
-		"nobody knows, and it was not":   {one: errand{status: "failed", effect: "unknown"}},
-		"nothing done":                   {one: errand{status: "failed", effect: "none"}},
-		"cancelled before the start":     {one: errand{status: "cancelled", cancelled: "cancelled"}},
-		"a yes before it":                {one: errand{valve: 1, status: "completed", said: at.Add(-1)}, acts: []act{on}},
-		"not ended":                      {one: errand{}, lost: 1},
-		"done twice":                     {one: errand{status: "completed"}, acts: []act{on, on}, doubled: 1},
-		"completed and not done":         {one: errand{status: "completed"}, dishonest: 1},
-		"nothing done, and it was":       {one: errand{status: "failed", effect: "none"}, acts: []act{on}, dishonest: 1},
-		"declined, and it was done":      {one: errand{status: "declined"}, acts: []act{on}, dishonest: 1},
-		"cancelled, and it was done":     {one: errand{status: "cancelled"}, acts: []act{on}, dishonest: 1},
-		"does not say what was done":     {one: errand{status: "failed"}, dishonest: 1},
-		"cancel acknowledged, then done": {one: errand{status: "completed", cancelled: "cancelled"}, acts: []act{on}, dishonest: 1},
-		"the other way":                  {one: errand{status: "completed"}, acts: []act{{at, "off"}}, dishonest: 1},
-		"without a yes":                  {one: errand{valve: 1, status: "completed"}, acts: []act{on}, dishonest: 1},
-		"before the yes":                 {one: errand{valve: 1, status: "completed", said: at.Add(1)}, acts: []act{on}, dishonest: 1},
+		"done":                           {one: valveRequest{status: "completed"}, acts: []act{on}},
+		"nobody knows, and it was done":  {one: valveRequest{status: "failed", effect: "unknown"}, acts: []act{on}},
+		"nobody knows, and it was not":   {one: valveRequest{status: "failed", effect: "unknown"}},
+		"nothing done":                   {one: valveRequest{status: "failed", effect: "none"}},
+		"cancelled before the start":     {one: valveRequest{status: "cancelled", cancelled: "cancelled"}},
+		"a yes before it":                {one: valveRequest{valve: 1, status: "completed", said: at.Add(-1)}, acts: []act{on}},
+		"not ended":                      {one: valveRequest{}, lost: 1},
+		"done twice":                     {one: valveRequest{status: "completed"}, acts: []act{on, on}, doubled: 1},
+		"completed and not done":         {one: valveRequest{status: "completed"}, dishonest: 1},
+		"nothing done, and it was":       {one: valveRequest{status: "failed", effect: "none"}, acts: []act{on}, dishonest: 1},
+		"declined, and it was done":      {one: valveRequest{status: "declined"}, acts: []act{on}, dishonest: 1},
+		"cancelled, and it was done":     {one: valveRequest{status: "cancelled"}, acts: []act{on}, dishonest: 1},
+		"does not say what was done":     {one: valveRequest{status: "failed"}, dishonest: 1},
+		"cancel acknowledged, then done": {one: valveRequest{status: "completed", cancelled: "cancelled"}, acts: []act{on}, dishonest: 1},
+		"the other way":                  {one: valveRequest{status: "completed"}, acts: []act{{at, "off"}}, dishonest: 1},
+		"without a yes":                  {one: valveRequest{valve: 1, status: "completed"}, acts: []act{on}, dishonest: 1},
+		"before the yes":                 {one: valveRequest{valve: 1, status: "completed", said: at.Add(1)}, acts: []act{on}, dishonest: 1},
 	} {
 		c.one.want, c.one.ref = "on", "r"
-		v := &judgement{}
-		v.one(&c.one, c.acts)
+		v := &verdict{}
+		v.judgeRequest(&c.one, c.acts)
 		if v.lost != c.lost || v.doubled != c.doubled || v.dishonest != c.dishonest {
 			t.Errorf("%s: %s; want lost %d, doubled %d, dishonest %d", name, v, c.lost, c.doubled, c.dishonest)
 		}

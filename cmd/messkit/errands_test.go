@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// errand is one request to switch a valve exactly once, and the requester's view of its result.
-type errand struct {
+// valveRequest is one request to switch a valve exactly once, and the requester's view of its result.
+type valveRequest struct {
 	id      string
 	valve   int
 	want    string // on or off, the opposite of the current state
@@ -37,13 +37,13 @@ type errand struct {
 	after     int       // lines in the valve's log after the terminal status
 }
 
-// errands are the concurrent requests of a test. Each requester has one valve, whose log survives
+// valveRequests are the concurrent requests of a test. Each requester has one valve, whose log survives
 // power cuts and kills. A change of a valve between two requests belongs to the first of them.
-type errands struct {
+type valveRequests struct {
 	dir    string // folder of the logs
 	valves int
-	door   atomic.Pointer[door] // nil while the exchange is down
-	most   int64                // total number of requests
+	door   atomic.Pointer[apiClient] // nil while the exchange is down
+	most   int64                     // total number of requests
 	left   atomic.Int64
 	rest   time.Duration // maximum pause between two requests for one valve; 0: none
 
@@ -52,28 +52,28 @@ type errands struct {
 	pen sync.RWMutex
 
 	mu   sync.Mutex
-	list []*errand
+	list []*valveRequest
 }
 
-func newErrands(dir string, valves, most int) *errands {
-	e := &errands{dir: dir, valves: valves, most: int64(most)}
+func newValveRequests(dir string, valves, most int) *valveRequests {
+	e := &valveRequests{dir: dir, valves: valves, most: int64(most)}
 	e.left.Store(int64(most))
 	return e
 }
 
-// wire returns the file with a valve's log. Every second valve has the risk class access.
-func (e *errands) wire(valve int) wire {
-	return wire(filepath.Join(e.dir, fmt.Sprint("valve-", valve)))
+// outputFile returns the file with a valve's log. Every second valve has the risk class access.
+func (e *valveRequests) outputFile(valve int) outputFile {
+	return outputFile(filepath.Join(e.dir, fmt.Sprint("valve-", valve)))
 }
 
-func asksFirst(valve int) bool { return valve%2 == 1 }
+func needsConfirmation(valve int) bool { return valve%2 == 1 }
 
-// devices returns the valves as YAML of a configuration.
-func (e *errands) devices() string {
+// devicesYAML returns the valves as YAML of a configuration.
+func (e *valveRequests) devicesYAML() string {
 	text := "devices:\n"
 	for v := range e.valves {
-		text += fmt.Sprintf("  valve-%d: {driver: sim-lamp, line: v%d, file: %s, initial: keep, safe: keep, effect: once", v, v, e.wire(v))
-		if asksFirst(v) {
+		text += fmt.Sprintf("  valve-%d: {driver: sim-lamp, line: v%d, file: %s, initial: keep, safe: keep, effect: once", v, v, e.outputFile(v))
+		if needsConfirmation(v) {
 			text += ", risk: access"
 		}
 		text += "}\n"
@@ -81,15 +81,15 @@ func (e *errands) devices() string {
 	return text
 }
 
-// agent returns the YAML of an executor that continues after a crash without a person: disarm is
+// agentYAML returns the YAML of an executor that continues after a crash without a person: disarm is
 // empty.
-func (e *errands) agent(id, data string) string {
+func (e *valveRequests) agentYAML(id, data string) string {
 	return fmt.Sprintf("agent: {id: %s, data: %s, disarm: [], max_acts: {requester: 10000/m, all: 10000/m}}\n", id, data)
 }
 
-// notes returns the number of switch commands of a valve, and its state.
-func (e *errands) notes(valve int) (n int, last string) {
-	text := e.text(valve)
+// lastCommand returns the number of switch commands of a valve, and its state.
+func (e *valveRequests) lastCommand(valve int) (n int, last string) {
+	text := e.logText(valve)
 	if text == "" {
 		return 0, "off"
 	}
@@ -97,31 +97,31 @@ func (e *errands) notes(valve int) (n int, last string) {
 	return len(lines), strings.Fields(lines[len(lines)-1])[1]
 }
 
-// text returns a valve's log, "" before the first switch command.
-func (e *errands) text(valve int) string {
+// logText returns a valve's log, "" before the first switch command.
+func (e *valveRequests) logText(valve int) string {
 	e.pen.RLock()
 	defer e.pen.RUnlock()
-	text, err := os.ReadFile(string(e.wire(valve)))
+	text, err := os.ReadFile(string(e.outputFile(valve)))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		panic(err) // the test cannot judge anything
 	}
 	return string(text)
 }
 
-// act waits until a process switches a valve, and returns its process ID; 0 on timeout. That
+// waitForAct waits until a process switches a valve, and returns its process ID; 0 on timeout. That
 // process has acted, but not reported the result yet.
-func (e *errands) act(within time.Duration) (by int) {
+func (e *valveRequests) waitForAct(within time.Duration) (by int) {
 	sizes := make([]int64, e.valves)
 	for end, first := time.Now().Add(within), true; time.Now().Before(end); first = false {
 		for v := range sizes {
-			info, err := os.Stat(string(e.wire(v)))
+			info, err := os.Stat(string(e.outputFile(v)))
 			if err != nil || info.Size() == sizes[v] {
 				continue
 			}
 			if sizes[v] = info.Size(); first {
 				continue
 			}
-			words := strings.Fields(e.text(v))
+			words := strings.Fields(e.logText(v))
 			by, _ = strconv.Atoi(words[len(words)-2]) // 0: the line is not complete yet
 			return by
 		}
@@ -130,15 +130,15 @@ func (e *errands) act(within time.Duration) (by int) {
 	return 0
 }
 
-// ask sends requests to all valves, one at a time each, until their number is reached or ctx
+// sendAll sends requests to all valves, one at a time each, until their number is reached or ctx
 // ends. Then it waits for their terminal statuses.
-func (e *errands) ask(ctx context.Context) error {
+func (e *valveRequests) sendAll(ctx context.Context) error {
 	var g errgroup.Group
 	for v := range e.valves {
 		g.Go(func() error {
 			for ctx.Err() == nil && e.left.Add(-1) >= 0 {
 				e.pause()
-				if err := e.one(v); err != nil {
+				if err := e.runOne(v); err != nil {
 					return err
 				}
 			}
@@ -149,17 +149,17 @@ func (e *errands) ask(ctx context.Context) error {
 }
 
 // pause waits between two requests for one valve.
-func (e *errands) pause() {
+func (e *valveRequests) pause() {
 	if e.rest > 0 {
 		<-time.After(rand.N(e.rest))
 	}
 }
 
-// one sends one request and waits for its terminal status.
-func (e *errands) one(valve int) error {
-	before, is := e.notes(valve)
+// runOne sends one request and waits for its terminal status.
+func (e *valveRequests) runOne(valve int) error {
+	before, is := e.lastCommand(valve)
 	want := map[string]string{"on": "off", "off": "on"}[is]
-	one := &errand{valve: valve, want: want, before: before, no: rand.IntN(8) == 0}
+	one := &valveRequest{valve: valve, want: want, before: before, no: rand.IntN(8) == 0}
 	if rand.IntN(6) == 0 {
 		one.cancels = time.Duration(1+rand.IntN(40)) * time.Millisecond
 	}
@@ -168,21 +168,21 @@ func (e *errands) one(valve int) error {
 	e.list = append(e.list, one)
 	e.mu.Unlock()
 	end := time.Now().Add(patience)
-	if !e.asked(one, end) {
+	if !e.post(one, end) {
 		return nil // the judge reports it
 	}
 	if one.cancels > 0 {
 		<-time.After(one.cancels)
 		e.cancel(one)
 	}
-	for ; !e.ended(one) && time.Now().Before(end); <-time.After(15 * time.Millisecond) {
+	for ; !e.isTerminal(one) && time.Now().Before(end); <-time.After(15 * time.Millisecond) {
 	}
-	one.after, _ = e.notes(valve)
+	one.after, _ = e.lastCommand(valve)
 	return nil
 }
 
-// asked repeats a request until the exchange acknowledges it, sometimes twice at the same time.
-func (e *errands) asked(one *errand, end time.Time) bool {
+// post repeats a request until the exchange acknowledges it, sometimes twice at the same time.
+func (e *valveRequests) post(one *valveRequest, end time.Time) bool {
 	body := fmt.Sprintf(`{"id":%q,"intent":"turn %s valve %d"}`, one.id, one.want, one.valve)
 	for time.Now().Before(end) {
 		var again errgroup.Group
@@ -200,15 +200,15 @@ func (e *errands) asked(one *errand, end time.Time) bool {
 	return false
 }
 
-func (e *errands) cancel(one *errand) {
+func (e *valveRequests) cancel(one *valveRequest) {
 	var answer struct{ Status string }
 	if e.call(http.MethodPatch, "/requests/"+one.ref, `{"status":"cancelled"}`, &answer) == http.StatusOK {
 		one.cancelled = answer.Status
 	}
 }
 
-// ended reads the thread, answers an open question, and reports whether the status is terminal.
-func (e *errands) ended(one *errand) bool {
+// isTerminal reads the thread, answers an open question, and reports whether the status is terminal.
+func (e *valveRequests) isTerminal(one *valveRequest) bool {
 	var t threadNow
 	if e.call(http.MethodGet, "/requests/"+one.ref, "", &t) != http.StatusOK {
 		return false
@@ -229,7 +229,7 @@ func (e *errands) ended(one *errand) bool {
 
 // call makes one HTTP call. It returns code 0 without a response, and also if the exchange went
 // down before the response arrived.
-func (e *errands) call(method, path, body string, answer any) (code int) {
+func (e *valveRequests) call(method, path, body string, answer any) (code int) {
 	d := e.door.Load()
 	if d == nil {
 		<-time.After(5 * time.Millisecond)

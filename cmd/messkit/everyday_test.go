@@ -17,7 +17,7 @@ func TestEverydayRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	kinds := map[string]string{"=": "plan", "?": "question", "x": "refusal"}
 	rows := 0
 	for line := range strings.Lines(string(text)) {
@@ -25,15 +25,15 @@ func TestEverydayRequests(t *testing.T) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		said, want, ok := strings.Cut(line, " | ")
+		phrase, want, ok := strings.Cut(line, " | ")
 		if !ok || len(want) < 3 || kinds[want[:1]] == "" {
 			t.Fatalf("%q: write it like \"order | = plan\"", line)
 		}
 		rows++
 		kind, reason := kinds[want[:1]], want[2:]
-		p := requests.PlannedOf(said, r.Resolve(mess.Request{Intent: said}))
+		p := requests.PlannedOf(phrase, r.Resolve(mess.Request{Intent: phrase}))
 		if p.Outcome != kind || kind == "plan" && p.Reason != reason || !strings.Contains(p.Reason, reason) {
-			t.Errorf("%q: %s: %s; want a %s: %s", said, p.Outcome, p.Reason, kind, reason)
+			t.Errorf("%q: %s: %s; want a %s: %s", phrase, p.Outcome, p.Reason, kind, reason)
 		}
 	}
 	if rows < 60 {

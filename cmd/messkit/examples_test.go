@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// onlyParsed lists the examples that this test only parses, with the reason.
-var onlyParsed = map[string]string{
+// parsedOnly lists the examples that this test only parses, with the reason.
+var parsedOnly = map[string]string{
 	"messkit forget old-pi": "it wants an executor that is gone; forget.txtar has it",
 	"messkit ask \"turn on the porch light\" --requires switch-on --confirm --wait":       "it waits for a yes; ask.txtar has it",
 	"messkit thread verify fridge.zip --key xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=": "the key is another executor's; receipts.txtar has it",
@@ -39,14 +39,14 @@ var onlyParsed = map[string]string{
 	"messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password": "that broker is on another machine",
 }
 
-// ofMESH is the prefix of the examples that need another agent; mesh.txtar runs them.
-const ofMESH = "messkit mesh "
+// meshExamples is the prefix of the examples that need another agent; mesh.txtar runs them.
+const meshExamples = "messkit mesh "
 
-// toBegin maps an example to the shell commands that create its preconditions. The last line of
+// preconditions maps an example to the shell commands that create its preconditions. The last line of
 // their output is the ref that replaces the ref of the example.
-var toBegin = map[string]string{
-	"messkit thread check 2026-01-15-TEST.messe-af.zip":            exported + `--to 2026-01-15-TEST.messe-af.zip`,
-	"messkit thread list backup.zip":                               exported + `--to backup.zip`,
+var preconditions = map[string]string{
+	"messkit thread check 2026-01-15-TEST.messe-af.zip":            exportedFiles + `--to 2026-01-15-TEST.messe-af.zip`,
+	"messkit thread list backup.zip":                               exportedFiles + `--to backup.zip`,
 	"messkit keys roles kitchen-pi executor":                       `messkit keys issue kitchen-pi executor`,
 	"messkit picture fit frame.bin small.jpg --frame yuyv:640x480": `head -c 614400 /dev/zero > frame.bin`,
 	"messkit journal show 2026-11-21-003 --json":                   done,
@@ -68,11 +68,11 @@ var toBegin = map[string]string{
 // done makes a request and returns the ref of the completed thread; exported writes that thread
 // to a file.
 const (
-	done     = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`
-	exported = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | head -1) `
+	done          = `messkit ask "what's in the fridge?" --wait >&2; messkit ls --json | ref completed`
+	exportedFiles = `messkit thread export $(messkit ls --status completed | grep -o '[0-9]*-[0-9]*-[0-9]*-[0-9]*' | head -1) `
 )
 
-var anyRef = regexp.MustCompile(`\d{4}-\d\d-\d\d-\d{3}`)
+var refPattern = regexp.MustCompile(`\d{4}-\d\d-\d\d-\d{3}`)
 
 // Each example of each command runs against the simulated home without an error.
 func TestExamplesAreRun(t *testing.T) {
@@ -81,8 +81,8 @@ func TestExamplesAreRun(t *testing.T) {
 	}
 	binary, home := buildMesskit(t), t.TempDir()
 	for name, text := range map[string]string{
-		"messkit.yaml":  homeOf("kitchen-pi"),
-		"kitchen.yaml":  homeOf("kitchen-pi"),
+		"messkit.yaml":  simulatedHome("kitchen-pi"),
+		"kitchen.yaml":  simulatedHome("kitchen-pi"),
 		"sentences.txt": "turn on the porch light\n",
 	} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
@@ -99,35 +99,35 @@ func TestExamplesAreRun(t *testing.T) {
 		}
 	})
 	s := shell{t: t, dir: home, bin: filepath.Dir(binary), url: strings.TrimSuffix(p.url, "/api/v1/exchanges/home")}
-	s.do(t.Context(), `messkit ask "take a photo of the porch" --wait --save . && mv *.jpg photo.jpg`)
-	s.do(t.Context(), "mkdir backup && cp -r .mess backup/mess")
+	s.run(t.Context(), `messkit ask "take a photo of the porch" --wait --save . && mv *.jpg photo.jpg`)
+	s.run(t.Context(), "mkdir backup && cp -r .mess backup/mess")
 	seen := map[string]bool{}
-	every(func(c *cobra.Command) {
+	eachCommand(func(c *cobra.Command) {
 		for line := range strings.SplitSeq(c.Example, "\n") {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "   ")
 			if line == "" || strings.HasPrefix(line, "{") || seen[line] {
 				continue
 			}
-			if seen[line] = true; onlyParsed[line] != "" || strings.HasPrefix(line, ofMESH) {
+			if seen[line] = true; parsedOnly[line] != "" || strings.HasPrefix(line, meshExamples) {
 				continue // TestEveryCommandHasDescriptionAndExamples parses it
 			}
-			s.example(line)
+			s.runExample(line)
 		}
 	})
-	for line := range onlyParsed {
+	for line := range parsedOnly {
 		if !seen[line] {
 			t.Errorf("%q is no example any more", line)
 		}
 	}
-	for line := range toBegin {
+	for line := range preconditions {
 		if !seen[line] {
 			t.Errorf("%q is no example any more", line)
 		}
 	}
 }
 
-// homeOf returns the simulated home with that executor ID.
-func homeOf(id string) string {
+// simulatedHome returns the simulated home with that executor ID.
+func simulatedHome(id string) string {
 	return strings.Replace(string(config.SimulatedHome), "\ndevices:\n", "\nagent: {id: "+id+"}\ndevices:\n", 1)
 }
 
@@ -137,48 +137,48 @@ type shell struct {
 	dir, bin, url string
 }
 
-// example runs one example. An example that writes a configuration runs in a separate folder, so
+// runExample runs one example. An example that writes a configuration runs in a separate folder, so
 // the home stays unchanged.
-func (s shell) example(line string) {
+func (s shell) runExample(line string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	need := toBegin[line]
+	need := preconditions[line]
 	if need == "" && strings.Contains(line, "2026-11-21-003") {
 		need = done
 	}
 	if need != "" {
-		said := strings.Fields(s.prepare(ctx, need))
-		if len(said) > 0 && anyRef.MatchString(line) {
-			ref := said[len(said)-1]
+		got := strings.Fields(s.prepare(ctx, need))
+		if len(got) > 0 && refPattern.MatchString(line) {
+			ref := got[len(got)-1]
 			if strings.HasPrefix(line, "messkit thread ") {
-				s.inFolder(ctx, ref)
+				s.waitFolder(ctx, ref)
 			}
 			if strings.Contains(line, "/question-") {
-				line = anyRef.ReplaceAllString(line, ref)
-				line = regexp.MustCompile(`/question-\d+`).ReplaceAllString(line, s.question(ctx, ref))
+				line = refPattern.ReplaceAllString(line, ref)
+				line = regexp.MustCompile(`/question-\d+`).ReplaceAllString(line, s.openQuestion(ctx, ref))
 			} else {
-				line = anyRef.ReplaceAllString(line, ref)
+				line = refPattern.ReplaceAllString(line, ref)
 			}
 		}
 	}
 	if strings.HasPrefix(line, "messkit init") {
 		empty := filepath.Join(s.t.TempDir(), "empty")
-		s.do(ctx, "mkdir "+empty)
+		s.run(ctx, "mkdir "+empty)
 		line = "cd " + empty + " && " + line
 	}
-	s.do(ctx, line)
+	s.run(ctx, line)
 	if strings.HasPrefix(line, "messkit stop") && !strings.Contains(line, "--show") {
-		s.do(ctx, "messkit clear")
+		s.run(ctx, "messkit clear")
 	}
 	if strings.HasPrefix(line, "messkit lock porch-light") {
-		s.do(ctx, "messkit unlock porch-light")
+		s.run(ctx, "messkit unlock porch-light")
 	}
 	if strings.HasPrefix(line, "messkit disarm") {
-		s.do(ctx, "messkit arm")
+		s.run(ctx, "messkit arm")
 	}
 	if strings.HasPrefix(line, "messkit hold") {
-		s.do(ctx, strings.Join(append([]string{"messkit resume"}, slices.DeleteFunc(strings.Fields(line)[2:], func(w string) bool { return w != "kitchen-pi" })...), " "))
+		s.run(ctx, strings.Join(append([]string{"messkit resume"}, slices.DeleteFunc(strings.Fields(line)[2:], func(w string) bool { return w != "kitchen-pi" })...), " "))
 	}
 }
 
@@ -189,25 +189,25 @@ func (s shell) prepare(ctx context.Context, need string) string {
 	status, asks := strings.CutPrefix(need, "asked ")
 	if !asks {
 		if what, ref, ok := strings.Cut(need, "; messkit ls --json | ref "); ok {
-			s.do(ctx, what)
-			return s.ref(ctx, ref)
+			s.run(ctx, what)
+			return s.waitRef(ctx, ref)
 		}
-		return s.do(ctx, need)
+		return s.run(ctx, need)
 	}
 	if status == "needs_input" {
-		s.do(ctx, `messkit ask "vacuum the kitchen"`)
+		s.run(ctx, `messkit ask "vacuum the kitchen"`)
 	} else {
-		s.do(ctx, `messkit ask "turn on the porch light" --confirm`)
+		s.run(ctx, `messkit ask "turn on the porch light" --confirm`)
 	}
-	return s.ref(ctx, status)
+	return s.waitRef(ctx, status)
 }
 
-// ref waits for a thread with the status, and returns the ref of the newest one.
-func (s shell) ref(ctx context.Context, status string) string {
+// waitRef waits for a thread with the status, and returns the ref of the newest one.
+func (s shell) waitRef(ctx context.Context, status string) string {
 	s.t.Helper()
 	for ctx.Err() == nil {
 		var list []struct{ Ref, Status string }
-		if err := json.Unmarshal([]byte(s.do(ctx, "messkit ls --json --status "+status)), &list); err == nil && len(list) > 0 {
+		if err := json.Unmarshal([]byte(s.run(ctx, "messkit ls --json --status "+status)), &list); err == nil && len(list) > 0 {
 			newest := slices.MaxFunc(list, func(a, b struct{ Ref, Status string }) int { return strings.Compare(a.Ref, b.Ref) })
 			return newest.Ref
 		}
@@ -216,29 +216,29 @@ func (s shell) ref(ctx context.Context, status string) string {
 	return ""
 }
 
-// inFolder waits until the exchange has written the folder of a thread. The exchange writes it in
+// waitFolder waits until the exchange has written the folder of a thread. The exchange writes it in
 // an idle moment.
-func (s shell) inFolder(ctx context.Context, ref string) {
+func (s shell) waitFolder(ctx context.Context, ref string) {
 	s.t.Helper()
-	for !strings.Contains(s.do(ctx, "messkit thread list"), ref) {
+	for !strings.Contains(s.run(ctx, "messkit thread list"), ref) {
 		if ctx.Err() != nil {
 			s.t.Fatalf("%s is in no folder", ref)
 		}
 	}
 }
 
-// question returns the ID of the open question of a thread, with a leading slash.
-func (s shell) question(ctx context.Context, ref string) string {
+// openQuestion returns the ID of the open question of a thread, with a leading slash.
+func (s shell) openQuestion(ctx context.Context, ref string) string {
 	s.t.Helper()
-	found := regexp.MustCompile(regexp.QuoteMeta(ref)+`(/[a-z_]+-\d+)`).FindAllStringSubmatch(s.do(ctx, "messkit show --json "+ref), -1)
+	found := regexp.MustCompile(regexp.QuoteMeta(ref)+`(/[a-z_]+-\d+)`).FindAllStringSubmatch(s.run(ctx, "messkit show --json "+ref), -1)
 	if len(found) == 0 {
 		s.t.Fatalf("%s has no messages", ref)
 	}
 	return found[len(found)-1][1]
 }
 
-// do runs a line, which must succeed, and returns its output.
-func (s shell) do(ctx context.Context, line string) string {
+// run runs a line, which must succeed, and returns its output.
+func (s shell) run(ctx context.Context, line string) string {
 	s.t.Helper()
 	c := exec.CommandContext(ctx, "bash", "-c", line)
 	c.Dir = s.dir

@@ -45,48 +45,48 @@ func (f fault) strace(dir, log string) []string {
 	return args
 }
 
-// faulty is an exchange with failing system calls, on a new or a used data folder.
-type faulty struct {
+// faultRun is an exchange with failing system calls, on a new or a used data folder.
+type faultRun struct {
 	*testing.T
 	fault
 	binary string
 	dir    string // data folder
 	log    string // log of strace
-	ledger *ledger
+	ledger *scenarioLog
 
 	problems []string
 	unless   []error // problems that do not count if the call of a socket failed
 }
 
-func newFaulty(t *testing.T, binary string, what fault) *faulty {
+func newFaultRun(t *testing.T, binary string, what fault) *faultRun {
 	dir := t.TempDir()
-	return &faulty{T: t, fault: what, binary: binary, dir: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"), ledger: &ledger{}}
+	return &faultRun{T: t, fault: what, binary: binary, dir: filepath.Join(dir, "data"), log: filepath.Join(dir, "log"), ledger: &scenarioLog{}}
 }
 
-func (f *faulty) found(format string, args ...any) {
+func (f *faultRun) addProblem(format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
 }
 
-// morePictures fill a second segment of the log.
-const morePictures = 6
+// imageCount fill a second segment of the log.
+const imageCount = 6
 
-// stories runs a fixed scenario: every plot, and some images.
-func (f *faulty) stories(name string, pictures int) {
+// runScenarios runs a fixed scenario: every script, and some images.
+func (f *faultRun) runScenarios(name string, pictures int) {
 	f.Helper()
-	for n := range plots + pictures {
-		if n%plots >= plotAnswered && f.ledger.executor == "" {
+	for n := range scripts + pictures {
+		if n%scripts >= scriptAnswered && f.ledger.executor == "" {
 			continue // the exchange rejected the executor, so it cannot claim
 		}
-		s := f.ledger.begin(newStory(fmt.Sprint(name, n), n%plots, n >= plots))
-		code := f.ledger.tell(f.Context(), s)
+		s := f.ledger.add(newScenario(fmt.Sprint(name, n), n%scripts, n >= scripts))
+		code := f.ledger.run(f.Context(), s)
 		if s.acked < len(s.steps) && code != http.StatusServiceUnavailable && code != 0 {
-			f.found("%s, step %d: answered with %d; want success or 503", s.id, s.acked, code)
+			f.addProblem("%s, step %d: answered with %d; want success or 503", s.id, s.acked, code)
 		}
 	}
 }
 
 // start starts the exchange and a client of its HTTP API.
-func (f *faulty) start(command ...string) *process {
+func (f *faultRun) start(command ...string) *process {
 	f.Helper()
 	p, err := launch(f.dir, command...)
 	if err != nil {
@@ -99,15 +99,15 @@ func (f *faulty) start(command ...string) *process {
 	if err != nil {
 		f.Fatal(err)
 	}
-	old := f.ledger.door
-	f.ledger.door = newDoor(p.url, key, "")
+	old := f.ledger.apiClient
+	f.ledger.apiClient = newAPIClient(p.url, key, "")
 	if old != nil {
 		f.ledger.executor = old.executor
 	}
 	if f.ledger.executor != "" {
 		return p
 	}
-	if err := f.ledger.enrol(); err != nil && p.running() && !strings.Contains(err.Error(), "503") {
+	if err := f.ledger.enroll(); err != nil && p.running() && !strings.Contains(err.Error(), "503") {
 		f.unless = append(f.unless, err)
 	}
 	return p
@@ -115,77 +115,77 @@ func (f *faulty) start(command ...string) *process {
 
 // run runs the exchange once with the fault. A new start must then have all acknowledged data. It
 // returns the calls that failed.
-func (f *faulty) run(before bool) []string {
+func (f *faultRun) run(before bool) []string {
 	f.Helper()
 	if before {
 		p := f.start(f.binary)
-		f.stories("before-", 0)
-		f.end(p)
+		f.runScenarios("before-", 0)
+		f.stop(p)
 	}
 	p := f.start(append(f.strace(f.dir, f.log), f.binary)...)
 	if p.url != "" {
-		f.stories("with-", morePictures)
+		f.runScenarios("with-", imageCount)
 	}
-	f.behaves(p)
-	f.end(p)
-	failed := f.injected()
+	f.checkServing(p)
+	f.stop(p)
+	failed := f.injectedFaults()
 	if len(failed) > 0 {
-		f.after(patience, f.binary)
+		f.checkRestart(patience, f.binary)
 	}
 	return failed
 }
 
-func (f *faulty) end(p *process) {
+func (f *faultRun) stop(p *process) {
 	f.Helper()
 	if err := p.kill(); err != nil {
 		f.Fatalf("%v: %v", f.fault, err)
 	}
 	for _, err := range f.unless { // only now the log is complete
 		// A program that cannot print its address terminates.
-		if !f.failed("socket:") && !f.failed("[eventfd]") && !f.failed("write(1<") {
-			f.found("%v", err)
+		if !f.hasFailedCall("socket:") && !f.hasFailedCall("[eventfd]") && !f.hasFailedCall("write(1<") {
+			f.addProblem("%v", err)
 		}
 	}
 	f.unless = nil
 }
 
-// behaves checks that the exchange still serves its data, or that it has terminated with a
+// checkServing checks that the exchange still serves its data, or that it has terminated with a
 // message that names the file.
-func (f *faulty) behaves(p *process) {
+func (f *faultRun) checkServing(p *process) {
 	f.Helper()
-	if f.failed("[eventfd]") {
+	if f.hasFailedCall("[eventfd]") {
 		return // the runtime of Go needs it to wake its poller, and cannot continue without it
 	}
 	if p.running() {
-		i := &inspection{door: f.ledger.door}
-		_, err := i.list()
+		i := &inspection{apiClient: f.ledger.apiClient}
+		_, err := i.readList()
 		for tries := 0; err != nil && tries < 20; tries++ { // strace fails the call once in each thread
-			_, err = i.list()
+			_, err = i.readList()
 		}
 		if err != nil {
 			f.unless = append(f.unless, fmt.Errorf("it runs and does not serve: %w\n%s", err, &p.stderr))
 		}
 		return
 	}
-	if f.failed("write(2<") {
+	if f.hasFailedCall("write(2<") {
 		return // the program could not write its message
 	}
-	if said := p.stderr.String(); f.failed(f.dir) && (!strings.Contains(said, "messkit: error: ") || !strings.Contains(said, f.dir)) {
-		f.found("it has ended, and does not say which file is to blame: %s", said)
+	if got := p.stderr.String(); f.hasFailedCall(f.dir) && (!strings.Contains(got, "messkit: error: ") || !strings.Contains(got, f.dir)) {
+		f.addProblem("it has ended, and does not say which file is to blame: %s", got)
 	}
 }
 
-// after checks a new start: the exchange has all acknowledged data, and the folders follow within
+// checkRestart checks a new start: the exchange has all acknowledged data, and the folders follow within
 // that time.
-func (f *faulty) after(within time.Duration, command ...string) {
+func (f *faultRun) checkRestart(within time.Duration, command ...string) {
 	f.Helper()
 	operator, executor := "", ""
-	if f.ledger.door != nil {
+	if f.ledger.apiClient != nil {
 		operator, executor = f.ledger.operator, f.ledger.executor
 	}
 	p, err := launch(f.dir, command...)
 	if err != nil || p.url == "" {
-		f.found("it does not start again: %v %s", err, &p.stderr)
+		f.addProblem("it does not start again: %v %s", err, &p.stderr)
 		return
 	}
 	if operator == "" { // it never served, so it has issued no key to a client
@@ -194,21 +194,21 @@ func (f *faulty) after(within time.Duration, command ...string) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	i := &inspection{door: newDoor(p.url, operator, executor)}
-	i.all(f.ledger.acknowledged(), f.ledger.told())
-	i.ends(p, f.dir, within)
+	i := &inspection{apiClient: newAPIClient(p.url, operator, executor)}
+	i.checkAll(f.ledger.acknowledged(), f.ledger.intents())
+	i.stopWhenComplete(p, f.dir, within)
 	f.problems = append(f.problems, i.problems...)
 }
 
-// failed reports whether a line of the log with that text is about a failed call.
-func (f *faulty) failed(with string) bool {
-	return slices.ContainsFunc(f.lines(), func(line string) bool {
+// hasFailedCall reports whether a line of the log with that text is about a failed call.
+func (f *faultRun) hasFailedCall(with string) bool {
+	return slices.ContainsFunc(f.traceLines(), func(line string) bool {
 		return strings.Contains(line, "(INJECTED)") && strings.Contains(line, with)
 	})
 }
 
-// lines returns the log of strace. It joins the two lines of an interrupted call.
-func (f *faulty) lines() []string {
+// traceLines returns the log of strace. It joins the two lines of an interrupted call.
+func (f *faultRun) traceLines() []string {
 	data, err := os.ReadFile(f.log)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		f.Fatal(err)
@@ -226,18 +226,18 @@ func (f *faulty) lines() []string {
 	return lines
 }
 
-// injected lists the calls that failed.
-func (f *faulty) injected() []string {
-	list := f.harmed()
+// injectedFaults lists the calls that failed.
+func (f *faultRun) injectedFaults() []string {
+	list := f.failedCalls()
 	for i, line := range list {
-		list[i] = f.site(line)
+		list[i] = f.callSite(line)
 	}
 	return list
 }
 
-// harmed lists the lines of the log about failed calls.
-func (f *faulty) harmed() []string {
-	return slices.DeleteFunc(f.lines(), func(line string) bool { return !strings.Contains(line, "(INJECTED)") })
+// failedCalls lists the lines of the log about failed calls.
+func (f *faultRun) failedCalls() []string {
+	return slices.DeleteFunc(f.traceLines(), func(line string) bool { return !strings.Contains(line, "(INJECTED)") })
 }
 
 var (
@@ -245,9 +245,9 @@ var (
 	random = regexp.MustCompile(`\d{4}-\d{2}-\d{2}-\d{3}[a-z0-9-]*|-\d+$|[0-9a-f]{64}$|[0-9a-f]{16}`)
 )
 
-// site returns the call and the file in the data folder of a line of the log, without the parts
+// callSite returns the call and the file in the data folder of a line of the log, without the parts
 // that change from run to run.
-func (f *faulty) site(line string) string {
+func (f *faultRun) callSite(line string) string {
 	call := inLog.FindStringSubmatch(line)
 	_, path, ok := strings.Cut(line, f.dir)
 	if call == nil || !ok {
@@ -264,11 +264,11 @@ var changes = []string{"fsync", "fdatasync", "syncfs", "pwrite64", "renameat", "
 // sites returns all changes of the data folder in a run without faults.
 func sites(t *testing.T, binary string, before bool) map[string]bool {
 	t.Helper()
-	f := newFaulty(t, binary, fault{call: strings.Join(changes, ","), errno: "EIO", nth: never})
+	f := newFaultRun(t, binary, fault{call: strings.Join(changes, ","), errno: "EIO", nth: never})
 	f.run(before)
 	all := map[string]bool{}
-	for _, line := range f.lines() {
-		if s := f.site(line); s != "" {
+	for _, line := range f.traceLines() {
+		if s := f.callSite(line); s != "" {
 			all[s] = true
 		}
 	}
@@ -278,8 +278,8 @@ func sites(t *testing.T, binary string, before bool) map[string]bool {
 	return all
 }
 
-// makes reports whether the call is among the sites.
-func makes(all map[string]bool, call string) bool {
+// hasCall reports whether the call is among the sites.
+func hasCall(all map[string]bool, call string) bool {
 	for s := range all {
 		if strings.HasPrefix(s, call+" ") {
 			return true
@@ -302,13 +302,13 @@ func TestFailedCallsLoseNoData(t *testing.T) {
 		runs, seen := 0, map[string]bool{}
 		t.Run(fmt.Sprintf("before=%v", before), func(t *testing.T) {
 			for _, call := range changes {
-				if !makes(all, call) {
+				if !hasCall(all, call) {
 					continue // no such call can fail
 				}
 				for _, errno := range []string{"EIO", "ENOSPC"} {
 					t.Run(call+"="+errno, func(t *testing.T) {
 						t.Parallel()
-						n, failed := faults(t, binary, fault{call: call, errno: errno}, before, begin.Add(mostTime))
+						n, failed := repeatFault(t, binary, fault{call: call, errno: errno}, before, begin.Add(mostTime))
 						mu.Lock()
 						defer mu.Unlock()
 						runs += n
@@ -319,7 +319,7 @@ func TestFailedCallsLoseNoData(t *testing.T) {
 		})
 		for site := range all {
 			if call, path, _ := strings.Cut(site, " "); !seen[site] && path != "" {
-				n, failed := faults(t, binary, fault{call: call, errno: "EIO", path: path}, before, begin.Add(mostTime+mostTime/5))
+				n, failed := repeatFault(t, binary, fault{call: call, errno: "EIO", path: path}, before, begin.Add(mostTime+mostTime/5))
 				runs += n
 				maps.Copy(seen, failed)
 			}
@@ -335,18 +335,18 @@ const (
 	mostTime = 40 * time.Second
 )
 
-// faults repeats runs until no call fails, or the time is over.
-func faults(t *testing.T, binary string, what fault, before bool, end time.Time) (runs int, failed map[string]bool) {
+// repeatFault repeats runs until no call fails, or the time is over.
+func repeatFault(t *testing.T, binary string, what fault, before bool, end time.Time) (runs int, failed map[string]bool) {
 	failed = map[string]bool{}
 	for what.nth = 1; what.nth <= mostRuns && time.Now().Before(end); what.nth++ {
-		f := newFaulty(t, binary, what)
+		f := newFaultRun(t, binary, what)
 		list := f.run(before)
 		runs++
 		for _, s := range list {
 			failed[s] = true
 		}
 		for _, problem := range f.problems {
-			t.Errorf("%s, call %d fails with %s: %s; it was %s", what.call, what.nth, what.errno, problem, strings.Join(f.harmed(), "\n"))
+			t.Errorf("%s, call %d fails with %s: %s; it was %s", what.call, what.nth, what.errno, problem, strings.Join(f.failedCalls(), "\n"))
 		}
 		if len(list) == 0 {
 			break
@@ -362,15 +362,15 @@ func TestChecksDetectLyingDisk(t *testing.T) {
 		t.Skip("starts an exchange whose disk lies")
 	}
 	needStrace(t)
-	f := newFaulty(t, buildMesskit(t), fault{call: "renameat", nth: 1})
+	f := newFaultRun(t, buildMesskit(t), fault{call: "renameat", nth: 1})
 	lying := append(f.strace(f.dir, f.log), f.binary)
 	lying[slices.Index(lying, "inject=renameat:retval=0:when=1")] += "+"
-	f.end(f.start(f.binary)) // creates the keys
+	f.stop(f.start(f.binary)) // creates the keys
 	p := f.start(lying...)
-	f.stories("with-", 0)
-	f.end(p)
-	f.after(2*time.Second, lying...) // the folders never come
-	t.Logf("%d renames were left out: %v", len(f.injected()), f.problems)
+	f.runScenarios("with-", 0)
+	f.stop(p)
+	f.checkRestart(2*time.Second, lying...) // the folders never come
+	t.Logf("%d renames were left out: %v", len(f.injectedFaults()), f.problems)
 	if len(f.problems) == 0 {
 		t.Error("renames were left out, and nothing is missing")
 	}

@@ -36,9 +36,9 @@ func checkFolders(t *testing.T, dir string, acked []ackedThread) {
 	}
 }
 
-// settled returns the problems in the folders of a running exchange. It waits until there are
+// waitForFolders returns the problems in the folders of a running exchange. It waits until there are
 // none, or until within is over, because the exchange writes folders after its responses.
-func settled(dir string, acked []ackedThread, within time.Duration) (problems []string) {
+func waitForFolders(dir string, acked []ackedThread, within time.Duration) (problems []string) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(within); time.Now().Before(end); <-tick.C {
@@ -82,7 +82,7 @@ type folder struct {
 	named    map[string]bool // attachments that messages name
 }
 
-func (f *folders) found(format string, args ...any) {
+func (f *folders) addProblem(format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
 }
 
@@ -94,7 +94,7 @@ func folderProblems(dir string, acked []ackedThread) []string {
 			continue // keys and other files
 		}
 		if _, ok := states[e.Name()]; !ok || !e.IsDir() {
-			f.found("%s: is no folder for a state", e.Name())
+			f.addProblem("%s: is no folder for a state", e.Name())
 			continue
 		}
 		for _, thread := range f.entries(filepath.Join(dir, e.Name())) {
@@ -102,7 +102,7 @@ func folderProblems(dir string, acked []ackedThread) []string {
 		}
 	}
 	for _, a := range acked {
-		f.acked(a)
+		f.checkAcked(a)
 	}
 	return f.problems
 }
@@ -110,7 +110,7 @@ func folderProblems(dir string, acked []ackedThread) []string {
 func (f *folders) entries(dir string) []fs.DirEntry {
 	list, err := os.ReadDir(dir)
 	if err != nil {
-		f.found("%v", err)
+		f.addProblem("%v", err)
 	}
 	return list
 }
@@ -119,11 +119,11 @@ func (f *folders) entries(dir string) []fs.DirEntry {
 func (f *folders) read(dir string, e fs.DirEntry) {
 	state, ref := filepath.Base(dir), e.Name()
 	if !e.IsDir() || !threadName.MatchString(ref) {
-		f.found("%s/%s: is no folder of a thread", state, ref)
+		f.addProblem("%s/%s: is no folder of a thread", state, ref)
 		return
 	}
 	if other, twice := f.threads[ref]; twice {
-		f.found("%s: is in %s and in %s", ref, other.state, state)
+		f.addProblem("%s: is in %s and in %s", ref, other.state, state)
 		return
 	}
 	t := &folder{folders: f, dir: filepath.Join(dir, ref), ref: ref, state: state, named: map[string]bool{}}
@@ -132,23 +132,23 @@ func (f *folders) read(dir string, e fs.DirEntry) {
 	for _, e := range f.entries(t.dir) {
 		switch {
 		case !e.Type().IsRegular():
-			t.wrong("%s: is no file", e.Name())
+			t.addThreadProblem("%s: is no file", e.Name())
 		case attachmentName.MatchString(e.Name()):
 			attached = append(attached, e.Name())
 		default:
 			t.file(e.Name())
 		}
 	}
-	t.whole()
+	t.checkComplete()
 	for _, name := range attached {
 		if !t.named[name] {
-			t.wrong("%s: no message names it", name)
+			t.addThreadProblem("%s: no message names it", name)
 		}
 	}
 }
 
-func (t *folder) wrong(format string, args ...any) {
-	t.found("%s/%s: %s", t.state, t.ref, fmt.Sprintf(format, args...))
+func (t *folder) addThreadProblem(format string, args ...any) {
+	t.addProblem("%s/%s: %s", t.state, t.ref, fmt.Sprintf(format, args...))
 }
 
 // file reads a thread file. The caller passes the files in the order of their numbers, which is
@@ -157,21 +157,21 @@ func (t *folder) file(name string) {
 	number, rest, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(number)
 	if err != nil || rest != t.ref+".messe-af.yaml" || number != fmt.Sprintf("%03d", n) {
-		t.wrong("%s: does not belong there", name)
+		t.addThreadProblem("%s: does not belong there", name)
 		return
 	}
 	data, err := os.ReadFile(filepath.Join(t.dir, name))
 	if err != nil || len(data) == 0 || !bytes.HasSuffix(data, []byte("\n")) {
-		t.wrong("%s: is empty or has no end: %v", name, err)
+		t.addThreadProblem("%s: is empty or has no end: %v", name, err)
 		return
 	}
 	docs := t.documents(name, data)
 	if len(data) > maxFile && largest(data) <= maxFile {
-		t.wrong("%s: %d bytes, and no document alone is that large", name, len(data))
+		t.addThreadProblem("%s: %d bytes, and no document alone is that large", name, len(data))
 	}
 	if n == 0 && len(docs) > 0 {
 		if err := docs[0].Decode(&t.envelope); err != nil {
-			t.wrong("%s: the envelope: %v", name, err)
+			t.addThreadProblem("%s: the envelope: %v", name, err)
 		}
 		docs = docs[1:]
 	}
@@ -190,13 +190,13 @@ func (t *folder) documents(name string, data []byte) (docs []*yaml.Node) {
 			break
 		}
 		if err != nil {
-			t.wrong("%s: document %d: %v", name, len(docs)+1, err)
+			t.addThreadProblem("%s: document %d: %v", name, len(docs)+1, err)
 			break
 		}
 		docs = append(docs, &d)
 	}
 	if len(docs) == 0 {
-		t.wrong("%s: has no document", name)
+		t.addThreadProblem("%s: has no document", name)
 	}
 	return docs
 }
@@ -219,7 +219,7 @@ func (t *folder) message(name string, d *yaml.Node) {
 		MESS     []any  `yaml:"MESS"`
 	}
 	if err := d.Decode(&m); err != nil || m.From == "" || m.Received == "" || len(m.MESS) == 0 {
-		t.wrong("%s: line %d: is no message with from, received and MESS: %v", name, d.Line, err)
+		t.addThreadProblem("%s: line %d: is no message with from, received and MESS: %v", name, d.Line, err)
 		return
 	}
 	t.messages = append(t.messages, d)
@@ -240,11 +240,11 @@ func (t *folder) attachments(n *yaml.Node) {
 		sum := sha256.Sum256(data)
 		switch {
 		case err != nil:
-			t.wrong("%s: %v", a.File, errors.Unwrap(err))
+			t.addThreadProblem("%s: %v", a.File, errors.Unwrap(err))
 		case a.Size == nil || *a.Size != int64(len(data)) || a.MIME == "":
-			t.wrong("%s: has %d bytes; its size or mime is not said so", a.File, len(data))
+			t.addThreadProblem("%s: has %d bytes; its size or mime is not said so", a.File, len(data))
 		case a.SHA256 != "" && a.SHA256 != hex.EncodeToString(sum[:]):
-			t.wrong("%s: is not what its sha256 says", a.File)
+			t.addThreadProblem("%s: is not what its sha256 says", a.File)
 		}
 	}
 	for _, child := range n.Content {
@@ -252,59 +252,59 @@ func (t *folder) attachments(n *yaml.Node) {
 	}
 }
 
-// whole checks the envelope, and that no file is missing.
-func (t *folder) whole() {
+// checkComplete checks the envelope, and that no file is missing.
+func (t *folder) checkComplete() {
 	if t.envelope == nil {
-		t.wrong("has no envelope")
+		t.addThreadProblem("has no envelope")
 		return
 	}
 	names, err := filepath.Glob(filepath.Join(t.dir, "[0-9]*.messe-af.yaml"))
 	slices.Sort(names)
 	if last := fmt.Sprintf("%03d-%s.messe-af.yaml", len(names)-1, t.ref); err != nil || len(names) > 0 && filepath.Base(names[len(names)-1]) != last {
-		t.wrong("%d files, and the last is not %s: %v", len(names), last, err)
+		t.addThreadProblem("%d files, and the last is not %s: %v", len(names), last, err)
 	}
 	for _, key := range []string{"ref", "requestor", "status", "created", "updated", "intent", "history"} {
 		if t.envelope[key] == nil {
-			t.wrong("the envelope has no %s", key)
+			t.addThreadProblem("the envelope has no %s", key)
 		}
 	}
 	if t.envelope["ref"] != t.ref {
-		t.wrong("the envelope is of %v", t.envelope["ref"])
+		t.addThreadProblem("the envelope is of %v", t.envelope["ref"])
 	}
 	if status, _ := t.envelope["status"].(string); !slices.Contains(states[t.state], status) {
-		t.wrong("is %v", t.envelope["status"])
+		t.addThreadProblem("is %v", t.envelope["status"])
 	}
 	if len(t.messages) == 0 {
-		t.wrong("has no message")
+		t.addThreadProblem("has no message")
 	}
 }
 
-// acked checks a folder against the acknowledged thread.
-func (f *folders) acked(a ackedThread) {
+// checkAcked checks a folder against the acknowledged thread.
+func (f *folders) checkAcked(a ackedThread) {
 	t, ok := f.threads[a.ref]
 	if !ok {
-		f.found("%s: has no folder", a.ref)
+		f.addProblem("%s: has no folder", a.ref)
 		return
 	}
 	if t.envelope["status"] != a.status && a.status != "" {
-		t.wrong("is %v, and was told to be %s", t.envelope["status"], a.status)
+		t.addThreadProblem("is %v, and was told to be %s", t.envelope["status"], a.status)
 	}
 	for _, w := range a.words {
 		n := 0
 		for _, m := range t.messages {
-			if says(m, w) {
+			if containsWord(m, w) {
 				n++
 			}
 		}
 		if n != 1 {
-			t.wrong("%q stands in %d messages, want 1", w, n)
+			t.addThreadProblem("%q stands in %d messages, want 1", w, n)
 		}
 	}
 }
 
-// says reports whether a document contains a word.
-func says(n *yaml.Node, word string) bool {
-	return strings.Contains(n.Value, word) || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return says(c, word) })
+// containsWord reports whether a document contains a word.
+func containsWord(n *yaml.Node, word string) bool {
+	return strings.Contains(n.Value, word) || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return containsWord(c, word) })
 }
 
 // A thread file in the style of the specification, and its overflow.

@@ -22,9 +22,9 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// follows executes a page as its reader would. It replaces the port 8420 of the page with a free
+// pageRunner executes a page as its reader would. It replaces the port 8420 of the page with a free
 // one.
-type follows struct {
+type pageRunner struct {
 	t, whole      *testing.T // the test of the page, and the test that owns the shared processes
 	program       string
 	home, port    string
@@ -36,19 +36,19 @@ type follows struct {
 	log           text
 }
 
-func newFollows(t *testing.T) *follows {
+func newPageRunner(t *testing.T) *pageRunner {
 	t.Helper()
-	g := &follows{t: t, whole: t, program: buildMesskit(t), home: t.TempDir(), port: portOf(freeport.Address(t))}
+	g := &pageRunner{t: t, whole: t, program: buildMesskit(t), home: t.TempDir(), port: portOf(freeport.Address(t))}
 	if err := os.Symlink(g.program, filepath.Join(g.home, "messkit")); err != nil { // for commands that begin with ./messkit
 		t.Fatal(err)
 	}
 	return g
 }
 
-func (g *follows) walk(name string, all []fence) {
+func (g *pageRunner) runPage(name string, all []fence) {
 	g.t.Helper()
 	g.exports, g.printed = "", ""
-	if f := before[name]; f != nil {
+	if f := runBefore[name]; f != nil {
 		f(g)
 		g.printed = ""
 	}
@@ -61,14 +61,14 @@ func (g *follows) walk(name string, all []fence) {
 	}
 }
 
-// here replaces the values of a page with those of the test.
-func (g *follows) here(body string) string {
+// substitute replaces the values of a page with those of the test.
+func (g *pageRunner) substitute(body string) string {
 	body = today.ReplaceAllString(body, time.Now().UTC().Format(time.DateOnly)+"-$1")
 	if g.broker != "" {
 		body = strings.ReplaceAll(body, "mqtt://192.168.1.5", g.broker)
 	}
 	if g.pin != "" {
-		body = somePin.ReplaceAllString(body, g.pin)
+		body = pinPattern.ReplaceAllString(body, g.pin)
 	}
 	if g.code != "" {
 		body = strings.ReplaceAll(body, "K7QM4-T9XE2", g.code)
@@ -76,16 +76,16 @@ func (g *follows) here(body string) string {
 	return strings.NewReplacer("8420", g.port, "192.168.1.20", "127.0.0.1", "/etc/messkit/", g.home+"/").Replace(body)
 }
 
-func (g *follows) follow(kind, body, below string) {
+func (g *pageRunner) follow(kind, body, below string) {
 	g.t.Helper()
-	body = g.here(body)
+	body = g.substitute(body)
 	words := strings.Fields(kind)
 	is := func(word string) bool { return slices.Contains(words, word) }
 	switch {
 	case kind == "yaml":
 		if name, ok := strings.CutPrefix(body, "# "); ok {
 			name, _, _ = strings.Cut(name, "\n")
-			g.put(name, body)
+			g.writeFile(name, body)
 		}
 		return
 	case kind == "text":
@@ -98,11 +98,11 @@ func (g *follows) follow(kind, body, below string) {
 		return
 	}
 	if is("unrun:") {
-		_, why, _ := strings.Cut(kind, "unrun: ")
-		if unrun[why] == "" {
+		_, reason, _ := strings.Cut(kind, "unrun: ")
+		if notRun[reason] == "" {
 			g.t.Errorf("```%s: it has no reason that is known", kind)
 		}
-		g.read(body)
+		g.checkWords(body)
 		return
 	}
 	if i := slices.IndexFunc(words[1:], func(w string) bool {
@@ -112,17 +112,17 @@ func (g *follows) follow(kind, body, below string) {
 		return
 	}
 	if is("sim") {
-		g.simulate(body)
+		g.simulateDevices(body)
 	}
 	switch {
 	case is("run"):
 		g.start(body, is("elsewhere"))
 	case is("until"):
 		for line := range strings.Lines(body) {
-			g.until(line, below)
+			g.runUntil(line, below)
 		}
 	case is("answers"):
-		g.answered(body, words[slices.Index(words, "answers")+1:])
+		g.runWithAnswers(body, words[slices.Index(words, "answers")+1:])
 	case is("elsewhere"):
 		before := g.exports
 		g.run(body)
@@ -132,15 +132,15 @@ func (g *follows) follow(kind, body, below string) {
 	}
 }
 
-func (g *follows) put(name, body string) {
+func (g *pageRunner) writeFile(name, body string) {
 	g.t.Helper()
 	if err := os.WriteFile(filepath.Join(g.home, name), []byte(body), 0o600); err != nil {
 		g.t.Fatal(err)
 	}
 }
 
-// brokers starts a broker without accounts, and makes mosquitto_pub use it.
-func (g *follows) brokers() {
+// startBroker starts a broker without accounts, and makes mosquitto_pub use it.
+func (g *pageRunner) startBroker() {
 	g.t.Helper()
 	if g.broker != "" {
 		return
@@ -153,7 +153,7 @@ func (g *follows) brokers() {
 		g.t.Skip("mosquitto is not here; apt-get install mosquitto mosquitto-clients")
 	}
 	address := freeport.Address(g.t)
-	g.put("mosquitto.conf", "allow_anonymous true\nlistener "+portOf(address)+" 127.0.0.1\n")
+	g.writeFile("mosquitto.conf", "allow_anonymous true\nlistener "+portOf(address)+" 127.0.0.1\n")
 	c := exec.Command(mosquitto, "-c", filepath.Join(g.home, "mosquitto.conf"))
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
@@ -176,13 +176,13 @@ func (g *follows) brokers() {
 		if err := os.MkdirAll(filepath.Join(g.home, ".config"), 0o700); err != nil {
 			g.t.Fatal(err)
 		}
-		g.put(filepath.Join(".config", name), "-p "+portOf(address)+"\n")
+		g.writeFile(filepath.Join(".config", name), "-p "+portOf(address)+"\n")
 	}
 	g.broker = "mqtt://" + address
 }
 
-// asked starts messkit and sends three requests, so that the pages have threads to show.
-func (g *follows) asked() {
+// startWithRequests starts messkit and sends three requests, so that the pages have threads to show.
+func (g *pageRunner) startWithRequests() {
 	g.t.Helper()
 	g.start("messkit run\n", false)
 	for range 3 {
@@ -199,7 +199,7 @@ func (g *follows) asked() {
 	g.printed = ""
 }
 
-func (g *follows) bash(ctx context.Context, script string) *exec.Cmd {
+func (g *pageRunner) bash(ctx context.Context, script string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "bash", "-c", script)
 	c.Dir = g.home
 	c.Env = append(os.Environ(), "HOME="+g.home, "XDG_CONFIG_HOME="+filepath.Join(g.home, ".config"), "MESSKIT_URL=http://127.0.0.1:"+g.port, "TZ=UTC", "PATH="+filepath.Dir(g.program)+":"+os.Getenv("PATH"))
@@ -207,7 +207,7 @@ func (g *follows) bash(ctx context.Context, script string) *exec.Cmd {
 	return c
 }
 
-func (g *follows) run(body string) {
+func (g *pageRunner) run(body string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
 	defer cancel()
@@ -220,15 +220,15 @@ func (g *follows) run(body string) {
 	if err != nil {
 		g.t.Fatalf("%s%v: %s\n%s", body, err, out, g.log.String())
 	}
-	g.prints(string(out))
+	g.addOutput(string(out))
 	if strings.Contains(body, "messkit init ") {
-		g.leave("messkit.yaml")
+		g.removeDevices("messkit.yaml")
 	}
 }
 
-// leave removes all devices from a configuration, because the program may have discovered them: a
+// removeDevices removes all devices from a configuration, because the program may have discovered them: a
 // test must not use the devices of the host's network.
-func (g *follows) leave(name string) {
+func (g *pageRunner) removeDevices(name string) {
 	g.t.Helper()
 	data, err := os.ReadFile(filepath.Join(g.home, name))
 	if err != nil {
@@ -245,24 +245,24 @@ func (g *follows) leave(name string) {
 	if data, err = yaml.Marshal(all); err != nil {
 		g.t.Fatal(err)
 	}
-	g.put(name, string(data))
+	g.writeFile(name, string(data))
 }
 
-func (g *follows) prints(out string) {
+func (g *pageRunner) addOutput(out string) {
 	g.printed += out
-	for _, pin := range somePin.FindAllString(out, -1) {
+	for _, pin := range pinPattern.FindAllString(out, -1) {
 		if len(pin) == len("sha256:")+64 {
 			g.pin = pin
 		}
 	}
-	if code := someCode.FindString(out); code != "" {
+	if code := codePattern.FindString(out); code != "" {
 		g.code = code
 	}
 }
 
-// until runs a command until it has printed the text of the page, or any text if the page has
+// runUntil runs a command until it has printed the text of the page, or any text if the page has
 // none.
-func (g *follows) until(command, below string) {
+func (g *pageRunner) runUntil(command, below string) {
 	g.t.Helper()
 	var out text
 	c := g.bash(context.Background(), g.exports+"exec "+strings.TrimSpace(command))
@@ -278,20 +278,20 @@ func (g *follows) until(command, below string) {
 			g.run("messkit ask \"is the porch light on?\" > /dev/null\n")
 		}
 		printed := out.String()
-		if printed != "" && len(lacking(below, printed)) == 0 {
+		if printed != "" && len(missingLines(below, printed)) == 0 {
 			break
 		}
 		if time.Now().After(end) {
-			g.t.Fatalf("%s: it never prints %q, but\n%s", command, lacking(below, printed), printed)
+			g.t.Fatalf("%s: it never prints %q, but\n%s", command, missingLines(below, printed), printed)
 		}
 	}
 	_ = c.Process.Signal(os.Interrupt)
 	<-ended
-	g.prints(out.String())
+	g.addOutput(out.String())
 }
 
-// answered runs commands that ask questions, and sends the answers.
-func (g *follows) answered(body string, answers []string) {
+// runWithAnswers runs commands that ask questions, and sends the answers.
+func (g *pageRunner) runWithAnswers(body string, answers []string) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Duration(strings.Count(body, "\n"))*patience)
 	defer cancel()
@@ -315,7 +315,7 @@ func (g *follows) answered(body string, answers []string) {
 			if list = string(data); err != nil && ctx.Err() != nil {
 				g.t.Fatalf("%snobody asks for %s: %s", body, answer, list)
 			}
-			ref = someListed.FindStringSubmatch(list)
+			ref = listPattern.FindStringSubmatch(list)
 		}
 		if data, err := g.bash(ctx, g.exports+"messkit reply "+ref[1]+" "+answer).CombinedOutput(); err != nil {
 			g.t.Fatalf("reply %s %s: %v: %s", ref[1], answer, err, data)
@@ -324,13 +324,13 @@ func (g *follows) answered(body string, answers []string) {
 	if err := <-done; err != nil {
 		g.t.Fatalf("%s%v: %s\n%s", body, err, out, g.log.String())
 	}
-	g.prints(string(out))
+	g.addOutput(string(out))
 }
 
-// simulate puts simulated devices into the configurations that commands name.
-func (g *follows) simulate(body string) {
+// simulateDevices puts simulated devices into the configurations that commands name.
+func (g *pageRunner) simulateDevices(body string) {
 	g.t.Helper()
-	for _, m := range someConfig.FindAllStringSubmatch(body, -1) {
+	for _, m := range configPattern.FindAllStringSubmatch(body, -1) {
 		name := filepath.Join(g.home, m[1])
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -368,13 +368,13 @@ func (g *follows) simulate(body string) {
 		if data, err = yaml.Marshal(all); err != nil {
 			g.t.Fatal(err)
 		}
-		g.put(m[1], string(data))
+		g.writeFile(m[1], string(data))
 	}
 }
 
 // start runs a command in the background, in place of the previous one. With elsewhere the
 // command runs in addition, in another home folder.
-func (g *follows) start(body string, elsewhere bool) {
+func (g *pageRunner) start(body string, elsewhere bool) {
 	g.t.Helper()
 	command := strings.TrimSpace(body)
 	command, _, _ = strings.Cut(command, " #")
@@ -414,7 +414,7 @@ func (g *follows) start(body string, elsewhere bool) {
 	}
 }
 
-func (g *follows) end() {
+func (g *pageRunner) end() {
 	for _, c := range []*exec.Cmd{g.also, g.running} {
 		if c == nil {
 			continue
@@ -432,8 +432,8 @@ func portOf(address string) string {
 	return port
 }
 
-// read checks the words of commands that the test does not run.
-func (g *follows) read(body string) {
+// checkWords checks the words of commands that the test does not run.
+func (g *pageRunner) checkWords(body string) {
 	g.t.Helper()
 	for line := range strings.Lines(body) {
 		words := strings.Fields(line)
@@ -441,7 +441,7 @@ func (g *follows) read(body string) {
 			continue
 		}
 		root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
-		c, rest, err := root.Find(wordsOf(line))
+		c, rest, err := root.Find(commandWords(line))
 		if err == nil {
 			err = c.ParseFlags(rest)
 		}
@@ -454,24 +454,24 @@ func (g *follows) read(body string) {
 	}
 }
 
-func wordsOf(line string) []string {
+func commandWords(line string) []string {
 	_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
-	return words(line)
+	return splitWords(line)
 }
 
 // compare finds each line of the page in the output since the last comparison. It ignores
 // numbers.
-func (g *follows) compare(body string) {
+func (g *pageRunner) compare(body string) {
 	g.t.Helper()
-	for _, line := range lacking(body, g.printed) {
+	for _, line := range missingLines(body, g.printed) {
 		g.t.Errorf("%q is not in what was printed:\n%s", line, g.printed)
 	}
 	g.printed = ""
 }
 
-// lacking returns the lines of body that printed does not contain. It ignores numbers; … matches
+// missingLines returns the lines of body that printed does not contain. It ignores numbers; … matches
 // any text within a line.
-func lacking(body, printed string) (all []string) {
+func missingLines(body, printed string) (all []string) {
 	printed = number.ReplaceAllString(printed, "0")
 	for line := range strings.Lines(body) {
 		line = number.ReplaceAllString(strings.TrimSpace(line), "0")

@@ -15,8 +15,8 @@ import (
 // The exchange starts on a full or read-only disk. It serves the stored threads, rejects new
 // requests, and logs the reason.
 func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
-	wantedCuts(t)
-	if !inOwnMounts(t) {
+	cutCount(t)
+	if !hasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
@@ -24,7 +24,7 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 		name, says string
 		make       func(dir string) error
 	}{
-		{"full", "no space left on device", fill},
+		{"full", "no space left on device", fillDisk},
 		{"read-only", "read-only file system", func(dir string) error {
 			return syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 		}},
@@ -34,21 +34,21 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 			if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); err != nil {
 				t.Fatal(err)
 			}
-			p, d := serves(t, dir, binary)
+			p, d := startServing(t, dir, binary)
 			code, body, err := d.call(d.operator, http.MethodPost, "/requests", `{"id":"first","intent":"look"}`)
 			if err != nil || code != http.StatusCreated {
 				t.Fatalf("%d %s, %v", code, body, err)
 			}
-			healthIs(t, p, "ok")
+			wantHealth(t, p, "ok")
 			if err := errors.Join(p.stop(), disk.make(dir)); err != nil {
 				t.Fatal(err)
 			}
-			p, d = serves(t, dir, binary)
+			p, d = startServing(t, dir, binary)
 			code, body, err = d.call(d.operator, http.MethodGet, "/requests/first", "")
 			if err != nil || code != http.StatusOK {
 				t.Errorf("what is there: %d %s, %v", code, body, err)
 			}
-			healthIs(t, p, "degraded")
+			wantHealth(t, p, "degraded")
 			code, body, err = d.call(d.operator, http.MethodPost, "/requests", `{"id":"second","intent":"look"}`)
 			if err != nil || code != http.StatusServiceUnavailable {
 				t.Errorf("what is new: %d %s, %v", code, body, err)
@@ -59,8 +59,8 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 			if err := p.stop(); err != nil {
 				t.Error(err)
 			}
-			if said := p.stderr.String(); !strings.Contains(said, disk.says) || !strings.Contains(said, filepath.Join(dir, "log")) {
-				t.Errorf("it said: %s", said)
+			if got := p.stderr.String(); !strings.Contains(got, disk.says) || !strings.Contains(got, filepath.Join(dir, "log")) {
+				t.Errorf("it said: %s", got)
 			}
 			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 				t.Error(err)
@@ -69,8 +69,8 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 	}
 }
 
-// healthIs checks the public health status.
-func healthIs(t *testing.T, p *process, status string) {
+// wantHealth checks the public health status.
+func wantHealth(t *testing.T, p *process, status string) {
 	t.Helper()
 	host, _, _ := strings.Cut(p.url, "/api/")
 	res, err := http.Get(host + "/health")
@@ -84,8 +84,8 @@ func healthIs(t *testing.T, p *process, status string) {
 	}
 }
 
-// serves starts an exchange, which must serve.
-func serves(t *testing.T, dir, binary string) (*process, *door) {
+// startServing starts an exchange, which must serve.
+func startServing(t *testing.T, dir, binary string) (*process, *apiClient) {
 	t.Helper()
 	p, err := launch(dir, binary)
 	if err != nil || p.url == "" {
@@ -95,11 +95,11 @@ func serves(t *testing.T, dir, binary string) (*process, *door) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p, newDoor(p.url, key, "")
+	return p, newAPIClient(p.url, key, "")
 }
 
-// fill fills a disk completely.
-func fill(dir string) error {
+// fillDisk fills a disk completely.
+func fillDisk(dir string) error {
 	f, err := os.Create(filepath.Join(dir, "fill"))
 	if err != nil {
 		return err

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// roundsOfHarm lists the faults of the rounds. Each hits messkit or its watchdog at a random
+// faultRounds lists the faults of the rounds. Each hits messkit or its watchdog at a random
 // moment while the lamp goes on.
-var roundsOfHarm = []struct {
+var faultRounds = []struct {
 	name string
 	safe string // the lamp's safe state
-	harm func(*lit, int)
+	harm func(*lampRun, int)
 }{
-	{"killed, the lamp's time runs on", "keep", func(l *lit, guard int) { l.kill(); l.ends(guard) }},
-	{"killed, the lamp goes off at once", "'off'", func(l *lit, guard int) { l.kill(); l.ends(guard) }},
-	{"frozen", "keep", func(l *lit, _ int) { l.signal(syscall.SIGSTOP) }},
-	{"guard killed", "keep", func(_ *lit, guard int) { _ = syscall.Kill(guard, syscall.SIGKILL) }},
-	{"guard frozen", "keep", func(_ *lit, guard int) { _ = syscall.Kill(guard, syscall.SIGSTOP) }},
+	{"killed, the lamp's time runs on", "keep", func(l *lampRun, guard int) { l.kill(); l.waitForEnd(guard) }},
+	{"killed, the lamp goes off at once", "'off'", func(l *lampRun, guard int) { l.kill(); l.waitForEnd(guard) }},
+	{"frozen", "keep", func(l *lampRun, _ int) { l.signal(syscall.SIGSTOP) }},
+	{"guard killed", "keep", func(_ *lampRun, guard int) { _ = syscall.Kill(guard, syscall.SIGKILL) }},
+	{"guard frozen", "keep", func(_ *lampRun, guard int) { _ = syscall.Kill(guard, syscall.SIGSTOP) }},
 }
 
 const (
-	roundOn = 300 * time.Millisecond // max_on of the lamp
-	late    = 100 * time.Millisecond // allowed delay (I10)
+	roundDuration = 300 * time.Millisecond // max_on of the lamp
+	late          = 100 * time.Millisecond // allowed delay (I10)
 )
 
 // The lamp goes off after a fault of messkit or of its watchdog at any moment. `make guard`
@@ -39,12 +39,12 @@ func TestLampGoesOffAfterFault(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("MESSKIT_GUARD"))
 	measured := err == nil
 	if !measured {
-		rounds = len(roundsOfHarm)
+		rounds = len(faultRounds)
 	}
-	over := make([][]time.Duration, len(roundsOfHarm)) // delays beyond max_on, one for each time on
+	over := make([][]time.Duration, len(faultRounds)) // delays beyond max_on, one for each time on
 	for i := range rounds {
-		kind := i % len(roundsOfHarm)
-		over[kind] = append(over[kind], harmed(t, kind)...)
+		kind := i % len(faultRounds)
+		over[kind] = append(over[kind], runFaultRound(t, kind)...)
 	}
 	on, inTime := 0, 0
 	for kind, list := range over {
@@ -54,7 +54,7 @@ func TestLampGoesOffAfterFault(t *testing.T) {
 			in--
 		}
 		on, inTime = on+len(list), inTime+in
-		t.Logf("%-34s %s", roundsOfHarm[kind].name, distribution(list, in))
+		t.Logf("%-34s %s", faultRounds[kind].name, formatDelays(list, in))
 	}
 	t.Logf("%d rounds: the lamp was on %d times, and off within max_on + %v in %d of %d", rounds, on, late, inTime, on)
 	if measured && (inTime < on || on < rounds/2) {
@@ -62,8 +62,8 @@ func TestLampGoesOffAfterFault(t *testing.T) {
 	}
 }
 
-// distribution formats sorted delays beyond max_on.
-func distribution(list []time.Duration, inTime int) string {
+// formatDelays formats sorted delays beyond max_on.
+func formatDelays(list []time.Duration, inTime int) string {
 	if len(list) == 0 {
 		return "was never on"
 	}
@@ -74,40 +74,40 @@ func distribution(list []time.Duration, inTime int) string {
 		inTime, len(list), at(0), at(0.5), at(0.9), at(0.99), at(1))
 }
 
-// harmed runs one round, and returns the delay beyond max_on of each time that the lamp was on.
-func harmed(t *testing.T, kind int) (over []time.Duration) {
+// runFaultRound runs one round, and returns the delay beyond max_on of each time that the lamp was on.
+func runFaultRound(t *testing.T, kind int) (over []time.Duration) {
 	t.Helper()
-	what := roundsOfHarm[kind]
-	l := newLit(t, fmt.Sprintf("limits: {max_on: %v}, safe: %s", roundOn, what.safe))
+	what := faultRounds[kind]
+	l := newLampRun(t, fmt.Sprintf("limits: {max_on: %v}, safe: %s", roundDuration, what.safe))
 	l.start()
-	guard := l.guard()
+	watchdogPID := l.watchdogPID()
 	l.turnOn()
-	<-time.After(time.Duration(rand.Int64N(int64(roundOn))))
-	what.harm(l, guard)
+	<-time.After(time.Duration(rand.Int64N(int64(roundDuration))))
+	what.harm(l, watchdogPID)
 	if l.cmd.ProcessState == nil {
-		l.whenItIsOver()
+		l.waitUntilOff()
 		// A frozen or restarted watchdog terminates with the program.
-		_ = syscall.Kill(guard, syscall.SIGCONT)
+		_ = syscall.Kill(watchdogPID, syscall.SIGCONT)
 		l.kill()
 	}
-	list := l.wire.notes(t)
+	list := l.wire.commands(t)
 	for i, n := range list {
 		switch {
 		case !n.on:
 		case i == len(list)-1:
 			t.Fatalf("%s: it stays on: %v", what.name, list)
 		default:
-			over = append(over, list[i+1].at.Sub(n.at)-roundOn)
+			over = append(over, list[i+1].at.Sub(n.at)-roundDuration)
 			if i == len(list)-2 { // the write itself, by the kernel's clock, may be later
-				over[len(over)-1] = max(over[len(over)-1], l.wire.written(t).Sub(n.at)-roundOn)
+				over[len(over)-1] = max(over[len(over)-1], l.wire.lastWritten(t).Sub(n.at)-roundDuration)
 			}
 		}
 	}
 	return over
 }
 
-// written returns the time of the last switch command, by the kernel's clock.
-func (w wire) written(t *testing.T) time.Time {
+// lastWritten returns the time of the last switch command, by the kernel's clock.
+func (w outputFile) lastWritten(t *testing.T) time.Time {
 	t.Helper()
 	info, err := os.Stat(string(w))
 	if err != nil {
@@ -116,18 +116,18 @@ func (w wire) written(t *testing.T) time.Time {
 	return info.ModTime()
 }
 
-// whenItIsOver waits until the lamp stays off: it was on before, or the frozen program will never
+// waitUntilOff waits until the lamp stays off: it was on before, or the frozen program will never
 // turn it on.
-func (l *lit) whenItIsOver() {
+func (l *lampRun) waitUntilOff() {
 	l.Helper()
 	quiet := time.Now()
 	seen, was := 0, false
 	eventually(l.T, "the lamp is off for good", func() bool {
-		list := l.wire.notes(l.T)
+		list := l.wire.commands(l.T)
 		if len(list) != seen {
 			seen, quiet = len(list), time.Now()
-			was = slices.ContainsFunc(list, func(n note) bool { return n.on })
+			was = slices.ContainsFunc(list, func(n switchCommand) bool { return n.on })
 		}
-		return seen > 0 && !list[seen-1].on && (was || time.Since(quiet) > 3*roundOn)
+		return seen > 0 && !list[seen-1].on && (was || time.Since(quiet) > 3*roundDuration)
 	})
 }

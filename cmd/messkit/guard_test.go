@@ -19,20 +19,20 @@ import (
 	"github.com/messkit/messkit/internal/daemon/watchdog"
 )
 
-// note is one line of a wire file: one switch command.
-type note struct {
+// switchCommand is one line of a wire file: one switch command.
+type switchCommand struct {
 	at time.Time
 	on bool
 	by int // process ID
 }
 
-func (w wire) notes(t *testing.T) []note {
+func (w outputFile) commands(t *testing.T) []switchCommand {
 	t.Helper()
 	text, err := os.ReadFile(string(w))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	var list []note
+	var list []switchCommand
 	for line := range strings.Lines(string(text)) {
 		words := strings.Fields(line)
 		at, err := time.Parse(time.RFC3339Nano, words[0])
@@ -40,16 +40,16 @@ func (w wire) notes(t *testing.T) []note {
 		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, note{at, words[1] == "on", by})
+		list = append(list, switchCommand{at, words[1] == "on", by})
 	}
 	return list
 }
 
-// turns waits until the wire is on or off, and returns the ID of the process that switched it.
-func (w wire) turns(t *testing.T, on bool) (by int) {
+// waitForState waits until the wire is on or off, and returns the ID of the process that switched it.
+func (w outputFile) waitForState(t *testing.T, on bool) (by int) {
 	t.Helper()
 	eventually(t, "the lamp is "+map[bool]string{true: "on", false: "off"}[on], func() bool {
-		list := w.notes(t)
+		list := w.commands(t)
 		if len(list) == 0 || list[len(list)-1].on != on {
 			return false
 		}
@@ -71,38 +71,38 @@ func eventually(t *testing.T, what string, ask func() bool) {
 	t.Fatalf("%s: not within %v", what, patience)
 }
 
-// lit is a messkit run in a separate process, with a lamp and a watchdog.
-type lit struct {
+// lampRun is a messkit run in a separate process, with a lamp and a watchdog.
+type lampRun struct {
 	*testing.T
-	wire   wire
+	wire   outputFile
 	dir    string
 	config string
 	cmd    *exec.Cmd
-	door   *door
+	door   *apiClient
 	log    *os.File // a file, because a remaining watchdog keeps it open, and exec would wait for the end of a pipe
 	asked  int
 }
 
-// newLit prepares a messkit run without starting it. keys are the YAML keys of the lamp.
-func newLit(t *testing.T, keys string) *lit {
-	l := &lit{T: t, dir: t.TempDir()}
-	l.wire = wire(filepath.Join(l.dir, "wire"))
-	l.config = l.wire.config(t, l.head(), keys)
+// newLampRun prepares a messkit run without starting it. keys are the YAML keys of the lamp.
+func newLampRun(t *testing.T, keys string) *lampRun {
+	l := &lampRun{T: t, dir: t.TempDir()}
+	l.wire = outputFile(filepath.Join(l.dir, "wire"))
+	l.config = l.wire.writeConfig(t, l.configHead(), keys)
 	var err error
 	if l.log, err = os.Create(filepath.Join(l.dir, "said")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("messkit said:\n%s", l.said())
+			t.Logf("messkit said:\n%s", l.logText())
 		}
 		_ = l.log.Close()
 	})
 	return l
 }
 
-// said returns the log so far.
-func (l *lit) said() string {
+// logText returns the log so far.
+func (l *lampRun) logText() string {
 	text, err := os.ReadFile(l.log.Name())
 	if err != nil {
 		return err.Error()
@@ -110,13 +110,13 @@ func (l *lit) said() string {
 	return string(text)
 }
 
-// head returns the configuration without the devices.
-func (l *lit) head() string {
+// configHead returns the configuration without the devices.
+func (l *lampRun) configHead() string {
 	return fmt.Sprintf("exchange: {data: %[1]s, listen: '127.0.0.1:0'}\nagent: {data: %[1]s}", l.dir)
 }
 
 // start runs messkit until it serves. The process ends with the test.
-func (l *lit) start() {
+func (l *lampRun) start() {
 	l.Helper()
 	l.cmd = exec.Command(os.Args[0], "run", "--config", l.config)
 	l.cmd.Args[0] = "messkit" // this name makes the test binary run as messkit
@@ -131,18 +131,18 @@ func (l *lit) start() {
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		l.Fatalf("%v\n%s", err, l.said())
+		l.Fatalf("%v\n%s", err, l.logText())
 	}
 	key, err := operatorKey(l.dir)
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.door = newDoor(strings.TrimSpace(line[strings.Index(line, "http://"):])+"/api/v1/exchanges/home", key, "")
+	l.door = newAPIClient(strings.TrimSpace(line[strings.Index(line, "http://"):])+"/api/v1/exchanges/home", key, "")
 }
 
-func (l *lit) pid() int { return l.cmd.Process.Pid }
+func (l *lampRun) pid() int { return l.cmd.Process.Pid }
 
-func (l *lit) signal(s syscall.Signal) {
+func (l *lampRun) signal(s syscall.Signal) {
 	l.Helper()
 	if err := l.cmd.Process.Signal(s); err != nil {
 		l.Fatal(err)
@@ -150,7 +150,7 @@ func (l *lit) signal(s syscall.Signal) {
 }
 
 // kill ends the process and the rest of its process group with SIGKILL.
-func (l *lit) kill() {
+func (l *lampRun) kill() {
 	l.Helper()
 	if err := syscall.Kill(-l.pid(), syscall.SIGKILL); err != nil {
 		l.Fatal(err)
@@ -159,7 +159,7 @@ func (l *lit) kill() {
 }
 
 // interrupt ends the process with SIGINT, as Ctrl-C does.
-func (l *lit) interrupt() {
+func (l *lampRun) interrupt() {
 	l.Helper()
 	l.signal(syscall.SIGINT)
 	if err := l.cmd.Wait(); err != nil {
@@ -168,13 +168,13 @@ func (l *lit) interrupt() {
 }
 
 // turnOn requests light, and does not wait for the result.
-func (l *lit) turnOn() {
+func (l *lampRun) turnOn() {
 	l.Helper()
-	l.asks("turn on the lamp")
+	l.request("turn on the lamp")
 }
 
-// asks sends a request, and does not wait for the result.
-func (l *lit) asks(intent string) {
+// request sends a request, and does not wait for the result.
+func (l *lampRun) request(intent string) {
 	l.Helper()
 	l.asked++
 	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, intent)
@@ -183,8 +183,8 @@ func (l *lit) asks(intent string) {
 	}
 }
 
-// guard returns the process ID of the watchdog.
-func (l *lit) guard() (pid int) {
+// watchdogPID returns the process ID of the watchdog.
+func (l *lampRun) watchdogPID() (pid int) {
 	l.Helper()
 	eventually(l.T, "there is a guard", func() bool {
 		for _, p := range processes(l.T) {
@@ -233,13 +233,13 @@ func processes(t *testing.T) []proc {
 	return list
 }
 
-func isThere(t *testing.T, pid int) bool {
+func isRunning(t *testing.T, pid int) bool {
 	return slices.ContainsFunc(processes(t), func(p proc) bool { return p.pid == pid })
 }
 
-func (l *lit) ends(pid int) {
+func (l *lampRun) waitForEnd(pid int) {
 	l.Helper()
-	eventually(l.T, fmt.Sprintf("process %d has ended", pid), func() bool { return !isThere(l.T, pid) })
+	eventually(l.T, fmt.Sprintf("process %d has ended", pid), func() bool { return !isRunning(l.T, pid) })
 }
 
 // The watchdog of a killed program brings the lamp to its safe state, and terminates.
@@ -249,48 +249,48 @@ func TestWatchdogOfKilledProgramSwitchesOff(t *testing.T) {
 		"limits: {max_on: 3s}, safe: keep":       "its time is over",
 		"initial: 'on', limits: {max_on: 300ms}": "on from the start",
 	} {
-		l := newLit(t, keys)
+		l := newLampRun(t, keys)
 		l.start()
-		guard := l.guard()
+		watchdogPID := l.watchdogPID()
 		l.turnOn()
-		l.wire.turns(t, true)
+		l.wire.waitForState(t, true)
 		l.kill()
-		if by := l.wire.turns(t, false); by != guard && what != "on from the start" {
-			t.Errorf("%s: process %d has switched it off, and the guard is %d", what, by, guard)
+		if by := l.wire.waitForState(t, false); by != watchdogPID && what != "on from the start" {
+			t.Errorf("%s: process %d has switched it off, and the guard is %d", what, by, watchdogPID)
 		}
-		l.ends(guard)
+		l.waitForEnd(watchdogPID)
 	}
 }
 
 // The lamp goes off in time while the program is frozen. When the program continues, the lamp
 // accepts new requests.
 func TestWatchdogOfFrozenProgramSwitchesOff(t *testing.T) {
-	l := newLit(t, "limits: {max_on: 500ms}, safe: keep")
+	l := newLampRun(t, "limits: {max_on: 500ms}, safe: keep")
 	l.start()
-	guard := l.guard()
+	watchdogPID := l.watchdogPID()
 	l.turnOn()
-	l.wire.turns(t, true)
+	l.wire.waitForState(t, true)
 	l.signal(syscall.SIGSTOP)
-	if by := l.wire.turns(t, false); by != guard && by != l.pid() {
+	if by := l.wire.waitForState(t, false); by != watchdogPID && by != l.pid() {
 		t.Errorf("process %d has switched it off", by)
 	}
 	l.signal(syscall.SIGCONT)
-	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.said(), "switched off after its time") })
+	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.logText(), "switched off after its time") })
 	l.turnOn()
-	l.wire.turns(t, true)
-	l.wire.turns(t, false)
+	l.wire.waitForState(t, true)
+	l.wire.waitForState(t, false)
 	l.kill()
-	l.ends(guard)
+	l.waitForEnd(watchdogPID)
 }
 
 // The signals that end the program do not end its watchdog. The program replaces a killed
 // watchdog, and the new one knows which outputs are on.
 func TestKilledWatchdogIsReplaced(t *testing.T) {
-	l := newLit(t, "limits: {max_on: 1h}")
+	l := newLampRun(t, "limits: {max_on: 1h}")
 	l.start()
 	l.turnOn()
-	l.wire.turns(t, true)
-	first := l.guard()
+	l.wire.waitForState(t, true)
+	first := l.watchdogPID()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE} {
 		if ignored := ignoredSignals(t, first); ignored>>(s-1)&1 == 0 {
 			t.Errorf("%v ends a guard; ignored are %b", s, ignored)
@@ -299,17 +299,17 @@ func TestKilledWatchdogIsReplaced(t *testing.T) {
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	l.ends(first)
-	second := l.guard()
-	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.said(), "the watchdog runs") == 2 })
-	if list := l.wire.notes(t); !list[len(list)-1].on {
+	l.waitForEnd(first)
+	second := l.watchdogPID()
+	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.logText(), "the watchdog runs") == 2 })
+	if list := l.wire.commands(t); !list[len(list)-1].on {
 		t.Errorf("the lamp went off when the guard was killed: %v", list)
 	}
 	l.kill()
-	if by := l.wire.turns(t, false); by != second {
+	if by := l.wire.waitForState(t, false); by != second {
 		t.Errorf("process %d has switched it off, and the guard is %d", by, second)
 	}
-	l.ends(second)
+	l.waitForEnd(second)
 }
 
 // ignoredSignals returns a bit mask of the ignored signals; bit 0 is signal 1.
@@ -329,22 +329,22 @@ func ignoredSignals(t *testing.T, pid int) (mask uint64) {
 // If the program and its watchdog die together, the next start turns the lamp off before it
 // serves.
 func TestNextStartSwitchesOffAfterBothAreKilled(t *testing.T) {
-	l := newLit(t, "limits: {max_on: 1h}")
+	l := newLampRun(t, "limits: {max_on: 1h}")
 	l.start()
 	l.turnOn()
-	l.wire.turns(t, true)
-	guard := l.guard()
+	l.wire.waitForState(t, true)
+	watchdogPID := l.watchdogPID()
 	l.signal(syscall.SIGSTOP) // it must not start another watchdog
-	if err := syscall.Kill(guard, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(watchdogPID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	l.ends(guard)
+	l.waitForEnd(watchdogPID)
 	l.kill()
-	if l.wire.last() != "on" {
+	if l.wire.lastState() != "on" {
 		t.Fatal("somebody else has switched it off")
 	}
 	l.start()
-	if l.wire.last() != "off" {
+	if l.wire.lastState() != "off" {
 		t.Error("it serves, and the lamp is on")
 	}
 	l.kill()
@@ -352,46 +352,46 @@ func TestNextStartSwitchesOffAfterBothAreKilled(t *testing.T) {
 
 // At a graceful shutdown the program turns the lamp off, and its watchdog terminates.
 func TestWatchdogEndsWithProgram(t *testing.T) {
-	l := newLit(t, "limits: {max_on: 1h}")
+	l := newLampRun(t, "limits: {max_on: 1h}")
 	l.start()
-	guard := l.guard()
+	watchdogPID := l.watchdogPID()
 	l.turnOn()
-	l.wire.turns(t, true)
+	l.wire.waitForState(t, true)
 	l.interrupt()
-	if by := l.wire.turns(t, false); by != l.cmd.ProcessState.Pid() {
+	if by := l.wire.waitForState(t, false); by != l.cmd.ProcessState.Pid() {
 		t.Errorf("process %d has switched it off", by)
 	}
-	l.ends(guard)
+	l.waitForEnd(watchdogPID)
 }
 
 // A lamp with `safe: keep` and max_on stays on when messkit ends, and the watchdog stays for it.
 // The watchdog of the next run takes the lamp over, even if the new configuration lacks it.
 func TestNextWatchdogTakesOverKeptOutput(t *testing.T) {
-	l := newLit(t, "limits: {max_on: 1h}, safe: keep")
+	l := newLampRun(t, "limits: {max_on: 1h}, safe: keep")
 	l.start()
-	first := l.guard()
+	first := l.watchdogPID()
 	l.turnOn()
-	l.wire.turns(t, true)
+	l.wire.waitForState(t, true)
 	l.interrupt()
-	if !isThere(t, first) {
+	if !isRunning(t, first) {
 		t.Fatal("nobody is left to switch the lamp off")
 	}
-	l.config = wire(filepath.Join(l.dir, "another")).config(t, l.head(), "safe: keep")
+	l.config = outputFile(filepath.Join(l.dir, "another")).writeConfig(t, l.configHead(), "safe: keep")
 	l.start()
-	second := l.guard()
-	l.ends(first)
+	second := l.watchdogPID()
+	l.waitForEnd(first)
 	will := filepath.Join(l.dir, "guard")
 	eventually(t, "the second has read what is left", func() bool {
 		text, err := os.ReadFile(will)
 		return err == nil && len(text) > 0 && strings.TrimSpace(string(text)) == ""
 	})
 	l.interrupt()
-	if !isThere(t, second) || l.wire.last() != "on" {
-		t.Errorf("the lamp is %s, and nobody is left to switch it off", l.wire.last())
+	if !isRunning(t, second) || l.wire.lastState() != "on" {
+		t.Errorf("the lamp is %s, and nobody is left to switch it off", l.wire.lastState())
 	}
 	l.start()
-	l.ends(second)
-	third := l.guard()
+	l.waitForEnd(second)
+	third := l.watchdogPID()
 	l.kill()
 	if err := syscall.Kill(third, syscall.SIGKILL); err != nil {
 		t.Error(err)
@@ -419,9 +419,9 @@ func TestUnreadLogDoesNotBlockWatchdog(t *testing.T) {
 
 // A watchdog opens no network sockets. Without a device that needs it there is no watchdog.
 func TestWatchdogOpensNoSockets(t *testing.T) {
-	l := newLit(t, "safe: 'off'")
+	l := newLampRun(t, "safe: 'off'")
 	l.start()
-	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", l.guard()))
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", l.watchdogPID()))
 	if err != nil || len(fds) < 3 {
 		t.Fatalf("%v, %v", fds, err)
 	}
@@ -431,7 +431,7 @@ func TestWatchdogOpensNoSockets(t *testing.T) {
 		}
 	}
 	l.kill()
-	if err := os.WriteFile(l.config, []byte(l.head()+"\ndevices: {lamp: {driver: sim-lamp}}\n"), 0o600); err != nil {
+	if err := os.WriteFile(l.config, []byte(l.configHead()+"\ndevices: {lamp: {driver: sim-lamp}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l.start()

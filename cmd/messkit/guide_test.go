@@ -19,8 +19,8 @@ type page struct{ command, prints string }
 
 var fences = regexp.MustCompile("(?s)```(sh|json)\n(.*?)```")
 
-// commands returns the commands of some sections of a page.
-func commands(t *testing.T, name string, sections ...string) (all []page) {
+// pageCommands returns the commands of some sections of a page.
+func pageCommands(t *testing.T, name string, sections ...string) (all []page) {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -45,15 +45,15 @@ func commands(t *testing.T, name string, sections ...string) (all []page) {
 
 // These parts of an output differ from run to run.
 var (
-	someTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
-	someRef  = regexp.MustCompile(`\d{4}-\d\d-\d\d-(\d{3})`)
-	someKey  = regexp.MustCompile(`mess_home_[0-9a-f]{32}`)
+	timePattern    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	refTextPattern = regexp.MustCompile(`\d{4}-\d\d-\d\d-(\d{3})`)
+	keyPattern     = regexp.MustCompile(`mess_home_[0-9a-f]{32}`)
 )
 
 // lines parses an output: JSON lines without the order of their keys, other lines as text.
 func lines(text string) (all []any) {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
-		line = someKey.ReplaceAllString(someRef.ReplaceAllString(someTime.ReplaceAllString(line, "TIME"), "DAY-$1"), "KEY")
+		line = keyPattern.ReplaceAllString(refTextPattern.ReplaceAllString(timePattern.ReplaceAllString(line, "TIME"), "DAY-$1"), "KEY")
 		var v any
 		if json.Unmarshal([]byte(line), &v) != nil {
 			v = line
@@ -69,7 +69,7 @@ func TestCurlGuideRuns(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl here")
 	}
-	all := commands(t, "../../docs/reference/http.md", "With curl alone", "Webhooks")
+	all := pageCommands(t, "../../docs/reference/http.md", "With curl alone", "Webhooks")
 	if len(all) < 9 {
 		t.Fatalf("%d commands on the page", len(all))
 	}
@@ -78,14 +78,14 @@ func TestCurlGuideRuns(t *testing.T) {
 	if err != nil || p.url == "" {
 		t.Fatalf("%v\n%s", err, &p.stderr)
 	}
-	follow(t, home, all, "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	runPageCommands(t, home, all, "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
 }
 
-// follow runs the commands of a page in one shell, and compares their output with the page.
-func follow(t *testing.T, home string, all []page, env ...string) {
+// runPageCommands runs the commands of a page in one shell, and compares their output with the page.
+func runPageCommands(t *testing.T, home string, all []page, env ...string) {
 	t.Helper()
 	const mark = "=== the next command ==="
 	var script strings.Builder
@@ -123,7 +123,7 @@ func TestTLSGuideRuns(t *testing.T) {
 			t.Skipf("there is no %s here", tool)
 		}
 	}
-	all := commands(t, "../../docs/reference/http.md", "TLS")
+	all := pageCommands(t, "../../docs/reference/http.md", "TLS")
 	if len(all) != 5 {
 		t.Fatalf("%d commands in the section", len(all))
 	}
@@ -142,8 +142,8 @@ func TestTLSGuideRuns(t *testing.T) {
 		return p, strings.TrimSuffix(p.url, "/api/v1/exchanges/home")
 	}
 	_, url := begin("--tls", "self")
-	follow(t, home, all[:3], path, "MESSKIT_URL="+url)
-	follow(t, home, all[3:4], path)
+	runPageCommands(t, home, all[:3], path, "MESSKIT_URL="+url)
+	runPageCommands(t, home, all[3:4], path)
 	_, signed := begin("--config", "tls.yaml")
-	follow(t, home, all[4:], path, "SIGNED_URL="+signed)
+	runPageCommands(t, home, all[4:], path, "SIGNED_URL="+signed)
 }

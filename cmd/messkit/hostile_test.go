@@ -16,27 +16,27 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
+	h := startMesskit(t)
 	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>` + "\u202eon\u2066 \u200b\U000e0041\ufeff\u3164\u00ad"
 	quoted, err := json.Marshal(script)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill := func(text string) string { return strings.ReplaceAll(text, "$", string(quoted)) }
-	key := strings.TrimSpace(h.messkit("keys", "issue", "mallory", "executor", "requester"))
-	door := newDoor(h.url+"/api/v1/exchanges/home", key, key)
-	says := func(ref, items string) {
+	key := strings.TrimSpace(h.run("keys", "issue", "mallory", "executor", "requester"))
+	client := newAPIClient(h.url+"/api/v1/exchanges/home", key, key)
+	send := func(ref, items string) {
 		t.Helper()
 		re := ""
 		if ref != "" {
 			re = `"re": ["` + ref + `"], `
 		}
-		code, data, err := door.call(key, http.MethodPost, "/mess", fill(`{`+re+`"MESS": [`+items+`]}`))
+		code, data, err := client.call(key, http.MethodPost, "/mess", fill(`{`+re+`"MESS": [`+items+`]}`))
 		if err != nil || code/100 != 2 {
 			t.Fatalf("%s: %d %s %v", items, code, data, err)
 		}
 	}
-	says("", `{"config": {"executor": {"id": "mallory", "name": $, "capabilities": [{"swim": {"areas": [$], "description": $, $: $}}], "disarmed": $,
+	send("", `{"config": {"executor": {"id": "mallory", "name": $, "capabilities": [{"swim": {"areas": [$], "description": $, $: $}}], "disarmed": $,
 		"stopped": {"orders": [], "why": $, "devices": [{"device": $, "state": $}]}, "held": {"orders": [], "why": $}}}}`)
 	clean := func(p *chromium.Tab, title, where string) {
 		t.Helper()
@@ -53,40 +53,40 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 			t.Errorf("%s: %q", where, faults)
 		}
 	}
-	p := h.operator(1280, 800)
+	p := h.openConsole(1280, 800)
 	p.Until(`document.getElementById("stopped").textContent.includes("onerror") && document.getElementById("onhold").textContent.includes("onerror")`)
 	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("executors").textContent.includes("onerror") && document.getElementById("hold-who").textContent.includes("onerror") && document.getElementById("capabilities").textContent.includes("onerror")`)
 	clean(p, "messkit", "things")
-	says("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)
+	send("", `{"config": {"executor": {"id": "mallory", "stopped": {"orders": [], "why": ""}, "held": {"orders": [], "why": ""}}}}`)
 	p.Until(`document.getElementById("stopped").textContent === "" && document.getElementById("onhold").textContent === ""`)
 
 	// Questions and progress.
 	plan := "sha256:" + strings.Repeat("0", 64)
-	ref := h.asks(fill(`{"intent": "swim a length", "requires": ["swim"], "constraints": {"note": $}}`))
+	ref := h.request(fill(`{"intent": "swim a length", "requires": ["swim"], "constraints": {"note": $}}`))
 	p.Go(h.url + "/#task/" + ref)
-	says(ref, `{"status": {"code": "claimed", "estimate": "PT1H"}}`)
-	says(ref, `{"status": {"code": "needs_input", "message": $, "questions": [{"field": $, "question": $, "options": [$, "no"]}]}}`)
+	send(ref, `{"status": {"code": "claimed", "estimate": "PT1H"}}`)
+	send(ref, `{"status": {"code": "needs_input", "message": $, "questions": [{"field": $, "question": $, "options": [$, "no"]}]}}`)
 	p.Until(`document.querySelector("#detail .answers")?.textContent.includes("onerror")`)
 	clean(p, "messkit", "a question")
 	p.Click("#detail .answers label", "onerror")
 	p.Click("#detail .answers button", "Answer")
 	p.Until(`[...document.querySelectorAll("#detail .timeline li.mine")].length === 2`) // the request, and the answer
-	says(ref, `{"status": {"code": "needs_confirmation", "action": $, "consequences": $, "action_hash": "`+plan+`"}}`)
+	send(ref, `{"status": {"code": "needs_confirmation", "action": $, "consequences": $, "action_hash": "`+plan+`"}}`)
 	p.Until(`[...document.querySelectorAll("#detail .answers p")].some((e) => e.textContent.includes("onerror"))`)
 	clean(p, "messkit", "a confirmation")
 	p.Click("#detail .answers button", "Confirm")
 	p.Until(`[...document.querySelectorAll("#detail .timeline li.mine")].length === 3`)
-	says(ref, `{"status": {"code": "in_progress", "message": $, "progress_pct": 40, "action_hash": "`+plan+`"}}`)
+	send(ref, `{"status": {"code": "in_progress", "message": $, "progress_pct": 40, "action_hash": "`+plan+`"}}`)
 	p.Until(`document.querySelector("#detail progress") && document.querySelector("#detail").textContent.includes("40 %")`)
-	says(ref, `{"status": {"code": "completed", "message": $}}, {"response": {"notes": $, "content": [$, {"text": $}, {"url": "javascript:document.title='run'"},
+	send(ref, `{"status": {"code": "completed", "message": $}}, {"response": {"notes": $, "content": [$, {"text": $}, {"url": "javascript:document.title='run'"},
 		{"url": $}, {"image": {"uri": "javascript:document.title='run'", "alt": $}}, {"image": $}, {"file": {"name": $, "uri": $}}, {"location": {"name": $, "lat": 1, "lng": 2}}, {"structured": {$: {$: $}}}, {$: $}]}}`)
 	p.Until(`document.querySelector("#detail .result")?.textContent.includes("onerror")`)
 	clean(p, "messkit", "an answer")
 
-	failed := h.asks(`{"intent": "swim another length", "requires": ["swim"]}`)
-	says(failed, `{"status": {"code": "claimed"}}`)
-	says(failed, `{"status": {"code": "failed", "reason": {"type": "other", "detail": $, "effect": "none"}, "suggestion": $}}`)
+	failed := h.request(`{"intent": "swim another length", "requires": ["swim"]}`)
+	send(failed, `{"status": {"code": "claimed"}}`)
+	send(failed, `{"status": {"code": "failed", "reason": {"type": "other", "detail": $, "effect": "none"}, "suggestion": $}}`)
 	p.Go(h.url + "/#task/" + failed)
 	p.Until(`document.querySelector("#detail .timeline")?.textContent.split("onerror").length > 2`)
 	clean(p, "messkit", "a failure")
@@ -95,7 +95,7 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	h.api(http.MethodPost, "/hold", fill(`{"why": $, "executors": ["mallory"]}`))
 	p.Until(`document.getElementById("onhold").textContent.includes("onerror")`)
 	h.api(http.MethodPost, "/resume", `{"executors": ["mallory"]}`)
-	if code, _, err := door.call(key, http.MethodPost, "/mess", fill(`{"MESS": [{"config": {"executor": {"id": $}}}]}`)); err != nil || code/100 == 2 {
+	if code, _, err := client.call(key, http.MethodPost, "/mess", fill(`{"MESS": [{"config": {"executor": {"id": $}}}]}`)); err != nil || code/100 == 2 {
 		t.Errorf("an executor of that name: %d %v", code, err)
 	}
 	h.api(http.MethodPost, "/stop", fill(`{"why": $}`))
@@ -103,12 +103,12 @@ func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	p.Click("nav a", "Log")
 	p.Until(`document.querySelector("#declined a")`)
 	clean(p, "messkit", "orders")
-	h.messkit("clear", "--data", h.home+"/data")
+	h.run("clear", "--data", h.home+"/data")
 
 	// The exchange offers a task with all these fields to a person.
-	ana := h.comesIn("Ana", "localhost", "look")
+	ana := h.openInvitation("Ana", "localhost", "look")
 	ana.Until(`document.getElementById("onhold").textContent === ""`)
-	h.asks(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))
+	h.request(fill(`{"intent": $, "requires": ["look"], "constraints": {"prefer": ["ana"]}, "context": [$, {"url": "javascript:document.title='run'"}, {"structured": {$: $}}], "response_hint": [{"text": $}, {"structured": {$: $}}, "confirmation"]}`))
 	ana.Until(`document.getElementById("offers").textContent.includes("onerror")`)
 	ana.Click("#offers button", "Accept")
 	ana.Until(`document.querySelector("#mine textarea") && document.getElementById("mine").textContent.split("onerror").length > 3`)

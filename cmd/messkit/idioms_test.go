@@ -11,7 +11,7 @@ import (
 // The planner understands idioms. It asks about an indirect order, an alternative or a misspelled
 // word, and the question contains the plan.
 func TestIdiomsAreUnderstood(t *testing.T) {
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, c := range []struct{ text, outcome, capability, says string }{
 		{"it's too bright here", "question", "dim", "which one: balcony light"},
 		{"it's too bright in the kitchen", "question", "dim", "the text does not say what to do: shall I make the kitchen light 20 percent darker?"},

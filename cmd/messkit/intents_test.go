@@ -32,7 +32,7 @@ type utterance struct {
 	Entities [][2]string `json:"entities"`
 }
 
-func saidIn(t testing.TB, name string) []utterance {
+func readUtterances(t testing.TB, name string) []utterance {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "intents", name))
 	if err != nil {
@@ -53,8 +53,8 @@ func saidIn(t testing.TB, name string) []utterance {
 	return list
 }
 
-// simulated returns the interpreter of the simulated home, with additional devices as YAML.
-func simulated(t testing.TB, more ...string) *interpret.Interpreter {
+// simulatedInterpreter returns the interpreter of the simulated home, with additional devices as YAML.
+func simulatedInterpreter(t testing.TB, more ...string) *interpret.Interpreter {
 	t.Helper()
 	c := &config.Config{Agent: config.DefaultAgent()}
 	if err := c.Read("(built in)", slices.Concat(config.SimulatedHome, []byte(strings.Join(more, "")))); err != nil {
@@ -106,7 +106,7 @@ const (
 	dropped mark = "DROPPED" // a plan with a side effect that ignores a part of the sentence
 )
 
-func judge(s utterance, p requests.Planned) mark {
+func classify(s utterance, p requests.Planned) mark {
 	want := meant[s.Intent]
 	if c, ok := noise[s.Text]; ok {
 		want = []string{c}
@@ -115,7 +115,7 @@ func judge(s utterance, p requests.Planned) mark {
 	switch {
 	case p.Outcome == "plan" && p.Actuates && !right:
 		return wrong
-	case p.Outcome == "plan" && p.Actuates && leftOut(s, p) != "":
+	case p.Outcome == "plan" && p.Actuates && droppedPart(s, p) != "":
 		return dropped
 	case p.Outcome == "plan" && right:
 		return asPlan
@@ -125,8 +125,8 @@ func judge(s utterance, p requests.Planned) mark {
 	return refused
 }
 
-// leftOut returns the part of a sentence that its plan ignores.
-func leftOut(s utterance, p requests.Planned) string {
+// droppedPart returns the part of a sentence that its plan ignores.
+func droppedPart(s utterance, p requests.Planned) string {
 	params := map[string]any{}
 	for _, d := range append(p.Steps, p.PlannedAction) {
 		for _, f := range d.Parameters {
@@ -166,14 +166,14 @@ func isPlace(text string, p requests.Planned) bool {
 // tally counts results.
 type tally map[mark]int
 
-func (n tally) of() (sum int) {
+func (n tally) sum() (sum int) {
 	for _, k := range n {
 		sum += k
 	}
 	return sum
 }
 
-func (n tally) recall() float64 { return float64(n[asPlan]+n[asked]) / float64(max(1, n.of())) * 100 }
+func (n tally) recall() float64 { return float64(n[asPlan]+n[asked]) / float64(max(1, n.sum())) * 100 }
 
 // held is the test fold: the authors of the lexicon have not read its sentences.
 const folds, held = 5, 4
@@ -195,9 +195,9 @@ type figures struct {
 
 func measure(t testing.TB, r *interpret.Interpreter) figures {
 	f := figures{intents: map[string]tally{}, all: tally{}}
-	for _, s := range saidIn(t, "dev-iot.jsonl") {
+	for _, s := range readUtterances(t, "dev-iot.jsonl") {
 		p := requests.PlannedOf(s.Text, r.Resolve(mess.Request{Intent: s.Text}))
-		v, n := judge(s, p), foldOf(s.Text)
+		v, n := classify(s, p), foldOf(s.Text)
 		if f.intents[s.Intent] == nil {
 			f.intents[s.Intent] = tally{}
 		}
@@ -212,14 +212,14 @@ func measure(t testing.TB, r *interpret.Interpreter) figures {
 		case wrong:
 			f.wrong = append(f.wrong, line)
 		case dropped:
-			f.dropped = append(f.dropped, leftOut(s, p)+": "+line)
+			f.dropped = append(f.dropped, droppedPart(s, p)+": "+line)
 		case refused:
 			if n != held {
 				f.notTaken = append(f.notTaken, line)
 			}
 		}
 	}
-	for _, s := range saidIn(t, "dev-other.jsonl") {
+	for _, s := range readUtterances(t, "dev-other.jsonl") {
 		f.others++
 		switch out := r.Resolve(mess.Request{Intent: s.Text}); {
 		case out.Plan != nil && out.Plan.Actuates():
@@ -234,7 +234,7 @@ func measure(t testing.TB, r *interpret.Interpreter) figures {
 // replies counts the results for the answers of the data set: yes, no, stop or neither.
 func replies(t testing.TB) (table string, falseYes []string) {
 	count := map[string]map[string]int{}
-	for _, s := range saidIn(t, "dev-other.jsonl") {
+	for _, s := range readUtterances(t, "dev-other.jsonl") {
 		yes, no, stop := catalog.MatchYesNo(s.Text)
 		is := "neither"
 		switch {
@@ -267,7 +267,7 @@ func (f figures) table() string {
 	var b strings.Builder
 	b.WriteString("| intent | sentences | plan | asked | refused | recall | wrong | left out |\n|---|---|---|---|---|---|---|---|\n")
 	row := func(name string, n tally) {
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.1f %% | %d | %d |\n", name, n.of(), n[asPlan], n[asked], n[refused], n.recall(), n[wrong], n[dropped])
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %.1f %% | %d | %d |\n", name, n.sum(), n[asPlan], n[asked], n[refused], n.recall(), n[wrong], n[dropped])
 	}
 	for _, intent := range slices.Sorted(maps.Keys(f.intents)) {
 		row(intent, f.intents[intent])
@@ -291,7 +291,7 @@ const leastRecall = 82
 // No sentence about something else leads to a plan that actuates, and no plan ignores a part of a
 // sentence about a device.
 func TestIntents(t *testing.T) {
-	f := measure(t, simulated(t))
+	f := measure(t, simulatedInterpreter(t))
 	for _, list := range [][]string{f.wrong, f.dropped, f.false_} {
 		for _, line := range list {
 			t.Error(line)
@@ -305,18 +305,18 @@ func TestIntents(t *testing.T) {
 		t.Errorf("counts as yes: %s", line)
 	}
 	if os.Getenv("MESSKIT_INTENTS") == "" {
-		holds(t, f.table(), answers)
+		wantTables(t, f.table(), answers)
 		return
 	}
 	fmt.Println(f.table() + "\n" + answers)
-	fmt.Println(costs(t))
+	fmt.Println(measureCosts(t))
 	if os.Getenv("MESSKIT_INTENTS") == "all" {
 		fmt.Println(strings.Join(f.notTaken, "\n"))
 	}
 }
 
-// holds compares the tables with docs/explanation/intents.md.
-func holds(t *testing.T, tables ...string) {
+// wantTables compares the tables with docs/explanation/intents.md.
+func wantTables(t *testing.T, tables ...string) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "explanation", "intents.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -328,12 +328,12 @@ func holds(t *testing.T, tables ...string) {
 	}
 }
 
-// costs measures time and memory.
-func costs(t testing.TB) string {
+// measureCosts measures time and memory.
+func measureCosts(t testing.TB) string {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	of := func(list []utterance) (mean float64) {
@@ -349,7 +349,7 @@ func costs(t testing.TB) string {
 		}
 		return mean
 	}
-	iot, others := saidIn(t, "dev-iot.jsonl"), saidIn(t, "dev-other.jsonl")
+	iot, others := readUtterances(t, "dev-iot.jsonl"), readUtterances(t, "dev-other.jsonl")
 	of(iot)
 	line := fmt.Sprintf("%.1f us a sentence about the home, %.1f us one about other things; %d bytes for this home (the catalogue is there once)",
 		of(iot), of(others), after.HeapAlloc-min(before.HeapAlloc, after.HeapAlloc))
@@ -368,7 +368,7 @@ func TestNegativeSentencesNeverAct(t *testing.T) {
 	if len(list) < 300 {
 		t.Fatalf("there are %d sentences; the file is not whole", len(list))
 	}
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, s := range list {
 		if out := r.Resolve(mess.Request{Intent: s}); out.Plan != nil && out.Plan.Actuates() {
 			t.Errorf("%q would %s", s, out.Plan.Summary)
@@ -400,7 +400,7 @@ func TestParaphrasesHaveOnePlan(t *testing.T) {
 			"run the coffee machine", "get the coffee going",
 		},
 	} {
-		r := simulated(t)
+		r := simulatedInterpreter(t)
 		for _, s := range ways {
 			out := r.Resolve(mess.Request{Intent: s})
 			if p := requests.PlannedOf(s, out); p.Outcome != "plan" || p.Reason != want {

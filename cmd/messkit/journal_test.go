@@ -17,27 +17,27 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// board is a node: an executor whose journal has a separate disk, with its exchange.
-type board struct {
+// node is a node: an executor whose journal has a separate disk, with its exchange.
+type node struct {
 	*testing.T
-	*door
+	*apiClient
 	p       *process
-	wire    wire
+	wire    outputFile
 	journal string // data folder of the executor
 	home    string
 	asked   int
 }
 
-// newBoard prepares a node with its journal in dir. It does not start the node.
-func newBoard(t *testing.T, dir string) *board {
-	return &board{T: t, wire: newWire(t), journal: dir, home: t.TempDir()}
+// newNode prepares a node with its journal in dir. It does not start the node.
+func newNode(t *testing.T, dir string) *node {
+	return &node{T: t, wire: newOutputFile(t), journal: dir, home: t.TempDir()}
 }
 
-// starts starts the node, with through as the prefix of the command line.
-func (b *board) starts(binary string, through ...string) {
+// start starts the node, with through as the prefix of the command line.
+func (b *node) start(binary string, through ...string) {
 	b.Helper()
 	head := fmt.Sprintf("exchange: {listen: \"127.0.0.1:0\", data: %s}\nagent: {id: pi, data: %s}", filepath.Join(b.home, "exchange"), b.journal)
-	config := b.wire.config(b.T, head, "initial: off}\n  cam: {driver: sim-camera, room: fridge, sees: [fridge]")
+	config := b.wire.writeConfig(b.T, head, "initial: off}\n  cam: {driver: sim-camera, room: fridge, sees: [fridge]")
 	p, err := start(b.home, append(through, binary, "run", "--config", config)...)
 	if err != nil || p.url == "" {
 		b.Fatalf("%v %s", err, &p.stderr)
@@ -46,11 +46,11 @@ func (b *board) starts(binary string, through ...string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.p, b.door = p, newDoor(p.url, key, "")
+	b.p, b.apiClient = p, newAPIClient(p.url, key, "")
 }
 
-// ask sends a request, waits until the thread ends, and returns the thread as JSON.
-func (b *board) ask(intent string) (status mess.Code, text string) {
+// request sends a request, waits until the thread ends, and returns the thread as JSON.
+func (b *node) request(intent string) (status mess.Code, text string) {
 	b.Helper()
 	b.asked++
 	id := fmt.Sprintf("r%d", b.asked)
@@ -78,22 +78,22 @@ func (b *board) ask(intent string) (status mess.Code, text string) {
 	return "", ""
 }
 
-// is sends a request and compares its terminal status and reason.
-func (b *board) is(intent string, want mess.Code, why string) {
+// wantResult sends a request and compares its terminal status and reason.
+func (b *node) wantResult(intent string, want mess.Code, reason string) {
 	b.Helper()
-	if got, text := b.ask(intent); got != want || !strings.Contains(text, why) {
-		b.Fatalf("%s: %s, want %s with %q: %s\n%s", intent, got, want, why, text, &b.p.stderr)
+	if got, text := b.request(intent); got != want || !strings.Contains(text, reason) {
+		b.Fatalf("%s: %s, want %s with %q: %s\n%s", intent, got, want, reason, text, &b.p.stderr)
 	}
 }
 
-// disarmed checks a node whose journal rejects records: it answers questions, and declines
+// wantDisarmed checks a node whose journal rejects records: it answers questions, and declines
 // everything that actuates.
-func (b *board) disarmed(why string) {
+func (b *node) wantDisarmed(reason string) {
 	b.Helper()
-	was := b.wire.last()
-	b.is("turn on the lamp", mess.Declined, why)
-	b.is("what's in the fridge?", mess.Completed, "milk")
-	if b.wire.last() != was {
+	was := b.wire.lastState()
+	b.wantResult("turn on the lamp", mess.Declined, reason)
+	b.wantResult("what's in the fridge?", mess.Completed, "milk")
+	if b.wire.lastState() != was {
 		b.Errorf("the lamp was touched")
 	}
 	_, text, err := b.call(b.operator, http.MethodGet, "/executors", "")
@@ -102,21 +102,21 @@ func (b *board) disarmed(why string) {
 	}
 }
 
-// comesBack waits until the executor switches the lamp again. Requests may fail before that.
-func (b *board) comesBack() {
+// waitUntilArmed waits until the executor switches the lamp again. Requests may fail before that.
+func (b *node) waitUntilArmed() {
 	b.Helper()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
-		if got, _ := b.ask("turn on the lamp"); got == mess.Completed && b.wire.last() == "on" {
+		if got, _ := b.request("turn on the lamp"); got == mess.Completed && b.wire.lastState() == "on" {
 			return
 		}
 	}
 	b.Fatalf("it does not come back: %s", &b.p.stderr)
 }
 
-// ends stops the node. Its journal must be valid then.
-func (b *board) ends() {
+// stop stops the node. Its journal must be valid then.
+func (b *node) stop() {
 	b.Helper()
 	if err := b.p.stop(); err != nil {
 		b.Errorf("%v %s", err, &b.p.stderr)
@@ -164,27 +164,27 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 		name, says   string
 		spoil, relax func(dir string) error
 	}{
-		{"full", "no space: lamp does not act now", fill, func(dir string) error { return os.Remove(filepath.Join(dir, "fill")) }},
+		{"full", "no space: lamp does not act now", fillDisk, func(dir string) error { return os.Remove(filepath.Join(dir, "fill")) }},
 		{"read-only", "cannot record its acts", remount(syscall.MS_RDONLY), remount(0)},
 	} {
 		t.Run(disk.name, func(t *testing.T) {
-			b := newBoard(t, tmpfs(t, 4<<20))
-			b.starts(binary)
-			b.is("turn on the lamp", mess.Completed, "")
-			b.is("turn off the lamp", mess.Completed, "")
+			b := newNode(t, tmpfs(t, 4<<20))
+			b.start(binary)
+			b.wantResult("turn on the lamp", mess.Completed, "")
+			b.wantResult("turn off the lamp", mess.Completed, "")
 			if err := errors.Join(b.p.stop(), disk.spoil(b.journal)); err != nil {
 				t.Fatal(err)
 			}
-			b.starts(binary)
-			b.disarmed(disk.says)
-			if said := b.p.stderr.String(); !strings.Contains(said, "disarmed: the journal takes no records") {
-				t.Errorf("it does not say so: %s", said)
+			b.start(binary)
+			b.wantDisarmed(disk.says)
+			if got := b.p.stderr.String(); !strings.Contains(got, "disarmed: the journal takes no records") {
+				t.Errorf("it does not say so: %s", got)
 			}
 			if err := disk.relax(b.journal); err != nil {
 				t.Fatal(err)
 			}
-			b.comesBack()
-			b.ends()
+			b.waitUntilArmed()
+			b.stop()
 		})
 	}
 }
@@ -204,7 +204,7 @@ func TestJournalRejectsTasksBeforeDiskIsFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fill(dir); err != nil {
+	if err := fillDisk(dir); err != nil {
 		t.Fatal(err)
 	}
 	running, text := 0, strings.Repeat("x", 10<<10)
@@ -253,29 +253,29 @@ func TestFailedSyncReopensJournal(t *testing.T) {
 	seen := 0
 	for nth := 1; nth <= 5; nth++ { // strace counts per thread, so the later calls may not exist
 		t.Run(fmt.Sprint("call ", nth), func(t *testing.T) {
-			b := newBoard(t, t.TempDir())
-			b.starts(binary) // creates the files
-			b.is("turn off the lamp", mess.Completed, "")
-			b.ends()
+			b := newNode(t, t.TempDir())
+			b.start(binary) // creates the files
+			b.wantResult("turn off the lamp", mess.Completed, "")
+			b.stop()
 			log := filepath.Join(b.home, "strace")
 			f := fault{call: "fsync,close", errno: "EIO", nth: nth, path: "/journal/*.wal"}
 			through := f.strace(b.journal, log)
 			for i, arg := range through {
 				through[i] = strings.Replace(arg, "inject=fsync,close:", "inject=fsync:", 1)
 			}
-			b.starts(binary, through...)
+			b.start(binary, through...)
 			for range 4 {
-				was := b.wire.last()
-				switch got, text := b.ask("turn on the lamp"); {
-				case got == mess.Completed && b.wire.last() != "on":
+				was := b.wire.lastState()
+				switch got, text := b.request("turn on the lamp"); {
+				case got == mess.Completed && b.wire.lastState() != "on":
 					t.Errorf("completed, and the lamp is off: %s", text)
-				case got == mess.Failed && (!strings.Contains(text, `"effect":"none"`) || b.wire.last() != was):
-					t.Errorf("failed, and the lamp was %s and is %s: %s", was, b.wire.last(), text)
+				case got == mess.Failed && (!strings.Contains(text, `"effect":"none"`) || b.wire.lastState() != was):
+					t.Errorf("failed, and the lamp was %s and is %s: %s", was, b.wire.lastState(), text)
 				}
 			}
-			b.comesBack()
-			b.ends()
-			seen += neverAgain(t, log)
+			b.waitUntilArmed()
+			b.stop()
+			seen += checkClosedAfterFailedSync(t, log)
 		})
 	}
 	if seen < 3 {
@@ -285,9 +285,9 @@ func TestFailedSyncReopensJournal(t *testing.T) {
 
 var tracedCall = regexp.MustCompile(`(fsync|close)\((\d+)<`)
 
-// neverAgain checks a trace: after a failed sync, a close of the descriptor precedes its next
+// checkClosedAfterFailedSync checks a trace: after a failed sync, a close of the descriptor precedes its next
 // sync. It returns the number of failed syncs.
-func neverAgain(t *testing.T, log string) (seen int) {
+func checkClosedAfterFailedSync(t *testing.T, log string) (seen int) {
 	t.Helper()
 	data, err := os.ReadFile(log)
 	if err != nil {

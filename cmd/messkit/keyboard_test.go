@@ -22,8 +22,8 @@ func goTo(p *chromium.Tab, selector, text string) {
 	p.Until(at + " && 'not by Tab'") // this fails and prints the page
 }
 
-// types enters text at the focus.
-func types(p *chromium.Tab, text string) {
+// typeText enters text at the focus.
+func typeText(p *chromium.Tab, text string) {
 	p.Call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
@@ -33,11 +33,11 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(1280, 800)
+	h := startMesskit(t)
+	p := h.openConsole(1280, 800)
 	ask := func(intent string) {
 		goTo(p, "#intent", "")
-		types(p, intent)
+		typeText(p, intent)
 		goTo(p, "#ask button", "Ask")
 		p.Press("Enter")
 		p.Until(`document.getElementById("detail-title")?.textContent === ` + fmt.Sprintf("%q", intent))
@@ -78,8 +78,8 @@ func TestKeyboardCompletesPersonsTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	link, _, _ := strings.Cut(h.messkit("invite", "Ana"), "\n")
+	h := startMesskit(t)
+	link, _, _ := strings.Cut(h.run("invite", "Ana"), "\n")
 	p := h.b.Open(t, 390, 844)
 	p.Go(link)
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
@@ -89,31 +89,31 @@ func TestKeyboardCompletesPersonsTask(t *testing.T) {
 	p.Press("Enter")
 	p.Text("Saved.")
 
-	ref := h.asks(`{"intent": "find the blue box in the cellar"}`)
+	ref := h.request(`{"intent": "find the blue box in the cellar"}`)
 	p.Text("find the blue box in the cellar")
 	goTo(p, "#offers button", "Accept")
 	p.Press("Enter")
 	p.Until(`document.querySelector("#mine textarea")`)
 	goTo(p, "#mine textarea", "")
-	types(p, "It stands below the stairs.")
+	typeText(p, "It stands below the stairs.")
 	goTo(p, "#mine button", "Done")
 	p.Press("Enter")
-	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, "below the stairs") {
+	if thread := h.waitStatus(ref, "completed"); !strings.Contains(thread, "below the stairs") {
 		t.Errorf("the answer: %s", thread)
 	}
 
-	ref = h.asks(`{"intent": "carry the piano upstairs"}`)
+	ref = h.request(`{"intent": "carry the piano upstairs"}`)
 	p.Text("carry the piano upstairs")
 	goTo(p, "#offers summary", "Decline")
 	p.Press("Enter")
 	goTo(p, "#offers input", "")
-	types(p, "it is too heavy")
+	typeText(p, "it is too heavy")
 	p.Press("Enter")
 	p.Until(`!document.getElementById("offers").textContent.includes("piano")`)
 	if thread := h.api("GET", "/requests/"+ref, ""); !strings.Contains(thread, "it is too heavy") {
 		t.Errorf("why not: %s", thread)
 	}
-	h.pictured(p, "me-keyboard")
+	h.saveScreenshot(p, "me-keyboard")
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// killed is an exchange in a separate process, with its acknowledgements. It uses only HTTP and
+// killRun is an exchange in a separate process, with its acknowledgements. It uses only HTTP and
 // shares no code with the store.
-type killed struct {
+type killRun struct {
 	*testing.T
 	dir  string
 	url  string
@@ -32,7 +32,7 @@ type killed struct {
 	steps map[string]int    // ref to acknowledged replies
 }
 
-func (k *killed) start() {
+func (k *killRun) start() {
 	k.Helper()
 	k.proc = exec.Command(os.Args[0], "exchange", "--listen", "127.0.0.1:0", "--data", k.dir)
 	k.proc.Args[0] = "messkit" // this name makes the test binary run as messkit
@@ -55,7 +55,7 @@ func (k *killed) start() {
 	k.key = strings.TrimSpace(string(key))
 }
 
-func (k *killed) do(method, path, body string) (int, map[string]any) {
+func (k *killRun) call(method, path, body string) (int, map[string]any) {
 	req, err := http.NewRequest(method, k.url+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil
@@ -75,31 +75,31 @@ func (k *killed) do(method, path, body string) (int, map[string]any) {
 }
 
 // load sends requests, and cancels every third, until the exchange is gone.
-func (k *killed) load(round, worker int) {
+func (k *killRun) load(round, worker int) {
 	for i := 0; ; i++ {
 		id := fmt.Sprintf("r%d-w%d-%d", round, worker, i)
-		code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id))
+		code, v := k.call("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id))
 		if code != http.StatusCreated {
 			return
 		}
 		ref := fmt.Sprint(v["ref"])
-		k.note(func() { k.acked[id] = ref })
+		k.locked(func() { k.acked[id] = ref })
 		if i%3 == 0 {
-			if code, _ := k.do("PATCH", "/requests/"+ref, `{"status":"cancelled"}`); code == http.StatusOK {
-				k.note(func() { k.steps[ref]++ })
+			if code, _ := k.call("PATCH", "/requests/"+ref, `{"status":"cancelled"}`); code == http.StatusOK {
+				k.locked(func() { k.steps[ref]++ })
 			}
 		}
 	}
 }
 
-func (k *killed) note(f func()) {
+func (k *killRun) locked(f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	f()
 }
 
-// check compares the exchange with all its acknowledgements.
-func (k *killed) check() {
+// checkAcks compares the exchange with all its acknowledgements.
+func (k *killRun) checkAcks() {
 	k.Helper()
 	given := map[string]string{}
 	for id, ref := range k.acked {
@@ -107,7 +107,7 @@ func (k *killed) check() {
 			k.Errorf("%s was given to %s and to %s", ref, other, id)
 		}
 		given[ref] = id
-		code, v := k.do("GET", "/requests/"+ref, "")
+		code, v := k.call("GET", "/requests/"+ref, "")
 		if code != http.StatusOK {
 			k.Errorf("%s (%s) was acknowledged and is gone: %d %v", ref, id, code, v)
 			continue
@@ -116,7 +116,7 @@ func (k *killed) check() {
 		if want := k.steps[ref] > 0; want && thread["status"] != "cancelled" {
 			k.Errorf("%s was cancelled, that was acknowledged, and it is %v", ref, thread["status"])
 		}
-		if code, v := k.do("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id)); code != http.StatusCreated || v["ref"] != ref {
+		if code, v := k.call("POST", "/requests", fmt.Sprintf(`{"id":%q,"intent":"look (%s)"}`, id, id)); code != http.StatusCreated || v["ref"] != ref {
 			k.Errorf("the same request again: %d %v, not %s", code, v, ref)
 		}
 	}
@@ -127,7 +127,7 @@ func TestKillUnderLoadLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills processes for some seconds")
 	}
-	k := &killed{T: t, dir: t.TempDir(), acked: map[string]string{}, steps: map[string]int{}}
+	k := &killRun{T: t, dir: t.TempDir(), acked: map[string]string{}, steps: map[string]int{}}
 	rounds, workers := 12, 8
 	if n, err := strconv.Atoi(os.Getenv("MESSKIT_KILLS")); err == nil {
 		rounds = n
@@ -147,9 +147,9 @@ func TestKillUnderLoadLosesNothing(t *testing.T) {
 		wg.Wait()
 	}
 	k.start()
-	k.check()
+	k.checkAcks()
 	t.Logf("%d requests and %d cancels acknowledged in %d rounds", len(k.acked), len(k.steps), rounds)
-	k.folders()
+	k.checkFolders()
 	if err := k.proc.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +158,8 @@ func TestKillUnderLoadLosesNothing(t *testing.T) {
 	}
 }
 
-// folders compares the folders with the acknowledgements.
-func (k *killed) folders() {
+// checkFolders compares the folders with the acknowledgements.
+func (k *killRun) checkFolders() {
 	k.Helper()
 	var acked []ackedThread
 	for id, ref := range k.acked {
@@ -169,7 +169,7 @@ func (k *killed) folders() {
 		}
 		acked = append(acked, one)
 	}
-	for _, problem := range settled(k.dir, acked, patience) {
+	for _, problem := range waitForFolders(k.dir, acked, patience) {
 		k.Error(problem)
 	}
 }

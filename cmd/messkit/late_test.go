@@ -13,10 +13,10 @@ import (
 func TestLateReportShowsObservationTime(t *testing.T) {
 	at := time.Date(2026, 11, 22, 14, 37, 24, 0, time.Local)
 	for want, m := range map[string]mess.Message{
-		"as it was at 14:37:24, reported late:\nThe pump is on.\n": toldLate(at, 8*time.Second, nil),
-		"The pump is on.\n": toldLate(at, time.Second, nil),
+		"as it was at 14:37:24, reported late:\nThe pump is on.\n": lateReport(at, 8*time.Second, nil),
+		"The pump is on.\n": lateReport(at, time.Second, nil),
 		"The pump is off.\n": func() mess.Message {
-			m := toldLate(at, time.Hour, mess.Object{{Key: "clock", Value: "unsynchronised"}})
+			m := lateReport(at, time.Hour, mess.Object{{Key: "clock", Value: "unsynchronised"}})
 			m.Items[0].(*mess.Response).Content[0] = mess.TextEntry("The pump is off.")
 			return m
 		}(),
@@ -30,7 +30,7 @@ func TestLateReportShowsObservationTime(t *testing.T) {
 	}
 }
 
-func toldLate(at time.Time, by time.Duration, extra mess.Object) mess.Message {
+func lateReport(at time.Time, by time.Duration, extra mess.Object) mess.Message {
 	return mess.Message{Received: mess.TimeOf(at.Add(by)), Items: []mess.Item{&mess.Response{
 		CompletedAt: mess.TimeOf(at), Content: []mess.Entry{mess.TextEntry("The pump is on.")}, Extra: extra,
 	}}}

@@ -9,7 +9,7 @@ import (
 
 // The planner reads a text in the form of a letter as the request that it contains.
 func TestLetterIsReadAsItsRequest(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"Dear house, please turn on the hall light.", "plan", "switch-on", "turn on the hall light"},
 		{"Hi, I hope you're doing well. Please turn on the hall light. Thanks a lot.", "plan", "switch-on", "turn on the hall light"},
 		{"Hi, I hope you're doing well. Could you please turn on the hall light? Thanks a lot.", "question", "switch-on", "shall I turn on the hall light?"}, // a question never acts
@@ -54,7 +54,7 @@ func TestLetterIsReadAsItsRequest(t *testing.T) {
 
 // The planner reports the unused text of a letter. Greetings and closing words do not count.
 func TestUnusedTextOfLetterIsReported(t *testing.T) {
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for text, want := range map[string]string{
 		"Anna wrote:\n> turn on the stove\n> now\nturn off the hall light": "Anna wrote:; > turn on the stove; > now",
 		"Subject: the lights\n\nturn off the hall light":                   "Subject: the lights",

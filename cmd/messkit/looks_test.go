@@ -11,9 +11,9 @@ import (
 // sentence is a text with its result in the simulated home.
 type sentence struct{ text, outcome, capability, says string }
 
-func saidInTheHome(t *testing.T, list []sentence) {
+func checkSentences(t *testing.T, list []sentence) {
 	t.Helper()
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, c := range list {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
 		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
@@ -25,7 +25,7 @@ func saidInTheHome(t *testing.T, list []sentence) {
 // A question about a state and a statement of a state lead to a read-only plan, never to an
 // action that would cause the state.
 func TestStatementsAndQuestionsOnlyRead(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"I left the garage door open", "plan", "read-sensor", "read the contact from the garage door"},
 		{"I think I left the stove on", "plan", "read-switch", "look whether the stove is on"},
 		{"somebody left the front door unlocked", "plan", "read-sensor", "read the lock from the front door lock"},
@@ -58,7 +58,7 @@ func TestStatementsAndQuestionsOnlyRead(t *testing.T) {
 // A simple order stops a device. The planner asks if the order may stop something else, and
 // rejects a sentence that only mentions a stop.
 func TestSimpleOrderStopsDevice(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"make the vacuum stop", "plan", "stop-vacuum", "stop the vacuum"},
 		{"tell the vacuum to stop", "plan", "stop-vacuum", "stop the vacuum"},
 		{"vacuum stop", "plan", "stop-vacuum", "stop the vacuum"},

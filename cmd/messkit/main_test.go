@@ -16,13 +16,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(tidy{m}, map[string]func(){"messkit": main})
+	testscript.Main(cleanUp{m}, map[string]func(){"messkit": main})
 }
 
-// tidy runs all tests, and removes its files.
-type tidy struct{ m *testing.M }
+// cleanUp runs all tests, and removes its files.
+type cleanUp struct{ m *testing.M }
 
-func (t tidy) Run() int {
+func (t cleanUp) Run() int {
 	dir, err := os.MkdirTemp("", "messkit-built")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 			web := freeport.Address(e.T())
 			e.Setenv("ADDR", web)
 			e.Setenv("MESSKIT_URL", "http://"+web)
-			e.Setenv("ELSEWHERE", elsewhere())
+			e.Setenv("ELSEWHERE", otherAddress())
 			e.Setenv("MCPCLIENT", mcpClient)
 			e.Setenv("MQTT", freeport.Address(e.T()))
 			return nil
@@ -58,17 +58,17 @@ func TestScripts(t *testing.T) {
 		Condition: func(what string) (bool, error) {
 			switch what {
 			case "elsewhere": // this machine has an address besides loopback, in $ELSEWHERE
-				return elsewhere() != "", nil
+				return otherAddress() != "", nil
 			case "mcpclient": // the official TypeScript client of MCP is in $MCPCLIENT
 				return mcpClient != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", what)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"up":      waitUp,
-			"until":   until,
-			"picture": isPicture,
-			"canary":  canary,
+			"up":      waitForExchange,
+			"until":   runUntilOutput,
+			"picture": checkJPEG,
+			"canary":  checkNoSecrets,
 			"rpc":     rpc,
 		},
 		RequireExplicitExec: true,
@@ -76,8 +76,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// elsewhere returns an address of this machine that is not loopback, "" without one.
-func elsewhere() string {
+// otherAddress returns an address of this machine that is not loopback, "" without one.
+func otherAddress() string {
 	addrs, _ := net.InterfaceAddrs()
 	for _, a := range addrs {
 		if ip, ok := a.(*net.IPNet); ok && !ip.IP.IsLoopback() && ip.IP.To4() != nil {
@@ -90,8 +90,8 @@ func elsewhere() string {
 // patience is the timeout of every wait.
 const patience = 60 * time.Second
 
-// poll repeats ask until it returns true.
-func poll(ts *testscript.TestScript, what string, ask func() bool) {
+// waitFor repeats ask until it returns true.
+func waitFor(ts *testscript.TestScript, what string, ask func() bool) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
@@ -102,9 +102,9 @@ func poll(ts *testscript.TestScript, what string, ask func() bool) {
 	ts.Fatalf("%s: not within %v", what, patience)
 }
 
-// waitUp waits for the exchange: up
-func waitUp(ts *testscript.TestScript, _ bool, _ []string) {
-	poll(ts, "the exchange", func() bool {
+// waitForExchange waits for the exchange: up
+func waitForExchange(ts *testscript.TestScript, _ bool, _ []string) {
+	waitFor(ts, "the exchange", func() bool {
 		r, err := http.Get(ts.Getenv("MESSKIT_URL") + "/health")
 		if err != nil {
 			return false
@@ -113,19 +113,19 @@ func waitUp(ts *testscript.TestScript, _ bool, _ []string) {
 	})
 }
 
-// until runs a command until its output contains a text: until TEXT COMMAND...
-func until(ts *testscript.TestScript, _ bool, args []string) {
+// runUntilOutput runs a command until its output contains a text: until TEXT COMMAND...
+func runUntilOutput(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: until TEXT COMMAND...")
 	}
-	poll(ts, strings.Join(args, " "), func() bool {
+	waitFor(ts, strings.Join(args, " "), func() bool {
 		_ = ts.Exec(args[1], args[2:]...) // may fail at first
 		return strings.Contains(ts.ReadFile("stdout"), args[0])
 	})
 }
 
-// isPicture checks that the files of a pattern are JPEGs: picture PATTERN
-func isPicture(ts *testscript.TestScript, neg bool, args []string) {
+// checkJPEG checks that the files of a pattern are JPEGs: picture PATTERN
+func checkJPEG(ts *testscript.TestScript, neg bool, args []string) {
 	names, err := filepath.Glob(ts.MkAbs(args[0]))
 	ts.Check(err)
 	if neg != (len(names) == 0) {

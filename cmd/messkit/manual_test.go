@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/manual"
 )
 
-// every calls f for each command that help lists, and for their subcommands.
-func every(f func(*cobra.Command)) {
+// eachCommand calls f for each command that help lists, and for their subcommands.
+func eachCommand(f func(*cobra.Command)) {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
@@ -32,7 +32,7 @@ func every(f func(*cobra.Command)) {
 // Every command has a short description and examples that it can parse.
 func TestEveryCommandHasDescriptionAndExamples(t *testing.T) {
 	n := 0
-	every(func(c *cobra.Command) {
+	eachCommand(func(c *cobra.Command) {
 		n++
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
 			t.Errorf("%s: short help %q", c.CommandPath(), c.Short)
@@ -59,7 +59,7 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 	}
 	line = strings.FieldsFunc(line, func(r rune) bool { return r == '|' || r == '>' || r == ')' })[0]
 	root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
-	found, rest, err := root.Find(words(line))
+	found, rest, err := root.Find(splitWords(line))
 	if err != nil {
 		t.Errorf("%s: %q: %v", c.CommandPath(), line, err)
 		return
@@ -72,8 +72,8 @@ func checkExample(t *testing.T, c *cobra.Command, line string) {
 	}
 }
 
-// words splits a command line into words, with the quotation marks of a shell.
-func words(line string) (list []string) {
+// splitWords splits a command line into words, with the quotation marks of a shell.
+func splitWords(line string) (list []string) {
 	for i, part := range strings.FieldsFunc(strings.ReplaceAll(line, `'`, `"`), func(r rune) bool { return r == '"' }) {
 		if i%2 == 0 {
 			list = append(list, strings.Fields(part)...)
@@ -100,7 +100,7 @@ func TestManual(t *testing.T) {
 	if err := manual.Write(dir, pages); err != nil {
 		t.Fatal(err)
 	}
-	every(func(c *cobra.Command) {
+	eachCommand(func(c *cobra.Command) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
 		text := string(pages[name])
 		for _, want := range []string{".TH ", ".SH NAME", ".SH SYNOPSIS", ".SH DESCRIPTION", ".SH EXAMPLES"} {

@@ -54,8 +54,8 @@ func everyKey(visit func(path string, t reflect.Type)) {
 	keysOf(reflect.TypeFor[config.DeviceConfig](), "devices.{}", visit)
 }
 
-// withValue returns a configuration with one value, and the line number of the value.
-func withValue(path, value string) (text string, line int) {
+// configWithValue returns a configuration with one value, and the line number of the value.
+func configWithValue(path, value string) (text string, line int) {
 	var b strings.Builder
 	if strings.HasPrefix(path, "devices.{}.") && path != "devices.{}.driver" {
 		b.WriteString("devices:\n  {}:\n    driver: sim-lamp\n") // an invalid name, quoted below
@@ -82,7 +82,7 @@ func nest(b *strings.Builder, path, value string, indent int) {
 	b.WriteString(s + " " + value + "\n")
 }
 
-func checked(t *testing.T, text string) string {
+func checkConfig(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "f.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -95,8 +95,8 @@ func checked(t *testing.T, text string) string {
 	return ""
 }
 
-// mistakeAt returns the beginning of an error message about a key.
-func mistakeAt(path string, line int) string {
+// errorPrefix returns the beginning of an error message about a key.
+func errorPrefix(path string, line int) string {
 	return fmt.Sprintf("f.yaml:%d: %s", line, strings.NewReplacer("{}", "kitchen", "[]", "[0]").Replace(path))
 }
 
@@ -112,13 +112,13 @@ func TestWrongTypeOfEachKeyIsReported(t *testing.T) {
 		if k := typ.Kind(); (k == reflect.Struct || k == reflect.Map) && typ != reflect.TypeFor[strictyaml.Node]() {
 			wrong = "[[x]]"
 		}
-		text, line := withValue(path, wrong)
-		says := checked(t, text)
-		if !strings.Contains("\n"+says, "\n"+mistakeAt(path, line)) || !strings.Contains(says, "write") && !strings.Contains(says, "known keys") {
-			t.Errorf("%s\n%s", text, says)
+		text, line := configWithValue(path, wrong)
+		message := checkConfig(t, text)
+		if !strings.Contains("\n"+message, "\n"+errorPrefix(path, line)) || !strings.Contains(message, "write") && !strings.Contains(message, "known keys") {
+			t.Errorf("%s\n%s", text, message)
 		}
-		if twice := strings.Split(says, "\n"); len(slices.Compact(slices.Sorted(slices.Values(twice)))) != len(twice) {
-			t.Errorf("%s\nis told twice:\n%s", text, says)
+		if twice := strings.Split(message, "\n"); len(slices.Compact(slices.Sorted(slices.Values(twice)))) != len(twice) {
+			t.Errorf("%s\nis told twice:\n%s", text, message)
 		}
 	})
 	if n < 150 {

@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// cannotBe maps keys to invalid values of the correct type, with a part of the error message. The
+// invalidValues maps keys to invalid values of the correct type, with a part of the error message. The
 // keys have the order of the example configuration.
-var cannotBe = map[string]map[string]string{
+var invalidValues = map[string]map[string]string{
 	"exchange.id":                              {"a b": "cannot name an exchange; use letters", `""`: "cannot name"},
 	"exchange.listen":                          {"8420": "write host:port", "127.0.0.1:99999": "write host:port", "0.0.0.0:8420": "write tls: self"},
 	"exchange.tls":                             {"yes please": "write self", "{cert: /nope, key: /nope}": "no such file or directory; write PEM files"},
@@ -130,8 +130,8 @@ var cannotBe = map[string]map[string]string{
 	"devices.{}.done.for":     {"2h": "not between 0 and 1h"},
 }
 
-// limitsCannotBe contains the limits of a device, and of an agent for all devices without limits.
-var limitsCannotBe = map[string]map[string]string{
+// invalidLimits contains the limits of a device, and of an agent for all devices without limits.
+var invalidLimits = map[string]map[string]string{
 	"min_interval": {"999h": "or less"},
 	"max_on":       {"0s": "leave it out for the default", "99999h": "or less"},
 	"max_acts":     {"often": "write it like 5/m"},
@@ -144,8 +144,8 @@ var limitsCannotBe = map[string]map[string]string{
 	"confirm":      {"maybe": "use never, operator, requester"},
 }
 
-// deviceLimitsCannotBe contains the limits that only devices have.
-var deviceLimitsCannotBe = map[string]map[string]string{
+// invalidDeviceLimits contains the limits that only devices have.
+var invalidDeviceLimits = map[string]map[string]string{
 	"requires":            {"[{device: nobody, is: closed}]": "there is no device"},
 	"requires[].device":   {`""`: "write whose reading counts"},
 	"requires[].is":       {"ajar": "is missing"},
@@ -156,9 +156,9 @@ var deviceLimitsCannotBe = map[string]map[string]string{
 	"interlock":           {"[alone]": "no other device"},
 }
 
-// anything lists keys that accept every value of their type, or whose errors depend on other
+// anyValue lists keys that accept every value of their type, or whose errors depend on other
 // keys. Scripts test the latter.
-var anything = []string{
+var anyValue = []string{
 	"exchange.mqtt.ca", "exchange.mqtt.cert", "exchange.mqtt.key", "exchange.mesh.registry", "agent.name", "agent.words", "agent.schedule", "devices.{}.area", "exchange.mesh.token", "exchange.mesh.groups", "exchange.mesh.relay", "exchange.mesh.notify",
 	"exchange.mesh.session_prefixes", "exchange.mesh.peers.{}.token", "exchange.mesh.peers.{}.accept", "exchange.mesh.peers.{}.key_file",
 	"exchange.mesh.peers.{}.seal_key_file", "exchange.mesh.peers.{}.role", "exchange.mesh.peers.{}.areas", "exchange.agentmail.agents[].areas", "connect.enrol",
@@ -169,23 +169,23 @@ var anything = []string{
 func TestInvalidValueOfEachKeyIsReported(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	all := map[string]map[string]string{}
-	for path, values := range cannotBe {
+	for path, values := range invalidValues {
 		all[path] = values
 	}
-	for path, values := range limitsCannotBe {
+	for path, values := range invalidLimits {
 		all["agent.limits."+path], all["devices.{}.limits."+path] = values, values
 	}
-	for path, values := range deviceLimitsCannotBe {
+	for path, values := range invalidDeviceLimits {
 		all["devices.{}.limits."+path] = values
 	}
 	for _, path := range output.SortedKeys(all) {
 		for _, value := range output.SortedKeys(all[path]) {
-			text, line := withValue(path, value)
-			says := checked(t, text)
-			if want := all[path][value]; !strings.Contains(says, want) || !strings.Contains("\n"+says, "\nf.yaml:") {
-				t.Errorf("%s\nis told as:\n%s\nwant %q at line %d", text, says, want, line)
+			text, line := configWithValue(path, value)
+			message := checkConfig(t, text)
+			if want := all[path][value]; !strings.Contains(message, want) || !strings.Contains("\n"+message, "\nf.yaml:") {
+				t.Errorf("%s\nis told as:\n%s\nwant %q at line %d", text, message, want, line)
 			}
-			for _, one := range strings.Split(says, "\n") {
+			for _, one := range strings.Split(message, "\n") {
 				if !strings.HasPrefix(one, "f.yaml:") {
 					t.Errorf("%s\nis told without a line: %s", text, one)
 				}
@@ -195,7 +195,7 @@ func TestInvalidValueOfEachKeyIsReported(t *testing.T) {
 	everyKey(func(path string, typ reflect.Type) {
 		_, known := all[path]
 		group := typ.Kind() == reflect.Struct || typ.Kind() == reflect.Bool || strings.HasPrefix(path, "agent.limits.requires") || path == "agent.limits.interlock" || strings.Contains(path, ".range.")
-		for _, free := range anything {
+		for _, free := range anyValue {
 			known = known || path == free
 		}
 		if !known && !group {

@@ -12,30 +12,30 @@ import (
 )
 
 // newRover prepares a messkit run with a rover instead of a lamp.
-func newRover(t *testing.T) *lit {
-	l := newLit(t, "")
-	text := l.head() + fmt.Sprintf("\ndevices: {rover: {driver: sim-rover, file: %s, limits: {confirm: never}}}\n", l.wire)
+func newRover(t *testing.T) *lampRun {
+	l := newLampRun(t, "")
+	text := l.configHead() + fmt.Sprintf("\ndevices: {rover: {driver: sim-rover, file: %s, limits: {confirm: never}}}\n", l.wire)
 	if err := os.WriteFile(l.config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-// drive requests a motion, and waits until the rover moves.
-func (l *lit) drive(words string) {
+// startMotion requests a motion, and waits until the rover moves.
+func (l *lampRun) startMotion(words string) {
 	l.Helper()
 	l.asked++
 	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, words)
 	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
 		l.Fatalf("asked to %s: %d %s, %v", words, code, data, err)
 	}
-	l.wire.turns(l.T, true)
+	l.wire.waitForState(l.T, true)
 }
 
-// moved returns the duration of the last motion in the rover's own log.
-func (l *lit) moved() time.Duration {
+// lastMotion returns the duration of the last motion in the rover's own log.
+func (l *lampRun) lastMotion() time.Duration {
 	l.Helper()
-	list := l.wire.notes(l.T)
+	list := l.wire.commands(l.T)
 	return list[len(list)-1].at.Sub(list[len(list)-2].at)
 }
 
@@ -45,18 +45,18 @@ func TestTimedDriveEnds(t *testing.T) {
 	for {
 		l := newRover(t)
 		l.start()
-		guard := l.guard()
-		l.drive("drive the rover forward for 1 second")
-		by := l.wire.turns(t, false)
-		if d := l.moved(); d < 900*time.Millisecond {
+		watchdogPID := l.watchdogPID()
+		l.startMotion("drive the rover forward for 1 second")
+		by := l.wire.waitForState(t, false)
+		if d := l.lastMotion(); d < 900*time.Millisecond {
 			t.Errorf("it moved for %v", d)
 		}
 		l.kill()
 		if by == l.pid() {
 			return
 		}
-		if by != guard {
-			t.Fatalf("process %d has stopped it, and the guard is %d", by, guard)
+		if by != watchdogPID {
+			t.Fatalf("process %d has stopped it, and the guard is %d", by, watchdogPID)
 		}
 		t.Log("the guard has stopped it, on a machine that is too busy; again")
 	}
@@ -65,43 +65,43 @@ func TestTimedDriveEnds(t *testing.T) {
 // The watchdog stops a rover after a kill or a freeze of its program. The rover stays stopped
 // when the program continues.
 func TestWatchdogStopsRover(t *testing.T) {
-	for name, harm := range map[string]func(*lit){
-		"killed": (*lit).kill,
-		"frozen": func(l *lit) { l.signal(syscall.SIGSTOP) },
+	for name, injectFault := range map[string]func(*lampRun){
+		"killed": (*lampRun).kill,
+		"frozen": func(l *lampRun) { l.signal(syscall.SIGSTOP) },
 	} {
-		for !drivesNobody(t, name, harm) {
+		for !checkRoverStops(t, name, injectFault) {
 			t.Logf("%s: it stood still before the harm was done, on a machine that is too busy to renew a lease; again", name)
 		}
 	}
 }
 
-// drivesNobody harms the program of a moving rover. It reports false if the program itself has
+// checkRoverStops harms the program of a moving rover. It reports false if the program itself has
 // stopped the rover before.
-func drivesNobody(t *testing.T, name string, harm func(*lit)) bool {
+func checkRoverStops(t *testing.T, name string, injectFault func(*lampRun)) bool {
 	l := newRover(t)
 	l.start()
-	guard := l.guard()
-	l.drive("drive the rover forward for one minute")
+	watchdogPID := l.watchdogPID()
+	l.startMotion("drive the rover forward for one minute")
 	<-time.After(300 * time.Millisecond)
 	at := time.Now()
-	harm(l)
-	by := l.wire.turns(t, false)
+	injectFault(l)
+	by := l.wire.waitForState(t, false)
 	inTime := by != l.pid()
 	if inTime {
-		if by != guard {
-			t.Errorf("%s: process %d has stopped it, and the guard is %d", name, by, guard)
+		if by != watchdogPID {
+			t.Errorf("%s: process %d has stopped it, and the guard is %d", name, by, watchdogPID)
 		}
-		list := l.wire.notes(t)
+		list := l.wire.commands(t)
 		t.Logf("%s: it stood still after %v, and a lease is %v at most", name, list[len(list)-1].at.Sub(at), drivers.MaxLease)
 	}
 	if name == "frozen" {
 		l.signal(syscall.SIGCONT)
 		<-time.After(time.Second)
-		if l.wire.last() != "off" {
+		if l.wire.lastState() != "off" {
 			t.Error("it drives on when its program is back")
 		}
 		l.kill()
 	}
-	l.ends(guard)
+	l.waitForEnd(watchdogPID)
 	return inTime
 }

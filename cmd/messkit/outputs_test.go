@@ -15,22 +15,22 @@ import (
 	"github.com/messkit/messkit/internal/cli"
 )
 
-// wire is a file in which the simulated lamp logs its switch commands, independently of messkit's
+// outputFile is a file in which the simulated lamp logs its switch commands, independently of messkit's
 // reports.
-type wire string
+type outputFile string
 
-// newWire returns a wire that an earlier run has left on.
-func newWire(t *testing.T) wire {
+// newOutputFile returns a wire that an earlier run has left on.
+func newOutputFile(t *testing.T) outputFile {
 	t.Helper()
-	w := wire(filepath.Join(t.TempDir(), "wire"))
+	w := outputFile(filepath.Join(t.TempDir(), "wire"))
 	if err := os.WriteFile(string(w), []byte("2026-11-21T09:00:00Z on 1 \"before\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-// last returns the last state of the wire: on or off.
-func (w wire) last() string {
+// lastState returns the last state of the wire: on or off.
+func (w outputFile) lastState() string {
 	notes, err := os.ReadFile(string(w))
 	if err != nil {
 		return err.Error()
@@ -39,8 +39,8 @@ func (w wire) last() string {
 	return strings.Fields(lines[len(lines)-1])[1]
 }
 
-// config writes a configuration with the lamp, and returns its file name.
-func (w wire) config(t *testing.T, head, lamp string) string {
+// writeConfig writes a configuration with the lamp, and returns its file name.
+func (w outputFile) writeConfig(t *testing.T, head, lamp string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "messkit.yaml")
 	text := fmt.Sprintf("%s\ndevices:\n  lamp: {driver: sim-lamp, file: %s, %s}\n", head, w, lamp)
@@ -84,13 +84,13 @@ func TestOutputsAreSafeWithoutExchange(t *testing.T) {
 		for lamp, what := range map[string]string{
 			"initial: 'off', safe: keep": "the initial state", "initial: keep, safe: 'off'": "the safe state",
 		} {
-			w := newWire(t)
+			w := newOutputFile(t)
 			var errs bytes.Buffer
-			if code := cli.Main([]string{"run", "--config", w.config(t, head, lamp)}, strings.NewReader(""), io.Discard, &errs); code != cli.ExitFailed {
+			if code := cli.Main([]string{"run", "--config", w.writeConfig(t, head, lamp)}, strings.NewReader(""), io.Discard, &errs); code != cli.ExitFailed {
 				t.Errorf("%s: exit %d\n%s", name, code, &errs)
 			}
-			if w.last() != "off" {
-				t.Errorf("%s: %s was not taken: %s\n%s", name, what, w.last(), &errs)
+			if w.lastState() != "off" {
+				t.Errorf("%s: %s was not taken: %s\n%s", name, what, w.lastState(), &errs)
 			}
 		}
 	}
@@ -98,22 +98,22 @@ func TestOutputsAreSafeWithoutExchange(t *testing.T) {
 
 // The program puts outputs into their safe state before its first message to a remote exchange.
 func TestOutputsAreSafeBeforeTheNetwork(t *testing.T) {
-	w := newWire(t)
-	heard := make(chan string, 1)
+	w := newOutputFile(t)
+	received := make(chan string, 1)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		select {
-		case heard <- w.last():
+		case received <- w.lastState():
 		default:
 		}
 		rw.WriteHeader(http.StatusForbidden)
 	}))
 	defer elsewhere.Close()
 	head := fmt.Sprintf("connect: {url: '%s', key_file: %s}", elsewhere.URL, filepath.Join(t.TempDir(), "key"))
-	if code := cli.Main([]string{"run", "--config", w.config(t, head, "initial: 'off'")}, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitFailed {
+	if code := cli.Main([]string{"run", "--config", w.writeConfig(t, head, "initial: 'off'")}, strings.NewReader(""), io.Discard, io.Discard); code != cli.ExitFailed {
 		t.Errorf("exit %d", code)
 	}
 	select {
-	case first := <-heard:
+	case first := <-received:
 		if first != "off" {
 			t.Errorf("when the exchange first heard of it, the lamp was %s", first)
 		}

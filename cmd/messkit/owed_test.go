@@ -11,14 +11,14 @@ import (
 // A lamp without a watchdog and with `safe: keep` is on for some seconds. After a kill or a
 // shutdown in that time, the next run turns it off.
 func TestPendingSwitchOffSurvivesKill(t *testing.T) {
-	for how, end := range map[string]func(*lit){
-		"killed":      (*lit).kill,
-		"in order":    (*lit).interrupt,
-		"by a signal": func(l *lit) { l.signal(syscall.SIGTERM); _ = l.cmd.Wait() },
+	for how, end := range map[string]func(*lampRun){
+		"killed":      (*lampRun).kill,
+		"in order":    (*lampRun).interrupt,
+		"by a signal": func(l *lampRun) { l.signal(syscall.SIGTERM); _ = l.cmd.Wait() },
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			l := newLit(t, "")
+			l := newLampRun(t, "")
 			for _, word := range []string{"on", "off"} {
 				script := fmt.Sprintf("#!/bin/sh\necho $(date +%%Y-%%m-%%dT%%H:%%M:%%SZ) %s $$ >> %s\n", word, l.wire)
 				if err := os.WriteFile(filepath.Join(l.dir, word), []byte(script), 0o700); err != nil {
@@ -31,15 +31,15 @@ func TestPendingSwitchOffSurvivesKill(t *testing.T) {
 			}
 			for lasts := 3; ; lasts *= 3 { // until it outlives the program
 				l.start()
-				l.asks(fmt.Sprintf("turn on the lamp for %d seconds", lasts))
-				l.wire.turns(t, true)
+				l.request(fmt.Sprintf("turn on the lamp for %d seconds", lasts))
+				l.wire.waitForState(t, true)
 				end(l)
-				if list := l.wire.notes(t); list[len(list)-1].on {
+				if list := l.wire.commands(t); list[len(list)-1].on {
 					break
 				}
 			}
 			l.start()
-			l.wire.turns(t, false)
+			l.wire.waitForState(t, false)
 			l.interrupt()
 		})
 	}

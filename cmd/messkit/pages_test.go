@@ -24,8 +24,8 @@ import (
 // driver. The program must accept or print them.
 var (
 	pageYAML     = regexp.MustCompile("(?s)```yaml\n(.*?)```")
-	pageAsks     = regexp.MustCompile("`messkit ask \"([^\"]+)\"")
-	pageSays     = regexp.MustCompile(`"([^"]+)"`)
+	pageRequests = regexp.MustCompile("`messkit ask \"([^\"]+)\"")
+	pageMessages = regexp.MustCompile(`"([^"]+)"`)
 	pageSecrets  = regexp.MustCompile(`/etc/messkit/([a-z.-]+)`)
 	pagePrograms = regexp.MustCompile(`\[/(usr|opt)/[\w/.-]+`)
 	pageQuotes   = regexp.MustCompile("`([^`]+)`")
@@ -38,7 +38,7 @@ type driverPage struct {
 	templates  []string // the others: each is the file of a family
 }
 
-func pagesOfDrivers(t *testing.T) []driverPage {
+func driverPages(t *testing.T) []driverPage {
 	t.Helper()
 	files, err := filepath.Glob("../../docs/drivers/*.md")
 	if err != nil || len(files) < 17 {
@@ -89,8 +89,8 @@ func (p driverPage) write(t *testing.T, config string) (file string) {
 	return put("messkit.yaml", pagePrograms.ReplaceAllString(config, "["+program), 0o600)
 }
 
-// runs runs a command of the program, and returns its output.
-func runs(t *testing.T, args ...string) (string, error) {
+// runCommand runs a command of the program, and returns its output.
+func runCommand(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	var out bytes.Buffer
@@ -107,13 +107,13 @@ func runs(t *testing.T, args ...string) (string, error) {
 // Every configuration is valid, and with it every request becomes a plan.
 func TestDriverPagesAreValid(t *testing.T) {
 	asked := 0
-	for _, p := range pagesOfDrivers(t) {
+	for _, p := range driverPages(t) {
 		t.Run(p.name, func(t *testing.T) {
 			if len(p.devices) == 0 {
 				t.Fatal("it has no configuration that works as it stands")
 			}
 			for _, config := range p.devices {
-				if out, err := runs(t, "check", p.write(t, config)); err != nil || !strings.Contains(out, "nothing wrong") {
+				if out, err := runCommand(t, "check", p.write(t, config)); err != nil || !strings.Contains(out, "nothing wrong") {
 					t.Errorf("%s\n%s", config, out)
 				}
 			}
@@ -126,28 +126,28 @@ func TestDriverPagesAreValid(t *testing.T) {
 				if p.name == "mqttdevice" {
 					where = "broker: mqtt://192.168.1.5, with: {name: a}"
 				}
-				if out, err := runs(t, "check", p.write(t, "devices:\n  mine: {driver: "+p.name+", family: own, families: "+dir+", "+where+"}\n")); err != nil {
+				if out, err := runCommand(t, "check", p.write(t, "devices:\n  mine: {driver: "+p.name+", family: own, families: "+dir+", "+where+"}\n")); err != nil {
 					t.Errorf("%s\n%s", text, out)
 				}
 			}
-			var says []string
-			for _, row := range tableOf(p.text, "| say |") {
-				for _, m := range pageSays.FindAllStringSubmatch(row, -1) {
-					says = append(says, m[1])
+			var message []string
+			for _, row := range firstColumn(p.text, "| say |") {
+				for _, m := range pageMessages.FindAllStringSubmatch(row, -1) {
+					message = append(message, m[1])
 				}
 			}
-			if m := pageAsks.FindStringSubmatch(p.text); m != nil {
-				says = append(says, m[1])
+			if m := pageRequests.FindStringSubmatch(p.text); m != nil {
+				message = append(message, m[1])
 			}
-			if len(says) < 2 {
+			if len(message) < 2 {
 				t.Error("it says too little of what can be asked")
 			}
-			for _, say := range says {
+			for _, say := range message {
 				if say == "print benchy" {
 					continue // only the printer knows its files
 				}
 				asked++
-				if out, err := runs(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "\nrisk  ") {
+				if out, err := runCommand(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "\nrisk  ") {
 					t.Errorf("%q: %v\n%s", say, err, out)
 				}
 			}
@@ -162,7 +162,7 @@ func TestDriverPagesAreValid(t *testing.T) {
 // line and a remedy.
 func TestMissingSecretFileIsReported(t *testing.T) {
 	missing := 0
-	for _, p := range pagesOfDrivers(t) {
+	for _, p := range driverPages(t) {
 		for _, config := range p.devices {
 			file := p.write(t, config)
 			for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
@@ -171,7 +171,7 @@ func TestMissingSecretFileIsReported(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, err := runs(t, "check", file)
+			out, err := runCommand(t, "check", file)
 			for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
 				if err == nil || !strings.Contains(out, m[1]+": no such file or directory; write the ") {
 					t.Errorf("%s: %s is missing, and check says\n%s", p.name, m[1], out)
@@ -184,8 +184,8 @@ func TestMissingSecretFileIsReported(t *testing.T) {
 	}
 }
 
-// tableOf returns the first column of the table with that header.
-func tableOf(text, header string) []string {
+// firstColumn returns the first column of the table with that header.
+func firstColumn(text, header string) []string {
 	_, rest, found := strings.Cut(text, "\n"+header)
 	if !found {
 		return nil
@@ -203,7 +203,7 @@ func tableOf(text, header string) []string {
 
 // The page of a driver names every key of the driver, and has all sections for troubleshooting.
 func TestDriverPagesAreComplete(t *testing.T) {
-	pages := pagesOfDrivers(t)
+	pages := driverPages(t)
 	unused := map[string][]string{ // shared keys that these drivers reject
 		"homeassistant": {"username", "password", "password_file"}, "onvif": {"token", "token_file"}, "valetudo": {"token", "token_file"},
 	}
@@ -217,7 +217,7 @@ func TestDriverPagesAreComplete(t *testing.T) {
 			t.Errorf("%s has no page", k.Name)
 			continue
 		}
-		out, _ := runs(t, "check", pages[i].write(t, "devices:\n  x:\n    driver: "+k.Name+"\n    nonsense: 1\n"))
+		out, _ := runCommand(t, "check", pages[i].write(t, "devices:\n  x:\n    driver: "+k.Name+"\n    nonsense: 1\n"))
 		_, rest, found := strings.Cut(out, "nonsense: unknown key; known keys: ")
 		keys, _, _ := strings.Cut(rest, "; and those of all devices: ")
 		if !found {
@@ -231,7 +231,7 @@ func TestDriverPagesAreComplete(t *testing.T) {
 	}
 	for _, p := range pages {
 		for _, heading := range []string{"Ask", "Errors", "Known limits", "Tested with", "Quality"} {
-			if p.section(heading) == "" && (heading != "Ask" || tableOf(p.text, "| say |") == nil) {
+			if p.section(heading) == "" && (heading != "Ask" || firstColumn(p.text, "| say |") == nil) {
 				t.Errorf("%s: there is nothing under %q", p.name, heading)
 			}
 		}
@@ -251,7 +251,7 @@ func TestSecondDeviceOfCameraIsRejected(t *testing.T) {
 		{"rpicam", "rpicam, camera: 1", ""},
 	} {
 		file := driverPage{}.write(t, "devices:\n  a: {driver: "+c.one+", sees: [hall]}\n  b: {driver: "+c.two+", sees: [porch]}\n")
-		if out, err := runs(t, "check", file); (err == nil) != (c.says == "") || !strings.Contains(out, c.says) {
+		if out, err := runCommand(t, "check", file); (err == nil) != (c.says == "") || !strings.Contains(out, c.says) {
 			t.Errorf("%s and %s: %s", c.one, c.two, out)
 		}
 	}
@@ -304,12 +304,12 @@ func TestDriverPagesQuoteMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said := sources.String()
+	got := sources.String()
 	// The source code does not contain variable parts and messages of the operating system.
 	filled := regexp.MustCompile(`"[^"]*"|\.\.\.|\d+[a-z%]*|[\w.]*(benchy|my-fan|fan\.yaml|zigbee2mqtt|light\.hal)[\w/.]*|light\.\w+|on=\w+|clean_spot|lstat|no such file or directory|permission denied|no space left on device|is cleaning|mjpeg|yuyv or nv|pBAA|\(not Authorized\)`)
 	quoted := 0
-	for _, p := range pagesOfDrivers(t) {
-		for _, row := range tableOf("\n"+p.section("Errors"), "| it says |") {
+	for _, p := range driverPages(t) {
+		for _, row := range firstColumn("\n"+p.section("Errors"), "| it says |") {
 			for _, m := range pageQuotes.FindAllStringSubmatch(row, -1) {
 				long := ""
 				for _, piece := range filled.Split(m[1], -1) {
@@ -318,7 +318,7 @@ func TestDriverPagesQuoteMessages(t *testing.T) {
 					}
 				}
 				quoted++
-				if !strings.Contains(said, long) {
+				if !strings.Contains(got, long) {
 					t.Errorf("%s: nothing says %q (of %q)", p.name, long, m[1])
 				}
 			}

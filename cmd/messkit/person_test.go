@@ -16,18 +16,18 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// comesIn opens the page of an invited person. Each person needs a different host name, because a
+// openInvitation opens the page of an invited person. Each person needs a different host name, because a
 // browser has one session per host.
-func (h *householder) comesIn(name, host, ability string) *chromium.Tab {
+func (h *instance) openInvitation(name, host, ability string) *chromium.Tab {
 	h.t.Helper()
-	return h.comesInAt(strings.Replace(h.url, "127.0.0.1", host, 1), name, ability)
+	return h.openInvitationAt(strings.Replace(h.url, "127.0.0.1", host, 1), name, ability)
 }
 
-// comesInAt is comesIn at an address of the exchange.
-func (h *householder) comesInAt(address, name, ability string) *chromium.Tab {
+// openInvitationAt is comesIn at an address of the exchange.
+func (h *instance) openInvitationAt(address, name, ability string) *chromium.Tab {
 	h.t.Helper()
 	p := h.b.Open(h.t, 360, 740)
-	p.Go(h.invites(name, address))
+	p.Go(h.invitationLink(name, address))
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("abilities").children.length > 0`)
 	p.Click(`#abilities input[value="`+ability+`"]`, "")
 	p.Click("#profile button", "Save")
@@ -35,10 +35,10 @@ func (h *householder) comesInAt(address, name, ability string) *chromium.Tab {
 	return p
 }
 
-// invites returns an invitation link for an address of the exchange.
-func (h *householder) invites(name, address string) string {
+// invitationLink returns an invitation link for an address of the exchange.
+func (h *instance) invitationLink(name, address string) string {
 	h.t.Helper()
-	link, _, _ := strings.Cut(h.messkit("invite", name), "\n")
+	link, _, _ := strings.Cut(h.run("invite", name), "\n")
 	return strings.Replace(link, h.url, address, 1)
 }
 
@@ -48,12 +48,12 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-	p := h.comesIn("Ana", "localhost", "look")
+	h := startMesskit(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+	p := h.openInvitation("Ana", "localhost", "look")
 	p.Allow(strings.Replace(h.url, "127.0.0.1", "localhost", 1), "geolocation")
 	p.Call("Emulation.setGeolocationOverride", map[string]any{"latitude": 52.5, "longitude": 13.4, "accuracy": 12}, nil)
 
-	ref := h.asks(`{"intent": "tell me about the noise in the cellar", "response_hint": ["audio", "location"]}`)
+	ref := h.request(`{"intent": "tell me about the noise in the cellar", "response_hint": ["audio", "location"]}`)
 	p.Click("#offers button", "Accept")
 	p.Text("Requested: a voice note, your position")
 	p.Click("#mine button", "Record a voice note")
@@ -89,7 +89,7 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 			}
 		}
 	}
-	thread := h.becomes(ref, "completed")
+	thread := h.waitStatus(ref, "completed")
 	if err := json.Unmarshal([]byte(thread), &sent); err != nil {
 		t.Fatal(err)
 	}
@@ -114,11 +114,11 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 	}
 
 	// The requester can play the recording.
-	op := h.operator(1280, 800)
+	op := h.openConsole(1280, 800)
 	op.Go(h.url + "/#task/" + ref)
 	op.Until(`document.querySelector("#detail audio")`)
 	op.Text("52.50000, 13.40000 · ± 12 m")
-	h.usable(op, "voice")
+	h.checkAccessibility(op, "voice")
 }
 
 // The exchange offers a task to the persons who are available at that time. One of them delegates
@@ -127,9 +127,9 @@ func TestPersonDelegatesTask(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	ana := h.comesIn("Ana", "localhost", "look")
-	ben := h.comesIn("Ben", "127.0.0.1", "look")
+	h := startMesskit(t)
+	ana := h.openInvitation("Ana", "localhost", "look")
+	ben := h.openInvitation("Ben", "127.0.0.1", "look")
 
 	// Ben is available at night, on a weekday that is neither today nor tomorrow.
 	ben.Click("#profile label", "certain hours")
@@ -149,7 +149,7 @@ func TestPersonDelegatesTask(t *testing.T) {
 	ben.Reload()
 	ben.Until(`document.getElementById("limited").checked && document.querySelectorAll("#days input:checked").length === 1 && document.getElementById("from").value === "22" && document.getElementById("to").value === "6"`)
 
-	ref := h.asks(`{"intent": "carry the box upstairs"}`)
+	ref := h.request(`{"intent": "carry the box upstairs"}`)
 	ana.Front()
 	ana.Text("carry the box upstairs")
 	ben.Front()
@@ -167,8 +167,8 @@ func TestPersonDelegatesTask(t *testing.T) {
 	ana.Click("#mine summary", "Delegate")
 	ana.Until(`document.getElementById("hand-` + ref + `")`)
 	ana.Eval(`document.getElementById("hand-`+ref+`").value = "ben"`, nil)
-	h.usable(ana, "me-hand-over")
-	h.fits(ana, "me-hand-over", 360, 740)
+	h.checkAccessibility(ana, "me-hand-over")
+	h.checkWidths(ana, "me-hand-over", 360, 740)
 	ana.Click("#mine button", "Delegate: I have not started")
 	ana.Until(`document.getElementById("mine").textContent.includes("No tasks.")`)
 	ana.Text("carry the box upstairs: delegated to Ben")
@@ -177,11 +177,11 @@ func TestPersonDelegatesTask(t *testing.T) {
 	ben.Click("#offers button", "Accept")
 	ben.Until(`[...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Delegate")`)
 	ben.Click("#mine button", "Start")
-	h.becomes(ref, "in_progress") // the page no longer offers to delegate it as untouched
+	h.waitStatus(ref, "in_progress") // the page no longer offers to delegate it as untouched
 	ben.Until(`document.querySelector("#mine textarea") && ![...document.querySelectorAll("#mine summary")].some((s) => s.checkVisibility() && s.textContent === "Delegate")`)
 	ben.Fill("#text-"+ref, "It stands upstairs.")
 	ben.Click("#mine button[type=submit]", "Done")
-	if thread := h.becomes(ref, "completed"); !strings.Contains(thread, `"delegated_to":"ben"`) || !strings.Contains(thread, "It stands upstairs.") {
+	if thread := h.waitStatus(ref, "completed"); !strings.Contains(thread, `"delegated_to":"ben"`) || !strings.Contains(thread, "It stands upstairs.") {
 		t.Errorf("handed over: %s", thread)
 	}
 }
@@ -192,8 +192,8 @@ func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.comesIn("Ana", "localhost", "look")
+	h := startMesskit(t)
+	p := h.openInvitation("Ana", "localhost", "look")
 	const hours, ability = "*/30 8-12 * * 1-5", `{"lift":{"max_kg":20}}`
 	set := func(profile string) {
 		t.Helper()
@@ -223,8 +223,8 @@ func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 		p.Text("Saved.")
 		is(one.kept, `"lift":{"max_kg":20}`, `"fetch"`)
 	}
-	h.usable(p, "me-foreign")
-	h.fits(p, "me-foreign", 360, 740)
+	h.checkAccessibility(p, "me-foreign")
+	h.checkWidths(p, "me-foreign", 360, 740)
 	p.Click("#profile label", "Replace these hours")
 	p.Click("#profile label", "certain hours")
 	p.Click("#profile button", "Save")
@@ -253,27 +253,27 @@ func TestPersonTestsNotificationAddress(t *testing.T) {
 	if err := os.WriteFile(config, []byte("exchange:\n  webhooks:\n    allow: [127.0.0.1/32]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startHouseOf(t, []string{"--config", config})
-	p := h.comesIn("Ana", "localhost", "look")
+	h := startMesskitWith(t, []string{"--config", config})
+	p := h.openInvitation("Ana", "localhost", "look")
 	p.Text("No address")
 	p.Fill("#hook", phone.URL+"/topic<b>")
 	p.Click("#notice button", "Add address")
 	p.Until(`document.querySelector("#notices li").textContent.includes("an ntfy topic") && document.querySelector("#notices li").textContent.includes("/topic<b>")`)
 	p.Click("#notice-try", "Send a test notification")
 	p.Until(`document.getElementById("notices-told").textContent.includes("delivered")`)
-	h.usable(p, "me-notices")
-	h.fits(p, "me-notices", 360, 740)
+	h.checkAccessibility(p, "me-notices")
+	h.checkWidths(p, "me-notices", 360, 740)
 	mu.Lock()
 	if len(got) != 1 || !strings.Contains(got[0], "messkit: a test: This is a test") {
 		t.Errorf("arrived: %q", got)
 	}
 	answers = http.StatusNotFound
 	mu.Unlock()
-	h.asks(`{"intent": "look for the blue box", "requires": ["look"], "constraints": {"prefer": ["ana"]}}`)
+	h.request(`{"intent": "look for the blue box", "requires": ["look"], "constraints": {"prefer": ["ana"]}}`)
 	p.Text("look for the blue box")
-	for end := time.Now().Add(patience); !strings.Contains(h.messkit("webhooks"), "  refused  "); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(h.run("webhooks"), "  refused  "); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the notice is never refused: %s", h.messkit("webhooks"))
+			t.Fatalf("the notice is never refused: %s", h.run("webhooks"))
 		}
 	}
 	p.Reload()

@@ -12,9 +12,9 @@ import (
 	"github.com/messkit/messkit/internal/chromium"
 )
 
-// inWindow waits until the first element with that selector and text is completely in the window,
+// waitInWindow waits until the first element with that selector and text is completely in the window,
 // below the header.
-func inWindow(p *chromium.Tab, selector, text string) {
+func waitInWindow(p *chromium.Tab, selector, text string) {
 	p.Until(`[...document.querySelectorAll(` + strconv.Quote(selector) + `)].filter((e) => e.checkVisibility() && e.textContent.includes(` + strconv.Quote(text) + `)).slice(0, 1).some((e) => {
 		const at = e.getBoundingClientRect()
 		return at.top >= document.querySelector("header").getBoundingClientRect().bottom - 1 && at.bottom <= innerHeight
@@ -27,8 +27,8 @@ func TestPhoneShowsQuestionFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(360, 640)
+	h := startMesskit(t)
+	p := h.openConsole(360, 640)
 	scrolled := func() { // to the bottom
 		t.Helper()
 		p.Eval(`scrollTo(0, 1e6)`, nil)
@@ -39,27 +39,27 @@ func TestPhoneShowsQuestionFirst(t *testing.T) {
 	scrolled()
 	p.Click("#ask button", "Ask")
 	p.Until(`document.querySelector("#detail .answers") && document.querySelector("#detail .preview").textContent.includes("risk: motion")`)
-	inWindow(p, "#nav", "Tasks")
-	inWindow(p, "#detail h1", "vacuum the living room")
-	inWindow(p, "#detail .answers button", "Confirm")
-	inWindow(p, "#detail .answers button", "Reject")
+	waitInWindow(p, "#nav", "Tasks")
+	waitInWindow(p, "#detail h1", "vacuum the living room")
+	waitInWindow(p, "#detail .answers button", "Confirm")
+	waitInWindow(p, "#detail .answers button", "Reject")
 	p.Until(`document.querySelector("#detail .answers").compareDocumentPosition(document.querySelector("#detail .preview")) & Node.DOCUMENT_POSITION_FOLLOWING`)
 	for _, once := range []string{"Plan:", "will move about", "must confirm it"} { // above the messages
 		p.Until(`[...document.querySelectorAll("#detail > :not(ol)")].map((e) => e.innerText).join().split(` + strconv.Quote(once) + `).length === 2`)
 	}
-	h.pictured(p, "asked-360x640")
+	h.saveScreenshot(p, "asked-360x640")
 	scrolled()
 	p.Click("#detail a", "All tasks")
-	inWindow(p, "#nav", "Tasks")
-	inWindow(p, "#tasks-title", "Tasks")
+	waitInWindow(p, "#nav", "Tasks")
+	waitInWindow(p, "#tasks-title", "Tasks")
 	p.Click("#needs button", "Reject")
 	p.Until(`document.querySelector("#recent a")`)
 	p.Click("nav a", "Devices")
 	p.Until(`document.querySelector("#local-devices li")`)
 	scrolled()
 	p.Click("nav a", "Log")
-	inWindow(p, "#nav", "Log")
-	inWindow(p, "#log-title", "Log")
+	waitInWindow(p, "#nav", "Log")
+	waitInWindow(p, "#log-title", "Log")
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}
@@ -71,11 +71,11 @@ func TestPageIsReadable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
+	h := startMesskit(t)
 	for i := range 23 {
-		h.asks(fmt.Sprintf(`{"intent": "carry stone %d up the hill", "requires": ["walk"]}`, i))
+		h.request(fmt.Sprintf(`{"intent": "carry stone %d up the hill", "requires": ["walk"]}`, i))
 	}
-	p := h.operator(360, 640)
+	p := h.openConsole(360, 640)
 	p.Until(`document.querySelectorAll("#open > li").length === 21 && document.querySelector("#open summary").textContent === "3 more"`)
 	p.Click("#open summary", "3 more")
 	p.Until(`[...document.querySelectorAll("#open a")].filter((a) => a.checkVisibility()).length === 23`)
@@ -84,11 +84,11 @@ func TestPageIsReadable(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("intent").value === "vacuum the living"`)
 	p.Call("Page.setFontSizes", map[string]any{"fontSizes": map[string]any{"standard": 32}}, nil)
 	p.Until(`["nav", "intent", "preview"].every((id) => getComputedStyle(document.getElementById(id)).fontSize === "32px")`)
-	h.fits(p, "large", 360, 640)
+	h.checkWidths(p, "large", 360, 640)
 	p.Fill("#intent", "turn on the porch light")
 	p.Click("#ask button", "Ask")
 	p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
-	h.fits(p, "large-task", 360, 640)
+	h.checkWidths(p, "large-task", 360, 640)
 	p.Reload()
 	p.Until(`document.getElementById("line").textContent === "live" && document.getElementById("intent").value === ""`)
 	if faults := p.Faults(); len(faults) > 0 {
@@ -108,18 +108,18 @@ func TestPageShowsDeviceFailure(t *testing.T) {
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startHouseOf(t, []string{"--config", config})
-	p := h.operator(360, 640)
+	h := startMesskitWith(t, []string{"--config", config})
+	p := h.openConsole(360, 640)
 	p.Click("nav a", "Devices")
 	p.Until(`/^porch light\s+off/.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`) // the agent read it at the start
 	p.Until(`[...document.querySelectorAll("#local-devices li")].filter((d) => d.textContent.includes("not read yet")).length === 1`)
-	h.becomes(h.asks(`{"intent": "turn on the fan"}`), "failed")
+	h.waitStatus(h.request(`{"intent": "turn on the fan"}`), "failed")
 	p.Until(`/^fan.*last action failed.*failed .*\d\d:\d\d.*127\.0\.0\.1:1/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("fan")).textContent)`)
 	p.Until(`[...document.querySelectorAll("#local-devices li")].filter((d) => d.textContent.includes("last action failed")).length === 1`)
-	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	h.waitStatus(h.request(`{"intent": "turn on the porch light"}`), "completed")
 	p.Until(`/^porch light\s+on\s+porch · light · as of .*\d\d:\d\d.*Lock out$/s.test([...document.querySelectorAll("#local-devices li")].find((d) => d.textContent.startsWith("porch light")).textContent)`)
-	h.usable(p, "failed")
-	h.fits(p, "failed", 360, 640)
+	h.checkAccessibility(p, "failed")
+	h.checkWidths(p, "failed", 360, 640)
 	if faults := p.Faults(); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)
 	}
@@ -130,13 +130,13 @@ func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouseBy(t, "exchange", nil)
-	p := h.operator(1280, 800)
+	h := startCommand(t, "exchange", nil)
+	p := h.openConsole(1280, 800)
 	p.Click("nav a", "Devices")
 	p.Until(`document.getElementById("local-devices").textContent.includes("no other executor has registered")`)
-	key := strings.TrimSpace(h.messkit("keys", "issue", "kitchen-pi", "executor"))
-	door := newDoor(h.url+"/api/v1/exchanges/home", key, key)
-	if code, data, err := door.call(key, http.MethodPost, "/mess", `{"MESS": [{"config": {"executor": {"id": "kitchen-pi", "capabilities": ["swim"]}}}]}`); err != nil || code/100 != 2 {
+	key := strings.TrimSpace(h.run("keys", "issue", "kitchen-pi", "executor"))
+	client := newAPIClient(h.url+"/api/v1/exchanges/home", key, key)
+	if code, data, err := client.call(key, http.MethodPost, "/mess", `{"MESS": [{"config": {"executor": {"id": "kitchen-pi", "capabilities": ["swim"]}}}]}`); err != nil || code/100 != 2 {
 		t.Fatalf("%d %s %v", code, data, err)
 	}
 	p.Until(`document.getElementById("executors").textContent.includes("kitchen-pi") && document.getElementById("local-devices").textContent.includes("The executors below have their own devices")`)
@@ -151,8 +151,8 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	h := startMesskit(t)
+	h.waitStatus(h.request(`{"intent": "turn on the porch light"}`), "completed")
 	for name, ms := range map[string]int{"behind": -24 * 3600 * 1000, "ahead": 24 * 3600 * 1000} {
 		p := h.b.Open(t, 360, 640)
 		p.Call("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": fmt.Sprintf(`{
@@ -162,13 +162,13 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 				static now() { return Real.now() + %[1]d }
 			}
 		}`, ms)}, nil)
-		p.Go(h.messkit("console"))
+		p.Go(h.run("console"))
 		p.Until(`document.getElementById("line").textContent === "live"`)
 		p.Until(`document.querySelector("#recent .meta") && !document.querySelector("#recent").textContent.includes("just now")`)
 		p.Fill("#intent", "turn on the hall light")
 		p.Click("#ask button", "Ask")
 		p.Until(`document.querySelector("#detail .chip")?.textContent === "completed"`)
-		h.pictured(p, "clock-"+name)
+		h.saveScreenshot(p, "clock-"+name)
 		if faults := p.Faults(); len(faults) > 0 {
 			t.Errorf("in the page: %q", faults)
 		}
@@ -182,13 +182,13 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	h.becomes(h.asks(`{"intent": "turn on the light"}`), "needs_input")
+	h := startMesskit(t)
+	h.waitStatus(h.request(`{"intent": "turn on the light"}`), "needs_input")
 	p := h.b.Open(t, 360, 640)
 	keyOf := func(role string) string {
 		t.Helper()
 		file := filepath.Join(h.home, role+".key")
-		h.messkit("keys", "issue", "a-"+role, role, "--save", file)
+		h.run("keys", "issue", "a-"+role, role, "--save", file)
 		key, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 		p.Click("nav a", name)
 		buttons("Stop everything")
 	}
-	h.usable(p, "observer")
+	h.checkAccessibility(p, "observer")
 	signOut()
 
 	signIn(keyOf("executor"))
@@ -239,8 +239,8 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Until(`document.querySelector("#detail .answers")`)
 	p.Text("Only an operator can confirm this action.")
 	buttons("Stop everything, Cancel task")
-	h.usable(p, "requester")
-	h.pictured(p, "requester-waits")
+	h.checkAccessibility(p, "requester")
+	h.saveScreenshot(p, "requester-waits")
 	p.Click("#detail a", "All tasks")
 	p.Until(`document.querySelector("#others").textContent.includes("An operator must confirm this action")`)
 	p.Until(`document.querySelector("#needs-title").hidden`)
@@ -260,11 +260,11 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Click("#stop button", "Stop everything")
 	p.Until(`/^STOPPED\. .*a-observer/.test(document.getElementById("standing").textContent) && /a-observer.*devices safe.*run on the host of the executor/s.test(document.getElementById("stopped").textContent)`)
-	h.usable(p, "observer-stopped")
-	h.fits(p, "observer-stopped", 360, 640)
-	h.messkit("clear", "--data", filepath.Join(h.home, "data"))
+	h.checkAccessibility(p, "observer-stopped")
+	h.checkWidths(p, "observer-stopped", 360, 640)
+	h.run("clear", "--data", filepath.Join(h.home, "data"))
 	p.Until(`/^Stop reset at/.test(document.getElementById("released").textContent) && !document.getElementById("stopped").textContent && !document.getElementById("standing").textContent`)
-	h.usable(p, "released")
+	h.checkAccessibility(p, "released")
 	p.Click("#released button", "Dismiss")
 	buttons("Stop everything")
 	if faults := p.Faults("401"); len(faults) > 0 { // requests without a session get 401
@@ -279,8 +279,8 @@ func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(360, 640)
+	h := startMesskit(t)
+	p := h.openConsole(360, 640)
 	p.Offline(true)
 	p.Until(`/^as of .*(no network|not connected)/.test(document.getElementById("line").textContent)`)
 	p.Fill("#intent", "turn on the porch light")
@@ -288,8 +288,8 @@ func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	p.Until(`document.querySelector("#ask .error").textContent === "the exchange is unreachable"`)
 	p.Click("#stop button", "Stop everything")
 	p.Until(`/^NOT STOPPED at \d.*is unreachable.*messkit stop/.test(document.getElementById("failed").textContent)`)
-	h.usable(p, "away")
-	h.fits(p, "away", 360, 640)
+	h.checkAccessibility(p, "away")
+	h.checkWidths(p, "away", 360, 640)
 	p.Offline(false)
 	p.Until(`document.getElementById("line").textContent === "live"`)
 	p.Until(`document.querySelector("#ask .error").textContent === ""`)

@@ -16,48 +16,48 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// house is an executor and its exchange on a disk with simulated power cuts. The valves' logs are
+// cutHarness is an executor and its exchange on a disk with simulated power cuts. The valves' logs are
 // on another disk.
-type house struct {
+type cutHarness struct {
 	*testing.T
 	*disk
-	*errands
+	*valveRequests
 	binary string
 	world  string // folder of the valves' logs, on another disk
 	cuts   int
-	stops  stops
+	stops  stopRecord
 }
 
-func newHouse(t *testing.T, binary string) *house {
+func newCutHarness(t *testing.T, binary string) *cutHarness {
 	t.Helper()
 	world := t.TempDir()
-	return &house{T: t, disk: newDisk(t), errands: newErrands(world, 10, 1<<30), binary: binary, world: world}
+	return &cutHarness{T: t, disk: newDisk(t), valveRequests: newValveRequests(world, 10, 1<<30), binary: binary, world: world}
 }
 
 // start starts the program on the current state of the disk.
-func (h *house) start() (*process, error) {
+func (h *cutHarness) start() (*process, error) {
 	data := filepath.Join(h.live, "data")
 	config := filepath.Join(h.world, "messkit.yaml")
-	text := fmt.Sprintf("exchange: {listen: '127.0.0.1:0', data: %s, confirm: script}\n", data) + h.agent("pi", data) + h.devices()
+	text := fmt.Sprintf("exchange: {listen: '127.0.0.1:0', data: %s, confirm: script}\n", data) + h.agentYAML("pi", data) + h.devicesYAML()
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
 	return start(data, h.binary, "run", "--config", config)
 }
 
-// serves enables the requests.
-func (h *house) serves(p *process) {
+// enableRequests enables the requests.
+func (h *cutHarness) enableRequests(p *process) {
 	h.Helper()
 	key, err := operatorKey(filepath.Join(h.live, "data"))
 	if err != nil || p.url == "" {
 		h.Fatalf("it does not start: %v\n%s", err, &p.stderr)
 	}
-	h.errands.door.Store(newDoor(p.url, key, ""))
+	h.valveRequests.door.Store(newAPIClient(p.url, key, ""))
 }
 
-// lives starts the program and cuts the power at a random moment: sometimes before it serves,
+// runUntilCut starts the program and cuts the power at a random moment: sometimes before it serves,
 // sometimes just after a valve has moved. Then it replaces the disk with the clone.
-func (h *house) lives() {
+func (h *cutHarness) runUntilCut() {
 	h.Helper()
 	var p *process
 	var g errgroup.Group
@@ -72,60 +72,60 @@ func (h *house) lives() {
 	if rand.IntN(4) > 0 {
 		<-served
 		if p != nil {
-			h.serves(p)
+			h.enableRequests(p)
 		}
 	} else {
 		moment /= 3
 	}
-	if h.errands.door.Load() != nil && rand.IntN(2) == 0 {
-		h.act(time.Second)
+	if h.valveRequests.door.Load() != nil && rand.IntN(2) == 0 {
+		h.waitForAct(time.Second)
 		moment = time.Duration(rand.IntN(2)*rand.IntN(3000)) * time.Microsecond
 	}
 	if held && p != nil && !p.running() {
 		h.Fatal("it does not start while it is stopped")
 	}
-	if held && h.errands.door.Load() != nil {
-		h.staysStopped()
-	} else if !held && h.errands.door.Load() != nil && rand.IntN(5) == 0 {
+	if held && h.valveRequests.door.Load() != nil {
+		h.checkStaysStopped()
+	} else if !held && h.valveRequests.door.Load() != nil && rand.IntN(5) == 0 {
 		moment = time.Duration(rand.IntN(2)*rand.IntN(60)) * time.Millisecond
-		h.orderStop()
+		h.startStopCommand()
 	}
 	if moment > 0 {
 		<-time.After(moment)
 	}
 	h.stops.ordered = h.stops.ordered || h.stops.answered.Load()
-	h.errands.door.Store(nil) // no client receives the responses from now on
+	h.valveRequests.door.Store(nil) // no client receives the responses from now on
 	h.pen.Lock()
 	defer h.pen.Unlock()
-	clone, sizes := h.cutAll()
+	clone, sizes := h.cloneDisk()
 	if err := g.Wait(); err != nil {
 		h.Fatal(err)
 	}
-	h.again(p, sizes)
-	h.replace(clone)
+	h.revertActs(p, sizes)
+	h.replaceDisk(clone)
 	h.checkLatch()
 }
 
-// cutAll clones the disk, and returns the sizes of the valves' logs. If a valve moves during
+// cloneDisk clones the disk, and returns the sizes of the valves' logs. If a valve moves during
 // that, its act could be before or after the cut, and cutAll repeats both.
-func (h *house) cutAll() (clone string, sizes []int64) {
+func (h *cutHarness) cloneDisk() (clone string, sizes []int64) {
 	h.Helper()
 	h.cuts++
 	for {
-		sizes = h.sizes()
-		clone = h.disk.cut(h.image, fmt.Sprintf("cut-%d.img", h.cuts))
-		if slices.Equal(sizes, h.sizes()) {
+		sizes = h.logSizes()
+		clone = h.disk.clone(h.image, fmt.Sprintf("cut-%d.img", h.cuts))
+		if slices.Equal(sizes, h.logSizes()) {
 			return clone, sizes
 		}
 	}
 }
 
-// sizes returns the sizes of the valves' logs in bytes.
-func (h *house) sizes() []int64 {
+// logSizes returns the sizes of the valves' logs in bytes.
+func (h *cutHarness) logSizes() []int64 {
 	h.Helper()
 	list := make([]int64, h.valves)
 	for v := range list {
-		info, err := os.Stat(string(h.wire(v)))
+		info, err := os.Stat(string(h.outputFile(v)))
 		if err == nil {
 			list[v] = info.Size()
 		} else if !errors.Is(err, os.ErrNotExist) {
@@ -135,21 +135,21 @@ func (h *house) sizes() []int64 {
 	return list
 }
 
-// again kills the program and removes its acts since the cut from the valves' logs.
-func (h *house) again(p *process, sizes []int64) {
+// revertActs kills the program and removes its acts since the cut from the valves' logs.
+func (h *cutHarness) revertActs(p *process, sizes []int64) {
 	h.Helper()
 	if err := p.kill(); err != nil {
 		h.Fatal(err)
 	}
 	for v, size := range sizes {
-		if err := os.Truncate(string(h.wire(v)), size); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Truncate(string(h.outputFile(v)), size); err != nil && !errors.Is(err, os.ErrNotExist) {
 			h.Fatal(err)
 		}
 	}
 }
 
-// replace mounts the clone in place of the disk.
-func (h *house) replace(clone string) {
+// replaceDisk mounts the clone in place of the disk.
+func (h *cutHarness) replaceDisk(clone string) {
 	h.Helper()
 	old := h.image
 	// The watchdog may still run for a moment.
@@ -160,24 +160,24 @@ func (h *house) replace(clone string) {
 	h.mount(h.image, h.live, "loop,commit=1,noauto_da_alloc")
 }
 
-// disasters cuts the power n times during requests to the valves, waits until all requests are
+// cutPowerRepeatedly cuts the power n times during requests to the valves, waits until all requests are
 // terminal, and judges them.
-func disasters(t *testing.T, binary string, n int) *judgement {
+func cutPowerRepeatedly(t *testing.T, binary string, n int) *verdict {
 	t.Helper()
-	h := newHouse(t, binary)
+	h := newCutHarness(t, binary)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var g errgroup.Group
-	g.Go(func() error { return h.ask(ctx) })
+	g.Go(func() error { return h.sendAll(ctx) })
 	for range n {
-		h.lives()
+		h.runUntilCut()
 	}
-	h.clear()
+	h.resetStop()
 	p, err := h.start()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.serves(p)
+	h.enableRequests(p)
 	stop()
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
@@ -187,24 +187,24 @@ func disasters(t *testing.T, binary string, n int) *judgement {
 	if err := p.stop(); err != nil {
 		t.Errorf("at its end: %v\n%s", err, &p.stderr)
 	}
-	v.journal(binary, data)
+	v.checkJournal(binary, data)
 	return v
 }
 
 // After power cuts at any moment, the valves' logs show no duplicate execution and no lost
 // request, and they agree with all reports.
 func TestPowerCutDuringAct(t *testing.T) {
-	n := wantedCuts(t)
-	if !inOwnMounts(t) {
+	n := cutCount(t)
+	if !hasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
-	begin, done, all := time.Now(), 0, &judgement{}
+	begin, done, all := time.Now(), 0, &verdict{}
 	for done < n && !t.Failed() {
 		now := min(2*perDisk, n-done)
 		t.Run(fmt.Sprintf("disk-%d", done/(2*perDisk)), func(t *testing.T) {
-			v := disasters(t, binary, now)
-			v.tell(t)
+			v := cutPowerRepeatedly(t, binary, now)
+			v.report(t)
 			all.add(v)
 		})
 		done += now
@@ -216,46 +216,46 @@ func TestPowerCutDuringAct(t *testing.T) {
 	}
 }
 
-// mostDisasters is the maximum number of cuts until the judge must detect a fault.
-const mostDisasters = 200
+// maxPowerCuts is the maximum number of cuts until the judge must detect a fault.
+const maxPowerCuts = 200
 
 // The judge detects the errors of an executor without one of its safeguards.
 func TestPowerCutDuringActWithoutSafeguard(t *testing.T) {
-	wantedCuts(t)
-	if !inOwnMounts(t) {
+	cutCount(t)
+	if !hasOwnMounts(t) {
 		return
 	}
 	for _, fault := range []struct {
 		name, file string
 		replace    []string // pairs of a text and its replacement
-		seen       func(*judgement) int
+		seen       func(*verdict) int
 	}{
 		{
 			"what was begun is done again without a look", "agent/task/recovery.go",
 			[]string{"harmless := m.Plan.Repeatable()", "harmless := true", "\tdone, how := true, []string(nil)\n", "\tdone, how := false, []string(nil)\n"},
-			func(v *judgement) int { return v.doubled },
+			func(v *verdict) int { return v.doubled },
 		},
 		{
 			"no intent is written", "agent/task/execute.go",
 			[]string{"err := t.Journal.Intent(ctx, i, notes...)", "err := error(nil); _, _ = i, notes"},
-			func(v *judgement) int { return v.doubled + v.dishonest }, // returned and executed again
+			func(v *verdict) int { return v.doubled + v.dishonest }, // returned and executed again
 		},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			binary := buildMesskit(t, "-overlay", instead(t, fault.file, fault.replace...))
-			for cuts := 0; cuts < mostDisasters; cuts += perDisk {
-				if v := disasters(t, binary, perDisk); fault.seen(v) > 0 {
+			binary := buildMesskit(t, "-overlay", overlayWithReplacements(t, fault.file, fault.replace...))
+			for cuts := 0; cuts < maxPowerCuts; cuts += perDisk {
+				if v := cutPowerRepeatedly(t, binary, perDisk); fault.seen(v) > 0 {
 					t.Logf("seen after %d cuts: %s", cuts+perDisk, v.problems[0])
 					return
 				}
 			}
-			t.Errorf("%d cuts, and nothing was noticed", mostDisasters)
+			t.Errorf("%d cuts, and nothing was noticed", maxPowerCuts)
 		})
 	}
 }
 
-// instead returns an overlay for go build that replaces parts of a file.
-func instead(t *testing.T, file string, pairs ...string) string {
+// overlayWithReplacements returns an overlay for go build that replaces parts of a file.
+func overlayWithReplacements(t *testing.T, file string, pairs ...string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("..", "..", file))
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// cutting is an exchange under load on a disk with simulated power cuts.
-type cutting struct {
+// cutRun is an exchange under load on a disk with simulated power cuts.
+type cutRun struct {
 	*testing.T
 	binary string
 	*disk
-	*ledger
+	*scenarioLog
 	live *process
 }
 
-// writers is the number of concurrent stories.
+// writers is the number of concurrent scenarios.
 const writers = 8
 
-// startCutting starts an exchange on a new disk, without the syncs of the omission.
-func startCutting(t *testing.T, binary string, o omission) *cutting {
+// startCutRun starts an exchange on a new disk, without the syncs of the omission.
+func startCutRun(t *testing.T, binary string, o omission) *cutRun {
 	t.Helper()
-	c := &cutting{T: t, binary: binary, disk: newDisk(t)}
+	c := &cutRun{T: t, binary: binary, disk: newDisk(t)}
 	data := filepath.Join(c.disk.live, "data")
 	var err error
 	if c.live, err = launch(data, append(o.strace(data), binary)...); err != nil || c.live.url == "" {
@@ -41,22 +41,22 @@ func startCutting(t *testing.T, binary string, o omission) *cutting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.ledger = &ledger{door: newDoor(c.live.url, key, ""), pictures: o.pictures}
-	if err := c.enrol(); err != nil {
+	c.scenarioLog = &scenarioLog{apiClient: newAPIClient(c.live.url, key, ""), pictures: o.pictures}
+	if err := c.enroll(); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// cuts cuts the power during stories, and passes the losses of each cut to enough, until that
+// cutUntil cuts the power during scenarios, and passes the losses of each cut to enough, until that
 // returns true.
-func (c *cutting) cuts(enough func(lost []string) bool) {
+func (c *cutRun) cutUntil(enough func(lost []string) bool) {
 	c.Helper()
 	ctx, stop := context.WithCancel(c.Context())
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	for w := range writers {
-		g.Go(func() error { return c.load(ctx, fmt.Sprint("w", w)) })
+		g.Go(func() error { return c.runUntilDone(ctx, fmt.Sprint("w", w)) })
 	}
 	for more := true; more; {
 		moment := time.NewTimer(time.Duration(rand.IntN(250)) * time.Millisecond)
@@ -65,7 +65,7 @@ func (c *cutting) cuts(enough func(lost []string) bool) {
 		case <-ctx.Done():
 		}
 		acked := c.acknowledged()
-		clone := c.cut(c.image, "cut.img")
+		clone := c.clone(c.image, "cut.img")
 		if rand.IntN(4) == 0 {
 			clone = c.cutAgain(clone)
 		}
@@ -78,9 +78,9 @@ func (c *cutting) cuts(enough func(lost []string) bool) {
 }
 
 // cutAgain cuts the power a second time, while the exchange starts after the first cut.
-func (c *cutting) cutAgain(clone string) (second string) {
+func (c *cutRun) cutAgain(clone string) (second string) {
 	c.Helper()
-	c.look(clone, func(dir string) {
+	c.withMounted(clone, func(dir string) {
 		var p *process
 		var g errgroup.Group
 		g.Go(func() (err error) {
@@ -89,7 +89,7 @@ func (c *cutting) cutAgain(clone string) (second string) {
 		})
 		moment := time.NewTimer(time.Duration(rand.IntN(100)) * time.Millisecond)
 		<-moment.C
-		second = c.cut(clone, "again.img")
+		second = c.clone(clone, "again.img")
 		if err := g.Wait(); err != nil {
 			c.Fatal(err)
 		}
@@ -100,40 +100,40 @@ func (c *cutting) cutAgain(clone string) (second string) {
 	return second
 }
 
-// inspect starts an exchange on a clone, and returns its problems. It pauses the stories, because
+// inspect starts an exchange on a clone, and returns its problems. It pauses the scenarios, because
 // load would slow the check down.
-func (c *cutting) inspect(clone string, acked []story) (problems []string) {
+func (c *cutRun) inspect(clone string, acked []scenario) (problems []string) {
 	c.Helper()
 	c.pen.Lock()
 	defer c.pen.Unlock()
-	c.look(clone, func(dir string) {
+	c.withMounted(clone, func(dir string) {
 		data := filepath.Join(dir, "data")
 		p, err := launch(data, c.binary)
 		if err != nil || p.url == "" {
 			problems = append(problems, fmt.Sprintf("the exchange does not start: %v %s", err, &p.stderr))
 			return
 		}
-		i := &inspection{door: newDoor(p.url, c.operator, c.executor)}
-		i.all(acked, c.told())
-		i.ends(p, data, patience)
+		i := &inspection{apiClient: newAPIClient(p.url, c.operator, c.executor)}
+		i.checkAll(acked, c.intents())
+		i.stopWhenComplete(p, data, patience)
 		problems = i.problems
 	})
 	return problems
 }
 
-// told returns the intents of all stories.
-func (l *ledger) told() map[string]bool {
-	told := map[string]bool{}
+// intents returns the intents of all scenarios.
+func (l *scenarioLog) intents() map[string]bool {
+	intents := map[string]bool{}
 	for _, s := range l.acknowledged() {
-		told[s.intent()] = true
+		intents[s.intent()] = true
 	}
-	return told
+	return intents
 }
 
 // cutsEnv is the environment variable with the number of cuts; without it there are none.
 const cutsEnv = "MESSKIT_POWERCUTS"
 
-func wantedCuts(t *testing.T) int {
+func cutCount(t *testing.T) int {
 	t.Helper()
 	s := os.Getenv(cutsEnv)
 	if s == "" {
@@ -152,8 +152,8 @@ const perDisk = 10
 
 // All acknowledged data exists once after a simulated power cut.
 func TestPowerCuts(t *testing.T) {
-	n := wantedCuts(t)
-	if !inOwnMounts(t) {
+	n := cutCount(t)
+	if !hasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
@@ -167,9 +167,9 @@ func TestPowerCuts(t *testing.T) {
 				if disks.Failed() {
 					t.Skip("another disk has shown enough")
 				}
-				c := startCutting(t, binary, omission{})
+				c := startCutRun(t, binary, omission{})
 				cut := 0
-				c.cuts(func(lost []string) bool {
+				c.cutUntil(func(lost []string) bool {
 					for _, l := range lost[:min(len(lost), 10)] {
 						t.Errorf("cut %d: %s", cut, l)
 					}

@@ -24,8 +24,8 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// found returns a discovered device of a built-in driver.
-func found(t *testing.T, kind, name, where string, config map[string]string) discovery.Discovered {
+// discovered returns a discovered device of a built-in driver.
+func discovered(t *testing.T, kind, name, where string, config map[string]string) discovery.Discovered {
 	t.Helper()
 	k, err := drivers.NewRegistry(all.Kinds()).Lookup(kind)
 	if err != nil {
@@ -38,11 +38,11 @@ func found(t *testing.T, kind, name, where string, config map[string]string) dis
 // lockout, and a device that needs more settings is a comment that names them.
 func TestDiscoveryWritesValidConfiguration(t *testing.T) {
 	list := []discovery.Discovered{
-		found(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
-		found(t, "sim-camera", "cam", "another", map[string]string{"room": "fridge"}),
-		found(t, "sim-bulb", "lamp", "a lamp", map[string]string{}),
-		found(t, "httpcam", "odd", "a camera without an address", map[string]string{"url": "ftp://x"}),
-		found(t, "homeassistant", "", "a Home Assistant at 192.168.1.7", nil),
+		discovered(t, "sim-camera", "cam", "a camera\nrogue: {driver: exec}", map[string]string{"room": "porch"}),
+		discovered(t, "sim-camera", "cam", "another", map[string]string{"room": "fridge"}),
+		discovered(t, "sim-bulb", "lamp", "a lamp", map[string]string{}),
+		discovered(t, "httpcam", "odd", "a camera without an address", map[string]string{"url": "ftp://x"}),
+		discovered(t, "homeassistant", "", "a Home Assistant at 192.168.1.7", nil),
 	}
 	var out bytes.Buffer
 	n, err := discovery.PrintFound(&out, list)
@@ -135,7 +135,7 @@ func TestDiscoveredRiskNeedsConfirmation(t *testing.T) {
 			kind = "light"
 		}
 		name := cmp.Or(one.name, "box")
-		d := found(t, "mqttdevice", name, "here", mqtt(one.family, one.class, "prefix", "box", kind, "thing"))
+		d := discovered(t, "mqttdevice", name, "here", mqtt(one.family, one.class, "prefix", "box", kind, "thing"))
 		d.Label, d.About = one.label, one.about
 		file := filepath.Join(t.TempDir(), "found.yaml")
 		text, n, err := (&doctor.Beginning{ID: "b"}).Text(file, []discovery.Discovered{d}, nil)
@@ -166,7 +166,7 @@ func TestDiscoveredRiskNeedsConfirmation(t *testing.T) {
 func TestDiscoveryDropsAmbiguousLabels(t *testing.T) {
 	var list []discovery.Discovered
 	for i, label := range []string{"Porch Heater", "Plug", "Desk plug", "desk-PLUG", "Light", "thing 6", "", "\x1b[2Jcls", strings.Repeat("long ", 20), "42", "K\u00fcche Licht", "Thing 1"} {
-		d := found(t, "mqttdevice", fmt.Sprintf("thing-%d", i), "here", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "with.topic": fmt.Sprint("t", i)})
+		d := discovered(t, "mqttdevice", fmt.Sprintf("thing-%d", i), "here", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "with.topic": fmt.Sprint("t", i)})
 		d.Label = label
 		list = append(list, d)
 	}
@@ -200,8 +200,8 @@ func TestDiscoveryDropsAmbiguousLabels(t *testing.T) {
 func TestDiscoveryMergesDuplicates(t *testing.T) {
 	plug := map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": "desk"}
 	list := []discovery.Discovered{
-		found(t, "sim-camera", "cam", "one", map[string]string{"room": "porch"}), found(t, "sim-camera", "cam-2", "two", map[string]string{"room": "fridge"}),
-		found(t, "sim-camera", "cam", "three", map[string]string{"room": "kitchen"}), found(t, "mqttdevice", "desk", "a plug", plug), found(t, "mqttdevice", "desk-plug", "a plug", plug),
+		discovered(t, "sim-camera", "cam", "one", map[string]string{"room": "porch"}), discovered(t, "sim-camera", "cam-2", "two", map[string]string{"room": "fridge"}),
+		discovered(t, "sim-camera", "cam", "three", map[string]string{"room": "kitchen"}), discovered(t, "mqttdevice", "desk", "a plug", plug), discovered(t, "mqttdevice", "desk-plug", "a plug", plug),
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
@@ -221,7 +221,7 @@ func TestDiscoveryMergesDuplicates(t *testing.T) {
 func TestDiscoveryHandlesThousandsOfDevices(t *testing.T) {
 	var list []discovery.Discovered
 	for i := range 3000 {
-		list = append(list, found(t, "sim-bulb", fmt.Sprintf("lamp-%d", i), "a lamp", map[string]string{}))
+		list = append(list, discovered(t, "sim-bulb", fmt.Sprintf("lamp-%d", i), "a lamp", map[string]string{}))
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, nil)
@@ -245,10 +245,10 @@ func TestDiscoveryTreatsNamesAsData(t *testing.T) {
 		"\u202egnp.exe", "\u2028rogue:\u2029", "\u0085next", "\xff\xfe", strings.Repeat("long ", 20000), "", "null", "true", "~", "<<", "---", "...", "\x00",
 	} {
 		config := map[string]string{"url": fmt.Sprintf("http://192.168.1.%d", n+1), "family": "shelly-gen2", "safe": "keep"}
-		list = append(list, found(t, "httpdevice", mdns.ID(name), name+" at 192.168.1.1", config),
-			found(t, "mqttdevice", mdns.ID(name), name+" on MQTT", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": name}),
-			found(t, "mqttdevice", mdns.ID(name), name, map[string]string{"family": "zigbee2mqtt-cover", "broker": "mqtt://127.0.0.1:1883", "with.name": name}),
-			found(t, "onvif", mdns.ID(name), name, map[string]string{"url": config["url"]}), found(t, "homeassistant", mdns.ID(name), name, nil))
+		list = append(list, discovered(t, "httpdevice", mdns.ID(name), name+" at 192.168.1.1", config),
+			discovered(t, "mqttdevice", mdns.ID(name), name+" on MQTT", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": name}),
+			discovered(t, "mqttdevice", mdns.ID(name), name, map[string]string{"family": "zigbee2mqtt-cover", "broker": "mqtt://127.0.0.1:1883", "with.name": name}),
+			discovered(t, "onvif", mdns.ID(name), name, map[string]string{"url": config["url"]}), discovered(t, "homeassistant", mdns.ID(name), name, nil))
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, []discovery.FoundBroker{{URL: "mqtt://127.0.0.1:1883", Name: list[0].Where}})

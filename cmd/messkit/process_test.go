@@ -63,9 +63,9 @@ type process struct {
 	err    error
 }
 
-// asMuchAsItCan is the configuration of an exchange for load tests, and for receivers on this
+// allCPUs is the configuration of an exchange for load tests, and for receivers on this
 // machine.
-const asMuchAsItCan = "exchange: {rate: {requests: 1000000, burst: 1000000}, webhooks: {allow: [127.0.0.1/32]}}"
+const allCPUs = "exchange: {rate: {requests: 1000000, burst: 1000000}, webhooks: {allow: [127.0.0.1/32]}}"
 
 // launch starts an exchange with that data folder, and waits until it serves or ends. The process
 // ends with the test, even if the test crashes.
@@ -79,7 +79,7 @@ func start(dir string, command ...string) (*process, error) {
 	p.cmd = exec.Command(command[0], command[1:]...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Stderr = &p.stderr
-	p.cmd.Stdin = strings.NewReader(asMuchAsItCan) // only commands with --config /dev/stdin read it
+	p.cmd.Stdin = strings.NewReader(allCPUs) // only commands with --config /dev/stdin read it
 	p.cmd.Env = append(os.Environ(), "HOME="+dir)
 	first := make(chan string, 1)
 	p.cmd.Stdout = &firstLine{line: first}
@@ -170,23 +170,23 @@ func operatorKey(dir string) (string, error) {
 	return strings.TrimSpace(string(key)), err
 }
 
-// door is a client of an exchange.
-type door struct {
+// apiClient is a client of an exchange.
+type apiClient struct {
 	url      string
 	operator string // key of the requester
 	executor string // key of the executor
 	client   *http.Client
 }
 
-func newDoor(url, operator, executor string) *door {
-	return &door{
+func newAPIClient(url, operator, executor string) *apiClient {
+	return &apiClient{
 		url: url, operator: operator, executor: executor,
 		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}},
 	}
 }
 
 // call makes one call; an error means that there was no response.
-func (d *door) call(key, method, path, body string) (int, []byte, error) {
+func (d *apiClient) call(key, method, path, body string) (int, []byte, error) {
 	req, err := http.NewRequest(method, d.url+path, strings.NewReader(body))
 	if err != nil {
 		return 0, nil, err
@@ -201,7 +201,7 @@ func (d *door) call(key, method, path, body string) (int, []byte, error) {
 }
 
 // get reads JSON into v; a status other than 200 is an error.
-func (d *door) get(key, path string, v any) error {
+func (d *apiClient) get(key, path string, v any) error {
 	code, data, err := d.call(key, http.MethodGet, path, "")
 	if err == nil && code != http.StatusOK {
 		err = fmt.Errorf("%d %.200s", code, data)
@@ -212,8 +212,8 @@ func (d *door) get(key, path string, v any) error {
 	return err
 }
 
-// enrol registers the executor that claims requests.
-func (d *door) enrol() error {
+// enroll registers the executor that claims requests.
+func (d *apiClient) enroll() error {
 	code, data, err := d.call("", http.MethodPost, "/register", `{"executor_id":"pi","display_name":"pi","capabilities":["look"]}`)
 	var v struct {
 		Key string `json:"api_key"`

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wanted returns the value of an environment variable for long runs, or the default.
-func wanted(t *testing.T, env string, otherwise int) int {
+// countFromEnv returns the value of an environment variable for long runs, or the default.
+func countFromEnv(t *testing.T, env string, otherwise int) int {
 	t.Helper()
 	s := os.Getenv(env)
 	if s == "" {
@@ -29,19 +29,19 @@ func TestRacingExecutorsRunOnce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}
-	n := wanted(t, "MESSKIT_RACES", 150)
-	f := newField(t, buildMesskit(t), 3, 16, n)
+	n := countFromEnv(t, "MESSKIT_RACES", 150)
+	f := newDeployment(t, buildMesskit(t), 3, 16, n)
 	kills, freezes, begin := 0, 0, time.Now()
-	f.goOn(func() {
+	f.runWithFaults(func() {
 		if rand.IntN(2) == 0 {
 			kills++
 			f.killAgent()
 		} else {
 			freezes++
-			f.freeze()
+			f.freezeAgent()
 		}
 	}, math.MaxInt)
-	v := f.verdict()
+	v := f.judgeAll()
 	t.Logf("%d executors killed and %d frozen in %v: %s", kills, freezes, time.Since(begin).Round(time.Second), v)
 	if v.acts < n/3 {
 		t.Error("too little was done to tell")
@@ -54,10 +54,10 @@ func TestKillDuringActIsReportedTruly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes for some seconds")
 	}
-	n := wanted(t, "MESSKIT_KILLS_EXEC", 12)
-	f := newField(t, buildMesskit(t), 2, 10, math.MaxInt32)
+	n := countFromEnv(t, "MESSKIT_KILLS_EXEC", 12)
+	f := newDeployment(t, buildMesskit(t), 2, 10, math.MaxInt32)
 	exchanges, begin := 0, time.Now()
-	f.goOn(func() {
+	f.runWithFaults(func() {
 		if rand.IntN(3) == 0 {
 			exchanges++
 			f.killExchange()
@@ -65,7 +65,7 @@ func TestKillDuringActIsReportedTruly(t *testing.T) {
 			f.killAgent()
 		}
 	}, n)
-	v := f.verdict()
+	v := f.judgeAll()
 	t.Logf("the exchange killed %d times and executors %d times in %v: %s", exchanges, n-exchanges, time.Since(begin).Round(time.Second), v)
 	if v.acts < n/3 {
 		t.Error("too little was done to tell")

@@ -10,7 +10,7 @@ import (
 // A rejection names the unrecognized words, or the abilities of the named device, in words for
 // people.
 func TestRejectionsArePlain(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"hello", "refusal", "", `ask like "turn on the balcony light", "look at the fridge", "vacuum the kitchen"`},
 		{"what can you do?", "refusal", "", `ask like "turn on`},
 		{"order a pizza", "refusal", "", `not understood: "order", "pizza"; ask like`},
@@ -31,7 +31,7 @@ func TestRejectionsArePlain(t *testing.T) {
 		{"turn off everything", "refusal", "switch-off", "name a kind of device"},
 		{"don't turn on the stove", "refusal", "", "excludes something"},
 	})
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, text := range []string{
 		"hello", "what can you do", "let me in", "order a pizza", "schalte das Licht ein", "sing a song", "the quick brown fox", "open the printer", "tint the stove blue", "vacuum the hall light",
 		"unlock the stove", "dock the lamp", "print the hall light", "set the vacuum to 20 degrees", "close the tv", "is the vacuum locked",
@@ -46,7 +46,7 @@ func TestRejectionsArePlain(t *testing.T) {
 // A sentence about a desired state is an order. The planner asks about a sentence that may
 // address another person, or that asks for permission.
 func TestDesiredStateIsOrder(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"make sure the stove is off", "plan", "switch-off", "turn off the stove"},
 		{"make sure that the garage door is closed", "plan", "close", "close the garage door"},
 		{"see to it that the door is locked", "plan", "lock", "lock the front door lock"},
@@ -66,7 +66,7 @@ func TestDesiredStateIsOrder(t *testing.T) {
 // The planner asks about everyday orders without a verb or with additional words if it is unsure.
 // It never plans another action.
 func TestIncompleteOrdersLeadToQuestions(t *testing.T) {
-	saidInTheHome(t, []sentence{
+	checkSentences(t, []sentence{
 		{"watch tv", "question", "switch-on", "it was not said to turn it on: shall I turn on the living room tv?"},
 		{"I want to watch tv", "question", "switch-on", "shall I turn on the living room tv?"},
 		{"don't watch tv", "refusal", "", "excludes something"},
@@ -99,7 +99,7 @@ func TestContextOfOrder(t *testing.T) {
 		"turn on the hall light, on Saturday 21 November at 20:00:00": mess.TextEntry("at 20:00"),
 		"set the hall light to 50 percent":                            {Type: "structured", Value: mess.Object{{Key: "level", Value: "half"}}},
 	} {
-		o := simulated(t).Resolve(mess.Request{Intent: "turn on the hall light", Context: []mess.Entry{entry}})
+		o := simulatedInterpreter(t).Resolve(mess.Request{Intent: "turn on the hall light", Context: []mess.Entry{entry}})
 		if o.Plan == nil || o.Plan.Summary != want {
 			t.Errorf("beside %+v: %+v, want %s", entry, o, want)
 		}
@@ -109,7 +109,7 @@ func TestContextOfOrder(t *testing.T) {
 // A question whether a number is absolute or relative accepts either answer. It repeats if the
 // answer is both or neither.
 func TestAbsoluteOrRelativeNumber(t *testing.T) {
-	r, req := simulated(t), mess.Request{Intent: "brighten the hall light 20%"}
+	r, req := simulatedInterpreter(t), mess.Request{Intent: "brighten the hall light 20%"}
 	q := r.Resolve(req).Question
 	if q == nil {
 		t.Fatal("not asked")

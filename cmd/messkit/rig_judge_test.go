@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// dimming is one request to set a lamp to a level. The last 98 requests for that lamp have other
+// dimRequest is one request to set a lamp to a level. The last 98 requests for that lamp have other
 // levels, so the level identifies the request in the lamp's log.
-type dimming struct {
+type dimRequest struct {
 	id     string
 	lamp   int
 	level  int
@@ -33,19 +33,19 @@ type dimming struct {
 	ended  time.Time // time of the read that found the terminal status
 }
 
-// dimmings are the requests for all lamps, one at a time for each lamp.
-type dimmings struct {
-	*errands // for calls to the exchange
-	t        *testing.T
-	lamps    []*rigLamp
-	left     atomic.Int64
+// dimRequests are the requests for all lamps, one at a time for each lamp.
+type dimRequests struct {
+	*valveRequests // for calls to the exchange
+	t              *testing.T
+	lamps          []*rigLamp
+	left           atomic.Int64
 
 	mu   sync.Mutex
-	list []*dimming
+	list []*dimRequest
 }
 
-func newDimmings(t *testing.T, e *errands, most int) *dimmings {
-	d := &dimmings{errands: e, t: t}
+func newDimRequests(t *testing.T, e *valveRequests, most int) *dimRequests {
+	d := &dimRequests{valveRequests: e, t: t}
 	for range rigLamps {
 		d.lamps = append(d.lamps, newRigLamp(t, 2))
 	}
@@ -53,14 +53,14 @@ func newDimmings(t *testing.T, e *errands, most int) *dimmings {
 	return d
 }
 
-// ask sends requests with changing levels to all lamps until their number is reached or ctx ends.
-func (d *dimmings) ask(ctx context.Context) error {
+// sendAll sends requests with changing levels to all lamps until their number is reached or ctx ends.
+func (d *dimRequests) sendAll(ctx context.Context) error {
 	var g errgroup.Group
 	for n := range d.lamps {
 		g.Go(func() error {
 			for i := 0; ctx.Err() == nil && d.left.Add(-1) >= 0; i++ {
 				d.pause()
-				d.one(n, 1+i%99)
+				d.runOne(n, 1+i%99)
 			}
 			return nil
 		})
@@ -68,8 +68,8 @@ func (d *dimmings) ask(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (d *dimmings) one(lamp, level int) {
-	one := &dimming{lamp: lamp, level: level, asked: time.Now(), cancel: rand.IntN(6) == 0}
+func (d *dimRequests) runOne(lamp, level int) {
+	one := &dimRequest{lamp: lamp, level: level, asked: time.Now(), cancel: rand.IntN(6) == 0}
 	d.mu.Lock()
 	one.id = fmt.Sprintf("d%d", len(d.list))
 	d.list = append(d.list, one)
@@ -83,16 +83,16 @@ func (d *dimmings) one(lamp, level int) {
 		}
 	}
 	if one.ref != "" && one.cancel {
-		pause(40 * time.Millisecond)
+		randomPause(40 * time.Millisecond)
 		d.call(http.MethodPatch, "/requests/"+one.ref, `{"status":"cancelled"}`, nil)
 	}
-	for one.ref != "" && !d.ended(one) && time.Now().Before(end) {
+	for one.ref != "" && !d.isTerminal(one) && time.Now().Before(end) {
 		<-time.After(15 * time.Millisecond)
 	}
 }
 
-// ended reads a thread, and reports whether its status is terminal.
-func (d *dimmings) ended(one *dimming) bool {
+// isTerminal reads a thread, and reports whether its status is terminal.
+func (d *dimRequests) isTerminal(one *dimRequest) bool {
 	var raw json.RawMessage
 	if d.call(http.MethodGet, "/requests/"+one.ref, "", &raw) != http.StatusOK {
 		return false
@@ -109,16 +109,16 @@ func (d *dimmings) ended(one *dimming) bool {
 }
 
 // settle waits until all requests are terminal, and for reports about later acts of a lamp.
-func (d *dimmings) settle() {
+func (d *dimRequests) settle() {
 	end := time.Now().Add(patience)
 	for _, one := range d.list {
-		for one.ref != "" && one.status == "" && !d.ended(one) && time.Now().Before(end) {
+		for one.ref != "" && one.status == "" && !d.isTerminal(one) && time.Now().Before(end) {
 			<-time.After(50 * time.Millisecond)
 		}
 	}
 	<-time.After(2 * time.Second) // a command may be under way
 	for _, one := range d.list {
-		for one.ref != "" && one.status != "" && !d.ended(one) && time.Now().Before(end) {
+		for one.ref != "" && one.status != "" && !d.isTerminal(one) && time.Now().Before(end) {
 			<-time.After(50 * time.Millisecond)
 		}
 	}
@@ -129,7 +129,7 @@ func (d *dimmings) settle() {
 const slack = 50 * time.Millisecond
 
 // judge compares every thread with the log of its lamp.
-func (d *dimmings) judge(v *judgement) {
+func (d *dimRequests) judge(v *verdict) {
 	for i, one := range d.list {
 		until := time.Now()
 		for _, other := range d.list[i+1:] {
@@ -138,16 +138,16 @@ func (d *dimmings) judge(v *judgement) {
 				break
 			}
 		}
-		d.oneJudged(v, one, d.lamps[one.lamp].took(one.level, one.asked, until))
+		d.judgeRequest(v, one, d.lamps[one.lamp].commandTimes(one.level, one.asked, until))
 	}
 }
 
-func (d *dimmings) oneJudged(v *judgement, one *dimming, acts []time.Time) {
+func (d *dimRequests) judgeRequest(v *verdict, one *dimRequest, acts []time.Time) {
 	v.asked++
 	v.acts += len(acts)
 	name := fmt.Sprintf("%s (%s, dimmer %d to %d)", one.ref, one.id, one.lamp, one.level)
 	if one.ref == "" || one.status == "" {
-		v.found(&v.lost, "%s: has not ended within %v", name, patience)
+		v.addProblem(&v.lost, "%s: has not ended within %v", name, patience)
 		return
 	}
 	nothing := one.effect == "none" || slices.Contains([]string{"declined", "expired", "delegated"}, one.status) || one.status == "cancelled" && !one.began
@@ -160,14 +160,14 @@ func (d *dimmings) oneJudged(v *judgement, one *dimming, acts []time.Time) {
 	}
 	switch {
 	case one.status == "completed" && len(acts) == 0:
-		v.found(&v.dishonest, "%s: completed, and it was not done", name)
+		v.addProblem(&v.dishonest, "%s: completed, and it was not done", name)
 	case nothing && len(acts) > 0:
-		v.found(&v.dishonest, "%s: %s, effect %q, and it was done at %v, ended %v", name, one.status, one.effect, acts, one.ended)
+		v.addProblem(&v.dishonest, "%s: %s, effect %q, and it was done at %v, ended %v", name, one.status, one.effect, acts, one.ended)
 	case len(acts) > 1 && !strings.Contains(one.text, "twice"):
-		v.found(&v.doubled, "%s: %s, it was done at %v, and the thread does not say that the command may have been sent twice", name, one.status, acts)
+		v.addProblem(&v.doubled, "%s: %s, it was done at %v, and the thread does not say that the command may have been sent twice", name, one.status, acts)
 	case late && !strings.Contains(one.text, "may still act") && !strings.Contains(one.text, "twice"):
-		v.found(&v.dishonest, "%s: %s, it was done at %v after its end at %v, and the thread does not say that it may still act", name, one.status, acts, one.ended)
+		v.addProblem(&v.dishonest, "%s: %s, it was done at %v after its end at %v, and the thread does not say that it may still act", name, one.status, acts, one.ended)
 	case one.status != "completed" && !nothing && one.effect != "unknown" && one.effect != "partial":
-		v.found(&v.dishonest, "%s: %s, effect %q: that does not say what was done", name, one.status, one.effect)
+		v.addProblem(&v.dishonest, "%s: %s, effect %q: that does not say what was done", name, one.status, one.effect)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// dimmed is a command in a lamp's log.
-type dimmed struct {
+// lampCommand is a command in a lamp's log.
+type lampCommand struct {
 	at    time.Time
 	level int
 }
@@ -26,7 +26,7 @@ type rigLamp struct {
 
 	mu    sync.Mutex
 	level int
-	log   []dimmed
+	log   []lampCommand
 }
 
 func newRigLamp(t *testing.T, executors int) *rigLamp {
@@ -50,10 +50,10 @@ func (p *rigLamp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch level, err := strconv.Atoi(argument); {
 	case command == "Dimmer" && err == nil:
 		p.level = level
-		p.log = append(p.log, dimmed{time.Now(), level})
+		p.log = append(p.log, lampCommand{time.Now(), level})
 	case command == "Power" && argument != "":
 		p.level = map[string]int{"On": max(p.level, 1), "Off": 0}[argument]
-		p.log = append(p.log, dimmed{time.Now(), p.level})
+		p.log = append(p.log, lampCommand{time.Now(), p.level})
 	}
 	state := map[string]any{"POWER": map[bool]string{true: "ON", false: "OFF"}[p.level > 0], "Dimmer": p.level}
 	w.Header().Set("Content-Type", "application/json")
@@ -64,8 +64,8 @@ func (p *rigLamp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(state)
 }
 
-// took returns the times of the commands with a level in that interval.
-func (p *rigLamp) took(level int, since, until time.Time) (list []time.Time) {
+// commandTimes returns the times of the commands with a level in that interval.
+func (p *rigLamp) commandTimes(level int, since, until time.Time) (list []time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, d := range p.log {

@@ -26,8 +26,8 @@ import (
 // MQTT and a separate broker. A test can kill, freeze or restart any process, and delay or cut
 // any link, also in one direction.
 type rig struct {
-	*field
-	dimmings *dimmings
+	*deployment
+	dimmings *dimRequests
 	broker   *exec.Cmd
 	port     string
 	ways     []*link // links between the programs
@@ -46,14 +46,14 @@ func newRig(t *testing.T, requests int) *rig {
 			t.Skip("mosquitto is missing; apt-get install mosquitto")
 		}
 	}
-	r := &rig{field: &field{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2)}}
-	r.errands = newErrands(t.TempDir(), rigValves, requests/2)
+	r := &rig{deployment: &deployment{T: t, binary: buildMesskit(t), home: t.TempDir(), agents: make([]*process, 2)}}
+	r.valveRequests = newValveRequests(t.TempDir(), rigValves, requests/2)
 	r.rest = 4 * time.Second // about one fault for every three requests
-	r.dimmings = newDimmings(t, r.errands, requests-requests/2)
+	r.dimmings = newDimRequests(t, r.valveRequests, requests-requests/2)
 	broker := freeport.Address(t)
 	_, r.port, _ = net.SplitHostPort(broker)
 	text := fmt.Sprintf("listener %s 127.0.0.1\nallow_anonymous true\nlog_dest none\nuser root\nmax_queued_messages 0\nset_tcp_nodelay true\npersistence true\npersistence_location %s/\n", r.port, r.home)
-	if err := os.WriteFile(r.data("mosquitto.conf"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(r.dataDir("mosquitto.conf"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.startBroker(name)
@@ -62,18 +62,18 @@ func newRig(t *testing.T, requests int) *rig {
 	r.address = freeport.Address(t)
 	byHTTP, byMQTT, ofExchange := newLink(t, r.address), newLink(t, broker), newLink(t, broker)
 	r.ways = []*link{byHTTP, byMQTT, ofExchange}
-	r.write("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script, mqtt: {url: 'mqtt://%s'}}\n", r.data("exchange"), r.address, ofExchange.address()))
+	r.writeConfig("exchange", fmt.Sprintf("exchange: {data: %s, listen: '%s', lease: 2s, unreachable: 2s, lost_after: 5s, confirm: script, mqtt: {url: 'mqtt://%s'}}\n", r.dataDir("exchange"), r.address, ofExchange.address()))
 	r.startExchange()
 	for n, connect := range []string{
-		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.address(), r.data("pi-0")),
+		fmt.Sprintf("connect: {url: 'http://%s', key_file: %s.key}\n", byHTTP.address(), r.dataDir("pi-0")),
 		fmt.Sprintf("connect: {url: 'mqtt://%s', exchange: home}\n", byMQTT.address()),
 	} {
 		id := fmt.Sprint("pi-", n)
-		devices := r.devices()
+		devices := r.devicesYAML()
 		for i, lamp := range r.dimmings.lamps {
 			devices += lampConfig(i, lamp.links[n])
 		}
-		r.write(id, connect+r.agent(id, r.data(id))+devices)
+		r.writeConfig(id, connect+r.agentYAML(id, r.dataDir(id))+devices)
 		r.startAgent(n)
 	}
 	return r
@@ -81,7 +81,7 @@ func newRig(t *testing.T, requests int) *rig {
 
 func (r *rig) startBroker(name string) {
 	r.Helper()
-	r.broker = exec.Command(name, "-c", r.data("mosquitto.conf"))
+	r.broker = exec.Command(name, "-c", r.dataDir("mosquitto.conf"))
 	r.broker.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.broker.Start(); err != nil {
 		r.Fatal(err)
@@ -93,11 +93,11 @@ func (r *rig) endBroker(how syscall.Signal) {
 	_ = r.broker.Wait()
 }
 
-// pause waits for a random time up to most.
-func pause(most time.Duration) { <-time.After(rand.N(most)) }
+// randomPause waits for a random time up to most.
+func randomPause(most time.Duration) { <-time.After(rand.N(most)) }
 
-// harm causes one random fault and ends it.
-func (r *rig) harm() {
+// injectFault causes one random fault and ends it.
+func (r *rig) injectFault() {
 	r.faults.Add(1)
 	switch k := rand.IntN(20); {
 	case k < 5:
@@ -105,27 +105,27 @@ func (r *rig) harm() {
 	case k < 6:
 		r.killExchange()
 	case k < 8:
-		r.freeze()
+		r.freezeAgent()
 	case k < 9:
 		p := r.exchange.cmd.Process
 		_ = p.Signal(syscall.SIGSTOP)
-		pause(3 * time.Second)
+		randomPause(3 * time.Second)
 		_ = p.Signal(syscall.SIGCONT)
 	case k < 11:
 		name := r.broker.Path
 		r.endBroker([]syscall.Signal{syscall.SIGTERM, syscall.SIGKILL}[rand.IntN(2)])
-		pause(500 * time.Millisecond)
+		randomPause(500 * time.Millisecond)
 		r.startBroker(name)
 	case k < 15:
-		r.disturb(r.ways[rand.IntN(len(r.ways))])
+		r.disturbLink(r.ways[rand.IntN(len(r.ways))])
 	default:
 		lamp := r.dimmings.lamps[rand.IntN(rigLamps)]
-		r.disturb(lamp.links[rand.IntN(len(lamp.links))])
+		r.disturbLink(lamp.links[rand.IntN(len(lamp.links))])
 	}
 }
 
-// disturb disturbs a link for some time, mostly shorter than the timeouts, sometimes longer.
-func (r *rig) disturb(l *link) {
+// disturbLink disturbs a link for some time, mostly shorter than the timeouts, sometimes longer.
+func (r *rig) disturbLink(l *link) {
 	switch rand.IntN(4) {
 	case 0:
 		l.hold(forth)
@@ -136,16 +136,16 @@ func (r *rig) disturb(l *link) {
 	default:
 		l.sever()
 	}
-	pause(1500 * time.Millisecond)
+	randomPause(1500 * time.Millisecond)
 	if rand.IntN(4) == 0 {
-		pause(3 * time.Second)
+		randomPause(3 * time.Second)
 	}
 	l.heal()
 }
 
-// wholeTrouble sends requests during faults, at most one of each kind at a time. Then it waits
+// runWithFaults sends requests during faults, at most one of each kind at a time. Then it waits
 // until all requests are terminal.
-func (r *rig) wholeTrouble(faults int) {
+func (r *rig) runWithFaults(faults int) {
 	r.Helper()
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()
@@ -154,8 +154,8 @@ func (r *rig) wholeTrouble(faults int) {
 	g.Go(func() error {
 		defer close(ended)
 		var both errgroup.Group
-		both.Go(func() error { return r.ask(ctx) })
-		both.Go(func() error { return r.dimmings.ask(ctx) })
+		both.Go(func() error { return r.sendAll(ctx) })
+		both.Go(func() error { return r.dimmings.sendAll(ctx) })
 		return both.Wait()
 	})
 	var links sync.WaitGroup
@@ -166,7 +166,7 @@ func (r *rig) wholeTrouble(faults int) {
 				l = lamp.links[rand.IntN(len(lamp.links))]
 			}
 			r.faults.Add(1)
-			r.disturb(l)
+			r.disturbLink(l)
 			select {
 			case <-ended:
 				return
@@ -182,7 +182,7 @@ func (r *rig) wholeTrouble(faults int) {
 			_ = g.Wait()
 			return
 		case <-time.After(time.Duration(50+rand.IntN(200)) * time.Millisecond):
-			r.harm()
+			r.injectFault()
 		}
 	}
 	links.Wait()
@@ -203,33 +203,33 @@ func TestRig(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts, kills and cuts off processes for most of a minute")
 	}
-	n := wanted(t, "MESSKIT_RIG", 120)
+	n := countFromEnv(t, "MESSKIT_RIG", 120)
 	r, begin := newRig(t, n), time.Now()
-	r.wholeTrouble(max(30, n*2/5))
+	r.runWithFaults(max(30, n*2/5))
 	took := time.Since(begin)
 	r.dimmings.settle()
-	r.open()
-	v := r.judge(r.data("exchange"))
+	r.logOpenThreads()
+	v := r.judge(r.dataDir("exchange"))
 	r.dimmings.judge(v)
 	for i, p := range r.agents {
 		if err := p.stop(); err != nil && !strings.Contains(err.Error(), "exit status 1") { // a lamp without an answer at the end is an error
 			t.Errorf("pi-%d at its end: %v\n%s", i, err, &p.stderr)
 		}
-		v.journal(r.binary, r.data(fmt.Sprint("pi-", i)))
+		v.checkJournal(r.binary, r.dataDir(fmt.Sprint("pi-", i)))
 	}
 	if err := r.exchange.stop(); err != nil {
 		t.Errorf("the exchange at its end: %v\n%s", err, &r.exchange.stderr)
 	}
 	if os.Getenv("MESSKIT_RIG_KEEP") != "" || t.Failed() || len(v.problems) > 0 {
-		r.report()
+		r.writeLogs()
 	}
-	v.tell(t)
+	v.report(t)
 	t.Logf("%d faults in %v: %s; late %d", r.faults.Load(), took.Round(time.Second), v, v.late)
 }
 
-// open logs the threads of valves without a terminal status.
-func (r *rig) open() {
-	for _, one := range r.errands.list {
+// logOpenThreads logs the threads of valves without a terminal status.
+func (r *rig) logOpenThreads() {
+	for _, one := range r.valveRequests.list {
 		var raw json.RawMessage
 		if one.ref != "" && one.status == "" && r.call(http.MethodGet, "/requests/"+one.ref, "", &raw) == http.StatusOK {
 			r.Logf("%s is open: %s", one.ref, raw)
@@ -237,8 +237,8 @@ func (r *rig) open() {
 	}
 }
 
-// report writes the programs' logs into the folder MESSKIT_RIG_KEEP.
-func (r *rig) report() {
+// writeLogs writes the programs' logs into the folder MESSKIT_RIG_KEEP.
+func (r *rig) writeLogs() {
 	dir := os.Getenv("MESSKIT_RIG_KEEP")
 	if dir == "" {
 		return

@@ -13,8 +13,8 @@ import (
 )
 
 func TestSignerVerifiesReceipts(t *testing.T) {
-	var said strings.Builder
-	log, dir := slog.New(slog.NewTextHandler(&said, nil)), t.TempDir()
+	var got strings.Builder
+	log, dir := slog.New(slog.NewTextHandler(&got, nil)), t.TempDir()
 	name := filepath.Join(dir, daemon.SignerFile)
 	s, err := daemon.Signer(dir, log)
 	if err != nil {
@@ -27,18 +27,18 @@ func TestSignerVerifiesReceipts(t *testing.T) {
 	if err != nil || again.Public() != s.Public() {
 		t.Errorf("a second start has another key: %v", err)
 	}
-	if said.Len() > 0 {
-		t.Errorf("the log says %q", said.String())
+	if got.Len() > 0 {
+		t.Errorf("the log says %q", got.String())
 	}
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Signer(dir, log); err != nil || !strings.Contains(said.String(), "other users can read") {
-		t.Errorf("a key that all can read: %v, %q", err, said.String())
+	if _, err := daemon.Signer(dir, log); err != nil || !strings.Contains(got.String(), "other users can read") {
+		t.Errorf("a key that all can read: %v, %q", err, got.String())
 	}
 	secret, err := os.ReadFile(name)
-	if err != nil || strings.Contains(said.String(), strings.TrimSpace(string(secret))) {
-		t.Errorf("%v, or the log shows the key: %s", err, said.String())
+	if err != nil || strings.Contains(got.String(), strings.TrimSpace(string(secret))) {
+		t.Errorf("%v, or the log shows the key: %s", err, got.String())
 	}
 	for _, bad := range []string{"", "abc", "not base64!", strings.TrimSpace(string(secret))[:40]} {
 		if err := os.WriteFile(name, []byte(bad), 0o600); err != nil {
@@ -52,9 +52,9 @@ func TestSignerVerifiesReceipts(t *testing.T) {
 			t.Errorf("%q was overwritten by %q", bad, data)
 		}
 	}
-	said.Reset()
-	if s, err := daemon.Signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(said.String(), "no signed receipts") {
-		t.Errorf("where nothing can be written: %v, %v, %q", s, err, said.String())
+	got.Reset()
+	if s, err := daemon.Signer(filepath.Join(dir, "missing"), log); s != nil || err != nil || !strings.Contains(got.String(), "no signed receipts") {
+		t.Errorf("where nothing can be written: %v, %v, %q", s, err, got.String())
 	}
 	if _, err := daemon.ReadSigner(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no key: %v", err)

@@ -15,9 +15,9 @@ import (
 	"sync"
 )
 
-// story is a thread from the view of its clients: a sequence of steps. Each step has a word that
+// scenario is a thread from the view of its clients: a sequence of steps. Each step has a marker that
 // occurs in one message of the thread only.
-type story struct {
+type scenario struct {
 	id      string
 	picture string // inline in the request, "" for none
 	file    string // attached by the executor, "" for none
@@ -26,7 +26,7 @@ type story struct {
 	acked   int // number of steps with a success response
 }
 
-// step is one call in a story.
+// step is one call in a scenario.
 type step struct {
 	executor     bool // the executor calls, else the requester
 	method, path string
@@ -43,40 +43,40 @@ var inline = sync.OnceValue(func() string {
 	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(data)
 })
 
-// The plots of stories.
+// The scripts of scenarios.
 const (
-	plotAsked = iota
-	plotCancelled
-	plotAnswered
-	plotFinished
-	plots
+	scriptAsked = iota
+	scriptCancelled
+	scriptAnswered
+	scriptFinished
+	scripts
 )
 
-// newStory returns a story with that plot.
-func newStory(id string, plot int, picture bool) *story {
-	s := &story{id: id}
+// newScenario returns a scenario with that script.
+func newScenario(id string, script int, picture bool) *scenario {
+	s := &scenario{id: id}
 	if picture {
 		s.picture = inline()
 	}
-	s.then(step{method: http.MethodPost, path: "/requests", body: s.request(), status: "pending"})
+	s.addStep(step{method: http.MethodPost, path: "/requests", body: s.request(), status: "pending"})
 	claim := step{executor: true, body: `{"status":"claimed","message":%q}`, status: "claimed"}
-	switch plot {
-	case plotCancelled:
-		s.then(step{body: `{"status":"cancelled","message":%q}`, status: "cancelled"})
-	case plotAnswered:
-		s.then(claim)
-		s.then(step{executor: true, body: `{"mess":[{"status":{"code":"needs_input","questions":[{"field":"where","question":%q}]}}]}`, status: "needs_input"})
-		s.then(step{body: `{"mess":[{"answer":{"field":"where","value":%q}}]}`, status: "in_progress"})
-	case plotFinished:
-		s.then(claim)
-		s.then(step{executor: true, body: `{"status":"in_progress","message":%q}`, status: "in_progress"})
-		s.attach()
+	switch script {
+	case scriptCancelled:
+		s.addStep(step{body: `{"status":"cancelled","message":%q}`, status: "cancelled"})
+	case scriptAnswered:
+		s.addStep(claim)
+		s.addStep(step{executor: true, body: `{"mess":[{"status":{"code":"needs_input","questions":[{"field":"where","question":%q}]}}]}`, status: "needs_input"})
+		s.addStep(step{body: `{"mess":[{"answer":{"field":"where","value":%q}}]}`, status: "in_progress"})
+	case scriptFinished:
+		s.addStep(claim)
+		s.addStep(step{executor: true, body: `{"status":"in_progress","message":%q}`, status: "in_progress"})
+		s.addAttachmentSteps()
 	}
 	return s
 }
 
 // request returns the body that creates the thread.
-func (s *story) request() string {
+func (s *scenario) request() string {
 	body := map[string]any{"id": s.id, "intent": s.intent()}
 	if s.picture != "" {
 		body["context"] = []any{map[string]any{"image": s.picture}}
@@ -86,35 +86,35 @@ func (s *story) request() string {
 }
 
 // intent returns the text of the first message, which lists also contain.
-func (s *story) intent() string { return s.word(0) }
+func (s *scenario) intent() string { return s.marker(0) }
 
-// word returns the word of the nth step. The brackets distinguish it from longer numbers.
-func (s *story) word(n int) string { return fmt.Sprintf("(%s:%d)", s.id, n) }
+// marker returns the marker of the nth step. The brackets distinguish it from longer numbers.
+func (s *scenario) marker(n int) string { return fmt.Sprintf("(%s:%d)", s.id, n) }
 
-// then adds a step, with its word in the body.
-func (s *story) then(next step) {
-	next.word = s.word(len(s.steps))
+// addStep adds a step, with its marker in the body.
+func (s *scenario) addStep(next step) {
+	next.word = s.marker(len(s.steps))
 	if next.method == "" {
 		next.method, next.body = http.MethodPatch, fmt.Sprintf(next.body, next.word)
 	}
 	s.steps = append(s.steps, next)
 }
 
-// attach adds two steps: the upload of a file, and the last message, which names the file.
-func (s *story) attach() {
+// addAttachmentSteps adds two steps: the upload of a file, and the last message, which names the file.
+func (s *scenario) addAttachmentSteps() {
 	s.file = strings.Repeat(s.id+" ", 2000)
 	sum := sha256.Sum256([]byte(s.file))
 	s.steps = append(s.steps, step{executor: true, method: http.MethodPut, path: "/attachments/x.jpg", body: s.file, status: "in_progress"})
-	s.then(step{
+	s.addStep(step{
 		executor: true, status: "completed",
 		body: `{"status":"completed","mess":[{"response":{"content":[%q,{"image":{"file":"x.jpg","mime":"image/jpeg","size":` +
 			strconv.Itoa(len(s.file)) + `,"sha256":"` + hex.EncodeToString(sum[:]) + `"}}]}}]}`,
 	})
 }
 
-// take takes the next step of the story. It returns the status code, 0 without a response, and a
+// takeStep takes the next step of the scenario. It returns the status code, 0 without a response, and a
 // function that counts the step if it succeeded.
-func (s *story) take(d *door) (code int, note func()) {
+func (s *scenario) takeStep(d *apiClient) (code int, note func()) {
 	next := s.steps[s.acked]
 	key, path := d.operator, next.path
 	if next.executor {
@@ -142,28 +142,28 @@ func (s *story) take(d *door) (code int, note func()) {
 	}
 }
 
-// ledger contains the stories of an exchange with their acknowledgements. It shares no code with
+// scenarioLog contains the scenarios of an exchange with their acknowledgements. It shares no code with
 // the store.
-type ledger struct {
-	*door
+type scenarioLog struct {
+	*apiClient
 	pictures int // one request in this many has an image; 0: few
 	// A step holds pen for reading; hold it for writing to pause all steps.
 	pen sync.RWMutex
 
 	mu      sync.Mutex
-	stories []*story
+	stories []*scenario
 }
 
-// begin adds a new story.
-func (l *ledger) begin(s *story) *story {
+// add adds a new scenario.
+func (l *scenarioLog) add(s *scenario) *scenario {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stories = append(l.stories, s)
 	return s
 }
 
-// tell takes the steps of a story until one fails, and returns the code of the last response.
-func (l *ledger) tell(ctx context.Context, s *story) int {
+// run takes the steps of a scenario until one fails, and returns the code of the last response.
+func (l *scenarioLog) run(ctx context.Context, s *scenario) int {
 	code := 0
 	for range s.steps {
 		if ctx.Err() != nil {
@@ -172,7 +172,7 @@ func (l *ledger) tell(ctx context.Context, s *story) int {
 		l.pen.RLock()
 		was := s.acked
 		var note func()
-		code, note = s.take(l.door)
+		code, note = s.takeStep(l.apiClient)
 		l.mu.Lock()
 		note()
 		l.mu.Unlock()
@@ -184,22 +184,22 @@ func (l *ledger) tell(ctx context.Context, s *story) int {
 	return code
 }
 
-// load runs stories until the context ends.
-func (l *ledger) load(ctx context.Context, name string) error {
+// runUntilDone runs scenarios until the context ends.
+func (l *scenarioLog) runUntilDone(ctx context.Context, name string) error {
 	for i := 0; ctx.Err() == nil; i++ {
-		s := l.begin(newStory(fmt.Sprintf("%s-%d", name, i), i%plots, rand.IntN(cmp.Or(l.pictures, 32)) == 0))
-		if code := l.tell(ctx, s); ctx.Err() == nil && s.acked < len(s.steps) {
+		s := l.add(newScenario(fmt.Sprintf("%s-%d", name, i), i%scripts, rand.IntN(cmp.Or(l.pictures, 32)) == 0))
+		if code := l.run(ctx, s); ctx.Err() == nil && s.acked < len(s.steps) {
 			return fmt.Errorf("%s: step %d: %d", s.id, s.acked, code)
 		}
 	}
 	return nil
 }
 
-// acknowledged returns a copy of all stories in their current state.
-func (l *ledger) acknowledged() []story {
+// acknowledged returns a copy of all scenarios in their current state.
+func (l *scenarioLog) acknowledged() []scenario {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	list := make([]story, len(l.stories))
+	list := make([]scenario, len(l.stories))
 	for i, s := range l.stories {
 		list[i] = *s
 	}

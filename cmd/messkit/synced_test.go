@@ -14,7 +14,7 @@ func TestSyncPrecedesAck(t *testing.T) {
 	}
 	needStrace(t)
 	binary := buildMesskit(t)
-	f := newFaulty(t, binary, fault{call: "fsync,fdatasync", errno: "EIO", nth: never, path: "/log/*.wal"})
+	f := newFaultRun(t, binary, fault{call: "fsync,fdatasync", errno: "EIO", nth: never, path: "/log/*.wal"})
 	p := f.start(append(f.strace(f.dir, f.log), binary)...)
 	if p.url == "" {
 		t.Fatalf("it does not serve: %s", &p.stderr)
@@ -26,10 +26,10 @@ func TestSyncPrecedesAck(t *testing.T) {
 			t.Fatalf("%d %s, %v", code, text, err)
 		}
 	}
-	f.end(p)
+	f.stop(p)
 	synced := 0
-	for _, line := range f.lines() {
-		if s := f.site(line); s == "fsync /log/*.wal" || s == "fdatasync /log/*.wal" {
+	for _, line := range f.traceLines() {
+		if s := f.callSite(line); s == "fsync /log/*.wal" || s == "fdatasync /log/*.wal" {
 			synced++
 		}
 	}

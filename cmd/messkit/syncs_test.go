@@ -48,8 +48,8 @@ func (o omission) strace(data string) []string {
 // logFolders are the possible folders of the log in the data folder.
 var logFolders = []string{"log", "exchange/log"}
 
-// segments returns the names of the first segments of the log.
-func segments(suffix string) []string {
+// logSegments returns the names of the first segments of the log.
+func logSegments(suffix string) []string {
 	var names []string
 	for _, dir := range logFolders {
 		for n := range 40 {
@@ -73,12 +73,12 @@ func needStrace(t *testing.T) {
 // mostCuts is the maximum number of cuts until an omitted sync must cause a loss.
 const mostCuts = 40
 
-// mustLose cuts the power until the check detects a loss.
-func mustLose(t *testing.T, binary string, o omission) {
+// wantLoss cuts the power until the check detects a loss.
+func wantLoss(t *testing.T, binary string, o omission) {
 	t.Helper()
-	c := startCutting(t, binary, o)
+	c := startCutRun(t, binary, o)
 	cuts, first := 0, ""
-	c.cuts(func(lost []string) bool {
+	c.cutUntil(func(lost []string) bool {
 		cuts++
 		if len(lost) > 0 {
 			first = lost[0]
@@ -95,34 +95,34 @@ func mustLose(t *testing.T, binary string, o omission) {
 // If the system only pretends to sync, the exchange loses acknowledged data, and the check
 // detects it.
 func TestPowerCutsWithoutSyncAreDetected(t *testing.T) {
-	long := wantedCuts(t) >= longRun
+	long := cutCount(t) >= longRunEnv
 	needStrace(t)
-	if !inOwnMounts(t) {
+	if !hasOwnMounts(t) {
 		return
 	}
 	binary := buildMesskit(t)
 	for _, o := range []omission{
 		{name: "any", all: true},
-		{name: "of the log", paths: segments("")},
+		{name: "of the log", paths: logSegments("")},
 		// The syncs of the folder would write the new name at once, so the omission includes
 		// them. The next commit of ext4 writes the name, and the cut must happen before it.
-		{name: "of a new segment", paths: append(segments(".tmp"), logFolders...), delay: 1500 * time.Millisecond, pictures: 2},
+		{name: "of a new segment", paths: append(logSegments(".tmp"), logFolders...), delay: 1500 * time.Millisecond, pictures: 2},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			if o.delay > 0 && !long {
 				t.Skip("whether a cut falls between two commits of ext4 is chance; done with 1000 cuts and more")
 			}
-			mustLose(t, binary, o)
+			wantLoss(t, binary, o)
 		})
 	}
 }
 
-// longRun is the number of cuts from which the test includes cases that need luck.
-const longRun = 1000
+// longRunEnv is the number of cuts from which the test includes cases that need luck.
+const longRunEnv = 1000
 
-// madeUpFor lists syncs whose omission these cuts do not detect, with the operation that
+// redundantSyncs lists syncs whose omission these cuts do not detect, with the operation that
 // compensates for it.
-var madeUpFor = map[string]string{
+var redundantSyncs = map[string]string{
 	"internal/wal/segment.go build":                  "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
 	"internal/wal/load.go resume":                    "the next sync of the segment",
 	"internal/wal/compact.go fillWith":               "the sync of the whole segment in build; it only spreads the work of the disk",
@@ -143,17 +143,17 @@ var storing = []string{"exchange/store/files", "exchange/keys", "internal/durabl
 // A binary without one of the syncs in its source loses acknowledged data, and the check detects
 // it.
 func TestEachMissingSyncIsDetected(t *testing.T) {
-	wantedCuts(t)
-	if !inOwnMounts(t) {
+	cutCount(t)
+	if !hasOwnMounts(t) {
 		return
 	}
 	for site, calls := range syncSites(t) {
 		for _, call := range calls {
 			t.Run(site, func(t *testing.T) {
-				if why, ok := madeUpFor[site]; ok {
-					t.Skip("made up for by " + why)
+				if reason, ok := redundantSyncs[site]; ok {
+					t.Skip("made up for by " + reason)
 				}
-				mustLose(t, buildMesskit(t, "-overlay", call.without(t)), omission{})
+				wantLoss(t, buildMesskit(t, "-overlay", call.without(t)), omission{})
 			})
 		}
 	}
@@ -162,7 +162,7 @@ func TestEachMissingSyncIsDetected(t *testing.T) {
 // The source contains each sync in madeUpFor.
 func TestRedundantSyncsExist(t *testing.T) {
 	sites := syncSites(t)
-	for site := range madeUpFor {
+	for site := range redundantSyncs {
 		if len(sites[site]) == 0 {
 			t.Errorf("madeUpFor has %q, where nothing syncs", site)
 		}

@@ -51,7 +51,7 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref = talk(t, x, s)
+	ref = postThread(t, x, s)
 	place := filepath.Join(dir, "state=finished", ref)
 	for tick, end := time.NewTicker(10*time.Millisecond), time.Now().Add(patience); ; <-tick.C {
 		if all, _ := filepath.Glob(filepath.Join(place, "att-*")); len(all) == 1 {
@@ -80,14 +80,14 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 	return folder, ref, s.Public()
 }
 
-// talk posts the messages of a thread with a confirmation, a start and a result with an image.
-func talk(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
+// postThread posts the messages of a thread with a confirmation, a start and a result with an image.
+func postThread(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 	t.Helper()
 	asks := exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
 	pi := exchange.Actor{ID: "porch-pi", Roles: exchange.ExecutorRole}
-	say := func(who exchange.Actor, m mess.Message) *mess.Ack {
+	say := func(actor exchange.Actor, m mess.Message) *mess.Ack {
 		t.Helper()
-		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m})
+		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,9 +125,9 @@ func talk(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 	return ref
 }
 
-// verified returns the output of messkit thread verify for a folder, and whether the thread is
+// verifyThread returns the output of messkit thread verify for a folder, and whether the thread is
 // valid.
-func verified(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
+func verifyThread(t *testing.T, folder fs.FS, ref, key string) (string, bool) {
 	t.Helper()
 	var out bytes.Buffer
 	a := &output.Env{Out: &out}
@@ -170,9 +170,11 @@ func TestVerifyFindsChanges(t *testing.T) {
 		{name: "the time of capture", change: in("09:44:59.9Z", "09:44:59.8Z"), want: "content[1]: differs from the signed content"},
 		{name: "words that nobody signs", change: in("action: turn it on", "action: turn it off"), want: "completed by", well: true},
 		{name: "another plan was confirmed", change: func(f fstest.MapFS) {
-			onlyIn(t, f, ref, "needs_confirmation", plan, strings.Replace(plan, "0", "f", 1))
+			replaceInStatus(t, f, ref, "needs_confirmation", plan, strings.Replace(plan, "0", "f", 1))
 		}, want: ", the receipt for " + plan},
-		{name: "the executor started another plan", change: func(f fstest.MapFS) { onlyIn(t, f, ref, "in_progress", plan, strings.Replace(plan, "0", "f", 1)) }, want: ", but the receipt is for " + plan},
+		{name: "the executor started another plan", change: func(f fstest.MapFS) {
+			replaceInStatus(t, f, ref, "in_progress", plan, strings.Replace(plan, "0", "f", 1))
+		}, want: ", but the receipt is for " + plan},
 		{name: "the answer was no", change: in("confirm: true", "confirm: false"), want: "required a confirmation, and has none"},
 		{name: "another thread", change: func(f fstest.MapFS) {
 			name := path.Join(ref, messeaf.FileName(0, ref))
@@ -204,16 +206,16 @@ func TestVerifyFindsChanges(t *testing.T) {
 				c.change(f)
 			}
 			by := map[string]string{"": key, "none": "", other: other}[c.key]
-			said, well := verified(t, f, ref, by)
-			if well != c.well || !strings.Contains(said, c.want) {
-				t.Errorf("well %v, want %v and %q:\n%s", well, c.well, c.want, said)
+			got, well := verifyThread(t, f, ref, by)
+			if well != c.well || !strings.Contains(got, c.want) {
+				t.Errorf("well %v, want %v and %q:\n%s", well, c.well, c.want, got)
 			}
 		})
 	}
 }
 
-// onlyIn replaces text in the first document of a thread with that status code.
-func onlyIn(t *testing.T, f fstest.MapFS, ref, word, was, is string) {
+// replaceInStatus replaces text in the first document of a thread with that status code.
+func replaceInStatus(t *testing.T, f fstest.MapFS, ref, word, was, is string) {
 	t.Helper()
 	for name, file := range f {
 		docs := strings.Split(string(file.Data), "\n---\n")
@@ -250,7 +252,7 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 				to = at + next
 			}
 		}
-		was := said(file.Data)
+		was := lastStatusAndResponse(file.Data)
 		for i := from; i < to; i += stride {
 			for b := range bits {
 				data := bytes.Clone(file.Data)
@@ -258,12 +260,12 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 				f := maps.Clone(folder)
 				f[name] = &fstest.MapFile{Data: data}
 				flips++
-				text, well := verified(t, f, ref, key)
+				text, well := verifyThread(t, f, ref, key)
 				if !well {
 					continue
 				}
 				outside++
-				if is := said(data); strings.Contains(name, "att-") || !reflect.DeepEqual(was, is) {
+				if is := lastStatusAndResponse(data); strings.Contains(name, "att-") || !reflect.DeepEqual(was, is) {
 					t.Errorf("%s: byte %d ^ %#x is missed: %q\n%s", name, i, 1<<((i/stride+b)%8), data[max(0, i-30):min(len(data), i+30)], text)
 				}
 			}
@@ -274,9 +276,9 @@ func TestVerifyFindsFlippedBits(t *testing.T) {
 	}
 }
 
-// said returns the last status and response of a thread as another YAML reader sees them, nil
+// lastStatusAndResponse returns the last status and response of a thread as another YAML reader sees them, nil
 // without any.
-func said(data []byte) (items []any) {
+func lastStatusAndResponse(data []byte) (items []any) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc struct {

@@ -15,10 +15,10 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	ref := h.asks(`{"intent": "turn on the light"}`)
-	h.becomes(ref, "needs_input")
-	p := h.operator(1280, 900)
+	h := startMesskit(t)
+	ref := h.request(`{"intent": "turn on the light"}`)
+	h.waitStatus(ref, "needs_input")
+	p := h.openConsole(1280, 900)
 	p.Until(`document.querySelector("#needs a")?.textContent === "turn on the light"`)
 	p.Eval(`{
 		const real = window.fetch
@@ -33,7 +33,7 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 	}`, nil)
 	p.Eval(`void dispatchEvent(new Event("offline"))`, nil) // reconnect
 	p.Until(`window.held.length === 3`)
-	h.messkit("cancel", ref)
+	h.run("cancel", ref)
 	p.Until(`document.querySelector("#recent .chip")?.textContent === "cancelled"`)
 	p.Eval(`for (const go of window.held) go()`, nil)
 	p.Until(`document.getElementById("line").textContent === "live"`)
@@ -75,26 +75,26 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n  hall-light: {driver: sim-lamp}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := startHouseOf(t, []string{"--config", config})
-	ana := h.comesIn("Ana", "localhost", "look")
-	ref := h.asks(`{"intent": "count the chairs of the house, and say of each whether it can be sat on"}`)
+	h := startMesskitWith(t, []string{"--config", config})
+	ana := h.openInvitation("Ana", "localhost", "look")
+	ref := h.request(`{"intent": "count the chairs of the house, and say of each whether it can be sat on"}`)
 	ana.Click("#offers button", "Accept")
-	h.becomes(ref, "claimed")
+	h.waitStatus(ref, "claimed")
 	for _, where := range []string{"attic", "cellar", "pond"} {
 		h.api(http.MethodPost, "/register", `{"executor_id": "`+where+`", "display_name": "The pi of the `+where+`", "capabilities": ["swim"]}`)
 	}
 	ana.Click("#mine summary", "Ask a question")
 	ana.Fill("#ask-"+ref, "Which floor?")
 	ana.Click("#mine details button", "Ask a question")
-	h.becomes(ref, "needs_input")
-	op := h.operator(360, 740)
+	h.waitStatus(ref, "needs_input")
+	op := h.openConsole(360, 740)
 	op.Fill("#needs input", "all")
 	op.Click("#needs button", "Answer")
-	h.becomes(ref, "in_progress")
+	h.waitStatus(ref, "in_progress")
 	op.Click("#open a", "count the chairs")
 	op.Until(`/· claimed by ana$/.test(document.querySelector("#detail .meta")?.textContent)`) // her question and its answer do not mean that she has begun
 	op.Click("#detail a", "All tasks")
-	h.asks(`{"intent": "turn on the porch light and the hall light"}`)
+	h.request(`{"intent": "turn on the porch light and the hall light"}`)
 	h.api(http.MethodPost, "/stop", `{"why": "second water"}`)
 	narrow := func(what string, most int) {
 		t.Helper()
@@ -105,17 +105,17 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 		if bottom > most {
 			t.Errorf("%s: %d of 740 pixels are covered", what, bottom)
 		}
-		h.pictured(op, "stop-scrolled-"+what)
+		h.saveScreenshot(op, "stop-scrolled-"+what)
 		op.Eval(`scrollTo(0, 0)`, nil)
-		h.pictured(op, "stop-"+what)
+		h.saveScreenshot(op, "stop-"+what)
 	}
 	op.Until(`document.getElementById("standing").textContent.startsWith("STOPPED. second water") && /2 of 2 devices safe · 4 have not confirmed/.test(document.getElementById("stopped").innerText)`)
 	narrow("stopped", 150)
-	h.usable(op, "stop-room")
-	h.fits(op, "stop-room", 360, 740)
+	h.checkAccessibility(op, "stop-room")
+	h.checkWidths(op, "stop-room", 360, 740)
 	op.Click("#stopped summary", "")
 	op.Until(`document.querySelectorAll("#stopped .forget").length >= 3`)
-	h.pictured(op, "stop-each")
+	h.saveScreenshot(op, "stop-each")
 
 	op.Click("#stopped button", "Reset the stop")
 	op.Until(`/^Stop reset at \d\d:\d\d\. .*People continue their tasks\. These have not confirmed the stop: .*Ana/.test(document.getElementById("released").textContent)`)
@@ -124,11 +124,11 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	ana.Until(`document.getElementById("standing").textContent.startsWith("You have an order to stop.")`)
 	ana.Text("The order was: second water (by operator, ")
 	ana.Text("No other stop is active.")
-	h.pictured(ana, "stop-ana")
+	h.saveScreenshot(ana, "stop-ana")
 	ana.Click("#stopped button", "I have stopped")
 	ana.Until(`document.getElementById("standing").textContent.startsWith("Stop: The pi")`)
-	h.usable(ana, "stop-ana")
-	h.fits(ana, "stop-ana", 360, 740)
+	h.checkAccessibility(ana, "stop-ana")
+	h.checkWidths(ana, "stop-ana", 360, 740)
 }
 
 // The page shows structured data as sentences and tables, never as JSON.
@@ -136,24 +136,24 @@ func TestPageShowsDataAsSentences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	p := h.operator(1280, 900)
-	ref := h.asks(`{"intent": "turn on the porch light and the hall light"}`)
-	h.becomes(ref, "completed")
+	h := startMesskit(t)
+	p := h.openConsole(1280, 900)
+	ref := h.request(`{"intent": "turn on the porch light and the hall light"}`)
+	h.waitStatus(ref, "completed")
 	p.Go(h.url + "/#task/" + ref)
 	p.Until(`/^device\s+on\s+hall-light\s+yes\s+porch-light\s+yes$/.test(document.querySelector("#detail .result table")?.innerText.trim())`)
 	p.Until(`!document.querySelector(".back").checkVisibility()`) // the list is next to it
-	h.pictured(p, "told-steps")
-	h.usable(p, "told-steps")
-	ref = h.asks(`{"intent": "watch the garage door until it is closed"}`)
-	h.becomes(ref, "completed")
+	h.saveScreenshot(p, "told-steps")
+	h.checkAccessibility(p, "told-steps")
+	ref = h.request(`{"intent": "watch the garage door until it is closed"}`)
+	h.waitStatus(ref, "completed")
 	p.Go(h.url + "/#task/" + ref)
 	p.Until(`document.querySelector("#detail .result dl")`)
-	h.pictured(p, "told-watch")
-	h.usable(p, "told-watch")
+	h.saveScreenshot(p, "told-watch")
+	h.checkAccessibility(p, "told-watch")
 	var raw string
 	if p.Eval("document.getElementById(\"detail\").innerText.match(/.*([{]\"|\":).*/)?.[0] || \"\"", &raw); raw != "" {
 		t.Errorf("as programs write it: %s", raw)
 	}
-	h.fits(p, "told-watch", 1280, 900)
+	h.checkWidths(p, "told-watch", 1280, 900)
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// proxied returns the address of a proxy for the exchange, which answers 502 while away is true.
-func (h *householder) proxied() (address string, away *atomic.Bool) {
+// startProxy returns the address of a proxy for the exchange, which answers 502 while away is true.
+func (h *instance) startProxy() (address string, away *atomic.Bool) {
 	h.t.Helper()
 	to, err := url.Parse(h.url)
 	if err != nil {
@@ -44,13 +44,13 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	address, away := h.proxied()
-	p := h.comesInAt(address, "Ana", "look")
-	ben := h.comesIn("Ben", "localhost", "look")
+	h := startMesskit(t)
+	address, away := h.startProxy()
+	p := h.openInvitationAt(address, "Ana", "look")
+	ben := h.openInvitation("Ben", "localhost", "look")
 	holds := func(intent string) (ref string) {
 		t.Helper()
-		ref = h.asks(`{"intent": "` + intent + `"}`)
+		ref = h.request(`{"intent": "` + intent + `"}`)
 		p.Until(`[...document.querySelectorAll("#offers h3")].some((e) => e.textContent === "` + intent + `")`)
 		p.Click("#offers button", "Accept")
 		p.Until(`document.getElementById("text-` + ref + `")`)
@@ -58,13 +58,13 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	}
 	once := func(ref, text string) {
 		t.Helper()
-		if thread := h.becomes(ref, "completed"); strings.Count(thread, text) != 1 {
+		if thread := h.waitStatus(ref, "completed"); strings.Count(thread, text) != 1 {
 			t.Errorf("%q is %d times in %s", text, strings.Count(thread, text), thread)
 		}
 	}
 
 	// Her reason to decline stays in its field while another person answers.
-	ref := h.asks(`{"intent": "look in the cellar"}`)
+	ref := h.request(`{"intent": "look in the cellar"}`)
 	ben.Text("look in the cellar")
 	p.Front()
 	p.Click("#offers summary", "Decline")
@@ -82,13 +82,13 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Until(`document.activeElement.id === "not-` + ref + `"`)
 
 	// The second person who takes a task sees that another has claimed it.
-	first := h.asks(`{"intent": "feed the cat"}`)
+	first := h.request(`{"intent": "feed the cat"}`)
 	p.Text("feed the cat")
 	ben.Front()
 	p.Until(`document.hidden`) // a hidden page receives no events
 	ben.Text("feed the cat")
 	ben.Click("#offers button", "Accept")
-	h.becomes(first, "claimed")
+	h.waitStatus(first, "claimed")
 	p.Click("#offers li[data-ref='"+first+"'] button", "Accept")
 	p.Until(`document.querySelector("#failed p")?.textContent === "You cannot accept “feed the cat”: ben has claimed it"`)
 	p.Front()
@@ -140,7 +140,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Fill("#text-"+ref, "It is dusty.")
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`[...document.querySelectorAll("#outbox li")].filter((e) => e.textContent.includes("This phone has no free storage: keep this page open")).length === 2`)
-	h.usable(p, "me-full")
+	h.checkAccessibility(p, "me-full")
 	p.Offline(false)
 	once(ref, "It is dusty.")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
@@ -159,13 +159,13 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Fill("#text-"+late, "It is wet.")
 	p.Click("#mine li:has(#text-"+late+") button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
-	if said := h.messkit("cancel", late); !strings.HasSuffix(strings.TrimSpace(said), "cancelled; Ana had taken it, and may have begun; the outcome is unknown") {
-		t.Error(said)
+	if got := h.run("cancel", late); !strings.HasSuffix(strings.TrimSpace(got), "cancelled; Ana had taken it, and may have begun; the outcome is unknown") {
+		t.Error(got)
 	}
 	p.Offline(false)
 	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.textContent.includes("Start · water the fern") && e.querySelector(".error")?.textContent === "Too late: the task has ended (cancelled)." &&
 		document.getElementById("outbox").children.length === 1 && [...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Discard" })()`)
-	h.pictured(p, "me-too-late")
+	h.saveScreenshot(p, "me-too-late")
 	p.Click("#outbox button", "Discard")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
@@ -175,15 +175,15 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	p.Fill("#text-"+ref, "There is dust.")
 	p.Click("#mine button[type=submit]", "Done")
 	p.Until(`document.getElementById("outbox").children.length === 2`)
-	h.messkit("keys", "revoke", "ana")
+	h.run("keys", "revoke", "ana")
 	p.Offline(false)
 	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("unsent").textContent.includes("holds 2 unsent messages")`)
-	h.usable(p, "me-signed-out")
-	h.pictured(p, "me-signed-out")
-	p.Eval(`void (location.href = "`+h.invites("Cleo", address)+`")`, nil)
+	h.checkAccessibility(p, "me-signed-out")
+	h.saveScreenshot(p, "me-signed-out")
+	p.Eval(`void (location.href = "`+h.invitationLink("Cleo", address)+`")`, nil)
 	p.Until(`document.getElementById("line").textContent === "live" && [...document.querySelectorAll("#outbox .meta")].filter((e) => e.textContent === "The phone sends this message when ana signs in here again.").length === 2`)
-	h.pictured(p, "me-left-by-ana")
-	p.Eval(`void (location.href = "`+h.invites("Ana", address)+`")`, nil)
+	h.saveScreenshot(p, "me-left-by-ana")
+	p.Eval(`void (location.href = "`+h.invitationLink("Ana", address)+`")`, nil)
 	once(ref, "There is dust.")
 	p.Until(`document.getElementById("outbox").children.length === 0`)
 
@@ -193,8 +193,8 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 		files: [{name: "photo-1.jpg", type: "image/jpeg", data: new Blob(["a photo"])}]}))`, nil)
 	p.Until(`(() => { const e = document.querySelector("#outbox li"); return e?.querySelector(".error")?.textContent.includes("no thread") && e.textContent.includes("It is late.") &&
 		[...e.querySelectorAll("button")].map((b) => b.textContent).join() === "Save photo-1.jpg,Send again,Discard" })()`)
-	h.usable(p, "me-refused")
-	h.fits(p, "me-refused", 360, 740)
+	h.checkAccessibility(p, "me-refused")
+	h.checkWidths(p, "me-refused", 360, 740)
 	p.Click("#outbox button", "Send again")
 	p.Until(`document.querySelector("#outbox .error")?.textContent.includes("no thread")`)
 	p.Click("#outbox button", "Discard")
@@ -210,10 +210,10 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it needs a browser and the built program")
 	}
-	h := startHouse(t)
-	old := h.asks(`{"intent": "vacuum the living room"}`)
-	h.becomes(old, "needs_confirmation")
-	p := h.operator(1280, 800)
+	h := startMesskit(t)
+	old := h.request(`{"intent": "vacuum the living room"}`)
+	h.waitStatus(old, "needs_confirmation")
+	p := h.openConsole(1280, 800)
 
 	// An input with changes survives a redraw. If the focused element disappears, the focus moves
 	// next to it.
@@ -239,10 +239,10 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 		t.Errorf("drawn anew: %s", kept)
 	}
 
-	h.becomes(h.asks(`{"intent": "turn on the porch light"}`), "completed")
+	h.waitStatus(h.request(`{"intent": "turn on the porch light"}`), "completed")
 	p.Until(`document.querySelectorAll("#recent a").length === 1`)
 	p.Eval(`document.querySelector("#recent a").focus()`, nil)
-	h.becomes(h.asks(`{"intent": "turn off the porch light"}`), "completed")
+	h.waitStatus(h.request(`{"intent": "turn off the porch light"}`), "completed")
 	p.Until(`document.querySelectorAll("#recent a").length === 2`)
 	p.Until(`document.activeElement.textContent === "turn on the porch light"`)
 
@@ -271,48 +271,48 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 
 	// If another operator has already confirmed, a rejection has no effect. The page shows that
 	// until the user confirms it.
-	other := h.operator(360, 640)
+	other := h.openConsole(360, 640)
 	other.Go(h.url + "/#task/" + old)
 	other.Until(`document.querySelector("#detail .answers button")`)
 	p.Front()
 	other.Until(`document.hidden`) // a hidden page receives no events
 	p.Click("#detail .answers button", "Confirm")
-	h.becomes(old, "in_progress")
+	h.waitStatus(old, "in_progress")
 	other.Click("#detail .answers button", "Reject")
 	other.Until(`/^YOUR REJECTION OF “vacuum the living room” CAME TOO LATE and has no effect.*Cancel task/.test(document.getElementById("failed").textContent)`)
 	other.Front()
 	other.Until(`document.querySelector("#detail .chip").textContent === "in progress" && document.getElementById("failed").textContent`)
-	h.usable(other, "too-late")
-	h.fits(other, "too-late", 360, 640)
+	h.checkAccessibility(other, "too-late")
+	h.checkWidths(other, "too-late", 360, 640)
 	other.Click("#failed button", "Dismiss")
 
 	// The page rejects the cancel of a task that has just ended, and shows its terminal status.
 	ended := func(by func(ref string), status, button, told string) {
 		t.Helper()
 		other.Front()
-		ref := h.asks(`{"intent": "turn on the porch light", "confirm_before": true}`)
-		h.becomes(ref, "needs_confirmation")
+		ref := h.request(`{"intent": "turn on the porch light", "confirm_before": true}`)
+		h.waitStatus(ref, "needs_confirmation")
 		other.Go(h.url + "/#task/" + ref)
 		other.Until(`document.querySelector("#detail .answers button")`)
 		p.Front()
 		other.Until(`document.hidden`)
 		by(ref)
-		h.becomes(ref, status)
+		h.waitStatus(ref, status)
 		other.Click("#detail button", button)
 		other.Until(`document.querySelector("#failed p")?.textContent === "` + told + `"`)
 	}
-	yes := func(ref string) { h.messkit("reply", ref, "--yes") }
-	ended(func(ref string) { h.messkit("cancel", ref) }, "cancelled", "Reject", "Your rejection of “turn on the porch light” came too late and has no effect: the task has ended (cancelled).")
+	yes := func(ref string) { h.run("reply", ref, "--yes") }
+	ended(func(ref string) { h.run("cancel", ref) }, "cancelled", "Reject", "Your rejection of “turn on the porch light” came too late and has no effect: the task has ended (cancelled).")
 	ended(yes, "completed", "Reject", "YOUR REJECTION OF “turn on the porch light” CAME TOO LATE and has no effect: the task has ended (completed).")
 	ended(yes, "completed", "Cancel task", "The exchange did not cancel “turn on the porch light”: the task has ended (completed). Its effects remain.")
 	p.Front()
-	old = h.asks(`{"intent": "vacuum the kitchen"}`)
-	h.becomes(old, "needs_input")
+	old = h.request(`{"intent": "vacuum the kitchen"}`)
+	h.waitStatus(old, "needs_input")
 	p.Eval(`void (location.hash = "")`, nil)
 
 	// The list shows a question regardless of the number of newer tasks, and cuts long texts.
 	for i := range 202 {
-		h.asks(fmt.Sprintf(`{"intent": "%d %s", "requires": ["swim"]}`, i, strings.Repeat("far ", 500)))
+		h.request(fmt.Sprintf(`{"intent": "%d %s", "requires": ["swim"]}`, i, strings.Repeat("far ", 500)))
 	}
 	p.Eval(`void (location.hash = "#task/%E0%A4%A")`, nil) // an incomplete link does not break the page
 	p.Reload()
@@ -320,18 +320,18 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	p.Until(`document.querySelector("#needs a")?.textContent === "vacuum the kitchen" && document.querySelector("#needs .answers")`)
 	p.Text("This list is not complete")
 	p.Until(`[...document.querySelectorAll("#open a")].length === 200 && [...document.querySelectorAll("#open a")].every((a) => a.textContent.length < 220)`)
-	h.usable(p, "many")
-	h.fits(p, "many", 360, 640)
+	h.checkAccessibility(p, "many")
+	h.checkWidths(p, "many", 360, 640)
 
 	// The page shows the end of a session.
-	key := h.messkit("keys", "issue", "visitor", "observer")
+	key := h.run("keys", "issue", "visitor", "observer")
 	p.Click("nav a", "Log")
 	p.Click("#signout", "")
 	p.Until(`document.getElementById("key").checkVisibility()`)
 	p.Fill("#key", key)
 	p.Press("Enter")
 	p.Until(`document.getElementById("line").textContent === "live"`)
-	h.messkit("keys", "revoke", "visitor")
+	h.run("keys", "revoke", "visitor")
 	p.Until(`document.getElementById("line").textContent === "not signed in" && document.getElementById("key").checkVisibility() && document.getElementById("nav").hidden`)
 	if faults := p.Faults("ERR_INTERNET_DISCONNECTED", "401"); len(faults) > 0 {
 		t.Errorf("in the page: %q", faults)

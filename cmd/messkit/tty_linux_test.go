@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalOf opens a pseudo-terminal of 80 by 24: theirs for the program, ours for the simulated
+// openTerminal opens a pseudo-terminal of 80 by 24: theirs for the program, ours for the simulated
 // person.
-func terminalOf(t *testing.T) (theirs, ours *os.File) {
+func openTerminal(t *testing.T) (theirs, ours *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -50,11 +50,11 @@ func terminalOf(t *testing.T) (theirs, ours *os.File) {
 	return theirs, ours
 }
 
-// atTerminal runs messkit at a terminal, with the exchange at url. Whenever the output contains a
+// runAtTerminal runs messkit at a terminal, with the exchange at url. Whenever the output contains a
 // key of answers, it types the value. It returns everything that the terminal received.
-func atTerminal(t *testing.T, home, url string, answers map[string]string, args ...string) (string, error) {
+func runAtTerminal(t *testing.T, home, url string, answers map[string]string, args ...string) (string, error) {
 	t.Helper()
-	theirs, ours := terminalOf(t)
+	theirs, ours := openTerminal(t)
 	c := exec.CommandContext(t.Context(), "messkit", args...)
 	c.Dir = home
 	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url, "TERM=xterm-256color", "TMUX=", "STY=", "TERM_PROGRAM=", "KITTY_WINDOW_ID=", "LC_TERMINAL=")
@@ -108,7 +108,7 @@ const (
 	showsSixels       = "\x1b[6;16;8t\x1b[?62;4;22c"
 )
 
-func atHome(t *testing.T) (home, url string) {
+func startAtTerminal(t *testing.T) (home, url string) {
 	t.Helper()
 	home = t.TempDir()
 	p, err := start(home, "messkit", "run", "--listen", "127.0.0.1:0", "--mqtt", "off")
@@ -126,8 +126,8 @@ func atHome(t *testing.T) (home, url string) {
 // At a terminal, ask prompts for an answer to the executor's question, draws progress in place,
 // and shows an image if the terminal can.
 func TestAskAtTerminal(t *testing.T) {
-	home, url := atHome(t)
-	out, err := atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "y\n", primaryAttributes: showsSixels},
+	home, url := startAtTerminal(t)
+	out, err := runAtTerminal(t, home, url, map[string]string{"do it? [y/N] ": "y\n", primaryAttributes: showsSixels},
 		"ask", "take a photo of the porch", "--confirm", "--wait")
 	if err != nil {
 		t.Errorf("%v\n%q", err, out)
@@ -143,15 +143,15 @@ func TestAskAtTerminal(t *testing.T) {
 	}
 	// The next request needs an answer, the one after that gets Ctrl-C, and the last one gets no
 	// answer.
-	out, err = atTerminal(t, home, url, map[string]string{"device? ": "\nporch light\n"}, "ask", "turn on the light", "--wait")
+	out, err = runAtTerminal(t, home, url, map[string]string{"device? ": "\nporch light\n"}, "ask", "turn on the light", "--wait")
 	if err != nil || !strings.Contains(out, "porch light is on") || !strings.Contains(out, "write an answer") || strings.Count(out, "device: ") != 1 { // an empty line is no answer
 		t.Errorf("%v\n%q", err, out)
 	}
-	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
+	out, err = runAtTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
 	if err == nil || !strings.Contains(out, "it goes on without you") {
 		t.Errorf("%v\n%q", err, out)
 	}
-	out, err = atTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x04"}, "ask", "turn off the hall light", "--confirm", "--wait", "--needed-by", "3s")
+	out, err = runAtTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x04"}, "ask", "turn off the hall light", "--confirm", "--wait", "--needed-by", "3s")
 	if err == nil || !strings.Contains(out, "this waits for their answer") || !strings.Contains(out, "answer with: messkit reply") || !strings.Contains(out, "expired") {
 		t.Errorf("%v\n%q", err, out)
 	}
@@ -160,8 +160,8 @@ func TestAskAtTerminal(t *testing.T) {
 // A terminal that no process reads blocks all output. The program still ends after repeated
 // signals.
 func TestAskEndsAtBlockedTerminal(t *testing.T) {
-	home, url := atHome(t)
-	theirs, ours := terminalOf(t)
+	home, url := startAtTerminal(t)
+	theirs, ours := openTerminal(t)
 	c := exec.CommandContext(t.Context(), "messkit", "ask", "turn on the porch light", "--not-before", "1h", "--wait")
 	c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url, "TERM=xterm-256color")
 	c.Stdin, c.Stdout, c.Stderr = theirs, theirs, theirs
@@ -210,8 +210,8 @@ func TestReadmeExampleMatchesTerminal(t *testing.T) {
 	}
 	_, shown, _ := strings.Cut(string(text), "```console\n$ messkit ask \"vacuum the kitchen\" --wait\n")
 	shown, _, _ = strings.Cut(shown, "```")
-	home, url := atHome(t)
-	out, err := atTerminal(t, home, url, map[string]string{"area? ": "both\n", "do it? [y/N] ": "y\n", primaryAttributes: "\x1b[?62;22c"}, "ask", "vacuum the kitchen", "--wait")
+	home, url := startAtTerminal(t)
+	out, err := runAtTerminal(t, home, url, map[string]string{"area? ": "both\n", "do it? [y/N] ": "y\n", primaryAttributes: "\x1b[?62;22c"}, "ask", "vacuum the kitchen", "--wait")
 	if err != nil {
 		t.Fatalf("%v\n%q", err, out)
 	}
@@ -238,8 +238,8 @@ var sequence = regexp.MustCompile("\x1b\\[[?0-9;]*[a-zA-Z]")
 // Without --wait, ask prints the command that shows the result, and the reason why the task
 // waits. In a pipe its standard output contains only the ref.
 func TestAskWithoutWait(t *testing.T) {
-	home, url := atHome(t)
-	if out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light"); err != nil || !strings.Contains(out, "messkit show 20") {
+	home, url := startAtTerminal(t)
+	if out, err := runAtTerminal(t, home, url, nil, "ask", "turn on the porch light"); err != nil || !strings.Contains(out, "messkit show 20") {
 		t.Errorf("at a terminal: %v: %q", err, out)
 	}
 	c := exec.CommandContext(t.Context(), "messkit", "ask", "swim", "--requires", "swim")
@@ -253,8 +253,8 @@ func TestAskWithoutWait(t *testing.T) {
 
 // On a terminal without images, ask prints the path only. In a pipe it prints no escape sequence.
 func TestAskPrintsPathWithoutImageSupport(t *testing.T) {
-	home, url := atHome(t)
-	out, err := atTerminal(t, home, url, map[string]string{primaryAttributes: "\x1b[?62;22c"}, "ask", "take a photo of the porch", "--wait")
+	home, url := startAtTerminal(t)
+	out, err := runAtTerminal(t, home, url, map[string]string{primaryAttributes: "\x1b[?62;22c"}, "ask", "take a photo of the porch", "--wait")
 	if err != nil || strings.Contains(out, "\x1bP") || !strings.Contains(out, "saved ") {
 		t.Errorf("%v\n%q", err, out)
 	}
@@ -268,13 +268,13 @@ func TestAskPrintsPathWithoutImageSupport(t *testing.T) {
 
 // The dashboard shows the events, and restores the terminal at its end.
 func TestWatchAtTerminal(t *testing.T) {
-	home, url := atHome(t)
+	home, url := startAtTerminal(t)
 	c := exec.Command("messkit", "ask", "turn on the porch light", "--wait")
 	c.Env, c.Dir = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url), home
 	if err := c.Start(); err != nil { // the dashboard shows it during or after the execution
 		t.Fatal(err)
 	}
-	out, err := atTerminal(t, home, url, map[string]string{"  completed  ": ctrlC}, "watch")
+	out, err := runAtTerminal(t, home, url, map[string]string{"  completed  ": ctrlC}, "watch")
 	if err := errors.Join(err, c.Wait()); err != nil {
 		t.Error(err)
 	}
@@ -291,7 +291,7 @@ func TestWatchAtTerminal(t *testing.T) {
 // init asks three questions.
 func TestInitAsksThreeQuestions(t *testing.T) {
 	home := t.TempDir()
-	out, err := atTerminal(t, home, "http://127.0.0.1:9", map[string]string{
+	out, err := runAtTerminal(t, home, "http://127.0.0.1:9", map[string]string{
 		"board called? ": "kitchen-pi\n", "or here? ": "\n", "y or n ": "y\n",
 	}, "init", "--for", "50ms")
 	if err != nil {
@@ -305,12 +305,12 @@ func TestInitAsksThreeQuestions(t *testing.T) {
 
 // ask withdraws a question that another client answers, and continues to wait.
 func TestAskWithdrawsAnsweredQuestion(t *testing.T) {
-	home, url := atHome(t)
+	home, url := startAtTerminal(t)
 	command := func(args ...string) (string, error) {
 		c := exec.CommandContext(t.Context(), "messkit", args...)
 		c.Env = append(os.Environ(), "HOME="+home, "MESSKIT_URL="+url)
-		said, err := c.Output()
-		return string(said), err
+		got, err := c.Output()
+		return string(got), err
 	}
 	var g errgroup.Group
 	g.Go(func() error {
@@ -323,7 +323,7 @@ func TestAskWithdrawsAnsweredQuestion(t *testing.T) {
 		}
 		return errors.New("nothing was asked")
 	})
-	out, err := atTerminal(t, home, url, nil, "ask", "turn on the porch light", "--confirm", "--wait")
+	out, err := runAtTerminal(t, home, url, nil, "ask", "turn on the porch light", "--confirm", "--wait")
 	if err := errors.Join(err, g.Wait()); err != nil || !strings.Contains(out, "operator  confirms") || !strings.Contains(out, "The porch light is on") {
 		t.Errorf("%v\n%q", err, out)
 	}

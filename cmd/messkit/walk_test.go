@@ -39,39 +39,39 @@ type fence struct{ kind, body string }
 
 var pageFences = regexp.MustCompile("(?ms)^```(\\w[^\n]*)\n(.*?)^```$")
 
-// unrun contains the reasons not to run the commands of a page.
-var unrun = map[string]string{
+// notRun contains the reasons not to run the commands of a page.
+var notRun = map[string]string{
 	"another machine":       "it would copy a program there, over ssh",
 	"users and services":    "it would change the users and services of the machine that tests",
 	"folders of the system": "it would write outside of the test's own folder",
 	"what runs this":        "make test is what runs this test",
 }
 
-// elsewhereWalked contains pages, or sections of them, whose commands have separate tests. Such a
+// runElsewhere contains pages, or sections of them, whose commands have separate tests. Such a
 // test fails for a command that it does not run.
-var elsewhereWalked = map[string][]string{
+var runElsewhere = map[string][]string{
 	"agentmail": nil,                                    // TestAgentMailPageRuns
 	"mesh":      nil,                                    // TestMeshGuideRuns
 	"mqtt":      nil,                                    // exchange/channel/mqtt: TestCommandsOfDocumentation
 	"http":      {"With curl alone", "Webhooks", "TLS"}, // TestCurlGuideRuns, TestTLSGuideRuns
 }
 
-// together lists the pages that share one exchange, in this order.
-var together = []string{"threads", "journal", "receipts", "pictures", "people", "discover", "homeassistant-discovery", "watch", "http", "mcp", "command-line", "stop", "console"}
+// runTogether lists the pages that share one exchange, in this order.
+var runTogether = []string{"threads", "journal", "receipts", "pictures", "people", "discover", "homeassistant-discovery", "watch", "http", "mcp", "command-line", "stop", "console"}
 
-// before contains the preparation of a page.
-var before = map[string]func(*follows){
-	"pictures": func(g *follows) { g.run("cp $(ls 2*-image-*.jpg | head -1) photo.jpg\n") },
-	"discover": func(g *follows) {
-		g.brokers()
-		g.put("mqtt.password", "secret\n")
+// runBefore contains the preparation of a page.
+var runBefore = map[string]func(*pageRunner){
+	"pictures": func(g *pageRunner) { g.run("cp $(ls 2*-image-*.jpg | head -1) photo.jpg\n") },
+	"discover": func(g *pageRunner) {
+		g.startBroker()
+		g.writeFile("mqtt.password", "secret\n")
 	},
-	"homeassistant-discovery": func(g *follows) { g.brokers() },
-	"http": func(g *follows) {
+	"homeassistant-discovery": func(g *pageRunner) { g.startBroker() },
+	"http": func(g *pageRunner) {
 		g.run("messkit keys issue kitchen-pi executor --save a.key\nmesskit keys issue old-phone executor --save b.key\n")
 	},
-	"mcp":          func(g *follows) { g.run("until [ -s ~/.mess/mcp.key ]; do sleep 0.05; done | messkit mcp\n") },
-	"command-line": func(g *follows) { g.run("messkit init --yes --for 1s\n") },
+	"mcp":          func(g *pageRunner) { g.run("until [ -s ~/.mess/mcp.key ]; do sleep 0.05; done | messkit mcp\n") },
+	"command-line": func(g *pageRunner) { g.run("messkit init --yes --for 1s\n") },
 }
 
 // fencesOf returns the fences of a page without the sections in elsewhereWalked.
@@ -83,7 +83,7 @@ func fencesOf(t *testing.T, page string) (all []fence) {
 	}
 	for section := range strings.SplitSeq("\n"+string(text), "\n## ") {
 		title, _, _ := strings.Cut(section, "\n")
-		if slices.Contains(elsewhereWalked[nameOf(page)], title) {
+		if slices.Contains(runElsewhere[nameOf(page)], title) {
 			continue
 		}
 		for _, m := range pageFences.FindAllStringSubmatch(section, -1) {
@@ -117,7 +117,7 @@ func TestDocumentedCommandsSucceed(t *testing.T) {
 		if page == "README.md" {
 			name = "../README"
 		}
-		if sections, ok := elsewhereWalked[name]; ok && sections == nil {
+		if sections, ok := runElsewhere[name]; ok && sections == nil {
 			continue
 		}
 		if all := fencesOf(t, page); slices.ContainsFunc(all, func(f fence) bool { return strings.HasPrefix(f.kind, "sh") }) {
@@ -129,50 +129,50 @@ func TestDocumentedCommandsSucceed(t *testing.T) {
 	}
 	t.Run("together", func(t *testing.T) {
 		t.Parallel()
-		g := newFollows(t)
+		g := newPageRunner(t)
 		defer g.end()
-		g.asked()
-		for _, name := range together {
+		g.startWithRequests()
+		for _, name := range runTogether {
 			if len(pages[name]) == 0 {
 				t.Errorf("%s has no commands", name)
 			}
 			t.Run(name, func(t *testing.T) {
 				g.t = t
-				g.walk(name, pages[name])
+				g.runPage(name, pages[name])
 			})
 			g.t = t
 		}
 	})
 	for name, all := range pages {
-		if slices.Contains(together, name) {
+		if slices.Contains(runTogether, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newFollows(t)
+			g := newPageRunner(t)
 			defer g.end()
 			if !slices.ContainsFunc(all, func(f fence) bool { return strings.HasPrefix(f.kind, "sh run") }) {
-				g.asked()
+				g.startWithRequests()
 			}
-			g.walk(name, all)
+			g.runPage(name, all)
 		})
 	}
 }
 
 var (
-	today    = regexp.MustCompile(`2026-11-21-(00\d)`) // a ref of a page
-	somePin  = regexp.MustCompile(`sha256:[0-9a-f.]{3,}`)
-	someCode = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}\b`) // the alphabet of Crockford
+	today       = regexp.MustCompile(`2026-11-21-(00\d)`) // a ref of a page
+	pinPattern  = regexp.MustCompile(`sha256:[0-9a-f.]{3,}`)
+	codePattern = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{5}-[0-9A-HJKMNP-TV-Z]{5}\b`) // the alphabet of Crockford
 )
 
-var someListed = regexp.MustCompile(`"ref": "([^"]+)"`)
+var listPattern = regexp.MustCompile(`"ref": "([^"]+)"`)
 
-var someConfig = regexp.MustCompile(`--config (\S+)`)
+var configPattern = regexp.MustCompile(`--config (\S+)`)
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// inText matches commands in the text of a page.
-var inText = regexp.MustCompile("`(messkit [^`\n]*)`")
+// inlineCode matches commands in the text of a page.
+var inlineCode = regexp.MustCompile("`(messkit [^`\n]*)`")
 
 // commandsIn returns the commands of a page: in its text, in fences and in indented lines.
 func commandsIn(text string) (all []string) {
@@ -188,7 +188,7 @@ func commandsIn(text string) (all []string) {
 				all = append(all, code)
 			}
 		default:
-			for _, m := range inText.FindAllStringSubmatch(line, -1) {
+			for _, m := range inlineCode.FindAllStringSubmatch(line, -1) {
 				all = append(all, m[1])
 			}
 		}
@@ -196,8 +196,8 @@ func commandsIn(text string) (all []string) {
 	return all
 }
 
-// aProgram matches an indented command line outside a fence.
-var aProgram = regexp.MustCompile(`^ {4,}(\$ |sudo )?(\./)?(messkit|curl|mosquitto_\w+|make|ssh|scp|apt|apt-get|systemctl|export|docker|go|pip|npm) `)
+// programPattern matches an indented command line outside a fence.
+var programPattern = regexp.MustCompile(`^ {4,}(\$ |sudo )?(\./)?(messkit|curl|mosquitto_\w+|make|ssh|scp|apt|apt-get|systemctl|export|docker|go|pip|npm) `)
 
 // A test runs every command of a page: all commands are in fences.
 func TestDocumentedCommandsAreInFences(t *testing.T) {
@@ -210,7 +210,7 @@ func TestDocumentedCommandsAreInFences(t *testing.T) {
 		for _, f := range pageFences.FindAllStringSubmatch(string(data), -1) {
 			switch kind, _, _ := strings.Cut(f[1], " "); kind {
 			case "sh":
-				if sections, ok := elsewhereWalked[name]; ok && sections == nil {
+				if sections, ok := runElsewhere[name]; ok && sections == nil {
 					own++
 				}
 			case "yaml", "json", "text", "go", "python", "mermaid":
@@ -226,17 +226,17 @@ func TestDocumentedCommandsAreInFences(t *testing.T) {
 			t.Errorf("%s: %d fences with commands; its test runs %d", page, own, want)
 		}
 		for line := range strings.Lines(pageFences.ReplaceAllString(string(data), "")) {
-			if aProgram.MatchString(line) {
+			if programPattern.MatchString(line) {
 				t.Errorf("%s: %q is typed: put it into a fence, that it is run", page, strings.TrimSpace(line))
 			}
 		}
 	}
 }
 
-// usesOf returns the name and the flags of a command, as "keys issue" and "keys issue --save".
-func usesOf(line string) (list []string, err error) {
+// commandUses returns the name and the flags of a command, as "keys issue" and "keys issue --save".
+func commandUses(line string) (list []string, err error) {
 	root := cli.NewRoot(&output.Env{Out: &bytes.Buffer{}})
-	c, rest, err := root.Find(wordsOf(line))
+	c, rest, err := root.Find(commandWords(line))
 	if err == nil {
 		err = c.ParseFlags(rest)
 	}
@@ -262,7 +262,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 					continue
 				}
 				args = strings.Split(args, " > ")[0]
-				uses, err := usesOf("messkit " + strings.Trim(args, "&)'\n "))
+				uses, err := commandUses("messkit " + strings.Trim(args, "&)'\n "))
 				if err == nil {
 					for _, use := range uses {
 						ran[use] = true
@@ -304,7 +304,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 			line, _, _ = strings.Cut(line, " > ")
 			line, _, _ = strings.Cut(line, " || ")
 			n++
-			uses, err := usesOf(line)
+			uses, err := commandUses(line)
 			if err != nil && !strings.Contains(err.Error(), "flag needs an argument") { // the text is about the flag
 				t.Errorf("%s: %q: %v", page, line, err)
 			}
@@ -338,11 +338,11 @@ func TestTroubleshootingQuotesMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := regexp.MustCompile("(?m)^### `(.*)`$").FindAllStringSubmatch(string(text), -1)
-	if len(said) < 30 {
-		t.Errorf("%d symptoms", len(said))
+	got := regexp.MustCompile("(?m)^### `(.*)`$").FindAllStringSubmatch(string(text), -1)
+	if len(got) < 30 {
+		t.Errorf("%d symptoms", len(got))
 	}
-	for _, s := range said {
+	for _, s := range got {
 		if s[1] != "connection refused" && !strings.Contains(code.String(), s[1]) { // the kernel's message
 			t.Errorf("nothing says %q", s[1])
 		}

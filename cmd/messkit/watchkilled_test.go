@@ -24,7 +24,7 @@ devices:
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run := func() (*process, *door) {
+	run := func() (*process, *apiClient) {
 		p, err := start(dir, "messkit", "run", "--config", config)
 		if err != nil || p.url == "" {
 			t.Fatalf("%v\n%s", err, &p.stderr)
@@ -33,9 +33,9 @@ devices:
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p, newDoor(p.url, key, "")
+		return p, newAPIClient(p.url, key, "")
 	}
-	asks := func(d *door, intent string) (ref string) {
+	asks := func(d *apiClient, intent string) (ref string) {
 		var v struct{ Ref string }
 		code, data, err := d.call(d.operator, http.MethodPost, "/requests", fmt.Sprintf(`{"intent":%q}`, intent))
 		if err != nil || code != http.StatusCreated {
@@ -46,7 +46,7 @@ devices:
 		}
 		return v.Ref
 	}
-	thread := func(d *door, ref string) string {
+	thread := func(d *apiClient, ref string) string {
 		_, data, err := d.call(d.operator, http.MethodGet, "/requests/"+ref, "")
 		if err != nil {
 			return err.Error()
@@ -68,8 +68,8 @@ devices:
 	asks(d, "turn on the porch light")
 	eventually(t, "it is told", func() bool { return strings.Contains(thread(d, ref), `"status":"completed"`) })
 	for _, want := range []string{"The hall is on", "The porch: on, seen at", "the program restarted during this watch"} {
-		if said := thread(d, ref); !strings.Contains(said, want) {
-			t.Errorf("%q is not in %s", want, said)
+		if got := thread(d, ref); !strings.Contains(got, want) {
+			t.Errorf("%q is not in %s", want, got)
 		}
 	}
 	log, err := os.ReadFile(hall)

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-var watchAsks = regexp.MustCompile(`messkit ask "([^"]+)"`)
+var watchRequests = regexp.MustCompile(`messkit ask "([^"]+)"`)
 
 // Each request on the page leads to a wait in the simulated home, and the configuration on the
 // page is valid.
@@ -20,8 +20,8 @@ func TestDocumentedWaitsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := simulated(t)
-	asks := watchAsks.FindAllStringSubmatch(string(text), -1)
+	r := simulatedInterpreter(t)
+	asks := watchRequests.FindAllStringSubmatch(string(text), -1)
 	for _, m := range asks {
 		out := r.Resolve(mess.Request{Intent: m[1]})
 		if out.Plan == nil {

@@ -23,7 +23,7 @@ func TestTwentyForms(t *testing.T) {
 	if len(tasks) < 24 {
 		t.Fatalf("there are %d tasks; the file is not whole", len(tasks))
 	}
-	r := simulated(t)
+	r := simulatedInterpreter(t)
 	for _, task := range tasks {
 		lines := strings.Split(strings.TrimSpace(task), "\n")
 		head, asked := strings.CutPrefix(lines[0], "? ")

@@ -62,7 +62,7 @@ func TestWebhooksOfAKilledExchange(t *testing.T) {
 	bin, dir, to := buildMesskit(t), t.TempDir(), newReceiver()
 	defer to.Close()
 	key, refs := "", []string(nil)
-	run := func() (*process, *door) {
+	run := func() (*process, *apiClient) {
 		t.Helper()
 		p, err := launch(dir, bin)
 		if err != nil || p.url == "" {
@@ -72,12 +72,12 @@ func TestWebhooksOfAKilledExchange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p, newDoor(p.url, operator, key)
+		return p, newAPIClient(p.url, operator, key)
 	}
 	for round := range 5 {
 		p, d := run()
 		if round == 0 {
-			if err := d.enrol(); err != nil {
+			if err := d.enroll(); err != nil {
 				t.Fatal(err)
 			}
 			key = d.executor

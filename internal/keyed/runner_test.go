@@ -143,3 +143,39 @@ func TestQueuesKeepOrder(t *testing.T) {
 		}
 	})
 }
+
+// A full queue gives up its oldest entry, also one in work, and keeps the others in order.
+func TestQueuesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := keyed.Queues[int]{Limit: 2}
+		var mu sync.Mutex
+		var done, lost []int
+		add := func(i int) {
+			if oldest, full := q.Add("one", i); full {
+				lost = append(lost, oldest)
+			}
+		}
+		q.Runner.Open(func(name string) time.Duration {
+			return q.Work(name, func(i int) time.Duration {
+				time.Sleep(time.Second)
+				mu.Lock()
+				defer mu.Unlock()
+				done = append(done, i)
+				return keyed.Idle
+			})
+		})
+		add(1)
+		synctest.Wait() // 1 is in work
+		add(2)
+		add(3)
+		if got := q.Of("one"); !slices.Equal(got, []int{2, 3}) || !slices.Equal(q.All(), got) || q.Waiting() != 2 || q.Of("two") != nil {
+			t.Errorf("%v wait, and %d", got, q.Waiting())
+		}
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(lost, []int{1}) || !slices.Equal(done, []int{1, 2, 3}) || q.Waiting() != 0 || len(q.All()) != 0 {
+			t.Errorf("lost %v, done %v, %d wait", lost, done, q.Waiting())
+		}
+	})
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -48,9 +49,9 @@ type Entry struct {
 
 // storedState is the content of the file.
 type storedState struct {
-	Ended bool           `json:"ended"` // the last run ended with a graceful shutdown and an up-to-date file
-	Queue []notification `json:"queue"`
-	Log   []Entry        `json:"log"`
+	Ended bool            `json:"ended"` // the last run ended with a graceful shutdown and an up-to-date file
+	Queue []*notification `json:"queue"`
+	Log   []Entry         `json:"log"`
 }
 
 const (
@@ -70,7 +71,7 @@ func Open(ctx context.Context, x *exchange.Exchange, k Keys, cfg Config, dir str
 	}
 	h := &Dispatcher{
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), slots: make(chan struct{}, maxOut),
-		dirty: make(chan struct{}, 1), queues: map[string][]notification{}, status: statuses{},
+		dirty: make(chan struct{}, 1), queues: keyed.Queues[*notification]{Limit: maxWaiting}, status: statuses{},
 	}
 	resumed, err := h.loadPosition(ctx)
 	if err != nil {
@@ -102,9 +103,8 @@ func (h *Dispatcher) load(resumed bool) error {
 	}
 	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
 	for _, n := range was.Queue {
-		if queue := h.queues[n.Executor]; len(queue) < maxWaiting {
-			h.queues[n.Executor] = append(queue, n)
-			h.runner.Wake(n.Executor)
+		if n != nil { // a file that somebody has edited
+			h.queues.Add(n.Executor, n)
 		}
 	}
 	if !was.Ended && !resumed {
@@ -208,11 +208,7 @@ func (h *Dispatcher) save(ctx context.Context, ended bool) {
 	var data []byte
 	var err error
 	if unsaved {
-		k := storedState{Ended: ended, Queue: []notification{}, Log: h.recent}
-		for _, queue := range h.queues {
-			k.Queue = append(k.Queue, queue...)
-		}
-		data, err = json.Marshal(k)
+		data, err = json.Marshal(storedState{Ended: ended, Queue: h.queues.All(), Log: h.recent})
 	}
 	h.mu.Unlock()
 	if unsaved {

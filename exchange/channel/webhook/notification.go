@@ -22,6 +22,8 @@ type notification struct {
 	Made     time.Time `json:"made"`
 	Due      time.Time `json:"due"` // the next attempt is not before this time
 	Tries    int       `json:"tries"`
+
+	lost bool // a full queue has dropped it during an attempt
 }
 
 // Events, with the names of the MESS reference servers.
@@ -186,14 +188,11 @@ func (h *Dispatcher) enqueue(n notification) {
 	if h.hasNotification(n) {
 		return
 	}
-	queue := h.queues[n.Executor]
-	if len(queue) >= maxWaiting {
-		h.logState(queue[0], Lost, result{err: errTooMany})
-		queue = slices.Clone(queue[1:])
+	if oldest, full := h.queues.Add(n.Executor, &n); full {
+		oldest.lost = true
+		h.logState(*oldest, Lost, result{err: errTooMany})
 	}
-	h.queues[n.Executor] = append(queue, n)
 	h.logState(n, Waiting, result{})
-	h.runner.Wake(n.Executor)
 }
 
 // address is a notification address of an executor.

@@ -263,6 +263,6 @@ func deliveryID(about, event, executor, url string) string {
 // hasNotification reports whether a notification is in the queue of its executor or in the log. The
 // caller holds h.mu.
 func (h *Dispatcher) hasNotification(n notification) bool {
-	return slices.ContainsFunc(h.queues[n.Executor], func(o notification) bool { return o.ID == n.ID }) ||
+	return slices.ContainsFunc(h.queues.Of(n.Executor), func(o *notification) bool { return o.ID == n.ID }) ||
 		slices.ContainsFunc(h.recent, func(e Entry) bool { return e.ID == n.ID })
 }

@@ -66,13 +66,12 @@ type Dispatcher struct {
 	client *http.Client
 	slots  chan struct{} // limits attempts at the same time
 
-	runner keyed.Runner  // by executor
-	dirty  chan struct{} // signals that the file is out of date
-	saving sync.Mutex    // held while save writes; goroutines take it before mu
+	queues keyed.Queues[*notification] // by executor; mu guards the notifications
+	dirty  chan struct{}               // signals that the file is out of date
+	saving sync.Mutex                  // held while save writes; goroutines take it before mu
 
 	mu         sync.Mutex
-	queues     map[string][]notification // by executor, oldest first
-	recent     []Entry                   // the log, oldest first
+	recent     []Entry // the log, oldest first
 	status     statuses
 	ended      string               // the ref of the thread whose terminal status was the last event
 	toldPeople map[string][]string  // by ref: the people who have had the notification of the offer
@@ -98,7 +97,7 @@ const (
 func (h *Dispatcher) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { h.follow(gctx); return nil })
-	g.Go(func() error { h.runner.Run(gctx, h.sendFirst); return nil })
+	g.Go(func() error { h.queues.Runner.Run(gctx, h.sendFirst); return nil })
 	g.Go(func() error { h.storeFirst(gctx); return nil })
 	g.Go(func() error { return h.saveChanges(gctx) })
 	err := g.Wait()
@@ -109,25 +108,15 @@ func (h *Dispatcher) Run(ctx context.Context) error {
 // sendFirst sends the first notification of an executor. Otherwise it returns the time until
 // that is due.
 func (h *Dispatcher) sendFirst(ctx context.Context, id string) (again time.Duration) {
-	n, ok := h.firstOf(id)
-	if !ok {
-		return keyed.Idle
-	}
-	if left := time.Until(n.Due); left > 0 {
-		return left
-	}
-	h.finish(ctx, n, h.attempt(ctx, n))
-	return 0
-}
-
-func (h *Dispatcher) firstOf(id string) (notification, bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.queues[id]) == 0 {
-		delete(h.queues, id)
-		return notification{}, false
-	}
-	return h.queues[id][0], true
+	return h.queues.Work(id, func(n *notification) time.Duration {
+		h.mu.Lock()
+		now := *n
+		h.mu.Unlock()
+		if left := time.Until(now.Due); left > 0 {
+			return left
+		}
+		return h.finish(ctx, n, h.attempt(ctx, now))
+	})
 }
 
 // attempt sends a notification once, when a slot is free.
@@ -141,20 +130,16 @@ func (h *Dispatcher) attempt(ctx context.Context, n notification) result {
 	return h.send(ctx, n)
 }
 
-// finish records the result of an attempt. It removes the notification from its queue or sets
-// the time of the next attempt.
-func (h *Dispatcher) finish(ctx context.Context, n notification, r result) {
+// finish records the result of an attempt. It returns the time until the next attempt, or
+// keyed.Idle after the last one.
+func (h *Dispatcher) finish(ctx context.Context, n *notification, r result) (again time.Duration) {
 	if ctx.Err() != nil && r.err != nil {
-		return // the next run sends it
+		return 0 // the next run sends it
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	queue := h.queues[n.Executor]
-	if len(queue) == 0 || queue[0].ID != n.ID {
-		if r.err == nil { // it lost its place in the queue, and has arrived all the same
-			h.logState(n, Delivered, r)
-		}
-		return
+	if n.lost && r.err != nil { // the log has its end
+		return keyed.Idle
 	}
 	n.Tries++
 	state := Delivered
@@ -168,8 +153,9 @@ func (h *Dispatcher) finish(ctx context.Context, n notification, r result) {
 		state = Waiting
 		n.Due = time.Now().Add(wait.Backoff{First: firstWait, Last: longestOff}.After(n.Tries))
 	}
-	if queue[0] = n; state != Waiting {
-		h.queues[n.Executor] = queue[1:]
+	h.logState(*n, state, r)
+	if state == Waiting {
+		return time.Until(n.Due)
 	}
-	h.logState(n, state, r)
+	return keyed.Idle
 }

@@ -5,9 +5,12 @@ package guarded
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"syscall"
 	"time"
@@ -50,6 +53,23 @@ func Client(cfg Config) *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// Send sends a request and drops the body of the answer. The error does not contain the address,
+// because that can contain a secret.
+func Send(c *http.Client, req *http.Request) (*http.Response, error) {
+	res, err := c.Do(req)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		if err = u.Err; u.Timeout() {
+			err = errors.New("no answer in time")
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the client can use the connection again
+	return res, nil
 }
 
 // special returns networks without hosts on the public internet (IANA special-purpose address

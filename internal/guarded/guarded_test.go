@@ -1,11 +1,14 @@
 package guarded_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,5 +50,54 @@ func TestPublicAddresses(t *testing.T) {
 		if got := guarded.Public(netip.MustParseAddr(ip)); got != want {
 			t.Errorf("Public(%s) = %t", ip, got)
 		}
+	}
+}
+
+// Send drops the body, so that the client uses the connection again, and its errors do not contain
+// the address.
+func TestSendDropsBodyAndHidesAddress(t *testing.T) {
+	var connections atomic.Int32
+	hang := make(chan struct{})
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("hang") {
+			<-hang
+		}
+		_, _ = w.Write([]byte("a body"))
+	}))
+	s.Config.ConnState = func(_ net.Conn, is http.ConnState) {
+		if is == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	defer close(hang)
+	c := guarded.Client(guarded.Config{Check: func(netip.Addr) error { return nil }, Connect: time.Minute})
+	send := func(ctx context.Context, address string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := guarded.Send(c, req)
+		if err == nil && res.StatusCode != http.StatusOK {
+			t.Errorf("%s: %d", address, res.StatusCode)
+		}
+		return err
+	}
+	for range 2 {
+		if err := send(t.Context(), s.URL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections for two requests, want 1", n)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := send(late, s.URL+"?hang&token=sesame"); err == nil || err.Error() != "no answer in time" {
+		t.Errorf("a receiver that hangs: %v", err)
+	}
+	if err := send(t.Context(), "http://127.0.0.1:1/?token=sesame"); err == nil || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("no receiver: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"time"
@@ -100,11 +99,10 @@ func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error
 		Connect: 10 * time.Second, Total: workTime,
 	})
 	defer client.CloseIdleConnections()
-	res, err := client.Do(req)
+	res, err := guarded.Send(client, req)
 	if err != nil {
 		b.log.Debug("mesh: text_url does not accept a text", "err", err)
 		return 0, errors.New("nobody answers at text_url")
 	}
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
-	return res.StatusCode, res.Body.Close()
+	return res.StatusCode, nil
 }

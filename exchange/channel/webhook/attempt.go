@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -94,27 +93,14 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 		req.Header.Set("Title", map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event])
 	}
-	res, err := h.client.Do(req)
-	if err != nil {
-		return failure(err)
-	}
-	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the client can use the connection again
-	return resultOf(res.StatusCode)
-}
-
-// failure returns the error of an attempt without an answer. It omits the address, which may
-// contain a secret.
-func failure(err error) result {
+	res, err := guarded.Send(h.client, req)
 	if no, ok := errors.AsType[*forbidden](err); ok {
 		return result{err: no, final: true}
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		if err = u.Err; u.Timeout() {
-			err = errors.New("no answer in time")
-		}
+	if err != nil {
+		return result{err: err}
 	}
-	return result{err: err}
+	return resultOf(res.StatusCode)
 }
 
 // resultOf returns what an HTTP status means. The sender does not repeat a notification that

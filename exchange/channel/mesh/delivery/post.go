@@ -7,10 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strconv"
 	"sync"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/internal/guarded"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -182,7 +181,7 @@ func (p *Post) Send(ctx context.Context, m Message) Outcome {
 func (p *Post) judged(peer string, code int, err error, out *Outcome) (last bool) {
 	switch {
 	case err != nil:
-		out.Err = plain(err)
+		out.Err = err.Error()
 	case code/100 == 2:
 		p.store.Succeeded(peer)
 		out.Status, out.Err = Sent, ""
@@ -248,13 +247,11 @@ func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause
 	if m.Signature != "" {
 		req.Header.Set("X-MESH-Signature", m.Signature)
 	}
-	res, err := l.client.Do(req)
+	res, err := guarded.Send(l.client, req)
 	if err != nil {
 		l.forget()
 		return 0, 0, err
 	}
-	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // so that the client can reuse the connection
 	return res.StatusCode, p.asked(res), nil
 }
 
@@ -265,17 +262,6 @@ func (p *Post) asked(res *http.Response) time.Duration {
 		return 0
 	}
 	return min(time.Duration(n)*time.Second, maxPause)
-}
-
-// plain returns the reason of an error without the address, which can contain a secret.
-func plain(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		if u.Timeout() {
-			return "no answer in time"
-		}
-		err = u.Err
-	}
-	return err.Error()
 }
 
 // healthy reports whether a peer is reachable. A check counts for 30 s.
@@ -307,10 +293,8 @@ func (p *Post) Look(ctx context.Context, peer string) bool {
 	req, err := http.NewRequestWithContext(asked, http.MethodGet, base.String()+"/health", nil)
 	if err == nil {
 		var res *http.Response
-		if res, err = l.client.Do(req); err == nil {
+		if res, err = guarded.Send(l.client, req); err == nil {
 			code = res.StatusCode
-			_, _ = io.CopyN(io.Discard, res.Body, 4<<10)
-			_ = res.Body.Close()
 		}
 	}
 	if ctx.Err() != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// dies returns the journal as the next run finds it after a crash.
-func (j *Journal) dies(t *testing.T) *Journal {
+// crash returns the journal as the next run finds it after a crash.
+func (j *Journal) crash(t *testing.T) *Journal {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "journal")
 	if err := os.CopyFS(dir, os.DirFS(j.dir)); err != nil {
@@ -42,7 +42,7 @@ func TestJournalCountsCrashes(t *testing.T) {
 	try("good")()
 	try("bad")
 	for n := range 3 {
-		j = j.dies(t)
+		j = j.crash(t)
 		if good, bad := j.CrashCount("good"), j.CrashCount("bad"); good != 0 || bad != n+1 {
 			t.Fatalf("died %d times of the good one and %d of the bad one, want 0 and %d", good, bad, n+1)
 		}
@@ -50,17 +50,17 @@ func TestJournalCountsCrashes(t *testing.T) {
 			try("bad")
 		}
 	}
-	if j = j.dies(t); j.CrashCount("bad") != 3 {
+	if j = j.crash(t); j.CrashCount("bad") != 3 {
 		t.Error("a start that does not look at it counts, or forgets")
 	}
 	try("bad")()
-	if j = j.dies(t); j.CrashCount("bad") != 0 {
+	if j = j.crash(t); j.CrashCount("bad") != 0 {
 		t.Error("it has come through, and is remembered")
 	}
 	for n := range 200 { // more than there is room for
 		try(strings.Repeat("x", 90) + string(rune('0'+n)))
 	}
-	j.dies(t)
+	j.crash(t)
 }
 
 func FuzzParseTries(f *testing.F) {

@@ -159,9 +159,9 @@ func TestDocumentedFormatReadsJournal(t *testing.T) {
 	must(t, j.Done(t.Context(), "c", 1, report("c", "cc")))
 	must(t, j.WatchLate(t.Context(), "c", 1, json.RawMessage(`{"lates":[]}`)))
 	must(t, j.Sent(t.Context(), "c"))
-	d.says(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
+	d.wantText(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 	must(t, j.Close())
-	d.says(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
+	d.wantText(dir, "begun, run, book, asked a 1, intent a 1, intent a 2, act, due, found a, done b 7, intent c 1, done c 1, late c 1, sent c")
 
 	j = open(t, dir)
 	for range 20 { // until it is compacted
@@ -173,8 +173,8 @@ func TestDocumentedFormatReadsJournal(t *testing.T) {
 	}
 }
 
-// says compares a journal, as the document has it, with what was written.
-func (d document) says(dir, want string) {
+// wantText compares a journal, as the document has it, with what was written.
+func (d document) wantText(dir, want string) {
 	d.Helper()
 	kinds := d.kinds()
 	var said []string

@@ -45,8 +45,8 @@ func report(ref, text string) mess.Message {
 	}}
 }
 
-// tell returns the state of a journal, one line per thread.
-func tell(j *journal.Journal) string {
+// reportTwice returns the state of a journal, one line per thread.
+func reportTwice(j *journal.Journal) string {
 	var lines []string
 	for _, t := range j.Tasks() {
 		line := fmt.Sprintf("%s epoch %d begun %d", t.Ref, t.Epoch, t.Begun)
@@ -54,15 +54,15 @@ func tell(j *journal.Journal) string {
 			line += " open"
 		}
 		if t.Report != nil {
-			line += " says " + words(*t.Report)
+			line += " says " + recordTexts(*t.Report)
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// words returns the text of a report, or all of it if it has another form.
-func words(m mess.Message) string {
+// recordTexts returns the text of a report, or all of it if it has another form.
+func recordTexts(m mess.Message) string {
 	if len(m.Items) > 0 {
 		if s, ok := m.Items[0].(*mess.Status); ok {
 			return s.Message
@@ -93,12 +93,12 @@ func TestReopenedJournalHasEveryRecord(t *testing.T) {
 	}
 	for i, s := range steps {
 		must(t, s.do())
-		if diff := cmp.Diff(s.want, tell(j)); diff != "" {
+		if diff := cmp.Diff(s.want, reportTwice(j)); diff != "" {
 			t.Fatalf("step %d (-want +got):\n%s", i, diff)
 		}
 		must(t, j.Close())
 		j = open(t, dir)
-		if diff := cmp.Diff(s.want, tell(j)); diff != "" {
+		if diff := cmp.Diff(s.want, reportTwice(j)); diff != "" {
 			t.Fatalf("step %d, reopened (-want +got):\n%s", i, diff)
 		}
 	}
@@ -144,8 +144,8 @@ func TestLateActWatchSurvivesThread(t *testing.T) {
 	}
 	j = open(t, dir)
 	kept(1)
-	if tell(j) != "" {
-		t.Errorf("threads: %s", tell(j))
+	if reportTwice(j) != "" {
+		t.Errorf("threads: %s", reportTwice(j))
 	}
 	must(t, j.WatchLate(ctx, "a", 3, nil))
 	must(t, j.Close())
@@ -194,7 +194,7 @@ func TestJournalStaysSmall(t *testing.T) {
 	if n := size(t, dir); n > 512<<10 {
 		t.Errorf("300 finished threads have left %d bytes", n)
 	}
-	if got, want := tell(open(t, dir)), "old epoch 1 begun 1 open"; got != want {
+	if got, want := reportTwice(open(t, dir)), "old epoch 1 begun 1 open"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -208,7 +208,7 @@ func TestClosedJournalReturnsError(t *testing.T) {
 	if j.Err() == nil || j.EnsureRoom(t.Context()) == nil {
 		t.Error("it says that it can be written")
 	}
-	if got := tell(j); got != "" {
+	if got := reportTwice(j); got != "" {
 		t.Errorf("what was not written is believed: %s", got)
 	}
 }
@@ -301,9 +301,9 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		said := tell(j)
+		said := reportTwice(j)
 		must(t, j.Close())
-		if again := tell(open(t, dir)); again != said {
+		if again := reportTwice(open(t, dir)); again != said {
 			t.Errorf("%q, then %q", said, again)
 		}
 	})
@@ -327,9 +327,9 @@ func TestRemovedJournalPermitsNothing(t *testing.T) {
 	}
 	must(t, j.Repair(ctx))
 	must(t, errors.Join(j.EnsureRoom(ctx), j.Check(ctx)))
-	want := tell(j)
+	want := reportTwice(j)
 	must(t, j.Close())
-	if got := tell(open(t, dir)); got != want || !strings.Contains(got, "2026-11-21-001") || strings.Contains(got, "002") {
+	if got := reportTwice(open(t, dir)); got != want || !strings.Contains(got, "2026-11-21-001") || strings.Contains(got, "002") {
 		t.Errorf("on the disk is %q, want %q", got, want)
 	}
 }

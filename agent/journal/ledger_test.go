@@ -35,8 +35,8 @@ func due(device string, serial uint64, at time.Time) journal.LedgerEntry {
 	return journal.LedgerEntry{Device: device, Serial: serial, PendingOff: &journal.PendingOff{At: at, On: noon, Within: at.Sub(noon)}}
 }
 
-// holds checks a ledger, and that a read-only program sees the same.
-func holds(t *testing.T, j *journal.Journal, dir string, want journal.Ledger) {
+// wantLedger checks a ledger, and that a read-only program sees the same.
+func wantLedger(t *testing.T, j *journal.Journal, dir string, want journal.Ledger) {
 	t.Helper()
 	got, err := j.Ledger()
 	must(t, err)
@@ -74,16 +74,16 @@ func TestLedgerSurvivesReopening(t *testing.T) {
 	must(t, j.AppendLedger(t.Context(), due("fan", 4, noon.Add(time.Hour))))
 	want.Acts = append(want.Acts, *act("lamp", noon).Act)
 	want.PendingOffs = map[string]journal.PendingOffRecord{"lamp": {PendingOff: due("lamp", 2, noon.Add(time.Minute)).PendingOff, Serial: 2}, "fan": {Serial: 5}}
-	holds(t, j, dir, want)
+	wantLedger(t, j, dir, want)
 	for range 3 {
 		must(t, j.Close())
 		j = openAt(t, dir, &at)
-		holds(t, j, dir, want)
+		wantLedger(t, j, dir, want)
 		for range 4 { // enough to cause a compaction
 			must(t, j.Done(t.Context(), "a", 1, report("a", string(make([]byte, 100<<10)))))
 		}
 		must(t, j.Sent(t.Context(), "a"))
-		holds(t, j, dir, want)
+		wantLedger(t, j, dir, want)
 	}
 	if begun, whole := j.HasLedger(); !begun || !whole {
 		t.Errorf("begun %t, whole %t", begun, whole)

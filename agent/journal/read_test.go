@@ -172,7 +172,7 @@ func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64)
 		r, err := journal.Read(dir)
 		must(t, err)
 		lengths = append(lengths, r.Tail.Offset)
-		said[r.Tail.Offset] = tell(j)
+		said[r.Tail.Offset] = reportTwice(j)
 	}
 	note(nil)
 	for _, ref := range []string{"a", "b", "c"} {
@@ -248,7 +248,7 @@ func held(t *testing.T, file []byte, want, how string) {
 	if err != nil {
 		t.Fatalf("%s: %v", how, err)
 	}
-	if diff := cmp.Diff(want, tell(j)); diff != "" {
+	if diff := cmp.Diff(want, reportTwice(j)); diff != "" {
 		t.Fatalf("%s (-want +got):\n%s", how, diff)
 	}
 	must(t, j.Close())

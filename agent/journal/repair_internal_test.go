@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// breaks puts the journal in the state after a failed sync and a failed reopening.
-func (j *Journal) breaks(t *testing.T, why error) {
+// failWrites puts the journal in the state after a failed sync and a failed reopening.
+func (j *Journal) failWrites(t *testing.T, why error) {
 	t.Helper()
 	if err := j.log.Close(); err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestRepairRestoresJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	eio := errors.New("input/output error")
-	j.breaks(t, eio)
+	j.failWrites(t, eio)
 	for name, err := range map[string]error{
 		"Err": j.Err(), "Ready": j.EnsureRoom(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, said), "that it was sent": j.Sent(ctx, "c"),
 	} {

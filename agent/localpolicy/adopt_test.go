@@ -16,9 +16,9 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// older creates a data folder of an older version: three acts, and a lamp with a pending
+// writeOlderFiles creates a data folder of an older version: three acts, and a lamp with a pending
 // switch-off.
-func older(t *testing.T) (data string) {
+func writeOlderFiles(t *testing.T) (data string) {
 	t.Helper()
 	data = t.TempDir()
 	l, err := wal.Open(filepath.Join(data, "admin", "acts"), func([]byte) error { return nil })
@@ -40,8 +40,8 @@ func openJournal(t *testing.T, data string) *journal.Journal {
 	return j
 }
 
-// adopts starts as a newer version does and returns its ledger.
-func adopts(t *testing.T, data string) journal.Ledger {
+// adopt starts as a newer version does and returns its ledger.
+func adopt(t *testing.T, data string) journal.Ledger {
 	t.Helper()
 	j := openJournal(t, data)
 	localpolicy.In(data).AdoptLedger(t.Context(), j, noon, quiet)
@@ -63,8 +63,8 @@ func isOlders(t *testing.T, b journal.Ledger) {
 // The records of an older version enter the ledger once, even if the program dies at any moment.
 // Then their files are set aside.
 func TestAdoptIsCrashSafe(t *testing.T) {
-	first := older(t)
-	isOlders(t, adopts(t, first))
+	first := writeOlderFiles(t)
+	isOlders(t, adopt(t, first))
 	segment := filepath.Join("journal", "0000000000000001.wal")
 	whole, err := os.ReadFile(filepath.Join(first, segment))
 	must(t, err)
@@ -76,18 +76,18 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 		if n%16 != 0 && n < end-4 {
 			continue // each needs a sync
 		}
-		data := older(t)
+		data := writeOlderFiles(t)
 		must(t, os.Mkdir(filepath.Join(data, "journal"), 0o700), os.WriteFile(filepath.Join(data, segment), whole[:n], 0o600))
-		isOlders(t, adopts(t, data))
+		isOlders(t, adopt(t, data))
 	}
 	for _, set := range [][]string{{}, {"acts"}, {"acts", "due.json"}} { // then the files, one by one
-		data := older(t)
+		data := writeOlderFiles(t)
 		must(t, os.Mkdir(filepath.Join(data, "journal"), 0o700), os.WriteFile(filepath.Join(data, segment), whole[:end], 0o600))
 		for _, name := range set {
 			must(t, durable.SetAside(filepath.Join(data, "admin", name)))
 		}
 		for range 2 {
-			isOlders(t, adopts(t, data))
+			isOlders(t, adopt(t, data))
 		}
 		for _, name := range []string{"acts", "due.json"} {
 			if in := filepath.Join(data, "admin", name); durable.There(in) || !durable.There(in+".old") {
@@ -99,12 +99,12 @@ func TestAdoptIsCrashSafe(t *testing.T) {
 
 // A copy of the old files does not enter the ledger again.
 func TestAdoptOnce(t *testing.T) {
-	data := older(t)
-	isOlders(t, adopts(t, data))
+	data := writeOlderFiles(t)
+	isOlders(t, adopt(t, data))
 	j := openJournal(t, data)
 	must(t, j.AppendLedger(t.Context(), journal.LedgerEntry{Device: "lamp", Serial: 7}), j.Close())
 	must(t, os.Rename(filepath.Join(data, "admin", "due.json.old"), filepath.Join(data, "admin", "due.json")))
-	if b := adopts(t, data); b.PendingOffs["lamp"].PendingOff != nil || len(b.Acts) != 3 {
+	if b := adopt(t, data); b.PendingOffs["lamp"].PendingOff != nil || len(b.Acts) != 3 {
 		t.Errorf("%+v", b)
 	}
 }
@@ -119,36 +119,36 @@ func TestAdoptReportsLoss(t *testing.T) {
 			return os.WriteFile(filepath.Join(data, "admin", "due.json"), []byte("{torn"), 0o600)
 		},
 		"the journal": func(data string) error {
-			adopts(t, data)
+			adopt(t, data)
 			return durable.Use(data)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			data := older(t)
+			data := writeOlderFiles(t)
 			must(t, damage(data))
 			if name == "the journal" {
 				must(t, os.RemoveAll(filepath.Join(data, "journal")))
 			}
 			for range 2 {
-				if b := adopts(t, data); !b.Gap.Equal(noon) {
+				if b := adopt(t, data); !b.Gap.Equal(noon) {
 					t.Errorf("%+v", b)
 				}
 			}
 		})
 	}
-	if b := adopts(t, t.TempDir()); !b.Gap.IsZero() {
+	if b := adopt(t, t.TempDir()); !b.Gap.IsZero() {
 		t.Errorf("a new folder: %+v", b)
 	}
 }
 
 // While the disk accepts nothing, the files of the older version stay.
 func TestAdoptOnFullDisk(t *testing.T) {
-	data := older(t)
+	data := writeOlderFiles(t)
 	j := openJournal(t, data)
 	must(t, j.Close()) // the journal accepts nothing
 	localpolicy.In(data).AdoptLedger(t.Context(), j, noon, quiet)
 	b, err := j.Ledger()
 	must(t, err)
 	isOlders(t, b)
-	isOlders(t, adopts(t, data))
+	isOlders(t, adopt(t, data))
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// says is a lamp with readback.
-type says bool
+// fixedState is a lamp with readback.
+type fixedState bool
 
-func (s says) On(context.Context) (bool, error) { return bool(s), nil }
+func (s fixedState) On(context.Context) (bool, error) { return bool(s), nil }
 
 // A reported state is known until the next act; then the commanded state is, until the next
 // reading. A device without readings is unknown, also after a start.
@@ -23,12 +23,12 @@ func TestKnownStateOfDevice(t *testing.T) {
 			t.Errorf("%s: %+v", when, s)
 		}
 	}
-	g, l := newGate(policy.Config{}), plug{lamp: &lamp{}}
+	g, l := newPolicy(policy.Config{}), plug{lamp: &lamp{}}
 	if s := g.LastStates("lamp"); s != nil {
 		t.Errorf("before it is there: %+v", s)
 	}
-	look := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
-	read := func(on says) {
+	look := begin(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
+	read := func(on fixedState) {
 		t.Helper()
 		if _, err := look.On(t.Context(), on); err != nil {
 			t.Fatal(err)
@@ -36,7 +36,7 @@ func TestKnownStateOfDevice(t *testing.T) {
 	}
 	read(false)
 	is(g, "read", "on", 0, false)
-	turn(t, g, l.lamp, true, 0)
+	switchLamp(t, g, l.lamp, true, 0)
 	is(g, "told", "on", 1, true)
 	read(true)
 	is(g, "read again", "on", 1, false)

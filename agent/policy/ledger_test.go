@@ -18,10 +18,10 @@ var limited = policy.Limits{MaxOn: time.Minute, MaxActs: policy.Rate{N: 5, Per: 
 // off until then.
 func TestActNeedsOneSync(t *testing.T) {
 	for _, begun := range []bool{false, true} {
-		inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
-			kept := &book{}
+		withLamp(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
+			kept := &fakeLedger{}
 			g.UseLedger(kept, []string{"lamp"})
-			pass := enter(t, g, switchPlan(true, 0))
+			pass := begin(t, g, switchPlan(true, 0))
 			if begun {
 				err := pass.Record(t.Context(), func(ctx context.Context, notes ...journal.LedgerEntry) error {
 					if len(notes) != 2 || notes[0].Act == nil || notes[1].PendingOff == nil {
@@ -35,19 +35,19 @@ func TestActNeedsOneSync(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				after(time.Second) // until it acts
+				advance(time.Second) // until it acts
 			}
 			if err := pass.Switch(t.Context(), l, true); err != nil {
 				t.Fatal(err)
 			}
 			pass.End()
-			due := kept.dues()["lamp"]
+			due := kept.pendingOffs()["lamp"]
 			if syncs, acts := kept.written(); syncs != 1 || acts != 1 || due.Within != time.Minute {
 				t.Errorf("begun %t: %d syncs, want 1; %d acts; due %+v", begun, syncs, acts, due)
 			}
-			after(time.Hour)
-			if syncs, _ := kept.written(); len(kept.dues()) > 0 || syncs != 2 {
-				t.Errorf("begun %t: %d syncs, want 2; due %+v", begun, syncs, kept.dues())
+			advance(time.Hour)
+			if syncs, _ := kept.written(); len(kept.pendingOffs()) > 0 || syncs != 2 {
+				t.Errorf("begun %t: %d syncs, want 2; due %+v", begun, syncs, kept.pendingOffs())
 			}
 		})
 	}
@@ -56,36 +56,36 @@ func TestActNeedsOneSync(t *testing.T) {
 // An act that began and failed leaves no pending switch-off. The policy starts no act that it
 // could not record.
 func TestFailedActLeavesNoPendingOff(t *testing.T) {
-	inHouse(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
-		kept := &book{}
+	withLamp(t, limited, func(t *testing.T, g *policy.Policy, l *lamp) {
+		kept := &fakeLedger{}
 		g.UseLedger(kept, []string{"lamp"})
-		turn(t, g, l, true, 30*time.Second)
-		before := kept.dues()["lamp"]
-		after(10 * time.Second)
-		pass := enter(t, g, switchPlan(true, 15*time.Second))
+		switchLamp(t, g, l, true, 30*time.Second)
+		before := kept.pendingOffs()["lamp"]
+		advance(10 * time.Second)
+		pass := begin(t, g, switchPlan(true, 15*time.Second))
 		if err := pass.Record(t.Context(), kept.AppendLedger); err != nil {
 			t.Fatal(err)
 		}
-		if is := kept.dues()["lamp"]; is.At.Equal(before.At) {
+		if is := kept.pendingOffs()["lamp"]; is.At.Equal(before.At) {
 			t.Errorf("begun: %v", is)
 		}
 		pass.End()
-		after(time.Second)
-		if is := kept.dues()["lamp"]; !is.At.Equal(before.At) {
+		advance(time.Second)
+		if is := kept.pendingOffs()["lamp"]; !is.At.Equal(before.At) {
 			t.Errorf("due at %v, want %v as before", is.At, before.At)
 		}
 		full := errors.New("the disk is full")
-		pass = enter(t, g, switchPlan(true, 25*time.Second))
+		pass = begin(t, g, switchPlan(true, 25*time.Second))
 		if err := pass.Record(t.Context(), func(context.Context, ...journal.LedgerEntry) error { return full }); !errors.Is(err, full) {
 			t.Errorf("%v", err)
 		}
 		kept.fail(full)
-		refusal(t, pass.Switch(t.Context(), l, true), "max_acts", "the journal cannot record the act", "the disk is full")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "max_acts", "the journal cannot record the act", "the disk is full")
 		pass.End()
 		kept.fail(nil)
-		after(time.Hour)
-		if want := "on 0s, off 30s"; l.history() != want || len(kept.dues()) > 0 {
-			t.Errorf("%q, want %q; due: %+v", l.history(), want, kept.dues())
+		advance(time.Hour)
+		if want := "on 0s, off 30s"; l.history() != want || len(kept.pendingOffs()) > 0 {
+			t.Errorf("%q, want %q; due: %+v", l.history(), want, kept.pendingOffs())
 		}
 	})
 }
@@ -95,10 +95,10 @@ func TestLostActsUseBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": limited}
-		g := remembering(&book{kept: journal.Ledger{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
-		refusal(t, does(t, g, "lamp", ""), "max_acts", "5/h", "so the count is unknown", "ask again in 40m0s")
-		after(40 * time.Minute)
-		if err := does(t, g, "lamp", ""); err != nil {
+		g := newPolicyWithLedger(&fakeLedger{kept: journal.Ledger{Gap: time.Now().Add(-20 * time.Minute)}}, cfg)
+		wantRejection(t, switchOnFor(t, g, "lamp", ""), "max_acts", "5/h", "so the count is unknown", "ask again in 40m0s")
+		advance(40 * time.Minute)
+		if err := switchOnFor(t, g, "lamp", ""); err != nil {
 			t.Error(err)
 		}
 	})

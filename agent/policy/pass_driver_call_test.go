@@ -22,13 +22,13 @@ type pipes struct {
 
 func (p pipes) Kill() error { return p.Close() }
 
-// stuck is a lamp that does not go off until the test closes hang.
-type stuck struct {
+// hangingDevice is a lamp that does not go off until the test closes hang.
+type hangingDevice struct {
 	*lamp
 	hang chan struct{}
 }
 
-func (s stuck) Switch(ctx context.Context, on bool) error {
+func (s hangingDevice) Switch(ctx context.Context, on bool) error {
 	if !on {
 		<-s.hang
 	}
@@ -38,7 +38,7 @@ func (s stuck) Switch(ctx context.Context, on bool) error {
 // If a driver hangs at switching off, the watchdog switches off; the policy undoes any late
 // effect of that call.
 func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{MaxOn: time.Minute, Timeout: time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		quiet := slog.New(slog.DiscardHandler)
 		lit := false // the level of the wire
 		var off []time.Duration
@@ -70,16 +70,16 @@ func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
 		c.AwaitReady(ctx)
 		policy.WithWatchdog(c)(g)
 
-		s := stuck{l, make(chan struct{})}
+		s := hangingDevice{l, make(chan struct{})}
 		turnOn(t, g, s, 0, "")
 		set(true)
-		after(10 * time.Minute)
+		advance(10 * time.Minute)
 		set(true) // the hanging call has a late effect
-		after(time.Second)
+		advance(time.Second)
 		close(s.hang)
-		after(time.Minute) // the policy has switched it off again, so the watchdog may forget it
-		set(true)          // a person switches it on
-		after(time.Minute)
+		advance(time.Minute) // the policy has switched it off again, so the watchdog may forget it
+		set(true)            // a person switches it on
+		advance(time.Minute)
 		l.mu.Lock()
 		is := lit
 		l.mu.Unlock()
@@ -96,19 +96,19 @@ func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
 
 // A device that hangs at the end of its time does not delay the switching off of others.
 func TestHangingDeviceDelaysNoOther(t *testing.T) {
-	inHouse(t, policy.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		s := stuck{&lamp{start: l.start}, make(chan struct{})}
+	withLamp(t, policy.Limits{Timeout: 30 * time.Second, StopWithin: time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		s := hangingDevice{&lamp{start: l.start}, make(chan struct{})}
 		plan := switchPlan(true, time.Minute)
 		plan.Device = "pump"
-		pass := enter(t, g, plan)
+		pass := begin(t, g, plan)
 		if err := pass.Switch(t.Context(), s, true); err != nil {
 			t.Error(err)
 		}
 		pass.End()
-		turn(t, g, l, true, time.Minute+time.Second)
-		after(2 * time.Minute)
+		switchLamp(t, g, l, true, time.Minute+time.Second)
+		advance(2 * time.Minute)
 		close(s.hang)
-		after(time.Minute)
+		advance(time.Minute)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if got := strings.Join(l.log, ", "); got != "on 0s, off 1m1s" {

@@ -11,8 +11,8 @@ import (
 // After a task has stopped a device, the waiting tasks do not begin; switching off does, and so
 // do later requests.
 func TestNoTaskBeginsAfterStop(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		first := enter(t, g, switchPlan(true, 0))
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		first := begin(t, g, switchPlan(true, 0))
 		results := map[string]chan error{"on": make(chan error, 1), "off": make(chan error, 1)}
 		for what, result := range results {
 			go func() {
@@ -23,35 +23,35 @@ func TestNoTaskBeginsAfterStop(t *testing.T) {
 				result <- err
 			}()
 		}
-		after(time.Second)
-		stop := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.Stop, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent})
+		advance(time.Second)
+		stop := begin(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.Stop, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent})
 		stop.End()
 		first.End()
-		refusal(t, <-results["on"], "ended", "another request stopped, cancelled or switched off the device while this one waited", "ask again")
+		wantRejection(t, <-results["on"], "ended", "another request stopped, cancelled or switched off the device while this one waited", "ask again")
 		if err := <-results["off"]; err != nil {
 			t.Errorf("off: %v", err)
 		}
-		enter(t, g, switchPlan(true, 0)).End()
+		begin(t, g, switchPlan(true, 0)).End()
 	})
 }
 
 // A print never waits for its printer: the bed would still hold the last print.
 func TestPrintDoesNotWait(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		print := capabilities.Plan{Device: "lamp", Command: capabilities.Print, Risk: capabilities.RiskComfort, Effect: capabilities.Once, Summary: "print the vase"}
-		first := enter(t, g, print)
+		first := begin(t, g, print)
 		_, err := g.Admit(t.Context(), policy.Order{Plan: print}, nil)
-		refusal(t, err, "busy", "one task at a time, and now: print the vase")
+		wantRejection(t, err, "busy", "one task at a time, and now: print the vase")
 		first.End()
-		enter(t, g, print).End()
+		begin(t, g, print).End()
 	})
 }
 
 // Switching off overtakes a task that waits for the minimum interval, and that task does not
 // begin.
 func TestSwitchOffOvertakesWaitingTask(t *testing.T) {
-	inHouse(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
+	withLamp(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
 		results := make(chan error, 2)
 		for range 2 {
 			go func() {
@@ -62,15 +62,15 @@ func TestSwitchOffOvertakesWaitingTask(t *testing.T) {
 				results <- err
 			}()
 		}
-		after(time.Second)
-		turn(t, g, l, false, 0)
+		advance(time.Second)
+		switchLamp(t, g, l, false, 0)
 		if want := "on 0s, off 1s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		for range 2 {
-			refusal(t, <-results, "ended", "switched off the device while this one waited")
+			wantRejection(t, <-results, "ended", "switched off the device while this one waited")
 		}
-		after(time.Minute)
-		turn(t, g, l, true, 0)
+		advance(time.Minute)
+		switchLamp(t, g, l, true, 0)
 	})
 }

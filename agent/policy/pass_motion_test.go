@@ -50,18 +50,18 @@ func (r *rover) Still(context.Context) error {
 		return errors.New("rover: no answer")
 	}
 	r.over(time.Now())
-	r.stands(time.Now())
+	r.stopped(time.Now())
 	return nil
 }
 
 // over ends a motion after its lease. The caller holds mu.
 func (r *rover) over(now time.Time) {
 	if now.After(r.until) {
-		r.stands(r.until)
+		r.stopped(r.until)
 	}
 }
 
-func (r *rover) stands(at time.Time) {
+func (r *rover) stopped(at time.Time) {
 	if !r.began.IsZero() {
 		r.log = append(r.log, fmt.Sprintf("%v to %v", r.began.Sub(r.start), at.Sub(r.start)))
 	}
@@ -92,7 +92,7 @@ func TestMotionEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		rover *rover
-		guard *readDevice
+		guard *fakeWatchdog
 		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Policy, p *policy.Pass)
 		moved string
 		err   string
@@ -134,20 +134,20 @@ func TestMotionEnds(t *testing.T) {
 				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
-		{name: "the guard is gone", guard: &readDevice{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
+		{name: "the guard is gone", guard: &fakeWatchdog{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
 		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: the agent did not renew its lease of 400ms for 1s"},
 		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 				r := cmp.Or(tt.rover, &rover{})
 				r.start = time.Now()
 				w := tt.guard
 				if w == nil {
-					w = &readDevice{}
+					w = &fakeWatchdog{}
 				}
 				policy.WithWatchdog(w)(g)
-				pass := enter(t, g, movePlan(3*time.Second))
+				pass := begin(t, g, movePlan(3*time.Second))
 				defer pass.End()
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
@@ -158,14 +158,14 @@ func TestMotionEnds(t *testing.T) {
 				if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("%v, want %q", err, tt.err)
 				}
-				after(time.Minute)
+				advance(time.Minute)
 				if got := r.history(); got != tt.moved {
 					t.Errorf("it moved %q, want %q", got, tt.moved)
 				}
 				if r.long > drivers.MaxLease {
 					t.Errorf("a lease of %v", r.long)
 				}
-				if heard := w.heard(); !strings.HasSuffix(heard, "off") {
+				if heard := w.messages(); !strings.HasSuffix(heard, "off") {
 					t.Errorf("the guard hears %q, and not that it stands still", heard)
 				}
 				if r.deaf > 0 {
@@ -178,16 +178,16 @@ func TestMotionEnds(t *testing.T) {
 
 // A motion without an end, or with other values than planned, does not begin.
 func TestMotionNeedsEnd(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(movePlan(0))
-		refusal(t, err, "lease", "say for how long")
+		wantRejection(t, err, "lease", "say for how long")
 		_, err = g.Check(movePlan(time.Hour))
-		refusal(t, err, "max_on", "1m0s at most")
+		wantRejection(t, err, "max_on", "1m0s at most")
 		r := &rover{start: time.Now()}
-		pass := enter(t, g, movePlan(time.Second))
+		pass := begin(t, g, movePlan(time.Second))
 		defer pass.End()
 		_, err = pass.Move(t.Context(), r, drivers.Motion{Forward: 2})
-		refusal(t, err, "plan")
+		wantRejection(t, err, "plan")
 		if r.history() != "" {
 			t.Errorf("it moved %s", r.history())
 		}

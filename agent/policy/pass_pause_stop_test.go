@@ -13,15 +13,17 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// mill has an activity that another request may pause, resume and stop.
-type mill struct {
+// pausableDevice has an activity that another request may pause, resume and stop.
+type pausableDevice struct {
 	gobot.Device
 	did []string
 }
 
-func (m *mill) Pause(context.Context) error  { m.did = append(m.did, "pause"); return nil }
-func (m *mill) Resume(context.Context) error { m.did = append(m.did, "resume"); return nil }
-func (m *mill) Stop(context.Context) (string, error) {
+func (m *pausableDevice) Pause(context.Context) error { m.did = append(m.did, "pause"); return nil }
+
+func (m *pausableDevice) Resume(context.Context) error { m.did = append(m.did, "resume"); return nil }
+
+func (m *pausableDevice) Stop(context.Context) (string, error) {
 	m.did = append(m.did, "stop")
 	return "chips", nil
 }
@@ -37,7 +39,7 @@ func TestSteeringDoesNotWaitForTask(t *testing.T) {
 	cfg.Devices = map[string]policy.Limits{"mill": {Busy: policy.BusyReject}}
 	disarmed := map[capabilities.Risk]string{}
 	g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithLocalDecisions(func() policy.LocalDecisions { return policy.LocalDecisions{Disarmed: disarmed} }))
-	m := &mill{}
+	m := &pausableDevice{}
 	task, err := g.Admit(t.Context(), policy.Order{Plan: steering(capabilities.CleanSpot, capabilities.RiskComfort)}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,10 +12,10 @@ import (
 
 // A process that stood still between two acts asks again before the next.
 func TestPermissionExpiresBetweenActs(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		var asked int
 		var no error
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		pass.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
 		do := func(on bool, want int) {
@@ -25,15 +25,15 @@ func TestPermissionExpiresBetweenActs(t *testing.T) {
 			}
 		}
 		do(true, 0)
-		after(2 * time.Second)
+		advance(2 * time.Second)
 		do(false, 0)
-		after(time.Millisecond)
+		advance(time.Millisecond)
 		do(true, 1)
-		after(time.Hour)
+		advance(time.Hour)
 		do(false, 2)
-		after(time.Hour)
+		advance(time.Hour)
 		no = errors.New("it was cancelled")
-		refusal(t, pass.Switch(t.Context(), l, true), "permission", "2s", "it was cancelled")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "permission", "2s", "it was cancelled")
 		if want := "on 0s, off 2s, on 2.001s, off 1h0m2.001s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
@@ -43,21 +43,21 @@ func TestPermissionExpiresBetweenActs(t *testing.T) {
 // A permission that arrives too late does not count.
 func TestLatePermissionIsRejected(t *testing.T) {
 	for _, on := range []bool{true, false} {
-		anOldPermission(t, on)
+		oldPermission(t, on)
 	}
 }
 
-func anOldPermission(t *testing.T, on bool) {
+func oldPermission(t *testing.T, on bool) {
 	t.Helper()
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		pass := enter(t, g, switchPlan(on, 0))
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		pass := begin(t, g, switchPlan(on, 0))
 		defer pass.End()
 		pass.RequirePermission(time.Now().Add(-time.Hour), func(context.Context) (time.Time, error) {
 			asked := time.Now()
 			time.Sleep(3 * time.Second) // fake time
 			return asked, nil
 		})
-		refusal(t, pass.Switch(t.Context(), l, on), "fresh")
+		wantRejection(t, pass.Switch(t.Context(), l, on), "fresh")
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
 		}
@@ -67,12 +67,12 @@ func anOldPermission(t *testing.T, on bool) {
 // An act that the policy rejects at the last check does not happen, and leaves no pending
 // switch-off.
 func TestRejectedActLeavesNoPendingOff(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		pass := enter(t, g, switchPlan(true, 0))
+	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		pass := begin(t, g, switchPlan(true, 0))
 		g.Stop("the cat")
-		refusal(t, pass.Switch(t.Context(), l, true), "stop")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "stop")
 		pass.End()
-		after(time.Hour)
+		advance(time.Hour)
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
 		}
@@ -80,7 +80,7 @@ func TestRejectedActLeavesNoPendingOff(t *testing.T) {
 }
 
 func TestConfirmationIsForOnePlan(t *testing.T) {
-	g := newGate(policy.DefaultConfig())
+	g := newPolicy(policy.DefaultConfig())
 	move := capabilities.Plan{Device: "robot", Command: capabilities.Dock, Risk: capabilities.RiskMotion, Effect: capabilities.Idempotent}
 	other := move
 	other.Device = "mower"
@@ -94,7 +94,7 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: move, Confirmed: c.confirmed}, nil)
 			if c.want != "" {
-				refusal(t, err, "confirm", c.want)
+				wantRejection(t, err, "confirm", c.want)
 			} else if err != nil {
 				t.Error(err)
 			} else {

@@ -58,7 +58,7 @@ type world struct {
 	t       *testing.T
 	r       *rand.Rand
 	g       *policy.Policy
-	things  map[string]*item
+	things  map[string]*worldDevice
 	order   policy.Order // the running order
 	door    float64
 	doorErr error
@@ -68,33 +68,33 @@ type world struct {
 	rules   map[string]int
 }
 
-// item is a device that reports every act to the world.
-type item struct {
+// worldDevice is a device that reports every act to the world.
+type worldDevice struct {
 	thing
 	w    *world
 	on   bool
 	last time.Time
 }
 
-func (i *item) On(context.Context) (bool, error) { return i.on, nil }
+func (i *worldDevice) On(context.Context) (bool, error) { return i.on, nil }
 
-func (i *item) Switch(_ context.Context, on bool) error {
+func (i *worldDevice) Switch(_ context.Context, on bool) error {
 	i.w.judge(i, on, nil)
 	i.on = on
 	return nil
 }
 
-func (i *item) Clean(_ context.Context, areas []string, _ func(drivers.Progress)) (drivers.Outcome, error) {
+func (i *worldDevice) Clean(_ context.Context, areas []string, _ func(drivers.Progress)) (drivers.Outcome, error) {
 	i.w.judge(i, true, areas)
 	return drivers.Outcome{Done: areas}, nil
 }
 
-func (i *item) Dock(context.Context) error { i.w.judge(i, true, nil); return nil }
+func (i *worldDevice) Dock(context.Context) error { i.w.judge(i, true, nil); return nil }
 
 var hostile = []string{"lamp", "saw", "up", "down", "vault", "mower", "vacuum", "heater", "spare", "no-such", "", "lamp\n", "../lamp"}
 
 func newWorld(t *testing.T, r *rand.Rand) *world {
-	w := &world{t: t, r: r, things: map[string]*item{}, door: 1, rules: map[string]int{}}
+	w := &world{t: t, r: r, things: map[string]*worldDevice{}, door: 1, rules: map[string]int{}}
 	quiet, err := policy.ParseHours("22:00-07:00")
 	if err != nil {
 		t.Fatal(err)
@@ -112,9 +112,9 @@ func newWorld(t *testing.T, r *rand.Rand) *world {
 		"spare":  {DryRun: true},
 	}
 	people := policy.LocalDecisions{LockedOut: map[string]string{"vault": "no"}, DisarmedDevices: map[string]string{"mower": "no"}}
-	w.g = newGate(cfg, policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
+	w.g = newPolicy(cfg, policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	for _, name := range hostile[:9] {
-		w.things[name] = &item{thing: thing{name}, w: w}
+		w.things[name] = &worldDevice{thing: thing{name}, w: w}
 		if err := w.g.Start(t.Context(), w.things[name], name); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func (w *world) plan() capabilities.Plan {
 
 // tryPlan lets some time pass, changes something, and gives the policy a plan.
 func (w *world) tryPlan() {
-	after(pick(w, 0, time.Second, 30*time.Second, 5*time.Minute))
+	advance(pick(w, 0, time.Second, 30*time.Second, 5*time.Minute))
 	w.door, w.doorErr = pick(w, 1.0, 1.0, 0.0, 0.5), pick(w, nil, nil, errors.New("no answer"))
 	p := w.plan()
 	o := policy.Order{Plan: p, By: pick(w, "ann", "bob", ""), Confirmed: pick(w, "", "true", "yes", p.Digest(), p.Digest(), w.plan().Digest())}
@@ -175,7 +175,7 @@ func (w *world) carryOut(o policy.Order) {
 	defer pass.End()
 	i := w.things[o.Device]
 	if i == nil {
-		i = &item{thing: thing{o.Device}, w: w}
+		i = &worldDevice{thing: thing{o.Device}, w: w}
 	}
 	// It obeys the plan, or does something else under its name.
 	switch pick(w, 0, 0, 0, 1, 2, 3) {
@@ -191,7 +191,7 @@ func (w *world) carryOut(o policy.Order) {
 	}
 }
 
-func (w *world) obey(pass *policy.Pass, i *item, p capabilities.Plan) {
+func (w *world) obey(pass *policy.Pass, i *worldDevice, p capabilities.Plan) {
 	on, _ := p.Args.Get("on")
 	areas, _ := p.Args.Get("areas")
 	list, _ := areas.([]string)
@@ -216,7 +216,7 @@ func (w *world) note(err error) {
 }
 
 // judge checks an act against the limits, independently of the policy.
-func (w *world) judge(i *item, on bool, areas []string) {
+func (w *world) judge(i *worldDevice, on bool, areas []string) {
 	w.acts++
 	wrong := func(format string, args ...any) {
 		w.t.Errorf("%s %v %v: %s\nby %+v", i.name, on, areas, fmt.Sprintf(format, args...), w.order)

@@ -65,8 +65,8 @@ func switchPlan(on bool, d time.Duration) capabilities.Plan {
 	}
 }
 
-// inHouse runs a test with a policy in a bubble of fake time, which begins at midnight.
-func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp)) {
+// withLamp runs a test with a policy in a bubble of fake time, which begins at midnight.
+func withLamp(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Policy, *lamp)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
@@ -78,7 +78,7 @@ func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Pol
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- g.Run(ctx) }()
-		story(t, g, &lamp{start: time.Now()})
+		test(t, g, &lamp{start: time.Now()})
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -86,12 +86,12 @@ func inHouse(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Pol
 	})
 }
 
-// newGate returns a policy that does not run its timers.
-func newGate(cfg policy.Config, opts ...policy.Option) *policy.Policy {
+// newPolicy returns a policy that does not run its timers.
+func newPolicy(cfg policy.Config, opts ...policy.Option) *policy.Policy {
 	return policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), opts...)
 }
 
-func enter(t *testing.T, g *policy.Policy, p capabilities.Plan) *policy.Pass {
+func begin(t *testing.T, g *policy.Policy, p capabilities.Plan) *policy.Pass {
 	t.Helper()
 	pass, err := g.Admit(t.Context(), policy.Order{Plan: p}, nil)
 	if err != nil {
@@ -100,16 +100,16 @@ func enter(t *testing.T, g *policy.Policy, p capabilities.Plan) *policy.Pass {
 	return pass
 }
 
-func turn(t *testing.T, g *policy.Policy, l *lamp, on bool, d time.Duration) {
+func switchLamp(t *testing.T, g *policy.Policy, l *lamp, on bool, d time.Duration) {
 	t.Helper()
-	pass := enter(t, g, switchPlan(on, d))
+	pass := begin(t, g, switchPlan(on, d))
 	defer pass.End()
 	if err := pass.Switch(t.Context(), l, on); err != nil {
 		t.Fatalf("Switch: %v", err)
 	}
 }
 
-func refusal(t *testing.T, err error, rule string, words ...string) {
+func wantRejection(t *testing.T, err error, rule string, words ...string) {
 	t.Helper()
 	r, ok := errors.AsType[*policy.Rejection](err)
 	if !ok || r.Rule != rule {
@@ -122,39 +122,39 @@ func refusal(t *testing.T, err error, rule string, words ...string) {
 	}
 }
 
-func after(d time.Duration) {
+func advance(d time.Duration) {
 	time.Sleep(d) // fake time
 	synctest.Wait()
 }
 
 func TestMaxOn(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
-		after(90 * time.Minute)
-		turn(t, g, l, true, 10*time.Minute)
-		after(time.Hour)
+	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
+		advance(90 * time.Minute)
+		switchLamp(t, g, l, true, 10*time.Minute)
+		advance(time.Hour)
 		if want := "on 0s, off 1h0m0s, on 1h30m0s, off 1h40m0s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
 		_, err := g.Check(switchPlan(true, 2*time.Hour))
-		refusal(t, err, "max_on", "1h0m0s", "2h0m0s")
+		wantRejection(t, err, "max_on", "1h0m0s", "2h0m0s")
 	})
 }
 
 // Another request does not extend the time: it counts from when the device went on, and begins
 // anew after it was off.
 func TestMaxOnIsNotExtended(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		for range 3 {
-			turn(t, g, l, true, 0)
-			after(25 * time.Minute)
+			switchLamp(t, g, l, true, 0)
+			advance(25 * time.Minute)
 		}
-		turn(t, g, l, true, 30*time.Minute)
-		after(20 * time.Minute)
+		switchLamp(t, g, l, true, 30*time.Minute)
+		advance(20 * time.Minute)
 		_, err := g.Check(switchPlan(true, 50*time.Minute))
-		refusal(t, err, "max_on", "1h0m0s", "20m0s", "50m0s")
-		turn(t, g, l, true, 40*time.Minute)
-		after(2 * time.Hour)
+		wantRejection(t, err, "max_on", "1h0m0s", "20m0s", "50m0s")
+		switchLamp(t, g, l, true, 40*time.Minute)
+		advance(2 * time.Hour)
 		if want := "on 0s, on 25m0s, on 50m0s, off 1h0m0s, on 1h15m0s, on 1h35m0s, off 2h15m0s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
@@ -165,43 +165,43 @@ func TestMaxOnIsNotExtended(t *testing.T) {
 // if the device has only not gone on yet.
 func TestMaxOnRestartsAfterOff(t *testing.T) {
 	for name, c := range map[string]struct {
-		reads []says // one per ten minutes, the first at once
+		reads []fixedState // one per ten minutes, the first at once
 		stop  bool
 		want  string
 	}{
-		"on all the time":         {[]says{true, true, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
-		"off in between":          {[]says{true, false, false}, false, "on 0s, on 30m0s, off 1h30m0s"},
-		"on again, by its button": {[]says{true, false, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
-		"slow to come on":         {[]says{false}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"on all the time":         {[]fixedState{true, true, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"off in between":          {[]fixedState{true, false, false}, false, "on 0s, on 30m0s, off 1h30m0s"},
+		"on again, by its button": {[]fixedState{true, false, true}, false, "on 0s, on 30m0s, off 1h0m0s"},
+		"slow to come on":         {[]fixedState{false}, false, "on 0s, on 30m0s, off 1h0m0s"},
 		"stopped":                 {nil, true, "on 0s, on 30m0s, off 1h30m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &stopped{outlet: outlet{plug: plug{lamp: l}, safe: "off"}}
 				if err := g.Start(t.Context(), d, "lamp"); err != nil {
 					t.Fatal(err)
 				}
-				after(0)
-				turn(t, g, l, true, 0)
-				look := enter(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
+				advance(0)
+				switchLamp(t, g, l, true, 0)
+				look := begin(t, g, capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query})
 				for n, on := range c.reads {
 					if n > 0 {
-						after(10 * time.Minute)
+						advance(10 * time.Minute)
 					}
 					if _, err := look.On(t.Context(), on); err != nil {
 						t.Fatal(err)
 					}
 				}
 				if c.stop {
-					after(time.Minute)
+					advance(time.Minute)
 					l.fails(1) // its halt switches it off
 					g.Stop("smoke")
-					after(time.Minute)
+					advance(time.Minute)
 					g.ResetStop()
 				}
-				after(30*time.Minute - time.Since(l.start))
-				turn(t, g, l, true, 0)
-				after(2 * time.Hour)
+				advance(30*time.Minute - time.Since(l.start))
+				switchLamp(t, g, l, true, 0)
+				advance(2 * time.Hour)
 				if l.history() != c.want {
 					t.Errorf("%s, want %s", l.history(), c.want)
 				}
@@ -216,11 +216,11 @@ type stopped struct{ outlet }
 func (*stopped) Safe(context.Context) (bool, error) { return true, nil }
 
 func TestManualSwitchOffBeforeMaxOn(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
-		after(time.Minute)
-		turn(t, g, l, false, 0)
-		after(2 * time.Hour)
+	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
+		advance(time.Minute)
+		switchLamp(t, g, l, false, 0)
+		advance(2 * time.Hour)
 		if want := "on 0s, off 1m0s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
@@ -228,10 +228,10 @@ func TestManualSwitchOffBeforeMaxOn(t *testing.T) {
 }
 
 func TestSwitchOffIsRetried(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
+	withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
 		l.fails(3)
-		after(2 * time.Minute)
+		advance(2 * time.Minute)
 		if want := "on 0s, off 1m7s"; l.history() != want {
 			t.Errorf("%s, want %s: tries after 1, 2 and 4 seconds", l.history(), want)
 		}
@@ -239,18 +239,18 @@ func TestSwitchOffIsRetried(t *testing.T) {
 }
 
 func TestMinInterval(t *testing.T) {
-	inHouse(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
-		after(20 * time.Second)
+	withLamp(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
+		advance(20 * time.Second)
 		_, err := g.Check(switchPlan(true, 0))
-		refusal(t, err, "min_interval", "1m0s", "40s")
-		turn(t, g, l, false, 0) // switching off never waits
-		after(time.Minute)
-		turn(t, g, l, true, 0)
+		wantRejection(t, err, "min_interval", "1m0s", "40s")
+		switchLamp(t, g, l, false, 0) // switching off never waits
+		advance(time.Minute)
+		switchLamp(t, g, l, true, 0)
 	})
-	inHouse(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		turn(t, g, l, true, 0)
-		turn(t, g, l, true, 0)
+	withLamp(t, policy.Limits{MinInterval: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		switchLamp(t, g, l, true, 0)
+		switchLamp(t, g, l, true, 0)
 		if want := "on 0s, on 1m0s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
@@ -258,12 +258,12 @@ func TestMinInterval(t *testing.T) {
 }
 
 func TestOneTaskPerDevice(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		first := enter(t, g, switchPlan(true, 0))
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		first := begin(t, g, switchPlan(true, 0))
 		var wg sync.WaitGroup
-		var why string
+		var reason string
 		wg.Go(func() {
-			second, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(false, 0)}, func(s string) { why = s })
+			second, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(false, 0)}, func(s string) { reason = s })
 			if err != nil {
 				t.Errorf("Enter: %v", err)
 				return
@@ -273,21 +273,21 @@ func TestOneTaskPerDevice(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		after(time.Second)
+		advance(time.Second)
 		if err := first.Switch(t.Context(), l, true); err != nil {
 			t.Error(err)
 		}
 		first.End()
 		first.End()
 		wg.Wait()
-		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(why, "switch the lamp") {
-			t.Errorf("%s, want %s; was told %q", l.history(), want, why)
+		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(reason, "switch the lamp") {
+			t.Errorf("%s, want %s; was told %q", l.history(), want, reason)
 		}
 	})
-	inHouse(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
-		defer enter(t, g, switchPlan(true, 0)).End()
+	withLamp(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+		defer begin(t, g, switchPlan(true, 0)).End()
 		_, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
-		refusal(t, err, "busy", "switch the lamp")
+		wantRejection(t, err, "busy", "switch the lamp")
 	})
 }
 
@@ -296,15 +296,15 @@ func TestQuietHours(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inHouse(t, policy.Limits{QuietHours: quiet}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{QuietHours: quiet}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
-		refusal(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
-		turn(t, g, l, false, 0)
-		after(7 * time.Hour)
-		turn(t, g, l, true, 0)
-		after(15 * time.Hour)
+		wantRejection(t, err, "quiet_hours", "22:00-07:00", "00:00", "7h0m0s")
+		switchLamp(t, g, l, false, 0)
+		advance(7 * time.Hour)
+		switchLamp(t, g, l, true, 0)
+		advance(15 * time.Hour)
 		_, err = g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
-		refusal(t, err, "quiet_hours", "9h0m0s")
+		wantRejection(t, err, "quiet_hours", "9h0m0s")
 		later := switchPlan(true, 0)
 		later.NotBefore = time.Now().UTC().Add(12 * time.Hour) // asked for in the evening
 		if _, err := g.Check(later); err != nil {
@@ -312,25 +312,25 @@ func TestQuietHours(t *testing.T) {
 		}
 		later.NotBefore = time.Now().UTC().Add(time.Hour)
 		_, err = g.Check(later)
-		refusal(t, err, "quiet_hours", "is within them; ask for another time")
+		wantRejection(t, err, "quiet_hours", "is within them; ask for another time")
 	})
 }
 
 func TestDryRunAndLocked(t *testing.T) {
-	inHouse(t, policy.Limits{DryRun: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, policy.Limits{DryRun: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(true, 0))
-		refusal(t, err, "dry_run", "switch the lamp")
+		wantRejection(t, err, "dry_run", "switch the lamp")
 	})
-	inHouse(t, policy.Limits{Locked: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+	withLamp(t, policy.Limits{Locked: true}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 		_, err := g.Check(switchPlan(false, 0))
-		refusal(t, err, "locked")
+		wantRejection(t, err, "locked")
 	})
 }
 
 func TestHangingDriverIsQuarantined(t *testing.T) {
-	inHouse(t, policy.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{Timeout: 5 * time.Second, StopWithin: 2 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.block = make(chan struct{})
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		err := pass.Switch(t.Context(), l, true)
 		late, ok := errors.AsType[*policy.TimeoutError](err)
 		if !ok || !late.Quarantined || time.Since(l.start) != 7*time.Second {
@@ -338,7 +338,7 @@ func TestHangingDriverIsQuarantined(t *testing.T) {
 		}
 		pass.End()
 		_, err = g.Check(switchPlan(true, 0))
-		refusal(t, err, "quarantine", "switch on")
+		wantRejection(t, err, "quarantine", "switch on")
 		other := switchPlan(true, 0)
 		other.Device = "heater"
 		if _, err := g.Check(other); err != nil {
@@ -346,14 +346,14 @@ func TestHangingDriverIsQuarantined(t *testing.T) {
 		}
 		close(l.block)
 		synctest.Wait()
-		turn(t, g, l, false, 0)
+		switchLamp(t, g, l, false, 0)
 	})
 }
 
 func TestSlowDriverIsReported(t *testing.T) {
-	inHouse(t, policy.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{Timeout: 5 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.obeys = true
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		err := pass.Switch(t.Context(), l, true)
 		if late, ok := errors.AsType[*policy.TimeoutError](err); !ok || late.Quarantined || late.Limit != 5*time.Second {
@@ -376,9 +376,9 @@ func TestErrorsHaveRemedy(t *testing.T) {
 }
 
 func TestPanicIsError(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		l.panics = true
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		if err := pass.Switch(t.Context(), l, true); err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("%v, want the panic", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/capabilities"
 )
 
-// book is a policy.Ledger in memory that outlives a policy.
-type book struct {
+// fakeLedger is a policy.Ledger in memory that outlives a policy.
+type fakeLedger struct {
 	mu     sync.Mutex
 	kept   journal.Ledger
 	synced int // number of writes
@@ -24,13 +24,13 @@ type book struct {
 	unread error // the error that Ledger returns
 }
 
-func (b *book) Ledger() (journal.Ledger, error) {
+func (b *fakeLedger) Ledger() (journal.Ledger, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return journal.Ledger{Acts: slices.Clone(b.kept.Acts), PendingOffs: maps.Clone(b.kept.PendingOffs), Gap: b.kept.Gap}, b.unread
 }
 
-func (b *book) AppendLedger(_ context.Context, notes ...journal.LedgerEntry) error {
+func (b *fakeLedger) AppendLedger(_ context.Context, notes ...journal.LedgerEntry) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err == nil {
@@ -42,8 +42,8 @@ func (b *book) AppendLedger(_ context.Context, notes ...journal.LedgerEntry) err
 	return b.err
 }
 
-// dues returns the pending switch-offs by device.
-func (b *book) dues() map[string]policy.PendingOff {
+// pendingOffs returns the pending switch-offs by device.
+func (b *fakeLedger) pendingOffs() map[string]policy.PendingOff {
 	kept, _ := b.Ledger()
 	due := map[string]policy.PendingOff{}
 	for device, o := range kept.PendingOffs {
@@ -55,26 +55,26 @@ func (b *book) dues() map[string]policy.PendingOff {
 }
 
 // written returns the number of writes and of acts written.
-func (b *book) written() (syncs, acts int) {
+func (b *fakeLedger) written() (syncs, acts int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.synced, len(b.kept.Acts)
 }
 
-func (b *book) fail(err error) {
+func (b *fakeLedger) fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err = err
 }
 
-func remembering(b *book, cfg policy.Config, opts ...policy.Option) *policy.Policy {
-	g := newGate(cfg, opts...)
+func newPolicyWithLedger(b *fakeLedger, cfg policy.Config, opts ...policy.Option) *policy.Policy {
+	g := newPolicy(cfg, opts...)
 	g.UseLedger(b, []string{"lamp"})
 	return g
 }
 
-// does switches a device on for a requester and leaves the pass.
-func does(t *testing.T, g *policy.Policy, device, by string) error {
+// switchOnFor switches a device on for a requester and leaves the pass.
+func switchOnFor(t *testing.T, g *policy.Policy, device, by string) error {
 	t.Helper()
 	p := switchPlan(true, 0)
 	p.Device = device
@@ -91,24 +91,24 @@ func TestMaxActs(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.MaxActs = policy.MaxActs{Requester: policy.Rate{N: 3, Per: time.Hour}, All: policy.Rate{N: 5, Per: time.Hour}}
 		cfg.Devices = map[string]policy.Limits{"lamp": {MaxActs: policy.Rate{N: 2, Per: time.Minute}}}
-		g := newGate(cfg)
+		g := newPolicy(cfg)
 		ok := func(device, by string) {
 			t.Helper()
-			if err := does(t, g, device, by); err != nil {
+			if err := switchOnFor(t, g, device, by); err != nil {
 				t.Fatal(err)
 			}
 		}
 		ok("lamp", "ann")
-		after(20 * time.Second)
+		advance(20 * time.Second)
 		ok("lamp", "ann")
-		refusal(t, does(t, g, "lamp", "bob"), "max_acts", "it may act 2/m at most", "ask again in 40s")
-		after(40 * time.Second)
+		wantRejection(t, switchOnFor(t, g, "lamp", "bob"), "max_acts", "it may act 2/m at most", "ask again in 40s")
+		advance(40 * time.Second)
 		ok("lamp", "ann")
-		refusal(t, does(t, g, "fan", "ann"), "max_acts", `"ann" may act 3/h at most`, "in 59m0s")
+		wantRejection(t, switchOnFor(t, g, "fan", "ann"), "max_acts", `"ann" may act 3/h at most`, "in 59m0s")
 		ok("fan", "bob")
 		ok("fan", "")
-		refusal(t, does(t, g, "fan", "eve"), "max_acts", "all devices together may act 5/h at most")
-		pass := enter(t, g, switchPlan(false, 0)) // the policy always allows switching off
+		wantRejection(t, switchOnFor(t, g, "fan", "eve"), "max_acts", "all devices together may act 5/h at most")
+		pass := begin(t, g, switchPlan(false, 0)) // the policy always allows switching off
 		if err := pass.Switch(t.Context(), &lamp{start: time.Now()}, false); err != nil {
 			t.Error(err)
 		}
@@ -116,26 +116,26 @@ func TestMaxActs(t *testing.T) {
 		if _, err := g.Check(capabilities.Plan{Device: "lamp", Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
 			t.Errorf("looking: %v", err)
 		}
-		after(time.Hour)
+		advance(time.Hour)
 		ok("fan", "ann")
 	})
 }
 
 // The policy rejects a queued act before it begins if other acts have used up the budget.
 func TestMaxActsCountQueuedActs(t *testing.T) {
-	inHouse(t, policy.Limits{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		first := enter(t, g, switchPlan(true, 0))
+	withLamp(t, policy.Limits{MaxActs: policy.Rate{N: 1, Per: time.Hour}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		first := begin(t, g, switchPlan(true, 0))
 		second := make(chan error, 1)
 		go func() {
 			_, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0)}, nil)
 			second <- err
 		}()
-		after(time.Second)
+		advance(time.Second)
 		if err := first.Switch(t.Context(), l, true); err != nil {
 			t.Error(err)
 		}
 		first.End()
-		refusal(t, <-second, "max_acts", "in 1h0m0s")
+		wantRejection(t, <-second, "max_acts", "in 1h0m0s")
 	})
 }
 
@@ -143,26 +143,26 @@ func TestMaxActsSurviveRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Defaults.MaxActs = policy.Rate{N: 1, Per: time.Hour}
-		kept := &book{}
-		if err := does(t, remembering(kept, cfg), "lamp", ""); err != nil {
+		kept := &fakeLedger{}
+		if err := switchOnFor(t, newPolicyWithLedger(kept, cfg), "lamp", ""); err != nil {
 			t.Fatal(err)
 		}
-		after(50 * time.Minute)
-		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
+		advance(50 * time.Minute)
+		wantRejection(t, switchOnFor(t, newPolicyWithLedger(kept, cfg), "lamp", ""), "max_acts", "in 10m0s")
 		// A node that has lost its clock does not know how long ago that was.
 		unset := policy.WithWallClock(func() (time.Time, error) { return time.Unix(0, 0), errors.New("it was never set") })
-		refusal(t, does(t, remembering(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
+		wantRejection(t, switchOnFor(t, newPolicyWithLedger(kept, cfg, unset), "lamp", ""), "max_acts", "in 1h0m0s")
 		// A node whose clock went back does not know it either.
 		kept.kept.Acts[0].At = time.Now().Add(100 * time.Hour)
-		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
+		wantRejection(t, switchOnFor(t, newPolicyWithLedger(kept, cfg), "lamp", ""), "max_acts", "in 1h0m0s")
 		// Nothing acts while the policy cannot read the recorded acts.
 		kept.kept.Acts[0].At, kept.unread = time.Now().Add(-50*time.Minute), errors.New("no such disk")
-		g := remembering(kept, cfg)
-		refusal(t, does(t, g, "lamp", ""), "max_acts", "no such disk")
+		g := newPolicyWithLedger(kept, cfg)
+		wantRejection(t, switchOnFor(t, g, "lamp", ""), "max_acts", "no such disk")
 		kept.unread = nil
-		refusal(t, does(t, g, "lamp", ""), "max_acts", "in 10m0s")
+		wantRejection(t, switchOnFor(t, g, "lamp", ""), "max_acts", "in 10m0s")
 		kept.kept.Acts, kept.err = nil, errors.New("the disk is full")
-		refusal(t, does(t, remembering(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
+		wantRejection(t, switchOnFor(t, newPolicyWithLedger(kept, cfg), "lamp", ""), "max_acts", "the disk is full")
 	})
 }
 
@@ -188,11 +188,11 @@ func FuzzParseRate(f *testing.F) {
 
 // The minimum interval also applies after a restart.
 func TestMinIntervalSurvivesRestart(t *testing.T) {
-	inHouse(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
-		g.UseLedger(&book{kept: journal.Ledger{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
+	withLamp(t, policy.Limits{MinInterval: time.Minute, Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {
+		g.UseLedger(&fakeLedger{kept: journal.Ledger{Acts: []policy.Act{{Device: "lamp", At: time.Now().Add(-20 * time.Second)}}}}, nil)
 		_, err := g.Check(switchPlan(true, 0))
-		refusal(t, err, "min_interval", "ask again in 40s")
-		after(41 * time.Second)
+		wantRejection(t, err, "min_interval", "ask again in 40s")
+		advance(41 * time.Second)
 		if _, err := g.Check(switchPlan(true, 0)); err != nil {
 			t.Error(err)
 		}

@@ -91,7 +91,7 @@ func TestRequires(t *testing.T) {
 			if err := c.need.Validate(); err != nil {
 				t.Fatal(err)
 			}
-			inHouse(t, policy.Limits{Requires: []policy.Condition{c.need}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, policy.Limits{Requires: []policy.Condition{c.need}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				if c.door != nil {
 					if err := g.Start(t.Context(), c.door, "door"); err != nil {
 						t.Fatal(err)
@@ -103,11 +103,11 @@ func TestRequires(t *testing.T) {
 					if c.want == "" && err != nil {
 						t.Error(err)
 					} else if c.want != "" {
-						refusal(t, err, "requires", c.want)
+						wantRejection(t, err, "requires", c.want)
 					}
 				}
 				if c.want != "" {
-					turn(t, g, l, false, 0) // the policy never delays switching off
+					switchLamp(t, g, l, false, 0) // the policy never delays switching off
 				}
 			})
 		})
@@ -122,18 +122,18 @@ func aged(d time.Duration) func() ([]drivers.Reading, error) {
 
 // A condition may change between admission and act.
 func TestRequiresIsCheckedBeforeEachAct(t *testing.T) {
-	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: measures("contact", 1)}
 		if err := g.Start(t.Context(), door, "door"); err != nil {
 			t.Fatal(err)
 		}
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		if err := pass.Switch(t.Context(), l, true); err != nil {
 			t.Fatal(err)
 		}
 		door.read = measures("contact", 0)
-		refusal(t, pass.Switch(t.Context(), l, true), "requires", "it reports open")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "requires", "it reports open")
 		if l.history() != "on 0s" {
 			t.Errorf("the lamp: %s", l.history())
 		}
@@ -142,7 +142,7 @@ func TestRequiresIsCheckedBeforeEachAct(t *testing.T) {
 
 // A sensor that answers too late permits nothing.
 func TestSlowSensorPermitsNothing(t *testing.T) {
-	inHouse(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{Requires: []policy.Condition{{Device: "door", Is: "closed"}}}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		door := &sensor{read: func() ([]drivers.Reading, error) {
 			time.Sleep(3 * time.Second) // fake time
 			return measures("contact", 1)()
@@ -150,23 +150,23 @@ func TestSlowSensorPermitsNothing(t *testing.T) {
 		if err := g.Start(t.Context(), door, "door"); err != nil {
 			t.Fatal(err)
 		}
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
-		refusal(t, pass.Switch(t.Context(), l, true), "fresh", "2s, 3 times")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "fresh", "2s, 3 times")
 		if l.history() != "" {
 			t.Errorf("the lamp: %s", l.history())
 		}
 	})
 }
 
-func inGroup(t *testing.T, story func(*testing.T, *policy.Policy)) {
+func withTwoDevices(t *testing.T, test func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{
 			"up": {Interlock: []string{"blind"}}, "down": {Interlock: []string{"other", "blind"}}, "vacuum": {Interlock: []string{"blind"}}, "lamp": {Interlock: []string{"light"}},
 		}
-		story(t, newGate(cfg))
+		test(t, newPolicy(cfg))
 	})
 }
 
@@ -176,7 +176,7 @@ func on(device string, yes bool) policy.Order {
 	return policy.Order{Plan: p}
 }
 
-func turns(t *testing.T, g *policy.Policy, device string, s drivers.Switch, yes bool) error {
+func switchDevice(t *testing.T, g *policy.Policy, device string, s drivers.Switch, yes bool) error {
 	t.Helper()
 	pass, err := g.Admit(t.Context(), on(device, yes), nil)
 	if err != nil {
@@ -187,29 +187,29 @@ func turns(t *testing.T, g *policy.Policy, device string, s drivers.Switch, yes 
 }
 
 func TestInterlock(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Policy) {
+	withTwoDevices(t, func(t *testing.T, g *policy.Policy) {
 		up, down := newRelay(false), newRelay(false)
-		refusal(t, turns(t, g, "up", up, true), "interlock", "down at the same time (group blind)", "may be on (it has not started)")
+		wantRejection(t, switchDevice(t, g, "up", up, true), "interlock", "down at the same time (group blind)", "may be on (it has not started)")
 		for name, d := range map[string]drivers.Device{"up": up, "down": down, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := turns(t, g, "up", up, true); err != nil {
+		if err := switchDevice(t, g, "up", up, true); err != nil {
 			t.Fatal(err)
 		}
 		_, err := g.Evaluate(t.Context(), on("down", true))
-		refusal(t, err, "interlock", "up at the same time (group blind), which is on; switch up off first")
-		if err := turns(t, g, "down", down, false); err != nil {
+		wantRejection(t, err, "interlock", "up at the same time (group blind), which is on; switch up off first")
+		if err := switchDevice(t, g, "down", down, false); err != nil {
 			t.Errorf("off is not kept waiting: %v", err)
 		}
 		up.on = false // manually
-		if err := turns(t, g, "down", down, true); err != nil {
+		if err := switchDevice(t, g, "down", down, true); err != nil {
 			t.Fatal(err)
 		}
 		down.broken = errors.New("no answer")
-		refusal(t, turns(t, g, "up", up, true), "interlock", "down", "may be on (no answer)")
-		if err := turns(t, g, "lamp", newRelay(false), true); err != nil {
+		wantRejection(t, switchDevice(t, g, "up", up, true), "interlock", "down", "may be on (no answer)")
+		if err := switchDevice(t, g, "lamp", newRelay(false), true); err != nil {
 			t.Errorf("a device of another group: %v", err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestInterlock(t *testing.T) {
 
 // A hanging driver may still carry out its command at any time.
 func TestInterlockWithHangingDriver(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Policy) {
+	withTwoDevices(t, func(t *testing.T, g *policy.Policy) {
 		down := newRelay(false)
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": down, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
@@ -225,13 +225,13 @@ func TestInterlockWithHangingDriver(t *testing.T) {
 			}
 		}
 		down.lamp.block = make(chan struct{})
-		if err := turns(t, g, "down", down.lamp, true); err == nil {
+		if err := switchDevice(t, g, "down", down.lamp, true); err == nil {
 			t.Fatal("a driver that hangs has come back")
 		}
-		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "down", `quarantine: its driver has not returned from "switch on"`)
+		wantRejection(t, switchDevice(t, g, "up", newRelay(false), true), "interlock", "down", `quarantine: its driver has not returned from "switch on"`)
 		close(down.lamp.block)
 		synctest.Wait()
-		if err := turns(t, g, "up", newRelay(false), true); err != nil {
+		if err := switchDevice(t, g, "up", newRelay(false), true); err != nil {
 			t.Errorf("when it is back and reads off: %v", err)
 		}
 	})
@@ -239,7 +239,7 @@ func TestInterlockWithHangingDriver(t *testing.T) {
 
 // If two tasks enter at the same time, only one may act.
 func TestInterlockOfConcurrentTasks(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Policy) {
+	withTwoDevices(t, func(t *testing.T, g *policy.Policy) {
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": newRelay(false), "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
 				t.Fatal(err)
@@ -252,9 +252,9 @@ func TestInterlockOfConcurrentTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = g.Admit(t.Context(), on("up", true), nil)
-		refusal(t, err, "interlock", "vacuum", "acts: vacuum")
+		wantRejection(t, err, "interlock", "vacuum", "acts: vacuum")
 		pass.End()
-		if err := turns(t, g, "up", newRelay(false), true); err != nil {
+		if err := switchDevice(t, g, "up", newRelay(false), true); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
@@ -262,19 +262,19 @@ func TestInterlockOfConcurrentTasks(t *testing.T) {
 
 // A switch without readback may be on until the policy has switched it off.
 func TestInterlockWithoutReadback(t *testing.T) {
-	inGroup(t, func(t *testing.T, g *policy.Policy) {
+	withTwoDevices(t, func(t *testing.T, g *policy.Policy) {
 		blind := plug{lamp: &lamp{start: time.Now()}}
 		for name, d := range map[string]drivers.Device{"up": newRelay(false), "down": blind, "vacuum": thing{}} {
 			if err := g.Start(t.Context(), d, name); err != nil {
 				t.Fatal(err)
 			}
 		}
-		refusal(t, turns(t, g, "up", newRelay(false), true), "interlock", "it cannot report its state, and messkit has not switched it since the start")
+		wantRejection(t, switchDevice(t, g, "up", newRelay(false), true), "interlock", "it cannot report its state, and messkit has not switched it since the start")
 		for _, step := range []struct {
 			down bool
 			want string
 		}{{false, ""}, {true, "is on"}, {false, ""}} {
-			if err := turns(t, g, "down", blind, step.down); err != nil {
+			if err := switchDevice(t, g, "down", blind, step.down); err != nil {
 				t.Fatal(err)
 			}
 			_, err := g.Evaluate(t.Context(), on("up", true))

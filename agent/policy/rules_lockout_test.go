@@ -11,7 +11,7 @@ import (
 
 func TestLockoutAndDisarming(t *testing.T) {
 	var people policy.LocalDecisions
-	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
+	g := newPolicy(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	plan := func(device string, risk capabilities.Risk, on bool) capabilities.Plan {
 		p := switchPlan(on, 0)
 		p.Device, p.Risk = device, risk
@@ -49,9 +49,9 @@ func TestLockoutAndDisarming(t *testing.T) {
 				}
 				return
 			}
-			refusal(t, err, c.rule, c.words)
+			wantRejection(t, err, c.rule, c.words)
 			_, err = g.Admit(t.Context(), policy.Order{Plan: c.plan, Confirmed: c.plan.Digest()}, nil)
-			refusal(t, err, c.rule, c.words)
+			wantRejection(t, err, c.rule, c.words)
 			if _, err := g.Check(capabilities.Plan{Device: c.plan.Device, Command: capabilities.ReadState, Effect: capabilities.Query}); err != nil {
 				t.Errorf("looking: %v", err)
 			}
@@ -62,12 +62,12 @@ func TestLockoutAndDisarming(t *testing.T) {
 // A lockout between admission and act prevents the act.
 func TestLockoutBeforeAct(t *testing.T) {
 	var people policy.LocalDecisions
-	g := newGate(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
+	g := newPolicy(policy.DefaultConfig(), policy.WithLocalDecisions(func() policy.LocalDecisions { return people }))
 	l := &lamp{}
-	pass := enter(t, g, switchPlan(true, 0))
+	pass := begin(t, g, switchPlan(true, 0))
 	defer pass.End()
 	people.LockedOut = map[string]string{"lamp": "wait"}
-	refusal(t, pass.Switch(t.Context(), l, true), "locked", "wait")
+	wantRejection(t, pass.Switch(t.Context(), l, true), "locked", "wait")
 }
 
 // Without a set clock, quiet hours apply; a clock that jumps changes no interval.
@@ -80,17 +80,17 @@ func TestQuietHoursNeedClock(t *testing.T) {
 	unset := errors.New("it is 1970 here")
 	cfg := policy.DefaultConfig()
 	cfg.Defaults = policy.Limits{QuietHours: quiet, MinInterval: time.Hour, Busy: policy.BusyReject}
-	g := newGate(cfg, policy.WithWallClock(func() (time.Time, error) { return noon, unset }))
+	g := newPolicy(cfg, policy.WithWallClock(func() (time.Time, error) { return noon, unset }))
 	_, err = g.Check(switchPlan(true, 0))
-	refusal(t, err, "quiet_hours", "22:00-07:00", "the time of day is unknown: it is 1970 here; set the clock")
-	turn(t, g, &lamp{}, false, 0)
+	wantRejection(t, err, "quiet_hours", "22:00-07:00", "the time of day is unknown: it is 1970 here; set the clock")
+	switchLamp(t, g, &lamp{}, false, 0)
 	unset = nil
 	_, err = g.Check(switchPlan(true, 0))
-	refusal(t, err, "min_interval")
+	wantRejection(t, err, "min_interval")
 	noon = noon.Add(40 * 365 * 24 * time.Hour) // now the clock has a time
 	_, err = g.Check(switchPlan(true, 0))
-	refusal(t, err, "min_interval")
+	wantRejection(t, err, "min_interval")
 	noon = noon.Add(12 * time.Hour)
 	_, err = g.Check(switchPlan(true, 0))
-	refusal(t, err, "quiet_hours", "it is 00:00")
+	wantRejection(t, err, "quiet_hours", "it is 00:00")
 }

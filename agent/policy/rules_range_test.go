@@ -52,7 +52,7 @@ func TestRange(t *testing.T) {
 	} {
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": limits}
-		g := newGate(cfg)
+		g := newPolicy(cfg)
 		_, err := g.Check(c.plan)
 		if c.want == "" {
 			if err != nil {
@@ -60,7 +60,7 @@ func TestRange(t *testing.T) {
 			}
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) { refusal(t, err, "range", c.want) })
+		t.Run(c.name, func(t *testing.T) { wantRejection(t, err, "range", c.want) })
 	}
 }
 
@@ -68,12 +68,12 @@ func TestDefaultRangeAppliesToAll(t *testing.T) {
 	cfg := policy.DefaultConfig()
 	cfg.Defaults.Range = policy.Ranges{capabilities.SetSwitch: {"for": {Max: new(60.0)}}}
 	cfg.Devices = map[string]policy.Limits{"lamp": {}, "heater": {Range: policy.Ranges{capabilities.Clean: {"areas": {Only: []string{"x"}}}}}}
-	g := newGate(cfg)
+	g := newPolicy(cfg)
 	for _, name := range []string{"lamp", "heater", "nobody-has-named-it"} {
 		p := switchPlan(true, time.Hour)
 		p.Device = name
 		_, err := g.Check(p)
-		refusal(t, err, "range", "for is 3600, and may be at most 60")
+		wantRejection(t, err, "range", "for is 3600, and may be at most 60")
 	}
 	if err := (policy.Config{Devices: map[string]policy.Limits{"lamp": {Range: policy.Ranges{"swich": {}}}}}).Validate(); err == nil || !strings.Contains(err.Error(), "devices.lamp.range.swich: unknown command; use take-photo") {
 		t.Errorf("%v", err)

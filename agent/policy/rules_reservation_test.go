@@ -17,7 +17,7 @@ func TestTaskWaitsForReservation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		changed := make(chan struct{})
 		until := time.Now().Add(time.Hour)
-		g := newGate(policy.Config{}, policy.WithReservations(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
+		g := newPolicy(policy.Config{}, policy.WithReservations(func(device, by string) (string, time.Time, <-chan struct{}, bool) {
 			select {
 			case <-changed:
 				return "", time.Time{}, nil, false
@@ -25,21 +25,21 @@ func TestTaskWaitsForReservation(t *testing.T) {
 				return "anna", until, changed, by != "anna" && time.Now().Before(until)
 			}
 		}))
-		admit := func(ctx context.Context, by string) (why string, took time.Duration, err error) {
+		admit := func(ctx context.Context, by string) (reason string, took time.Duration, err error) {
 			began := time.Now()
-			pass, err := g.Admit(ctx, policy.Order{Plan: planFor("lamp"), By: by}, func(text string) { why = text })
+			pass, err := g.Admit(ctx, policy.Order{Plan: planFor("lamp"), By: by}, func(text string) { reason = text })
 			if err == nil {
 				pass.End()
 			}
-			return why, time.Since(began), err
+			return reason, time.Since(began), err
 		}
-		if why, took, err := admit(t.Context(), "anna"); why != "" || took != 0 || err != nil {
-			t.Errorf("anna waits %v: %s %v", took, why, err)
+		if reason, took, err := admit(t.Context(), "anna"); reason != "" || took != 0 || err != nil {
+			t.Errorf("anna waits %v: %s %v", took, reason, err)
 		}
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if why, _, err := admit(short, "bert"); err == nil || !strings.Contains(why, "lamp is reserved by anna until") {
-			t.Errorf("%s %v", why, err)
+		if reason, _, err := admit(short, "bert"); err == nil || !strings.Contains(reason, "lamp is reserved by anna until") {
+			t.Errorf("%s %v", reason, err)
 		}
 		if _, took, err := admit(t.Context(), "bert"); took != 59*time.Minute || err != nil {
 			t.Errorf("bert waits %v, %v", took, err)
@@ -59,7 +59,7 @@ func TestResumeWaitsForReservation(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			until := time.Now().Add(time.Hour)
-			g := newGate(policy.Config{}, policy.WithReservations(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
+			g := newPolicy(policy.Config{}, policy.WithReservations(func(_, by string) (string, time.Time, <-chan struct{}, bool) {
 				return "anna", until, make(chan struct{}), by != "anna" && time.Now().Before(until)
 			}))
 			for by, late := range map[string]bool{"anna": false, "bert": waits} {

@@ -51,9 +51,9 @@ func TestMaxOnCountsFromStart(t *testing.T) {
 		{"does not start", time.Minute, func(l *lamp) drivers.Device { return plug{l, errors.New("no such line")} }, ""},
 	}
 	for _, tt := range tests {
-		inHouse(t, policy.Limits{MaxOn: tt.limit}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, policy.Limits{MaxOn: tt.limit}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			_ = g.Start(t.Context(), tt.dev(l), "lamp") // one of them fails
-			after(10 * time.Minute)
+			advance(10 * time.Minute)
 			if l.history() != tt.want {
 				t.Errorf("%s: %q, want %q", tt.name, l.history(), tt.want)
 			}

@@ -79,27 +79,27 @@ func (m *machine) Switch(_ context.Context, on bool) error {
 	return nil
 }
 
-// honest is a machine that can report whether it is safe.
-type honest struct{ *machine }
+// reportsSafety is a machine that can report whether it is safe.
+type reportsSafety struct{ *machine }
 
-func (h honest) Safe(context.Context) (bool, error) {
+func (h reportsSafety) Safe(context.Context) (bool, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.on, nil
 }
 
-// liar is a machine whose halt has no effect.
-type liar struct{ *machine }
+// neverSafe is a machine whose halt has no effect.
+type neverSafe struct{ *machine }
 
-func (liar) Safe(context.Context) (bool, error) { return false, nil }
+func (neverSafe) Safe(context.Context) (bool, error) { return false, nil }
 
-// kept is a machine that keeps its state at a halt and reports that as safe.
-type kept struct{ honest }
+// keepsState is a machine that keeps its state at a halt and reports that as safe.
+type keepsState struct{ reportsSafety }
 
-func (kept) Keeps() bool { return true }
+func (keepsState) Keeps() bool { return true }
 
-// inShop runs a test with started devices, in a bubble of fake time.
-func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing.T, *policy.Policy)) {
+// withDevices runs a test with started devices, in a bubble of fake time.
+func withDevices(t *testing.T, devices map[string]drivers.Device, test func(*testing.T, *policy.Policy)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := policy.DefaultConfig()
@@ -118,7 +118,7 @@ func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing
 				}
 			}
 		}
-		story(t, g)
+		test(t, g)
 		for _, d := range devices {
 			close(bare(d).hang)
 		}
@@ -131,11 +131,11 @@ func inShop(t *testing.T, devices map[string]drivers.Device, story func(*testing
 
 func bare(d drivers.Device) *machine {
 	switch d := d.(type) {
-	case honest:
+	case reportsSafety:
 		return d.machine
-	case liar:
+	case neverSafe:
 		return d.machine
-	case kept:
+	case keepsState:
 		return d.machine
 	}
 	return d.(*machine)
@@ -143,10 +143,10 @@ func bare(d drivers.Device) *machine {
 
 // For a device that a stop leaves unchanged, the report does not claim evidence of safety.
 func TestStopReportsUnchangedDevice(t *testing.T) {
-	inShop(t, map[string]drivers.Device{"kiln": kept{honest{&machine{}}}}, func(t *testing.T, g *policy.Policy) {
+	withDevices(t, map[string]drivers.Device{"kiln": keepsState{reportsSafety{&machine{}}}}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("smoke")
 		synctest.Wait()
-		expect(t, "the kiln", report(g), "kiln safe  0s unchanged, because it has safe: keep; its activity continues")
+		wantText(t, "the kiln", report(g), "kiln safe  0s unchanged, because it has safe: keep; its activity continues")
 	})
 }
 
@@ -164,7 +164,7 @@ func report(g *policy.Policy) string {
 	return strings.Join(list, "\n")
 }
 
-func expect(t *testing.T, what, got, want string) {
+func wantText(t *testing.T, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n%s\nwant:\n%s", what, got, want)
@@ -172,34 +172,34 @@ func expect(t *testing.T, what, got, want string) {
 }
 
 func TestStopMakesEveryDeviceSafe(t *testing.T) {
-	lamp, hung, dumb, wrong := honest{&machine{}}, &machine{hangs: true}, &machine{}, liar{&machine{}}
-	inShop(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Policy) {
-		expect(t, "before a stop", report(g), "")
-		after(time.Second)
+	lamp, hung, dumb, wrong := reportsSafety{&machine{}}, &machine{hangs: true}, &machine{}, neverSafe{&machine{}}
+	withDevices(t, map[string]drivers.Device{"lamp": lamp, "hung": hung, "dumb": dumb, "wrong": wrong}, func(t *testing.T, g *policy.Policy) {
+		wantText(t, "before a stop", report(g), "")
+		advance(time.Second)
 		g.Stop("the cat is in the way")
 		synctest.Wait()
 		// A hanging device delays no other, and the report shows it as pending.
-		expect(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s messkit halted it, but it reports that it is not safe; switch it off by hand")
-		expect(t, "the lamp", lamp.history(), "halted 1s")
+		wantText(t, "at once", report(g), "dumb safe acknowledged 0s\nhung pending  0s\nlamp safe read_back 0s\nwrong unsafe  0s messkit halted it, but it reports that it is not safe; switch it off by hand")
+		wantText(t, "the lamp", lamp.history(), "halted 1s")
 		_, err := g.Check(planFor("lamp"))
-		refusal(t, err, "stop", "the cat is in the way")
+		wantRejection(t, err, "stop", "the cat is in the way")
 		look := planFor("lamp")
 		look.Effect = capabilities.Query
 		_, err = g.Check(look)
-		refusal(t, err, "stop")
-		refusal(t, g.Start(t.Context(), lamp, "lamp"), "stop")
+		wantRejection(t, err, "stop")
+		wantRejection(t, g.Start(t.Context(), lamp, "lamp"), "stop")
 
-		after(10 * time.Second)
+		advance(10 * time.Second)
 		if !strings.Contains(report(g), "hung unsafe  10s its driver has not answered within 10s") {
 			t.Errorf("after its time:\n%s", report(g))
 		}
 		g.ResetStop()
 		_, err = g.Check(planFor("hung"))
-		refusal(t, err, "quarantine", "halt")
+		wantRejection(t, err, "quarantine", "halt")
 		if _, err := g.Check(planFor("lamp")); err != nil {
 			t.Errorf("after Clear: %v", err)
 		}
-		after(time.Hour)
+		advance(time.Hour)
 		if got := wrong.history(); !strings.HasPrefix(got, "halted 1s, halted 2s, halted 4s, halted 8s") || strings.Contains(got, "1m") {
 			t.Errorf("it is tried again until Clear, and not after: %s", got)
 		}
@@ -208,16 +208,16 @@ func TestStopMakesEveryDeviceSafe(t *testing.T) {
 
 func TestFailedHaltIsRetried(t *testing.T) {
 	m := &machine{fails: 2}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
+	withDevices(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("")
 		synctest.Wait()
-		expect(t, "at once", report(g), "lamp unsafe  0s machine: no contact")
-		after(time.Minute)
-		expect(t, "then", report(g), "lamp safe acknowledged 0s")
-		expect(t, "the device", m.history(), "halted 3s")
+		wantText(t, "at once", report(g), "lamp unsafe  0s machine: no contact")
+		advance(time.Minute)
+		wantText(t, "then", report(g), "lamp safe acknowledged 0s")
+		wantText(t, "the device", m.history(), "halted 3s")
 		g.Stop("once more")
 		synctest.Wait()
-		expect(t, "the device", m.history(), "halted 3s, halted 1m0s")
+		wantText(t, "the device", m.history(), "halted 3s, halted 1m0s")
 		if g.Stopped() != "stopped" {
 			t.Errorf("%q: the first reason is the reason", g.Stopped())
 		}
@@ -228,20 +228,20 @@ func TestFailedHaltIsRetried(t *testing.T) {
 func TestLateCallIsUndone(t *testing.T) {
 	m := &machine{slow: 3 * time.Second}
 	starting := &machine{starts: 4 * time.Second}
-	inShop(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Policy) {
-		pass := enter(t, g, planFor("lamp"))
+	withDevices(t, map[string]drivers.Device{"lamp": m, "starting": starting}, func(t *testing.T, g *policy.Policy) {
+		pass := begin(t, g, planFor("lamp"))
 		var both sync.WaitGroup
 		both.Go(func() { _ = pass.Switch(t.Context(), m, true) })          // returns at any time
 		both.Go(func() { _ = g.Start(t.Context(), starting, "starting") }) // so does this
-		after(time.Second)
+		advance(time.Second)
 		g.Stop("too late")
 		synctest.Wait()
-		expect(t, "at once", m.history(), "halted 1s")
+		wantText(t, "at once", m.history(), "halted 1s")
 		both.Wait()
 		synctest.Wait()
-		expect(t, "the switch", m.history(), "halted 1s, on 3s, halted 3s")
-		expect(t, "the start", starting.history(), "halted 1s, started on 4s, halted 4s")
-		refusal(t, pass.Switch(t.Context(), m, true), "stop")
+		wantText(t, "the switch", m.history(), "halted 1s, on 3s, halted 3s")
+		wantText(t, "the start", starting.history(), "halted 1s, started on 4s, halted 4s")
+		wantRejection(t, pass.Switch(t.Context(), m, true), "stop")
 		pass.End()
 	})
 }
@@ -249,55 +249,55 @@ func TestLateCallIsUndone(t *testing.T) {
 // The policy halts a device again if it answers first and acts after it was safe; it does not
 // check a device without a recent command.
 func TestLateActAfterStopIsHalted(t *testing.T) {
-	m := honest{&machine{}}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
-		pass := enter(t, g, planFor("lamp"))
+	m := reportsSafety{&machine{}}
+	withDevices(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
+		pass := begin(t, g, planFor("lamp"))
 		if err := pass.Switch(t.Context(), m, true); err != nil {
 			t.Error(err)
 		}
 		pass.End()
-		after(time.Second)
+		advance(time.Second)
 		g.Stop("wait")
-		after(1500 * time.Millisecond)
-		expect(t, "at first", report(g), "lamp safe read_back 0s")
+		advance(1500 * time.Millisecond)
+		wantText(t, "at first", report(g), "lamp safe read_back 0s")
 		m.note("sets out", true)
-		after(time.Second)
-		expect(t, "the device", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s")
-		expect(t, "then", report(g), "lamp safe read_back 0s")
-		after(time.Minute)
+		advance(time.Second)
+		wantText(t, "the device", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s")
+		wantText(t, "then", report(g), "lamp safe read_back 0s")
+		advance(time.Minute)
 		m.note("by hand", true)
-		after(time.Hour)
-		expect(t, "much later", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s, by hand 1m3.5s")
+		advance(time.Hour)
+		wantText(t, "much later", m.history(), "on 0s, halted 1s, sets out 2.5s, halted 3s, by hand 1m3.5s")
 	})
 }
 
 // A stop switches off a device that is on for a time, whatever its safe state.
 func TestStopSwitchesOffTimedDevice(t *testing.T) {
 	timed, untimed := &machine{}, &machine{}
-	inShop(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Policy) {
-		after(2 * time.Hour) // the call that began at the start is over
+	withDevices(t, map[string]drivers.Device{"timed": timed, "untimed": untimed}, func(t *testing.T, g *policy.Policy) {
+		advance(2 * time.Hour) // the call that began at the start is over
 		for name, m := range map[string]*machine{"timed": timed, "untimed": untimed} {
-			pass := enter(t, g, planFor(name))
+			pass := begin(t, g, planFor(name))
 			if err := pass.Switch(t.Context(), m, true); err != nil {
 				t.Error(err)
 			}
 			pass.End()
 		}
 		g.Stop("enough")
-		after(5 * time.Hour)
-		expect(t, "timed", timed.history(), "off 1h0m0s, on 2h0m0s, off 2h0m0s, halted 2h0m0s")
-		expect(t, "untimed", untimed.history(), "on 2h0m0s, halted 2h0m0s")
+		advance(5 * time.Hour)
+		wantText(t, "timed", timed.history(), "off 1h0m0s, on 2h0m0s, off 2h0m0s, halted 2h0m0s")
+		wantText(t, "untimed", untimed.history(), "on 2h0m0s, halted 2h0m0s")
 	})
 }
 
 // A device that appears during a stop is halted, not started.
 func TestNewDeviceDuringStopIsHalted(t *testing.T) {
 	m := &machine{starts: time.Hour}
-	inShop(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
+	withDevices(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
 		g.Stop("as found at the start")
-		refusal(t, g.Start(t.Context(), m, "lamp"), "stop", "as found")
+		wantRejection(t, g.Start(t.Context(), m, "lamp"), "stop", "as found")
 		synctest.Wait()
-		expect(t, "the device", m.history(), "halted 0s")
+		wantText(t, "the device", m.history(), "halted 0s")
 	})
 }
 
@@ -305,10 +305,10 @@ func TestNewDeviceDuringStopIsHalted(t *testing.T) {
 func TestStopUnderLoad(t *testing.T) {
 	devices := map[string]drivers.Device{}
 	for i := range 50 {
-		devices[fmt.Sprintf("relay-%02d", i)] = honest{&machine{slow: 40 * time.Millisecond}}
+		devices[fmt.Sprintf("relay-%02d", i)] = reportsSafety{&machine{slow: 40 * time.Millisecond}}
 	}
 	devices["hung"] = &machine{hangs: true, slow: 40 * time.Millisecond}
-	inShop(t, devices, func(t *testing.T, g *policy.Policy) {
+	withDevices(t, devices, func(t *testing.T, g *policy.Policy) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var load sync.WaitGroup
 		for name, d := range devices {
@@ -325,7 +325,7 @@ func TestStopUnderLoad(t *testing.T) {
 				})
 			}
 		}
-		after(time.Second + 7*time.Millisecond)
+		advance(time.Second + 7*time.Millisecond)
 		g.Stop("under load")
 		time.Sleep(100 * time.Millisecond) // fake time
 		synctest.Wait()

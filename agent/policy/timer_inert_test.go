@@ -53,12 +53,12 @@ func TestMayBeActive(t *testing.T) {
 		"not on from the start":         {initial: "on", safe: "off", starts: nothing},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 				d := &outlet{plug: plug{lamp: l, startErr: c.starts}, initial: c.initial, safe: c.safe}
 				_ = g.Start(t.Context(), d, "lamp") // some fail
 				for _, a := range c.acts {
 					d.ends = a.ends
-					_ = turns(t, g, "lamp", d, a.on)
+					_ = switchDevice(t, g, "lamp", d, a.on)
 				}
 				if got := g.MayBeActive("lamp"); got != c.want {
 					t.Errorf("left: %t, want %t", got, c.want)
@@ -71,24 +71,24 @@ func TestMayBeActive(t *testing.T) {
 	}
 }
 
-// shy is a cover whose first stops fail, as often as set.
-type shy struct {
+// lateCover is a cover whose first stops fail, as often as set.
+type lateCover struct {
 	plug
 	mu    sync.Mutex
 	start time.Time
 	deaf  int
-	told  []string
+	stops []string
 	opens error
 }
 
-func (s *shy) Open(context.Context) error { return s.opens }
-func (s *shy) Shut(context.Context) error { return nil }
+func (s *lateCover) Open(context.Context) error { return s.opens }
+func (s *lateCover) Shut(context.Context) error { return nil }
 
-func (s *shy) Stop(context.Context) (string, error) {
+func (s *lateCover) Stop(context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = append(s.told, time.Since(s.start).String())
-	if len(s.told) <= s.deaf {
+	s.stops = append(s.stops, time.Since(s.start).String())
+	if len(s.stops) <= s.deaf {
 		return "", errors.New("no answer")
 	}
 	return "", nil
@@ -111,29 +111,29 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 		"it has not heard":       {drivers.ErrNothingDone, 0, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-				s := &shy{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
+			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+				s := &lateCover{plug: plug{lamp: l}, start: time.Now(), deaf: c.deaf, opens: c.opens}
 				if err := g.Start(t.Context(), s, "lamp"); err != nil {
 					t.Fatal(err)
 				}
 				plan := capabilities.Plan{Device: "lamp", Command: capabilities.Open, Risk: capabilities.RiskComfort, Effect: capabilities.Once}
-				pass := enter(t, g, plan)
+				pass := begin(t, g, plan)
 				if err := pass.Open(t.Context(), s); !errors.Is(err, c.opens) {
 					t.Error(err)
 				}
 				pass.End()
 				if c.shut {
 					plan.Command = capabilities.Shut
-					pass := enter(t, g, plan)
+					pass := begin(t, g, plan)
 					if err := pass.Shut(t.Context(), s); err != nil {
 						t.Error(err)
 					}
 					pass.End()
 				}
-				after(time.Minute)
+				advance(time.Minute)
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				if got := strings.Join(s.told, " "); got != c.want || g.MayBeActive("lamp") != c.left {
+				if got := strings.Join(s.stops, " "); got != c.want || g.MayBeActive("lamp") != c.left {
 					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.MayBeActive("lamp"), c.want, c.left)
 				}
 			})

@@ -13,9 +13,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// owing returns a ledger with one pending switch-off.
-func owing(device string, d policy.PendingOff) *book {
-	b := &book{}
+// ledgerWithPendingOff returns a ledger with one pending switch-off.
+func ledgerWithPendingOff(device string, d policy.PendingOff) *fakeLedger {
+	b := &fakeLedger{}
 	b.kept.Apply(journal.LedgerEntry{Device: device, PendingOff: &d})
 	return b
 }
@@ -42,19 +42,19 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 		"the clock was put back": {lasts: []time.Duration{time.Minute}, away: -time.Hour, next: on, want: "on 0s, off 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inHouse(t, c.dev, func(t *testing.T, _ *policy.Policy, l *lamp) {
-				kept, cfg := &book{}, policy.DefaultConfig()
+			withLamp(t, c.dev, func(t *testing.T, _ *policy.Policy, l *lamp) {
+				kept, cfg := &fakeLedger{}, policy.DefaultConfig()
 				cfg.Devices = map[string]policy.Limits{"lamp": c.dev}
-				dies := newGate(cfg)
+				dies := newPolicy(cfg)
 				dies.UseLedger(kept, nil)
 				for _, d := range c.lasts {
-					turn(t, dies, l, true, d)
+					switchLamp(t, dies, l, true, d)
 				}
 				shift := time.Duration(0)
 				if c.away < 0 {
 					shift = c.away
 				}
-				after(max(0, c.away))
+				advance(max(0, c.away))
 				var opts []policy.Option
 				if c.wall != nil {
 					opts = append(opts, policy.WithWallClock(c.wall))
@@ -65,11 +65,11 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 				if err := next.Start(t.Context(), c.next(l), "lamp"); err != nil {
 					t.Fatal(err)
 				}
-				after(10 * time.Minute)
+				advance(10 * time.Minute)
 				if l.history() != c.want {
 					t.Errorf("%q, want %q", l.history(), c.want)
 				}
-				if due := kept.dues(); len(due) != 0 {
+				if due := kept.pendingOffs(); len(due) != 0 {
 					t.Errorf("it goes on being due: %+v", due)
 				}
 			})
@@ -79,45 +79,45 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 
 // The policy reports to a device with its own timer that an earlier run has set it, if it has.
 func TestDeviceTimerOfEarlierRun(t *testing.T) {
-	inHouse(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, _ *policy.Policy, l *lamp) {
 		for _, left := range []bool{true, false} {
-			now, kept := time.Now(), &book{}
+			now, kept := time.Now(), &fakeLedger{}
 			if left {
-				kept = owing("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
+				kept = ledgerWithPendingOff("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
 			}
-			g := newGate(policy.DefaultConfig())
+			g := newPolicy(policy.DefaultConfig())
 			g.UseLedger(kept, []string{"lamp"})
-			d := &keeper{plug: plug{lamp: l}}
-			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.told != left {
-				t.Errorf("left %t, told %t: %v", left, d.told, err)
+			d := &deviceWithTimer{plug: plug{lamp: l}}
+			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.timerSet != left {
+				t.Errorf("left %t, told %t: %v", left, d.timerSet, err)
 			}
 		}
 	})
 }
 
-// keeper has a timer that stays set.
-type keeper struct {
+// deviceWithTimer has a timer that stays set.
+type deviceWithTimer struct {
 	plug
-	told bool
+	timerSet bool
 }
 
-func (*keeper) SwitchFor(context.Context, bool, time.Duration) error { return nil }
-func (k *keeper) TimerLeft()                                         { k.told = true }
+func (*deviceWithTimer) SwitchFor(context.Context, bool, time.Duration) error { return nil }
+func (k *deviceWithTimer) TimerLeft()                                         { k.timerSet = true }
 
 // The policy also switches off a device that fails to start, and repeats that until the device
 // takes it.
 func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		now := time.Now()
-		kept := owing("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
+		kept := ledgerWithPendingOff("lamp", policy.PendingOff{At: now.Add(time.Minute), On: now, Within: time.Minute})
 		g.UseLedger(kept, []string{"lamp"})
 		l.fails(3)
 		_ = g.Start(t.Context(), plug{l, errors.New("out of reach")}, "lamp")
-		after(time.Hour)
+		advance(time.Hour)
 		if want := "off 1m7s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
-		if due := kept.dues(); len(due) != 0 {
+		if due := kept.pendingOffs(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
@@ -126,16 +126,16 @@ func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
 // A full disk gets the current state once it has space: the next run does not switch off a
 // device that may stay on.
 func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		kept := &book{}
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		kept := &fakeLedger{}
 		g.UseLedger(kept, []string{"lamp"})
-		turn(t, g, l, true, time.Minute)
+		switchLamp(t, g, l, true, time.Minute)
 		kept.fail(errors.New("the disk is full"))
-		after(2 * time.Minute)
-		turn(t, g, l, true, 0)
+		advance(2 * time.Minute)
+		switchLamp(t, g, l, true, 0)
 		kept.fail(nil)
-		after(time.Minute)
-		if due := kept.dues(); len(due) != 0 {
+		advance(time.Minute)
+		if due := kept.pendingOffs(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
@@ -143,12 +143,12 @@ func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
 
 // The policy switches a device on for a time only if it can record the end.
 func TestTimedOnNeedsRecord(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		g.UseLedger(&book{err: errors.New("the disk is full")}, nil)
-		pass := enter(t, g, switchPlan(true, time.Minute))
-		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk is full")
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		g.UseLedger(&fakeLedger{err: errors.New("the disk is full")}, nil)
+		pass := begin(t, g, switchPlan(true, time.Minute))
+		wantRejection(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk is full")
 		pass.End()
-		turn(t, g, l, true, 0)
+		switchLamp(t, g, l, true, 0)
 		if want := "on 0s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
@@ -157,71 +157,71 @@ func TestTimedOnNeedsRecord(t *testing.T) {
 
 // A hanging disk keeps no device on.
 func TestHangingDiskKeepsNothingOn(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		disk := &hanging{}
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		disk := &hangingLedger{}
 		g.UseLedger(disk, nil)
-		turn(t, g, l, true, time.Minute)
+		switchLamp(t, g, l, true, time.Minute)
 		disk.hung.Lock() // from now on
-		after(2 * time.Minute)
+		advance(2 * time.Minute)
 		if want := "on 0s, off 1m0s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		_ = g.Start(t.Context(), reader{plug{lamp: l}, true, nil}, "lamp")
-		after(time.Minute)
+		advance(time.Minute)
 		disk.hung.Unlock()
-		after(time.Second)
+		advance(time.Second)
 	})
 }
 
 // While the disk hangs, the policy does not switch a device on for a time. It blames the disk,
 // and the device stays usable.
 func TestHangingDiskIsReported(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		disk := &hanging{}
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		disk := &hangingLedger{}
 		g.UseLedger(disk, nil)
 		disk.hung.Lock()
-		pass := enter(t, g, switchPlan(true, time.Minute))
-		refusal(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk does not answer within 5s", "check the disk")
+		pass := begin(t, g, switchPlan(true, time.Minute))
+		wantRejection(t, pass.Switch(t.Context(), l, true), "max_on", "the journal cannot record when to switch it off", "the disk does not answer within 5s", "check the disk")
 		pass.End()
 		if hung := g.Quarantined(); len(hung) != 0 {
 			t.Errorf("quarantined: %v", hung)
 		}
-		turn(t, g, l, true, 0)
+		switchLamp(t, g, l, true, 0)
 		disk.hung.Unlock()
-		after(time.Minute)
-		turn(t, g, l, true, time.Minute)
-		after(time.Hour)
+		advance(time.Minute)
+		switchLamp(t, g, l, true, time.Minute)
+		advance(time.Hour)
 		if want := "on 10s, on 1m10s, off 2m10s"; l.history() != want {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
-		if due := disk.dues(); len(due) != 0 {
+		if due := disk.pendingOffs(); len(due) != 0 {
 			t.Errorf("it goes on being due: %+v", due)
 		}
 	})
 }
 
-// hanging is a ledger that blocks while the test holds hung.
-type hanging struct {
-	book
+// hangingLedger is a ledger that blocks while the test holds hung.
+type hangingLedger struct {
+	fakeLedger
 	hung sync.Mutex
 }
 
-func (h *hanging) AppendLedger(ctx context.Context, notes ...journal.LedgerEntry) error {
+func (h *hangingLedger) AppendLedger(ctx context.Context, notes ...journal.LedgerEntry) error {
 	for !h.hung.TryLock() {
 		time.Sleep(time.Second) // inside the bubble a mutex would stop its time
 	}
 	h.hung.Unlock()
-	return h.book.AppendLedger(ctx, notes...)
+	return h.fakeLedger.AppendLedger(ctx, notes...)
 }
 
 // A device that is no longer in the configuration loses its pending switch-off; a later device
 // with that name does not go off.
 func TestRemovedDeviceHasNoPendingOff(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		kept := owing("fan", policy.PendingOff{At: time.Now(), On: time.Now()})
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		kept := ledgerWithPendingOff("fan", policy.PendingOff{At: time.Now(), On: time.Now()})
 		g.UseLedger(kept, []string{"lamp"})
-		turn(t, g, l, true, time.Minute)
-		if due := kept.dues(); len(due) != 1 || due["lamp"].At.IsZero() {
+		switchLamp(t, g, l, true, time.Minute)
+		if due := kept.pendingOffs(); len(due) != 1 || due["lamp"].At.IsZero() {
 			t.Errorf("%+v", due)
 		}
 	})

@@ -12,16 +12,16 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 )
 
-// sleeper is a machine that can sleep.
-type sleeper struct{ slept atomic.Int64 }
+// suspendClock is a machine that can sleep.
+type suspendClock struct{ slept atomic.Int64 }
 
-func (s *sleeper) sleep(d time.Duration) { s.slept.Add(int64(d)) }
+func (s *suspendClock) suspend(d time.Duration) { s.slept.Add(int64(d)) }
 
-// inBedroom is inHouse with a machine that can sleep, and a watchdog.
-func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.Policy, *lamp, *sleeper, *readDevice)) {
+// withSuspend is inHouse with a machine that can sleep, and a watchdog.
+func withSuspend(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Policy, *lamp, *suspendClock, *fakeWatchdog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, w := &sleeper{}, &readDevice{}
+		s, w := &suspendClock{}, &fakeWatchdog{}
 		cfg := policy.DefaultConfig()
 		cfg.Devices = map[string]policy.Limits{"lamp": dev}
 		g := policy.New(cfg, time.Now, slog.New(slog.DiscardHandler), policy.WithWatchdog(w),
@@ -29,7 +29,7 @@ func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.P
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- g.Run(ctx) }()
-		story(t, g, &lamp{start: time.Now()}, s, w)
+		test(t, g, &lamp{start: time.Now()}, s, w)
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Run: %v", err)
@@ -39,15 +39,15 @@ func inBedroom(t *testing.T, dev policy.Limits, story func(*testing.T, *policy.P
 
 // A permission does not outlive a sleep of the machine at any point.
 func TestPermissionExpiresDuringSuspend(t *testing.T) {
-	inBedroom(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, _ *readDevice) {
+	withSuspend(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, _ *fakeWatchdog) {
 		asked := 0
 		no := errors.New("its lease is over")
-		pass := enter(t, g, switchPlan(true, 0))
+		pass := begin(t, g, switchPlan(true, 0))
 		defer pass.End()
 		at := time.Now()
-		s.sleep(time.Hour) // before the policy learns of the permission
+		s.suspend(time.Hour) // before the policy learns of the permission
 		pass.RequirePermission(at, func(context.Context) (time.Time, error) { asked++; return time.Now(), no })
-		refusal(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
+		wantRejection(t, pass.Switch(t.Context(), l, true), "permission", "its lease is over")
 		if no = nil; asked != 1 || l.history() != "" {
 			t.Errorf("asked %d times, %q", asked, l.history())
 		}
@@ -60,11 +60,11 @@ func TestPermissionExpiresDuringSuspend(t *testing.T) {
 		pass.RequirePermission(time.Now(), func(context.Context) (time.Time, error) {
 			at := time.Now()
 			if asked++; asked == 3 {
-				s.sleep(time.Hour) // before the exchange answers
+				s.suspend(time.Hour) // before the exchange answers
 			}
 			return at, nil
 		})
-		s.sleep(time.Hour)
+		s.suspend(time.Hour)
 		if err := pass.Switch(t.Context(), l, true); err != nil || asked != 4 {
 			t.Errorf("%v, asked %d times", err, asked)
 		}
@@ -74,22 +74,22 @@ func TestPermissionExpiresDuringSuspend(t *testing.T) {
 // If max_on has passed while the machine slept, the policy switches the device off at once. It
 // reports to the watchdog how long the others may still be on.
 func TestMaxOnContinuesDuringSuspend(t *testing.T) {
-	inBedroom(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *sleeper, w *readDevice) {
-		turn(t, g, l, true, 0)
-		s.sleep(50 * time.Minute)
-		after(time.Second)
-		if want := "on 1h0m0s, maybe on 9m59.5s"; l.history() != "on 0s" || w.heard() != want {
-			t.Errorf("%s; the guard hears %s, want %s", l.history(), w.heard(), want)
+	withSuspend(t, policy.Limits{MaxOn: time.Hour}, func(t *testing.T, g *policy.Policy, l *lamp, s *suspendClock, w *fakeWatchdog) {
+		switchLamp(t, g, l, true, 0)
+		s.suspend(50 * time.Minute)
+		advance(time.Second)
+		if want := "on 1h0m0s, maybe on 9m59.5s"; l.history() != "on 0s" || w.messages() != want {
+			t.Errorf("%s; the guard hears %s, want %s", l.history(), w.messages(), want)
 		}
-		turn(t, g, l, true, 0) // another request does not extend the time
-		s.sleep(9 * time.Minute)
-		after(time.Minute)
+		switchLamp(t, g, l, true, 0) // another request does not extend the time
+		s.suspend(9 * time.Minute)
+		advance(time.Minute)
 		if want := "on 0s, on 1s, off 1m0s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}
-		turn(t, g, l, true, 10*time.Minute)
-		s.sleep(time.Hour)
-		after(500 * time.Millisecond)
+		switchLamp(t, g, l, true, 10*time.Minute)
+		s.suspend(time.Hour)
+		advance(500 * time.Millisecond)
 		if want := "on 0s, on 1s, off 1m0s, on 1m1s, off 1m1.5s"; l.history() != want {
 			t.Errorf("%s, want %s", l.history(), want)
 		}

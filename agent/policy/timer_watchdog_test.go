@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// readDevice is a watchdog that records its messages.
-type readDevice struct {
+// fakeWatchdog is a watchdog that records its messages.
+type fakeWatchdog struct {
 	absent error // it is not running
 	no     error // it rejects
 	slow   time.Duration
@@ -26,24 +26,24 @@ type readDevice struct {
 	log []string
 }
 
-func (w *readDevice) note(format string, args ...any) {
+func (w *fakeWatchdog) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, fmt.Sprintf(format, args...))
 }
 
-func (w *readDevice) Ready(string) error { return w.absent }
+func (w *fakeWatchdog) Ready(string) error { return w.absent }
 
-func (w *readDevice) WillBeOn(_ string, left time.Duration) error {
+func (w *fakeWatchdog) WillBeOn(_ string, left time.Duration) error {
 	w.note("on %v", left)
-	after(w.slow)
+	advance(w.slow)
 	return w.no
 }
 
-func (w *readDevice) MayBeOn(_ string, left time.Duration) { w.note("maybe on %v", left) }
-func (w *readDevice) IsOff(string)                         { w.note("off") }
+func (w *fakeWatchdog) MayBeOn(_ string, left time.Duration) { w.note("maybe on %v", left) }
+func (w *fakeWatchdog) IsOff(string)                         { w.note("off") }
 
-func (w *readDevice) heard() string {
+func (w *fakeWatchdog) messages() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Join(w.log, ", ")
@@ -53,7 +53,7 @@ func (w *readDevice) heard() string {
 func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
-		guard        *readDevice
+		guard        *fakeWatchdog
 		story        func(*testing.T, *policy.Policy, *lamp)
 		heard, lamps string
 	}{
@@ -68,7 +68,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 			name: "on, and off by hand",
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "")
-				pass := enter(t, g, switchPlan(false, 0))
+				pass := begin(t, g, switchPlan(false, 0))
 				defer pass.End()
 				if err := pass.Switch(t.Context(), l, false); err != nil {
 					t.Error(err)
@@ -91,7 +91,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 		},
 		{
 			name:  "a button on a line, and the guard says no",
-			guard: &readDevice{no: errors.New("it is being switched off")},
+			guard: &fakeWatchdog{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
 			heard: "on 1m0s, off",
 		},
@@ -123,7 +123,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 		},
 		{
 			name:  "the guard says no",
-			guard: &readDevice{no: errors.New("it is being switched off")},
+			guard: &fakeWatchdog{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "lamp: guard: it is being switched off")
 			},
@@ -131,19 +131,19 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 		},
 		{
 			name:  "its answer comes when the time is over",
-			guard: &readDevice{slow: 2 * time.Second},
+			guard: &fakeWatchdog{slow: 2 * time.Second},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before messkit could switch it on")
 			},
 			heard: "on 1s, off", lamps: "off 2s",
 		},
 	} {
-		inHouse(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-			w := cmp.Or(tt.guard, &readDevice{})
+		withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			w := cmp.Or(tt.guard, &fakeWatchdog{})
 			policy.WithWatchdog(w)(g)
 			tt.story(t, g, l)
-			after(10 * time.Minute)
-			if got := w.heard(); got != tt.heard {
+			advance(10 * time.Minute)
+			if got := w.messages(); got != tt.heard {
 				t.Errorf("%s: the guard hears %q, want %q", tt.name, got, tt.heard)
 			}
 			if got := l.history(); got != tt.lamps {
@@ -156,7 +156,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 // turnOn switches the lamp on and expects an error with this beginning or end.
 func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, want string) {
 	t.Helper()
-	pass := enter(t, g, switchPlan(true, d))
+	pass := begin(t, g, switchPlan(true, d))
 	defer pass.End()
 	err := pass.Switch(t.Context(), s, true)
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -167,8 +167,8 @@ func turnOn(t *testing.T, g *policy.Policy, s drivers.Switch, d time.Duration, w
 // Without its watchdog, the policy allows switching a device off and reading it, but not
 // switching it on.
 func TestNothingIsOnWithoutWatchdog(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
-		policy.WithWatchdog(&readDevice{absent: errors.New("the watchdog is not running")})(g)
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		policy.WithWatchdog(&fakeWatchdog{absent: errors.New("the watchdog is not running")})(g)
 		const want = "lamp: guard: the watchdog is not running, and only the watchdog could switch the device off if messkit died; ask again in a second"
 		for name, ask := range map[string]func() error{
 			"Check": func() error { _, err := g.Check(switchPlan(true, 0)); return err },
@@ -202,7 +202,7 @@ func TestAutoOff(t *testing.T) {
 	for _, tt := range []struct{ max, ask, want time.Duration }{
 		{0, 0, 0}, {time.Minute, 0, time.Minute}, {time.Minute, time.Second, time.Second}, {0, time.Hour, time.Hour},
 	} {
-		inHouse(t, policy.Limits{MaxOn: tt.max}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, policy.Limits{MaxOn: tt.max}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			d := &timed{lamp: l}
 			turnOn(t, g, d, tt.ask, "")
 			if tt.want == 0 && len(d.limits) == 0 {
@@ -229,7 +229,7 @@ func (l bright) Dim(ctx context.Context, percent float64) error {
 
 // A later command without an end also removes the device's own timer.
 func TestAutoOffIsUndone(t *testing.T) {
-	inHouse(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
 		d := bright{&timed{lamp: l}}
 		turnOn(t, g, d, time.Hour, "")
 		if len(d.limits) != 1 {
@@ -237,7 +237,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 		}
 		plan := switchPlan(true, 0)
 		plan.Command, plan.Args = capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}
-		pass := enter(t, g, plan)
+		pass := begin(t, g, plan)
 		defer pass.End()
 		if err := pass.Dim(t.Context(), d, 40); err != nil || len(d.limits) != 0 {
 			t.Errorf("dimmed: %v, timers %v", err, d.limits)
@@ -249,7 +249,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 // is over.
 func TestOnSinceEarlierRun(t *testing.T) {
 	for ago, want := range map[time.Duration]time.Duration{4 * time.Second: 6 * time.Second, 0: 10 * time.Second, time.Minute: 10 * time.Second} {
-		inHouse(t, policy.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		withLamp(t, policy.Limits{MaxOn: 10 * time.Second}, func(t *testing.T, g *policy.Policy, l *lamp) {
 			pass, err := g.Admit(t.Context(), policy.Order{Plan: switchPlan(true, 0), Began: time.Now().Add(-ago)}, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -277,7 +277,7 @@ func pressKnob(t *testing.T, g *policy.Policy, l *lamp, want string) {
 	t.Helper()
 	plan := switchPlan(true, 0)
 	plan.Command, plan.Args, plan.Effect = capabilities.Press, nil, capabilities.Once
-	pass := enter(t, g, plan)
+	pass := begin(t, g, plan)
 	defer pass.End()
 	err := pass.Press(t.Context(), knob{l})
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/peer/peertest"
 )
 
-// asNobody calls f in a thread of another user.
-func asNobody(t *testing.T, f func()) {
+// runAsOtherUser calls f in a thread of another user.
+func runAsOtherUser(t *testing.T, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user; run this test as root")
@@ -51,7 +51,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 	}
 	var conn net.Conn
 	var err error
-	asNobody(t, func() { conn, err = atplace.Dial("trial", folder) })
+	runAsOtherUser(t, func() { conn, err = atplace.Dial("trial", folder) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // Somebody removes the folder while a program runs. Its content is unknown, so that counts as a
 // stop until a reset.
 func TestRemovedFolderIsLatched(t *testing.T) {
-	data, g := t.TempDir(), newGate()
+	data, g := t.TempDir(), newFakePolicy()
 	dir := filepath.Join(data, "stop")
 	run(t, stop.Config{Dir: dir}, g)
 	if err := durable.Use(data, "stop"); err != nil {
@@ -22,26 +22,26 @@ func TestRemovedFolderIsLatched(t *testing.T) {
 	if err := os.Rename(dir, dir+"-old"); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "its folder is missing")
+	g.waitForReason(t, "its folder is missing")
 	for !durable.There(filepath.Join(dir, "latched.json")) { // until the order is on the disk
 		<-time.After(time.Millisecond)
 	}
 	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "")
+	g.waitForReason(t, "")
 	// An order in the new folder counts at once.
 	began := time.Now()
 	if err := stop.WriteOrder(dir, stop.Order{ID: "a", Reason: "smoke"}); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "smoke")
+	g.waitForReason(t, "smoke")
 	t.Logf("stopped after %v", time.Since(began))
 }
 
 // The folder disappears between the first read and the start of the watch.
 func TestFolderRemovedDuringStart(t *testing.T) {
-	data, g := t.TempDir(), newGate()
+	data, g := t.TempDir(), newFakePolicy()
 	dir := filepath.Join(data, "stop")
 	s := stop.Open(stop.Config{Dir: dir, Devices: func() []stop.Device { return nil }}, g, time.Now, quiet)
 	if err := durable.Use(data, "stop"); err != nil {
@@ -50,13 +50,13 @@ func TestFolderRemovedDuringStart(t *testing.T) {
 	if err := os.Rename(dir, dir+"-old"); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, s)
-	g.until(t, "its folder is missing")
+	runLatch(t, s)
+	g.waitForReason(t, "its folder is missing")
 }
 
 // The folder disappeared before the start.
 func TestFolderRemovedBeforeStart(t *testing.T) {
-	data, g := t.TempDir(), newGate()
+	data, g := t.TempDir(), newFakePolicy()
 	dir := filepath.Join(data, "stop")
 	if got := stop.ReadOrders(dir); len(got) > 0 {
 		t.Errorf("before the first start: %v", got)
@@ -68,14 +68,14 @@ func TestFolderRemovedBeforeStart(t *testing.T) {
 		t.Errorf("%v, want a stop", got)
 	}
 	run(t, stop.Config{Dir: dir}, g)
-	g.until(t, "its folder is missing")
+	g.waitForReason(t, "its folder is missing")
 	for !durable.There(filepath.Join(dir, "latched.json")) {
 		<-time.After(time.Millisecond)
 	}
 	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "")
+	g.waitForReason(t, "")
 }
 
 // An order does not hide that the folder has disappeared.

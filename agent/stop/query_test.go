@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// asked waits until a program answers for a folder.
-func asked(t *testing.T, dir string) stop.State {
+// waitForState waits until a program answers for a folder.
+func waitForState(t *testing.T, dir string) stop.State {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; {
 		h, err := stop.Query(dir)
@@ -30,7 +30,7 @@ func asked(t *testing.T, dir string) stop.State {
 
 // With a folder that accepts nothing, the running program still answers, stops, and clears.
 func TestUnwritableFolder(t *testing.T) {
-	data, g := t.TempDir(), newGate()
+	data, g := t.TempDir(), newFakePolicy()
 	dir := filepath.Join(data, "stop")
 	if _, err := stop.Query(dir); !errors.Is(err, stop.ErrNotRunning) {
 		t.Errorf("before anybody runs: %v", err)
@@ -39,7 +39,7 @@ func TestUnwritableFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, end := run(t, stop.Config{Dir: dir}, g)
-	if h := asked(t, dir); len(h.Orders) > 0 {
+	if h := waitForState(t, dir); len(h.Orders) > 0 {
 		t.Errorf("%+v", h)
 	}
 	o := stop.Order{ID: "a", Reason: "smoke", By: "teague"}
@@ -47,16 +47,16 @@ func TestUnwritableFolder(t *testing.T) {
 		t.Fatal("it was written")
 	}
 	h, err := stop.SendStop(dir, o)
-	if why, _ := g.Watch(); err != nil || !strings.Contains(why, "smoke") || len(h.Orders) != 1 || len(h.Unsaved) != 1 || len(h.Devices) != 1 {
-		t.Errorf("stopped for %q: %+v, %v", why, h, err)
+	if reason, _ := g.Watch(); err != nil || !strings.Contains(reason, "smoke") || len(h.Orders) != 1 || len(h.Unsaved) != 1 || len(h.Devices) != 1 {
+		t.Errorf("stopped for %q: %+v, %v", reason, h, err)
 	}
-	if h := asked(t, dir); len(h.Orders) != 1 || h.Orders[0].Reason != "smoke" {
+	if h := waitForState(t, dir); len(h.Orders) != 1 || h.Orders[0].Reason != "smoke" {
 		t.Errorf("%+v", h)
 	}
 	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) != 1 || len(h.Orders) > 0 {
 		t.Errorf("%+v, %v", h, err)
 	}
-	g.until(t, "")
+	g.waitForReason(t, "")
 	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) > 0 {
 		t.Errorf("once more: %+v, %v", h, err)
 	}
@@ -68,11 +68,11 @@ func TestUnwritableFolder(t *testing.T) {
 
 // Only Clear removes an order from the disk; the running program does not.
 func TestOnlyClearRemovesOrder(t *testing.T) {
-	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	dir, g := filepath.Join(t.TempDir(), "stop"), newFakePolicy()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke"})
-	written(t, s)
-	asked(t, dir)
+	waitUntilWritten(t, s)
+	waitForState(t, dir)
 	if h, err := stop.ResetUnsaved(dir, "teague"); err != nil || len(h.Cleared) > 0 || len(h.Orders) != 1 {
 		t.Errorf("%+v, %v", h, err)
 	}

@@ -29,7 +29,7 @@ func TestIrregularLatchFileIsLatched(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, g := t.TempDir(), newGate()
+			dir, g := t.TempDir(), newFakePolicy()
 			if err := put(filepath.Join(dir, "latched.json")); err != nil {
 				t.Skip(err)
 			}
@@ -42,15 +42,15 @@ func TestIrregularLatchFileIsLatched(t *testing.T) {
 				t.Error("a pipe was read")
 			}
 			s, _ := run(t, stop.Config{Dir: dir}, g)
-			if why, _ := g.Watch(); !strings.Contains(why, "is unreadable") {
-				t.Errorf("stopped for %q", why)
+			if reason, _ := g.Watch(); !strings.Contains(reason, "is unreadable") {
+				t.Errorf("stopped for %q", reason)
 			}
 			s.Stop(stop.Order{ID: "a", Reason: "smoke"})
-			written(t, s)
+			waitUntilWritten(t, s)
 			if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 				t.Error(err)
 			}
-			g.until(t, "")
+			g.waitForReason(t, "")
 		})
 	}
 }

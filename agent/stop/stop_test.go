@@ -16,62 +16,62 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 )
 
-// gate counts its calls.
-type gate struct {
+// fakePolicy counts its calls.
+type fakePolicy struct {
 	mu      sync.Mutex
-	why     string
+	reason  string
 	stops   int
 	clears  int
 	changed chan struct{}
 }
 
-func newGate() *gate { return &gate{changed: make(chan struct{})} }
+func newFakePolicy() *fakePolicy { return &fakePolicy{changed: make(chan struct{})} }
 
-func (g *gate) Stop(why string) {
+func (g *fakePolicy) Stop(reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.why = why
+	g.reason = reason
 	g.stops++
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-func (g *gate) ResetStop() {
+func (g *fakePolicy) ResetStop() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.why = ""
+	g.reason = ""
 	g.clears++
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-func (g *gate) Watch() (string, <-chan struct{}) {
+func (g *fakePolicy) Watch() (string, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.why, g.changed
+	return g.reason, g.changed
 }
 
 // counts returns the numbers of stops and clears.
-func (g *gate) counts() (stops, clears int) {
+func (g *fakePolicy) counts() (stops, clears int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stops, g.clears
 }
 
-// until waits until the reason of the policy's stop contains a text; "" waits until there is no
+// waitForReason waits until the reason of the policy's stop contains a text; "" waits until there is no
 // stop.
-func (g *gate) until(t *testing.T, text string) {
+func (g *fakePolicy) waitForReason(t *testing.T, text string) {
 	t.Helper()
 	patience := time.After(time.Minute)
 	for {
-		why, changed := g.Watch()
-		if text == "" && why == "" || text != "" && strings.Contains(why, text) {
+		reason, changed := g.Watch()
+		if text == "" && reason == "" || text != "" && strings.Contains(reason, text) {
 			return
 		}
 		select {
 		case <-changed:
 		case <-patience:
-			t.Fatalf("stopped for %q, want %q", why, text)
+			t.Fatalf("stopped for %q, want %q", reason, text)
 		}
 	}
 }
@@ -79,17 +79,17 @@ func (g *gate) until(t *testing.T, text string) {
 var quiet = slog.New(slog.DiscardHandler)
 
 // run opens a latch and keeps it running until the test calls the returned function.
-func run(t *testing.T, cfg stop.Config, g *gate) (*stop.Latch, func()) {
+func run(t *testing.T, cfg stop.Config, g *fakePolicy) (*stop.Latch, func()) {
 	t.Helper()
 	if cfg.Devices == nil {
 		cfg.Devices = func() []stop.Device { return []stop.Device{{Device: "lamp", State: "safe", Evidence: "read_back"}} }
 	}
 	s := stop.Open(cfg, g, time.Now, quiet)
-	return s, runs(t, s)
+	return s, runLatch(t, s)
 }
 
-// runs keeps a latch running until the test calls the returned function.
-func runs(t *testing.T, s *stop.Latch) (end func()) {
+// runLatch keeps a latch running until the test calls the returned function.
+func runLatch(t *testing.T, s *stop.Latch) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -107,8 +107,8 @@ func runs(t *testing.T, s *stop.Latch) (end func()) {
 	return end
 }
 
-// written waits until the disk has all orders of a latch.
-func written(t *testing.T, s *stop.Latch) {
+// waitUntilWritten waits until the disk has all orders of a latch.
+func waitUntilWritten(t *testing.T, s *stop.Latch) {
 	t.Helper()
 	patience := time.After(time.Minute)
 	for {
@@ -125,21 +125,21 @@ func written(t *testing.T, s *stop.Latch) {
 }
 
 func TestStopSurvivesRestart(t *testing.T) {
-	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	dir, g := filepath.Join(t.TempDir(), "stop"), newFakePolicy()
 	s, end := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke", By: "teague"})
-	if why, _ := g.Watch(); why == "" { // before the latch writes anything
+	if reason, _ := g.Watch(); reason == "" { // before the latch writes anything
 		t.Error("the gate is not stopped at once")
 	}
-	written(t, s)
+	waitUntilWritten(t, s)
 	s.Stop(stop.Order{ID: "a", Reason: "the same again"})
 	end()
 
-	again := newGate()
+	again := newFakePolicy()
 	s = stop.Open(stop.Config{Dir: dir}, again, time.Now, quiet)
 	orders, taken, _ := s.Watch()
-	if again.stops != 1 || !strings.Contains(again.why, "smoke, by teague") || len(orders) != 1 || !slices.Contains(taken, "a") {
-		t.Errorf("%+v, %v, %v", again.why, orders, taken)
+	if again.stops != 1 || !strings.Contains(again.reason, "smoke, by teague") || len(orders) != 1 || !slices.Contains(taken, "a") {
+		t.Errorf("%+v, %v, %v", again.reason, orders, taken)
 	}
 }
 
@@ -148,21 +148,21 @@ func TestUnreadableLatchIsLatched(t *testing.T) {
 		"empty": "", "half": `{"orders": [{"id": "a", "wh`, "no order": `{"orders": []}`, "not one": "[1, 2]", "no id": `{"orders": [{"why": "x"}]}`,
 		"zeros": strings.Repeat("\x00", 200), "a clear in its place": `{"clear": "x"}`,
 	} {
-		dir, g := t.TempDir(), newGate()
+		dir, g := t.TempDir(), newFakePolicy()
 		if err := os.WriteFile(filepath.Join(dir, "latched.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, end := run(t, stop.Config{Dir: dir}, g)
-		if why, _ := g.Watch(); !strings.Contains(why, "is unreadable") {
-			t.Errorf("%s: stopped for %q", name, why)
+		if reason, _ := g.Watch(); !strings.Contains(reason, "is unreadable") {
+			t.Errorf("%s: stopped for %q", name, reason)
 		}
 		if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		g.until(t, "")
+		g.waitForReason(t, "")
 		end()
 	}
-	dir, g := t.TempDir(), newGate()
+	dir, g := t.TempDir(), newFakePolicy()
 	if err := os.Mkdir(filepath.Join(dir, "latched.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -173,13 +173,13 @@ func TestUnreadableLatchIsLatched(t *testing.T) {
 }
 
 func TestStopByFile(t *testing.T) {
-	dir, g := filepath.Join(t.TempDir(), "stop"), newGate()
+	dir, g := filepath.Join(t.TempDir(), "stop"), newFakePolicy()
 	s, _ := run(t, stop.Config{Dir: dir}, g)
 	if err := stop.WriteOrder(dir, stop.Order{ID: "cli", Reason: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "by hand")
-	written(t, s)
+	g.waitForReason(t, "by hand")
+	waitUntilWritten(t, s)
 	for r, err := stop.ReadReport(dir); !r.Settled("cli"); r, err = stop.ReadReport(dir) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
@@ -194,7 +194,7 @@ func TestStopByFile(t *testing.T) {
 	for len(stop.ReadOrders(dir)) == 0 {
 		<-time.After(time.Millisecond)
 	}
-	if why, _ := g.Watch(); why == "" {
+	if reason, _ := g.Watch(); reason == "" {
 		t.Error("removing the file has cleared it")
 	}
 
@@ -202,21 +202,21 @@ func TestStopByFile(t *testing.T) {
 	if err != nil || len(cleared) != 1 || cleared[0].ID != "cli" {
 		t.Fatalf("%v, %v", cleared, err)
 	}
-	g.until(t, "")
+	g.waitForReason(t, "")
 	if _, err := stop.Reset(dir, "teague", time.Now()); !errors.Is(err, stop.ErrNotStopped) {
 		t.Errorf("%v", err)
 	}
 	s.Stop(stop.Order{ID: "cli", Reason: "delivered once more"})
-	if why, _ := g.Watch(); why != "" {
-		t.Errorf("an order that was cleared stops again: %s", why)
+	if reason, _ := g.Watch(); reason != "" {
+		t.Errorf("an order that was cleared stops again: %s", reason)
 	}
 	s.Stop(stop.Order{Reason: "a new one"})
-	g.until(t, "a new one")
+	g.waitForReason(t, "a new one")
 }
 
 // A restarted program still knows a cleared order.
 func TestClearedOrderIsKnownAfterRestart(t *testing.T) {
-	dir, g := t.TempDir(), newGate()
+	dir, g := t.TempDir(), newFakePolicy()
 	if err := stop.WriteOrder(dir, stop.Order{ID: "old"}); err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +233,14 @@ func TestClearedOrderIsKnownAfterRestart(t *testing.T) {
 // An order that the disk does not accept is active in memory; the latch writes it when the
 // disk accepts it.
 func TestStopOnUnwritableDisk(t *testing.T) {
-	parent, g := t.TempDir(), newGate()
+	parent, g := t.TempDir(), newFakePolicy()
 	dir := filepath.Join(parent, "stop")
 	if err := os.WriteFile(dir, nil, 0o600); err != nil { // in place of the folder
 		t.Fatal(err)
 	}
 	s, _ := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke"})
-	if why, _ := g.Watch(); why == "" {
+	if reason, _ := g.Watch(); reason == "" {
 		t.Error("not stopped")
 	}
 	if _, taken, _ := s.Watch(); taken != nil {
@@ -249,7 +249,7 @@ func TestStopOnUnwritableDisk(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	written(t, s)
+	waitUntilWritten(t, s)
 }
 
 // button is a simulated line.
@@ -274,13 +274,13 @@ func (b *button) Watch(ctx context.Context, stops func(bool)) error {
 }
 
 func TestStopLine(t *testing.T) {
-	dir, g := t.TempDir(), newGate()
+	dir, g := t.TempDir(), newFakePolicy()
 	b := &button{levels: make(chan bool), broken: make(chan error)}
 	s, _ := run(t, stop.Config{Dir: dir, Input: b}, g)
 	b.levels <- false
 	b.levels <- true
-	g.until(t, "pressed")
-	written(t, s)
+	g.waitForReason(t, "pressed")
+	waitUntilWritten(t, s)
 
 	// A reset has no effect while the button is pressed.
 	before, _ := g.counts()
@@ -295,16 +295,16 @@ func TestStopLine(t *testing.T) {
 	}
 	b.levels <- false
 	b.levels <- false // the first level has taken effect then
-	if why, _ := g.Watch(); why == "" {
+	if reason, _ := g.Watch(); reason == "" {
 		t.Error("letting go of the button has cleared it")
 	}
-	written(t, s)
+	waitUntilWritten(t, s)
 	if _, err := stop.Reset(dir, "teague", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	g.until(t, "")
+	g.waitForReason(t, "")
 	b.broken <- errors.New("no such chip")
-	g.until(t, "cannot read the stop button: no such chip")
+	g.waitForReason(t, "cannot read the stop button: no such chip")
 }
 
 func TestMissingStopLine(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/agent/watchdog"
 )
 
-// guards starts watchdogs as goroutines.
-type guards struct {
+// fakeProcesses starts watchdogs as goroutines.
+type fakeProcesses struct {
 	w *world
 
 	mu      sync.Mutex
@@ -24,24 +24,24 @@ type guards struct {
 	broken  int          // how many starts fail
 	mute    bool         // the next ones do not answer
 	slept   atomic.Int64 // time that the machine has slept
-	last    *running
+	last    *watchdogProcess
 }
 
-// running is one watchdog.
-type running struct {
+// watchdogProcess is one watchdog.
+type watchdogProcess struct {
 	io.Reader
 	io.Writer
-	words   *io.PipeReader
-	answers *io.PipeWriter
-	thawed  chan struct{} // closed by Kill
-	ended   chan struct{}
-	dead    atomic.Bool
-	frozen  atomic.Bool // it reads nothing more
+	messages *io.PipeReader
+	answers  *io.PipeWriter
+	thawed   chan struct{} // closed by Kill
+	ended    chan struct{}
+	dead     atomic.Bool
+	frozen   atomic.Bool // it reads nothing more
 }
 
-// hear reads the messages for a watchdog, unless it is frozen.
-func (r *running) hear(p []byte) (int, error) {
-	if n, err := r.words.Read(p); !r.frozen.Load() {
+// readMessages reads the messages for a watchdog, unless it is frozen.
+func (r *watchdogProcess) readMessages(p []byte) (int, error) {
+	if n, err := r.messages.Read(p); !r.frozen.Load() {
 		return n, err
 	}
 	<-r.thawed
@@ -52,7 +52,7 @@ type reader func(p []byte) (int, error)
 
 func (r reader) Read(p []byte) (int, error) { return r(p) }
 
-func (g *guards) start() (watchdog.Process, error) {
+func (g *fakeProcesses) start() (watchdog.Process, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started++
@@ -62,7 +62,7 @@ func (g *guards) start() (watchdog.Process, error) {
 	}
 	in, to := io.Pipe()
 	from, out := io.Pipe()
-	r := &running{Reader: from, Writer: to, words: in, answers: out, thawed: make(chan struct{}), ended: make(chan struct{})}
+	r := &watchdogProcess{Reader: from, Writer: to, messages: in, answers: out, thawed: make(chan struct{}), ended: make(chan struct{})}
 	g.last = r
 	mute := g.mute
 	go func() {
@@ -71,63 +71,63 @@ func (g *guards) start() (watchdog.Process, error) {
 			_, _ = io.Copy(io.Discard, in)
 			return
 		}
-		one := watchdog.New(r.obeying(g.w), slog.New(slog.DiscardHandler))
+		one := watchdog.New(r.execute(g.w), slog.New(slog.DiscardHandler))
 		one.UseSuspendTime(g.sleep)
-		_ = one.Run(reader(r.hear), out)
+		_ = one.Run(reader(r.readMessages), out)
 		_ = out.Close()
 	}()
 	return r, nil
 }
 
 // Close ends the messages.
-func (r *running) Close() error { return r.Writer.(*io.PipeWriter).Close() }
+func (r *watchdogProcess) Close() error { return r.Writer.(*io.PipeWriter).Close() }
 
 // Kill ends it: neither messages nor orders pass any more.
-func (r *running) Kill() error {
+func (r *watchdogProcess) Kill() error {
 	if !r.dead.Swap(true) {
 		close(r.thawed)
 	}
 	_ = r.answers.Close()
-	_ = r.words.CloseWithError(errors.New("killed"))
+	_ = r.messages.CloseWithError(errors.New("killed"))
 	return r.Close()
 }
 
-// obeying carries out the orders of a watchdog while it lives.
-func (r *running) obeying(w *world) watchdog.Execute {
+// execute carries out the orders of a watchdog while it lives.
+func (r *watchdogProcess) execute(w *world) watchdog.Execute {
 	return func(kind string, order []byte) (bool, error) {
 		if r.dead.Load() {
 			return false, nil
 		}
-		return w.obey(kind, order)
+		return w.execute(kind, order)
 	}
 }
 
-func (g *guards) sleep() time.Duration { return time.Duration(g.slept.Load()) }
+func (g *fakeProcesses) sleep() time.Duration { return time.Duration(g.slept.Load()) }
 
-func (g *guards) set(f func()) {
+func (g *fakeProcesses) set(f func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	f()
 }
 
-func (g *guards) kill() {
+func (g *fakeProcesses) kill() {
 	g.set(func() { _ = g.last.Kill() })
 	synctest.Wait()
 }
 
-// client runs a test with a client and a running watchdog.
-func client(t *testing.T, story func(t *testing.T, c *watchdog.Client, g *guards, w *world)) {
+// withClient runs a test with a client and a running watchdog.
+func withClient(t *testing.T, test func(t *testing.T, c *watchdog.Client, g *fakeProcesses, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		g := &guards{w: w}
+		g := &fakeProcesses{w: w}
 		c := watchdog.NewClient([]watchdog.Device{lamp("hall", "keep"), lamp("stairs", "keep")}, g.start, slog.New(slog.DiscardHandler))
 		c.UseSuspendTime(g.sleep)
 		ctx, cancel := context.WithCancel(t.Context())
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
 		c.AwaitReady(ctx)
-		story(t, c, g, w)
+		test(t, c, g, w)
 		cancel()
 		if err := <-end; err != nil {
 			t.Errorf("the client ends with %v", err)
@@ -136,7 +136,7 @@ func client(t *testing.T, story func(t *testing.T, c *watchdog.Client, g *guards
 	})
 }
 
-func (w *world) is(t *testing.T, want string) {
+func (w *world) wantHistory(t *testing.T, want string) {
 	t.Helper()
 	if got := w.history(); got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -144,7 +144,7 @@ func (w *world) is(t *testing.T, want string) {
 }
 
 func TestClientNotifiesWatchdog(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, _ *fakeProcesses, w *world) {
 		for _, d := range []string{"hall", "stairs"} {
 			if err := errors.Join(c.Ready(d), c.WillBeOn(d, time.Minute)); err != nil {
 				t.Fatal(err)
@@ -154,7 +154,7 @@ func TestClientNotifiesWatchdog(t *testing.T) {
 		wait(30 * time.Second)
 		c.IsOff("stairs")
 		wait(time.Hour)
-		w.is(t, "hall off 1m0.025s")
+		w.wantHistory(t, "hall off 1m0.025s")
 	})
 }
 
@@ -162,7 +162,7 @@ func TestClientNotifiesWatchdog(t *testing.T) {
 func TestClientReportsEarlierState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		g := &guards{w: w}
+		g := &fakeProcesses{w: w}
 		c := watchdog.NewClient([]watchdog.Device{lamp("hall", "keep")}, g.start, slog.New(slog.DiscardHandler))
 		w.turn("hall", true)
 		c.MayBeOn("hall", time.Minute)
@@ -174,7 +174,7 @@ func TestClientReportsEarlierState(t *testing.T) {
 		end := make(chan error, 1)
 		go func() { end <- c.Run(ctx) }()
 		wait(time.Minute)
-		w.is(t, "hall off 1m0.025s")
+		w.wantHistory(t, "hall off 1m0.025s")
 		cancel()
 		if err := <-end; err != nil {
 			t.Error(err)
@@ -186,7 +186,7 @@ func TestClientReportsEarlierState(t *testing.T) {
 // The client replaces a watchdog that has ended. Until then it rejects switching on, and the
 // time of a device that is on continues.
 func TestKilledWatchdogIsReplaced(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, g *fakeProcesses, w *world) {
 		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -208,20 +208,20 @@ func TestKilledWatchdogIsReplaced(t *testing.T) {
 			t.Errorf("with a new guard, the %dth: %v", started, err)
 		}
 		wait(time.Hour)
-		w.is(t, "hall off 1m0.025s")
+		w.wantHistory(t, "hall off 1m0.025s")
 	})
 }
 
 // The client kills and replaces a frozen watchdog.
 func TestFrozenWatchdogIsReplaced(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, g *fakeProcesses, w *world) {
 		g.set(func() { g.mute = true })
 		g.kill()
 		wait(500 * time.Millisecond)
 		if err := c.WillBeOn("hall", time.Minute); !errors.Is(err, watchdog.ErrNotRunning) {
 			t.Errorf("with a guard that does not answer: %v", err)
 		}
-		var frozen *running
+		var frozen *watchdogProcess
 		g.set(func() { g.mute, frozen = false, g.last })
 		wait(5 * time.Second)
 		select {
@@ -237,7 +237,7 @@ func TestFrozenWatchdogIsReplaced(t *testing.T) {
 
 // After a rejection by the watchdog the state is the old one.
 func TestRejectionKeepsState(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, _ *guards, w *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, _ *fakeProcesses, w *world) {
 		if err := c.WillBeOn("hall", time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -270,7 +270,7 @@ func TestRejectionKeepsState(t *testing.T) {
 // A watchdog that freezes during a message delays a caller no longer than answerTime, and the
 // client replaces it.
 func TestUnreadMessageTimesOut(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, g *guards, _ *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, g *fakeProcesses, _ *world) {
 		g.set(func() { g.last.frozen.Store(true) })
 		began := time.Now()
 		for range 3 { // the watchdog still reads the first of them
@@ -291,7 +291,7 @@ func TestUnreadMessageTimesOut(t *testing.T) {
 // A watchdog that starts after the machine has slept gets the remaining time without the time
 // asleep.
 func TestNextWatchdogCountsSuspend(t *testing.T) {
-	client(t, func(t *testing.T, c *watchdog.Client, g *guards, w *world) {
+	withClient(t, func(t *testing.T, c *watchdog.Client, g *fakeProcesses, w *world) {
 		if err := c.WillBeOn("hall", time.Hour); err != nil {
 			t.Fatal(err)
 		}

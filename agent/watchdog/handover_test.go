@@ -22,37 +22,37 @@ func TestHandover(t *testing.T) {
 		{
 			name: "it may be on at the start",
 			story: func(a *agent) {
-				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
+				a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Hour, Maybe: true}}})
 			},
 			want: "hall off 10.025s",
 		},
 		{
 			name: "it may be on at the start, for less",
 			story: func(a *agent) {
-				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
+				a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: "hall", Epoch: 1, Left: time.Second, Maybe: true}}})
 			},
 			want: "hall off 6.025s",
 		},
 		{name: "it is switched on anew", story: func(a *agent) { a.on("hall", 1, 10*time.Second) }, want: "hall off 15.025s"},
 		{
 			name:  "it is off",
-			story: func(a *agent) { a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "hall", Epoch: 1}}}) },
+			story: func(a *agent) { a.send(watchdog.Message{Off: []watchdog.OffMessage{{Device: "hall", Epoch: 1}}}) },
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			watched(t, func(a *agent, w *world) {
+			withWatchdog(t, func(a *agent, w *world) {
 				a.t = t
 				a.on("hall", 1, 10*time.Second)
-				a.say(watchdog.Message{Devices: []watchdog.Device{lamp("attic", "keep")}})
+				a.send(watchdog.Message{Devices: []watchdog.Device{lamp("attic", "keep")}})
 				a.on("attic", 2, 10*time.Second)
-				a.lives(5 * time.Second)
-				a.guard.Yield() // no effect: its agent lives
+				a.sendBeats(5 * time.Second)
+				a.watchdog.Yield() // no effect: its agent lives
 				synctest.Wait()
-				a.dies()
+				a.closePipe()
 				synctest.Wait()
-				a.guard.Yield()
+				a.watchdog.Yield()
 				synctest.Wait()
-				list, err := watchdog.EncodeRemaining(a.guard.Remaining())
+				list, err := watchdog.EncodeRemaining(a.watchdog.Remaining())
 				if err != nil || len(a.end) == 0 {
 					t.Fatalf("it has not ended, %v", err)
 				}
@@ -60,7 +60,7 @@ func TestHandover(t *testing.T) {
 				if err != nil || len(left) != 2 {
 					t.Fatalf("%s: %v", list, err)
 				}
-				repeatInterval(t, w, left, tt.story)
+				withNextWatchdog(t, w, left, tt.story)
 				got := w.history()
 				for _, attic := range []string{"attic off 10.025s, ", ", attic off 10.025s", "attic off 10.025s"} {
 					if got == attic || got == attic+tt.want || got == tt.want+attic {
@@ -73,21 +73,21 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// repeatInterval runs the next watchdog.
-func repeatInterval(t *testing.T, w *world, left []watchdog.RemainingDevice, story func(*agent)) {
+// withNextWatchdog runs the next watchdog.
+func withNextWatchdog(t *testing.T, w *world, left []watchdog.RemainingDevice, test func(*agent)) {
 	t.Helper()
 	a := newAgent(t, w)
-	a.say(watchdog.Message{Devices: []watchdog.Device{lamp("hall", "keep")}})
-	a.guard.Adopt(left)
-	story(a)
-	a.lives(time.Minute)
-	a.ends()
+	a.send(watchdog.Message{Devices: []watchdog.Device{lamp("hall", "keep")}})
+	a.watchdog.Adopt(left)
+	test(a)
+	a.sendBeats(time.Minute)
+	a.stop()
 }
 
 // A watchdog with nothing left to do leaves an empty list.
 func TestEmptyHandover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := watchdog.New(newWorld().obey, slog.New(slog.DiscardHandler))
+		g := watchdog.New(newWorld().execute, slog.New(slog.DiscardHandler))
 		in, to := io.Pipe()
 		_ = to.Close()
 		if err := g.Run(in, io.Discard); err != nil || len(g.Remaining()) != 0 {
@@ -100,7 +100,7 @@ func TestEmptyHandover(t *testing.T) {
 func TestHandoverToWatchdogWithoutAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		g := watchdog.New(w.obey, slog.New(slog.DiscardHandler))
+		g := watchdog.New(w.execute, slog.New(slog.DiscardHandler))
 		g.ExpectHandover()
 		in, to := io.Pipe()
 		_ = to.Close()
@@ -115,7 +115,7 @@ func TestHandoverToWatchdogWithoutAgent(t *testing.T) {
 		if err := <-end; err != nil {
 			t.Error(err)
 		}
-		w.is(t, "hall off 2s")
+		w.wantHistory(t, "hall off 2s")
 	})
 }
 

@@ -30,7 +30,7 @@ func newWorld() *world {
 	return &world{start: time.Now(), on: map[string]bool{}, fail: map[string]int{}, hang: map[string]chan struct{}{}}
 }
 
-func (w *world) obey(kind string, order []byte) (bool, error) {
+func (w *world) execute(kind string, order []byte) (bool, error) {
 	var words string
 	if err := json.Unmarshal(order, &words); err != nil || kind != "lamp" {
 		return false, fmt.Errorf("%s: %s, %w", kind, order, err)
@@ -78,14 +78,14 @@ func lamp(name, safe string) watchdog.Device {
 
 // agent is a client that sends given messages over pipes.
 type agent struct {
-	t     *testing.T
-	w     *world
-	guard *watchdog.Watchdog
-	to    *io.PipeWriter
-	pipe  *io.PipeReader
-	from  *bufio.Scanner
-	seq   uint64
-	end   chan error
+	t        *testing.T
+	w        *world
+	watchdog *watchdog.Watchdog
+	to       *io.PipeWriter
+	pipe     *io.PipeReader
+	from     *bufio.Scanner
+	seq      uint64
+	end      chan error
 }
 
 // newAgent returns an agent with a watchdog.
@@ -94,42 +94,42 @@ func newAgent(t *testing.T, w *world) *agent {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	a := &agent{
-		t: t, w: w, guard: watchdog.New(w.obey, slog.New(slog.DiscardHandler)),
+		t: t, w: w, watchdog: watchdog.New(w.execute, slog.New(slog.DiscardHandler)),
 		to: to, pipe: from, from: bufio.NewScanner(from), end: make(chan error, 1),
 	}
 	go func() {
-		a.end <- a.guard.Run(in, out)
+		a.end <- a.watchdog.Run(in, out)
 		_ = out.Close() // as at the end of a process
 	}()
 	return a
 }
 
-// ends closes the agent's messages and waits for its watchdog.
-func (a *agent) ends() {
+// stop closes the agent's messages and waits for its watchdog.
+func (a *agent) stop() {
 	a.t.Helper()
-	a.dies()
+	a.closePipe()
 	_ = a.pipe.Close()
 	if err := <-a.end; err != nil {
 		a.t.Errorf("the guard ends with %v", err)
 	}
 }
 
-// watched runs a test with a watchdog in a bubble of fake time. The safe states of the lamps:
+// withWatchdog runs a test with a watchdog in a bubble of fake time. The safe states of the lamps:
 // porch off, fan on, hall unchanged.
-func watched(t *testing.T, story func(*agent, *world)) {
+func withWatchdog(t *testing.T, test func(*agent, *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		a := newAgent(t, w)
-		a.say(watchdog.Message{Devices: []watchdog.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
+		a.send(watchdog.Message{Devices: []watchdog.Device{lamp("porch", "off"), lamp("fan", "on"), lamp("hall", "keep")}})
 		w.turn("fan", true)
-		story(a, w)
-		a.ends()
+		test(a, w)
+		a.stop()
 	})
 }
 
-// say sends a message and returns the watchdog's rejection.
-func (a *agent) say(w watchdog.Message) string {
+// send sends a message and returns the watchdog's rejection.
+func (a *agent) send(w watchdog.Message) string {
 	a.t.Helper()
 	a.seq++
 	w.Seq = a.seq
@@ -150,20 +150,20 @@ func (a *agent) say(w watchdog.Message) string {
 // on announces a device and turns it on.
 func (a *agent) on(name string, epoch uint64, left time.Duration) {
 	a.t.Helper()
-	if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: name, Epoch: epoch, Left: left}}}); no != "" {
+	if no := a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: name, Epoch: epoch, Left: left}}}); no != "" {
 		a.t.Fatal(no)
 	}
 	a.w.turn(name, true)
 }
 
-func (a *agent) dies() { _ = a.to.Close() }
+func (a *agent) closePipe() { _ = a.to.Close() }
 
-// lives sends beats for a while.
-func (a *agent) lives(d time.Duration) {
+// sendBeats sends beats for a while.
+func (a *agent) sendBeats(d time.Duration) {
 	a.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		wait(min(watchdog.HeartbeatInterval, time.Until(end)))
-		a.say(watchdog.Message{})
+		a.send(watchdog.Message{})
 	}
 }
 
@@ -179,21 +179,21 @@ func TestWatchdog(t *testing.T) {
 		want  string // changes by the watchdog while the agent lives
 		after string // and some time after its end
 	}{
-		{name: "nothing is on", story: func(a *agent, _ *world) { a.lives(time.Minute) }},
+		{name: "nothing is on", story: func(a *agent, _ *world) { a.sendBeats(time.Minute) }},
 		{
 			name:  "the agent does not switch off",
-			story: func(a *agent, _ *world) { a.on("porch", 1, 10*time.Second); a.lives(20 * time.Second) },
+			story: func(a *agent, _ *world) { a.on("porch", 1, 10*time.Second); a.sendBeats(20 * time.Second) },
 			want:  "porch off 10.025s", after: "porch off 10.025s",
 		},
 		{
 			name: "the agent switches off",
 			story: func(a *agent, w *world) {
 				a.on("porch", 1, 10*time.Second)
-				a.lives(5 * time.Second)
+				a.sendBeats(5 * time.Second)
 				w.turn("porch", false)
-				a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}})
+				a.send(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}})
 				w.turn("porch", true) // a person switches it on
-				a.lives(time.Minute)
+				a.sendBeats(time.Minute)
 			},
 			after: "porch off 1m5s",
 		},
@@ -201,31 +201,31 @@ func TestWatchdog(t *testing.T) {
 			name: "on again, for longer",
 			story: func(a *agent, _ *world) {
 				a.on("porch", 1, 10*time.Second)
-				a.lives(5 * time.Second)
+				a.sendBeats(5 * time.Second)
 				a.on("porch", 2, 10*time.Second)
-				a.say(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}}) // about the first period, too late
-				a.lives(20 * time.Second)
+				a.send(watchdog.Message{Off: []watchdog.OffMessage{{Device: "porch", Epoch: 1}}}) // about the first period, too late
+				a.sendBeats(20 * time.Second)
 			},
 			want: "porch off 15.025s", after: "porch off 15.025s",
 		},
 		{
 			name:  "the agent dies",
-			story: func(a *agent, _ *world) { a.on("porch", 1, time.Hour); a.lives(time.Second) },
+			story: func(a *agent, _ *world) { a.on("porch", 1, time.Hour); a.sendBeats(time.Second) },
 			after: "porch off 1s",
 		},
 		{
 			name:  "the agent dies, and on is what is safe",
-			story: func(a *agent, w *world) { w.turn("fan", false); a.lives(time.Second) },
+			story: func(a *agent, w *world) { w.turn("fan", false); a.sendBeats(time.Second) },
 			after: "fan on 1s",
 		},
 		{
 			name:  "the agent dies, and the device is to stay as it is",
-			story: func(a *agent, _ *world) { a.on("hall", 1, 10*time.Second); a.lives(time.Second) },
+			story: func(a *agent, _ *world) { a.on("hall", 1, 10*time.Second); a.sendBeats(time.Second) },
 			after: "hall off 10s",
 		},
 		{
 			name:  "the agent dies, and the device may stay on for ever",
-			story: func(a *agent, _ *world) { a.on("hall", 1, 0); a.lives(time.Second) },
+			story: func(a *agent, _ *world) { a.on("hall", 1, 0); a.sendBeats(time.Second) },
 		},
 		{
 			name: "the agent is frozen",
@@ -243,7 +243,7 @@ func TestWatchdog(t *testing.T) {
 				wait(time.Minute)
 				w.turn("porch", true)
 				wait(time.Second)
-				a.lives(time.Second)
+				a.sendBeats(time.Second)
 			},
 			want: "porch off 2s, porch off 1m0.1s", after: "porch off 2s, porch off 1m0.1s",
 		},
@@ -251,9 +251,9 @@ func TestWatchdog(t *testing.T) {
 			name: "the agent sends messages again after a while, and switches on anew",
 			story: func(a *agent, w *world) {
 				wait(time.Minute)
-				a.lives(time.Second)
+				a.sendBeats(time.Second)
 				a.on("porch", 1, time.Hour)
-				a.lives(time.Minute)
+				a.sendBeats(time.Minute)
 			},
 			after: "porch off 2m1s",
 		},
@@ -262,7 +262,7 @@ func TestWatchdog(t *testing.T) {
 			story: func(a *agent, w *world) {
 				w.fail["porch"] = 3
 				a.on("porch", 1, 10*time.Second)
-				a.lives(20 * time.Second)
+				a.sendBeats(20 * time.Second)
 			},
 			want: "porch off 10.725s", after: "porch off 10.725s", // 25 ms + 100 + 200 + 400
 		},
@@ -272,8 +272,8 @@ func TestWatchdog(t *testing.T) {
 				w.hang["porch"] = make(chan struct{})
 				a.on("porch", 1, 10*time.Second)
 				a.on("hall", 2, 11*time.Second)
-				a.lives(20 * time.Second)
-				if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "porch", Epoch: 3}}}); no == "" {
+				a.sendBeats(20 * time.Second)
+				if no := a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: "porch", Epoch: 3}}}); no == "" {
 					a.t.Error("it may be switched on while it is being switched off")
 				}
 				close(w.hang["porch"])
@@ -283,13 +283,13 @@ func TestWatchdog(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			watched(t, func(a *agent, w *world) {
+			withWatchdog(t, func(a *agent, w *world) {
 				a.t = t
 				tt.story(a, w)
 				if got := w.history(); got != tt.want {
 					t.Errorf("while it is there: %q, want %q", got, tt.want)
 				}
-				a.dies()
+				a.closePipe()
 				wait(time.Minute)
 				if got := w.history(); got != tt.after {
 					t.Errorf("when it is gone: %q, want %q", got, tt.after)
@@ -300,10 +300,10 @@ func TestWatchdog(t *testing.T) {
 }
 
 func TestWatchdogRejectsMessages(t *testing.T) {
-	watched(t, func(a *agent, _ *world) {
+	withWatchdog(t, func(a *agent, _ *world) {
 		a.on("porch", 2, 0)
 		for device, epoch := range map[string]uint64{"attic": 9, "porch": 1} {
-			if no := a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: device, Epoch: epoch}}}); !strings.HasPrefix(no, device+": ") {
+			if no := a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: device, Epoch: epoch}}}); !strings.HasPrefix(no, device+": ") {
 				t.Errorf("%s: %q", device, no)
 			}
 		}
@@ -317,7 +317,7 @@ func TestMalformedMessageEndsAgent(t *testing.T) {
 			in, to := io.Pipe()
 			w, end := newWorld(), make(chan error, 1)
 			go func() {
-				end <- watchdog.New(w.obey, slog.New(slog.DiscardHandler)).Run(in, io.Discard)
+				end <- watchdog.New(w.execute, slog.New(slog.DiscardHandler)).Run(in, io.Discard)
 				_ = in.Close()
 			}()
 			w.turn("porch", true)
@@ -335,7 +335,7 @@ func TestUnreadAnswersBlockNothing(t *testing.T) {
 		in, to := io.Pipe()
 		from, out := io.Pipe()
 		w, end := newWorld(), make(chan error, 1)
-		go func() { end <- watchdog.New(w.obey, slog.New(slog.DiscardHandler)).Run(in, out) }()
+		go func() { end <- watchdog.New(w.execute, slog.New(slog.DiscardHandler)).Run(in, out) }()
 		w.turn("porch", true)
 		say := func(line string) { _, _ = io.WriteString(to, line+"\n") }
 		say(`{"seq":1,"devices":[{"name":"porch","kind":"lamp","off":"porch off","safe":"porch off"}],"on":[{"device":"porch","epoch":1,"left":1000000000}]}`)
@@ -361,11 +361,11 @@ func TestUnreachableDeviceEndsWatchdog(t *testing.T) {
 			w := newWorld()
 			w.fail["fan"] = 1000
 			a := newAgent(t, w)
-			a.say(watchdog.Message{Devices: []watchdog.Device{lamp("fan", "off")}})
+			a.send(watchdog.Message{Devices: []watchdog.Device{lamp("fan", "off")}})
 			if on {
-				a.say(watchdog.Message{On: []watchdog.OnMessage{{Device: "fan", Epoch: 1}}})
+				a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: "fan", Epoch: 1}}})
 			}
-			a.dies()
+			a.closePipe()
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
 			if len(a.end) != 0 {

@@ -50,34 +50,34 @@ func (d *disk) Put(ctx context.Context, kind, id string, doc []byte, after threa
 	return d.Store.Put(ctx, kind, id, doc, after)
 }
 
-// house is a fixture: an exchange with one executor.
-type house struct {
+// harness is a fixture: an exchange with one executor.
+type harness struct {
 	*testing.T
 	x    *exchange.Exchange
 	disk *disk
 	back atomic.Int64 // step back of the clock
 
-	mu   sync.Mutex
-	sent []string        // requester, and the ref of the message
-	deaf map[string]bool // requesters that take nothing
+	mu        sync.Mutex
+	sent      []string        // requester, and the ref of the message
+	rejecting map[string]bool // requesters that take nothing
 }
 
-func newHouse(t *testing.T) *house {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	h := &house{T: t, disk: &disk{Store: memory.New()}, deaf: map[string]bool{}}
+	h := &harness{T: t, disk: &disk{Store: memory.New()}, rejecting: map[string]bool{}}
 	h.disk.left.Store(-1)
 	var err error
 	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.disk, h.now, quiet); err != nil {
 		t.Fatal(err)
 	}
-	h.runs(h.x.Run)
-	h.says("pi", exchange.ExecutorRole, "config: {executor: {id: pi, capabilities: [look]}}")
+	h.runUntilStopped(h.x.Run)
+	h.post("pi", exchange.ExecutorRole, "config: {executor: {id: pi, capabilities: [look]}}")
 	return h
 }
 
-func (h *house) now() time.Time { return time.Now().Add(-time.Duration(h.back.Load())).Round(0) }
+func (h *harness) now() time.Time { return time.Now().Add(-time.Duration(h.back.Load())).Round(0) }
 
-func (h *house) runs(run func(context.Context) error) (stop func()) {
+func (h *harness) runUntilStopped(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
 	var g sync.WaitGroup
 	g.Go(func() {
@@ -90,11 +90,11 @@ func (h *house) runs(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-func (h *house) says(who string, role exchange.Role, text string) mess.Message {
+func (h *harness) post(actor string, role exchange.Role, text string) mess.Message {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
-		m, err = h.x.Post(h.Context(), exchange.Inbound{Actor: exchange.Actor{ID: who, Roles: role}, Channel: channel, Message: m})
+		m, err = h.x.Post(h.Context(), exchange.Inbound{Actor: exchange.Actor{ID: actor, Roles: role}, Channel: channel, Message: m})
 	}
 	if err != nil {
 		h.Fatal(err)
@@ -103,22 +103,22 @@ func (h *house) says(who string, role exchange.Role, text string) mess.Message {
 }
 
 // open opens the inbox, as the program does when it starts.
-func (h *house) open() (b *inbox.Inbox, end func()) {
+func (h *harness) open() (b *inbox.Inbox, end func()) {
 	h.Helper()
 	b, err := inbox.Open(h.Context(), h.x, channel, h.now, quiet)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return b, h.runs(func(ctx context.Context) error {
+	return b, h.runUntilStopped(func(ctx context.Context) error {
 		b.Run(ctx, h.send)
 		return nil
 	})
 }
 
-func (h *house) send(ctx context.Context, id string, m mess.Message) error {
+func (h *harness) send(ctx context.Context, id string, m mess.Message) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.deaf[id] {
+	if h.rejecting[id] {
 		return errors.New("deaf")
 	}
 	h.sent = append(h.sent, id+" "+text(m))
@@ -135,8 +135,8 @@ func text(m mess.Message) string {
 	return m.Ref
 }
 
-// got returns the messages that the inbox has sent since the last call.
-func (h *house) got() []string {
+// sentMessages returns the messages that the inbox has sent since the last call.
+func (h *harness) sentMessages() []string {
 	synctest.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -145,24 +145,24 @@ func (h *house) got() []string {
 	return sent
 }
 
-func (h *house) want(what string, want ...string) {
+func (h *harness) want(what string, want ...string) {
 	h.Helper()
-	if got := h.got(); !slices.Equal(got, want) {
+	if got := h.sentMessages(); !slices.Equal(got, want) {
 		h.Errorf("%s: sent %q, want %q", what, got, want)
 	}
 }
 
-func (h *house) setDeaf(id string, is bool) {
+func (h *harness) setRejecting(id string, is bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.deaf[id] = is
+	h.rejecting[id] = is
 }
 
-// asks makes a thread of a requester through the channel.
-func (h *house) asks(b *inbox.Inbox, id string) (ref string) {
+// requestThroughChannel makes a thread of a requester through the channel.
+func (h *harness) requestThroughChannel(b *inbox.Inbox, id string) (ref string) {
 	h.Helper()
 	before := b.Position()
-	answer := h.says(id, exchange.Requester, "request: {intent: look, requires: [look]}")
+	answer := h.post(id, exchange.Requester, "request: {intent: look, requires: [look]}")
 	ref = answer.Items[0].(*mess.Ack).Ref
 	if err := b.Add(h.Context(), id, before, []string{ref}); err != nil && !errors.Is(err, mess.Unavailable) {
 		h.Fatal(err)
@@ -170,43 +170,43 @@ func (h *house) asks(b *inbox.Inbox, id string) (ref string) {
 	return ref
 }
 
-func (h *house) claims(ref string) {
+func (h *harness) claim(ref string) {
 	h.Helper()
-	h.says("pi", exchange.ExecutorRole, "status: {re: "+ref+", code: claimed}")
+	h.post("pi", exchange.ExecutorRole, "status: {re: "+ref+", code: claimed}")
 }
 
-func (h *house) works(ref, text string) {
+func (h *harness) reportProgress(ref, text string) {
 	h.Helper()
-	h.says("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: in_progress, message: "+text+"}}]")
+	h.post("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: in_progress, message: "+text+"}}]")
 }
 
-func (h *house) ends(ref, text string) {
+func (h *harness) complete(ref, text string) {
 	h.Helper()
-	h.says("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: completed, message: "+text+"}}]")
+	h.post("pi", exchange.ExecutorRole, "re: "+ref+"\nMESS: [{status: {code: completed, message: "+text+"}}]")
 }
 
 func TestRequestersGetMessagesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, end := h.open()
-		mine, yours := h.asks(b, "me"), h.asks(b, "you")
-		h.claims(mine)
-		h.works(mine, "one")
+		mine, yours := h.requestThroughChannel(b, "me"), h.requestThroughChannel(b, "you")
+		h.claim(mine)
+		h.reportProgress(mine, "one")
 		h.want("at once", "me claimed", "me in_progress one")
-		h.setDeaf("you", true)
-		h.claims(yours)
-		h.works(mine, "two")
+		h.setRejecting("you", true)
+		h.claim(yours)
+		h.reportProgress(mine, "two")
 		h.want("while another does not listen", "me in_progress two")
 		time.Sleep(time.Minute)
 		h.want("later")
-		h.setDeaf("you", false)
+		h.setRejecting("you", false)
 		time.Sleep(time.Minute)
 		h.want("when it listens again", "you claimed")
 		end()
-		h.works(mine, "three")
-		h.works(yours, "four")
+		h.reportProgress(mine, "three")
+		h.reportProgress(yours, "four")
 		_, end = h.open()
-		if got := h.got(); len(got) != 2 || !slices.Contains(got, "me in_progress three") || !slices.Contains(got, "you in_progress four") {
+		if got := h.sentMessages(); len(got) != 2 || !slices.Contains(got, "me in_progress three") || !slices.Contains(got, "you in_progress four") {
 			t.Errorf("after a restart: %q", got)
 		}
 		end()
@@ -217,20 +217,20 @@ func TestRequestersGetMessagesOfOthers(t *testing.T) {
 // channel.
 func TestThreadOfOtherChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, _ := h.open()
-		ref := h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
-		other := h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
-		h.claims(ref)
-		h.claims(other)
+		ref := h.post("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		other := h.post("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+		h.claim(ref)
+		h.claim(other)
 		h.want("before it speaks here")
 		before := b.Position()
-		ack := h.says("me", exchange.Requester, "cancel: {re: "+ref+"}").Items[0].(*mess.Ack)
+		ack := h.post("me", exchange.Requester, "cancel: {re: "+ref+"}").Items[0].(*mess.Ack)
 		if err := b.Add(t.Context(), "me", before, []string{ack.Ref}); err != nil {
 			t.Fatal(err)
 		}
-		h.works(other, "on")
-		for _, one := range h.got() {
+		h.reportProgress(other, "on")
+		for _, one := range h.sentMessages() {
 			if strings.HasSuffix(one, "claimed") {
 				t.Errorf("%q is older", one)
 			}
@@ -242,22 +242,22 @@ func TestThreadOfOtherChannel(t *testing.T) {
 // gets only its missing messages. A step back of the clock changes nothing.
 func TestDelayedRequesterGetsMissingMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, end := h.open()
-		yours := h.asks(b, "you")
-		h.claims(yours)
+		yours := h.requestThroughChannel(b, "you")
+		h.claim(yours)
 		h.want("first", "you claimed")
-		h.setDeaf("you", true)
-		h.works(yours, "missed")
+		h.setRejecting("you", true)
+		h.reportProgress(yours, "missed")
 		var refs []string
 		for i := range 3 {
-			refs = append(refs, h.asks(b, fmt.Sprint("me", i)))
-			h.claims(refs[i])
-			h.works(refs[i], "on")
-			h.ends(refs[i], "done")
+			refs = append(refs, h.requestThroughChannel(b, fmt.Sprint("me", i)))
+			h.claim(refs[i])
+			h.reportProgress(refs[i], "on")
+			h.complete(refs[i], "done")
 			time.Sleep(time.Minute) // it is stored
 		}
-		if got := h.got(); len(got) != 9 {
+		if got := h.sentMessages(); len(got) != 9 {
 			t.Errorf("sent: %q", got)
 		}
 		for range 2 {
@@ -267,7 +267,7 @@ func TestDelayedRequesterGetsMissingMessages(t *testing.T) {
 			time.Sleep(time.Minute)
 			h.want("after a restart")
 		}
-		h.setDeaf("you", false)
+		h.setRejecting("you", false)
 		time.Sleep(time.Minute)
 		h.want("when it listens", "you in_progress missed")
 		end()
@@ -283,30 +283,30 @@ func TestKillAtEachWriteLosesNothing(t *testing.T) {
 	for left := range int64(100) {
 		over := false
 		synctest.Test(t, func(t *testing.T) {
-			h := newHouse(t)
+			h := newHarness(t)
 			h.disk.left.Store(left)
 			b, end := h.open()
 			var got []string
 			refs := map[string]string{}
 			for i := range 3 {
 				id := fmt.Sprint("r", i)
-				refs[id] = h.asks(b, id)
-				h.claims(refs[id])
+				refs[id] = h.requestThroughChannel(b, id)
+				h.claim(refs[id])
 				time.Sleep(6 * time.Second)
-				h.setDeaf("r1", true)
+				h.setRejecting("r1", true)
 			}
 			for id, ref := range refs {
-				h.works(ref, "for "+id)
+				h.reportProgress(ref, "for "+id)
 			}
 			time.Sleep(6 * time.Second)
-			got = append(got, h.got()...)
+			got = append(got, h.sentMessages()...)
 			over = h.disk.left.Load() > 0
 			end()
 			h.disk.left.Store(-1)
 			for id, ref := range refs {
-				h.ends(ref, "of "+id)
+				h.complete(ref, "of "+id)
 			}
-			h.setDeaf("r1", false)
+			h.setRejecting("r1", false)
 			b, end = h.open()
 			for id := range refs { // a requester without an ack repeats its request
 				if err := b.Add(t.Context(), id, "", []string{refs[id]}); err != nil {
@@ -314,7 +314,7 @@ func TestKillAtEachWriteLosesNothing(t *testing.T) {
 				}
 			}
 			time.Sleep(time.Minute)
-			got = append(got, h.got()...)
+			got = append(got, h.sentMessages()...)
 			for id := range refs {
 				for _, want := range []string{"claimed", "in_progress for " + id, "completed of " + id} {
 					if !slices.Contains(got, id+" "+want) {
@@ -338,24 +338,24 @@ func TestKillAtEachWriteLosesNothing(t *testing.T) {
 // requester, so after a crash the requester gets its messages.
 func TestRequestersAreStoredFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, end := h.open()
-		yours, mine := h.asks(b, "you"), h.asks(b, "me")
-		h.claims(mine)
-		h.claims(yours)
-		h.got()
+		yours, mine := h.requestThroughChannel(b, "you"), h.requestThroughChannel(b, "me")
+		h.claim(mine)
+		h.claim(yours)
+		h.sentMessages()
 		time.Sleep(time.Minute)
-		h.setDeaf("you", true)
+		h.setRejecting("you", true)
 		h.disk.refuses.Store("asker.you")
-		h.works(yours, "for you")
-		h.works(mine, "for me")
+		h.reportProgress(yours, "for you")
+		h.reportProgress(mine, "for me")
 		time.Sleep(time.Minute)
 		h.want("while one does not listen", "me in_progress for me")
 		end()
 		h.disk.refuses.Store("")
-		h.setDeaf("you", false)
+		h.setRejecting("you", false)
 		_, end = h.open()
-		if got := h.got(); !slices.Contains(got, "you in_progress for you") {
+		if got := h.sentMessages(); !slices.Contains(got, "you in_progress for you") {
 			t.Errorf("after a crash: %q", got)
 		}
 		end()
@@ -365,15 +365,15 @@ func TestRequestersAreStoredFirst(t *testing.T) {
 // An earlier version has stored times. Nothing older comes again.
 func TestUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		asks := func() string {
-			return h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+			return h.post("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
 		}
 		old, known, open := asks(), asks(), asks()
-		h.claims(old)
-		h.worksAndEnds(old)
-		h.claims(known)
-		h.claims(open)
+		h.claim(old)
+		h.reportAndComplete(old)
+		h.claim(known)
+		h.claim(open)
 		th, err := h.x.Thread(t.Context(), exchange.Actor{ID: "me", Roles: exchange.Requester}, known)
 		if err != nil {
 			t.Fatal(err)
@@ -384,15 +384,15 @@ func TestUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		h.works(known, "one")
-		h.works(open, "two")
+		h.reportProgress(known, "one")
+		h.reportProgress(open, "two")
 		b, end := h.open()
 		if n := b.Requesters(); n != 1 {
 			t.Errorf("%d requesters", n)
 		}
 		h.want("after the upgrade", "me in_progress one", "me in_progress two")
 		h.back.Store(int64(time.Hour))
-		h.works(open, "three")
+		h.reportProgress(open, "three")
 		h.want("and then", "me in_progress three")
 		end()
 		_, end = h.open()
@@ -401,22 +401,22 @@ func TestUpgrade(t *testing.T) {
 	})
 }
 
-func (h *house) worksAndEnds(ref string) {
-	h.works(ref, "old")
-	h.ends(ref, "old")
+func (h *harness) reportAndComplete(ref string) {
+	h.reportProgress(ref, "old")
+	h.complete(ref, "old")
 }
 
 // The inbox removes a requester after seven silent days without an open thread, and not before.
 func TestSilentRequesterIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, end := h.open()
-		h.asks(b, "waits")
-		done := h.asks(b, "done")
-		h.claims(done)
-		h.worksAndEnds(done)
+		h.requestThroughChannel(b, "waits")
+		done := h.requestThroughChannel(b, "done")
+		h.claim(done)
+		h.reportAndComplete(done)
 		time.Sleep(8 * 24 * time.Hour)
-		h.got()
+		h.sentMessages()
 		if n := b.Requesters(); n != 1 {
 			t.Errorf("%d requesters, want 1", n)
 		}
@@ -432,18 +432,18 @@ func TestSilentRequesterIsRemoved(t *testing.T) {
 // An inbox for which nothing comes writes nothing.
 func TestIdleInboxWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		b, _ := h.open()
-		ref := h.asks(b, "me")
+		ref := h.requestThroughChannel(b, "me")
 		time.Sleep(time.Minute)
 		before := h.disk.writes.Load()
 		ask := "request: {intent: look, requires: [look]}"
-		h.says("other", exchange.Requester, ask)
+		h.post("other", exchange.Requester, ask)
 		time.Sleep(time.Hour)
 		if n := h.disk.writes.Load() - before; n != 0 {
 			t.Errorf("%d writes for nobody", n)
 		}
-		h.claims(ref)
+		h.claim(ref)
 		time.Sleep(time.Minute)
 		if n := h.disk.writes.Load() - before; n != 2 { // the requester and the position
 			t.Errorf("%d writes, want 2", n)
@@ -454,17 +454,17 @@ func TestIdleInboxWritesNothing(t *testing.T) {
 // A channel that looks at its threads once it follows misses nothing.
 func TestFollowMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(t)
+		h := newHarness(t)
 		ask := func() string {
-			return h.says("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
+			return h.post("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
 		}
 		before := ask()
 		synctest.Wait()
 		var mu sync.Mutex
 		changed := map[string]int{}
 		during := ""
-		h.runs(func(ctx context.Context) error {
-			inbox.Follow(ctx, h.x, quiet, func() { during = ask(); h.claims(during); time.Sleep(time.Second) }, func(e thread.Envelope) {
+		h.runUntilStopped(func(ctx context.Context) error {
+			inbox.Follow(ctx, h.x, quiet, func() { during = ask(); h.claim(during); time.Sleep(time.Second) }, func(e thread.Envelope) {
 				mu.Lock()
 				defer mu.Unlock()
 				changed[e.Ref]++

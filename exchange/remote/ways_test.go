@@ -26,8 +26,8 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// runs runs f until the test ends, or until a call of the returned function.
-func runs(t *testing.T, f func(context.Context) error) (stop func()) {
+// runUntilStopped runs f until the test ends, or until a call of the returned function.
+func runUntilStopped(t *testing.T, f func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
@@ -47,7 +47,7 @@ func newExchange(t *testing.T) *exchange.Exchange {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, x.Run)
+	runUntilStopped(t, x.Run)
 	return x
 }
 
@@ -60,18 +60,18 @@ func newKeys(t *testing.T) *keys.Keys {
 	return k
 }
 
-func inProcess(t *testing.T) way {
+func inProcess(t *testing.T) transport {
 	x := newExchange(t)
-	return way{x: x, as: func(_ *testing.T, id string) executorsExchange {
+	return transport{x: x, as: func(_ *testing.T, id string) executorsExchange {
 		return x.As(exchange.Actor{ID: id, Roles: exchange.ExecutorRole}, "local")
 	}}
 }
 
-func overHTTP(t *testing.T) way {
+func overHTTP(t *testing.T) transport {
 	x, k := newExchange(t), newKeys(t)
 	s := httptest.NewServer(httpapi.New(x, k, httpapi.Config{Version: "1"}, quiet).Handler())
 	t.Cleanup(s.Close)
-	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+	return transport{x: x, as: func(t *testing.T, id string) executorsExchange {
 		key, err := k.Issue(id, exchange.ExecutorRole)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func overHTTP(t *testing.T) way {
 	}}
 }
 
-func newDoor(t *testing.T, x *exchange.Exchange) *mqtt.Adapter {
+func newMQTTAdapter(t *testing.T, x *exchange.Exchange) *mqtt.Adapter {
 	t.Helper()
 	d, err := mqtt.New(t.Context(), x, mqtt.Config{Version: "1", MaxAttachment: exchange.DefaultConfig().MaxAttachment}, time.Now, quiet)
 	if err != nil {
@@ -93,12 +93,12 @@ func newDoor(t *testing.T, x *exchange.Exchange) *mqtt.Adapter {
 	return d
 }
 
-func overEmbedded(t *testing.T) way {
+func overEmbedded(t *testing.T) transport {
 	x, k := newExchange(t), newKeys(t)
 	l := listen(t)
-	e := mqtt.NewEmbedded(newDoor(t, x), k, mqtt.EmbeddedConfig{}, quiet)
-	runs(t, func(ctx context.Context) error { return e.Run(ctx, l) })
-	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+	e := mqtt.NewEmbedded(newMQTTAdapter(t, x), k, mqtt.EmbeddedConfig{}, quiet)
+	runUntilStopped(t, func(ctx context.Context) error { return e.Run(ctx, l) })
+	return transport{x: x, as: func(t *testing.T, id string) executorsExchange {
 		key, err := k.Issue(id, exchange.ExecutorRole)
 		if err != nil {
 			t.Fatal(err)
@@ -114,13 +114,13 @@ func overEmbedded(t *testing.T) way {
 	}}
 }
 
-func overMosquitto(t *testing.T) way {
+func overMosquitto(t *testing.T) transport {
 	x := newExchange(t)
 	addr := mosquitto(t, "allow_anonymous true\n").addr
 	url := "mqtt://" + addr
-	o := mqtt.NewExternal(newDoor(t, x), mqtt.ExternalConfig{Address: broker.Address{URL: url}}, quiet)
-	runs(t, o.Run)
-	return way{x: x, as: func(t *testing.T, id string) executorsExchange {
+	o := mqtt.NewExternal(newMQTTAdapter(t, x), mqtt.ExternalConfig{Address: broker.Address{URL: url}}, quiet)
+	runUntilStopped(t, o.Run)
+	return transport{x: x, as: func(t *testing.T, id string) executorsExchange {
 		cfg := mqttclient.Config{Address: broker.Address{URL: url}, Executor: id, Exchange: "home"}
 		if id == "pi-a-whole-task" {
 			cfg.Exchange = "" // it is found
@@ -135,7 +135,7 @@ func overBroker(t *testing.T, cfg mqttclient.Config) *mqttclient.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, c.Run)
+	runUntilStopped(t, c.Run)
 	return c
 }
 
@@ -151,8 +151,8 @@ func listen(t *testing.T) net.Listener {
 // patience is the timeout of a wait whose duration does not matter to the test.
 const patience = time.Minute
 
-// outside is the broker mosquitto of Debian.
-type outside struct {
+// externalBroker is the broker mosquitto of Debian.
+type externalBroker struct {
 	t    *testing.T
 	addr string
 	file string
@@ -160,9 +160,9 @@ type outside struct {
 }
 
 // mosquitto starts a broker on a free port of this host.
-func mosquitto(t *testing.T, config string) *outside {
+func mosquitto(t *testing.T, config string) *externalBroker {
 	t.Helper()
-	o := &outside{t: t, addr: freeport.Address(t), file: filepath.Join(t.TempDir(), "mosquitto.conf")}
+	o := &externalBroker{t: t, addr: freeport.Address(t), file: filepath.Join(t.TempDir(), "mosquitto.conf")}
 	_, port, _ := net.SplitHostPort(o.addr)
 	if err := os.WriteFile(o.file, fmt.Appendf(nil, "listener %s 127.0.0.1\nlog_dest none\nmax_queued_messages 0\n%s", port, config), 0o600); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func mosquitto(t *testing.T, config string) *outside {
 	return o
 }
 
-func (o *outside) start() {
+func (o *externalBroker) start() {
 	o.t.Helper()
 	name, err := exec.LookPath("mosquitto")
 	if err != nil {
@@ -194,7 +194,7 @@ func (o *outside) start() {
 	o.t.Fatal("mosquitto does not listen")
 }
 
-func (o *outside) stop() {
+func (o *externalBroker) stop() {
 	if o.cmd != nil {
 		_ = o.cmd.Process.Kill()
 		_ = o.cmd.Wait()

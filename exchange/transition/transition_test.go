@@ -11,43 +11,45 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// world is a World in which pi and pa may claim pending threads, and ann is a person.
-type world struct {
+// fakeContext is a World in which pi and pa may claim pending threads, and ann is a person.
+type fakeContext struct {
 	people, declined bool
 	stopped, gone    bool
 }
 
-func (w world) MayClaim(who thread.Actor, _ thread.Envelope) error {
+func (w fakeContext) MayClaim(who thread.Actor, _ thread.Envelope) error {
 	if !w.IsAble(who.ID, thread.Envelope{}) {
 		return mess.Errorf(mess.Forbidden, "%q is not registered", who.ID)
 	}
 	return nil
 }
 
-func (world) IsAble(id string, _ thread.Envelope) bool {
+func (fakeContext) IsAble(id string, _ thread.Envelope) bool {
 	return id == "pi" || id == "pa" || id == "ann"
 }
-func (w world) IsGone(thread.Envelope) bool                         { return w.gone }
-func (w world) HasHumanCandidate(_ thread.Envelope, by string) bool { return w.people && by != "ann" }
-func (w world) AllDeclined(thread.Envelope) bool                    { return w.declined }
-func (w world) IsStopping(string) bool                              { return w.stopped }
-func (world) Stops() uint64                                         { return 0 }
+func (w fakeContext) IsGone(thread.Envelope) bool { return w.gone }
+func (w fakeContext) HasHumanCandidate(_ thread.Envelope, by string) bool {
+	return w.people && by != "ann"
+}
+func (w fakeContext) AllDeclined(thread.Envelope) bool { return w.declined }
+func (w fakeContext) IsStopping(string) bool           { return w.stopped }
+func (fakeContext) Stops() uint64                      { return 0 }
 
-func (w world) HumanCandidates(thread.Envelope) []string {
+func (w fakeContext) HumanCandidates(thread.Envelope) []string {
 	if w.people {
 		return []string{"Ann"}
 	}
 	return nil
 }
 
-func (world) PersonName(id string) string {
+func (fakeContext) PersonName(id string) string {
 	if id == "ann" {
 		return "Ann"
 	}
 	return ""
 }
 
-func (w world) StoppedBy(thread.Envelope) string {
+func (w fakeContext) StoppedBy(thread.Envelope) string {
 	if w.stopped {
 		return "somebody has stopped everything"
 	}
@@ -62,10 +64,10 @@ var (
 	}
 )
 
-// saying is a message to a thread and its sender.
-type saying struct{ who, text string }
+// message is a message to a thread and its sender.
+type message struct{ who, text string }
 
-func input(t *testing.T, s saying) transition.Input {
+func input(t *testing.T, s message) transition.Input {
 	t.Helper()
 	m, err := mess.Parse([]byte(s.text))
 	if err != nil {
@@ -85,48 +87,48 @@ func waiting() thread.Envelope {
 // Each row has the messages to one thread: the last one leads to a status, or the exchange
 // rejects it.
 func TestTransitions(t *testing.T) {
-	claim := saying{"pi", "status: {re: x, code: claimed}"}
-	start := saying{"pi", "status: {re: x, code: in_progress}"}
-	confirm := saying{"pi", "status: {re: x, code: needs_confirmation, action: open it, action_hash: h}"}
+	claim := message{"pi", "status: {re: x, code: claimed}"}
+	start := message{"pi", "status: {re: x, code: in_progress}"}
+	confirm := message{"pi", "status: {re: x, code: needs_confirmation, action: open it, action_hash: h}"}
 	for _, c := range []struct {
 		name  string
-		world world
-		said  []saying
+		world fakeContext
+		said  []message
 		want  mess.Code
 		why   mess.ErrorCode // of the error for the last message; then want is the status before
 	}{
-		{"T2 claim", world{}, []saying{claim}, mess.Claimed, ""},
-		{"T2 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
-		{"T2 of what is claimed", world{}, []saying{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.AlreadyClaimed},
-		{"start before a claim", world{}, []saying{start}, mess.Pending, mess.IllegalTransition},
-		{"T4 start", world{}, []saying{claim, start}, mess.InProgress, ""},
-		{"T4 by another", world{}, []saying{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
-		{"T4 with an old epoch", world{}, []saying{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.StaleToken},
-		{"T4 after a stop of everything", world{stopped: true}, []saying{claim, start}, mess.Claimed, mess.NotYet},
-		{"T3 start without the confirmation", world{}, []saying{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
-		{"T3 confirmation", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
-		{"T3 by another requester", world{}, []saying{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
-		{"T3 while the executor is gone", world{gone: true}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotYet},
-		{"T3 start of the confirmed plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
-		{"T3 start of another plan", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
-		{"T3 start of what was refused", world{}, []saying{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
-		{"question and answer", world{}, []saying{claim, {"pi", "status: {re: x, code: needs_input, questions: [{id: q, question: which}]}"}, {"asker", "reply: {re: x, answers: {q: left}}"}}, mess.InProgress, ""},
-		{"T5 end", world{}, []saying{claim, start, {"pi", "status: {re: x, code: completed}"}}, mess.Completed, ""},
-		{"a response ends", world{}, []saying{claim, start, {"pi", "response: {re: x, content: [text: done]}"}}, mess.Completed, ""},
-		{"an end after the end", world{}, []saying{claim, start, {"pi", "status: {re: x, code: completed}"}, {"pi", "status: {re: x, code: failed}"}}, mess.Completed, ""},
-		{"T8 declined by one of several", world{}, []saying{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Pending, ""},
-		{"T8 declined by all", world{declined: true}, []saying{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Declined, ""},
-		{"T8 by one who is not registered", world{}, []saying{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
-		{"failed without an effect goes to people", world{people: true}, []saying{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
-		{"failed with an effect stays so", world{people: true}, []saying{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
-		{"handed over before the start", world{}, []saying{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
-		{"handed over after the start", world{}, []saying{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
-		{"T12 cancel before the start", world{}, []saying{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
-		{"T12 by another requester", world{}, []saying{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
-		{"T12 by an operator", world{}, []saying{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
-		{"T13 cancel after the start", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
-		{"T13 its executor ends it", world{}, []saying{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
-		{"cancelled by nobody", world{}, []saying{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
+		{"T2 claim", fakeContext{}, []message{claim}, mess.Claimed, ""},
+		{"T2 by one who is not registered", fakeContext{}, []message{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
+		{"T2 of what is claimed", fakeContext{}, []message{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.AlreadyClaimed},
+		{"start before a claim", fakeContext{}, []message{start}, mess.Pending, mess.IllegalTransition},
+		{"T4 start", fakeContext{}, []message{claim, start}, mess.InProgress, ""},
+		{"T4 by another", fakeContext{}, []message{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
+		{"T4 with an old epoch", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.StaleToken},
+		{"T4 after a stop of everything", fakeContext{stopped: true}, []message{claim, start}, mess.Claimed, mess.NotYet},
+		{"T3 start without the confirmation", fakeContext{}, []message{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"T3 confirmation", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
+		{"T3 by another requester", fakeContext{}, []message{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
+		{"T3 while the executor is gone", fakeContext{gone: true}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotYet},
+		{"T3 start of the confirmed plan", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
+		{"T3 start of another plan", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
+		{"T3 start of what was refused", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"question and answer", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: needs_input, questions: [{id: q, question: which}]}"}, {"asker", "reply: {re: x, answers: {q: left}}"}}, mess.InProgress, ""},
+		{"T5 end", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}}, mess.Completed, ""},
+		{"a response ends", fakeContext{}, []message{claim, start, {"pi", "response: {re: x, content: [text: done]}"}}, mess.Completed, ""},
+		{"an end after the end", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}, {"pi", "status: {re: x, code: failed}"}}, mess.Completed, ""},
+		{"T8 declined by one of several", fakeContext{}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Pending, ""},
+		{"T8 declined by all", fakeContext{declined: true}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Declined, ""},
+		{"T8 by one who is not registered", fakeContext{}, []message{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
+		{"failed without an effect goes to people", fakeContext{people: true}, []message{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
+		{"failed with an effect stays so", fakeContext{people: true}, []message{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
+		{"handed over before the start", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
+		{"handed over after the start", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
+		{"T12 cancel before the start", fakeContext{}, []message{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T12 by another requester", fakeContext{}, []message{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
+		{"T12 by an operator", fakeContext{}, []message{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T13 cancel after the start", fakeContext{}, []message{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
+		{"T13 its executor ends it", fakeContext{}, []message{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
+		{"cancelled by nobody", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
 	} {
 		env := waiting()
 		for i, s := range c.said {
@@ -155,28 +157,28 @@ func TestTransitions(t *testing.T) {
 // Steps of the exchange itself, evidence, unseen threads and repeated messages.
 func TestOwnAndRepeatedSteps(t *testing.T) {
 	own := transition.Input{Who: thread.Actor{ID: thread.Self}, Now: now}
-	if e, err := transition.Apply(world{}, own, waiting()); err != nil || !e.Repeat {
+	if e, err := transition.Apply(fakeContext{}, own, waiting()); err != nil || !e.Repeat {
 		t.Errorf("no change: %+v, %v", e, err)
 	}
 	own.Change = func(*thread.Envelope) *mess.Status { return &mess.Status{Code: mess.Expired} }
-	if e, err := transition.Apply(world{}, own, waiting()); err != nil || e.Env.Status != mess.Expired || len(e.Message.Items) != 1 {
+	if e, err := transition.Apply(fakeContext{}, own, waiting()); err != nil || e.Env.Status != mess.Expired || len(e.Message.Items) != 1 {
 		t.Errorf("a change: %+v, %v", e, err)
 	}
-	noted := input(t, saying{"eve", "status: {re: x, code: completed}"})
+	noted := input(t, message{"eve", "status: {re: x, code: completed}"})
 	noted.Noted = "it is not hers"
-	if e, err := transition.Apply(world{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
+	if e, err := transition.Apply(fakeContext{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
 		t.Errorf("noted: %+v, %v", e, err)
 	}
-	unseen := input(t, saying{"eve", "cancel: {re: x}"})
+	unseen := input(t, message{"eve", "cancel: {re: x}"})
 	unseen.Unseen = true
-	if _, err := transition.Apply(world{}, unseen, waiting()); !errors.Is(err, transition.ErrUnseen) {
+	if _, err := transition.Apply(fakeContext{}, unseen, waiting()); !errors.Is(err, transition.ErrUnseen) {
 		t.Errorf("unseen: %v", err)
 	}
-	again := input(t, saying{"asker", "cancel: {re: x}"})
+	again := input(t, message{"asker", "cancel: {re: x}"})
 	again.Message.ID = "m1"
 	env := waiting()
 	env.Seen = []thread.ProcessedMessage{{From: "asker", ID: "m1", Ref: env.Ref + "/1"}}
-	if e, err := transition.Apply(world{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
+	if e, err := transition.Apply(fakeContext{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
 		t.Errorf("again: %+v, %v", e, err)
 	}
 }

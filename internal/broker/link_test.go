@@ -16,8 +16,8 @@ import (
 	"github.com/messkit/messkit/internal/broker/brokertest"
 )
 
-// line is a link to a broker for tests, in fake time.
-type line struct {
+// testLink is a link to a broker for tests, in fake time.
+type testLink struct {
 	*broker.Link
 	b    *brokertest.Broker
 	got  chan broker.Message
@@ -26,23 +26,23 @@ type line struct {
 	born atomic.Int64
 }
 
-func (l *line) Write(p []byte) (int, error) {
+func (l *testLink) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.log.Write(p)
 }
 
-func (l *line) said() string {
+func (l *testLink) logText() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.log.String()
 }
 
 // over runs a scenario with a link that waits the full limit of each backoff.
-func over(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, l *line)) {
+func over(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, l *testLink)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{b: &brokertest.Broker{}, got: make(chan broker.Message, 16), log: &strings.Builder{}}
+		l := &testLink{b: &brokertest.Broker{}, got: make(chan broker.Message, 16), log: &strings.Builder{}}
 		l.Link = broker.New(broker.Config{
 			Address: broker.Address{URL: "mqtt://broker"}, ID: "me", Filters: []string{"to/me"}, Dial: l.b.Dial,
 			Jitter: func(limit time.Duration) time.Duration { return limit },
@@ -84,7 +84,7 @@ func gaps(dials []time.Time) []time.Duration {
 // While a broker is away for an hour, the link tries to connect about once a minute, and Publish
 // fails. After its return the link publishes again.
 func TestBrokerIsAwayForAnHour(t *testing.T) {
-	over(t, nil, func(t *testing.T, l *line) {
+	over(t, nil, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 
 // A long session resets the backoff. A session that the broker closes at once does not.
 func TestOnlyLongSessionResetsBackoff(t *testing.T) {
-	over(t, nil, func(t *testing.T, l *line) {
+	over(t, nil, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -143,9 +143,9 @@ func TestOnlyLongSessionResetsBackoff(t *testing.T) {
 	})
 }
 
-// cutOften closes sessions soon after their begin, and returns the pauses of the link before each
+// closeRepeatedly closes sessions soon after their begin, and returns the pauses of the link before each
 // new one.
-func (l *line) cutOften(t *testing.T, sessions int) []time.Duration {
+func (l *testLink) closeRepeatedly(t *testing.T, sessions int) []time.Duration {
 	t.Helper()
 	for range sessions {
 		if _, err := l.Session(t.Context()); err != nil {
@@ -168,13 +168,13 @@ func TestTakenOverSessionIsDetected(t *testing.T) {
 			answer("status", fmt.Appendf(nil, "ready other %d", n), true)
 		}
 	}
-	over(t, other, func(t *testing.T, l *line) {
-		d := l.cutOften(t, 5)
+	over(t, other, func(t *testing.T, l *testLink) {
+		d := l.closeRepeatedly(t, 5)
 		if d[2] < time.Minute || d[3] < time.Minute {
 			t.Errorf("it comes back after %v", d)
 		}
-		if !strings.Contains(l.said(), "another client may use the same id") {
-			t.Errorf("it does not say why:\n%s", l.said())
+		if !strings.Contains(l.logText(), "another client may use the same id") {
+			t.Errorf("it does not say why:\n%s", l.logText())
 		}
 	})
 }
@@ -199,14 +199,14 @@ func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 			answer("status", []byte(last), true)
 		}
 	}
-	over(t, own, func(t *testing.T, l *line) {
-		for i, gap := range l.cutOften(t, 20) {
+	over(t, own, func(t *testing.T, l *testLink) {
+		for i, gap := range l.closeRepeatedly(t, 20) {
 			if gap > 5*time.Second {
 				t.Errorf("after end %d it comes back after %v", i+1, gap)
 			}
 		}
-		if strings.Contains(l.said(), "another client") {
-			t.Errorf("it speaks of another client:\n%s", l.said())
+		if strings.Contains(l.logText(), "another client") {
+			t.Errorf("it speaks of another client:\n%s", l.logText())
 		}
 		if len(l.got) != 0 {
 			t.Errorf("its own status was handed on: %q", (<-l.got).Payload)
@@ -217,22 +217,22 @@ func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 // If the broker does not let a client read its own status, only many closed sessions in a row are
 // a sign of another client.
 func TestUnreadableStatusNeedsManyTakeovers(t *testing.T) {
-	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *line) {
-		d := l.cutOften(t, 10)
+	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *testLink) {
+		d := l.closeRepeatedly(t, 10)
 		for i, gap := range d[:7] {
 			if gap > 5*time.Second {
 				t.Errorf("after end %d it comes back after %v", i+1, gap)
 			}
 		}
-		if d[8] < time.Minute || !strings.Contains(l.said(), "another client may use the same id") {
-			t.Errorf("it comes back after %v, and says:\n%s", d, l.said())
+		if d[8] < time.Minute || !strings.Contains(l.logText(), "another client may use the same id") {
+			t.Errorf("it comes back after %v, and says:\n%s", d, l.logText())
 		}
 	})
 }
 
 // Every session has its own birth message and will.
 func TestBirthAndWill(t *testing.T) {
-	over(t, nil, func(t *testing.T, l *line) {
+	over(t, nil, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestBirthAndWill(t *testing.T) {
 // After a wrong password, Session returns ErrRefused with the first attempt.
 func TestRejectedSessionReturnsErrRefused(t *testing.T) {
 	refuses := func(b *brokertest.Behaviour) { b.Refuse = 5 }
-	over(t, refuses, func(t *testing.T, l *line) {
+	over(t, refuses, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); !errors.Is(err, broker.ErrRefused) {
 			t.Errorf("got %v", err)
 		}
@@ -265,7 +265,7 @@ func TestRejectedSessionReturnsErrRefused(t *testing.T) {
 
 // Publish returns with an error if the broker never acknowledges.
 func TestPublishWithoutAckFails(t *testing.T) {
-	over(t, nil, func(t *testing.T, l *line) {
+	over(t, nil, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -97,11 +97,11 @@ var (
 	stuck = regexp.MustCompile(`\[(build|setup) failed\]|no tests to run|no test files`)
 )
 
-// all is the environment variable for a test of every mutant.
-const all = "MESSKIT_MUTANTS"
+// allVariable is the environment variable for a test of every mutant.
+const allVariable = "MESSKIT_MUTANTS"
 
-// some is the number of tested mutants without the variable.
-const some = 3
+// mutantsPerRun is the number of tested mutants without the variable.
+const mutantsPerRun = 3
 
 // A test fails with each planted fault. Without MESSKIT_MUTANTS the test tries a few random
 // faults. TestMutantsAreGo always checks that all of them compile.
@@ -122,11 +122,11 @@ func TestMutants(t *testing.T) {
 		names[m.name] = true
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {
 			switch {
-			case os.Getenv(all) != "":
+			case os.Getenv(allVariable) != "":
 			case testing.Short():
 				t.Skip("compiles another messkit")
-			case i >= some:
-				t.Skip("another time, or with " + all + "=all")
+			case i >= mutantsPerRun:
+				t.Skip("another time, or with " + allVariable + "=all")
 			}
 			t.Parallel()
 			planted.Add(1)

@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// board is a machine with an executor and its devices.
-type board struct {
+// executor is a machine with an executor and its devices.
+type executor struct {
 	id     string
 	w      *world
 	s      *server
@@ -43,7 +43,7 @@ type board struct {
 // program is the executor between a boot and its end.
 type program struct {
 	life   *life
-	gate   *policy.Policy
+	policy *policy.Policy
 	j      *journal.Journal
 	cancel context.CancelFunc
 	done   chan error
@@ -51,20 +51,20 @@ type program struct {
 
 type span struct{ from, to time.Time }
 
-func (b *board) clock() time.Time {
+func (b *executor) clock() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return clockAt(time.Now(), b.step)
 }
 
-// words is the resolver. Each sentence contains device, token, effect and manner.
-type words struct{}
+// sentences is the resolver. Each sentence contains device, token, effect and manner.
+type sentences struct{}
 
-func (words) Offers() []mess.Capability {
+func (sentences) Offers() []mess.Capability {
 	return []mess.Capability{{ID: "clean"}, {ID: "light"}, {ID: "photo"}}
 }
 
-func (words) Resolve(req mess.Request) capabilities.Outcome {
+func (sentences) Resolve(req mess.Request) capabilities.Outcome {
 	w := strings.Fields(req.Intent)
 	p := capabilities.Plan{Capability: w[0], Summary: req.Intent, Risk: capabilities.RiskComfort}
 	switch w[0] {
@@ -86,13 +86,13 @@ func (words) Resolve(req mess.Request) capabilities.Outcome {
 	return capabilities.Outcome{Plan: &p}
 }
 
-func (words) Answer(_ capabilities.Question, _ mess.Object, _ string, req mess.Request) capabilities.Outcome {
+func (sentences) Answer(_ capabilities.Question, _ mess.Object, _ string, req mess.Request) capabilities.Outcome {
 	req.Intent = strings.Replace(req.Intent, " ask", " plain", 1)
-	return words{}.Resolve(req)
+	return sentences{}.Resolve(req)
 }
 
 // boot starts the executor from its disk.
-func (b *board) boot() {
+func (b *executor) boot() {
 	r := b.s.chance.at(b.id, "boot")
 	if b.s.faulty.forgetfulJournal && b.before != "" {
 		b.disk = b.before
@@ -110,7 +110,7 @@ func (b *board) boot() {
 		b.step = -time.Duration(r.IntN(20*365*24)) * time.Hour // the board has no clock of its own
 	}
 	b.mu.Unlock()
-	p := b.start(j, "", b.dies)
+	p := b.start(j, "", b.mayDie)
 	b.mu.Lock()
 	b.now = p
 	b.boots++
@@ -118,7 +118,7 @@ func (b *board) boot() {
 }
 
 // start starts the executor with a journal, and devices whose names begin with prefix.
-func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, string, float64) bool) *program {
+func (b *executor) start(j *journal.Journal, prefix string, mayDie func(*program, string, float64) bool) *program {
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Fit, cfg.Heartbeat = b.id, nil, b.s.beat
 	cfg.Jitter = func(limit time.Duration) time.Duration { return between(b.s.chance.at(b.id+prefix, "wait"), 0, limit) }
@@ -126,7 +126,7 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 	if !b.s.faulty.unlimited {
 		limits.Devices = map[string]policy.Limits{"lamp": {MaxOn: lampMax}}
 	}
-	p := &program{life: newLife(), gate: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
+	p := &program{life: newLife(), policy: policy.New(limits, b.clock, quiet()), j: j, done: make(chan error, 1)}
 	dies := func(place string, prob float64) bool { return mayDie(p, place, prob) }
 	newPart := func(name string) part { return part{b.w, p.life, b.id + "/" + prefix + name, dies} }
 	bot := drivers.Device(&robot{newPart("robot")})
@@ -134,18 +134,18 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 		bot = &robot{part{b.w, p.life, "the/robot", dies}}
 	}
 	if b.s.faulty.twice {
-		bot = &eager{robot{newPart("robot")}}
+		bot = &unlimitedVacuum{robot{newPart("robot")}}
 	}
 	way := &link{s: b.s, who: b.link.who, process: prefix, dies: dies, base: b.link}
 	var x agent.Exchange = way
 	if b.s.faulty.noFence {
 		x = &unfenced{way}
 	}
-	a := agent.New(cfg, x, words{}, []device.Device{
+	a := agent.New(cfg, x, sentences{}, []device.Device{
 		{Name: "robot", Driver: bot},
 		{Name: "lamp", Driver: &lamp{newPart("lamp")}},
 		{Name: "camera", Driver: &camera{newPart("camera")}},
-	}, p.gate, j, b.clock, quiet())
+	}, p.policy, j, b.clock, quiet())
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() { p.done <- a.Run(ctx) }()
@@ -155,9 +155,9 @@ func (b *board) start(j *journal.Journal, prefix string, mayDie func(*program, s
 // twinned is the prefix of the device names of a second process.
 const twinned = "twin-"
 
-// twins runs a second process with the same id from time to time, as if another board had the
+// runTwins runs a second process with the same id from time to time, as if another board had the
 // same configuration. It has its own journal, which disappears with it.
-func (b *board) twins(ctx context.Context) {
+func (b *executor) runTwins(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, "twin", n)
 		if !sleep(ctx, between(r, 2*time.Hour, 30*time.Hour)) {
@@ -192,10 +192,10 @@ func (b *board) twins(ctx context.Context) {
 	}
 }
 
-// dies cuts the power with probability prob at a place in a program, and reports whether the
+// mayDie cuts the power with probability prob at a place in a program, and reports whether the
 // program is dead. The disk keeps its content of that moment, with half a record at its end.
 // Later calls of the dead program have no effect.
-func (b *board) dies(p *program, place string, prob float64) bool {
+func (b *executor) mayDie(p *program, place string, prob float64) bool {
 	if p.life.ended() || !b.s.chance.bad(b.s.chance.at(b.id, "dies", place), prob) {
 		return p.life.ended()
 	}
@@ -203,7 +203,7 @@ func (b *board) dies(p *program, place string, prob float64) bool {
 	return true
 }
 
-func (b *board) cut(p *program) {
+func (b *executor) cut(p *program) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p.life.ended() {
@@ -216,7 +216,7 @@ func (b *board) cut(p *program) {
 }
 
 // end stops the program gracefully, or after a power cut.
-func (b *board) end(cut bool) {
+func (b *executor) end(cut bool) {
 	b.mu.Lock()
 	p := b.now
 	b.now = nil
@@ -234,19 +234,19 @@ func (b *board) end(cut bool) {
 }
 
 // copied copies the journal in its current state, and returns the copy's path.
-func (b *board) copied() string {
+func (b *executor) copied() string {
 	to := filepath.Join(b.dir, fmt.Sprintf("%s-%d-%d", b.id, b.boots, time.Now().UnixNano()))
 	if err := os.CopyFS(to, os.DirFS(b.disk)); err != nil {
 		b.s.t.Fatal(err)
 	}
-	if err := tear(to); err != nil {
+	if err := tearLastRecord(to); err != nil {
 		b.s.t.Fatal(err)
 	}
 	return to
 }
 
 // live boots and stops the executor until ctx ends. Then the executor stays up.
-func (b *board) live(ctx context.Context) {
+func (b *executor) live(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, n)
 		b.mu.Lock()
@@ -272,9 +272,9 @@ func (b *board) live(ctx context.Context) {
 	}
 }
 
-// drill presses the emergency stop from time to time, sets the clock right, and releases the
+// pressStops presses the emergency stop from time to time, sets the clock right, and releases the
 // stop.
-func (b *board) drill(ctx context.Context) {
+func (b *executor) pressStops(ctx context.Context) {
 	for n := 0; ; n++ {
 		r := b.s.chance.of(b.id, "drill", n)
 		if !sleep(ctx, between(r, 10*time.Minute, 12*time.Hour)) {
@@ -288,7 +288,7 @@ func (b *board) drill(ctx context.Context) {
 			continue
 		}
 		if !b.s.faulty.unstopped {
-			p.gate.Stop("drill")
+			p.policy.Stop("drill")
 		}
 		from := time.Now()
 		sleep(ctx, between(r, time.Second, 10*time.Minute))
@@ -297,14 +297,14 @@ func (b *board) drill(ctx context.Context) {
 			b.stops = append(b.stops, span{from, time.Now()})
 		}
 		b.mu.Unlock()
-		p.gate.ResetStop()
+		p.policy.ResetStop()
 	}
 }
 
-// eager is a robot that does each command twice.
-type eager struct{ robot }
+// unlimitedVacuum is a robot that does each command twice.
+type unlimitedVacuum struct{ robot }
 
-func (e *eager) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
+func (e *unlimitedVacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	_, _ = e.robot.Clean(ctx, areas, progress)
 	return e.robot.Clean(ctx, areas, progress)
 }
@@ -317,9 +317,9 @@ func (u *unfenced) Send(ctx context.Context, m mess.Message) (mess.Message, erro
 	return u.link.Send(ctx, m)
 }
 
-// tear writes half a record behind the records of a log, like a write that a power cut
+// tearLastRecord writes half a record behind the records of a log, like a write that a power cut
 // interrupts. The rest of the file is preallocated zeros.
-func tear(dir string) error {
+func tearLastRecord(dir string) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil || len(files) == 0 {
 		return err

@@ -19,7 +19,7 @@ func (sc *scenario) check() []string {
 	for _, a := range sc.world.acts {
 		acts[a.token] = append(acts[a.token], a)
 	}
-	for _, w := range sc.people.wishes {
+	for _, w := range sc.people.orders {
 		if w.ref == "" {
 			continue
 		}
@@ -29,7 +29,7 @@ func (sc *scenario) check() []string {
 			continue
 		}
 		j := judge{sc: sc, w: w, t: t, acts: acts[w.token], seen: sc.server.seen[w.ref]}
-		j.all()
+		j.checkAll()
 		bad = append(bad, j.bad...)
 	}
 	for _, b := range sc.boards {
@@ -37,14 +37,14 @@ func (sc *scenario) check() []string {
 		for _, task := range b.left {
 			bad = append(bad, fmt.Sprintf("I2 %s is left in the journal of %s", task, b.id))
 		}
-		bad = append(bad, sc.unheard(b)...)
+		bad = append(bad, sc.lostMessages(b)...)
 	}
 	return bad
 }
 
-// unheard returns the messages of an executor that the exchange acknowledged and that are in no
+// lostMessages returns the messages of an executor that the exchange acknowledged and that are in no
 // thread (I6).
-func (sc *scenario) unheard(b *board) (bad []string) {
+func (sc *scenario) lostMessages(b *executor) (bad []string) {
 	kept := map[string]bool{}
 	for _, list := range sc.server.seen {
 		for _, s := range list {
@@ -66,7 +66,7 @@ func (sc *scenario) unheard(b *board) (bad []string) {
 }
 
 // checkStops finds actions that began while the board had an emergency stop (I11).
-func (b *board) checkStops(acts []act) (bad []string) {
+func (b *executor) checkStops(acts []act) (bad []string) {
 	for _, a := range acts {
 		for _, s := range b.stops {
 			if !a.late && strings.HasPrefix(a.robot, b.id+"/") && !strings.HasPrefix(a.robot, b.id+"/"+twinned) && a.at.After(s.from) && a.at.Before(s.to) {
@@ -80,14 +80,14 @@ func (b *board) checkStops(acts []act) (bad []string) {
 // judge checks one request.
 type judge struct {
 	sc   *scenario
-	w    *wish
+	w    *order
 	t    exchange.Thread
 	acts []act
 	seen []seen
 	bad  []string
 }
 
-func (j *judge) wrong(format string, args ...any) {
+func (j *judge) addProblem(format string, args ...any) {
 	var codes []string
 	for _, s := range j.seen {
 		codes = append(codes, fmt.Sprintf("%s %s/%d by %s", s.at.Format("02T15:04:05.000"), s.env.Status, s.env.Epoch, s.from))
@@ -100,19 +100,19 @@ func (j *judge) wrong(format string, args ...any) {
 		j.w.ref, j.t.Intent, strings.Join(did, "; "), strings.Join(codes, "\n\t")))
 }
 
-func (j *judge) all() {
-	j.ends()
-	j.order()
-	j.count()
-	j.honest()
-	j.late()
-	j.times()
-	j.asked()
+func (j *judge) checkAll() {
+	j.checkEnd()
+	j.checkOrder()
+	j.checkCount()
+	j.checkReport()
+	j.checkLateCommand()
+	j.checkTimes()
+	j.checkConfirmation()
 }
 
-// ends checks that the request has exactly one terminal status, and that the requester received
+// checkEnd checks that the request has exactly one terminal status, and that the requester received
 // it (I2, I5).
-func (j *judge) ends() {
+func (j *judge) checkEnd() {
 	n := 0
 	for i, s := range j.seen {
 		if over(s.env.Status) && (i == 0 || !over(j.seen[i-1].env.Status)) {
@@ -120,7 +120,7 @@ func (j *judge) ends() {
 		}
 	}
 	if n != 1 || !over(j.t.Status) || !j.w.ended {
-		j.wrong("I2 %s has %d ends, is %s, and its requester was told: %t", j.w.token, n, j.t.Status, j.w.ended)
+		j.addProblem("I2 %s has %d ends, is %s, and its requester was told: %t", j.w.token, n, j.t.Status, j.w.ended)
 	}
 }
 
@@ -128,32 +128,32 @@ func over(c mess.Code) bool {
 	return slices.Contains([]mess.Code{"completed", "partial", "failed", "declined", "expired", "cancelled", "superseded", "delegated"}, c)
 }
 
-// order checks the sequence of envelopes: versions and epochs increase, a terminal status does
+// checkOrder checks the sequence of envelopes: versions and epochs increase, a terminal status does
 // not change, and only the holder with its epoch changes a claimed thread (I4, I5).
-func (j *judge) order() {
+func (j *judge) checkOrder() {
 	for i := 1; i < len(j.seen); i++ {
 		was, is := j.seen[i-1].env, j.seen[i]
 		if is.env.Ver != was.Ver+1 || is.env.Epoch < was.Epoch || is.env.Epoch > was.Epoch+1 {
-			j.wrong("I5 %s went from version %d epoch %d to %d, %d", j.w.token, was.Ver, was.Epoch, is.env.Ver, is.env.Epoch)
+			j.addProblem("I5 %s went from version %d epoch %d to %d, %d", j.w.token, was.Ver, was.Epoch, is.env.Ver, is.env.Epoch)
 		}
 		if over(was.Status) && is.env.Status != was.Status {
-			j.wrong("I5 %s went from %s to %s", j.w.token, was.Status, is.env.Status)
+			j.addProblem("I5 %s went from %s to %s", j.w.token, was.Status, is.env.Status)
 		}
 		if (is.env.Epoch > was.Epoch) != (was.Status == "pending" && is.env.Status == "claimed") {
-			j.wrong("I4 %s: a claim without an epoch, or an epoch without a claim", j.w.token)
+			j.addProblem("I4 %s: a claim without an epoch, or an epoch without a claim", j.w.token)
 		}
 		moved := is.env.Status != was.Status && was.Status != "pending"
 		handedBack := is.env.Status == "pending" && is.said.Epoch == 0 // from an executor that did not receive the answer to its claim
 		if moved && strings.HasPrefix(is.from, "board") && (is.from != was.Executor || is.said.Epoch != was.Epoch && !handedBack) {
-			j.wrong("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.said.Epoch, was.Executor, was.Epoch)
+			j.addProblem("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.said.Epoch, was.Executor, was.Epoch)
 		}
 	}
 }
 
-// count checks that an action with once set did not happen twice (I1).
-func (j *judge) count() {
+// checkCount checks that an action with once set did not happen twice (I1).
+func (j *judge) checkCount() {
 	if j.w.once && len(j.acts) > 1 {
-		j.wrong("I1 %s happened %d times", j.w.token, len(j.acts))
+		j.addProblem("I1 %s happened %d times", j.w.token, len(j.acts))
 	}
 }
 
@@ -181,8 +181,8 @@ func (j *judge) effect() mess.Effect {
 	return e
 }
 
-// honest checks that the reported result is the actual one (I3, I7).
-func (j *judge) honest() {
+// checkReport checks that the reported result is the actual one (I3, I7).
+func (j *judge) checkReport() {
 	if j.w.device != "clean" {
 		return
 	}
@@ -191,18 +191,18 @@ func (j *judge) honest() {
 		effect == "" && slices.Contains([]mess.Code{"declined", "expired", "cancelled", "failed"}, j.t.Status)
 	switch {
 	case j.t.Status == "completed" && !acted:
-		j.wrong("I3 %s is completed, and nothing was done", j.w.token)
+		j.addProblem("I3 %s is completed, and nothing was done", j.w.token)
 	case untouched && acted && j.w.stopped && j.t.History[len(j.t.History)-1].By == person.ID:
-		j.wrong("I7 %s was cancelled before the start, and was done", j.w.token)
+		j.addProblem("I7 %s was cancelled before the start, and was done", j.w.token)
 	case untouched && acted:
-		j.wrong("I3 %s is %s with effect %q, and was done", j.w.token, j.t.Status, effect)
+		j.addProblem("I3 %s is %s with effect %q, and was done", j.w.token, j.t.Status, effect)
 	}
 }
 
-// late checks that the terminal status of a task with a late command says that the command may
+// checkLateCommand checks that the terminal status of a task with a late command says that the command may
 // still act (I3). If the program died during the command, the next program reports only an
 // unknown effect.
-func (j *judge) late() {
+func (j *judge) checkLateCommand() {
 	var end *mess.Status
 	var at time.Time
 	for i, s := range j.seen {
@@ -221,19 +221,19 @@ func (j *judge) late() {
 			continue
 		}
 		if !strings.Contains(end.Reason.Detail, "may still act") || end.Suggestion == "" {
-			j.wrong("I3 %s was done after its end, which says %q, suggestion %q", j.w.token, end.Reason.Detail, end.Suggestion)
+			j.addProblem("I3 %s was done after its end, which says %q, suggestion %q", j.w.token, end.Reason.Detail, end.Suggestion)
 		}
 	}
 }
 
-// times checks that no action begins later than two seconds after needed_by, by the clock of the
+// checkTimes checks that no action begins later than two seconds after needed_by, by the clock of the
 // exchange (I8). An action must not begin before the completion of its dependency either (I14).
-func (j *judge) times() {
+func (j *judge) checkTimes() {
 	for _, a := range j.acts {
 		if !a.late && !j.w.neededBy.IsZero() && !slices.ContainsFunc(j.sc.server.clocks(a.at), func(at time.Time) bool {
 			return !at.After(j.w.neededBy.Add(2 * time.Second))
 		}) {
-			j.wrong("I8 %s began at %s, and was needed by %s", j.w.token, a.at, j.w.neededBy)
+			j.addProblem("I8 %s began at %s, and was needed by %s", j.w.token, a.at, j.w.neededBy)
 		}
 		if j.w.after == nil {
 			continue
@@ -246,7 +246,7 @@ func (j *judge) times() {
 			}
 		}
 		if done.IsZero() || a.at.Before(done) {
-			j.wrong("I14 %s began before %s was completed", j.w.token, j.w.after.token)
+			j.addProblem("I14 %s began before %s was completed", j.w.token, j.w.after.token)
 		}
 	}
 }
@@ -264,9 +264,9 @@ func (s *server) clocks(t time.Time) []time.Time {
 	return list
 }
 
-// asked checks that an action that needs a confirmation had one before it began, for its claim
+// checkConfirmation checks that an action that needs a confirmation had one before it began, for its claim
 // (I9).
-func (j *judge) asked() {
+func (j *judge) checkConfirmation() {
 	if !j.w.confirm {
 		return
 	}
@@ -277,8 +277,8 @@ func (j *judge) asked() {
 			return s.at.Before(a.at) && s.env.Executor == board && c != nil && c.Epoch == s.env.Epoch &&
 				c.Given != nil && *c.Given && c.GivenBy == person.ID
 		})
-		if !ok || j.w.said.IsZero() || a.at.Before(j.w.said) {
-			j.wrong("I9 %s began without a yes", j.w.token)
+		if !ok || j.w.statusText.IsZero() || a.at.Before(j.w.statusText) {
+			j.addProblem("I9 %s began without a yes", j.w.token)
 		}
 	}
 }

@@ -13,24 +13,24 @@ import (
 
 var person = exchange.Actor{ID: "person", Roles: exchange.Requester | exchange.Operator}
 
-// wish is one request, with the requester's observations and messages.
-type wish struct {
+// order is one request, with the requester's observations and messages.
+type order struct {
 	n        int
 	token    string
 	device   string // clean, light, photo
 	once     bool
 	confirm  bool // the request needs a confirmation
-	after    *wish
+	after    *order
 	neededBy time.Time // zero: whenever
 
-	mu        sync.Mutex
-	ref       string    // acknowledged; "" if never
-	ended     bool      // the requester has received the terminal status
-	stopped   bool      // the ack of its cancel was "cancelled", before the start
-	said      time.Time // time of the first confirmation
-	no        bool      // the requester rejected the plan, and never confirmed it
-	tooLong   bool      // requests more time than permitted
-	cancelled bool      // the requester sent a cancel
+	mu         sync.Mutex
+	ref        string    // acknowledged; "" if never
+	ended      bool      // the requester has received the terminal status
+	stopped    bool      // the ack of its cancel was "cancelled", before the start
+	statusText time.Time // time of the first confirmation
+	no         bool      // the requester rejected the plan, and never confirmed it
+	tooLong    bool      // requests more time than permitted
+	cancelled  bool      // the requester sent a cancel
 }
 
 // people send requests and follow them.
@@ -38,7 +38,7 @@ type people struct {
 	s      *server
 	link   *link
 	mu     sync.Mutex
-	wishes []*wish
+	orders []*order
 	over   context.Context // ends all waiting
 }
 
@@ -49,18 +49,18 @@ func (p *people) live(ctx context.Context, every time.Duration, wg *sync.WaitGro
 		if !sleep(ctx, between(r, time.Second, 2*every)) {
 			return
 		}
-		w := p.wish(n)
+		w := p.newOrder(n)
 		p.mu.Lock()
-		p.wishes = append(p.wishes, w)
+		p.orders = append(p.orders, w)
 		p.mu.Unlock()
-		wg.Go(func() { p.pursue(w) })
+		wg.Go(func() { p.follow(w) })
 	}
 }
 
-// wish returns a new random request.
-func (p *people) wish(n int) *wish {
+// newOrder returns a new random request.
+func (p *people) newOrder(n int) *order {
 	r := p.s.chance.of("wish", n)
-	w := &wish{n: n, token: fmt.Sprintf("r%05d", n), device: "clean"}
+	w := &order{n: n, token: fmt.Sprintf("r%05d", n), device: "clean"}
 	switch r.IntN(10) {
 	case 0:
 		w.device = "photo"
@@ -74,12 +74,12 @@ func (p *people) wish(n int) *wish {
 		w.neededBy = clockAt(time.Now(), p.s.step).Add(between(r, 20*time.Second, time.Hour)).Round(0)
 	}
 	if n > 0 && r.IntN(10) == 0 {
-		w.after = p.wishes[n-1]
+		w.after = p.orders[n-1]
 	}
 	return w
 }
 
-func (w *wish) request(c *chance, f faults) *mess.Request {
+func (w *order) request(c *chance, f faults) *mess.Request {
 	r := c.of("request", w.n)
 	req := &mess.Request{ID: w.token}
 	switch w.device {
@@ -129,8 +129,8 @@ func (p *people) post(m mess.Message) (mess.Ack, error) {
 	}
 }
 
-// pursue sends a request and follows it to its end.
-func (p *people) pursue(w *wish) {
+// follow sends a request and follows it to its end.
+func (p *people) follow(w *order) {
 	ack, err := p.post(mess.Message{Items: []mess.Item{w.request(p.s.chance, p.s.faulty)}})
 	if err != nil {
 		if w.after == nil && w.neededBy.IsZero() {
@@ -150,7 +150,7 @@ func (p *people) pursue(w *wish) {
 		if !sleep(p.over, between(p.s.chance.of("look", w.n, i), 5*time.Second, min(time.Minute<<min(i/10, 4), 10*time.Minute))) {
 			return
 		}
-		t, err := p.look(w)
+		t, err := p.read(w)
 		if err != nil {
 			continue
 		}
@@ -168,25 +168,25 @@ func (p *people) pursue(w *wish) {
 	}
 }
 
-func (p *people) answer(w *wish, c *exchange.Confirm, yes bool) {
+func (p *people) answer(w *order, c *exchange.Confirm, yes bool) {
 	w.mu.Lock()
-	if yes && w.said.IsZero() {
-		w.said = time.Now()
+	if yes && w.statusText.IsZero() {
+		w.statusText = time.Now()
 	}
 	w.no = !yes
 	w.mu.Unlock()
 	_, _ = p.post(mess.Message{Re: mess.Refs{c.Message}, Items: []mess.Item{&mess.Reply{Confirm: &yes, ActionHash: c.ActionHash}}})
 }
 
-// look reads a thread.
-func (p *people) look(w *wish) (exchange.Thread, error) {
+// read reads a thread.
+func (p *people) read(w *order) (exchange.Thread, error) {
 	return call(p.over, p.link, "look "+w.ref, func(x *exchange.Exchange) (exchange.Thread, error) {
 		return x.Thread(context.Background(), person, w.ref)
 	}, func() {})
 }
 
 // cancel cancels a request.
-func (p *people) cancel(w *wish, after time.Duration) {
+func (p *people) cancel(w *order, after time.Duration) {
 	time.Sleep(after)
 	ack, err := p.post(mess.Message{ID: "cancel-" + w.token, Re: mess.Refs{w.ref}, Items: []mess.Item{&mess.Cancel{}}})
 	w.mu.Lock()

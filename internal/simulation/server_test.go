@@ -130,7 +130,7 @@ func (s *server) mount() {
 	is := filepath.Join(s.dir, fmt.Sprint("disk", s.boots+1))
 	if s.boots > 0 {
 		err := os.CopyFS(is, os.DirFS(was))
-		if err = errors.Join(err, tear(filepath.Join(is, "log")), s.store.Close(), os.RemoveAll(was)); err != nil {
+		if err = errors.Join(err, tearLastRecord(filepath.Join(is, "log")), s.store.Close(), os.RemoveAll(was)); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ type scenario struct {
 	chance *chance
 	world  *world
 	server *server
-	boards []*board
+	boards []*executor
 	people *people
 	took   time.Duration
 
@@ -64,7 +64,7 @@ type tally struct {
 
 func (t *tally) add(sc *scenario) {
 	t.took += sc.took
-	t.requests += len(sc.people.wishes)
+	t.requests += len(sc.people.orders)
 	if sc.onFiles {
 		t.onFiles++
 	}
@@ -178,15 +178,15 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 	trouble, heal := context.WithCancel(context.Background())
 	var troubles, wishes sync.WaitGroup
 	for i := range boards {
-		b := &board{id: fmt.Sprintf("board-%d", i), w: sc.world, s: sc.server, dir: dir}
+		b := &executor{id: fmt.Sprintf("board-%d", i), w: sc.world, s: sc.server, dir: dir}
 		b.disk = fmt.Sprintf("%s/%s", dir, b.id)
 		b.link = &link{s: sc.server, who: exchange.Actor{ID: b.id, Roles: exchange.ExecutorRole}}
 		sc.boards = append(sc.boards, b)
 		time.Sleep(time.Duration(i+1) * time.Millisecond)
 		b.boot()
 		troubles.Go(func() { b.live(trouble) })
-		troubles.Go(func() { b.drill(trouble) })
-		troubles.Go(func() { b.twins(trouble) })
+		troubles.Go(func() { b.pressStops(trouble) })
+		troubles.Go(func() { b.runTwins(trouble) })
 		troubles.Go(func() { b.link.flap(trouble) })
 	}
 	over, giveUp := context.WithCancel(context.Background())
@@ -211,7 +211,7 @@ func (sc *scenario) run(t *testing.T, boards int, wrong time.Duration) {
 func (sc *scenario) read(t *testing.T) {
 	sc.server.mount()
 	sc.threads = map[string]exchange.Thread{}
-	for _, w := range sc.people.wishes {
+	for _, w := range sc.people.orders {
 		th, _, err := sc.server.store.Read(context.Background(), w.ref)
 		if err == nil {
 			sc.threads[w.ref] = th

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/internal/terminal"
 )
 
-// screen is a terminal with the sequences that this package uses: ECMA-48's cursor and erasing,
+// fakeScreen is a terminal with the sequences that this package uses: ECMA-48's cursor and erasing,
 // and DEC's wrapping. It holds the visible text.
-type screen struct {
+type fakeScreen struct {
 	t        *testing.T
 	width    int
 	rows     [][]rune
@@ -20,7 +20,7 @@ type screen struct {
 	sequence []string // in the order of the output
 }
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *fakeScreen) Write(p []byte) (int, error) {
 	for text := []rune(string(p)); len(text) > 0; {
 		r := text[0]
 		text = text[1:]
@@ -46,7 +46,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *screen) put(r rune) {
+func (s *fakeScreen) put(r rune) {
 	if s.x == s.width && s.noWrap {
 		s.x--
 	} else if s.x == s.width {
@@ -56,14 +56,14 @@ func (s *screen) put(r rune) {
 	s.x++
 }
 
-func (s *screen) row(y int) []rune {
+func (s *fakeScreen) row(y int) []rune {
 	for len(s.rows) <= y {
 		s.rows = append(s.rows, []rune(strings.Repeat(" ", s.width)))
 	}
 	return s.rows[y]
 }
 
-func (s *screen) control(args string, final rune) {
+func (s *fakeScreen) control(args string, final rune) {
 	n, _ := strconv.Atoi(args)
 	switch final {
 	case 'A':
@@ -85,7 +85,7 @@ func (s *screen) control(args string, final rune) {
 	}
 }
 
-func (s *screen) String() string {
+func (s *fakeScreen) String() string {
 	var b strings.Builder
 	for _, row := range s.rows {
 		b.WriteString(strings.TrimRight(string(row), " ") + "\n")
@@ -94,7 +94,7 @@ func (s *screen) String() string {
 }
 
 func TestLinesAreDrawnInPlace(t *testing.T) {
-	s := &screen{t: t, width: 20}
+	s := &fakeScreen{t: t, width: 20}
 	l := terminal.NewLive(s, func() int { return 20 })
 	steps := []struct {
 		do   func()
@@ -139,7 +139,7 @@ func TestNarrowerTerminal(t *testing.T) {
 }
 
 func TestFullScreen(t *testing.T) {
-	s := &screen{t: t, width: 8}
+	s := &fakeScreen{t: t, width: 8}
 	w, err := terminal.OpenScreen(s, func() (int, int) { return 8, 3 })
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/wal"
 )
 
-// mending returns options that open a damaged log, and collect the damage in found.
-func mending(o wal.Options, found *[]wal.Damage) wal.Options {
+// openDamaged returns options that open a damaged log, and collect the damage in found.
+func openDamaged(o wal.Options, found *[]wal.Damage) wal.Options {
 	o.Damaged = func(d wal.Damage) error { *found = append(*found, d); return nil }
 	return o
 }
@@ -49,7 +49,7 @@ func TestFlippedBitIsCorrected(t *testing.T) {
 		}
 		change(t, filepath.Join(dir, name), func(data []byte) { data[n] ^= 1 << (n % 8) })
 		var found []wal.Damage
-		got := mustRead(t, mending(wal.DefaultOptions(), &found), dir)
+		got := mustRead(t, openDamaged(wal.DefaultOptions(), &found), dir)
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), "had flipped; messkit turned it back, the log lost nothing")) {
 			t.Errorf("it says of the flipped bit: %v", found[0])
 		}
@@ -77,7 +77,7 @@ func TestDamagedFrameIsSkipped(t *testing.T) {
 			t.Error("without Damaged it was opened")
 		}
 		var found []wal.Damage
-		write(t, mending(wal.DefaultOptions(), &found), dir, "after")
+		write(t, openDamaged(wal.DefaultOptions(), &found), dir, "after")
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), found[0].Copy)) {
 			t.Errorf("it says of the damage: %v", found[0])
 		}
@@ -88,7 +88,7 @@ func TestDamagedFrameIsSkipped(t *testing.T) {
 			t.Errorf("%d: the copy: %q, %v", n, copied, err)
 		}
 		rest := append(slices.Delete(slices.Clone(want), gone, gone+1), "after")
-		if diff := cmp.Diff(rest, mustRead(t, mending(wal.DefaultOptions(), &found), dir)); diff != "" {
+		if diff := cmp.Diff(rest, mustRead(t, openDamaged(wal.DefaultOptions(), &found), dir)); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", n, diff)
 		}
 	}
@@ -104,7 +104,7 @@ func TestSegmentWithoutHeaderIsRenamed(t *testing.T) {
 		change(t, name, func(data []byte) { clear(data[:20]) })
 	}
 	var found []wal.Damage
-	got := mustRead(t, mending(small, &found), dir)
+	got := mustRead(t, openDamaged(small, &found), dir)
 	if len(found) != 2 || len(got) < len(want)/2 || len(got) >= len(want) {
 		t.Fatalf("%d records, %v", len(got), found)
 	}
@@ -153,7 +153,7 @@ func TestDamagedLastFrameAfterClose(t *testing.T) {
 				t.Error("Read says nothing")
 			}
 			var found []wal.Damage
-			if got := mustRead(t, mending(wal.DefaultOptions(), &found), dir); len(found) != 1 || name != "changed" && !slices.Equal(got, want[:5]) {
+			if got := mustRead(t, openDamaged(wal.DefaultOptions(), &found), dir); len(found) != 1 || name != "changed" && !slices.Equal(got, want[:5]) {
 				t.Errorf("%q, %v", got, found)
 			}
 			if _, err := read(t, wal.DefaultOptions(), dir); err != nil { // Open has repaired the log and does not report it again
@@ -177,15 +177,15 @@ func FuzzDamaged(f *testing.F) {
 			copy(data[max(0, at)%len(data):], with)
 		})
 		var found []wal.Damage
-		first, err := read(t, mending(small, &found), dir)
+		first, err := read(t, openDamaged(small, &found), dir)
 		if err != nil {
 			if c, ok := errors.AsType[*wal.CorruptError](err); ok && (c.Rule == wal.RuleFlags || c.Rule == wal.RuleSequence || c.Rule == wal.RuleRecords) {
 				return // it is intact, and another program has written it
 			}
 			t.Fatal(err)
 		}
-		write(t, mending(small, &found), dir, "more")
-		if got := mustRead(t, mending(small, &found), dir); !slices.Equal(got, append(first, "more")) {
+		write(t, openDamaged(small, &found), dir, "more")
+		if got := mustRead(t, openDamaged(small, &found), dir); !slices.Equal(got, append(first, "more")) {
 			t.Errorf("first %q, then %q", first, got)
 		}
 	})

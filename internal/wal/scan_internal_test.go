@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// looks is a segment that changes during the reads. Each read of its first frame finds the next
+// changingFile is a segment that changes during the reads. Each read of its first frame finds the next
 // state, until the last one.
-type looks struct{ states [][]byte }
+type changingFile struct{ states [][]byte }
 
-func (l *looks) ReadAt(p []byte, at int64) (int, error) {
+func (l *changingFile) ReadAt(p []byte, at int64) (int, error) {
 	now := l.states[0]
 	if at >= headerBytes && len(l.states) > 1 {
 		l.states = l.states[1:]
@@ -31,7 +31,7 @@ func TestFrameWrittenDuringScan(t *testing.T) {
 	clear(begun[headerBytes+100 : headerBytes+len(first)])
 
 	read := func(states ...[]byte) (records int, err error) {
-		_, _, err = scan(scanned{ReaderAt: &looks{states}, size: int64(len(whole)), seq: 1, last: true}, nil, func(_, _ int64, _ []byte) error { records++; return nil })
+		_, _, err = scan(scanned{ReaderAt: &changingFile{states}, size: int64(len(whole)), seq: 1, last: true}, nil, func(_, _ int64, _ []byte) error { records++; return nil })
 		return records, err
 	}
 	if n, err := read(begun, whole); n != 2 || err != nil {

@@ -21,48 +21,61 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// here is an executor on this host that records its calls.
-type here struct {
-	did    []string
+// fakeDaemon is an executor on this host that records its calls.
+type fakeDaemon struct {
+	calls  []string
 	unsafe bool // a device may be unsafe
 }
 
-func (h *here) State() any { return map[string]string{"executor": "pi"} }
-func (h *here) Plan(_ string, _ []string, answers []mess.Object) any {
+func (h *fakeDaemon) State() any { return map[string]string{"executor": "pi"} }
+func (h *fakeDaemon) Plan(_ string, _ []string, answers []mess.Object) any {
 	return map[string]any{"plan": "none", "answers": len(answers)}
 }
-func (h *here) Stop(by, why string) { h.did = append(h.did, "stop by "+by+": "+why) }
-func (h *here) ResetStop(by string, anyway bool) ([]string, error) {
+
+func (h *fakeDaemon) Stop(by, reason string) { h.calls = append(h.calls, "stop by "+by+": "+reason) }
+
+func (h *fakeDaemon) ResetStop(by string, anyway bool) ([]string, error) {
 	if h.unsafe && !anyway {
 		return nil, errors.New("not known to be safe: lamp (no answer)")
 	}
-	h.did = append(h.did, "release by "+by)
+	h.calls = append(h.calls, "release by "+by)
 	return []string{"one"}, nil
 }
-func (h *here) Arm(what string) error         { h.did = append(h.did, "arm "+what); return nil }
-func (h *here) Disarm(what, why string) error { h.did = append(h.did, "disarm "+what); return nil }
 
-func (h *here) Lock(device, why string) error { h.did = append(h.did, "lock "+device); return nil }
+func (h *fakeDaemon) Arm(what string) error { h.calls = append(h.calls, "arm "+what); return nil }
 
-func (h *here) Unlock(device string) error { h.did = append(h.did, "unlock "+device); return nil }
-
-// house is a fixture: a console with a fake HTTP API, which knows the session and the address of a
-// client.
-type house struct {
-	*testing.T
-	x     *exchange.Exchange
-	k     *keys.Keys
-	c     *console.Console
-	s     *httptest.Server
-	here  here
-	tls   bool // the server uses TLS
-	proof exchange.Proof
-	store *memory.Store
+func (h *fakeDaemon) Disarm(what, reason string) error {
+	h.calls = append(h.calls, "disarm "+what)
+	return nil
 }
 
-func open(t *testing.T) *house {
+func (h *fakeDaemon) Lock(device, reason string) error {
+	h.calls = append(h.calls, "lock "+device)
+	return nil
+}
+
+func (h *fakeDaemon) Unlock(device string) error {
+	h.calls = append(h.calls, "unlock "+device)
+	return nil
+}
+
+// harness is a fixture: a console with a fake HTTP API, which knows the session and the address of a
+// client.
+type harness struct {
+	*testing.T
+	x      *exchange.Exchange
+	k      *keys.Keys
+	c      *console.Console
+	s      *httptest.Server
+	daemon fakeDaemon
+	tls    bool // the server uses TLS
+	proof  exchange.Proof
+	store  *memory.Store
+}
+
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	h := &house{T: t, store: memory.New()}
+	h := &harness{T: t, store: memory.New()}
 	var err error
 	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), h.store, time.Now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -88,16 +101,16 @@ func open(t *testing.T) *house {
 }
 
 // start starts the console, as after a restart.
-func (h *house) start() {
+func (h *harness) start() {
 	h.Helper()
 	var err error
-	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{LocalExecutor: &h.here, SignInRate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
+	if h.c, err = console.Open(h.Context(), h.x, h.k, console.Config{LocalExecutor: &h.daemon, SignInRate: 1000, Secure: h.tls}, slog.New(slog.DiscardHandler)); err != nil {
 		h.Fatal(err)
 	}
 }
 
 // browser is a browser of its own.
-func (h *house) browser() *http.Client {
+func (h *harness) browser() *http.Client {
 	h.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -106,10 +119,12 @@ func (h *house) browser() *http.Client {
 	return &http.Client{Jar: jar}
 }
 
-// called returns the address of the server under another name.
-func (h *house) called(name string) string { return strings.Replace(h.s.URL, "127.0.0.1", name, 1) }
+// addressAs returns the address of the server under another name.
+func (h *harness) addressAs(name string) string {
+	return strings.Replace(h.s.URL, "127.0.0.1", name, 1)
+}
 
-func (h *house) call(b *http.Client, method, path, body string, heads ...string) (int, string, http.Header) {
+func (h *harness) call(b *http.Client, method, path, body string, heads ...string) (int, string, http.Header) {
 	h.Helper()
 	r, err := http.NewRequestWithContext(h.Context(), method, h.s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -134,7 +149,7 @@ func (h *house) call(b *http.Client, method, path, body string, heads ...string)
 	return res.StatusCode, string(data), res.Header
 }
 
-func (h *house) is(want int, b *http.Client, method, path, body string, heads ...string) string {
+func (h *harness) wantStatus(want int, b *http.Client, method, path, body string, heads ...string) string {
 	h.Helper()
 	code, text, _ := h.call(b, method, path, body, heads...)
 	if code != want {
@@ -143,15 +158,15 @@ func (h *house) is(want int, b *http.Client, method, path, body string, heads ..
 	return text
 }
 
-// signed returns a browser with a session of a new key with these roles, and the key.
-func (h *house) signed(actor string, roles exchange.Role) (b *http.Client, key string) {
+// signIn returns a browser with a session of a new key with these roles, and the key.
+func (h *harness) signIn(actor string, roles exchange.Role) (b *http.Client, key string) {
 	h.Helper()
 	key, err := h.k.Issue(actor, roles)
 	if err != nil {
 		h.Fatal(err)
 	}
 	b = h.browser()
-	h.is(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
 	return b, key
 }
 
@@ -160,8 +175,8 @@ const operator = exchange.Operator | exchange.Observer | exchange.Requester
 // A cookie is valid for a key, also after a restart, until the user signs out or the key ends. It
 // does not contain the key.
 func TestSessionEndsWithKeyOrSignOut(t *testing.T) {
-	h := open(t)
-	b, key := h.signed("ana", operator)
+	h := newHarness(t)
+	b, key := h.signIn("ana", operator)
 	_, _, head := h.call(h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
 	cookie := head.Get("Set-Cookie")
 	if !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, key) {
@@ -177,33 +192,33 @@ func TestSessionEndsWithKeyOrSignOut(t *testing.T) {
 		}
 	}
 	h.start()
-	h.is(http.StatusOK, b, http.MethodGet, "/console/who", "")
-	h.is(http.StatusOK, b, http.MethodDelete, "/console/session", "")
-	h.is(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
-	h.is(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	h.wantStatus(http.StatusOK, b, http.MethodGet, "/console/who", "")
+	h.wantStatus(http.StatusOK, b, http.MethodDelete, "/console/session", "")
+	h.wantStatus(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
+	h.wantStatus(http.StatusOK, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
 	if _, err := h.k.Revoke("ana"); err != nil {
 		t.Fatal(err)
 	}
-	h.is(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
+	h.wantStatus(http.StatusUnauthorized, b, http.MethodGet, "/console/who", "")
 }
 
 func TestInvalidSignInIsRejected(t *testing.T) {
-	h := open(t)
-	_, key := h.signed("ana", operator)
+	h := newHarness(t)
+	_, key := h.signIn("ana", operator)
 	b := h.browser()
 	for _, body := range []string{"", "{", "[]", `{}`, `{"key":1}`, `{"key":"x","link":"y"}`} {
-		h.is(http.StatusBadRequest, b, http.MethodPost, "/console/session", body)
+		h.wantStatus(http.StatusBadRequest, b, http.MethodPost, "/console/session", body)
 	}
-	h.is(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"key":"mess_home_00000000000000000000000000000000"}`)
-	h.is(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"link":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`)
+	h.wantStatus(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"key":"mess_home_00000000000000000000000000000000"}`)
+	h.wantStatus(http.StatusUnauthorized, b, http.MethodPost, "/console/session", `{"link":"AAAAAAAAAAAAAAAAAAAAAAAAAA"}`)
 	for _, heads := range [][]string{{"Origin", "http://127.0.0.1:3000"}, {"Origin", ""}, {"Sec-Fetch-Site", "same-site"}, {"Sec-Fetch-Site", "cross-site"}} {
-		h.is(http.StatusForbidden, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`, heads...)
+		h.wantStatus(http.StatusForbidden, b, http.MethodPost, "/console/session", `{"key":"`+key+`"}`, heads...)
 	}
-	h.is(http.StatusMethodNotAllowed, b, http.MethodGet, "/console/session", "")
+	h.wantStatus(http.StatusMethodNotAllowed, b, http.MethodGet, "/console/session", "")
 }
 
-// linkOf is the token in an answer that has a link.
-func (h *house) linkOf(text string) string {
+// linkToken is the token in an answer that has a link.
+func (h *harness) linkToken(text string) string {
 	h.Helper()
 	var v struct {
 		Path string
@@ -218,31 +233,31 @@ func (h *house) linkOf(text string) string {
 
 // A link works once, and an invitation registers its user as a person.
 func TestLinkWorksOnce(t *testing.T) {
-	h := open(t)
-	b, _ := h.signed("ana", operator)
-	token := h.linkOf(h.is(http.StatusCreated, b, http.MethodPost, "/console/link", `{}`))
+	h := newHarness(t)
+	b, _ := h.signIn("ana", operator)
+	token := h.linkToken(h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/link", `{}`))
 	other := h.browser()
-	if text := h.is(http.StatusOK, other, http.MethodPost, "/console/session", `{"link":"`+token+`"}`); !strings.Contains(text, `"actor":"ana"`) {
+	if text := h.wantStatus(http.StatusOK, other, http.MethodPost, "/console/session", `{"link":"`+token+`"}`); !strings.Contains(text, `"actor":"ana"`) {
 		t.Error(text)
 	}
-	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+token+`"}`)
+	h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+token+`"}`)
 
-	text := h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär","at":"https://192.168.1.7:8420"}`)
+	text := h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär","at":"https://192.168.1.7:8420"}`)
 	if !strings.Contains(text, `"https://192.168.1.7:8420/me#`) || !strings.Contains(text, `"#######`) {
 		t.Error(text)
 	}
 	phone := h.browser()
-	if text := h.is(http.StatusOK, phone, http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`); !strings.Contains(text, `"actor":"ben-b-r"`) || !strings.Contains(text, `"roles":["executor","requester"]`) {
+	if text := h.wantStatus(http.StatusOK, phone, http.MethodPost, "/console/session", `{"link":"`+h.linkToken(text)+`"}`); !strings.Contains(text, `"actor":"ben-b-r"`) || !strings.Contains(text, `"roles":["executor","requester"]`) {
 		t.Error(text)
 	}
 	if list := h.x.Executors(); len(list) != 1 || !exchange.IsPerson(list[0].Executor) || list[0].Name != "Ben Bär" {
 		t.Errorf("%+v", list)
 	}
-	h.is(http.StatusForbidden, phone, http.MethodPost, "/console/invite", `{"name":"more"}`)
+	h.wantStatus(http.StatusForbidden, phone, http.MethodPost, "/console/invite", `{"name":"more"}`)
 	if _, text, _ := h.call(b, http.MethodPost, "/console/invite", `{"name":"李"}`); !strings.Contains(text, "give the id as well") {
 		t.Error(text)
 	}
-	h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär"}`)
+	h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben Bär"}`)
 	for _, body := range []string{`{"name":""}`, `{"name":"ana"}`, `{"name":"x","actor":"a/b"}`, `{"name":"exchange"}`, `{"name":"x","at":"javascript:1"}`} {
 		if code, text, _ := h.call(b, http.MethodPost, "/console/invite", body); code != http.StatusBadRequest && code != http.StatusConflict {
 			t.Errorf("%s: %d %s", body, code, text)
@@ -252,49 +267,49 @@ func TestLinkWorksOnce(t *testing.T) {
 
 // Arming needs an operator on the host. Everybody who sees the page may stop, anywhere.
 func TestRolesOfCalls(t *testing.T) {
-	h := open(t)
-	op, _ := h.signed("op", operator)
-	ask, _ := h.signed("ask", exchange.Requester)
-	see, _ := h.signed("see", exchange.Observer)
+	h := newHarness(t)
+	op, _ := h.signIn("op", operator)
+	ask, _ := h.signIn("ask", exchange.Requester)
+	see, _ := h.signIn("see", exchange.Observer)
 	const stop, release, arm = "/console/stop", "/console/release", "/console/arm"
-	h.is(http.StatusAccepted, ask, http.MethodPost, stop, `{"why":"cat"}`)
-	h.is(http.StatusAccepted, see, http.MethodPost, stop, `{"why":"smoke"}`)
-	h.is(http.StatusForbidden, ask, http.MethodPost, release, `{}`)
-	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-For", "10.0.0.1")
-	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
-	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("robots.example"), "Host", h.called("robots.example"))
-	h.is(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.called("192.0.2.7"), "Host", h.called("192.0.2.7"))
+	h.wantStatus(http.StatusAccepted, ask, http.MethodPost, stop, `{"why":"cat"}`)
+	h.wantStatus(http.StatusAccepted, see, http.MethodPost, stop, `{"why":"smoke"}`)
+	h.wantStatus(http.StatusForbidden, ask, http.MethodPost, release, `{}`)
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-For", "10.0.0.1")
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, release, `{}`, "X-Forwarded-Host", "robots.example")
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.addressAs("robots.example"), "Host", h.addressAs("robots.example"))
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, release, `{}`, "Origin", h.addressAs("192.0.2.7"), "Host", h.addressAs("192.0.2.7"))
 	for _, c := range [][2]string{{release, `{"anyway": true}`}, {arm, `{"do":"arm","what":"motion"}`}, {arm, `{"do":"unlock","what":"lamp"}`}} {
-		if refused := h.is(http.StatusForbidden, op, http.MethodPost, c[0], c[1]); !strings.Contains(refused, "a person must release a stop, arm and unlock") {
+		if refused := h.wantStatus(http.StatusForbidden, op, http.MethodPost, c[0], c[1]); !strings.Contains(refused, "a person must release a stop, arm and unlock") {
 			t.Errorf("by the key alone: %s", refused)
 		}
 	}
 	h.proof = exchange.OnPage
-	h.here.unsafe = true
-	if refused := h.is(http.StatusConflict, op, http.MethodPost, release, `{}`); !strings.Contains(refused, "not known to be safe: lamp (no answer)") {
+	h.daemon.unsafe = true
+	if refused := h.wantStatus(http.StatusConflict, op, http.MethodPost, release, `{}`); !strings.Contains(refused, "not known to be safe: lamp (no answer)") {
 		t.Errorf("a release with a device that is not safe: %s", refused)
 	}
-	h.is(http.StatusOK, op, http.MethodPost, release, `{"anyway": true}`)
-	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`, "Via", "proxy")
-	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"lock","what":"lamp"}`, "Via", "proxy")
-	h.is(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"unlock","what":"lamp"}`, "Via", "proxy")
-	h.is(http.StatusOK, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`)
-	h.is(http.StatusBadRequest, op, http.MethodPost, arm, `{"do":"explode"}`)
-	h.is(http.StatusForbidden, see, http.MethodPost, "/console/plan", `{"intent":"x"}`)
-	h.is(http.StatusOK, ask, http.MethodPost, "/console/plan", `{"intent":"x"}`)
-	h.is(http.StatusBadRequest, ask, http.MethodPost, "/console/plan", `{"intent":" "}`)
-	h.is(http.StatusForbidden, ask, http.MethodGet, "/console/refused", "")
-	h.is(http.StatusOK, op, http.MethodGet, "/console/refused", "")
+	h.wantStatus(http.StatusOK, op, http.MethodPost, release, `{"anyway": true}`)
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`, "Via", "proxy")
+	h.wantStatus(http.StatusOK, op, http.MethodPost, arm, `{"do":"lock","what":"lamp"}`, "Via", "proxy")
+	h.wantStatus(http.StatusForbidden, op, http.MethodPost, arm, `{"do":"unlock","what":"lamp"}`, "Via", "proxy")
+	h.wantStatus(http.StatusOK, op, http.MethodPost, arm, `{"do":"arm","what":"motion"}`)
+	h.wantStatus(http.StatusBadRequest, op, http.MethodPost, arm, `{"do":"explode"}`)
+	h.wantStatus(http.StatusForbidden, see, http.MethodPost, "/console/plan", `{"intent":"x"}`)
+	h.wantStatus(http.StatusOK, ask, http.MethodPost, "/console/plan", `{"intent":"x"}`)
+	h.wantStatus(http.StatusBadRequest, ask, http.MethodPost, "/console/plan", `{"intent":" "}`)
+	h.wantStatus(http.StatusForbidden, ask, http.MethodGet, "/console/refused", "")
+	h.wantStatus(http.StatusOK, op, http.MethodGet, "/console/refused", "")
 	want := []string{"release by op at the place", "lock lamp", "arm motion"}
-	if !slices.Equal(h.here.did, want) {
-		t.Errorf("done: %q, want %q", h.here.did, want)
+	if !slices.Equal(h.daemon.calls, want) {
+		t.Errorf("done: %q, want %q", h.daemon.calls, want)
 	}
 }
 
 // The form for a stop works without scripts. Its answer is plain text.
 func TestStopByForm(t *testing.T) {
-	h := open(t)
-	b, _ := h.signed("ask", exchange.Requester)
+	h := newHarness(t)
+	b, _ := h.signIn("ask", exchange.Requester)
 	code, text, head := h.call(b, http.MethodPost, "/console/stop", "why=cat", "Content-Type", "application/x-www-form-urlencoded")
 	if code != http.StatusOK || !strings.HasPrefix(text, "Stopped.") || !strings.HasPrefix(head.Get("Content-Type"), "text/plain") {
 		t.Errorf("%d %q %v", code, text, head)
@@ -303,7 +318,7 @@ func TestStopByForm(t *testing.T) {
 
 // The pages load nothing from other hosts, contain no inline scripts, and are small.
 func TestPages(t *testing.T) {
-	h := open(t)
+	h := newHarness(t)
 	total := 0
 	for path := range h.c.Pages() {
 		if path == "/console/session" {
@@ -319,7 +334,7 @@ func TestPages(t *testing.T) {
 				t.Errorf("%s has %q", path, bad)
 			}
 		}
-		h.is(http.StatusMethodNotAllowed, h.browser(), http.MethodPost, path, "")
+		h.wantStatus(http.StatusMethodNotAllowed, h.browser(), http.MethodPost, path, "")
 	}
 	if total == 0 || total > 200<<10 {
 		t.Errorf("the pages are %d bytes", total)
@@ -328,8 +343,8 @@ func TestPages(t *testing.T) {
 
 // The stream reports changes without another request.
 func TestEvents(t *testing.T) {
-	h := open(t)
-	b, _ := h.signed("op", operator)
+	h := newHarness(t)
+	b, _ := h.signIn("op", operator)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, h.s.URL+"/console/events", nil)
@@ -353,8 +368,8 @@ func TestEvents(t *testing.T) {
 		}
 	}
 	until(`"executors":[]`)
-	text := h.is(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben"}`)
-	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+h.linkOf(text)+`"}`)
+	text := h.wantStatus(http.StatusCreated, b, http.MethodPost, "/console/invite", `{"name":"Ben"}`)
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+h.linkToken(text)+`"}`)
 	until(`"id":"ben","name":"Ben","person":true`)
 	boss := exchange.Actor{ID: "boss", Roles: exchange.Operator}
 	if _, err := h.x.Drain(t.Context(), boss, mess.DrainOrder{Reason: "wet"}); err != nil {
@@ -366,7 +381,7 @@ func TestEvents(t *testing.T) {
 	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: pi, Channel: "test", Message: robot}); err != nil {
 		t.Fatal(err)
 	}
-	h.is(http.StatusAccepted, b, http.MethodPost, "/console/stop", `{}`)
+	h.wantStatus(http.StatusAccepted, b, http.MethodPost, "/console/stop", `{}`)
 	until(`"stopping":1`)
 }
 
@@ -387,12 +402,12 @@ func FuzzQRCode(f *testing.F) {
 
 // Failed sign-ins get 429 and do not keep out others.
 func TestFailedSignInsAreLimited(t *testing.T) {
-	h := open(t)
+	h := newHarness(t)
 	key, err := h.k.Issue("ben", exchange.Requester)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{LocalExecutor: &h.here, SignInRate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
+	if h.c, err = console.Open(t.Context(), h.x, h.k, console.Config{LocalExecutor: &h.daemon, SignInRate: 1e-6}, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for _, body := range []string{`{"key":"mess_home_wrong"}`, `{"link":"WRONG"}`} {
@@ -406,33 +421,33 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	if code != http.StatusTooManyRequests || head.Get("Retry-After") == "" {
 		t.Errorf("%d %s", code, text)
 	}
-	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"key":"`+key+`"}`)
 }
 
 // One actor makes many sign-in links: an operator can still invite others.
 func TestLinksOfActorAreLimited(t *testing.T) {
-	h := open(t)
-	ben, _ := h.signed("ben", exchange.Requester)
-	op, _ := h.signed("boss", operator)
+	h := newHarness(t)
+	ben, _ := h.signIn("ben", exchange.Requester)
+	op, _ := h.signIn("boss", operator)
 	var first, last string
 	for i := range 150 {
 		var v struct{ Path string }
-		if err := json.Unmarshal([]byte(h.is(http.StatusCreated, ben, http.MethodPost, "/console/link", `{}`)), &v); err != nil {
+		if err := json.Unmarshal([]byte(h.wantStatus(http.StatusCreated, ben, http.MethodPost, "/console/link", `{}`)), &v); err != nil {
 			t.Fatal(err)
 		}
 		if last = strings.TrimPrefix(v.Path, "/#"); i == 0 {
 			first = last
 		}
 	}
-	h.is(http.StatusCreated, op, http.MethodPost, "/console/invite", `{"name":"Ana"}`)
-	h.is(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+first+`"}`)
-	h.is(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
+	h.wantStatus(http.StatusCreated, op, http.MethodPost, "/console/invite", `{"name":"Ana"}`)
+	h.wantStatus(http.StatusUnauthorized, h.browser(), http.MethodPost, "/console/session", `{"link":"`+first+`"}`)
+	h.wantStatus(http.StatusOK, h.browser(), http.MethodPost, "/console/session", `{"link":"`+last+`"}`)
 }
 
 // A cookie from a TLS connection has the attribute Secure, so that the browser does not send it in
 // plain text.
 func TestCookieIsSecureOverTLS(t *testing.T) {
-	h := open(t)
+	h := newHarness(t)
 	key, err := h.k.Issue("ana", exchange.Operator)
 	if err != nil {
 		t.Fatal(err)

@@ -19,15 +19,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// stuck is a store that can hang, like a lost disk.
-type stuck struct {
+// hangingStore is a store that can hang, like a lost disk.
+type hangingStore struct {
 	exchange.Store
 	mu   sync.Mutex
 	gone chan struct{} // calls wait until the test closes it; nil: no call waits
 }
 
 // hang has all calls wait until the test has ended.
-func (s *stuck) hang() (free func()) {
+func (s *hangingStore) hang() (free func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gone := make(chan struct{})
@@ -35,7 +35,7 @@ func (s *stuck) hang() (free func()) {
 	return func() { close(gone) }
 }
 
-func (s *stuck) wait() {
+func (s *hangingStore) wait() {
 	s.mu.Lock()
 	gone := s.gone
 	s.mu.Unlock()
@@ -44,33 +44,33 @@ func (s *stuck) wait() {
 	}
 }
 
-func (s *stuck) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+func (s *hangingStore) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
 	s.wait()
 	return s.Store.Append(ctx, step)
 }
 
-func (s *stuck) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
+func (s *hangingStore) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
 	s.wait()
 	return s.Store.Read(ctx, ref)
 }
 
-func (s *stuck) Lookup(ctx context.Context, k thread.Key) (string, error) {
+func (s *hangingStore) Lookup(ctx context.Context, k thread.Key) (string, error) {
 	s.wait()
 	return s.Store.Lookup(ctx, k)
 }
 
-func (s *stuck) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+func (s *hangingStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	s.wait()
 	return s.Store.Put(ctx, kind, id, doc, after)
 }
 
-// stops takes the stops of the executor here.
-type stops struct {
-	here
+// stopRecorder takes the stops of the executor here.
+type stopRecorder struct {
+	fakeDaemon
 	taken chan string
 }
 
-func (s *stops) Stop(by, why string) { s.taken <- by + ": " + why }
+func (s *stopRecorder) Stop(by, reason string) { s.taken <- by + ": " + reason }
 
 // The stop works on a loaded page while every other request hangs, its stream is dead, and
 // another window hangs as well.
@@ -79,7 +79,7 @@ func TestStopWorksWhileEverythingHangs(t *testing.T) {
 		t.Skip("it needs a browser")
 	}
 	b := chromium.Start(t)
-	store := &stuck{Store: memory.New()}
+	store := &hangingStore{Store: memory.New()}
 	log := slog.New(slog.DiscardHandler)
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), store, time.Now, log)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestStopWorksWhileEverythingHangs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place := &stops{taken: make(chan string, 8)}
+	place := &stopRecorder{taken: make(chan string, 8)}
 	c, err := console.Open(t.Context(), x, k, console.Config{LocalExecutor: place}, log)
 	if err != nil {
 		t.Fatal(err)

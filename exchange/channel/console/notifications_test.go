@@ -12,14 +12,14 @@ import (
 // A person reads and changes her own addresses. Other fields and secrets stay, and the answers do
 // not contain them.
 func TestNotificationAddresses(t *testing.T) {
-	h := open(t)
-	ana, _ := h.signed("ana", exchange.Requester|exchange.ExecutorRole)
-	agent, _ := h.signed("agent", exchange.Requester)
+	h := newHarness(t)
+	ana, _ := h.signIn("ana", exchange.Requester|exchange.ExecutorRole)
+	agent, _ := h.signIn("agent", exchange.Requester)
 	const path = "/console/notices"
-	h.is(http.StatusForbidden, agent, http.MethodGet, path, "")
-	h.is(http.StatusConflict, ana, http.MethodGet, path, "") // not registered
-	h.registers("ana", `"capabilities": ["look"], "preferences": {"min_priority": "urgent"}, "notifications": [{"type": "pager", "number": 7}, {"type": "webhook", "url": "https://a.example/", "secret": "sesame", "more": 1}]`)
-	if text := h.is(http.StatusOK, ana, http.MethodGet, path, ""); !strings.Contains(text, `{"type":"webhook","url":"https://a.example/"}`) || !strings.Contains(text, "urgent") || strings.Contains(text, "sesame") {
+	h.wantStatus(http.StatusForbidden, agent, http.MethodGet, path, "")
+	h.wantStatus(http.StatusConflict, ana, http.MethodGet, path, "") // not registered
+	h.register("ana", `"capabilities": ["look"], "preferences": {"min_priority": "urgent"}, "notifications": [{"type": "pager", "number": 7}, {"type": "webhook", "url": "https://a.example/", "secret": "sesame", "more": 1}]`)
+	if text := h.wantStatus(http.StatusOK, ana, http.MethodGet, path, ""); !strings.Contains(text, `{"type":"webhook","url":"https://a.example/"}`) || !strings.Contains(text, "urgent") || strings.Contains(text, "sesame") {
 		t.Error(text)
 	}
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestNotificationAddresses(t *testing.T) {
 		{`{"do":5}`, http.StatusBadRequest, "is of the wrong kind (number)"},
 		{`[]`, http.StatusBadRequest, "the body: is of the wrong kind (array)"},
 	} {
-		if text := h.is(c.code, ana, http.MethodPost, path, c.body); !strings.Contains(text, c.want) {
+		if text := h.wantStatus(c.code, ana, http.MethodPost, path, c.body); !strings.Contains(text, c.want) {
 			t.Errorf("%s: %s", c.body, text)
 		}
 	}
@@ -62,8 +62,8 @@ func TestNotificationAddresses(t *testing.T) {
 	}
 }
 
-// registers enters an executor with a profile in JSON.
-func (h *house) registers(id, profile string) {
+// register enters an executor with a profile in JSON.
+func (h *harness) register(id, profile string) {
 	h.Helper()
 	m, err := mess.Parse([]byte(`{"config":{"executor":{"id":"` + id + `",` + profile + `}}}`))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const holding = `{"status":"claimed"}`
 
 func TestAttachments(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, tablet, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)
 	h.want(h.do("PUT", one+"/attachments/a.png", phone, "x"), 403, "") // not yet
@@ -57,7 +57,7 @@ func TestAttachments(t *testing.T) {
 			continue
 		}
 		h.want(h.do("PATCH", one, phone, `{"status":"in_progress","mess":[{"response":{"content":[{"`+c.entry+`":`+up.body+`}]}}]}`), 200, "")
-		file := one + "/attachments/" + newest(h, one, agent)
+		file := one + "/attachments/" + newestAttachment(h, one, agent)
 		r := h.do("GET", file, agent, "")
 		saved := strings.HasPrefix(r.head.Get("Content-Disposition"), "attachment")
 		if r.code != 200 || r.body != "0123456789" || r.head.Get("Content-Type") != c.served || saved != c.saved {
@@ -69,8 +69,8 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-// newest is the name of the last attachment of a thread.
-func newest(h *house, one, key string) string {
+// newestAttachment is the name of the last attachment of a thread.
+func newestAttachment(h *harness, one, key string) string {
 	h.Helper()
 	var v struct {
 		Thread struct {
@@ -84,13 +84,13 @@ func newest(h *house, one, key string) string {
 }
 
 func TestAttachmentRanges(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	one := root + "/requests/" + h.create(phone, `{"intent":"look","requires":["x"]}`)
 	h.want(h.do("PATCH", one, phone, holding), 200, "")
 	up := h.do("PUT", one+"/attachments/a.png", phone, "0123456789", "Content-Type", "image/png")
 	h.want(h.do("PATCH", one, phone, `{"mess":[{"response":{"content":[{"image":`+up.body+`}]}}]}`), 200, "")
-	file := one + "/attachments/" + newest(h, one, phone)
+	file := one + "/attachments/" + newestAttachment(h, one, phone)
 	tag := h.do("HEAD", file, phone, "").head.Get("ETag")
 	for _, c := range []struct {
 		name, header, value string
@@ -122,7 +122,7 @@ func TestTooLargeUploadIsRejected(t *testing.T) {
 	for _, c := range []struct{ body, attachment int64 }{{1 << 10, 1 << 20}, {1 << 20, 1 << 10}, {1 << 10, 1 << 10}} {
 		ec := exchange.DefaultConfig()
 		ec.MaxAttachment = c.attachment
-		h := madeOver(t, httpapi.Config{MaxBody: c.body}, ec, memory.New()).serve()
+		h := newHarnessOver(t, httpapi.Config{MaxBody: c.body}, ec, memory.New()).serve()
 		phone := h.register("phone", `"x"`)
 		path := root + "/requests/" + h.create(phone, `{"intent":"look"}`) + "/attachments/a.bin"
 		for _, size := range []int{1<<10 + 1, 4 << 10} {
@@ -140,7 +140,7 @@ func TestTooLargeUploadIsRejected(t *testing.T) {
 }
 
 // doUnsized sends a body without a Content-Length.
-func (h *house) doUnsized(method, path, key, body string) reply {
+func (h *harness) doUnsized(method, path, key, body string) reply {
 	h.Helper()
 	req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, io.MultiReader(strings.NewReader(body)))
 	if err != nil {
@@ -162,7 +162,7 @@ func (h *house) doUnsized(method, path, key, body string) reply {
 func TestUploadLimitsOfThread(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.MaxAttachment, ec.MaxThreadAttachments = 20_000, 30_000
-	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
+	h := newHarnessOver(t, httpapi.Config{}, ec, memory.New()).serve()
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, looking)
 	h.want(h.do("PATCH", one, phone, holding), 200, "")
@@ -178,12 +178,12 @@ func TestUploadLimitsOfThread(t *testing.T) {
 
 // A part of a file is none, and so is nothing.
 func TestPartialUploadIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	path := root + "/requests/" + ref + "/attachments/a.png"
-	h.clear("a part", h.do("PUT", path, h.op, "abcd", "Content-Range", "bytes 0-3/100"), 400)
-	h.clear("nothing", h.do("PUT", path, h.op, "", "Content-Type", "image/png"), 400)
-	h.clear("no type", h.do("PUT", path, h.op, "abcd", "Content-Type", "x"), 415)
+	h.wantReadableError("a part", h.do("PUT", path, h.op, "abcd", "Content-Range", "bytes 0-3/100"), 400)
+	h.wantReadableError("nothing", h.do("PUT", path, h.op, "", "Content-Type", "image/png"), 400)
+	h.wantReadableError("no type", h.do("PUT", path, h.op, "abcd", "Content-Type", "x"), 415)
 	if r := h.do("PUT", path, h.op, "abcd", "Content-Type", "image/png"); r.code != 200 {
 		t.Errorf("%d %s", r.code, r.body)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // raw sends bytes as no client of HTTP would, and reads one answer.
-func (h *house) raw(method, path, headers, body string) reply {
+func (h *harness) raw(method, path, headers, body string) reply {
 	h.Helper()
 	conn, err := new(net.Dialer).DialContext(h.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
 	if err != nil {
@@ -40,8 +40,8 @@ func (h *house) raw(method, path, headers, body string) reply {
 	return reply{res.StatusCode, strings.TrimSpace(string(data)), res.Header}
 }
 
-// clear checks that an answer is one refusal, in JSON, that a person can read.
-func (h *house) clear(what string, r reply, codes ...int) {
+// wantReadableError checks that an answer is one refusal, in JSON, that a person can read.
+func (h *harness) wantReadableError(what string, r reply, codes ...int) {
 	h.Helper()
 	fits := false
 	for _, c := range codes {
@@ -59,7 +59,7 @@ func (h *house) clear(what string, r reply, codes ...int) {
 }
 
 func TestInvalidPathIs404(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
 	long := strings.Repeat("x", 8000)
@@ -79,7 +79,7 @@ func TestInvalidPathIs404(t *testing.T) {
 			}
 			continue
 		}
-		h.clear(fmt.Sprintf("%.80q", path), r, 400, 403, 404)
+		h.wantReadableError(fmt.Sprintf("%.80q", path), r, 400, 403, 404)
 		if r.head.Get("X-Evil") != "" {
 			t.Errorf("%q: a header of its own", path)
 		}
@@ -87,7 +87,7 @@ func TestInvalidPathIs404(t *testing.T) {
 	for _, q := range []string{"status=%ff", "limit=1e9", "limit=-1", "limit=99999999999999999999", "since=yesterday", "cursor=%00", "status=claimed&status=bogus", "limit=%zz;"} {
 		r := h.raw("GET", root+"/requests?"+q, auth, "")
 		if r.code != 200 {
-			h.clear(q, r, 400)
+			h.wantReadableError(q, r, 400)
 		}
 		if strings.HasPrefix(q, "limit=") && !strings.Contains(q, "%zz") && r.code != 400 {
 			t.Errorf("%s: %d", q, r.code)
@@ -95,14 +95,14 @@ func TestInvalidPathIs404(t *testing.T) {
 	}
 	for _, method := range []string{"DELETE", "TRACE", "PROPFIND", "get", "PUT", "X", strings.Repeat("X", 200)} {
 		for _, path := range []string{"/health", root + "/requests", root + "/requests/" + ref, root + "/register", root + "/mess", root + "/events"} {
-			h.clear(method+" "+path, h.raw(method, path, auth, ""), 405)
+			h.wantReadableError(method+" "+path, h.raw(method, path, auth, ""), 405)
 		}
 	}
 }
 
 // Every wrong key gets 401 with the same text.
 func TestWrongKeyIs401(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	wrong := h.do("GET", root+"/requests", "mess_home_x", "").body
 	none := h.do("GET", root+"/requests", "", "").body
 	for what, c := range map[string]struct{ header, want string }{
@@ -138,7 +138,7 @@ func TestWrongKeyIs401(t *testing.T) {
 }
 
 func TestInvalidBodyIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
+	h := startHarness(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
@@ -177,7 +177,7 @@ func TestInvalidBodyIsRejected(t *testing.T) {
 			"NaN":              {`{"intent":"x","executor_id":"a","why":NaN}`, []int{400}},
 			"more at the end":  {`{"intent":"x","executor_id":"a"}]`, []int{400}},
 		} {
-			h.clear(by[0]+" "+path+" "+what, h.raw(by[0], path, auth, c.body), c.codes...)
+			h.wantReadableError(by[0]+" "+path+" "+what, h.raw(by[0], path, auth, c.body), c.codes...)
 		}
 	}
 	for what, c := range map[string]struct {
@@ -195,16 +195,16 @@ func TestInvalidBodyIsRejected(t *testing.T) {
 		switch {
 		case c.code == 0 && r.code == http.StatusCreated:
 		case c.code == 0:
-			h.clear(what, r, 400, 413)
+			h.wantReadableError(what, r, 400, 413)
 		default:
-			h.clear(what, r, c.code, 413)
+			h.wantReadableError(what, r, c.code, 413)
 		}
 	}
 }
 
 // The content type decides between JSON and YAML. Without one the body is JSON.
 func TestContentTypeDecidesFormat(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for _, path := range []string{"/requests", "/mess"} {
 		body, js := "intent: look\nid: 5\n", `{"intent":"look"}`
 		if path == "/mess" {
@@ -217,7 +217,7 @@ func TestContentTypeDecidesFormat(t *testing.T) {
 				said += "Content-Type: " + kind + "\r\n"
 			}
 			r := h.raw("POST", root+path, said, body)
-			h.clear(path+" "+kind, r, 400)
+			h.wantReadableError(path+" "+kind, r, 400)
 			if !strings.Contains(r.body, "send Content-Type: application/yaml") {
 				t.Errorf("%s %s: what is to be sent? %s", path, kind, r.body)
 			}
@@ -243,12 +243,12 @@ func manyKeys(n int) string {
 
 // An invalid query is an error, and never ignored.
 func TestInvalidQueryIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
 	for _, path := range []string{"requests?", "events?wait=0s&", "capabilities?", "export/" + ref + "?"} {
 		for _, query := range []string{"status=%zz", "status=pending;limit=1", "tag=%", "format=v2&x=%a"} {
-			h.clear(path+query, h.raw("GET", root+"/"+path+query, auth, ""), 400)
+			h.wantReadableError(path+query, h.raw("GET", root+"/"+path+query, auth, ""), 400)
 		}
 	}
 }
@@ -256,11 +256,11 @@ func TestInvalidQueryIsRejected(t *testing.T) {
 // The server rejects an unknown kind of stream, because a stream of another kind would look like
 // one without events.
 func TestUnknownStreamIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for _, query := range []string{"as=bogus", "as=", "as=Executor", "as=executor&as=bogus", "as=%00"} {
 		for _, more := range []string{"", "&wait=0s"} {
 			r := h.do("GET", root+"/events?"+query+more, h.op, "")
-			h.clear(query+more, r, 400)
+			h.wantReadableError(query+more, r, 400)
 			if !strings.Contains(r.body, "write as=executor, or leave it out") {
 				t.Errorf("%s: what may be written? %s", query, r.body)
 			}
@@ -271,7 +271,7 @@ func TestUnknownStreamIsRejected(t *testing.T) {
 // A number in place of a text, and half of a surrogate pair, are errors. The server does not
 // convert them.
 func TestNumbersInQuotesAreText(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	for _, c := range []struct{ method, path, key, body, want string }{
@@ -289,7 +289,7 @@ func TestNumbersInQuotesAreText(t *testing.T) {
 		{"POST", "/mess", h.op, `[{"request":{"intent":"look","context":["\ud83d."]}}]`, "half a character"},
 	} {
 		r := h.do(c.method, root+c.path, c.key, c.body)
-		h.clear(c.path+" "+c.body, r, 400)
+		h.wantReadableError(c.path+" "+c.body, r, 400)
 		var v struct{ Error string }
 		if err := json.Unmarshal([]byte(r.body), &v); err != nil || !strings.Contains(v.Error, c.want) {
 			t.Errorf("%s %s: %s, want %q", c.path, c.body, r.body, c.want)
@@ -308,12 +308,12 @@ func TestNumbersInQuotesAreText(t *testing.T) {
 
 // A compressed body is neither text nor an image.
 func TestCompressedBodyIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	auth := "Authorization: Bearer " + h.op + "\r\n"
 	for _, one := range [][2]string{{"POST", "/requests"}, {"PATCH", "/requests/" + ref}, {"POST", "/mess"}, {"PUT", "/requests/" + ref + "/attachments/a.png"}} {
 		for _, packed := range []string{"gzip", "deflate, gzip", "br", "zstd"} {
-			h.clear(one[0]+" "+packed, h.raw(one[0], root+one[1], auth+"Content-Encoding: "+packed+"\r\n", `{"intent":"look"}`), 415)
+			h.wantReadableError(one[0]+" "+packed, h.raw(one[0], root+one[1], auth+"Content-Encoding: "+packed+"\r\n", `{"intent":"look"}`), 415)
 		}
 	}
 	if r := h.raw("POST", root+"/requests", auth+"Content-Encoding: identity\r\n", `{"intent":"look"}`); r.code != 201 {
@@ -323,7 +323,7 @@ func TestCompressedBodyIsRejected(t *testing.T) {
 
 // A client that sends all of a too large body before it reads gets the error.
 func TestClientGetsErrorOfTooLargeBody(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	large := strings.Repeat("x", 11<<20)
 	for what, head := range map[string]string{
 		"said":    fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large),

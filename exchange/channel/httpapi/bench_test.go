@@ -36,14 +36,14 @@ func BenchmarkHTTP(b *testing.B) {
 	for _, store := range []string{"memory", "disk"} {
 		for _, open := range []int{0, 1_000, 10_000} {
 			b.Run(fmt.Sprintf("store=%s/open=%d", store, open), func(b *testing.B) {
-				s := serveApart(b, store)
+				s := startServerProcess(b, store)
 				s.fill(b, open)
 				for _, w := range []work{
-					{"create", nil, (*site).create},
-					{"claim", (*site).create, (*site).claim},
-					{"complete", (*site).claimed, (*site).complete},
-					{"get", (*site).create, (*site).get},
-					{"list50", nil, (*site).list},
+					{"create", nil, (*serverProcess).create},
+					{"claim", (*serverProcess).create, (*serverProcess).claim},
+					{"complete", (*serverProcess).claimed, (*serverProcess).complete},
+					{"get", (*serverProcess).create, (*serverProcess).get},
+					{"list50", nil, (*serverProcess).list},
 				} {
 					for _, clients := range []int{1, 16} {
 						b.Run(fmt.Sprintf("%s/clients=%d", w.name, clients), func(b *testing.B) { w.measure(b, s, clients) })
@@ -57,15 +57,15 @@ func BenchmarkHTTP(b *testing.B) {
 // BenchmarkIdleReaders has 10,000 streams without events, and then an event for all of them.
 func BenchmarkIdleReaders(b *testing.B) {
 	const readers = 10_000
-	s := serveApart(b, "memory")
+	s := startServerProcess(b, "memory")
 	empty := s.rss(b)
 	for b.Loop() {
-		wires := make([]*wire, readers)
+		wires := make([]*rawConn, readers)
 		err := storetest.Each(readers, 16, func(i int) (err error) {
 			if wires[i], err = dial(s.Addr, fewLines); err != nil {
 				return err
 			}
-			return errors.Join(wires[i].begin("GET", root+"/events", s.Operator, "", nil), wires[i].hear(": hello\n"))
+			return errors.Join(wires[i].begin("GET", root+"/events", s.Operator, "", nil), wires[i].readUntil(": hello\n"))
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -73,7 +73,7 @@ func BenchmarkIdleReaders(b *testing.B) {
 		b.ReportMetric(float64(empty)/1024, "empty-MB")
 		b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 		told := time.Now()
-		if err := s.tell(wires); err != nil {
+		if err := s.sendEvents(wires); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(time.Since(told).Seconds()*1000, "told-ms")
@@ -84,9 +84,9 @@ func BenchmarkIdleReaders(b *testing.B) {
 	}
 }
 
-// tell makes events until each stream has received one. A stream may subscribe a moment after its
+// sendEvents makes events until each stream has received one. A stream may subscribe a moment after its
 // hello.
-func (s *site) tell(wires []*wire) error {
+func (s *serverProcess) sendEvents(wires []*rawConn) error {
 	w, err := dial(s.Addr, anAnswer)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (s *site) tell(wires []*wire) error {
 	heard := make(chan struct{})
 	g.Go(func() error {
 		defer close(heard)
-		return storetest.Each(len(wires), 16, func(i int) error { return wires[i].hear("event: message\n") })
+		return storetest.Each(len(wires), 16, func(i int) error { return wires[i].readUntil("event: message\n") })
 	})
 	for {
 		if err := s.create(w, new(string)); err != nil {
@@ -113,13 +113,13 @@ func (s *site) tell(wires []*wire) error {
 // work is a measured request, after an unmeasured preparation. Both get the ref of the thread.
 type work struct {
 	name        string
-	ready, step func(*site, *wire, *string) error
+	ready, step func(*serverProcess, *rawConn, *string) error
 }
 
 // measure works in rounds, so that the threads of the measurement add little to the open threads.
-func (w work) measure(b *testing.B, s *site, clients int) {
+func (w work) measure(b *testing.B, s *serverProcess, clients int) {
 	took := make([]time.Duration, b.N)
-	lines := make(chan *wire, 64)
+	lines := make(chan *rawConn, 64)
 	for range cap(lines) {
 		l, err := dial(s.Addr, anAnswer)
 		if err != nil {
@@ -128,7 +128,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 		defer l.conn.Close()
 		lines <- l
 	}
-	all := func(n, clients int, do func(l *wire, i int) error) {
+	all := func(n, clients int, do func(l *rawConn, i int) error) {
 		if err := storetest.Each(n, clients, func(i int) error {
 			l := <-lines
 			defer func() { lines <- l }()
@@ -145,11 +145,11 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 		rest = rest[len(round):]
 		refs := make([]string, len(round))
 		if w.ready != nil {
-			all(len(round), cap(lines), func(l *wire, i int) error { return w.ready(s, l, &refs[i]) })
+			all(len(round), cap(lines), func(l *rawConn, i int) error { return w.ready(s, l, &refs[i]) })
 		}
 		before := s.cpu(b)
 		b.StartTimer()
-		all(len(round), clients, func(l *wire, i int) error {
+		all(len(round), clients, func(l *rawConn, i int) error {
 			begun := time.Now()
 			err := w.step(s, l, &refs[i])
 			round[i] = time.Since(begun)
@@ -157,7 +157,7 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 		})
 		b.StopTimer()
 		worked += s.cpu(b) - before
-		all(len(round), cap(lines), func(l *wire, i int) error { return s.end(l, &refs[i]) })
+		all(len(round), cap(lines), func(l *rawConn, i int) error { return s.end(l, &refs[i]) })
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
@@ -167,8 +167,8 @@ func (w work) measure(b *testing.B, s *site, clients int) {
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 }
 
-// site is an exchange in a separate process.
-type site struct {
+// serverProcess is an exchange in a separate process.
+type serverProcess struct {
 	Addr     string
 	Operator string // key, which no rate limits
 	Agent    string
@@ -178,8 +178,8 @@ type site struct {
 
 const apart = "MESSKIT_BENCH_STORE"
 
-// serveApart starts the process; it ends with the benchmark.
-func serveApart(b *testing.B, store string) *site {
+// startServerProcess starts the process; it ends with the benchmark.
+func startServerProcess(b *testing.B, store string) *serverProcess {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestBenchmarkServerIsOwnProcess$")
 	cmd.Env = append(os.Environ(), apart+"="+store)
@@ -202,7 +202,7 @@ func serveApart(b *testing.B, store string) *site {
 			b.Errorf("the server: %v", err)
 		}
 	})
-	s := &site{pid: cmd.Process.Pid}
+	s := &serverProcess{pid: cmd.Process.Pid}
 	if err := json.NewDecoder(out).Decode(s); err != nil {
 		b.Fatalf("the server: %v", err)
 	}
@@ -225,7 +225,7 @@ func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 		store = s
 	}
 	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
-	h := madeOver(t, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store)
+	h := newHarnessOver(t, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -234,14 +234,14 @@ func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 	if s, ok := store.(*files.Store); ok {
 		g.Go(func() error { return s.Run(t.Context(), h.x) })
 	}
-	g.Go(func() error { return h.door.Run(t.Context(), l) })
+	g.Go(func() error { return h.server.Run(t.Context(), l) })
 	t.Cleanup(func() {
 		if err := g.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
 	h.url = "http://" + l.Addr().String()
-	s := site{Addr: l.Addr().String(), Operator: h.op, Agent: h.register("agent", ""), Phone: h.register("phone", `"x"`)}
+	s := serverProcess{Addr: l.Addr().String(), Operator: h.op, Agent: h.register("agent", ""), Phone: h.register("phone", `"x"`)}
 	if err := json.NewEncoder(os.Stdout).Encode(s); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 }
 
 // rss returns the memory of the server's process, in KiB.
-func (s *site) rss(b *testing.B) (kib int64) {
+func (s *serverProcess) rss(b *testing.B) (kib int64) {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "status"))
 	if err != nil {
@@ -264,7 +264,7 @@ func (s *site) rss(b *testing.B) (kib int64) {
 
 // cpu returns the CPU time of the server's process on all cores. Other processes hardly change
 // it.
-func (s *site) cpu(b *testing.B) time.Duration {
+func (s *serverProcess) cpu(b *testing.B) time.Duration {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.pid), "stat"))
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *site) cpu(b *testing.B) time.Duration {
 }
 
 // fill makes threads that wait for a claim.
-func (s *site) fill(b *testing.B, threads int) {
+func (s *serverProcess) fill(b *testing.B, threads int) {
 	b.Helper()
 	if err := storetest.Each(min(threads, 64), 64, func(i int) error {
 		l, err := dial(s.Addr, anAnswer)
@@ -299,7 +299,7 @@ func (s *site) fill(b *testing.B, threads int) {
 	}
 }
 
-func (s *site) create(l *wire, ref *string) error {
+func (s *serverProcess) create(l *rawConn, ref *string) error {
 	var v struct{ Ref string }
 	answer, err := l.do(201, "POST", root+"/requests", s.Agent, "application/json",
 		[]byte(`{"intent":"What's in the fridge? Tell me what is missing for breakfast.","requires":["x"],"response_hint":["image"]}`))
@@ -310,12 +310,12 @@ func (s *site) create(l *wire, ref *string) error {
 	return err
 }
 
-func (s *site) claim(l *wire, ref *string) error {
+func (s *serverProcess) claim(l *rawConn, ref *string) error {
 	_, err := l.do(200, "PATCH", root+"/requests/"+*ref, s.Phone, "application/json", []byte(`{"status":"claimed"}`))
 	return err
 }
 
-func (s *site) claimed(l *wire, ref *string) error {
+func (s *serverProcess) claimed(l *rawConn, ref *string) error {
 	if err := s.create(l, ref); err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (s *site) claimed(l *wire, ref *string) error {
 var shot = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
 
 // complete uploads the picture and answers with it, in two requests.
-func (s *site) complete(l *wire, ref *string) error {
+func (s *serverProcess) complete(l *rawConn, ref *string) error {
 	entry, err := l.do(200, "PUT", root+"/requests/"+*ref+"/attachments/fridge.jpg", s.Phone, "image/jpeg", shot)
 	if err != nil {
 		return err
@@ -336,18 +336,18 @@ func (s *site) complete(l *wire, ref *string) error {
 	return err
 }
 
-func (s *site) get(l *wire, ref *string) error {
+func (s *serverProcess) get(l *rawConn, ref *string) error {
 	_, err := l.do(200, "GET", root+"/requests/"+*ref, s.Agent, "", nil)
 	return err
 }
 
-func (s *site) list(l *wire, _ *string) error {
+func (s *serverProcess) list(l *rawConn, _ *string) error {
 	_, err := l.do(200, "GET", root+"/requests?limit=50", s.Operator, "", nil)
 	return err
 }
 
 // end ends a thread, if there is one that has not ended.
-func (s *site) end(l *wire, ref *string) error {
+func (s *serverProcess) end(l *rawConn, ref *string) error {
 	if *ref == "" {
 		return nil
 	}
@@ -355,8 +355,8 @@ func (s *site) end(l *wire, ref *string) error {
 	return err
 }
 
-// wire is a connection to the server.
-type wire struct {
+// rawConn is a connection to the server.
+type rawConn struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  []byte
@@ -369,16 +369,16 @@ const (
 	fewLines = 512
 )
 
-func dial(addr string, room int) (*wire, error) {
+func dial(addr string, room int) (*rawConn, error) {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &wire{conn: conn, in: bufio.NewReaderSize(conn, room)}, nil
+	return &rawConn{conn: conn, in: bufio.NewReaderSize(conn, room)}, nil
 }
 
 // begin sends a request.
-func (l *wire) begin(method, path, key, mime string, body []byte) error {
+func (l *rawConn) begin(method, path, key, mime string, body []byte) error {
 	l.out = fmt.Appendf(l.out[:0], "%s %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n", method, path, key)
 	if body != nil {
 		l.out = fmt.Appendf(l.out, "Content-Type: %s\r\nContent-Length: %d\r\n", mime, len(body))
@@ -389,7 +389,7 @@ func (l *wire) begin(method, path, key, mime string, body []byte) error {
 }
 
 // do sends a request and reads the answer, which has that code unless it is 0.
-func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte, error) {
+func (l *rawConn) do(code int, method, path, key, mime string, body []byte) ([]byte, error) {
 	if err := l.begin(method, path, key, mime, body); err != nil {
 		return nil, err
 	}
@@ -401,7 +401,7 @@ func (l *wire) do(code int, method, path, key, mime string, body []byte) ([]byte
 }
 
 // answer reads an answer with a Content-Length. The body is valid until the next call.
-func (l *wire) answer() (code int, body []byte, err error) {
+func (l *rawConn) answer() (code int, body []byte, err error) {
 	line, err := l.in.ReadSlice('\n')
 	if err != nil {
 		return 0, nil, err
@@ -429,8 +429,8 @@ func (l *wire) answer() (code int, body []byte, err error) {
 	return code, l.body, err
 }
 
-// hear reads until it gets the line want.
-func (l *wire) hear(want string) error {
+// readUntil reads until it gets the line want.
+func (l *rawConn) readUntil(want string) error {
 	if err := l.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		return err
 	}

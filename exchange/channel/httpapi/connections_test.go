@@ -18,34 +18,34 @@ import (
 // narrow are limits that a test can reach.
 var narrow = httpapi.Rate{Requests: 1000, Burst: 1000, Connections: 4, AllConnections: 8, Waiting: 4, AllWaiting: 6}
 
-// visitor is a client at an address elsewhere with one connection.
-type visitor struct {
+// clientConn is a client at an address elsewhere with one connection.
+type clientConn struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// visit connects from an address, or fails the test.
-func (h *running) visit(addr string) visitor {
+// connect connects from an address, or fails the test.
+func (h *runningServer) connect(addr string) clientConn {
 	h.Helper()
-	conn, kept := h.plug(addr)
+	conn, kept := h.connectFrom(addr)
 	if !kept {
 		h.Fatalf("%s: no connection", addr)
 	}
 	_ = conn.SetReadDeadline(time.Time{}) // a pipe has deadlines
 	h.Cleanup(func() { _ = conn.Close() })
-	return visitor{conn, bufio.NewReader(conn)}
+	return clientConn{conn, bufio.NewReader(conn)}
 }
 
-// says sends a request without a body.
-func (v visitor) says(t *testing.T, path, key string) {
+// send sends a request without a body.
+func (v clientConn) send(t *testing.T, path, key string) {
 	t.Helper()
 	if _, err := fmt.Fprintf(v, "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n", path, key); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// hears reads the head of an answer, and its body if that ends.
-func (v visitor) hears(t *testing.T) (code int, head http.Header) {
+// readHead reads the head of an answer, and its body if that ends.
+func (v clientConn) readHead(t *testing.T) (code int, head http.Header) {
 	t.Helper()
 	res, err := http.ReadResponse(v.in, nil)
 	if err != nil {
@@ -57,16 +57,16 @@ func (v visitor) hears(t *testing.T) (code int, head http.Header) {
 	return res.StatusCode, res.Header
 }
 
-func (v visitor) asks(t *testing.T, path, key string) int {
+func (v clientConn) request(t *testing.T, path, key string) int {
 	t.Helper()
-	v.says(t, path, key)
-	code, _ := v.hears(t)
+	v.send(t, path, key)
+	code, _ := v.readHead(t)
 	return code
 }
 
-func use(t *testing.T, h *running, what string) resources.Use {
+func use(t *testing.T, h *runningServer, what string) resources.Use {
 	t.Helper()
-	for _, u := range h.door.Connections() {
+	for _, u := range h.server.Connections() {
 		if u.What == what {
 			return u
 		}
@@ -77,48 +77,48 @@ func use(t *testing.T, h *running, what string) resources.Use {
 
 // Polls and streams take no place of a request, and requests take none of theirs.
 func TestWaitingConnectionsHaveOwnLimit(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
+	withRunningServerConfig(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *runningServer) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
 			t.Fatal(err)
 		}
 		const stream, poll = root + "/events?after=now", root + "/events?after=now&wait=60s"
 		for i, path := range []string{stream, poll, stream, poll} {
-			v := h.visit("192.0.2.1:1")
-			v.says(t, path, key)
+			v := h.connect("192.0.2.1:1")
+			v.send(t, path, key)
 			if path == stream {
-				if code, _ := v.hears(t); code != 200 {
+				if code, _ := v.readHead(t); code != 200 {
 					t.Fatalf("%d: a stream got %d", i, code)
 				}
 			}
 			synctest.Wait()
 		}
 		// Four wait, and as many connections of that address are still free.
-		var open []visitor
+		var open []clientConn
 		for range 4 {
-			open = append(open, h.visit("192.0.2.1:1"))
+			open = append(open, h.connect("192.0.2.1:1"))
 		}
-		if _, kept := h.plug("192.0.2.1:1"); kept {
+		if _, kept := h.connectFrom("192.0.2.1:1"); kept {
 			t.Error("a fifth connection that does not wait is kept")
 		}
 		for _, v := range open {
-			if code := v.asks(t, root+"/requests", key); code != 200 {
+			if code := v.request(t, root+"/requests", key); code != 200 {
 				t.Errorf("a request got %d while others wait", code)
 			}
 		}
 		// The server rejects a fifth stream with a reason, and keeps the connection open.
-		open[0].says(t, stream, key)
-		if code, head := open[0].hears(t); code != 503 || head.Get("Retry-After") == "" {
+		open[0].send(t, stream, key)
+		if code, head := open[0].readHead(t); code != 503 || head.Get("Retry-After") == "" {
 			t.Errorf("one too many waits: %d %v", code, head)
 		}
-		if code := open[0].asks(t, root+"/requests", key); code != 200 {
+		if code := open[0].request(t, root+"/requests", key); code != 200 {
 			t.Errorf("then a request got %d", code)
 		}
 		// The limit of all addresses binds as well.
 		for i, want := range []int{200, 200, 503} {
-			v := h.visit("192.0.2.2:1")
-			v.says(t, stream, key)
-			if code, _ := v.hears(t); code != want {
+			v := h.connect("192.0.2.2:1")
+			v.send(t, stream, key)
+			if code, _ := v.readHead(t); code != want {
 				t.Errorf("%d of another address: %d, want %d", i, code, want)
 			}
 		}
@@ -134,7 +134,7 @@ func TestWaitingConnectionsHaveOwnLimit(t *testing.T) {
 // A connection stays in the pool of those that wait until it asks for something
 // else. Its place is free when it closes.
 func TestConnectionMovesBetweenPools(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
+	withRunningServerConfig(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *runningServer) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
 			t.Fatal(err)
@@ -146,39 +146,39 @@ func TestConnectionMovesBetweenPools(t *testing.T) {
 				t.Errorf("%d and %d, want %d and %d", b, w, busy, wait)
 			}
 		}
-		v := h.visit("192.0.2.1:1")
+		v := h.connect("192.0.2.1:1")
 		counts(1, 0)
 		for range 2 {
-			if code := v.asks(t, root+"/events?after=now&wait=1s", key); code != 200 {
+			if code := v.request(t, root+"/events?after=now&wait=1s", key); code != 200 {
 				t.Fatal(code)
 			}
 			counts(0, 1) // between two polls as well
 		}
-		if code := v.asks(t, root+"/requests", key); code != 200 {
+		if code := v.request(t, root+"/requests", key); code != 200 {
 			t.Fatal(code)
 		}
 		counts(1, 0)
-		if code := v.asks(t, root+"/events?after=now&wait=1s", "wrong"); code != 401 {
+		if code := v.request(t, root+"/events?after=now&wait=1s", "wrong"); code != 401 {
 			t.Fatal(code)
 		}
 		counts(1, 0) // a client without a key does not wait
-		if code := v.asks(t, root+"/events?after=now&wait=1s", key); code != 200 {
+		if code := v.request(t, root+"/events?after=now&wait=1s", key); code != 200 {
 			t.Fatal(code)
 		}
 		// At the limit of requests, a waiting client gets an error. A stop passes.
 		for i := range 8 {
-			h.visit(fmt.Sprintf("198.51.100.%d:1", i))
+			h.connect(fmt.Sprintf("198.51.100.%d:1", i))
 		}
 		counts(8, 1)
-		if code := v.asks(t, root+"/requests", key); code != 503 {
+		if code := v.request(t, root+"/requests", key); code != 503 {
 			t.Errorf("one request too many: %d", code)
 		}
-		if code := v.asks(t, root+"/stop", key); code != 405 { // GET, which it has not
+		if code := v.request(t, root+"/stop", key); code != 405 { // GET, which it has not
 			t.Errorf("a stop: %d", code)
 		}
 		counts(8, 1)
-		v.says(t, root+"/events?after=now", key)
-		if code, _ := v.hears(t); code != 200 {
+		v.send(t, root+"/events?after=now", key)
+		if code, _ := v.readHead(t); code != 200 {
 			t.Error(code)
 		}
 		counts(8, 1)
@@ -190,26 +190,26 @@ func TestConnectionMovesBetweenPools(t *testing.T) {
 // Slow clients use up the places of their own address alone. Requests of other
 // addresses and event streams go on.
 func TestSlowClientsAreLimitedPerAddress(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *running) {
+	withRunningServerConfig(t, httpapi.Config{Rate: narrow}, func(t *testing.T, h *runningServer) {
 		key, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
 			t.Fatal(err)
 		}
-		waits := h.visit("192.0.2.1:1")
-		waits.says(t, root+"/events?after=now", key)
-		if code, _ := waits.hears(t); code != 200 {
+		waits := h.connect("192.0.2.1:1")
+		waits.send(t, root+"/events?after=now", key)
+		if code, _ := waits.readHead(t); code != 200 {
 			t.Fatal(code)
 		}
 		refused := 0
 		for range 100 { // ten seconds of an attack
-			conn, kept := h.plug("192.0.2.66:1")
+			conn, kept := h.connectFrom("192.0.2.66:1")
 			t.Cleanup(func() { _ = conn.Close() })
 			if !kept {
 				refused++
 			} else if _, err := io.WriteString(conn, "GET /health HTTP/1.1\r\nX: "); err != nil {
 				t.Fatal(err)
 			}
-			if code := h.visit("192.0.2.2:1").asksOnce(t, root+"/requests", key); code != 200 {
+			if code := h.connect("192.0.2.2:1").requestAndClose(t, root+"/requests", key); code != 200 {
 				t.Fatalf("another address got %d", code)
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -224,10 +224,10 @@ func TestSlowClientsAreLimitedPerAddress(t *testing.T) {
 	})
 }
 
-// asksOnce asks, and hangs up.
-func (v visitor) asksOnce(t *testing.T, path, key string) int {
+// requestAndClose asks, and hangs up.
+func (v clientConn) requestAndClose(t *testing.T, path, key string) int {
 	defer v.Close()
-	return v.asks(t, path, key)
+	return v.request(t, path, key)
 }
 
 func TestLimitsComeFromMemoryAndFiles(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 // Errors before any handler are JSON as well.
 func TestInvalidRequestGetsJSONError(t *testing.T) {
-	h := made(t, httpapi.Config{})
+	h := newHarness(t, httpapi.Config{})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +26,7 @@ func TestInvalidRequestGetsJSONError(t *testing.T) {
 	h.url = "http://" + l.Addr().String()
 	ctx, stop := context.WithCancel(t.Context())
 	var g errgroup.Group
-	g.Go(func() error { return h.door.Run(ctx, l) })
+	g.Go(func() error { return h.server.Run(ctx, l) })
 	for what, c := range map[string]struct {
 		method, path, headers string
 		code                  int
@@ -54,7 +54,7 @@ func TestInvalidRequestGetsJSONError(t *testing.T) {
 			}
 			continue
 		}
-		h.clear(fmt.Sprint(what), r, c.code)
+		h.wantReadableError(fmt.Sprint(what), r, c.code)
 	}
 	stop()
 	if err := g.Wait(); err != nil {
@@ -73,14 +73,14 @@ func TestFileLikeAnErrorStaysUnchanged(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
-	h := made(t, httpapi.Config{Pages: map[string]http.Handler{"/file": file}})
+	h := newHarness(t, httpapi.Config{Pages: map[string]http.Handler{"/file": file}})
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var g errgroup.Group
-	g.Go(func() error { return h.door.Run(ctx, l) })
+	g.Go(func() error { return h.server.Run(ctx, l) })
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestErrorsHaveStatusAndReason(t *testing.T) {
-	h := open(t, httpapi.Config{MaxBody: 4 << 10})
+	h := startHarness(t, httpapi.Config{MaxBody: 4 << 10})
 	phone, other, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")
 	ref := h.create(agent, `{"intent":"look","requires":["x"]}`)
 	one := root + "/requests/" + ref
@@ -87,7 +87,7 @@ func TestErrorsHaveStatusAndReason(t *testing.T) {
 
 // The server rejects a request with an unknown host name, which may come from a foreign page.
 func TestUnknownHostIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{Hosts: []string{"kitchen.example"}})
+	h := startHarness(t, httpapi.Config{Hosts: []string{"kitchen.example"}})
 	for host, code := range map[string]int{
 		"127.0.0.1": 200, "127.0.0.1:80": 200, "[::1]:80": 200, "localhost": 200, "LocalHost.:8420": 200, "Kitchen.Example:80": 200, "192.0.2.1": 200,
 		"evil.example": 403, "127.0.0.1.evil.example": 403, "localhost.evil.example": 403, "kitchen.example.evil": 403,
@@ -100,7 +100,7 @@ func TestUnknownHostIsRejected(t *testing.T) {
 
 // The errors of claims, epochs and references have their HTTP status and their code.
 func TestLateClaimNamesHolder(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	first := h.create(agent, `{"id":"a","intent":"look","requires":["x"]}`)
 	later := h.create(agent, `{"intent":"look","requires":["x"],"constraints":{"depends_on":["a"]}}`)
@@ -128,16 +128,16 @@ func TestLateClaimNamesHolder(t *testing.T) {
 	}
 }
 
-// full is a store on a disk that is full.
-type full struct{ *memory.Store }
+// fullStore is a store on a disk that is full.
+type fullStore struct{ *memory.Store }
 
-func (full) Append(context.Context, exchange.Step) (thread.Rev, error) {
+func (fullStore) Append(context.Context, exchange.Step) (thread.Rev, error) {
 	return "", errors.New("/var/secret/path: no space left on device")
 }
 
 // A failure of the exchange is 503, and the client may try again.
 func TestFullDiskIs503(t *testing.T) {
-	h := madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), full{memory.New()}).serve()
+	h := newHarnessOver(t, httpapi.Config{}, exchange.DefaultConfig(), fullStore{memory.New()}).serve()
 	r := h.do("POST", root+"/requests", h.op, `{"intent":"look"}`)
 	if r.code != 503 || r.field("why") != "unavailable" || strings.Contains(r.body, "secret") {
 		t.Errorf("%d %s", r.code, r.body)

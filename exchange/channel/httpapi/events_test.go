@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// next reads one event of a stream, without comments.
-func next(t *testing.T, r *bufio.Reader) (id, name, data string) {
+// nextEvent reads one event of a stream, without comments.
+func nextEvent(t *testing.T, r *bufio.Reader) (id, name, data string) {
 	t.Helper()
 	for {
 		line, err := r.ReadString('\n')
@@ -40,7 +40,7 @@ func next(t *testing.T, r *bufio.Reader) (id, name, data string) {
 	}
 }
 
-func (h *house) stream(path, key string, headers ...string) *bufio.Reader {
+func (h *harness) stream(path, key string, headers ...string) *bufio.Reader {
 	h.Helper()
 	req, err := http.NewRequestWithContext(h.Context(), "GET", h.url+path, nil)
 	if err != nil {
@@ -59,32 +59,32 @@ func (h *house) stream(path, key string, headers ...string) *bufio.Reader {
 }
 
 func TestEvents(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	s := h.stream(root+"/events?after=now", agent)
-	first, name, _ := next(t, s)
+	first, name, _ := nextEvent(t, s)
 	if name != "reset" {
 		t.Fatalf("an unknown place to resume gives %s", name)
 	}
 	work := h.stream(root+"/events?as=executor", phone)
 	ref := h.create(agent, `{"intent":"look","requires":["x"]}`)
-	if _, name, data := next(t, work); name != "message" || !strings.Contains(data, `"request"`) || !strings.Contains(data, ref) {
+	if _, name, data := nextEvent(t, work); name != "message" || !strings.Contains(data, `"request"`) || !strings.Contains(data, ref) {
 		t.Errorf("offer: %s %s", name, data)
 	}
-	_, name, data := next(t, s)
+	_, name, data := nextEvent(t, s)
 	if name != "message" || !strings.Contains(data, `"thread":{"ref":"`+ref) || !strings.Contains(data, `"kind":"message"`) {
 		t.Errorf("request: %s %s", name, data)
 	}
 	h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`)
-	if _, _, data := next(t, s); !strings.Contains(data, `"code":"claimed"`) {
+	if _, _, data := nextEvent(t, s); !strings.Contains(data, `"code":"claimed"`) {
 		t.Errorf("claim: %s", data)
 	}
 	// A client that reconnects gets the missed events, and no event twice.
 	again := h.stream(root+"/events", agent, "Last-Event-ID", first)
-	if _, _, data := next(t, again); !strings.Contains(data, `"request"`) {
+	if _, _, data := nextEvent(t, again); !strings.Contains(data, `"request"`) {
 		t.Errorf("missed: %s", data)
 	}
-	if _, _, data := next(t, again); !strings.Contains(data, `"claimed"`) {
+	if _, _, data := nextEvent(t, again); !strings.Contains(data, `"claimed"`) {
 		t.Errorf("missed: %s", data)
 	}
 
@@ -99,15 +99,15 @@ func TestEvents(t *testing.T) {
 
 // A client that was away for too long gets a reset without data.
 func TestResetHasNoData(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(phone, `{"intent":"look","requires":["x"]}`)
 	for _, as := range []string{"", "?as=executor"} {
 		s := h.stream(root+"/events"+as, phone, "Last-Event-ID", "gone-7")
-		if id, name, data := next(t, s); name != "reset" || data != "{}" || id != "" {
+		if id, name, data := nextEvent(t, s); name != "reset" || data != "{}" || id != "" {
 			t.Errorf("%q: %s %s %s", as, id, name, data)
 		}
-		if id, _, data := next(t, s); !strings.Contains(data, ref) || id == "" { // the open threads follow
+		if id, _, data := nextEvent(t, s); !strings.Contains(data, ref) || id == "" { // the open threads follow
 			t.Errorf("%q: %s", as, data)
 		}
 	}
@@ -115,11 +115,11 @@ func TestResetHasNoData(t *testing.T) {
 
 // An executor gets a message alone, on one line.
 func TestExecutorStreamHasMessages(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	ref := h.create(agent, `{"intent":"line one\nline two","requires":["x"]}`)
 	s := h.stream(root+"/events?as=executor", phone)
-	_, _, data := next(t, s)
+	_, _, data := nextEvent(t, s)
 	m, err := mess.Parse([]byte(data))
 	if err != nil || m.From != "agent" || len(m.Re) != 1 || m.Re[0] != ref || len(m.Items) != 1 {
 		t.Fatalf("%s: %v", data, err)
@@ -129,7 +129,7 @@ func TestExecutorStreamHasMessages(t *testing.T) {
 	}
 	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`), 200, "")
 	h.want(h.do("PATCH", root+"/requests/"+ref, agent, `{"status":"cancelled","message":"never mind"}`), 200, "")
-	if _, name, data := next(t, s); name != "message" || !strings.Contains(data, `"cancel"`) {
+	if _, name, data := nextEvent(t, s); name != "message" || !strings.Contains(data, `"cancel"`) {
 		t.Errorf("its own claim, or nothing: %s %s", name, data)
 	}
 }
@@ -146,7 +146,7 @@ type pollCollector struct {
 	Last string
 }
 
-func (h *house) poll(key, query string) pollCollector {
+func (h *harness) poll(key, query string) pollCollector {
 	h.Helper()
 	var p pollCollector
 	r := h.do("GET", root+"/events?"+query, key, "")
@@ -158,7 +158,7 @@ func (h *house) poll(key, query string) pollCollector {
 
 // Polls return all events, also those from before the first event.
 func TestPollReturnsEvents(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	first := h.poll(agent, "wait=0s")
 	if len(first.Events) != 0 || first.Last == "" {
@@ -199,7 +199,7 @@ func TestPollReturnsEvents(t *testing.T) {
 // The first poll of an executor returns all open threads in one response, because no position
 // lies between them.
 func TestFirstPollReturnsAllOpenThreads(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	for range 110 {
 		h.create(agent, `{"intent":"look","requires":["x"]}`)
@@ -213,24 +213,24 @@ func TestFirstPollReturnsAllOpenThreads(t *testing.T) {
 	}
 }
 
-// listener is a client that only listens and keeps the written bytes.
-type listener struct {
+// responseRecorder is a client that only listens and keeps the written bytes.
+type responseRecorder struct {
 	mu   sync.Mutex
 	head http.Header
 	text strings.Builder
 }
 
-func (l *listener) Header() http.Header { return l.head }
-func (l *listener) WriteHeader(int)     {}
-func (l *listener) Flush()              {}
+func (l *responseRecorder) Header() http.Header { return l.head }
+func (l *responseRecorder) WriteHeader(int)     {}
+func (l *responseRecorder) Flush()              {}
 
-func (l *listener) Write(p []byte) (int, error) {
+func (l *responseRecorder) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *listener) read() string {
+func (l *responseRecorder) read() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
@@ -239,15 +239,15 @@ func (l *listener) read() string {
 // A stream shows that it lives, at once and every 15 s.
 func TestStreamHasHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := made(t, httpapi.Config{})
+		h := newHarness(t, httpapi.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		req := httptest.NewRequestWithContext(ctx, "GET", root+"/events", nil)
 		req.Header.Set("Authorization", "Bearer "+h.op)
-		l := &listener{head: http.Header{}}
+		l := &responseRecorder{head: http.Header{}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			h.door.Handler().ServeHTTP(l, req)
+			h.server.Handler().ServeHTTP(l, req)
 		}()
 		synctest.Wait()
 		if got := l.read(); got != ": hello\n\n" || !strings.HasPrefix(l.head.Get("Content-Type"), "text/event-stream") {

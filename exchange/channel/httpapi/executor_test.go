@@ -10,7 +10,7 @@ import (
 
 // The path of one executor returns its card and its presence, without its secrets.
 func TestExecutorHasCard(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"porch-pi","display_name":"Porch","capabilities":[{"switch-on":{"risk":"low"}}],"versions":["1.1.0"],
 		"areas":["porch"],"instance":"one","notifications":[{"type":"webhook","url":"http://127.0.0.1:9/x","secret":"at least as long as this"}]}`), 201, "")
 	asker := h.register("asker", "")
@@ -36,8 +36,8 @@ func TestExecutorHasCard(t *testing.T) {
 	if strings.Contains(r.body, "secret") || strings.Contains(r.body, "127.0.0.1") {
 		t.Errorf("it tells how the executor is notified: %s", r.body)
 	}
-	h.clear("unknown", h.do("GET", root+"/executors/nobody", asker, ""), 404)
-	h.clear("not an executor", h.do("GET", root+"/executors/asker", asker, ""), 404)
+	h.wantReadableError("unknown", h.do("GET", root+"/executors/nobody", asker, ""), 404)
+	h.wantReadableError("not an executor", h.do("GET", root+"/executors/asker", asker, ""), 404)
 	h.want(h.do("GET", root+"/executors/porch-pi", "", ""), 401, "")
 	if r := h.do("POST", root+"/executors/porch-pi", asker, "{}"); r.code != 405 || r.head.Get("Allow") != "GET, HEAD, PATCH, DELETE" {
 		t.Errorf("%d %v", r.code, r.head)

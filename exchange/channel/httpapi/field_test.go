@@ -13,7 +13,7 @@ import (
 // The way of one request as clients in the field go it, with the shapes that
 // their servers give.
 func TestReferenceClients(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	h.want(h.do("GET", "/health", "", ""), 200, `{"status":"ok","service":"mess-exchange","version":"1.2.3","exchange_id":"home"}`)
 
 	r := h.do("POST", root+"/register", "", `{"executor_id":"phone","display_name":"My Phone","capabilities":["take-photo",{"vacuum-floor":{"areas":["kitchen"]}}],"notifications":[],"hooks":{}}`)
@@ -73,12 +73,12 @@ func TestReferenceClients(t *testing.T) {
 
 // Exactly one of many claims at the same time gets the thread.
 func TestClaimsAreExclusive(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	const n = 12
-	var who [n]string
+	var actor [n]string
 	for i := range n {
-		who[i] = h.register(fmt.Sprintf("phone-%d", i), `"x"`)
+		actor[i] = h.register(fmt.Sprintf("phone-%d", i), `"x"`)
 	}
 	one := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)
 	var mu sync.Mutex
@@ -86,7 +86,7 @@ func TestClaimsAreExclusive(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			r := h.do("PATCH", one, who[i], `{"status":"claimed"}`)
+			r := h.do("PATCH", one, actor[i], `{"status":"claimed"}`)
 			mu.Lock()
 			defer mu.Unlock()
 			count[r.code]++

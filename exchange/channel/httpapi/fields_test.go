@@ -195,13 +195,13 @@ func message(name string, kinds int) field {
 // Every field of every body gets values of every kind. A value of the wrong kind is a JSON
 // error with the name of the field and changes nothing. No value is an internal error.
 func TestWrongTypeOfEachFieldIsRejected(t *testing.T) {
-	h := made(t, httpapi.Config{Rate: unlimited, Import: func(string, map[string][]byte) error { return nil }})
+	h := newHarness(t, httpapi.Config{Rate: unlimited, Import: func(string, map[string][]byte) error { return nil }})
 	keys := map[string]string{"op": h.op, "phone": h.serve().register("phone", `"x"`)}
 	if _, err := h.keys.Issue("dash", exchange.Observer); err != nil {
 		t.Fatal(err)
 	}
 	at := h.threads(keys["phone"])
-	before, refused, taken := h.seen(at), 0, 0
+	before, refused, taken := h.visibleState(at), 0, 0
 	for _, b := range bodies() {
 		for _, f := range b.fields {
 			if f.in == "" {
@@ -216,11 +216,11 @@ func TestWrongTypeOfEachFieldIsRejected(t *testing.T) {
 						t.Errorf("%s: %d %s: it is taken", what, r.code, r.body)
 					}
 					at = h.undo(b, at, keys["phone"])
-					before = h.seen(at)
+					before = h.visibleState(at)
 					continue
 				}
 				refused++
-				h.clear(what, r, 400, 403, 404, 409, 413, 422)
+				h.wantReadableError(what, r, 400, 403, 404, 409, 413, 422)
 				if r.code == http.StatusForbidden && v.kind&f.kinds == 0 {
 					t.Errorf("%s: %s: it was read, though it cannot be", what, r.body)
 				}
@@ -231,7 +231,7 @@ func TestWrongTypeOfEachFieldIsRejected(t *testing.T) {
 				if v.kind&f.kinds == 0 && v.kind != 0 && v.kind != excess && !strings.Contains(r.body, name) {
 					t.Errorf("%s: %s: which field is it?", what, r.body)
 				}
-				if after := h.seen(at); after != before {
+				if after := h.visibleState(at); after != before {
 					t.Errorf("%s: refused, and something has changed:\n%s\n%s", what, before, after)
 					before = after
 				}
@@ -243,8 +243,8 @@ func TestWrongTypeOfEachFieldIsRejected(t *testing.T) {
 	}
 }
 
-// seen returns everything that a client can see, except times of heartbeats.
-func (h *house) seen(at *strings.Replacer) string {
+// visibleState returns everything that a client can see, except times of heartbeats.
+func (h *harness) visibleState(at *strings.Replacer) string {
 	h.Helper()
 	var all strings.Builder
 	for _, path := range []string{"/requests?limit=1", "/executors", "/keys", "/webhooks", "/requests/REF", "/requests/MINE"} {
@@ -272,7 +272,7 @@ func (h *house) seen(at *strings.Replacer) string {
 }
 
 // threads makes one that waits, REF, and one that the phone has, MINE.
-func (h *house) threads(phone string) *strings.Replacer {
+func (h *harness) threads(phone string) *strings.Replacer {
 	h.Helper()
 	ref, mine := h.create(h.op, `{"intent":"look","requires":["x"]}`), h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	if r := h.do("PATCH", root+"/requests/"+mine, phone, `{"status":"claimed"}`); r.code != http.StatusOK {
@@ -282,7 +282,7 @@ func (h *house) threads(phone string) *strings.Replacer {
 }
 
 // undo makes room for the next value, because the exchange has stored the last one.
-func (h *house) undo(b bodyCase, at *strings.Replacer, phone string) *strings.Replacer {
+func (h *harness) undo(b bodyCase, at *strings.Replacer, phone string) *strings.Replacer {
 	h.Helper()
 	switch b.path {
 	case "/requests/REF", "/requests/MINE":

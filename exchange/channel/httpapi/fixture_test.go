@@ -24,38 +24,38 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 )
 
-// house is a fixture: a real exchange with a real server on this machine.
-type house struct {
+// harness is a fixture: a real exchange with a real server on this machine.
+type harness struct {
 	dir string // of the keys
 	testing.TB
-	door *httpapi.Server
-	x    *exchange.Exchange
-	keys *keys.Keys
-	url  string
-	line http.RoundTripper // to the server
-	op   string            // the operator's key
+	server *httpapi.Server
+	x      *exchange.Exchange
+	keys   *keys.Keys
+	url    string
+	line   http.RoundTripper // to the server
+	op     string            // the operator's key
 }
 
-func open(t testing.TB, cfg httpapi.Config) *house {
+func startHarness(t testing.TB, cfg httpapi.Config) *harness {
 	t.Helper()
-	return made(t, cfg).serve()
+	return newHarness(t, cfg).serve()
 }
 
 // serve starts the server on this machine.
-func (h *house) serve() *house {
-	s := httptest.NewServer(h.door.Handler())
+func (h *harness) serve() *harness {
+	s := httptest.NewServer(h.server.Handler())
 	h.Cleanup(s.Close)
 	h.url = s.URL
 	return h
 }
 
-// made returns a fixture whose server does not run yet.
-func made(t testing.TB, cfg httpapi.Config) *house {
+// newHarness returns a fixture whose server does not run yet.
+func newHarness(t testing.TB, cfg httpapi.Config) *harness {
 	t.Helper()
-	return madeOver(t, cfg, exchange.DefaultConfig(), memory.New())
+	return newHarnessOver(t, cfg, exchange.DefaultConfig(), memory.New())
 }
 
-func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchange.Store) *house {
+func newHarnessOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchange.Store) *harness {
 	t.Helper()
 	dir := t.TempDir()
 	log := slog.New(slog.DiscardHandler)
@@ -82,7 +82,7 @@ func madeOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store exchan
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &house{TB: t, door: httpapi.New(x, k, cfg, log), x: x, keys: k, line: http.DefaultTransport, dir: dir, op: strings.TrimSpace(string(key))}
+	return &harness{TB: t, server: httpapi.New(x, k, cfg, log), x: x, keys: k, line: http.DefaultTransport, dir: dir, op: strings.TrimSpace(string(key))}
 }
 
 const root = "/api/v1/exchanges/home"
@@ -95,7 +95,7 @@ type reply struct {
 	head http.Header
 }
 
-func (h *house) do(method, path, key, body string, headers ...string) reply {
+func (h *harness) do(method, path, key, body string, headers ...string) reply {
 	h.Helper()
 	req, err := http.NewRequestWithContext(h.Context(), method, h.url+path, strings.NewReader(body))
 	if err != nil {
@@ -133,7 +133,7 @@ func (r reply) plain() string {
 	return anyKey.ReplaceAllString(anyRef.ReplaceAllString(s, "DAY-$1"), "KEY")
 }
 
-func (h *house) want(r reply, code int, body string) {
+func (h *harness) want(r reply, code int, body string) {
 	h.Helper()
 	if r.code != code || body != "" && !sameJSON(body, r.plain()) {
 		h.Errorf("got %d %s\nwant %d %s", r.code, r.plain(), code, body)
@@ -158,7 +158,7 @@ func (r reply) field(name string) string {
 }
 
 // register gives an executor its key.
-func (h *house) register(id, capabilities string) string {
+func (h *harness) register(id, capabilities string) string {
 	h.Helper()
 	r := h.do("POST", root+"/register", "", fmt.Sprintf(`{"executor_id":%q,"display_name":"My Phone","capabilities":[%s],"preferences":{"min_priority":"normal"}}`, id, capabilities))
 	if r.code != http.StatusCreated {
@@ -167,7 +167,7 @@ func (h *house) register(id, capabilities string) string {
 	return r.field("api_key")
 }
 
-func (h *house) create(key, body string) string {
+func (h *harness) create(key, body string) string {
 	h.Helper()
 	r := h.do("POST", root+"/requests", key, body)
 	if r.code != http.StatusCreated {

@@ -20,12 +20,12 @@ import (
 // A thread has one form: at once, from the log after a start, and from its folder.
 func TestUploadedImageHasOneForm(t *testing.T) {
 	dir := t.TempDir()
-	serve := func() (*house, func()) {
+	serve := func() (*harness, func()) {
 		store, err := files.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return madeOver(t, httpapi.Config{}, exchange.DefaultConfig(), store).serve(), func() {
+		return newHarnessOver(t, httpapi.Config{}, exchange.DefaultConfig(), store).serve(), func() {
 			if err := store.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestUploadedImageHasOneForm(t *testing.T) {
 
 // wantNamed looks at the three pictures of a thread: of its request, large and
 // small ones.
-func wantNamed(h *house, one, ref string, large, small []byte) {
+func wantNamed(h *harness, one, ref string, large, small []byte) {
 	h.Helper()
 	var v struct {
 		Thread struct {
@@ -113,16 +113,16 @@ func wantNamed(h *house, one, ref string, large, small []byte) {
 
 // A text that is too long for a message becomes an attachment by itself.
 func TestALongTextIsAnAttachment(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	long := strings.Repeat("a long story. ", 20_000)
 	ref := h.create(h.op, fmt.Sprintf(`{"intent":"read this","context":["short",%q]}`, long))
 	one := root + "/requests/" + ref
-	name := newest(h, one, h.op)
+	name := newestAttachment(h, one, h.op)
 	if r := h.do("GET", one+"/attachments/"+name, h.op, ""); r.code != 200 || r.body != strings.TrimSpace(long) || r.head.Get("Content-Type") != "text/plain; charset=utf-8" {
 		t.Errorf("%s: %d, %d bytes, %v", name, r.code, len(r.body), r.head)
 	}
 	if r := h.do("GET", one, h.op, ""); len(r.body) > 4096 || !strings.Contains(r.body, `"short"`) {
 		t.Errorf("it stands in the message as well: %d bytes", len(r.body))
 	}
-	h.clear("a long intent", h.do("POST", root+"/requests", h.op, fmt.Sprintf(`{"intent":%q}`, long)), 400)
+	h.wantReadableError("a long intent", h.do("POST", root+"/requests", h.op, fmt.Sprintf(`{"intent":%q}`, long)), 400)
 }

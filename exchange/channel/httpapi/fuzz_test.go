@@ -28,8 +28,8 @@ func FuzzBodies(f *testing.F) {
 	f.Add(`{"actor":"x","roles":["observer"],"within":"1m","overlap":"1h"}`, "")
 	f.Add("MESS:\n- cancel: {re: last}\n", "application/yaml")
 	f.Add("", "x/y; =")
-	h := made(f, httpapi.Config{Rate: unlimited})
-	door := h.door.Handler()
+	h := newHarness(f, httpapi.Config{Rate: unlimited})
+	door := h.server.Handler()
 	do := func(method, path, key, body, kind string) *httptest.ResponseRecorder {
 		req := httptest.NewRequest(method, root+path, strings.NewReader(body))
 		req.RemoteAddr = "127.0.0.1:4711"
@@ -92,8 +92,8 @@ func FuzzPaths(f *testing.F) {
 	} {
 		f.Add(s, "GET")
 	}
-	h := made(f, httpapi.Config{Rate: unlimited})
-	door := h.door.Handler()
+	h := newHarness(f, httpapi.Config{Rate: unlimited})
+	door := h.server.Handler()
 	f.Fuzz(func(t *testing.T, path, method string) {
 		req, err := http.NewRequestWithContext(t.Context(), method, root+path, http.NoBody)
 		if err != nil || req.URL.Query().Has("wait") && req.URL.Query().Get("wait") != "0s" {

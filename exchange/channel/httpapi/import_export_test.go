@@ -20,7 +20,7 @@ func TestImport(t *testing.T) {
 		files map[string][]byte
 	}
 	var in []got
-	h := open(t, httpapi.Config{Import: func(ref string, files map[string][]byte) error {
+	h := startHarness(t, httpapi.Config{Import: func(ref string, files map[string][]byte) error {
 		in = append(in, got{ref, files})
 		return nil
 	}})
@@ -58,7 +58,7 @@ func TestImport(t *testing.T) {
 		}
 		r := h.do("POST", root+"/import", h.op, c.body, kind...)
 		if c.files == nil {
-			if h.clear(what, r, 400); !strings.Contains(r.field("error"), c.error) || in != nil {
+			if h.wantReadableError(what, r, 400); !strings.Contains(r.field("error"), c.error) || in != nil {
 				t.Errorf("%s: %s, want %q", what, r.body, c.error)
 			}
 			continue
@@ -73,14 +73,14 @@ func TestImport(t *testing.T) {
 			}
 		}
 	}
-	h.clear("an executor imports", h.do("POST", root+"/import", h.register("pi", `"x"`), `{"content":`+string(text)+`}`), 403)
-	silent := open(t, httpapi.Config{})
-	silent.clear("without files", silent.do("POST", root+"/import", silent.op, `{"content":`+string(text)+`}`), 400)
+	h.wantReadableError("an executor imports", h.do("POST", root+"/import", h.register("pi", `"x"`), `{"content":`+string(text)+`}`), 403)
+	silent := startHarness(t, httpapi.Config{})
+	silent.wantReadableError("without files", silent.do("POST", root+"/import", silent.op, `{"content":`+string(text)+`}`), 400)
 }
 
 // An export is valid and has all messages and images of the thread.
 func TestExport(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"],"x_own":{"kept":1}}`)
 	one := root + "/requests/" + ref
@@ -111,7 +111,7 @@ func TestExport(t *testing.T) {
 	if r := h.do("GET", root+"/export/"+ref, h.register("other", `"y"`), ""); r.code != 404 {
 		t.Errorf("a stranger: %d", r.code)
 	}
-	small := open(t, httpapi.Config{MaxBody: 4 << 10})
+	small := startHarness(t, httpapi.Config{MaxBody: 4 << 10})
 	small.do("POST", root+"/requests", small.op, `{"intent":"look"}`)
 	phone = small.register("phone", `"x"`)
 	ref = small.create(small.op, `{"intent":"look","requires":["x"]}`)
@@ -121,5 +121,5 @@ func TestExport(t *testing.T) {
 		image := small.do("PUT", one+"/attachments/"+name+".png", phone, strings.Repeat(name, 3<<10), "Content-Type", "image/png").body
 		small.want(small.do("PATCH", one, phone, `{"status":"in_progress","mess":[{"response":{"content":[{"image":`+image+`}]}}]}`), 200, "")
 	}
-	small.clear("more than fits", small.do("GET", root+"/export/"+ref, small.op, ""), 413)
+	small.wantReadableError("more than fits", small.do("GET", root+"/export/"+ref, small.op, ""), 413)
 }

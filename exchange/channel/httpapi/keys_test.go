@@ -18,7 +18,7 @@ import (
 )
 
 func TestKeysOverHTTP(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	keys := root + "/keys"
 	issued := h.do("POST", keys, h.op, `{"actor":"dash","roles":["observer"]}`)
 	h.want(issued, 201, `{"actor":"dash","api_key":"mess_home_KEY","message":"Keep this key; the exchange shows it only once."}`)
@@ -71,7 +71,7 @@ func TestKeysOverHTTP(t *testing.T) {
 
 // Revoking a key ends its streams and polls. Those of other keys go on.
 func TestRevokedKeyEndsStreams(t *testing.T) {
-	inProgram(t, func(t *testing.T, h *running) {
+	withRunningServer(t, func(t *testing.T, h *runningServer) {
 		key := func(id string) string {
 			k, err := h.keys.Issue(id, exchange.ExecutorRole)
 			if err != nil {
@@ -82,7 +82,7 @@ func TestRevokedKeyEndsStreams(t *testing.T) {
 		stolen, other := key("pi"), key("other")
 		s, stays := h.stream(root+"/events?after=now", stolen), h.stream(root+"/events?after=now", other)
 		for _, s := range []*bufio.Reader{s, stays} {
-			if _, name, _ := next(t, s); name != "reset" {
+			if _, name, _ := nextEvent(t, s); name != "reset" {
 				t.Fatalf("got %s", name)
 			}
 		}
@@ -111,8 +111,8 @@ func TestRevokedKeyEndsStreams(t *testing.T) {
 	})
 }
 
-// elsewhere starts the server on an address of this machine that is not loopback.
-func (h *house) elsewhere() {
+// serveOutsideLoopback starts the server on an address of this machine that is not loopback.
+func (h *harness) serveOutsideLoopback() {
 	h.Helper()
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *house) elsewhere() {
 		if err != nil {
 			continue
 		}
-		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.door.Handler()}}
+		s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h.server.Handler()}}
 		s.Start()
 		h.Cleanup(s.Close)
 		h.url = s.URL
@@ -137,8 +137,8 @@ func (h *house) elsewhere() {
 }
 
 func TestRemoteRegistrationNeedsCode(t *testing.T) {
-	h := made(t, httpapi.Config{})
-	h.elsewhere()
+	h := newHarness(t, httpapi.Config{})
+	h.serveOutsideLoopback()
 	register := func(id, more string) reply {
 		return h.do("POST", root+"/register", "", fmt.Sprintf(`{"executor_id":%q%s}`, id, more))
 	}
@@ -165,13 +165,13 @@ func TestRemoteRegistrationNeedsCode(t *testing.T) {
 
 // Concurrent guesses have no more attempts than consecutive ones.
 func TestConcurrentGuessesAreLimited(t *testing.T) {
-	h := open(t, httpapi.Config{EnrollmentCode: "standing-code"})
+	h := startHarness(t, httpapi.Config{EnrollmentCode: "standing-code"})
 	codes := make(chan int, 64)
 	for i := range cap(codes) {
 		go func() {
 			req := httptest.NewRequest("POST", root+"/register", strings.NewReader(fmt.Sprintf(`{"executor_id":"pi","enrol":"wrong-%d"}`, i)))
 			w := httptest.NewRecorder()
-			h.door.Handler().ServeHTTP(w, req) // from 192.0.2.1
+			h.server.Handler().ServeHTTP(w, req) // from 192.0.2.1
 			codes <- w.Code
 		}()
 	}
@@ -186,7 +186,7 @@ func TestConcurrentGuessesAreLimited(t *testing.T) {
 
 // Many clients use one code at the same time: only one can register.
 func TestCodeWorksOnce(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	code, _, err := h.keys.NewCode("", time.Minute)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ type from struct {
 
 func (f from) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.addr)) }
 
-// plug connects from an address, and reports whether the server keeps the connection.
-func (h *running) plug(addr string) (conn net.Conn, kept bool) {
+// connectFrom connects from an address, and reports whether the server keeps the connection.
+func (h *runningServer) connectFrom(addr string) (conn net.Conn, kept bool) {
 	h.Helper()
 	here, there := net.Pipe()
 	h.cable.plugs <- from{there, addr}
@@ -38,7 +38,7 @@ func (h *running) plug(addr string) (conn net.Conn, kept bool) {
 }
 
 func TestRateOfOneKey(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: httpapi.Rate{Requests: 2, Burst: 10, Connections: 64}}, func(t *testing.T, h *running) {
+	withRunningServerConfig(t, httpapi.Config{Rate: httpapi.Rate{Requests: 2, Burst: 10, Connections: 64}}, func(t *testing.T, h *runningServer) {
 		agent, err := h.keys.Issue("agent", exchange.Requester)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestRateOfOneKey(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := func(key string) reply {
-			conn, kept := h.plug("192.0.2.1:4711")
+			conn, kept := h.connectFrom("192.0.2.1:4711")
 			defer conn.Close()
 			if !kept {
 				t.Fatal("no connection")
@@ -96,7 +96,7 @@ func TestRateOfOneKey(t *testing.T) {
 
 // Other clients cannot exhaust the limit of the local operator.
 func TestLocalOperatorHasNoRateLimit(t *testing.T) {
-	h := open(t, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
+	h := startHarness(t, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	for range 20 {
 		h.want(h.do("GET", root+"/requests", h.op, ""), 200, "")
 	}
@@ -107,11 +107,11 @@ func TestLocalOperatorHasNoRateLimit(t *testing.T) {
 // One address has so many connections, all of them together have a limit too,
 // and this machine has none.
 func TestConnectionsOfOneAddress(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Rate: httpapi.Rate{Requests: 1, Burst: 1, Connections: 4, AllConnections: 64}}, func(t *testing.T, h *running) {
+	withRunningServerConfig(t, httpapi.Config{Rate: httpapi.Rate{Requests: 1, Burst: 1, Connections: 4, AllConnections: 64}}, func(t *testing.T, h *runningServer) {
 		var mine []net.Conn
 		kept := func(addr string, n int) (all int) {
 			for range n {
-				conn, ok := h.plug(addr)
+				conn, ok := h.connectFrom(addr)
 				t.Cleanup(func() { _ = conn.Close() })
 				if ok {
 					all++
@@ -171,7 +171,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		"a registration that stops":          {"POST " + root + "/register HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{", time.Hour, 16 * time.Second, "HTTP/1.1 408 "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inProgram(t, func(t *testing.T, h *running) {
+			withRunningServer(t, func(t *testing.T, h *runningServer) {
 				conn, err := h.cable.dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTooLargeBodyIsNotRead(t *testing.T) {
 		{"GET " + root + "/executors", 11 << 20, 200},
 	} {
 		for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
-			inProgramWith(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }}, func(t *testing.T, h *running) {
+			withRunningServerConfig(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }}, func(t *testing.T, h *runningServer) {
 				conn, err := h.cable.dial(t.Context(), "", "")
 				if err != nil {
 					t.Fatal(err)
@@ -251,14 +251,14 @@ func TestTooLargeBodyIsNotRead(t *testing.T) {
 
 // The server accepts only a small body from a sender that is not authenticated.
 func TestTooLargeRegistrationIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"pi","x":"`+strings.Repeat("x", 70<<10)+`"}`), 413, "")
 }
 
 func TestCORS(t *testing.T) {
-	closed, some, all := open(t, httpapi.Config{}), open(t, httpapi.Config{Origins: []string{"https://a.example"}}), open(t, httpapi.Config{Origins: []string{"*"}})
+	closed, some, all := startHarness(t, httpapi.Config{}), startHarness(t, httpapi.Config{Origins: []string{"https://a.example"}}), startHarness(t, httpapi.Config{Origins: []string{"*"}})
 	for _, c := range []struct {
-		h            *house
+		h            *harness
 		origin, want string
 	}{
 		{closed, "https://a.example", ""},
@@ -286,7 +286,7 @@ func TestCORS(t *testing.T) {
 }
 
 func TestRequestIDs(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	seen := map[string]bool{}
 	for range 3 {
 		for _, path := range []string{"/health", "/nothing", root + "/requests", root + "/requests/x"} {

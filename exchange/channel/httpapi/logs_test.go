@@ -11,19 +11,19 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// written is a log for concurrent reads and writes.
-type written struct {
+// logBuffer is a log for concurrent reads and writes.
+type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (w *written) Write(p []byte) (int, error) {
+func (w *logBuffer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.Write(p)
 }
 
-func (w *written) String() string {
+func (w *logBuffer) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.String()
@@ -32,10 +32,10 @@ func (w *written) String() string {
 // The log has a request under the id of its response. It contains no secret: no key, no
 // enrollment code and no query.
 func TestLogHasRequestIDAndNoSecret(t *testing.T) {
-	h := made(t, httpapi.Config{})
-	log := &written{}
-	h.door = httpapi.New(h.x, h.keys, httpapi.Config{EnrollmentCode: "standing-code"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	s := httptest.NewServer(h.door.Handler())
+	h := newHarness(t, httpapi.Config{})
+	log := &logBuffer{}
+	h.server = httpapi.New(h.x, h.keys, httpapi.Config{EnrollmentCode: "standing-code"}, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	s := httptest.NewServer(h.server.Handler())
 	t.Cleanup(s.Close)
 	h.url = s.URL
 
@@ -81,7 +81,7 @@ func TestLogHasRequestIDAndNoSecret(t *testing.T) {
 			t.Errorf("%q is in the log:\n%s", secret, log)
 		}
 	}
-	for _, refused := range h.door.DeniedRequests() {
+	for _, refused := range h.server.DeniedRequests() {
 		for _, secret := range secrets {
 			if strings.Contains(refused.Path+refused.Error, secret) {
 				t.Errorf("%q is told: %+v", secret, refused)

@@ -10,20 +10,20 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// visit is a mounted handler that records its caller.
-type visit struct {
+// mountedHandler is a mounted handler that records its caller.
+type mountedHandler struct {
 	who  exchange.Actor
 	head http.Header
 	body string
 	says string // an error that it answers with
 }
 
-func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (v *mountedHandler) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		panic(err)
 	}
-	v.who, v.head, v.body = who, r.Header, string(data)
+	v.who, v.head, v.body = actor, r.Header, string(data)
 	if v.says != "" {
 		http.Error(w, v.says, http.StatusBadRequest)
 		return
@@ -34,8 +34,8 @@ func (v *visit) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request
 // A mounted handler gets the actor and the body, and not the key. A client without a key does
 // not reach it.
 func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
-	v := &visit{}
-	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
+	v := &mountedHandler{}
+	h := startHarness(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}, MaxBody: 1000, Rate: httpapi.Rate{Requests: 0.1, Burst: 3, Connections: 64}})
 	key := h.register("phone", `"take-photo"`)
 	if r := h.do("POST", "/tea", key, "hello", "X-Other", "1"); r.code != http.StatusTeapot || r.head.Get("X-Request-Id") == "" || r.head.Get("Cache-Control") != "no-store" || r.field("error") != "i'm a teapot" {
 		t.Errorf("%d %v", r.code, r.head)
@@ -46,15 +46,15 @@ func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
 	if v.head.Get("Authorization") != "" {
 		t.Error("the key goes on to the guest")
 	}
-	*v = visit{}
-	h.clear("no key", h.do("POST", "/tea", "", "hello"), http.StatusUnauthorized)
-	h.clear("a wrong key", h.do("POST", "/tea", "mess_home_0", "hello"), http.StatusUnauthorized)
-	h.clear("a page", h.do("POST", "/tea", key, "hello", "Origin", "https://evil.example"), http.StatusForbidden)
-	h.clear("a name", h.do("POST", "/tea", key, "hello", "Host", "evil.example"), http.StatusForbidden)
-	h.clear("too much", h.do("POST", "/tea", key, strings.Repeat("x", 1001)), http.StatusRequestEntityTooLarge)
-	h.clear("another path", h.do("POST", "/tea/", key, "hello"), http.StatusNotFound)
+	*v = mountedHandler{}
+	h.wantReadableError("no key", h.do("POST", "/tea", "", "hello"), http.StatusUnauthorized)
+	h.wantReadableError("a wrong key", h.do("POST", "/tea", "mess_home_0", "hello"), http.StatusUnauthorized)
+	h.wantReadableError("a page", h.do("POST", "/tea", key, "hello", "Origin", "https://evil.example"), http.StatusForbidden)
+	h.wantReadableError("a name", h.do("POST", "/tea", key, "hello", "Host", "evil.example"), http.StatusForbidden)
+	h.wantReadableError("too much", h.do("POST", "/tea", key, strings.Repeat("x", 1001)), http.StatusRequestEntityTooLarge)
+	h.wantReadableError("another path", h.do("POST", "/tea/", key, "hello"), http.StatusNotFound)
 	h.do("GET", "/tea", key, "")
-	h.clear("too many", h.do("GET", "/tea", key, ""), http.StatusTooManyRequests)
+	h.wantReadableError("too many", h.do("GET", "/tea", key, ""), http.StatusTooManyRequests)
 	if v.body != "" || v.who.ID != "phone" {
 		t.Errorf("it came through: %+v", v)
 	}
@@ -62,12 +62,12 @@ func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
 
 // A plain-text error of a mounted handler becomes JSON.
 func TestMountedHandlerErrorsAreJSON(t *testing.T) {
-	v := &visit{says: "malformed \xffpayload\n"}
-	h := open(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}})
+	v := &mountedHandler{says: "malformed \xffpayload\n"}
+	h := startHarness(t, httpapi.Config{MountedHandlers: map[string]httpapi.MountedHandler{"/tea": v}})
 	for _, says := range []string{v.says, strings.Repeat("x", 5000)} {
 		v.says = says
 		r := h.do("POST", "/tea", h.op, "hello")
-		h.clear("a guest's error", r, http.StatusBadRequest)
+		h.wantReadableError("a guest's error", r, http.StatusBadRequest)
 		if got := r.field("error"); got == "" || !strings.Contains(says, got) && got != "malformed payload" || r.head.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s", r.body)
 		}

@@ -28,9 +28,9 @@ type asked struct {
 	headers   []string
 }
 
-// described is a fixture that checks the answers against the OpenAPI document.
-type described struct {
-	*house
+// describedServer is a fixture that checks the answers against the OpenAPI document.
+type describedServer struct {
+	*harness
 	api  *openAPI
 	ops  map[string]operation
 	seen map[string]bool // op code
@@ -98,7 +98,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 }
 
 // ask sends a request and compares the response with the description.
-func (d *described) ask(a asked) reply {
+func (d *describedServer) ask(a asked) reply {
 	d.Helper()
 	o, ok := d.ops[a.op]
 	if !ok {
@@ -124,14 +124,14 @@ func (d *described) ask(a asked) reply {
 		return r
 	}
 	d.seen[a.op+" "+code] = true
-	for _, wrong := range d.wrong(answer, r) {
+	for _, wrong := range d.differences(answer, r) {
 		d.Errorf("%s: %d: %s", name, r.code, wrong)
 	}
 	return r
 }
 
-// wrong returns the differences between a response and its description.
-func (d *described) wrong(answer any, r reply) []string {
+// differences returns the differences between a response and its description.
+func (d *describedServer) differences(answer any, r reply) []string {
 	content, _ := d.api.at(answer, "content").(map[string]any)
 	if content == nil {
 		if r.body != "" {
@@ -160,9 +160,9 @@ func (d *described) wrong(answer any, r reply) []string {
 }
 
 // describe returns a running fixture with its OpenAPI document.
-func describe(t testing.TB, cfg httpapi.Config) *described {
+func describe(t testing.TB, cfg httpapi.Config) *describedServer {
 	a := readOpenAPI(t)
-	return &described{open(t, cfg), a, a.operations(), map[string]bool{}}
+	return &describedServer{startHarness(t, cfg), a, a.operations(), map[string]bool{}}
 }
 
 // The server gives every described answer of every operation in the described shape, and no other
@@ -287,9 +287,9 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 		d.do("POST", root+"/register", "", `{"executor_id":"x","enrol":"wrong"}`, away...)
 	}
 	d.ask(asked{"register", "register", "", `{"executor_id":"x","enrol":"wrong"}`, 429, away})
-	d.everywhere(ref, agent, big)
-	d.notHere()
-	d.gone()
+	d.checkCommonErrors(ref, agent, big)
+	d.checkMissingFunctions()
+	d.checkSilentExecutor()
 	for id, o := range d.ops {
 		for code := range d.api.at(o.v, "responses").(map[string]any) {
 			if code != "default" && !d.seen[id+" "+code] {
@@ -299,8 +299,8 @@ func TestOpenAPIMatchesServer(t *testing.T) {
 	}
 }
 
-// everywhere checks the answers that many operations have in common.
-func (d *described) everywhere(ref, agent, big string) {
+// checkCommonErrors checks the answers that many operations have in common.
+func (d *describedServer) checkCommonErrors(ref, agent, big string) {
 	slow := describe(d.TB, httpapi.Config{Rate: httpapi.Rate{Requests: 0.1, Burst: 1, Connections: 4}})
 	spent := slow.register("agent", "")
 	slow.do("GET", root+"/capabilities", spent, "")
@@ -337,7 +337,7 @@ func (d *described) everywhere(ref, agent, big string) {
 				d.Errorf("HEAD %s: %d", path, r.code)
 			}
 		}
-		if r := d.do("TRACE", path, key, ""); r.code != http.StatusMethodNotAllowed || len(d.wrong(d.api.at(o.v, "responses", "default"), r)) > 0 {
+		if r := d.do("TRACE", path, key, ""); r.code != http.StatusMethodNotAllowed || len(d.differences(d.api.at(o.v, "responses", "default"), r)) > 0 {
 			d.Errorf("TRACE %s: %d %s", path, r.code, r.body)
 		}
 		if r := d.do("OPTIONS", path, "", ""); r.code != http.StatusNoContent {
@@ -346,8 +346,8 @@ func (d *described) everywhere(ref, agent, big string) {
 	}
 }
 
-// notHere checks the optional paths of a server without their functions.
-func (d *described) notHere() {
+// checkMissingFunctions checks the optional paths of a server without their functions.
+func (d *describedServer) checkMissingFunctions() {
 	silent := describe(d.TB, httpapi.Config{})
 	silent.ask(asked{"status", "status", silent.op, "", 404, nil})
 	silent.ask(asked{"webhooks", "webhooks", silent.op, "", 404, nil})
@@ -356,11 +356,11 @@ func (d *described) notHere() {
 	}
 }
 
-// gone checks operations that need an executor without recent heartbeats.
-func (d *described) gone() {
+// checkSilentExecutor checks operations that need an executor without recent heartbeats.
+func (d *describedServer) checkSilentExecutor() {
 	cfg := exchange.DefaultConfig()
 	cfg.Unreachable, cfg.QuietLease = time.Second, time.Second
-	late := &described{madeOver(d.TB, httpapi.Config{}, cfg, memory.New()).serve(), d.api, d.ops, map[string]bool{}}
+	late := &describedServer{newHarnessOver(d.TB, httpapi.Config{}, cfg, memory.New()).serve(), d.api, d.ops, map[string]bool{}}
 	late.register("phone", `"x"`)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -15,9 +15,9 @@ type step struct {
 }
 
 // patches goes through steps on a fresh thread of agent's.
-func patches(t *testing.T, request string, steps []step) (h *house, one string, keys map[string]string) {
+func patches(t *testing.T, request string, steps []step) (h *harness, one string, keys map[string]string) {
 	t.Helper()
-	h = open(t, httpapi.Config{})
+	h = startHarness(t, httpapi.Config{})
 	keys = map[string]string{
 		"phone": h.register("phone", `"x"`), "tablet": h.register("tablet", `"x"`), "agent": h.register("agent", ""), "other": h.register("other", ""), "op": h.op,
 	}
@@ -96,7 +96,7 @@ func TestCancelByRequesterAndHolder(t *testing.T) {
 
 // A requester that holds the claim itself can still cancel.
 func TestRequesterWithClaimCancels(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	one := root + "/requests/" + h.create(phone, looking)
 	h.want(h.do("PATCH", one, phone, `{"status":"claimed"}`), 200, "")
@@ -129,7 +129,7 @@ func TestConfirmations(t *testing.T) {
 
 // An invisible thread gets the same response as a missing one.
 func TestPatchOfInvisibleThreadIs404(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent, other := h.register("agent", ""), h.register("other", "")
 	ref := h.create(agent, looking)
 	const none = "2000-01-01-999-garage"
@@ -147,11 +147,11 @@ func TestPatchOfInvisibleThreadIs404(t *testing.T) {
 
 // A PATCH reports unknown fields, and is an error without known ones.
 func TestUnknownPatchFieldsAreListed(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	r := h.do("PATCH", root+"/requests/"+ref, phone, `{"staus":"claimed"}`)
-	h.clear("a slip", r, 400)
+	h.wantReadableError("a slip", r, 400)
 	if !strings.Contains(r.body, "staus: unknown key; known keys: status, message, mess") {
 		t.Error(r.body)
 	}

@@ -17,14 +17,14 @@ func BenchmarkClaims(b *testing.B) {
 	for _, store := range []string{"memory", "disk"} {
 		for _, rate := range []int{2000, 5000} {
 			b.Run(fmt.Sprintf("store=%s/rate=%d", store, rate), func(b *testing.B) {
-				serveApart(b, store).claimAt(b, rate, 16)
+				startServerProcess(b, store).claimAt(b, rate, 16)
 			})
 		}
 	}
 }
 
-func (s *site) claimAt(b *testing.B, rate, connections int) {
-	lines, refs := make([]*wire, connections), make([]string, b.N)
+func (s *serverProcess) claimAt(b *testing.B, rate, connections int) {
+	lines, refs := make([]*rawConn, connections), make([]string, b.N)
 	var ready errgroup.Group
 	for c := range lines {
 		l, err := dial(s.Addr, anAnswer)
@@ -63,7 +63,7 @@ func (s *site) claimAt(b *testing.B, rate, connections int) {
 		})
 	}
 	for i := range b.N {
-		until(begun.Add(at(i)))
+		sleepUntil(begun.Add(at(i)))
 		due <- i
 	}
 	close(due)
@@ -79,9 +79,9 @@ func (s *site) claimAt(b *testing.B, rate, connections int) {
 	b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
 }
 
-// until waits for a time. On an idle machine, Go's timers are a millisecond late, and that would
+// sleepUntil waits for a time. On an idle machine, Go's timers are a millisecond late, and that would
 // falsify the measurement.
-func until(t time.Time) {
+func sleepUntil(t time.Time) {
 	for d := time.Until(t); d > 0; d = time.Until(t) {
 		ts := syscall.NsecToTimespec(int64(d))
 		_ = syscall.Nanosleep(&ts, nil) // a signal may end it early

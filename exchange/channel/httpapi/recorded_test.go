@@ -25,7 +25,7 @@ func TestRecordedRequests(t *testing.T) {
 	if err := json.Unmarshal(text, &steps); err != nil || len(steps) < 40 {
 		t.Fatalf("%d steps, %v", len(steps), err)
 	}
-	h := open(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
+	h := startHarness(t, httpapi.Config{Import: func(string, map[string][]byte) error { return nil }})
 	keys, ref := map[string]string{"wrong": "mess_home_0", "lost": "mess_my_home_0"}, "REF"
 	for _, s := range steps {
 		var headers []string
@@ -45,7 +45,7 @@ func TestRecordedRequests(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d with %s", where, r.code, r.body, s.Code["ours"], s.Has["ours"])
 		}
 		if r.code >= 400 {
-			h.clear(where, r, r.code)
+			h.wantReadableError(where, r, r.code)
 		} else if r.body != "" && !json.Valid([]byte(r.body)) {
 			t.Errorf("%s: %s is not JSON", where, r.body)
 		}

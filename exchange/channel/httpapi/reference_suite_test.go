@@ -17,7 +17,7 @@ const referenceChecks = 73
 
 // referenceSuite counts checks.
 type referenceSuite struct {
-	*house
+	*harness
 	checks int
 }
 
@@ -53,7 +53,7 @@ func (r reply) within(names ...string) any {
 // TestReferenceSuite makes the requests of the reference project's API suite and wants the
 // answers that the suite wants.
 func TestReferenceSuite(t *testing.T) {
-	s := &referenceSuite{house: open(t, httpapi.Config{})}
+	s := &referenceSuite{harness: startHarness(t, httpapi.Config{})}
 	key := s.registers()
 	s.authenticates(key)
 	ref := s.completesARequest(key)

@@ -16,7 +16,7 @@ import (
 var away = []string{"Origin", "https://elsewhere.example"}
 
 func TestEnrollmentCode(t *testing.T) {
-	h := open(t, httpapi.Config{EnrollmentCode: "abc-123"})
+	h := startHarness(t, httpapi.Config{EnrollmentCode: "abc-123"})
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":"abc-123"}`, away...), 201, "")
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"b"}`), 201, "") // a local process needs none
 	h.want(h.do("POST", root+"/register", "", `{"executor_id":"c","enrol":"abc-123"}`, "X-Forwarded-For", "192.0.2.1"), 201, "")
@@ -36,7 +36,7 @@ func TestEnrollmentCode(t *testing.T) {
 // A local process needs no code. A wrong code is an error all the same, because it is old or for
 // another exchange, and the registration fails.
 func TestWrongCodeOfLocalProcessIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilities":["x"],"enrol":"K7QM4-T9XE2"}`)
 	if h.want(r, 403, ""); !strings.Contains(r.body, "a local process needs none, so leave it out") {
 		t.Errorf("it says %s", r.body)
@@ -54,7 +54,7 @@ func TestWrongCodeOfLocalProcessIsRejected(t *testing.T) {
 }
 
 func TestRegistrationWithoutCode(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for _, header := range []string{"Forwarded", "X-Forwarded-Host", "X-Real-IP", "Via"} {
 		h.want(h.do("POST", root+"/register", "", `{"executor_id":"a","enrol":""}`, header, "192.0.2.1"), 403, "")
 	}
@@ -64,7 +64,7 @@ func TestRegistrationWithoutCode(t *testing.T) {
 
 // The server rejects a registration with the name of another actor.
 func TestTakenNameIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	own := exchange.Actor{ID: "own-pi", Roles: exchange.ExecutorRole} // in this process, without a key
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: "own-pi", Capabilities: []mess.Capability{{ID: "x"}}}}}}
 	if _, err := h.x.Post(t.Context(), exchange.Inbound{Actor: own, Channel: "local", Message: m}); err != nil {
@@ -100,7 +100,7 @@ func TestTakenNameIsRejected(t *testing.T) {
 func TestExchangeIDWithUnderscore(t *testing.T) {
 	ec := exchange.DefaultConfig()
 	ec.ID = "my_summer_home"
-	h := madeOver(t, httpapi.Config{}, ec, memory.New()).serve()
+	h := newHarnessOver(t, httpapi.Config{}, ec, memory.New()).serve()
 	const root = "/api/v1/exchanges/my_summer_home"
 	r := h.do("POST", root+"/register", "", `{"executor_id":"phone"}`)
 	key := r.field("api_key")
@@ -115,7 +115,7 @@ func TestExchangeIDWithUnderscore(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", "")
 	for _, scheme := range []string{"Bearer " + phone, "bearer " + phone, "Bearer  " + phone} {
 		h.want(h.do("GET", root+"/requests", "", "", "Authorization", scheme), 200, "")
@@ -148,7 +148,7 @@ func TestKeys(t *testing.T) {
 
 // The roles of an actor limit its calls and its view.
 func TestRoles(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	ref := h.create(agent, `{"intent":"look"}`)
 	key := func(id string, roles exchange.Role) string {
@@ -171,7 +171,7 @@ func TestRoles(t *testing.T) {
 // The response lists unknown fields, which the exchange stores. Fields of existing clients are
 // not in the list.
 func TestUnknownProfileFieldsAreListed(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	r := h.do("POST", root+"/register", "", `{"executor_id":"a","capabilites":["x"],"colour":"red","hooks":{},"notifications":[],"preferences":{"min_priority":"normal"}}`)
 	if r.code != 201 || !strings.Contains(r.body, `"unknown":["capabilites","colour"]`) {
 		t.Errorf("%d %s", r.code, r.body)
@@ -184,14 +184,14 @@ func TestUnknownProfileFieldsAreListed(t *testing.T) {
 // A heartbeat of a requester does not make it an executor, which would get every offer without
 // requirements. Its other fields are an error.
 func TestHeartbeatRegistersNoExecutor(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	asks := h.register("asks", "")
 	for _, body := range []string{`{}`, ``, `{"executor_id":"asks"}`} {
 		h.want(h.do("PATCH", root+"/executors/asks", asks, body), 200, `{"executor_id":"asks","updated":true}`)
 	}
 	for _, body := range []string{`{"display_name":"A"}`, `{"notifications":[{"type":"webhook","url":"https://a.example/"}]}`, `{"capabilities":[]}`} {
 		r := h.do("PATCH", root+"/executors/asks", asks, body)
-		if h.clear(body, r, 409); !strings.Contains(r.body, "is no registered executor") {
+		if h.wantReadableError(body, r, 409); !strings.Contains(r.body, "is no registered executor") {
 			t.Error(r.body)
 		}
 	}
@@ -204,7 +204,7 @@ func TestHeartbeatRegistersNoExecutor(t *testing.T) {
 
 // No path lets an actor without the role executor register as one.
 func TestOnlyAnExecutorRegistersAsOne(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for _, role := range []string{"requester", "observer"} {
 		key := h.do("POST", root+"/keys", h.op, `{"actor":"`+role+`-1","roles":["`+role+`"]}`).field("api_key")
 		me := `{"id":"` + role + `-1","capabilities":["x"]}`

@@ -12,7 +12,7 @@ import (
 )
 
 func TestMessagesInBothFormats(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	h.want(h.do("POST", root+"/mess", agent, `{"MESS":[{"request":{"id":"a","intent":"look"}}]}`), 200, "")
 	r := h.do("POST", root+"/mess", agent, "MESS:\n  - v: 1.1.0\n  - request:\n      id: b\n      intent: look\n", "Content-Type", "application/yaml")
@@ -27,7 +27,7 @@ func TestMessagesInBothFormats(t *testing.T) {
 }
 
 func TestKnownETagIs304(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	path := root + "/requests/" + h.create(agent, `{"intent":"look `+strings.Repeat("x", 2000)+`"}`)
 	r := h.do("GET", path, agent, "", "Accept-Encoding", "identity")
@@ -56,7 +56,7 @@ func TestKnownETagIs304(t *testing.T) {
 }
 
 func TestGzipOnRequest(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	path := root + "/requests/" + h.create(h.op, `{"intent":"`+strings.Repeat("x", 2000)+`"}`)
 	for header, want := range map[string]string{
 		"identity": "", "gzip": "gzip", "br, GZIP;q=0.5": "gzip", "gzip;q=0": "", "gzip; q=0.0, br": "", "xgzip": "",
@@ -72,7 +72,7 @@ func TestGzipOnRequest(t *testing.T) {
 
 // HEAD is GET without a body.
 func TestHead(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	ref := h.create(h.op, `{"intent":"look"}`)
 	for _, path := range []string{"/health", root + "/requests", root + "/requests/" + ref, root + "/requests/" + ref + "/thread", root + "/executors", root + "/capabilities"} {
 		get, head := h.do("GET", path, h.op, ""), h.do("HEAD", path, h.op, "")

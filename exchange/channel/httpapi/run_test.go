@@ -13,13 +13,13 @@ import (
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 )
 
-// cable is a listener with connections in this process, so that the test can use fake time.
-type cable struct {
+// pipeListener is a listener with connections in this process, so that the test can use fake time.
+type pipeListener struct {
 	plugs  chan net.Conn
 	closed chan struct{}
 }
 
-func (c *cable) Accept() (net.Conn, error) {
+func (c *pipeListener) Accept() (net.Conn, error) {
 	select {
 	case p := <-c.plugs:
 		return p, nil
@@ -28,10 +28,10 @@ func (c *cable) Accept() (net.Conn, error) {
 	}
 }
 
-func (c *cable) Close() error   { close(c.closed); return nil }
-func (c *cable) Addr() net.Addr { return &net.TCPAddr{} }
+func (c *pipeListener) Close() error   { close(c.closed); return nil }
+func (c *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (c *cable) dial(context.Context, string, string) (net.Conn, error) {
+func (c *pipeListener) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case c.plugs <- there:
@@ -41,33 +41,33 @@ func (c *cable) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-// running is a fixture in a bubble of fake time, with a server that runs as in the program.
-type running struct {
-	*house
-	cable  *cable
+// runningServer is a fixture in a bubble of fake time, with a server that runs as in the program.
+type runningServer struct {
+	*harness
+	cable  *pipeListener
 	cancel func()
 	done   chan error // the result of Run
 }
 
-func inProgram(t *testing.T, story func(*testing.T, *running)) {
+func withRunningServer(t *testing.T, test func(*testing.T, *runningServer)) {
 	t.Helper()
-	inProgramWith(t, httpapi.Config{}, story)
+	withRunningServerConfig(t, httpapi.Config{}, test)
 }
 
-func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *running)) {
+func withRunningServerConfig(t *testing.T, cfg httpapi.Config, test func(*testing.T, *runningServer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := made(t, cfg)
-		c := &cable{make(chan net.Conn), make(chan struct{})}
+		h := newHarness(t, cfg)
+		c := &pipeListener{make(chan net.Conn), make(chan struct{})}
 		line := &http.Transport{DialContext: c.dial}
 		h.url, h.line = "http://127.0.0.1", line
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &running{h, c, cancel, make(chan error, 1)}
+		r := &runningServer{h, c, cancel, make(chan error, 1)}
 		go func() {
 			defer close(r.done)
-			r.done <- h.door.Run(ctx, c)
+			r.done <- h.server.Run(ctx, c)
 		}()
-		story(t, r)
+		test(t, r)
 		cancel()
 		for range r.done { // the test may have received it already
 		}
@@ -77,9 +77,9 @@ func inProgramWith(t *testing.T, cfg httpapi.Config, story func(*testing.T, *run
 
 // A program that ends does not wait for streams and polls.
 func TestRunEndsStreams(t *testing.T) {
-	inProgram(t, func(t *testing.T, h *running) {
+	withRunningServer(t, func(t *testing.T, h *runningServer) {
 		s := h.stream(root+"/events?after=now", h.op)
-		if _, name, _ := next(t, s); name != "reset" {
+		if _, name, _ := nextEvent(t, s); name != "reset" {
 			t.Fatalf("got %s", name)
 		}
 		polled := make(chan reply, 1)
@@ -107,7 +107,7 @@ func TestRunEndsStreams(t *testing.T) {
 
 // begin sends a request with only the first part of its body, and waits until the server handles
 // it.
-func (h *running) begin() net.Conn {
+func (h *runningServer) begin() net.Conn {
 	h.Helper()
 	conn, err := h.cable.dial(h.Context(), "", "")
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *running) begin() net.Conn {
 
 // The server completes a running request before the program ends.
 func TestRunFinishesRequests(t *testing.T) {
-	inProgram(t, func(t *testing.T, h *running) {
+	withRunningServer(t, func(t *testing.T, h *runningServer) {
 		conn := h.begin()
 		defer conn.Close()
 		h.cancel()
@@ -143,7 +143,7 @@ func TestRunFinishesRequests(t *testing.T) {
 
 // But the program ends, even if a client does not finish.
 func TestRunDoesNotWaitForUnfinishedRequest(t *testing.T) {
-	inProgram(t, func(t *testing.T, h *running) {
+	withRunningServer(t, func(t *testing.T, h *runningServer) {
 		conn := h.begin()
 		defer conn.Close()
 		began := time.Now()
@@ -159,7 +159,7 @@ func TestRunDoesNotWaitForUnfinishedRequest(t *testing.T) {
 
 // While the program runs, a client that is slow loses its place in time.
 func TestSlowReaderTimesOut(t *testing.T) {
-	inProgram(t, func(t *testing.T, h *running) {
+	withRunningServer(t, func(t *testing.T, h *runningServer) {
 		conn := h.begin()
 		defer conn.Close()
 		began := time.Now()
@@ -171,7 +171,7 @@ func TestSlowReaderTimesOut(t *testing.T) {
 }
 
 func TestRunFailsWithoutPort(t *testing.T) {
-	h := made(t, httpapi.Config{})
+	h := newHarness(t, httpapi.Config{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestRunFailsWithoutPort(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.door.Run(t.Context(), l); err == nil {
+	if err := h.server.Run(t.Context(), l); err == nil {
 		t.Error("Run is content without a port")
 	}
 }

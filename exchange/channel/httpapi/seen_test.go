@@ -9,7 +9,7 @@ import (
 
 // Every authenticated call moves last_seen, not heartbeats alone.
 func TestPollUpdatesLastSeen(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"take-photo"`)
 	seen := func() string {
 		for _, e := range h.x.Executors() {

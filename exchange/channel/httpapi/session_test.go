@@ -86,14 +86,14 @@ func total(list []httpapi.DeniedRequest) (n int) {
 // Rejected requests with the same caller and reason are one entry with a count. So one caller
 // does not displace the entries of others.
 func TestEqualDenialsAreOneEntry(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	h.do("POST", root+"/keys", agent, `{"actor":"x"}`)
 	for n := range 300 {
 		h.do("GET", fmt.Sprintf("%s/requests/%d", root, n), "mess_home_wrong", "")
 	}
 	h.do("POST", root+"/stop", "", "")
-	list := h.door.DeniedRequests()
+	list := h.server.DeniedRequests()
 	if len(list) != 3 {
 		t.Fatalf("%d refusals: %+v", len(list), list)
 	}
@@ -110,13 +110,13 @@ func TestEqualDenialsAreOneEntry(t *testing.T) {
 
 // The log of rejected requests has a size limit for any number of callers.
 func TestDeniedLogIsBounded(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for n := range 300 {
 		r := httptest.NewRequest("GET", "http://127.0.0.1:8420"+root+"/requests", nil)
 		r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", n/200, n%200)
-		h.door.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		h.server.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	}
-	if list := h.door.DeniedRequests(); len(list) != 100 || list[0].From != "10.0.1.99" || list[99].From != "10.0.1.0" {
+	if list := h.server.DeniedRequests(); len(list) != 100 || list[0].From != "10.0.1.99" || list[99].From != "10.0.1.0" {
 		t.Errorf("%d, from %s to %s", len(list), list[0].From, list[len(list)-1].From)
 	}
 }

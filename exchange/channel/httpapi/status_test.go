@@ -8,11 +8,11 @@ import (
 
 // Only an operator can read the status of the program, and only if Config.Status is set.
 func TestStatus(t *testing.T) {
-	h := open(t, httpapi.Config{Status: func() any { return map[string]int{"threads": 3} }})
-	silent := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{Status: func() any { return map[string]int{"threads": 3} }})
+	silent := startHarness(t, httpapi.Config{})
 	for _, c := range []struct {
 		name, key string
-		h         *house
+		h         *harness
 		code      int
 		want      string
 	}{

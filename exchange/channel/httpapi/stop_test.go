@@ -10,7 +10,7 @@ import (
 // The server accepts a stop with any other fields of any length, but the list of executors must be
 // valid.
 func TestStopIsAccepted(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	h.register("phone", `"x"`)
 	stops := 0
 	for _, body := range []string{
@@ -22,9 +22,9 @@ func TestStopIsAccepted(t *testing.T) {
 		}
 	}
 	for _, body := range []string{`null`, `5`, `[]`, `{"executors":7}`, `{"executors":[7]}`, `{"executors":{}}`, `why`} {
-		h.clear(body, h.do("POST", root+"/stop", h.op, body), 400)
+		h.wantReadableError(body, h.do("POST", root+"/stop", h.op, body), 400)
 	}
-	h.clear("nobody", h.do("POST", root+"/stop", h.op, `{"executors":["fone"]}`), 422)
+	h.wantReadableError("nobody", h.do("POST", root+"/stop", h.op, `{"executors":["fone"]}`), 422)
 	if r := h.do("POST", root+"/stop", h.op, "why: 5\nexecutors: phone\n", "Content-Type", "application/yaml"); r.code != 202 || r.field("why") != "5" {
 		t.Errorf("%d %s", r.code, r.body)
 	}

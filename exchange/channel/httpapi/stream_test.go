@@ -17,7 +17,7 @@ import (
 )
 
 // key is a key for an executor that asks, too.
-func (r *running) key(id string) string {
+func (r *runningServer) key(id string) string {
 	r.Helper()
 	res := r.do("POST", root+"/keys", r.op, fmt.Sprintf(`{"actor":%q,"roles":["requester","executor"]}`, id))
 	if res.code != http.StatusCreated {
@@ -26,9 +26,9 @@ func (r *running) key(id string) string {
 	return res.field("api_key")
 }
 
-// opens asks for events on a connection of its own, and returns it with the
+// openStream asks for events on a connection of its own, and returns it with the
 // answer's head.
-func (r *running) opens(key, proto, more string) (net.Conn, *bufio.Reader, *http.Response) {
+func (r *runningServer) openStream(key, proto, more string) (net.Conn, *bufio.Reader, *http.Response) {
 	r.Helper()
 	conn, err := r.cable.dial(r.Context(), "", "")
 	if err != nil {
@@ -48,9 +48,9 @@ func (r *running) opens(key, proto, more string) (net.Conn, *bufio.Reader, *http
 // A stream on a hijacked connection has the headers of every answer. It ends with a last chunk when
 // the server shuts down.
 func TestStreamHasHeadersAndLastChunk(t *testing.T) {
-	inProgramWith(t, httpapi.Config{Origins: []string{"https://console.example"}}, func(t *testing.T, r *running) {
+	withRunningServerConfig(t, httpapi.Config{Origins: []string{"https://console.example"}}, func(t *testing.T, r *runningServer) {
 		key := r.key("phone")
-		conn, _, res := r.opens(key, "HTTP/1.1", "Origin: https://console.example\r\n")
+		conn, _, res := r.openStream(key, "HTTP/1.1", "Origin: https://console.example\r\n")
 		defer conn.Close()
 		for name, want := range map[string]string{
 			"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Accel-Buffering": "no",
@@ -81,20 +81,20 @@ func TestStreamHasHeadersAndLastChunk(t *testing.T) {
 // The server notices a disconnect, a client that sends without end, and the end of a key at
 // once, and not at the next heartbeat.
 func TestStreamEndsOnDisconnect(t *testing.T) {
-	for name, end := range map[string]func(r *running, conn net.Conn){
-		"it hangs up": func(_ *running, conn net.Conn) { _ = conn.Close() },
-		"it talks":    func(_ *running, conn net.Conn) { _, _ = conn.Write(make([]byte, 64<<10)) },
-		"its key":     func(r *running, _ net.Conn) { r.do("DELETE", root+"/keys/phone", r.op, "") },
+	for name, end := range map[string]func(r *runningServer, conn net.Conn){
+		"it hangs up": func(_ *runningServer, conn net.Conn) { _ = conn.Close() },
+		"it talks":    func(_ *runningServer, conn net.Conn) { _, _ = conn.Write(make([]byte, 64<<10)) },
+		"its key":     func(r *runningServer, _ net.Conn) { r.do("DELETE", root+"/keys/phone", r.op, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inProgram(t, func(t *testing.T, r *running) {
+			withRunningServer(t, func(t *testing.T, r *runningServer) {
 				key := r.key("phone")
-				conn, _, res := r.opens(key, "HTTP/1.1", "")
+				conn, _, res := r.openStream(key, "HTTP/1.1", "")
 				go func() { _, _ = io.Copy(io.Discard, res.Body) }()
 				synctest.Wait()
 				began := time.Now()
 				end(r, conn)
-				r.door.NoStreams()
+				r.server.NoStreams()
 				if took := time.Since(began); took > 2*time.Second { // fake time: a beat is 15 s away
 					t.Errorf("noticed after %v", took)
 				}
@@ -106,12 +106,12 @@ func TestStreamEndsOnDisconnect(t *testing.T) {
 
 // The server drops a client that does not read, and the exchange does not wait for it.
 func TestUnreadStreamEnds(t *testing.T) {
-	inProgram(t, func(t *testing.T, r *running) {
+	withRunningServer(t, func(t *testing.T, r *runningServer) {
 		key := r.key("phone")
-		conn, _, _ := r.opens(key, "HTTP/1.1", "")
+		conn, _, _ := r.openStream(key, "HTTP/1.1", "")
 		defer conn.Close()
 		began := time.Now()
-		r.door.NoStreams()
+		r.server.NoStreams()
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("dropped after %v", took)
 		}
@@ -120,14 +120,14 @@ func TestUnreadStreamEnds(t *testing.T) {
 
 // HTTP/1.0 has no chunks: such a stream goes the way of other answers.
 func TestStreamOverHTTP10(t *testing.T) {
-	inProgram(t, func(t *testing.T, r *running) {
+	withRunningServer(t, func(t *testing.T, r *runningServer) {
 		key := r.key("phone")
-		conn, _, res := r.opens(key, "HTTP/1.0", "")
+		conn, _, res := r.openStream(key, "HTTP/1.0", "")
 		defer conn.Close()
 		r.do("POST", root+"/mess", key, `[{"config":{"executor":{"id":"phone","capabilities":["x"]}}}]`)
 		ref := make(chan string, 1)
 		go func() { ref <- r.create(r.key("agent"), `{"intent":"look","requires":["x"]}`) }()
-		_, name, data := next(t, bufio.NewReader(res.Body))
+		_, name, data := nextEvent(t, bufio.NewReader(res.Body))
 		if want := <-ref; name != "message" || !strings.Contains(data, want) || len(res.TransferEncoding) != 0 {
 			t.Errorf("%s %s", name, data)
 		}
@@ -136,32 +136,32 @@ func TestStreamOverHTTP10(t *testing.T) {
 
 // A stream without events takes one goroutine of the server, and ends with its client.
 func TestIdleStreamHasOneGoroutine(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	const streams = 50
 	before := runtime.NumGoroutine()
-	var wires []*wire
+	var wires []*rawConn
 	for range streams {
 		w, err := dial(strings.TrimPrefix(h.url, "http://"), fewLines)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wires = append(wires, w)
-		if err := errors.Join(w.begin("GET", root+"/events", h.op, "", nil), w.hear(": hello\n")); err != nil {
+		if err := errors.Join(w.begin("GET", root+"/events", h.op, "", nil), w.readUntil(": hello\n")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	becomes(t, func() bool { return runtime.NumGoroutine() <= before+streams+5 })
+	waitUntil(t, func() bool { return runtime.NumGoroutine() <= before+streams+5 })
 	if n := runtime.NumGoroutine(); n < before+streams {
 		t.Errorf("%d goroutines for %d streams: this test counts wrongly", n-before, streams)
 	}
 	for _, w := range wires {
 		_ = w.conn.Close()
 	}
-	h.door.NoStreams()
+	h.server.NoStreams()
 }
 
-// becomes waits for a condition.
-func becomes(t *testing.T, is func() bool) {
+// waitUntil waits for a condition.
+func waitUntil(t *testing.T, is func() bool) {
 	t.Helper()
 	for range 1000 {
 		if is() {

@@ -14,7 +14,7 @@ import (
 
 // The server keeps all fields of a request, known or unknown.
 func TestRequestKeepsAllFields(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	agent := h.register("agent", "")
 	const request = `{"id":"r-1","intent":"Look <here> & there","precision":"exact","requires":["take-photo",{"vacuum-floor":{"areas":["kitchen"]}}],
 		"constraints":{"location":"kitchen","timing":{"urgency":"soon"},"x_constraint":1},"needed_by":"2099-01-01T00:00:00Z","confirm_before":true,
@@ -51,7 +51,7 @@ func TestRequestKeepsAllFields(t *testing.T) {
 
 // A message of a thread leads to the thread, its slash escaped.
 func TestThreadByRefOfMessage(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone := h.register("phone", `"x"`)
 	ref := h.create(phone, `{"id":"own","intent":"look","requires":["x"]}`)
 	h.want(h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`), 200, "")
@@ -74,7 +74,7 @@ func TestThreadByRefOfMessage(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent, other := h.register("phone", `"x"`), h.register("agent", ""), h.register("other", "")
 	var refs []string
 	for i := range 5 {
@@ -138,7 +138,7 @@ func TestLists(t *testing.T) {
 
 // A response lists the unknown fields of a request, which the exchange stores.
 func TestUnknownRequestFieldsAreListed(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	h.want(h.do("POST", root+"/requests", h.op, `{"intent":"look","requres":["x"],"attachments":[],"constraints":{"whre":"x","timing":{"not_befor":"2030-01-01T00:00:00Z"}}}`), 201,
 		`{"queue_position":1,"ref":"DAY-001","status":"pending","unknown":["requres","constraints.whre","constraints.timing.not_befor"]}`)
 	h.want(h.do("PATCH", root+"/requests/last", h.op, `{"mess":[{"repyl":{"confirm":true}}]}`), 200, `{"ref":"DAY-001","status":"pending","unknown":["mess.repyl"]}`)
@@ -147,13 +147,13 @@ func TestUnknownRequestFieldsAreListed(t *testing.T) {
 // A candidate claims a thread just after its cancel: the error has the status cancelled. Another
 // executor gets 404.
 func TestClaimAfterCancelIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, other := h.register("phone", `"x"`), h.register("other", `"y"`)
 	ref := h.create(h.op, `{"intent":"look","requires":["x"]}`)
 	h.do("PATCH", root+"/requests/"+ref, h.op, `{"status":"cancelled"}`)
 	r := h.do("PATCH", root+"/requests/"+ref, phone, `{"status":"claimed"}`)
-	if h.clear("late", r, 409); r.field("status") != "cancelled" {
+	if h.wantReadableError("late", r, 409); r.field("status") != "cancelled" {
 		t.Error(r.body)
 	}
-	h.clear("no business of its own", h.do("PATCH", root+"/requests/"+ref, other, `{"status":"claimed"}`), 404)
+	h.wantReadableError("no business of its own", h.do("PATCH", root+"/requests/"+ref, other, `{"status":"claimed"}`), 404)
 }

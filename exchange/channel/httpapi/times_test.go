@@ -11,7 +11,7 @@ import (
 
 // The exchange enforces time limits by its own clock, with 409.
 func TestTimeLimitsAreEnforced(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	at := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(time.RFC3339) }
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ type state struct {
 	Updated  time.Time `json:"updated_at"`
 }
 
-func (h *house) state(path, key string) state {
+func (h *harness) state(path, key string) state {
 	h.Helper()
 	var v struct{ Thread state }
 	r := h.do("GET", path, key, "")
@@ -65,7 +65,7 @@ func (h *house) state(path, key string) state {
 // Every message moves updated_at, one that changes no status too, and answers
 // change the status back.
 func TestUpdatedMovesOnEveryMessage(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, agent := h.register("phone", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)
 	was := h.state(one, agent)
@@ -92,7 +92,7 @@ func TestUpdatedMovesOnEveryMessage(t *testing.T) {
 // A late claim gets the holder in the fields that clients read. Every response and every error
 // forbids caching.
 func TestRejectedClaimNamesHolder(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	phone, tablet, agent := h.register("phone", `"x"`), h.register("tablet", `"x"`), h.register("agent", "")
 	one := root + "/requests/" + h.create(agent, `{"intent":"look","requires":["x"]}`)
 	h.want(h.do("PATCH", one, phone, `{"status":"claimed"}`), 200, "")

@@ -12,7 +12,7 @@ import (
 )
 
 // otherUser sends a request as another user of this machine, and returns the answer.
-func (h *house) otherUser(method, path, key, body string) string {
+func (h *harness) otherUser(method, path, key, body string) string {
 	h.Helper()
 	head := ""
 	if key != "" {
@@ -25,7 +25,7 @@ func (h *house) otherUser(method, path, key, body string) string {
 // Another user of this machine needs a code or a key. It gets the rights of the code, and cannot
 // read requests of others.
 func TestOtherLocalUserNeedsCode(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	asker := h.register("asker", "")
 	h.want(h.do("POST", root+"/requests", asker, `{"intent":"what is on my desk?","requires":["take-photo"]}`), 201, "")
 	register := func(id, more string) string {
@@ -67,7 +67,7 @@ func TestOtherLocalUserNeedsCode(t *testing.T) {
 // An executor may register only the capabilities of its code, at enrollment and later, and gets no
 // other offers.
 func TestCodeListsItsRights(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	r := h.do("POST", root+"/codes", h.op, `{"actor":"garage","capabilities":["open-door"]}`)
 	if h.want(r, 201, ""); !strings.Contains(r.body, `"capabilities":["open-door"]`) || !strings.Contains(r.body, `"roles":["executor","requester"]`) {
 		t.Fatalf("it does not state it: %s", r.body)

@@ -15,7 +15,7 @@ import (
 
 // A name with more behind the port is another name, however a parser cuts it.
 func TestHostWithInvalidPortIsRejected(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	for host, want := range map[string]int{
 		"localhost:8420": 200, "127.0.0.1:8420": 200, "localhost": 200, "LOCALHOST.": 200, "[::1]:8420": 200, "127.0.0.1:": 200,
 		"localhost:8420.evil.example": 400, "localhost:evil.example": 400, "127.0.0.1:8420:1": 400, "localhost:99999": 400, "evil.example": 403, "evil.example:8420": 403,
@@ -28,7 +28,7 @@ func TestHostWithInvalidPortIsRejected(t *testing.T) {
 
 // A foreign page cannot register, without any of the headers.
 func TestForeignPageCannotRegister(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
 	for i, heads := range [][]string{
 		{"Origin", "http://evil.example@" + host},
@@ -52,7 +52,7 @@ func TestForeignPageCannotRegister(t *testing.T) {
 // After a request with both Content-Length and chunks, the bytes after the body are no request
 // (RFC 9112 section 6.1).
 func TestLengthAndChunksEndConnection(t *testing.T) {
-	h := open(t, httpapi.Config{})
+	h := startHarness(t, httpapi.Config{})
 	host := strings.TrimPrefix(h.url, "http://")
 	c, err := net.Dial("tcp", host)
 	if err != nil {

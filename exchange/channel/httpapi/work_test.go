@@ -26,16 +26,16 @@ func BenchmarkHandler(b *testing.B) {
 
 func handle(b *testing.B, store exchange.Store) {
 	most := httpapi.Rate{Requests: 1e6, Burst: 1e6, Connections: 1e6}
-	h := madeOver(b, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store).serve()
+	h := newHarnessOver(b, httpapi.Config{Rate: most}, exchange.DefaultConfig(), store).serve()
 	agent, phone := h.register("agent", ""), h.register("phone", `"x"`)
-	handler := h.door.Handler()
+	handler := h.server.Handler()
 	do := func(b *testing.B, method, path, key, body string) string {
 		r, err := http.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 		if err != nil {
 			b.Fatal(err)
 		}
 		r.Header.Set("Authorization", "Bearer "+key)
-		w := &sink{head: http.Header{}}
+		w := &discardWriter{head: http.Header{}}
 		handler.ServeHTTP(w, r)
 		if w.code >= 300 {
 			b.Fatalf("%d %s", w.code, w.text.String())
@@ -78,13 +78,13 @@ func handle(b *testing.B, store exchange.Store) {
 	})
 }
 
-// sink is a writer of an answer.
-type sink struct {
+// discardWriter is a writer of an answer.
+type discardWriter struct {
 	head http.Header
 	code int
 	text strings.Builder
 }
 
-func (s *sink) Header() http.Header         { return s.head }
-func (s *sink) WriteHeader(code int)        { s.code = code }
-func (s *sink) Write(p []byte) (int, error) { return s.text.Write(p) }
+func (s *discardWriter) Header() http.Header         { return s.head }
+func (s *discardWriter) WriteHeader(code int)        { s.code = code }
+func (s *discardWriter) Write(p []byte) (int, error) { return s.text.Write(p) }

@@ -25,7 +25,7 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 	for name, can := range map[string]*sdk.ElicitationCapabilities{
 		"url": {URL: &sdk.URLElicitationCapabilities{}, Form: &sdk.FormElicitationCapabilities{}}, "form": {Form: &sdk.FormElicitationCapabilities{}}, "none": nil,
 	} {
-		h := inHouse(t)
+		h := newHarness(t)
 		shown := make(chan *sdk.ElicitParams, 16)
 		c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 			Capabilities: &sdk.ClientCapabilities{Elicitation: can},
@@ -34,7 +34,7 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 				return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"confirm": true}}, nil
 			},
 		})
-		g := &mcpClient{house: h}
+		g := &mcpClient{harness: h}
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
 		s := mcp.New(pageProvider{mcp.LocalExchange(h.x, model)}, "1", slog.New(slog.DiscardHandler))
@@ -49,20 +49,20 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = g.Close(); g.ended.Wait() })
 
-		g.ok("mess_wait", map[string]any{"ref": g.ask("confirm")}) // the requester itself confirms
-		ref := g.ask("operator")
-		waited := g.ok("mess_wait", map[string]any{"ref": ref}).text
+		g.mustCall("mess_wait", map[string]any{"ref": g.request("confirm")}) // the requester itself confirms
+		ref := g.request("operator")
+		waited := g.mustCall("mess_wait", map[string]any{"ref": ref}).text
 		if name == "url" {
 			p := <-shown
 			if p.Mode != "url" || p.URL != (pageProvider{}).Page(ref) || p.RequestedSchema != nil {
 				t.Errorf("it is shown %+v", p)
 			}
 		}
-		if status := g.ok("mess_status", map[string]any{"ref": ref}).field("status"); status != string(mess.NeedsConfirmation) {
+		if status := g.mustCall("mess_status", map[string]any{"ref": ref}).field("status"); status != string(mess.NeedsConfirmation) {
 			t.Errorf("%s: it is %s after the client has accepted", name, status)
 		}
 		for _, said := range []string{
-			waited, g.ok("mess_status", map[string]any{"ref": ref}).text,
+			waited, g.mustCall("mess_status", map[string]any{"ref": ref}).text,
 			g.call("mess_answer", map[string]any{"ref": ref, "confirm": true}).text,
 		} {
 			if strings.Contains(said, "messkit ") || strings.Contains(said, "--yes") { // a model may have a shell
@@ -93,9 +93,9 @@ func TestHintNamesConfirmationSetting(t *testing.T) {
 		exchange.ConfirmScript:   "waits for an operator",
 		"":                       "waits for an operator",
 	} {
-		h := inHouse(t)
-		g := h.over(setting{mcp.LocalExchange(h.x, model), by})
-		next := g.ok("mess_wait", map[string]any{"ref": g.ask("operator")}).field("next")
+		h := newHarness(t)
+		g := h.connectTo(setting{mcp.LocalExchange(h.x, model), by})
+		next := g.mustCall("mess_wait", map[string]any{"ref": g.request("operator")}).field("next")
 		if !strings.Contains(next, want) || strings.Contains(next, "code") != (by == exchange.ConfirmCode) {
 			t.Errorf("%q: %s", by, next)
 		}

@@ -32,27 +32,27 @@ var (
 	kitchen = exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}
 )
 
-// house is a fixture: a real exchange with an executor that carries out each request.
-type house struct {
+// harness is a fixture: a real exchange with an executor that carries out each request.
+type harness struct {
 	testing.TB
-	x       *exchange.Exchange
-	hands   *exchange.Local
-	running sync.WaitGroup
-	offered map[string]bool
+	x         *exchange.Exchange
+	executors *exchange.Local
+	running   sync.WaitGroup
+	offered   map[string]bool
 }
 
-func inHouse(t testing.TB) *house {
+func newHarness(t testing.TB) *harness {
 	t.Helper()
-	h := alone(t)
-	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
+	h := newHarnessWithoutExecutor(t)
+	h.sendFromExecutor(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	h.running.Go(func() { _ = h.hands.Receive(ctx, func(m mess.Message) { h.hear(ctx, m) }) })
+	h.running.Go(func() { _ = h.executors.Receive(ctx, func(m mess.Message) { h.execute(ctx, m) }) })
 	return h
 }
 
-// alone returns a fixture without an executor.
-func alone(t testing.TB) *house {
+// newHarnessWithoutExecutor returns a fixture without an executor.
+func newHarnessWithoutExecutor(t testing.TB) *harness {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
 	cfg.Confirm = exchange.ConfirmScript // the test is the person
@@ -61,29 +61,31 @@ func alone(t testing.TB) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{TB: t, x: x, hands: x.As(kitchen, "local"), offered: map[string]bool{}}
+	h := &harness{TB: t, x: x, executors: x.As(kitchen, "local"), offered: map[string]bool{}}
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(func() { cancel(); h.running.Wait() })
 	h.running.Go(func() { _ = x.Run(ctx) })
 	return h
 }
 
-// says sends a message of the executor.
-func (h *house) says(text string) {
+// sendFromExecutor sends a message of the executor.
+func (h *harness) sendFromExecutor(text string) {
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
-		_, err = h.hands.Send(context.Background(), m)
+		_, err = h.executors.Send(context.Background(), m)
 	}
 	if err != nil {
 		h.Errorf("the executor says %s: %v", text, err)
 	}
 }
 
-// about sends a message of the executor to a thread.
-func (h *house) about(ref, items string) { h.says("re: " + ref + "\nMESS: " + items) }
+// sendToThread sends a message of the executor to a thread.
+func (h *harness) sendToThread(ref, items string) {
+	h.sendFromExecutor("re: " + ref + "\nMESS: " + items)
+}
 
-// hear is the executor: it carries out a request.
-func (h *house) hear(ctx context.Context, m mess.Message) {
+// execute is the executor: it carries out a request.
+func (h *harness) execute(ctx context.Context, m mess.Message) {
 	if len(m.Items) == 0 || len(m.Re) == 0 {
 		return
 	}
@@ -94,49 +96,49 @@ func (h *house) hear(ctx context.Context, m mess.Message) {
 			return // the thread was open already, and its event follows
 		}
 		h.offered[ref] = true
-		h.about(ref, `[{status: {code: claimed}}]`)
+		h.sendToThread(ref, `[{status: {code: claimed}}]`)
 		switch i.Intent {
 		case "photo":
 			h.photo(ctx, ref)
 		case "inline":
-			h.about(ref, `[{status: {code: in_progress, progress_pct: 50, message: looking}}]`)
-			h.about(ref, `[{status: {code: completed, evidence: photographed}}, {response: {content: [here it is, {image: "`+mess.DataURI("image/jpeg", picture(64, 48))+`"}, "see ![x](data:text/plain;base64,aGk=) there"], notes: "data:,x"}}]`)
+			h.sendToThread(ref, `[{status: {code: in_progress, progress_pct: 50, message: looking}}]`)
+			h.sendToThread(ref, `[{status: {code: completed, evidence: photographed}}, {response: {content: [here it is, {image: "`+mess.DataURI("image/jpeg", picture(64, 48))+`"}, "see ![x](data:text/plain;base64,aGk=) there"], notes: "data:,x"}}]`)
 		case "ask":
-			h.about(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+			h.sendToThread(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
 		case "ask twice":
-			h.about(ref, `[{status: {code: needs_input, questions: [{field: a, question: "where?"}, {field: b, question: "when?"}]}}]`)
+			h.sendToThread(ref, `[{status: {code: needs_input, questions: [{field: a, question: "where?"}, {field: b, question: "when?"}]}}]`)
 		case "confirm":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true}}]`)
+			h.sendToThread(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true}}]`)
 		case "operator":
-			h.about(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
+			h.sendToThread(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
 		case "unknown":
-			h.about(ref, `[{status: {code: in_progress}}]`)
-			h.about(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
+			h.sendToThread(ref, `[{status: {code: in_progress}}]`)
+			h.sendToThread(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		}
 	case *mess.Reply:
 		if _, half := i.Answers.Get("a"); half || i.Accept != nil {
 			return
 		}
 		if i.Confirm != nil && !*i.Confirm {
-			h.about(ref, `[{status: {code: cancelled}}]`)
+			h.sendToThread(ref, `[{status: {code: cancelled}}]`)
 			return
 		}
-		h.about(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
-		h.about(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
+		h.sendToThread(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.sendToThread(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
 	case *mess.Cancel:
-		h.about(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
+		h.sendToThread(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
 	}
 }
 
-func (h *house) photo(ctx context.Context, ref string) {
-	h.about(ref, `[{status: {code: in_progress}}]`)
-	media, err := h.hands.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture(640, 480)))
+func (h *harness) photo(ctx context.Context, ref string) {
+	h.sendToThread(ref, `[{status: {code: in_progress}}]`)
+	media, err := h.executors.Attach(ctx, ref, "fridge.jpg", "image/jpeg", bytes.NewReader(picture(640, 480)))
 	if err != nil {
 		h.Error(err)
 		return
 	}
 	media.CapturedAt = "2026-11-21T09:44:50Z"
-	_, err = h.hands.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
+	_, err = h.executors.Send(ctx, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{
 		&mess.Status{Code: mess.Completed, Evidence: mess.Photographed},
 		&mess.Response{Content: []mess.Entry{mess.TextEntry("the fridge"), mess.MediaEntry("image", media)}},
 	}})
@@ -162,26 +164,26 @@ func picture(w, ht int) []byte {
 
 // mcpClient is an MCP client with the notifications that it has got.
 type mcpClient struct {
-	*house
+	*harness
 	*sdk.ClientSession
-	mu      sync.Mutex
-	told    *sync.Cond
-	updated []string
-	listed  int
-	steps   []*sdk.ProgressNotificationParams
+	mu            sync.Mutex
+	notifications *sync.Cond
+	updated       []string
+	listed        int
+	steps         []*sdk.ProgressNotificationParams
 	// Over stdio.
 	ended    sync.WaitGroup // the server
 	toServer io.Closer
 }
 
-func (h *house) client() (*mcpClient, *sdk.Client) {
-	g := &mcpClient{house: h}
-	g.told = sync.NewCond(&g.mu)
+func (h *harness) client() (*mcpClient, *sdk.Client) {
+	g := &mcpClient{harness: h}
+	g.notifications = sync.NewCond(&g.mu)
 	note := func(do func()) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		do()
-		g.told.Broadcast()
+		g.notifications.Broadcast()
 	}
 	return g, sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 		ResourceUpdatedHandler: func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
@@ -194,22 +196,22 @@ func (h *house) client() (*mcpClient, *sdk.Client) {
 	})
 }
 
-// until waits for notifications of the server.
-func (g *mcpClient) until(ready func() bool) {
+// waitUntil waits for notifications of the server.
+func (g *mcpClient) waitUntil(ready func() bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for !ready() {
-		g.told.Wait()
+		g.notifications.Wait()
 	}
 }
 
 // overStdio is a client at the other end of two pipes.
-func (h *house) overStdio(who exchange.Actor) *mcpClient {
+func (h *harness) overStdio(actor exchange.Actor) *mcpClient {
 	h.Helper()
-	return h.over(mcp.LocalExchange(h.x, who))
+	return h.connectTo(mcp.LocalExchange(h.x, actor))
 }
 
-func (h *house) over(x mcp.Exchange) *mcpClient {
+func (h *harness) connectTo(x mcp.Exchange) *mcpClient {
 	h.Helper()
 	g, c := h.client()
 	in, toServer := io.Pipe()
@@ -229,17 +231,17 @@ func (h *house) over(x mcp.Exchange) *mcpClient {
 	return g
 }
 
-// web is the HTTP server of the exchange with the MCP server behind it.
-type web struct {
-	*house
-	keys *keys.Keys
-	door *httpapi.Server
-	url  string
-	line *http.Transport
-	stop func() // and wait
+// httpServer is the HTTP server of the exchange with the MCP server behind it.
+type httpServer struct {
+	*harness
+	keys   *keys.Keys
+	server *httpapi.Server
+	url    string
+	line   *http.Transport
+	stop   func() // and wait
 }
 
-func (h *house) overHTTP(cfg httpapi.Config, mc mcp.Config) *web {
+func (h *harness) overHTTP(cfg httpapi.Config, mc mcp.Config) *httpServer {
 	h.Helper()
 	k, err := keys.Open(h.TempDir(), "home")
 	if err != nil {
@@ -248,8 +250,8 @@ func (h *house) overHTTP(cfg httpapi.Config, mc mcp.Config) *web {
 	log := slog.New(slog.DiscardHandler)
 	d := mcp.NewHTTPServer(h.x, mc, "1.2.3", log)
 	cfg.MountedHandlers = map[string]httpapi.MountedHandler{"/mcp": d}
-	w := &web{house: h, keys: k, door: httpapi.New(h.x, k, cfg, log), line: &http.Transport{}}
-	s := httptest.NewServer(w.door.Handler())
+	w := &httpServer{harness: h, keys: k, server: httpapi.New(h.x, k, cfg, log), line: &http.Transport{}}
+	s := httptest.NewServer(w.server.Handler())
 	w.url = s.URL
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
@@ -263,32 +265,32 @@ func (h *house) overHTTP(cfg httpapi.Config, mc mcp.Config) *web {
 	return w
 }
 
-func (w *web) key(who exchange.Actor) string {
+func (w *httpServer) key(actor exchange.Actor) string {
 	w.Helper()
-	key, err := w.keys.Rotate(who.ID, who.Roles)
+	key, err := w.keys.Rotate(actor.ID, actor.Roles)
 	if err != nil {
 		w.Fatal(err)
 	}
 	return key
 }
 
-// bearer sends a key with every request.
-type bearer struct {
+// bearerTransport sends a key with every request.
+type bearerTransport struct {
 	key  string
 	line http.RoundTripper
 }
 
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (b bearerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+b.key)
 	return b.line.RoundTrip(r)
 }
 
-func (w *web) transport(key string) *sdk.StreamableClientTransport {
-	return &sdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: &http.Client{Transport: bearer{key, w.line}}, MaxRetries: -1}
+func (w *httpServer) transport(key string) *sdk.StreamableClientTransport {
+	return &sdk.StreamableClientTransport{Endpoint: w.url + "/mcp", HTTPClient: &http.Client{Transport: bearerTransport{key, w.line}}, MaxRetries: -1}
 }
 
-func (w *web) connect(key string) *mcpClient {
+func (w *httpServer) connect(key string) *mcpClient {
 	w.Helper()
 	g, c := w.client()
 	var err error
@@ -329,8 +331,8 @@ func (g *mcpClient) call(name string, arguments any) outcome {
 	return o
 }
 
-// ok calls a tool that must not fail.
-func (g *mcpClient) ok(name string, arguments any) outcome {
+// mustCall calls a tool that must not fail.
+func (g *mcpClient) mustCall(name string, arguments any) outcome {
 	g.Helper()
 	o := g.call(name, arguments)
 	if o.IsError {
@@ -339,8 +341,8 @@ func (g *mcpClient) ok(name string, arguments any) outcome {
 	return o
 }
 
-// fails calls a tool that must fail with these words in its error.
-func (g *mcpClient) fails(name string, arguments any, words ...string) {
+// wantToolError calls a tool that must fail with these words in its error.
+func (g *mcpClient) wantToolError(name string, arguments any, words ...string) {
 	g.Helper()
 	o := g.call(name, arguments)
 	for _, w := range words {
@@ -355,16 +357,16 @@ func (o outcome) field(name string) string {
 	return s
 }
 
-// ask makes a request and returns its ref.
-func (g *mcpClient) ask(intent string) string {
+// request makes a request and returns its ref.
+func (g *mcpClient) request(intent string) string {
 	g.Helper()
-	return g.ok("mess_request", map[string]any{"intent": intent}).field("ref")
+	return g.mustCall("mess_request", map[string]any{"intent": intent}).field("ref")
 }
 
-// ends waits for the end of a request.
-func (g *mcpClient) ends(ref string, status mess.Code) outcome {
+// waitForEnd waits for the end of a request.
+func (g *mcpClient) waitForEnd(ref string, status mess.Code) outcome {
 	g.Helper()
-	o := g.ok("mess_wait", map[string]any{"ref": ref})
+	o := g.mustCall("mess_wait", map[string]any{"ref": ref})
 	if o.field("status") != string(status) {
 		g.Fatalf("%s: %s, want %s", ref, o.text, status)
 	}
@@ -377,4 +379,4 @@ var kitchenless = exchange.Actor{ID: "stranger", Roles: exchange.Requester}
 // anyHTTP is the default configuration of the HTTP server.
 var anyHTTP = httpapi.Config{}
 
-func (w *web) withKey(who exchange.Actor) *mcpClient { return w.connect(w.key(who)) }
+func (w *httpServer) withKey(actor exchange.Actor) *mcpClient { return w.connect(w.key(actor)) }

@@ -24,7 +24,7 @@ func FuzzTools(f *testing.F) {
 			f.Add(i, []byte(s))
 		}
 	}
-	g := alone(f).overStdio(model)
+	g := newHarnessWithoutExecutor(f).overStdio(model)
 	f.Fuzz(func(t *testing.T, tool int, raw []byte) {
 		if !json.Valid(raw) {
 			return // the client would not send it

@@ -17,11 +17,11 @@ const hidden = "\u0085\u009b\u007f\u061c\u200b\u200e\u200f\u2028\u2029\u202a\u20
 // kept has words in which such characters have a meaning.
 const kept = "👩\u200d🍳 می\u200cخواهم ❤\ufe0f"
 
-// quoted is a text with all of them, in YAML.
-func quoted(s string) string { return strconv.QuoteToASCII(s + hidden) }
+// quoteHidden is a text with all of them, in YAML.
+func quoteHidden(s string) string { return strconv.QuoteToASCII(s + hidden) }
 
 func TestInvisibleTextIsRemoved(t *testing.T) {
-	h := alone(t)
+	h := newHarnessWithoutExecutor(t)
 	g := h.overStdio(model)
 	clean := func(where string, v any) {
 		t.Helper()
@@ -55,11 +55,11 @@ func TestInvisibleTextIsRemoved(t *testing.T) {
 		}
 		walk(back)
 	}
-	h.says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [{take-photo: {description: ` + quoted("b") + `}}]}}`)
-	clean("capabilities", g.ok("mess_capabilities", nil).CallToolResult)
-	ref := g.ask("look" + hidden + kept)
-	h.about(ref, `[{status: {code: claimed}}]`)
-	h.about(ref, `[{status: {code: needs_input, message: `+quoted("m")+`, questions: [{field: area, question: `+quoted("q")+`, options: [`+quoted("o")+`, no]}]}}]`)
+	h.sendFromExecutor(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [{take-photo: {description: ` + quoteHidden("b") + `}}]}}`)
+	clean("capabilities", g.mustCall("mess_capabilities", nil).CallToolResult)
+	ref := g.request("look" + hidden + kept)
+	h.sendToThread(ref, `[{status: {code: claimed}}]`)
+	h.sendToThread(ref, `[{status: {code: needs_input, message: `+quoteHidden("m")+`, questions: [{field: area, question: `+quoteHidden("q")+`, options: [`+quoteHidden("o")+`, no]}]}}]`)
 	call := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}
 	call.SetProgressToken("x")
 	res, err := g.CallTool(t.Context(), call)
@@ -68,9 +68,9 @@ func TestInvisibleTextIsRemoved(t *testing.T) {
 	}
 	clean("a question", res)
 	clean("an answer", g.call("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"area": "no"}}).CallToolResult)
-	h.about(ref, `[{status: {code: needs_confirmation, action: `+quoted("a")+`, consequences: `+quoted("c")+`, action_hash: abc}}]`)
-	clean("a confirmation", g.ok("mess_status", map[string]any{"ref": ref}).CallToolResult)
-	clean("open requests", g.ok("mess_status", nil).CallToolResult)
+	h.sendToThread(ref, `[{status: {code: needs_confirmation, action: `+quoteHidden("a")+`, consequences: `+quoteHidden("c")+`, action_hash: abc}}]`)
+	clean("a confirmation", g.mustCall("mess_status", map[string]any{"ref": ref}).CallToolResult)
+	clean("open requests", g.mustCall("mess_status", nil).CallToolResult)
 	clean("a cancel", g.call("mess_cancel", map[string]any{"ref": ref, "reason": "r" + hidden}).CallToolResult)
 	clean("an error", g.call("mess_status", map[string]any{"ref": "x" + hidden}).CallToolResult)
 	for _, part := range []string{"", "/envelope", "/latest"} {

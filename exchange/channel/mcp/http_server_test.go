@@ -18,7 +18,7 @@ import (
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 
 // send sends one request as a client of MCP does, but for the headers.
-func (w *web) send(method, body string, headers ...string) (int, string, http.Header) {
+func (w *httpServer) send(method, body string, headers ...string) (int, string, http.Header) {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), method, w.url+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -45,7 +45,7 @@ func (w *web) send(method, body string, headers ...string) (int, string, http.He
 	return res.StatusCode, string(data), res.Header
 }
 
-func (w *web) want(code int, words, method, body string, headers ...string) http.Header {
+func (w *httpServer) want(code int, words, method, body string, headers ...string) http.Header {
 	w.Helper()
 	got, text, h := w.send(method, body, headers...)
 	if got != code || !strings.Contains(text, words) {
@@ -56,7 +56,7 @@ func (w *web) want(code int, words, method, body string, headers ...string) http
 
 // The server checks DNS rebinding, foreign pages and keys before anything else.
 func TestUnauthenticatedRequestIsRejected(t *testing.T) {
-	w := inHouse(t).overHTTP(httpapi.Config{Hosts: []string{"home.example"}, Origins: []string{"https://console.example"}}, mcp.DefaultConfig())
+	w := newHarness(t).overHTTP(httpapi.Config{Hosts: []string{"home.example"}, Origins: []string{"https://console.example"}}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	with := func(more ...string) []string { return append(auth[:2:2], more...) }
 	w.want(200, `"serverInfo"`, "POST", initialize, auth...)
@@ -73,7 +73,7 @@ func TestUnauthenticatedRequestIsRejected(t *testing.T) {
 
 // The server rejects a session id with another key than that of its initialize request.
 func TestSessionsBelongToTheirKeys(t *testing.T) {
-	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
+	w := newHarness(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	mine, theirs := "Bearer "+w.key(model), "Bearer "+w.key(watcher)
 	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 	id := w.want(200, "", "POST", initialize, "Authorization", mine).Get("Mcp-Session-Id")
@@ -103,7 +103,7 @@ func TestSessionsBelongToTheirKeys(t *testing.T) {
 }
 
 func TestSessionLimitOfKey(t *testing.T) {
-	w := inHouse(t).overHTTP(anyHTTP, mcp.Config{Enabled: true, Sessions: 2, Idle: time.Minute})
+	w := newHarness(t).overHTTP(anyHTTP, mcp.Config{Enabled: true, Sessions: 2, Idle: time.Minute})
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	id := w.want(200, "", "POST", initialize, auth...).Get("Mcp-Session-Id")
 	w.want(200, "", "POST", initialize, auth...)
@@ -117,7 +117,7 @@ func TestSessionLimitOfKey(t *testing.T) {
 
 // An invalid protocol message is an error, and the server continues.
 func TestInvalidProtocolMessageIsRejected(t *testing.T) {
-	w := inHouse(t).overHTTP(httpapi.Config{MaxBody: 1 << 20}, mcp.DefaultConfig())
+	w := newHarness(t).overHTTP(httpapi.Config{MaxBody: 1 << 20}, mcp.DefaultConfig())
 	auth := []string{"Authorization", "Bearer " + w.key(model)}
 	for _, c := range []struct {
 		method, body string
@@ -150,16 +150,16 @@ func TestInvalidProtocolMessageIsRejected(t *testing.T) {
 
 // A revoked key ends the stream and the wait that go on under it.
 func TestRevokedKeyEndsCalls(t *testing.T) {
-	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
+	w := newHarness(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	g := w.withKey(model)
-	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang")}}
+	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.request("hang")}}
 	p.SetProgressToken("x")
 	done := make(chan error, 1)
 	go func() {
 		_, err := g.CallTool(t.Context(), p)
 		done <- err
 	}()
-	g.until(func() bool { return len(g.steps) > 0 })
+	g.waitUntil(func() bool { return len(g.steps) > 0 })
 	if _, err := w.keys.Revoke(model.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // An idle session ends, and a session with calls does not.
 func TestIdleSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := alone(t)
+		h := newHarnessWithoutExecutor(t)
 		d := mcp.NewHTTPServer(h.x, mcp.Config{Enabled: true, Sessions: 1, Idle: time.Hour}, "1.2.3", slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error, 1)

@@ -16,23 +16,23 @@ import (
 
 // A client that follows a thread gets its changes, and new threads, over both transports.
 func TestResourceUpdatesArrive(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
-		ref := g.ask("ask")
-		g.until(func() bool { return g.listed > 0 })
-		g.until(func() bool { return listed(g, "thread://"+ref) })
+		ref := g.request("ask")
+		g.waitUntil(func() bool { return g.listed > 0 })
+		g.waitUntil(func() bool { return isListed(g, "thread://"+ref) })
 		uris := []string{"thread://" + ref, "thread://" + ref + "/latest"}
 		for _, uri := range uris {
 			if err := g.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		g.ends(ref, mess.NeedsInput)
-		g.ok("mess_answer", map[string]any{"ref": ref, "answer": "sink"})
+		g.waitForEnd(ref, mess.NeedsInput)
+		g.mustCall("mess_answer", map[string]any{"ref": ref, "answer": "sink"})
 		for _, uri := range uris {
-			g.until(func() bool { return slices.Contains(g.updated, uri) })
+			g.waitUntil(func() bool { return slices.Contains(g.updated, uri) })
 		}
-		g.ends(ref, mess.Completed)
+		g.waitForEnd(ref, mess.Completed)
 		for part, want := range map[string]string{"": "intent: ask", "/envelope": "status: completed", "/latest": "- done"} {
 			read, err := g.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "thread://" + ref + part})
 			if err != nil || !strings.Contains(read.Contents[0].Text, want) || read.Contents[0].MIMEType != "application/yaml" {
@@ -42,8 +42,8 @@ func TestResourceUpdatesArrive(t *testing.T) {
 	}
 }
 
-// listed reports whether the list of resources has a URI. The caller holds g.mu.
-func listed(g *mcpClient, uri string) bool {
+// isListed reports whether the list of resources has a URI. The caller holds g.mu.
+func isListed(g *mcpClient, uri string) bool {
 	g.mu.Unlock()
 	defer g.mu.Lock()
 	list, err := g.ListResources(context.Background(), nil)
@@ -51,7 +51,7 @@ func listed(g *mcpClient, uri string) bool {
 }
 
 func TestResources(t *testing.T) {
-	g := inHouse(t).overStdio(model)
+	g := newHarness(t).overStdio(model)
 	templates, err := g.ListResourceTemplates(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestResources(t *testing.T) {
 	if err != nil || !strings.Contains(help.Contents[0].Text, "Only the executor reports success") {
 		t.Errorf("%v", err)
 	}
-	ref := g.ask("photo")
-	g.ends(ref, mess.Completed)
+	ref := g.request("photo")
+	g.waitForEnd(ref, mess.Completed)
 	for _, uri := range []string{
 		"thread://nowhere", "thread://" + ref + "/", "thread://" + ref + "/other", "thread://../x", "thread://", "thread://" + ref + "%2Fenvelope",
 		"content://" + ref + "/att-003-image-other.jpg", "content://" + ref + "/x", "content://" + ref + "/claim-001/att-003-image-fridge.jpg", "content://" + ref + "/..%2f..%2fkeys.json",
@@ -87,10 +87,10 @@ func TestResources(t *testing.T) {
 
 // A wait that times out returns the ref. A cancelled wait does not change the request.
 func TestWait(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	for name, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
-		ref := g.ask("hang")
-		over := g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 1})
+		ref := g.request("hang")
+		over := g.mustCall("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 1})
 		if over.v["timed_out"] != true || over.field("ref") != ref || over.field("status") != "claimed" {
 			t.Errorf("%s: %s", name, over.text)
 		}
@@ -102,12 +102,12 @@ func TestWait(t *testing.T) {
 			_, err := g.CallTool(ctx, p)
 			done <- err
 		}()
-		g.until(func() bool { return len(g.steps) > 0 }) // it waits
+		g.waitUntil(func() bool { return len(g.steps) > 0 }) // it waits
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if s := g.ok("mess_status", map[string]any{"ref": ref}).field("status"); s != "claimed" {
+		if s := g.mustCall("mess_status", map[string]any{"ref": ref}).field("status"); s != "claimed" {
 			t.Errorf("%s: a wait that was cancelled makes it %s", name, s)
 		}
 	}
@@ -115,17 +115,17 @@ func TestWait(t *testing.T) {
 
 // Progress grows with each notification.
 func TestProgress(t *testing.T) {
-	g := inHouse(t).overStdio(model)
-	ref := g.ask("ask")
-	g.ends(ref, mess.NeedsInput)
+	g := newHarness(t).overStdio(model)
+	ref := g.request("ask")
+	g.waitForEnd(ref, mess.NeedsInput)
 	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}
 	p.SetProgressToken(7)
-	g.ok("mess_answer", map[string]any{"ref": ref, "answer": "sink"})
+	g.mustCall("mess_answer", map[string]any{"ref": ref, "answer": "sink"})
 	if _, err := g.CallTool(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 	var steps []*sdk.ProgressNotificationParams
-	g.until(func() bool {
+	g.waitUntil(func() bool {
 		steps = slices.Clone(g.steps)
 		return len(steps) > 0 && steps[len(steps)-1].Message != ""
 	})
@@ -138,7 +138,7 @@ func TestProgress(t *testing.T) {
 
 // The server ends with its input.
 func TestServeEndsWithInput(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	g := h.overStdio(model)
 	if err := g.Close(); err != nil {
 		t.Error(err)
@@ -154,12 +154,12 @@ func TestServeEndsWithInput(t *testing.T) {
 
 // A wait ends when the client disconnects and when the program ends.
 func TestEndOfInputEndsWaits(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	waits := func(g *mcpClient) {
-		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang"), "timeout_seconds": 600}}
+		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.request("hang"), "timeout_seconds": 600}}
 		p.SetProgressToken("x")
 		go func() { _, _ = g.CallTool(context.Background(), p) }()
-		g.until(func() bool { return len(g.steps) > 0 })
+		g.waitUntil(func() bool { return len(g.steps) > 0 })
 	}
 	g := h.overStdio(model)
 	waits(g)

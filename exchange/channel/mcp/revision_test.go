@@ -13,7 +13,7 @@ import (
 // error code of MCP. The operators can see the rejection, and the documentation names the
 // supported revisions.
 func TestRejectedRevisionIsExplained(t *testing.T) {
-	w := inHouse(t).overHTTP(anyHTTP, mcp.DefaultConfig())
+	w := newHarness(t).overHTTP(anyHTTP, mcp.DefaultConfig())
 	key := w.key(model)
 	post := func(revision string) (int, string) {
 		body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -27,7 +27,7 @@ func TestRejectedRevisionIsExplained(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		r.Header.Set("Mcp-Protocol-Version", revision)
-		res, err := (&http.Client{Transport: bearer{key, w.line}}).Do(r)
+		res, err := (&http.Client{Transport: bearerTransport{key, w.line}}).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestRejectedRevisionIsExplained(t *testing.T) {
 	if code, text := post(mcp.NewestOverHTTP); code != http.StatusOK || !strings.Contains(text, `"protocolVersion":"`+mcp.NewestOverHTTP+`"`) {
 		t.Errorf("%d %s", code, text)
 	}
-	if list := w.door.DeniedRequests(); len(list) != 0 {
+	if list := w.server.DeniedRequests(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 	for range 2 {
@@ -47,7 +47,7 @@ func TestRejectedRevisionIsExplained(t *testing.T) {
 			t.Errorf("%d %s", code, text)
 		}
 	}
-	list := w.door.DeniedRequests()
+	list := w.server.DeniedRequests()
 	if len(list) != 1 || list[0].Count != 2 || list[0].Actor != model.ID || !strings.Contains(list[0].Error, mcp.NewestOverStdio()) || !strings.Contains(list[0].Error, mcp.NewestOverHTTP) {
 		t.Errorf("%+v", list)
 	}

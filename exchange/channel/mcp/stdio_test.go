@@ -17,7 +17,7 @@ import (
 
 // Every request gets its response, even if the input ends before the first one.
 func TestAllRequestsAreAnsweredAtEnd(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	in := &strings.Builder{}
 	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
 	in.WriteString(`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n")
@@ -37,7 +37,7 @@ func TestAllRequestsAreAnsweredAtEnd(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		s := mcp.New(mcp.LocalExchange(h.x, model), "1.2.3", slog.New(slog.DiscardHandler))
-		ended <- s.Serve(context.Background(), io.NopCloser(strings.NewReader(in.String())), nobodyCloses{&out})
+		ended <- s.Serve(context.Background(), io.NopCloser(strings.NewReader(in.String())), nopCloser{&out})
 	}()
 	select {
 	case err := <-ended:
@@ -70,6 +70,6 @@ func TestAllRequestsAreAnsweredAtEnd(t *testing.T) {
 	}
 }
 
-type nobodyCloses struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (nobodyCloses) Close() error { return nil }
+func (nopCloser) Close() error { return nil }

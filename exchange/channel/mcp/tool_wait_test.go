@@ -16,9 +16,9 @@ import (
 // A wait sends progress notifications, and ends before the timeout of clients.
 func TestWaitHasHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := inHouse(t)
+		h := newHarness(t)
 		g := h.overStdio(model)
-		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.ask("hang")}}
+		p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": g.request("hang")}}
 		p.SetProgressToken("x")
 		began := time.Now()
 		res, err := g.CallTool(t.Context(), p)
@@ -40,14 +40,14 @@ func TestWaitHasHeartbeat(t *testing.T) {
 	})
 }
 
-// flaky is an exchange that fails one call on demand.
-type flaky struct {
+// flakyExchange is an exchange that fails one call on demand.
+type flakyExchange struct {
 	mcp.Exchange
 	fail atomic.Bool
 	gone chan struct{}
 }
 
-func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
+func (f *flakyExchange) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 	if f.fail.CompareAndSwap(true, false) {
 		close(f.gone)
 		return mcp.Thread{}, mess.Errorf(mess.Unavailable, "cannot be reached")
@@ -57,10 +57,10 @@ func (f *flaky) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 
 // An exchange that is away for a moment does not end a wait.
 func TestWaitOutlastsOutage(t *testing.T) {
-	h := inHouse(t)
-	x := &flaky{Exchange: mcp.LocalExchange(h.x, model), gone: make(chan struct{})}
-	g := h.over(x)
-	ref := g.ask("hang")
+	h := newHarness(t)
+	x := &flakyExchange{Exchange: mcp.LocalExchange(h.x, model), gone: make(chan struct{})}
+	g := h.connectTo(x)
+	ref := g.request("hang")
 	p := &sdk.CallToolParams{Name: "mess_wait", Arguments: map[string]any{"ref": ref}}
 	p.SetProgressToken("x")
 	done := make(chan *sdk.CallToolResult, 1)
@@ -68,11 +68,11 @@ func TestWaitOutlastsOutage(t *testing.T) {
 		res, _ := g.CallTool(t.Context(), p)
 		done <- res
 	}()
-	g.until(func() bool { return len(g.steps) > 0 })
+	g.waitUntil(func() bool { return len(g.steps) > 0 })
 	x.fail.Store(true)
-	h.about(ref, `[{status: {code: in_progress}}]`)
+	h.sendToThread(ref, `[{status: {code: in_progress}}]`)
 	<-x.gone
-	h.about(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+	h.sendToThread(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
 	if res := <-done; res == nil || res.IsError || res.StructuredContent.(map[string]any)["status"] != "completed" {
 		t.Errorf("%+v", res)
 	}
@@ -87,29 +87,29 @@ func TestWaitDoesNotRepeatSeenQuestion(t *testing.T) {
 	}{{"operator", mess.NeedsConfirmation}, {"confirm", mess.NeedsConfirmation}, {"ask", mess.NeedsInput}} {
 		t.Run(c.intent, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := inHouse(t)
+				h := newHarness(t)
 				g := h.overStdio(model)
-				ref := g.ask(c.intent)
+				ref := g.request(c.intent)
 				began := time.Now()
-				if o := g.ends(ref, c.status); o.v["timed_out"] != nil || o.v["needs"] == nil || time.Since(began) > time.Second {
+				if o := g.waitForEnd(ref, c.status); o.v["timed_out"] != nil || o.v["needs"] == nil || time.Since(began) > time.Second {
 					t.Errorf("the first wait does not show the question: %s", o.text)
 				}
 				for range 2 {
 					began = time.Now()
-					o := g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 20})
+					o := g.mustCall("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 20})
 					if took := time.Since(began); o.v["timed_out"] != true || o.v["needs"] == nil || took < 20*time.Second {
 						t.Errorf("a wait for a question that was seen took %v: %s", took, o.text)
 					}
 				}
 				other := h.overStdio(model)
-				if o := other.ends(ref, c.status); o.v["timed_out"] != nil {
+				if o := other.waitForEnd(ref, c.status); o.v["timed_out"] != nil {
 					t.Errorf("another session does not see the question: %s", o.text)
 				}
 				done := make(chan outcome)
-				go func() { done <- g.ok("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 600}) }()
+				go func() { done <- g.mustCall("mess_wait", map[string]any{"ref": ref, "timeout_seconds": 600}) }()
 				synctest.Wait()
 				began = time.Now()
-				h.about(ref, `[{status: {code: declined, reason: {type: unsafe, detail: nobody decided}}}]`)
+				h.sendToThread(ref, `[{status: {code: declined, reason: {type: unsafe, detail: nobody decided}}}]`)
 				if o := <-done; o.field("status") != "declined" || time.Since(began) > time.Second {
 					t.Errorf("the end of the request did not end the wait: %s", o.text)
 				}
@@ -121,12 +121,12 @@ func TestWaitDoesNotRepeatSeenQuestion(t *testing.T) {
 // After half an answer the other half is a question that is new.
 func TestWaitShowsRemainingQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := inHouse(t)
+		h := newHarness(t)
 		g := h.overStdio(model)
-		ref := g.ask("ask twice")
-		g.ends(ref, mess.NeedsInput)
-		g.ok("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"a": "sink"}})
-		if o := g.ends(ref, mess.NeedsInput); o.v["timed_out"] != nil {
+		ref := g.request("ask twice")
+		g.waitForEnd(ref, mess.NeedsInput)
+		g.mustCall("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"a": "sink"}})
+		if o := g.waitForEnd(ref, mess.NeedsInput); o.v["timed_out"] != nil {
 			t.Errorf("%s", o.text)
 		}
 	})

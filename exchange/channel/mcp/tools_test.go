@@ -18,7 +18,7 @@ import (
 var dataPattern = regexp.MustCompile(`(?i)data:[a-z]*/?[a-z]*[;,]`)
 
 func TestToolsDescribeTheirUse(t *testing.T) {
-	g := inHouse(t).overStdio(model)
+	g := newHarness(t).overStdio(model)
 	list, err := g.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) > 8 || len(list.Tools) != len(mcp.Tools()) {
 		t.Fatalf("%d tools, %v", len(list.Tools), err)
@@ -34,10 +34,10 @@ func TestToolsDescribeTheirUse(t *testing.T) {
 }
 
 func TestResultHasImage(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	for _, g := range map[string]*mcpClient{"stdio": h.overStdio(model), "http": h.overHTTP(anyHTTP, mcp.DefaultConfig()).withKey(model)} {
-		ref := g.ask("photo")
-		plain := g.ends(ref, mess.Completed)
+		ref := g.request("photo")
+		plain := g.waitForEnd(ref, mess.Completed)
 		if plain.v["next"] != "the executor reports success; evidence: photographed" || !strings.Contains(plain.text, "content://"+ref+"/att-") {
 			t.Errorf("%s", plain.text)
 		}
@@ -45,7 +45,7 @@ func TestResultHasImage(t *testing.T) {
 		if link == nil || shown != nil || link.MIMEType != "image/jpeg" || *link.Size == 0 || link.Description != "taken at 2026-11-21T09:44:50Z" {
 			t.Errorf("link %+v, picture %v", link, shown)
 		}
-		small := g.ok("mess_status", map[string]any{"ref": ref, "image_max_bytes": 4000, "image_max_px": 100})
+		small := g.mustCall("mess_status", map[string]any{"ref": ref, "image_max_bytes": 4000, "image_max_px": 100})
 		_, shown = parts(t, small)
 		if shown == nil || len(shown.Data) > 4000 {
 			t.Fatalf("no picture: %s", small.text)
@@ -75,9 +75,9 @@ func parts(t *testing.T, o outcome) (link *sdk.ResourceLink, shown *sdk.ImageCon
 
 // Data inside messages become resources, wherever they stand.
 func TestInlineDataBecomeResources(t *testing.T) {
-	g := inHouse(t).overStdio(model)
-	ref := g.ok("mess_request", map[string]any{"intent": "inline", "context": []any{map[string]any{"image": mess.DataURI("image/png", []byte("\x89 not a picture\x00"))}}}).field("ref")
-	o := g.ok("mess_wait", map[string]any{"ref": ref, "image_max_px": 32})
+	g := newHarness(t).overStdio(model)
+	ref := g.mustCall("mess_request", map[string]any{"intent": "inline", "context": []any{map[string]any{"image": mess.DataURI("image/png", []byte("\x89 not a picture\x00"))}}}).field("ref")
+	o := g.mustCall("mess_wait", map[string]any{"ref": ref, "image_max_px": 32})
 	link, shown := parts(t, o)
 	if link == nil || shown == nil {
 		t.Fatalf("%s", o.text)
@@ -99,53 +99,53 @@ func TestInlineDataBecomeResources(t *testing.T) {
 }
 
 func TestQuestionsAndConfirmations(t *testing.T) {
-	g := inHouse(t).overStdio(model)
+	g := newHarness(t).overStdio(model)
 	ask := func(intent string, status mess.Code) (ref string, needs map[string]any) {
 		t.Helper()
-		ref = g.ask(intent)
-		needs, _ = g.ends(ref, status).v["needs"].(map[string]any)
+		ref = g.request(intent)
+		needs, _ = g.waitForEnd(ref, status).v["needs"].(map[string]any)
 		return ref, needs
 	}
 	ref, needs := ask("ask", mess.NeedsInput)
-	g.fails("mess_answer", map[string]any{"ref": ref, "confirm": true}, "no confirmation is open")
-	g.fails("mess_answer", map[string]any{"ref": ref}, "exactly one of")
-	g.fails("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"area": "sink"}, "confirm": true}, "exactly one of")
-	g.ok("mess_answer", map[string]any{"ref": needs["ref"], "answers": map[string]any{"area": "sink"}})
-	g.ends(ref, mess.Completed)
+	g.wantToolError("mess_answer", map[string]any{"ref": ref, "confirm": true}, "no confirmation is open")
+	g.wantToolError("mess_answer", map[string]any{"ref": ref}, "exactly one of")
+	g.wantToolError("mess_answer", map[string]any{"ref": ref, "answers": map[string]any{"area": "sink"}, "confirm": true}, "exactly one of")
+	g.mustCall("mess_answer", map[string]any{"ref": needs["ref"], "answers": map[string]any{"area": "sink"}})
+	g.waitForEnd(ref, mess.Completed)
 
 	ref, _ = ask("ask", mess.NeedsInput)
-	g.ok("mess_answer", map[string]any{"ref": ref, "answer": "stove"})
-	g.ends(ref, mess.Completed)
+	g.mustCall("mess_answer", map[string]any{"ref": ref, "answer": "stove"})
+	g.waitForEnd(ref, mess.Completed)
 
 	ref, needs = ask("confirm", mess.NeedsConfirmation)
 	if needs["action"] != "open the valve" || needs["action_hash"] != "abc" || needs["reversible"] != true {
 		t.Errorf("%v", needs)
 	}
-	g.fails("mess_answer", map[string]any{"ref": ref, "confirm": "true"}, "neither true nor false")
-	g.fails("mess_answer", json.RawMessage(`{"ref":"`+ref+`","confirm":false,"confirm":true}`), "confirm")
-	g.fails("mess_answer", map[string]any{"ref": "last", "confirm": true}, "must name its thread")
-	g.fails("mess_answer", map[string]any{"ref": ref, "answer": "yes"}, "it needs a confirmation, not an answer")
-	g.ok("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true, "action_hash": "abc"})
-	g.ends(ref, mess.Completed)
+	g.wantToolError("mess_answer", map[string]any{"ref": ref, "confirm": "true"}, "neither true nor false")
+	g.wantToolError("mess_answer", json.RawMessage(`{"ref":"`+ref+`","confirm":false,"confirm":true}`), "confirm")
+	g.wantToolError("mess_answer", map[string]any{"ref": "last", "confirm": true}, "must name its thread")
+	g.wantToolError("mess_answer", map[string]any{"ref": ref, "answer": "yes"}, "it needs a confirmation, not an answer")
+	g.mustCall("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true, "action_hash": "abc"})
+	g.waitForEnd(ref, mess.Completed)
 
 	ref, needs = ask("confirm", mess.NeedsConfirmation)
-	g.ok("mess_answer", map[string]any{"ref": needs["ref"], "confirm": false, "reason": "not now"})
-	g.ends(ref, mess.Cancelled)
+	g.mustCall("mess_answer", map[string]any{"ref": needs["ref"], "confirm": false, "reason": "not now"})
+	g.waitForEnd(ref, mess.Cancelled)
 
 	ref, needs = ask("operator", mess.NeedsConfirmation)
-	g.fails("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true}, "role operator")
-	if next := g.ok("mess_status", map[string]any{"ref": ref}).field("next"); !strings.Contains(next, "not you") || strings.Contains(next, "messkit") || strings.Contains(next, "--") {
+	g.wantToolError("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true}, "role operator")
+	if next := g.mustCall("mess_status", map[string]any{"ref": ref}).field("next"); !strings.Contains(next, "not you") || strings.Contains(next, "messkit") || strings.Contains(next, "--") {
 		t.Errorf("it does not say who confirms, or names a command that does: %s", next)
 	}
-	g.fails("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"}, "no such suggestion is open")
-	g.ok("mess_cancel", map[string]any{"ref": ref})
-	if next := g.ends(g.ask("unknown"), mess.Failed).field("next"); !strings.Contains(next, "its effect is unknown") {
+	g.wantToolError("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"}, "no such suggestion is open")
+	g.mustCall("mess_cancel", map[string]any{"ref": ref})
+	if next := g.waitForEnd(g.request("unknown"), mess.Failed).field("next"); !strings.Contains(next, "its effect is unknown") {
 		t.Errorf("%s", next)
 	}
 }
 
 func TestMessTakesAnyMessage(t *testing.T) {
-	g := inHouse(t).overStdio(model)
+	g := newHarness(t).overStdio(model)
 	for _, m := range []any{
 		"MESS:\n- request: {intent: hang}\n",
 		"- request: {intent: hang}\n- request: {intent: hang}\n",
@@ -156,32 +156,32 @@ func TestMessTakesAnyMessage(t *testing.T) {
 		map[string]any{"MESS": []any{map[string]any{"request": map[string]any{"intent": "hang"}}}},
 		[]any{map[string]any{"request": map[string]any{"intent": "hang"}}, map[string]any{"query": map[string]any{"type": "status"}}},
 	} {
-		if o := g.ok("mess", map[string]any{"message": m}); !strings.Contains(o.text, `"ref":"20`) {
+		if o := g.mustCall("mess", map[string]any{"message": m}); !strings.Contains(o.text, `"ref":"20`) {
 			t.Errorf("%v: %s", m, o.text)
 		}
 	}
-	two := g.ok("mess", map[string]any{"message": "- request: {id: a, intent: hang}\n- request: {id: b, intent: hang, constraints: {depends_on: [a]}}\n"})
+	two := g.mustCall("mess", map[string]any{"message": "- request: {id: a, intent: hang}\n- request: {id: b, intent: hang, constraints: {depends_on: [a]}}\n"})
 	if !strings.Contains(two.text, `"requests":[{"id":"a"`) {
 		t.Errorf("%s", two.text)
 	}
-	open := g.ok("mess_status", nil)
+	open := g.mustCall("mess_status", nil)
 	if list, _ := open.v["requests"].([]any); len(list) < 10 {
 		t.Errorf("%s", open.text)
 	}
 	for range 50 {
-		g.ask("hang")
+		g.request("hang")
 	}
-	if open := g.ok("mess_status", nil); len(open.v["requests"].([]any)) != 50 || open.v["more"] == nil {
+	if open := g.mustCall("mess_status", nil); len(open.v["requests"].([]any)) != 50 || open.v["more"] == nil {
 		t.Errorf("%.300s", open.text)
 	}
-	if caps := g.ok("mess_capabilities", map[string]any{"tag": "visual"}); !strings.Contains(caps.text, `"take-photo"`) || !strings.Contains(caps.text, `"kitchen-pi"`) {
+	if caps := g.mustCall("mess_capabilities", map[string]any{"tag": "visual"}); !strings.Contains(caps.text, `"take-photo"`) || !strings.Contains(caps.text, `"kitchen-pi"`) {
 		t.Errorf("%s", caps.text)
 	}
 }
 
 // Every bad input gives a result with the error, and the session continues.
 func TestInvalidInputIsAResult(t *testing.T) {
-	g := inHouse(t).overStdio(model)
+	g := newHarness(t).overStdio(model)
 	for _, c := range []struct {
 		tool, arguments, want string
 	}{
@@ -234,25 +234,25 @@ func TestInvalidInputIsAResult(t *testing.T) {
 		{"mess", `{"message":{"status":{"re":"nowhere","code":"completed"}}}`, "there is no thread"},
 		{"mess", `{"message":[{"ack":{"ref":"x"}}]}`, "ack"},
 	} {
-		g.fails(c.tool, json.RawMessage(c.arguments), c.want)
+		g.wantToolError(c.tool, json.RawMessage(c.arguments), c.want)
 	}
 	if _, err := g.CallTool(t.Context(), &sdk.CallToolParams{Name: "mess_explode"}); err == nil || !strings.Contains(err.Error(), "mess_explode") {
 		t.Errorf("an unknown tool: %v", err)
 	}
-	g.ok("mess_capabilities", nil)
+	g.mustCall("mess_capabilities", nil)
 }
 
 // An observer may look, and not ask.
 func TestRoles(t *testing.T) {
-	h := inHouse(t)
+	h := newHarness(t)
 	asks, sees := h.overStdio(model), h.overStdio(watcher)
-	ref := asks.ask("hang")
-	sees.fails("mess_request", map[string]any{"intent": "photo"}, "role requester is missing")
-	sees.fails("mess", map[string]any{"message": "request: {intent: photo}"}, "role requester is missing")
-	sees.fails("mess_cancel", map[string]any{"ref": ref}, "only claude")
-	sees.ok("mess_status", map[string]any{"ref": ref})
+	ref := asks.request("hang")
+	sees.wantToolError("mess_request", map[string]any{"intent": "photo"}, "role requester is missing")
+	sees.wantToolError("mess", map[string]any{"message": "request: {intent: photo}"}, "role requester is missing")
+	sees.wantToolError("mess_cancel", map[string]any{"ref": ref}, "only claude")
+	sees.mustCall("mess_status", map[string]any{"ref": ref})
 	stranger := h.overStdio(kitchenless)
-	stranger.fails("mess_status", map[string]any{"ref": ref}, "there is no thread")
+	stranger.wantToolError("mess_status", map[string]any{"ref": ref}, "there is no thread")
 	if _, err := stranger.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "thread://" + ref}); err == nil {
 		t.Error("a stranger reads the thread")
 	}

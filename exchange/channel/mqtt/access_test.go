@@ -32,10 +32,10 @@ const secret = "the safe is behind the picture"
 
 // tryForbidden has the second executor try everything, while a task of others goes
 // on, and checks that nothing came of it.
-func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
+func tryForbidden(t *testing.T, h *harness, connect func() *client, pi, me *client) {
 	t.Helper()
-	me.says(root+"a/me/out", `{"id":"look","MESS":[{"request":{"intent":"look into the fridge; `+secret+`","requires":["take-photo"]}}]}`)
-	ref := h.ref(pi)
+	me.publish(root+"a/me/out", `{"id":"look","MESS":[{"request":{"intent":"look into the fridge; `+secret+`","requires":["take-photo"]}}]}`)
+	ref := h.offeredRef(pi)
 	epoch := h.claim(pi, ref)
 	spy := connect()
 	for _, f := range forbidden.read {
@@ -46,7 +46,7 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 		if group, of, is := strings.Cut(strings.TrimPrefix(f, root), "$share/all/"); is { // rule 8: no shared subscription for the topics of one actor
 			f = group + "$share/all/" + root + of
 		}
-		spy.subscribes(f)
+		spy.subscribe(f)
 	}
 	before := len(pi.all())
 	beat := `{"id":"beat","MESS":[{"config":{"executor":{"id":"pi","holding":[{"ref":"` + ref + `","epoch":` + epoch + `}]}}}]}`
@@ -56,18 +56,18 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 		`{"MESS":[{"config":{"stop":{"why":"forged"}}}]}`, `{"id":"f2","MESS":[{"request":{"intent":"forged"}}]}`,
 	}
 	for _, topic := range forbidden.write {
-		pi.says(root+"e/pi/out", beat)
+		pi.publish(root+"e/pi/out", beat)
 		for _, text := range payloads {
 			for _, retain := range []bool{false, true} {
 				if !spy.IsConnectionOpen() {
 					spy = connect()
 				}
-				spy.publishes(root+strings.ReplaceAll(topic, "REF", ref), text, 1, retain)
+				spy.publishWith(root+strings.ReplaceAll(topic, "REF", ref), text, 1, retain)
 			}
 		}
 	}
-	pi.says(root+"e/pi/out", `{"id":"p","re":"`+ref+`","epoch":`+epoch+`,"MESS":[{"status":{"code":"in_progress","message":"`+secret+`"}}]}`)
-	me.has(`"code":"in_progress"`)
+	pi.publish(root+"e/pi/out", `{"id":"p","re":"`+ref+`","epoch":`+epoch+`,"MESS":[{"status":{"code":"in_progress","message":"`+secret+`"}}]}`)
+	me.waitForText(`"code":"in_progress"`)
 	thread, err := h.x.Thread(t.Context(), exchange.Actor{ID: "look", Roles: exchange.Observer}, ref)
 	if err != nil || thread.Status != mess.InProgress {
 		t.Errorf("the thread is %s, %v", thread.Status, err)
@@ -102,35 +102,35 @@ func tryForbidden(t *testing.T, h *house, connect func() *peer, pi, me *peer) {
 	if _, err := h.x.Attach(t.Context(), exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, ref, "real.jpg", "", strings.NewReader("x")); err != nil {
 		t.Errorf("there is no room left for the holder's files: %v", err)
 	}
-	if h.door.Counts().Executors < 1 {
+	if h.adapter.Counts().Executors < 1 {
 		t.Error("the executor counts as gone")
 	}
 }
 
 func TestAccessRulesOfEmbeddedBroker(t *testing.T) {
-	h := embedded(t)
-	pi := h.pi("pi")
-	me := h.connect(as{id: "me", user: "me", key: h.key("me", exchange.Requester)}).hears(root + "a/me/in")
+	h := newEmbeddedHarness(t)
+	pi := h.newExecutor("pi")
+	me := h.connect(login{id: "me", user: "me", key: h.key("me", exchange.Requester)}).listen(root + "a/me/in")
 	key := h.key("other", exchange.ExecutorRole)
-	tryForbidden(t, h, func() *peer { return h.connect(as{id: "other", user: "other", key: key}) }, pi, me)
+	tryForbidden(t, h, func() *client { return h.connect(login{id: "other", user: "other", key: key}) }, pi, me)
 	// Nor with a will.
 	for _, topic := range append(forbidden.write, "e/other/out", "a/other/out") {
-		if _, err := h.try(as{id: "other", user: "other", key: key, will: root + topic}); err == nil {
+		if _, err := h.try(login{id: "other", user: "other", key: key, will: root + topic}); err == nil {
 			t.Errorf("a will for %s is taken", topic)
 		}
 	}
-	if _, err := h.try(as{id: "other", user: "other", key: key, will: root + "e/other/status"}); err != nil {
+	if _, err := h.try(login{id: "other", user: "other", key: key, will: root + "e/other/status"}); err != nil {
 		t.Errorf("its own will: %v", err)
 	}
 }
 
 // A client without a key cannot act as an actor with a key, or as an actor in this process.
 func TestClientWithoutKeyIsItsTopicsActor(t *testing.T) {
-	h := embedded(t)
-	pi := h.pi("pi")
-	me := h.connect(as{id: "me", user: "me", key: h.key("me", exchange.Requester)}).hears(root + "a/me/in")
+	h := newEmbeddedHarness(t)
+	pi := h.newExecutor("pi")
+	me := h.connect(login{id: "me", user: "me", key: h.key("me", exchange.Requester)}).listen(root + "a/me/in")
 	n := 0
-	tryForbiddenAs := func() *peer { n++; return h.connect(as{id: fmt.Sprintf("stranger-%d", n)}) }
+	tryForbiddenAs := func() *client { n++; return h.connect(login{id: fmt.Sprintf("stranger-%d", n)}) }
 	was := forbidden
 	defer func() { forbidden = was }()
 	forbidden.write = []string{
@@ -143,20 +143,20 @@ func TestClientWithoutKeyIsItsTopicsActor(t *testing.T) {
 
 // Mosquitto with the printed rules rejects the same accesses.
 func TestAccessRulesOfMosquitto(t *testing.T) {
-	h := made(t)
+	h := newHarness(t)
 	text, err := mqtt.ACL("home", "messkit-home", h.keys.List(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, file := guarded(t, text, "messkit-home", "pi", "me", "other")
-	m := overMosquitto(t, config)
-	m.enter(broker.Address{User: "messkit-home", PasswordFile: file})
-	pi := m.connect(as{id: "pi", user: "pi", key: "pw"}).hears(root + "e/pi/in")
-	me := m.connect(as{id: "me", user: "me", key: "pw"}).hears(root + "a/me/in")
+	config, file := mosquittoWithAccounts(t, text, "messkit-home", "pi", "me", "other")
+	m := newMosquittoHarness(t, config)
+	m.startAdapter(broker.Address{User: "messkit-home", PasswordFile: file})
+	pi := m.connect(login{id: "pi", user: "pi", key: "pw"}).listen(root + "e/pi/in")
+	me := m.connect(login{id: "me", user: "me", key: "pw"}).listen(root + "a/me/in")
 	m.eventually("the executor is registered", func() bool {
-		pi.says(root+"e/pi/status", `{"state":"ready","epoch":5}`)
-		pi.says(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
+		pi.publish(root+"e/pi/status", `{"state":"ready","epoch":5}`)
+		pi.publish(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
 		return pi.count(`"re":"reg"`) > 0
 	})
-	tryForbidden(t, m.house, func() *peer { return m.connect(as{id: "other", user: "other", key: "pw"}) }, pi, me)
+	tryForbidden(t, m.harness, func() *client { return m.connect(login{id: "other", user: "other", key: "pw"}) }, pi, me)
 }

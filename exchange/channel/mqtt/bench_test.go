@@ -66,8 +66,8 @@ func amount(t *testing.T, name string) int {
 	return n
 }
 
-// durable gives the exchange a store on disk, as in production.
-func (h *house) durable() {
+// useStoreOnDisk gives the exchange a store on disk, as in production.
+func (h *harness) useStoreOnDisk() {
 	h.Helper()
 	store, err := files.DefaultConfig().Open(h.TempDir())
 	if err != nil {
@@ -76,7 +76,7 @@ func (h *house) durable() {
 	if h.x, err = exchange.Open(h.Context(), exchange.DefaultConfig(), store, time.Now, quiet); err != nil {
 		h.Fatal(err)
 	}
-	stop := runs(h.T, h.x.Run)
+	stop := runUntilStopped(h.T, h.x.Run)
 	h.Cleanup(func() {
 		stop()
 		if err := store.Close(); err != nil {
@@ -91,20 +91,20 @@ func TestBenchLatency(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
 	for _, name := range []string{"embedded", "mosquitto"} {
 		t.Run(name, func(t *testing.T) {
-			var h *house
+			var h *harness
 			if name == "embedded" {
-				h = made(t)
-				h.durable()
+				h = newHarness(t)
+				h.useStoreOnDisk()
 				h.serve()
 			} else {
-				m := overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
-				m.durable()
-				m.enter(broker.Address{})
-				h = m.house
+				m := newMosquittoHarness(t, "allow_anonymous true\nset_tcp_nodelay true\n")
+				m.useStoreOnDisk()
+				m.startAdapter(broker.Address{})
+				h = m.harness
 			}
 			r := &relay{at: make(chan time.Time, 1)}
-			h.agent(r)
-			me := h.connect(as{id: "me"}).hears(root + "a/me/in")
+			h.runAgent(r)
+			me := h.connect(login{id: "me"}).listen(root + "a/me/in")
 			var acted, told []time.Duration
 			for i := range n {
 				word := map[bool]string{true: "on", false: "off"}[i%2 == 0]
@@ -116,12 +116,12 @@ func TestBenchLatency(t *testing.T) {
 				case <-time.After(patience):
 					t.Fatalf("nothing was switched: %v", me.all())
 				}
-				me.waits("the response", func(r received) bool {
+				me.waitFor("the response", func(r received) bool {
 					return strings.Contains(r.text, fmt.Sprintf("-b%d\"", i)) && strings.Contains(r.text, `"completed"`)
 				})
 				told = append(told, time.Since(began))
 				me.mu.Lock()
-				me.got = nil
+				me.received = nil
 				me.mu.Unlock()
 			}
 			for what, all := range map[string][]time.Duration{"relay": acted, "response": told} {
@@ -132,8 +132,8 @@ func TestBenchLatency(t *testing.T) {
 	}
 }
 
-// agent runs an executor with a relay, over the broker.
-func (h *house) agent(r *relay) {
+// runAgent runs an executor with a relay, over the broker.
+func (h *harness) runAgent(r *relay) {
 	h.Helper()
 	x, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + h.addr}, Exchange: "home", Executor: "bench"}, quiet)
 	if err != nil {
@@ -147,8 +147,8 @@ func (h *house) agent(r *relay) {
 	cfg := agent.DefaultConfig()
 	cfg.ID = "bench"
 	a := agent.New(cfg, x, home, []device.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
-	hangUp := runs(h.T, x.Run)
-	end := runs(h.T, a.Run)
+	hangUp := runUntilStopped(h.T, x.Run)
+	end := runUntilStopped(h.T, a.Run)
 	h.Cleanup(func() {
 		end()
 		hangUp()
@@ -164,12 +164,12 @@ func (h *house) agent(r *relay) {
 func TestBenchThroughput(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT")
 	const requesters = 64
-	h := made(t)
-	h.durable()
+	h := newHarness(t)
+	h.useStoreOnDisk()
 	h.serve()
-	peers := make([]*peer, requesters)
+	peers := make([]*client, requesters)
 	for i := range peers {
-		peers[i] = h.connect(as{id: fmt.Sprintf("me-%d", i)})
+		peers[i] = h.connect(login{id: fmt.Sprintf("me-%d", i)})
 	}
 	each := max(1, 10*n/requesters)
 	began := time.Now()
@@ -177,7 +177,7 @@ func TestBenchThroughput(t *testing.T) {
 	for i, p := range peers {
 		wg.Go(func() {
 			for k := range each {
-				if !p.says(fmt.Sprintf("%sa/me-%d/out", root, i), fmt.Sprintf(photo, fmt.Sprintf("t%d-%d", i, k))) {
+				if !p.publish(fmt.Sprintf("%sa/me-%d/out", root, i), fmt.Sprintf(photo, fmt.Sprintf("t%d-%d", i, k))) {
 					t.Error("not taken")
 				}
 			}
@@ -185,7 +185,7 @@ func TestBenchThroughput(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(began)
-	if c := h.door.Counts(); c.Taken != int64(each*requesters) {
+	if c := h.adapter.Counts(); c.Taken != int64(each*requesters) {
 		t.Errorf("%+v", c)
 	}
 	fmt.Printf("embedded   %d requesters: %.0f requests a second, each stored before its PUBACK\n", requesters, float64(each*requesters)/took.Seconds())
@@ -195,7 +195,7 @@ func TestBenchThroughput(t *testing.T) {
 // executors.
 func TestBenchMemory(t *testing.T) {
 	n := amount(t, "MESSKIT_BENCH_MQTT_EXECUTORS")
-	h := embedded(t)
+	h := newEmbeddedHarness(t)
 	before := resident()
 	dial := make(chan struct{}, 16)
 	var wg sync.WaitGroup
@@ -210,7 +210,7 @@ func TestBenchMemory(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	h.eventually("all are there", func() bool { return h.door.Counts().Executors == n })
+	h.eventually("all are there", func() bool { return h.adapter.Counts().Executors == n })
 	runtime.GC()
 	after := resident()
 	fmt.Printf("embedded   %d executors: %.0f MB more for exchange, broker and the test's own sockets; %.0f MB in all\n", n, float64(after-before)/(1<<20), float64(after)/(1<<20))

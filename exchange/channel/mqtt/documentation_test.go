@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/internal/broker"
 )
 
-// page reads the commands of docs/reference/mqtt.md, for the broker at an address.
-func page(t *testing.T, port string) []string {
+// pageCommands reads the commands of docs/reference/mqtt.md, for the broker at an address.
+func pageCommands(t *testing.T, port string) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../../docs/reference/mqtt.md")
 	if err != nil {
@@ -38,16 +38,16 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	if _, err := exec.LookPath("mosquitto_pub"); err != nil {
 		t.Skip("mosquitto_pub is missing; apt-get install mosquitto mosquitto-clients")
 	}
-	m := overMosquitto(t, "allow_anonymous true\n")
-	m.enter(broker.Address{})
-	pi := m.connect(as{id: "pi"}).hears(root+"e/pi/in", root+"e/pi/now")
-	pi.publishes(root+"e/pi/status", `{"state":"ready","epoch":5}`, 1, true)
+	m := newMosquittoHarness(t, "allow_anonymous true\n")
+	m.startAdapter(broker.Address{})
+	pi := m.connect(login{id: "pi"}).listen(root+"e/pi/in", root+"e/pi/now")
+	pi.publishWith(root+"e/pi/status", `{"state":"ready","epoch":5}`, 1, true)
 	m.eventually("the executor is registered", func() bool {
-		pi.says(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"holding":[]}}}]}`)
+		pi.publish(root+"e/pi/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"pi","capabilities":["take-photo"],"holding":[]}}}]}`)
 		return pi.count(`"re":"reg"`) > 0
 	})
 	_, port, _ := strings.Cut(m.addr, ":")
-	commands := page(t, port)
+	commands := pageCommands(t, port)
 	if len(commands) != 8 {
 		t.Fatalf("%d commands in the page: %q", len(commands), commands)
 	}
@@ -63,14 +63,14 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	defer wg.Wait()
 	defer cancel()
 	m.eventually("somebody listens", func() bool { // repeats a message until the subscriber gets one
-		m.connect(as{id: "probe"}).says(root+"a/me/in", `probe`)
+		m.connect(login{id: "probe"}).publish(root+"a/me/in", `probe`)
 		return heard.has("probe")
 	})
 	for i, want := range map[int][]string{1: {`"re":"fridge-1"`, "what is in the fridge?"}} {
 		run(t, commands[i])
 		m.eventually(commands[i], func() bool { return heard.has(want[0]) && pi.count(want[1]) > 0 })
 	}
-	ref := m.ref(pi)
+	ref := m.offeredRef(pi)
 	m.claim(pi, ref)
 	m.eventually("the claim is heard", func() bool { return heard.has(`"code":"claimed"`) })
 	run(t, commands[2])
@@ -86,7 +86,7 @@ func TestCommandsOfDocumentation(t *testing.T) {
 		}
 	}
 	run(t, commands[6])
-	pi.has("by anna")
+	pi.waitForText("by anna")
 	run(t, commands[7])
 	if n := m.threads(); n != 2 {
 		t.Errorf("%d threads", n)

@@ -30,18 +30,18 @@ var quiet = slog.New(slog.DiscardHandler)
 // patience is the timeout of the tests for an expected event.
 const patience = time.Minute
 
-// house is a fixture: a real exchange with a real broker.
-type house struct {
+// harness is a fixture: a real exchange with a real broker.
+type harness struct {
 	*testing.T
-	x     *exchange.Exchange
-	door  *mqtt.Adapter
-	keys  *keys.Keys
-	dir   string
-	addr  string
-	log   *log
-	home  bool           // the adapter publishes to Home Assistant
-	close func()         // stops the adapter and its broker
-	own   *mqtt.Embedded // its broker; nil: another one
+	x       *exchange.Exchange
+	adapter *mqtt.Adapter
+	keys    *keys.Keys
+	dir     string
+	addr    string
+	log     *log
+	home    bool           // the adapter publishes to Home Assistant
+	close   func()         // stops the adapter and its broker
+	own     *mqtt.Embedded // its broker; nil: another one
 }
 
 // log keeps the log.
@@ -62,7 +62,7 @@ func (l *log) has(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
-func runs(t *testing.T, f func(context.Context) error) (stop func()) {
+func runUntilStopped(t *testing.T, f func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var wg sync.WaitGroup
@@ -76,20 +76,20 @@ func runs(t *testing.T, f func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// made returns a fixture without an adapter.
-func made(t *testing.T, set ...func(*exchange.Config)) *house {
+// newHarness returns a fixture without an adapter.
+func newHarness(t *testing.T, set ...func(*exchange.Config)) *harness {
 	t.Helper()
-	return madeOver(t, memory.New(), set...)
+	return newHarnessOver(t, memory.New(), set...)
 }
 
-func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *house {
+func newHarnessOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config)) *harness {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
 	cfg.Confirm = exchange.ConfirmScript // the test is the person
 	for _, f := range set {
 		f(&cfg)
 	}
-	h := &house{T: t, dir: t.TempDir(), log: &log{}}
+	h := &harness{T: t, dir: t.TempDir(), log: &log{}}
 	var err error
 	if h.keys, err = keys.Open(h.dir, "home"); err != nil {
 		t.Fatal(err)
@@ -97,30 +97,30 @@ func madeOver(t *testing.T, store exchange.Store, set ...func(*exchange.Config))
 	if h.x, err = exchange.Open(t.Context(), cfg, store, time.Now, quiet); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, h.x.Run)
+	runUntilStopped(t, h.x.Run)
 	return h
 }
 
-func (h *house) newDoor() *slog.Logger {
+func (h *harness) newAdapter() *slog.Logger {
 	h.Helper()
 	l := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if h.door, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
+	if h.adapter, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
 		h.Fatal(err)
 	}
 	return l
 }
 
-// embedded returns a fixture with an embedded broker.
-func embedded(t *testing.T) *house {
+// newEmbeddedHarness returns a fixture with an embedded broker.
+func newEmbeddedHarness(t *testing.T) *harness {
 	t.Helper()
-	h := made(t)
+	h := newHarness(t)
 	h.serve()
 	return h
 }
 
 // serve starts the adapter, at the same address as before.
-func (h *house) serve() {
+func (h *harness) serve() {
 	h.Helper()
 	if h.addr == "" {
 		h.addr = freeport.Address(h)
@@ -130,14 +130,14 @@ func (h *house) serve() {
 		h.Fatal(err)
 	}
 	h.addr = l.Addr().String()
-	logger := h.newDoor()
-	e := mqtt.NewEmbedded(h.door, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
-	h.own, h.close = e, runs(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
-	h.up()
+	logger := h.newAdapter()
+	e := mqtt.NewEmbedded(h.adapter, h.keys, mqtt.EmbeddedConfig{Reserved: []string{"inner"}}, logger)
+	h.own, h.close = e, runUntilStopped(h.T, func(ctx context.Context) error { return e.Run(ctx, l) })
+	h.waitUntilOnline()
 }
 
-// up waits for the exchange at its broker.
-func (h *house) up() {
+// waitUntilOnline waits for the exchange at its broker.
+func (h *harness) waitUntilOnline() {
 	h.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if c, err := net.Dial("tcp", h.addr); err == nil {
@@ -149,7 +149,7 @@ func (h *house) up() {
 }
 
 // key makes a key with roles.
-func (h *house) key(id string, roles exchange.Role) string {
+func (h *harness) key(id string, roles exchange.Role) string {
 	h.Helper()
 	key, err := h.keys.Issue(id, roles)
 	if err != nil {
@@ -158,20 +158,20 @@ func (h *house) key(id string, roles exchange.Role) string {
 	return key
 }
 
-// sees returns an observer, which may read all statuses.
-func (h *house) sees(id string) as {
+// observer returns an observer, which may read all statuses.
+func (h *harness) observer(id string) login {
 	h.Helper()
-	return as{id: id, user: id, key: h.key(id, exchange.Observer)}
+	return login{id: id, user: id, key: h.key(id, exchange.Observer)}
 }
 
-// peer is a client of the broker that is no part of messkit.
-type peer struct {
+// client is a client of the broker that is no part of messkit.
+type client struct {
 	paho.Client
-	h    *house
-	lost chan error
-	mu   sync.Mutex
-	got  []received
-	news chan struct{}
+	h        *harness
+	lost     chan error
+	mu       sync.Mutex
+	received []received
+	news     chan struct{}
 }
 
 type received struct {
@@ -179,21 +179,21 @@ type received struct {
 	retained    bool
 }
 
-// as is how a peer connects.
-type as struct {
+// login is how a peer connects.
+type login struct {
 	id, user, key string
 	will          string // topic
 	keep          bool   // no clean session
 }
 
-func (h *house) try(a as) (*peer, error) {
-	p := &peer{h: h, lost: make(chan error, 1), news: make(chan struct{}, 1)}
+func (h *harness) try(a login) (*client, error) {
+	p := &client{h: h, lost: make(chan error, 1), news: make(chan struct{}, 1)}
 	o := paho.NewClientOptions().AddBroker("tcp://" + h.addr).SetClientID(a.id).SetUsername(a.user).SetPassword(a.key).
 		SetProtocolVersion(4).SetAutoReconnect(false).SetCleanSession(!a.keep).SetConnectTimeout(patience).SetWriteTimeout(5 * time.Second).
 		SetConnectionLostHandler(func(_ paho.Client, err error) { p.lost <- err }).
 		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
 			p.mu.Lock()
-			p.got = append(p.got, received{m.Topic(), string(m.Payload()), m.Retained()})
+			p.received = append(p.received, received{m.Topic(), string(m.Payload()), m.Retained()})
 			p.mu.Unlock()
 			select {
 			case p.news <- struct{}{}:
@@ -210,7 +210,7 @@ func (h *house) try(a as) (*peer, error) {
 	return p, t.Error()
 }
 
-func (h *house) connect(a as) *peer {
+func (h *harness) connect(a login) *client {
 	h.Helper()
 	p, err := h.try(a)
 	if err != nil {
@@ -219,8 +219,8 @@ func (h *house) connect(a as) *peer {
 	return p
 }
 
-// subscribes reports whether the broker grants a subscription.
-func (p *peer) subscribes(filter string) bool {
+// subscribe reports whether the broker grants a subscription.
+func (p *client) subscribe(filter string) bool {
 	p.h.Helper()
 	t := p.Subscribe(filter, 1, nil)
 	if !t.WaitTimeout(patience) {
@@ -229,21 +229,21 @@ func (p *peer) subscribes(filter string) bool {
 	return t.Error() == nil && t.(*paho.SubscribeToken).Result()[filter] <= 2
 }
 
-func (p *peer) hears(filters ...string) *peer {
+func (p *client) listen(filters ...string) *client {
 	p.h.Helper()
 	for _, f := range filters {
-		if !p.subscribes(f) {
+		if !p.subscribe(f) {
 			p.h.Fatalf("may not read %s", f)
 		}
 	}
 	return p
 }
 
-// says publishes with QoS 1, and waits for the PUBACK or the loss of the connection. It reports
+// publish publishes with QoS 1, and waits for the PUBACK or the loss of the connection. It reports
 // whether the PUBACK came.
-func (p *peer) says(topic, text string) bool { return p.publishes(topic, text, 1, false) }
+func (p *client) publish(topic, text string) bool { return p.publishWith(topic, text, 1, false) }
 
-func (p *peer) publishes(topic, text string, qos byte, retain bool) bool {
+func (p *client) publishWith(topic, text string, qos byte, retain bool) bool {
 	p.h.Helper()
 	t := p.Publish(topic, qos, retain, text)
 	select {
@@ -258,13 +258,13 @@ func (p *peer) publishes(topic, text string, qos byte, retain bool) bool {
 	}
 }
 
-// waits waits for something that a peer gets.
-func (p *peer) waits(what string, ok func(received) bool) received {
+// waitFor waits for something that a peer gets.
+func (p *client) waitFor(what string, ok func(received) bool) received {
 	p.h.Helper()
 	limit := time.After(patience)
 	for {
 		p.mu.Lock()
-		for _, r := range p.got {
+		for _, r := range p.received {
 			if ok(r) {
 				p.mu.Unlock()
 				return r
@@ -281,19 +281,19 @@ func (p *peer) waits(what string, ok func(received) bool) received {
 	}
 }
 
-func (p *peer) has(text string) received {
+func (p *client) waitForText(text string) received {
 	p.h.Helper()
-	return p.waits(text, func(r received) bool { return strings.Contains(r.text, text) })
+	return p.waitFor(text, func(r received) bool { return strings.Contains(r.text, text) })
 }
 
-func (p *peer) all() []received {
+func (p *client) all() []received {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]received{}, p.got...)
+	return append([]received{}, p.received...)
 }
 
 // count is how often something with a text has come.
-func (p *peer) count(text string) (n int) {
+func (p *client) count(text string) (n int) {
 	for _, r := range p.all() {
 		if strings.Contains(r.text, text) {
 			n++
@@ -304,18 +304,18 @@ func (p *peer) count(text string) (n int) {
 
 const root = "mess/1/home/"
 
-// pi is an executor with a key that has registered and is ready.
-func (h *house) pi(id string) *peer {
+// newExecutor is an executor with a key that has registered and is ready.
+func (h *harness) newExecutor(id string) *client {
 	h.Helper()
-	p := h.connect(as{id: id, user: id, key: h.key(id, exchange.ExecutorRole)}).hears(root+"e/"+id+"/in", root+"e/"+id+"/now")
-	p.publishes(root+"e/"+id+"/status", `{"state":"ready","epoch":5}`, 1, true)
-	p.says(root+"e/"+id+"/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"`+id+`","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
-	p.has(`"re":"reg"`)
+	p := h.connect(login{id: id, user: id, key: h.key(id, exchange.ExecutorRole)}).listen(root+"e/"+id+"/in", root+"e/"+id+"/now")
+	p.publishWith(root+"e/"+id+"/status", `{"state":"ready","epoch":5}`, 1, true)
+	p.publish(root+"e/"+id+"/out", `{"id":"reg","MESS":[{"config":{"executor":{"id":"`+id+`","capabilities":["take-photo"],"versions":["1.1.0"],"holding":[]}}}]}`)
+	p.waitForText(`"re":"reg"`)
 	return p
 }
 
 // request posts a request from an actor in this process, and returns its ref.
-func (h *house) request(text string) string {
+func (h *harness) request(text string) string {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -329,7 +329,7 @@ func (h *house) request(text string) string {
 }
 
 // eventually waits until ok returns true, and fails after patience.
-func (h *house) eventually(what string, ok func() bool) {
+func (h *harness) eventually(what string, ok func() bool) {
 	h.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if ok() {
@@ -339,7 +339,7 @@ func (h *house) eventually(what string, ok func() bool) {
 	h.Fatalf("it does not come about: %s", what)
 }
 
-func (h *house) threads() int {
+func (h *harness) threads() int {
 	h.Helper()
 	page, err := h.x.List(h.Context(), exchange.Actor{ID: "look", Roles: exchange.Observer}, exchange.Filter{Limit: 1000})
 	if err != nil {
@@ -350,22 +350,22 @@ func (h *house) threads() int {
 
 // mosquitto is Debian's broker.
 type mosquitto struct {
-	*house
+	*harness
 	file string
 	cmd  *exec.Cmd
 	way  chan struct{} // from the exchange to the broker: a full channel keeps the exchange off
 }
 
-// overMosquitto returns a fixture with mosquitto as an external broker.
-func overMosquitto(t *testing.T, config string) *mosquitto {
+// newMosquittoHarness returns a fixture with mosquitto as an external broker.
+func newMosquittoHarness(t *testing.T, config string) *mosquitto {
 	t.Helper()
-	return made(t).elsewhere(config)
+	return newHarness(t).addMosquitto(config)
 }
 
-// elsewhere adds mosquitto as an external broker to a fixture.
-func (h *house) elsewhere(config string) *mosquitto {
+// addMosquitto adds mosquitto as an external broker to a fixture.
+func (h *harness) addMosquitto(config string) *mosquitto {
 	h.Helper()
-	m := &mosquitto{house: h, way: make(chan struct{}, 1)}
+	m := &mosquitto{harness: h, way: make(chan struct{}, 1)}
 	m.configure(config)
 	return m
 }
@@ -397,7 +397,7 @@ func (m *mosquitto) start() {
 	if err := m.cmd.Start(); err != nil {
 		m.Fatal(err)
 	}
-	m.up()
+	m.waitUntilOnline()
 }
 
 func (m *mosquitto) stop() {
@@ -408,12 +408,12 @@ func (m *mosquitto) stop() {
 	}
 }
 
-// enter starts the adapter.
-func (m *mosquitto) enter(a broker.Address) {
+// startAdapter starts the adapter.
+func (m *mosquitto) startAdapter(a broker.Address) {
 	m.Helper()
 	a.URL = "mqtt://" + m.addr
 	o := mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: a, Dial: m.dial}, slog.New(slog.NewTextHandler(m.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	m.close = runs(m.T, o.Run)
+	m.close = runUntilStopped(m.T, o.Run)
 }
 
 func (m *mosquitto) dial(ctx context.Context) (net.Conn, error) {
@@ -428,6 +428,6 @@ func (m *mosquitto) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (m *mosquitto) opened() *mqtt.Adapter {
-	m.newDoor()
-	return m.door
+	m.newAdapter()
+	return m.adapter
 }

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// assistant acts as Home Assistant: it knows only the messages that it reads.
-type assistant struct {
-	*peer
+// homeAssistant acts as Home Assistant: it knows only the messages that it reads.
+type homeAssistant struct {
+	*client
 	id string // of the discovery topic
 }
 
-// assists connects as Home Assistant does: with a birth, a will and the filters of
+// connectHomeAssistant connects as Home Assistant does: with a birth, a will and the filters of
 // its discovery.
-func (h *house) assists(key string) *assistant {
+func (h *harness) connectHomeAssistant(key string) *homeAssistant {
 	h.Helper()
-	o := as{id: "homeassistant", will: "homeassistant/status"}
+	o := login{id: "homeassistant", will: "homeassistant/status"}
 	if key != "" {
 		o.user, o.key = "homeassistant", key
 	}
-	p := h.connect(o).hears("homeassistant/status", "homeassistant/device/+/config", "homeassistant/switch/+/+/config")
-	p.says("homeassistant/status", "online")
-	return &assistant{p, "kitchen-pi"}
+	p := h.connect(o).listen("homeassistant/status", "homeassistant/device/+/config", "homeassistant/switch/+/+/config")
+	p.publish("homeassistant/status", "online")
+	return &homeAssistant{p, "kitchen-pi"}
 }
 
 // object is a mapping of JSON.
@@ -30,10 +30,10 @@ type object = map[string]any
 
 // config waits for a device payload for which ok returns true, and checks it against the documented
 // schema.
-func (a *assistant) config(what string, ok func(object) bool) object {
+func (a *homeAssistant) config(what string, ok func(object) bool) object {
 	a.h.Helper()
 	var all object
-	a.waits("a device payload: "+what, func(r received) bool {
+	a.waitFor("a device payload: "+what, func(r received) bool {
 		if r.topic != "homeassistant/device/"+a.id+"/config" || json.Unmarshal([]byte(r.text), &all) != nil {
 			return false
 		}
@@ -63,8 +63,8 @@ func (a *assistant) config(what string, ok func(object) bool) object {
 }
 
 // latest returns the retained message of a topic.
-func (a *assistant) latest(topic string) string {
-	got := a.got
+func (a *homeAssistant) latest(topic string) string {
+	got := a.received
 	for _, r := range slices.Backward(got) {
 		if r.topic == topic {
 			return r.text
@@ -73,20 +73,20 @@ func (a *assistant) latest(topic string) string {
 	return ""
 }
 
-// sees waits until an entity shows something.
-func (a *assistant) sees(topic, want string) {
+// wantShown waits until an entity shows something.
+func (a *homeAssistant) wantShown(topic, want string) {
 	a.h.Helper()
-	a.hears(topic)
-	a.waits(topic+" shows "+want, func(received) bool { return a.shows(topic, want) })
+	a.listen(topic)
+	a.waitFor(topic+" shows "+want, func(received) bool { return a.shows(topic, want) })
 }
 
-func (a *assistant) shows(topic, want string) bool {
+func (a *homeAssistant) shows(topic, want string) bool {
 	text := a.latest(topic)
 	return text == want || strings.Contains(text, want) && strings.HasPrefix(text, "{")
 }
 
 // task returns the state of the task sensor.
-func (a *assistant) task() (o object) {
+func (a *homeAssistant) task() (o object) {
 	a.h.Helper()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,19 +97,19 @@ func (a *assistant) task() (o object) {
 }
 
 // press has an entity send one of its payloads.
-func (a *assistant) press(key, field string) {
+func (a *homeAssistant) press(key, field string) {
 	a.h.Helper()
 	c := a.config("can press "+key, func(cmps object) bool {
 		c, ok := cmps[key].(object)
 		text, _ := c[field].(string)
 		return ok && text != ""
 	})["cmps"].(object)[key].(object)
-	a.publishes(c["command_topic"].(string), c[field].(string), byte(c["qos"].(float64)), c["retain"].(bool))
+	a.publishWith(c["command_topic"].(string), c[field].(string), byte(c["qos"].(float64)), c["retain"].(bool))
 }
 
-// answers sends a value from an entity, as a command by its template. The template must contain one
+// sendValue sends a value from an entity, as a command by its template. The template must contain one
 // expression, the value, and nothing else that Home Assistant evaluates.
-func (a *assistant) answers(key, value string) {
+func (a *homeAssistant) sendValue(key, value string) {
 	a.h.Helper()
 	c := a.config("can say "+key, func(cmps object) bool {
 		c, ok := cmps[key].(object)
@@ -126,12 +126,12 @@ func (a *assistant) answers(key, value string) {
 		a.h.Errorf("%s: %q is none of %v", key, value, options)
 	}
 	text, _ := json.Marshal(value) // a string
-	a.publishes(c["command_topic"].(string), before+string(text)+after, byte(c["qos"].(float64)), c["retain"].(bool))
+	a.publishWith(c["command_topic"].(string), before+string(text)+after, byte(c["qos"].(float64)), c["retain"].(bool))
 }
 
 // available evaluates an entity's availability as Home Assistant does, with the
 // templates that there are.
-func (a *assistant) available(key string) bool {
+func (a *homeAssistant) available(key string) bool {
 	a.h.Helper()
 	all := a.config("has "+key, func(c object) bool { return c[key] != nil })
 	list, own := all["cmps"].(object)[key].(object)["availability"].([]any)

@@ -173,25 +173,25 @@ func (s *shutter) Opening(context.Context) (float64, error) {
 	return s.open, nil
 }
 
-// bolt is a lock.
-type bolt struct {
+// slowLock is a lock.
+type slowLock struct {
 	camera
 	mu   sync.Mutex
 	shot bool
 }
 
-func (b *bolt) Photo()                       {}
-func (b *bolt) Lock(context.Context) error   { return b.set(true) }
-func (b *bolt) Unlock(context.Context) error { return b.set(false) }
+func (b *slowLock) Photo()                       {}
+func (b *slowLock) Lock(context.Context) error   { return b.set(true) }
+func (b *slowLock) Unlock(context.Context) error { return b.set(false) }
 
-func (b *bolt) set(shot bool) error {
+func (b *slowLock) set(shot bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shot = shot
 	return nil
 }
 
-func (b *bolt) Locked(context.Context) (bool, error) {
+func (b *slowLock) Locked(context.Context) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.shot, nil
@@ -202,13 +202,13 @@ type devices struct {
 	lamp, heater, garage, bell *plug
 	robot                      *robot
 	door, blinds               *shutter
-	bolt                       *bolt
+	bolt                       *slowLock
 }
 
-// board runs a real agent over a way to the exchange.
-func (h *house) board(id string, x agent.Exchange) *devices {
+// runDevices runs a real agent over a way to the exchange.
+func (h *harness) runDevices(id string, x agent.Exchange) *devices {
 	h.Helper()
-	d := &devices{&plug{}, &plug{}, &plug{}, &plug{}, &robot{docked: true, stop: make(chan struct{})}, &shutter{}, &shutter{slow: true}, &bolt{}}
+	d := &devices{&plug{}, &plug{}, &plug{}, &plug{}, &robot{docked: true, stop: make(chan struct{})}, &shutter{}, &shutter{slow: true}, &slowLock{}}
 	thing := func(name, class string, risk capabilities.Risk, dev drivers.Device) resolver.Device {
 		return resolver.Device{Device: capabilities.Device{Name: name, Class: class, Risk: risk}, Driver: dev}
 	}
@@ -232,6 +232,6 @@ func (h *house) board(id string, x agent.Exchange) *devices {
 	a := agent.DefaultConfig()
 	a.ID, a.Heartbeat, a.Fit = id, time.Second, nil
 	ag := agent.New(a, x, resolver.New(catalog.Default(), things), list, policy.New(cfg, time.Now, quiet), j, time.Now, quiet)
-	runs(h.T, ag.Run)
+	runUntilStopped(h.T, ag.Run)
 	return d
 }

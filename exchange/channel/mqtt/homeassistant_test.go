@@ -14,10 +14,10 @@ import (
 
 const shown = root + "h/kitchen-pi/"
 
-// story is a scenario with a user of Home Assistant.
-func story(h *house, a *assistant, d *devices, own bool) {
+// checkScenario is a scenario with a user of Home Assistant.
+func checkScenario(h *harness, a *homeAssistant, d *devices, own bool) {
 	h.Helper()
-	a.hears(root+"x/status", root+"e/kitchen-pi/status", shown+"asks", shown+"works", shown+"image-fridge-camera", shown+"task", shown+"standing")
+	a.listen(root+"x/status", root+"e/kitchen-pi/status", shown+"asks", shown+"works", shown+"image-fridge-camera", shown+"task", shown+"standing")
 	all := a.config("all of it", func(c object) bool { return c["switch-porch-light"] != nil })
 	want := []string{
 		"cancel", "choose", "cover-blinds", "cover-garage-door", "image-fridge-camera", "lock-front-door", "no", "photo-fridge-camera", "standing", "stop",
@@ -26,7 +26,7 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	if got := slices.Sorted(maps.Keys(all["cmps"].(object))); !slices.Equal(got, want) {
 		h.Errorf("entities %v, want %v", got, want)
 	}
-	a.sees(shown+"switch-porch-light", "OFF")
+	a.wantShown(shown+"switch-porch-light", "OFF")
 	h.eventually("the switch is available", func() bool { return a.available("switch-porch-light") })
 	if a.available("yes") || a.available("cancel") {
 		h.Error("there is nothing to answer, and nothing to cancel")
@@ -34,55 +34,55 @@ func story(h *house, a *assistant, d *devices, own bool) {
 
 	// a harmless command runs, and its state appears when the device reports it
 	a.press("switch-porch-light", "payload_on")
-	a.sees(shown+"switch-porch-light", "ON")
+	a.wantShown(shown+"switch-porch-light", "ON")
 	d.lamp.set(false) // by hand
-	a.sees(shown+"switch-porch-light", "OFF")
+	a.wantShown(shown+"switch-porch-light", "OFF")
 	a.press("switch-bell", "payload_on") // has no state readback
 	h.eventually("the bell has rung", func() bool { return d.bell.did() == "on" })
-	a.sees(shown+"switch-bell", "None")
+	a.wantShown(shown+"switch-bell", "None")
 
 	// a command that needs a confirmation asks, and no false state appears
 	a.press("switch-heater", "payload_on")
-	a.sees(shown+"task", `"state":"needs_confirmation"`)
+	a.wantShown(shown+"task", `"state":"needs_confirmation"`)
 	h.eventually("it can be answered", func() bool { return a.available("yes") })
-	a.sees(shown+"switch-heater", "OFF")
+	a.wantShown(shown+"switch-heater", "OFF")
 	a.press("no", "payload_press")
-	a.sees(shown+"task", `"state":"idle"`)
+	a.wantShown(shown+"task", `"state":"idle"`)
 	a.press("switch-heater", "payload_on")
-	a.sees(shown+"task", `"action":"turn on the heater"`)
+	a.wantShown(shown+"task", `"action":"turn on the heater"`)
 	a.press("yes", "payload_press")
-	a.sees(shown+"switch-heater", "ON")
+	a.wantShown(shown+"switch-heater", "ON")
 	if got := d.heater.did(); got != "on" {
 		h.Errorf("the heater was switched: %s", got)
 	}
 
 	// Home Assistant shows a confirmation of another actor and cannot give it
 	a.press("switch-garage", "payload_on")
-	a.sees(shown+"task", `"confirm_by":"operator"`)
+	a.wantShown(shown+"task", `"confirm_by":"operator"`)
 	if a.available("yes") {
 		h.Error("it may answer what needs an operator")
 	}
 	h.eventually("it can be taken back", func() bool { return a.available("cancel") })
 	a.press("cancel", "payload_press")
-	a.sees(shown+"task", `"status":"cancelled"`)
+	a.wantShown(shown+"task", `"status":"cancelled"`)
 	if got := d.garage.did(); got != "" {
 		h.Errorf("the garage was switched: %s", got)
 	}
 
-	drives(h, a, d)
-	opens(h, a, d)
+	checkVacuum(h, a, d)
+	checkCovers(h, a, d)
 
 	a.press("photo-fridge-camera", "payload_press")
-	if r := a.has("\xff\xd8\xff the fridge"); r.retained || r.topic != shown+"image-fridge-camera" {
+	if r := a.waitForText("\xff\xd8\xff the fridge"); r.retained || r.topic != shown+"image-fridge-camera" {
 		h.Errorf("%+v", r)
 	}
 
 	// A retained command has no effect. An external broker does not mark a new message as
 	// retained.
 	tap := `{"MESS":[{"request":{"intent":"turn off the heater","requires":[{"switch-off":{"executor":"kitchen-pi","devices":["heater"]}}]}}]}`
-	a.publishes(root+"a/homeassistant/out", tap, 0, own)
+	a.publishWith(root+"a/homeassistant/out", tap, 0, own)
 	if own {
-		h.eventually("it is counted", func() bool { return h.door.Counts().Retained == 1 })
+		h.eventually("it is counted", func() bool { return h.adapter.Counts().Retained == 1 })
 		if got := d.heater.did(); got != "on" {
 			h.Errorf("a retained tap was obeyed: %s", got)
 		}
@@ -91,18 +91,18 @@ func story(h *house, a *assistant, d *devices, own bool) {
 	// Home Assistant shows a stop after the executor reports it. Then the executor rejects
 	// commands.
 	a.press("stop", "payload_press")
-	a.sees(shown+"standing", `"state":"stopped"`)
+	a.wantShown(shown+"standing", `"state":"stopped"`)
 	a.press("switch-porch-light", "payload_on")
-	a.sees(shown+"task", "to reset it, run on the host: messkit clear")
+	a.wantShown(shown+"task", "to reset it, run on the host: messkit clear")
 	if got := d.lamp.did(); got != "on" {
 		h.Errorf("after the stop: %s", got)
 	}
 }
 
-// drives is a scenario with the vacuum.
-func drives(h *house, a *assistant, d *devices) {
+// checkVacuum is a scenario with the vacuum.
+func checkVacuum(h *harness, a *homeAssistant, d *devices) {
 	h.Helper()
-	state := func(s string) { h.Helper(); a.sees(shown+"vacuum-robot", `{"state":`+s+`}`) }
+	state := func(s string) { h.Helper(); a.wantShown(shown+"vacuum-robot", `{"state":`+s+`}`) }
 	starts := func(capability string) {
 		h.Helper()
 		a.config("starts with "+capability, func(c object) bool {
@@ -128,9 +128,9 @@ func drives(h *house, a *assistant, d *devices) {
 	}
 }
 
-// opens is a scenario with covers and locks: all but the blind need the confirmation of an
+// checkCovers is a scenario with covers and locks: all but the blind need the confirmation of an
 // operator.
-func opens(h *house, a *assistant, d *devices) {
+func checkCovers(h *harness, a *homeAssistant, d *devices) {
 	h.Helper()
 	c := a.config("doors", func(c object) bool { return c["cover-garage-door"] != nil })["cmps"].(object)
 	for key, want := range map[string]any{"cover-garage-door": "garage", "cover-blinds": "blind"} {
@@ -138,8 +138,8 @@ func opens(h *house, a *assistant, d *devices) {
 			h.Errorf("%s is of class %v", key, got)
 		}
 	}
-	a.sees(shown+"cover-garage-door", "closed")
-	a.sees(shown+"lock-front-door", "unlocked")
+	a.wantShown(shown+"cover-garage-door", "closed")
+	a.wantShown(shown+"lock-front-door", "unlocked")
 	for _, one := range []struct{ entity, payload, is, will string }{
 		{"cover-garage-door", "payload_open", "closed", "open"},
 		{"cover-garage-door", "payload_close", "open", "closed"},
@@ -147,13 +147,13 @@ func opens(h *house, a *assistant, d *devices) {
 		{"lock-front-door", "payload_unlock", "locked", "unlocked"},
 	} {
 		a.press(one.entity, one.payload)
-		a.sees(shown+"task", `"confirm_by":"operator"`)
+		a.wantShown(shown+"task", `"confirm_by":"operator"`)
 		if a.available("yes") || !a.shows(shown+one.entity, one.is) {
 			h.Errorf("%s %s: without an operator's word", one.entity, one.payload)
 		}
 		h.confirm(a.task()["ref"].(string))
-		a.sees(shown+one.entity, one.will)
-		a.sees(shown+"task", `"state":"idle"`)
+		a.wantShown(shown+one.entity, one.will)
+		a.wantShown(shown+"task", `"state":"idle"`)
 	}
 	if got := d.door.did(); got != "open shut" {
 		h.Errorf("the garage door did %q", got)
@@ -162,31 +162,31 @@ func opens(h *house, a *assistant, d *devices) {
 		h.Errorf("the blinds stand, and can be stopped: %v", stop)
 	}
 	a.press("cover-blinds", "payload_open")
-	a.sees(shown+"cover-blinds", "opening")
+	a.wantShown(shown+"cover-blinds", "opening")
 	a.press("cover-blinds", "payload_stop")
-	a.sees(shown+"cover-blinds", "open")
-	a.sees(shown+"task", `"status":"cancelled"`)
+	a.wantShown(shown+"cover-blinds", "open")
+	a.wantShown(shown+"task", `"status":"cancelled"`)
 }
 
 // confirm posts the confirmation of an operator.
-func (h *house) confirm(ref string) {
+func (h *harness) confirm(ref string) {
 	h.Helper()
-	h.says(exchange.Actor{ID: "anna", Roles: exchange.Operator}, "reply: {re: "+ref+", confirm: true}")
+	h.send(exchange.Actor{ID: "anna", Roles: exchange.Operator}, "reply: {re: "+ref+", confirm: true}")
 }
 
-// says posts a message of an actor in this process.
-func (h *house) says(who exchange.Actor, text string) {
+// send posts a message of an actor in this process.
+func (h *harness) send(actor exchange.Actor, text string) {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
 		h.Fatal(err)
 	}
-	if _, err := h.x.Post(h.Context(), exchange.Inbound{Actor: who, Channel: "test", Message: m}); err != nil {
+	if _, err := h.x.Post(h.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m}); err != nil {
 		h.Fatal(err)
 	}
 }
 
-func (h *house) withHome() *house {
+func (h *harness) enableHomeAssistant() *harness {
 	h.home = true
 	return h
 }
@@ -194,21 +194,21 @@ func (h *house) withHome() *house {
 // An executor in the exchange's own process, at the broker of its own, with a key
 // for Home Assistant that may ask and no more.
 func TestHomeAssistant(t *testing.T) {
-	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h := newHarness(t, func(c *exchange.Config) { c.States = true }).enableHomeAssistant()
 	h.serve()
-	d := h.board("kitchen-pi", h.x.As(exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}, "local"))
-	story(h, h.assists(h.key("homeassistant", exchange.Requester)), d, true)
+	d := h.runDevices("kitchen-pi", h.x.As(exchange.Actor{ID: "kitchen-pi", Roles: exchange.ExecutorRole}, "local"))
+	checkScenario(h, h.connectHomeAssistant(h.key("homeassistant", exchange.Requester)), d, true)
 }
 
 // An executor at a broker elsewhere, and Home Assistant there.
 func TestHomeAssistantAtExternalBroker(t *testing.T) {
-	m := made(t, func(c *exchange.Config) { c.States = true }).withHome().elsewhere("allow_anonymous true\n")
-	m.enter(broker.Address{})
+	m := newHarness(t, func(c *exchange.Config) { c.States = true }).enableHomeAssistant().addMosquitto("allow_anonymous true\n")
+	m.startAdapter(broker.Address{})
 	c, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "kitchen-pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, c.Run)
-	d := m.board("kitchen-pi", c)
-	story(m.house, m.assists(""), d, false)
+	runUntilStopped(t, c.Run)
+	d := m.runDevices("kitchen-pi", c)
+	checkScenario(m.harness, m.connectHomeAssistant(""), d, false)
 }

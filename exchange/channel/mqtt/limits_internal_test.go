@@ -12,10 +12,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// taker is a broker that takes everything.
-type taker struct{ states map[string]bool }
+// fakeBroker is a broker that takes everything.
+type fakeBroker struct{ states map[string]bool }
 
-func (b *taker) publish(_ context.Context, m outgoing) error {
+func (b *fakeBroker) publish(_ context.Context, m outgoing) error {
 	b.states[m.topic] = len(m.payload) > 0
 	return nil
 }
@@ -65,7 +65,7 @@ func TestUnregisteredExecutorsAreBounded(t *testing.T) {
 // The broker has the state of each thread, however many there are.
 func TestEveryThreadHasState(t *testing.T) {
 	d := bounded(t, time.Now)
-	b := &taker{states: map[string]bool{}}
+	b := &fakeBroker{states: map[string]bool{}}
 	const threads = 25_000
 	for i := range threads {
 		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requestor: "me", Status: mess.Pending, Updated: time.Now()}

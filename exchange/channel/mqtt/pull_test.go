@@ -26,9 +26,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// cable is a proxy to a broker that breaks the connection after some bytes, anywhere in a packet.
+// flakyLink is a proxy to a broker that breaks the connection after some bytes, anywhere in a packet.
 // The seed determines the number of bytes.
-type cable struct {
+type flakyLink struct {
 	net.Listener
 	to string
 
@@ -38,13 +38,13 @@ type cable struct {
 	pulls  int
 }
 
-func newCable(t *testing.T, to string, seed uint64, pulls int) *cable {
+func newCable(t *testing.T, to string, seed uint64, pulls int) *flakyLink {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cable{Listener: l, to: to, chance: rand.New(rand.NewPCG(seed, 1)), left: pulls}
+	c := &flakyLink{Listener: l, to: to, chance: rand.New(rand.NewPCG(seed, 1)), left: pulls}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -55,18 +55,18 @@ func newCable(t *testing.T, to string, seed uint64, pulls int) *cable {
 			wg.Go(func() { c.carry(conn) })
 		}
 	})
-	t.Cleanup(func() { _ = l.Close(); c.hold(); wg.Wait() })
+	t.Cleanup(func() { _ = l.Close(); c.stopPulls(); wg.Wait() })
 	return c
 }
 
-// hold ends the pulls.
-func (c *cable) hold() {
+// stopPulls ends the pulls.
+func (c *flakyLink) stopPulls() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.left = 0
 }
 
-func (c *cable) pulled() int {
+func (c *flakyLink) pulled() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.pulls
@@ -74,7 +74,7 @@ func (c *cable) pulled() int {
 
 // length is how many bytes the next connection carries; negative for all. Half of
 // the connections end soon, where the session begins.
-func (c *cable) length() int {
+func (c *flakyLink) length() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left == 0 {
@@ -89,7 +89,7 @@ func (c *cable) length() int {
 
 // carry copies both directions until a number of bytes has passed, and then breaks the
 // connection without a goodbye.
-func (c *cable) carry(near net.Conn) {
+func (c *flakyLink) carry(near net.Conn) {
 	far, err := net.Dial("tcp", c.to)
 	if err != nil {
 		_ = near.Close()
@@ -159,21 +159,21 @@ func TestPulls(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
-			pull(t, way, seed, pulls[way])
+			pullCables(t, way, seed, pulls[way])
 		})
 	}
 }
 
-// pull pulls the cable of the executor, of the exchange (to a broker elsewhere), or
+// pullCables pulls the cable of the executor, of the exchange (to a broker elsewhere), or
 // both of them.
-func pull(t *testing.T, way string, seed uint64, pulls int) {
-	var h *house
+func pullCables(t *testing.T, way string, seed uint64, pulls int) {
+	var h *harness
 	var m *mosquitto
 	if way == "embedded" {
-		h = embedded(t)
+		h = newEmbeddedHarness(t)
 	} else {
-		m = overMosquitto(t, "allow_anonymous true\nset_tcp_nodelay true\n")
-		h = m.house
+		m = newMosquittoHarness(t, "allow_anonymous true\nset_tcp_nodelay true\n")
+		h = m.harness
 	}
 	c := newCable(t, h.addr, seed, pulls)
 	soon := func(time.Duration) time.Duration { return time.Millisecond }
@@ -186,7 +186,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 	}
 	if m != nil {
 		o := mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: broker.Address{URL: "mqtt://" + ofExchange}, Jitter: soon}, quiet)
-		runs(t, o.Run)
+		runUntilStopped(t, o.Run)
 	}
 	x, err := mqttclient.New(mqttclient.Config{
 		Address: broker.Address{URL: "mqtt://" + ofExecutor}, Exchange: "home", Executor: "pi", Jitter: soon,
@@ -194,8 +194,8 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, x.Run)
-	rings := h.ringers("pi", x)
+	runUntilStopped(t, x.Run)
+	rings := h.runBells("pi", x)
 	done := map[string]int{} // by bell: threads that report a ring
 	open := map[string]string{}
 	unknown := map[string]int{}
@@ -233,7 +233,7 @@ func pull(t *testing.T, way string, seed uint64, pulls int) {
 			return c.pulled() >= pulls
 		})
 	}
-	c.hold()
+	c.stopPulls()
 	h.eventually("every task ends", func() bool {
 		for ref, bell := range open {
 			if settle(ref, bell) {
@@ -274,8 +274,8 @@ func effectOf(th exchange.Thread) mess.Effect {
 	return effect
 }
 
-// ringers runs an executor with bells. A bell counts each ring.
-func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
+// runBells runs an executor with bells. A bell counts each ring.
+func (h *harness) runBells(id string, x agent.Exchange) map[string]*plug {
 	h.Helper()
 	rings := map[string]*plug{}
 	var things []resolver.Device
@@ -295,6 +295,6 @@ func (h *house) ringers(id string, x agent.Exchange) map[string]*plug {
 	cfg := agent.DefaultConfig()
 	cfg.ID, cfg.Heartbeat, cfg.Jitter = id, time.Second, func(time.Duration) time.Duration { return time.Millisecond }
 	a := agent.New(cfg, x, resolver.New(catalog.Default(), things), list, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
-	runs(h.T, a.Run)
+	runUntilStopped(h.T, a.Run)
 	return rings
 }

@@ -9,7 +9,7 @@ import (
 
 // rawExecutor connects an executor that costs this process only a socket, because the test
 // measures the other side.
-func rawExecutor(h *house, id string) error {
+func rawExecutor(h *harness, id string) error {
 	conn, err := net.Dial("tcp", h.addr)
 	if err != nil {
 		return err

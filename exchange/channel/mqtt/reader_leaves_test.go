@@ -50,21 +50,21 @@ func (c *cutter) OnPublish(cl *broker.Client, pk packets.Packet) (packets.Packet
 func TestReaderLeavesBeforeDelivery(t *testing.T) {
 	for _, keep := range []bool{true, false} {
 		t.Run(fmt.Sprintf("keep %v", keep), func(t *testing.T) {
-			h := embedded(t)
+			h := newEmbeddedHarness(t)
 			c := &cutter{text: "second step"}
 			if err := h.own.Hook(c); err != nil {
 				t.Fatal(err)
 			}
-			pi := h.pi("pi")
-			a := as{id: "me", user: "me", key: h.key("me", exchange.Requester), keep: keep}
-			me := h.connect(a).hears(root + "a/me/in")
-			me.says(root+"a/me/out", fmt.Sprintf(photo, "mine"))
-			ref := h.ref(pi)
+			pi := h.newExecutor("pi")
+			a := login{id: "me", user: "me", key: h.key("me", exchange.Requester), keep: keep}
+			me := h.connect(a).listen(root + "a/me/in")
+			me.publish(root+"a/me/out", fmt.Sprintf(photo, "mine"))
+			ref := h.offeredRef(pi)
 			epoch := h.claim(pi, ref)
-			me.has("claimed")
-			pi.says(root+"e/pi/out", fmt.Sprintf(`{"id":"p","re":"%s","epoch":%s,"MESS":[{"status":{"code":"in_progress","message":"second step."}}]}`, ref, epoch))
+			me.waitForText("claimed")
+			pi.publish(root+"e/pi/out", fmt.Sprintf(`{"id":"p","re":"%s","epoch":%s,"MESS":[{"status":{"code":"in_progress","message":"second step."}}]}`, ref, epoch))
 			<-me.lost
-			h.connect(a).hears(root + "a/me/in").has(c.text)
+			h.connect(a).listen(root + "a/me/in").waitForText(c.text)
 		})
 	}
 }

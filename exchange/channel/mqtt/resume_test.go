@@ -17,7 +17,7 @@ import (
 // results of the pause, and no older results again.
 func TestResultAfterClockSetBackArrives(t *testing.T) {
 	var back atomic.Int64
-	h := &house{T: t, dir: t.TempDir(), log: &log{}}
+	h := &harness{T: t, dir: t.TempDir(), log: &log{}}
 	var err error
 	if h.keys, err = keys.Open(h.dir, "home"); err != nil {
 		t.Fatal(err)
@@ -26,10 +26,10 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	if h.x, err = exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), now, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, h.x.Run)
+	runUntilStopped(t, h.x.Run)
 	h.serve()
 	key := h.key("me", exchange.Requester)
-	me := h.connect(as{id: "me", user: "me", key: key}).hears(root + "a/me/in")
+	me := h.connect(login{id: "me", user: "me", key: key}).listen(root + "a/me/in")
 	says := func(text string) {
 		t.Helper()
 		m, err := mess.Parse([]byte(text))
@@ -49,8 +49,8 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	}
 	asks := func(id string) string {
 		t.Helper()
-		me.says(root+"a/me/out", fmt.Sprintf(photo, id))
-		me.has(`"re":"` + id + `"`)
+		me.publish(root+"a/me/out", fmt.Sprintf(photo, id))
+		me.waitForText(`"re":"` + id + `"`)
 		ref, err := h.x.Thread(t.Context(), exchange.Actor{ID: "me", Roles: exchange.Requester}, id)
 		if err != nil {
 			t.Fatal(err)
@@ -59,9 +59,9 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	}
 	first, second, third := asks("first"), asks("second"), asks("third")
 	ends(first, "one")
-	me.has("one")
+	me.waitForText("one")
 	says("status: {re: " + third + ", code: claimed, message: soon}")
-	me.has("soon")
+	me.waitForText("soon")
 
 	h.close() // which stores the positions
 	back.Store(int64(2 * time.Hour))
@@ -69,9 +69,9 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	says("re: " + third + "\nMESS: [{status: {code: completed, message: three}}]")
 	ends(second, "two")
 	h.serve()
-	me = h.connect(as{id: "me", user: "me", key: key}).hears(root + "a/me/in")
-	me.has("two")
-	me.has("three")
+	me = h.connect(login{id: "me", user: "me", key: key}).listen(root + "a/me/in")
+	me.waitForText("two")
+	me.waitForText("three")
 	if me.count("one") > 0 || me.count("two") != 1 { // the last message may come again
 		t.Errorf("told again: %v", me.all())
 	}

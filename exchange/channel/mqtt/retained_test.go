@@ -10,11 +10,11 @@ import (
 // Clients subscribe with wildcards while others set and clear retained messages, on new and on
 // known topics. No client reads half a message, and later clients get the retained ones.
 func TestSubscribeWhileRetaining(t *testing.T) {
-	h := embedded(t)
+	h := newEmbeddedHarness(t)
 	var group sync.WaitGroup
 	for i := range 4 {
 		id := "w" + strconv.Itoa(i)
-		writer, reader := h.connect(as{id: id}), h.connect(h.sees("r"+strconv.Itoa(i)))
+		writer, reader := h.connect(login{id: id}), h.connect(h.observer("r"+strconv.Itoa(i)))
 		done := make(chan struct{})
 		group.Go(func() {
 			defer close(done)
@@ -23,19 +23,19 @@ func TestSubscribeWhileRetaining(t *testing.T) {
 				if n%3 < 2 {
 					text = fmt.Sprintf(`{"state":"ready","epoch":%d}`, n+1)
 				}
-				if !writer.publishes(root+"e/"+id+"/status", text, byte(n%2), true) {
+				if !writer.publishWith(root+"e/"+id+"/status", text, byte(n%2), true) {
 					t.Error("a status is not taken")
 					return
 				}
 			}
-			if !writer.publishes(root+"e/"+id+"/status", `{"state":"ready","epoch":1000}`, 1, true) {
+			if !writer.publishWith(root+"e/"+id+"/status", `{"state":"ready","epoch":1000}`, 1, true) {
 				t.Error("the last status is not taken")
 			}
 		})
 		group.Go(func() {
 			for {
 				for _, f := range []string{"e/+/status", "e/+/card"} {
-					if !reader.subscribes(root + f) {
+					if !reader.subscribe(root + f) {
 						t.Errorf("may not read %s", f)
 						return
 					}
@@ -49,10 +49,10 @@ func TestSubscribeWhileRetaining(t *testing.T) {
 		})
 	}
 	group.Wait()
-	last := h.connect(h.sees("last")).hears(root + "e/+/status")
+	last := h.connect(h.observer("last")).listen(root + "e/+/status")
 	for i := range 4 {
 		name := root + "e/w" + strconv.Itoa(i) + "/status"
-		last.waits(name, func(r received) bool {
+		last.waitFor(name, func(r received) bool {
 			return r.topic == name && r.retained && r.text == `{"state":"ready","epoch":1000}`
 		})
 	}

@@ -29,17 +29,17 @@ import (
 	"github.com/messkit/messkit/internal/freeport"
 )
 
-// authority signs certificates.
-type authority struct {
+// testCA signs certificates.
+type testCA struct {
 	*testing.T
 	dir  string
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 }
 
-func newAuthority(t *testing.T) *authority {
+func newTestCA(t *testing.T) *testCA {
 	t.Helper()
-	a := &authority{T: t, dir: t.TempDir()}
+	a := &testCA{T: t, dir: t.TempDir()}
 	a.cert, a.key, _ = a.sign("ca", func(c *x509.Certificate) {
 		c.IsCA, c.BasicConstraintsValid, c.KeyUsage = true, true, x509.KeyUsageCertSign
 	})
@@ -47,10 +47,10 @@ func newAuthority(t *testing.T) *authority {
 }
 
 // file is a file of the authority's: name.pem or name.key.
-func (a *authority) file(name string) string { return filepath.Join(a.dir, name) }
+func (a *testCA) file(name string) string { return filepath.Join(a.dir, name) }
 
 // sign makes a certificate and its key, as files. The text is the fingerprint for pinning.
-func (a *authority) sign(name string, set func(*x509.Certificate)) (*x509.Certificate, *ecdsa.PrivateKey, string) {
+func (a *testCA) sign(name string, set func(*x509.Certificate)) (*x509.Certificate, *ecdsa.PrivateKey, string) {
 	a.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -87,8 +87,8 @@ func (a *authority) sign(name string, set func(*x509.Certificate)) (*x509.Certif
 	return c, key, "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// guarded is a mosquitto that knows its users, with the printed rules.
-func guarded(t *testing.T, acl string, users ...string) (config, password string) {
+// mosquittoWithAccounts is a mosquitto that knows its users, with the printed rules.
+func mosquittoWithAccounts(t *testing.T, acl string, users ...string) (config, password string) {
 	t.Helper()
 	if _, err := exec.LookPath("mosquitto_passwd"); err != nil {
 		t.Skip("mosquitto is missing; apt-get install mosquitto mosquitto-clients")
@@ -113,19 +113,19 @@ func guarded(t *testing.T, acl string, users ...string) (config, password string
 // their own, users and passwords, under the printed rules; and Home Assistant
 // works with them there.
 func TestTLSToExternalBroker(t *testing.T) {
-	h := made(t, func(c *exchange.Config) { c.States = true }).withHome()
+	h := newHarness(t, func(c *exchange.Config) { c.States = true }).enableHomeAssistant()
 	acl, err := mqtt.ACL("home", "messkit-home", h.keys.List(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, password := guarded(t, acl, "messkit-home", "kitchen-pi", "homeassistant")
-	ca := newAuthority(t)
+	config, password := mosquittoWithAccounts(t, acl, "messkit-home", "kitchen-pi", "homeassistant")
+	ca := newTestCA(t)
 	_, _, pin := ca.sign("broker", nil)
 	client := func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }
 	ca.sign("exchange", client)
 	ca.sign("pi", client)
 	port := freePort(t)
-	m := &mosquitto{house: h}
+	m := &mosquitto{harness: h}
 	m.configure(config + fmt.Sprintf("listener %s 127.0.0.1\ncafile %s\ncertfile %s\nkeyfile %s\nrequire_certificate true\n",
 		port, ca.file("ca.pem"), ca.file("broker.pem"), ca.file("broker.key")))
 	at := func(name string) broker.Address {
@@ -135,17 +135,17 @@ func TestTLSToExternalBroker(t *testing.T) {
 		}
 	}
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
-	runs(t, mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: at("exchange"), Client: "messkit-home"}, logger).Run)
+	runUntilStopped(t, mqtt.NewExternal(m.opened(), mqtt.ExternalConfig{Address: at("exchange"), Client: "messkit-home"}, logger).Run)
 	pi, err := mqttclient.New(mqttclient.Config{Address: at("pi"), Executor: "kitchen-pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, pi.Run)
-	d := h.board("kitchen-pi", pi)
-	story(h, h.assists("pw"), d, false)
+	runUntilStopped(t, pi.Run)
+	d := h.runDevices("kitchen-pi", pi)
+	checkScenario(h, h.connectHomeAssistant("pw"), d, false)
 
 	// a rejected client stays out, and the log gives the reason without a password
-	stranger := newAuthority(t)
+	stranger := newTestCA(t)
 	stranger.sign("pi", client)
 	for _, c := range []struct {
 		name string

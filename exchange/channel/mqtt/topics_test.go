@@ -12,22 +12,22 @@ import (
 // stop. The broker retains only documented messages, and no command among them. The external broker
 // has no access rules.
 func TestEachTopicHasItsMessages(t *testing.T) {
-	m := overMosquitto(t, "allow_anonymous true\n")
-	watch := m.connect(as{id: "watch"}).hears(root + "#")
-	m.enter(broker.Address{})
+	m := newMosquittoHarness(t, "allow_anonymous true\n")
+	watch := m.connect(login{id: "watch"}).listen(root + "#")
+	m.startAdapter(broker.Address{})
 	pi, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + m.addr}, Executor: "pi"}, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, pi.Run)
-	m.board("pi", pi)
-	watch.waits("the executor is ready", on("e/pi/status", `"state":"ready"`))
-	me := m.connect(as{id: "me"}).hears(root + "a/me/in")
-	me.says(root+"a/me/out", `{"id":"look","MESS":[{"request":{"intent":"take a picture with the fridge camera","requires":["take-photo"],"constraints":{"timing":{"expires":"PT10M"}}}}]}`)
-	done := me.has(`"code":"completed"`)
+	runUntilStopped(t, pi.Run)
+	m.runDevices("pi", pi)
+	watch.waitFor("the executor is ready", matchTopic("e/pi/status", `"state":"ready"`))
+	me := m.connect(login{id: "me"}).listen(root + "a/me/in")
+	me.publish(root+"a/me/out", `{"id":"look","MESS":[{"request":{"intent":"take a picture with the fridge camera","requires":["take-photo"],"constraints":{"timing":{"expires":"PT10M"}}}}]}`)
+	done := me.waitForText(`"code":"completed"`)
 	_, ref, _ := strings.Cut(done.text, `"re":"`)
 	ref, _, _ = strings.Cut(ref, `"`)
-	me.publishes(root+"stop", `{"latched":true,"epoch":1,"by":"anna"}`, 1, true)
+	me.publishWith(root+"stop", `{"latched":true,"epoch":1,"by":"anna"}`, 1, true)
 	rows := []struct {
 		topic    string
 		retained bool
@@ -49,12 +49,12 @@ func TestEachTopicHasItsMessages(t *testing.T) {
 		{"stop", true, []string{`"latched":true`}},
 	}
 	for _, row := range rows {
-		watch.waits(row.topic+" "+strings.Join(row.content, " "), on(row.topic, row.content...))
+		watch.waitFor(row.topic+" "+strings.Join(row.content, " "), matchTopic(row.topic, row.content...))
 	}
-	late := m.connect(as{id: "late"}).hears(root + "#")
+	late := m.connect(login{id: "late"}).listen(root + "#")
 	for _, row := range rows {
 		if row.retained {
-			late.waits(row.topic+" is retained", func(r received) bool { return r.retained && r.topic == root+row.topic })
+			late.waitFor(row.topic+" is retained", func(r received) bool { return r.retained && r.topic == root+row.topic })
 		}
 	}
 	for _, r := range late.all() {
@@ -66,9 +66,9 @@ func TestEachTopicHasItsMessages(t *testing.T) {
 	}
 }
 
-// on is a message on a topic, or below one that ends with a slash, with all of
+// matchTopic is a message on a topic, or below one that ends with a slash, with all of
 // some texts in it.
-func on(topic string, content ...string) func(received) bool {
+func matchTopic(topic string, content ...string) func(received) bool {
 	return func(r received) bool {
 		if r.topic != root+topic && (!strings.HasSuffix(topic, "/") || !strings.HasPrefix(r.topic, root+topic)) {
 			return false

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/internal/peer/peertest"
 )
 
-// connect is an MQTT 3.1.1 CONNECT of an id, with a user and a password if there is one.
-func connect(id, user, password string) string {
+// connectPacket is an MQTT 3.1.1 CONNECT of an id, with a user and a password if there is one.
+func connectPacket(id, user, password string) string {
 	text := func(s string) string { return string([]byte{0, byte(len(s))}) + s }
 	flags, more := byte(2), text(id)
 	if password != "" {
@@ -28,47 +28,47 @@ const accepted = "\x20\x02\x00\x00"
 // Without a key, only processes of the exchange's user can use the embedded broker. Another user of
 // this machine could act as any actor.
 func TestOtherLocalUserNeedsKey(t *testing.T) {
-	h := embedded(t)
+	h := newEmbeddedHarness(t)
 	c, err := net.Dial("tcp", h.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := io.WriteString(c, connect("helper", "", "")); err != nil {
+	if _, err := io.WriteString(c, connectPacket("helper", "", "")); err != nil {
 		t.Fatal(err)
 	}
 	got := make([]byte, len(accepted))
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != accepted {
 		t.Errorf("this user: %q %v", got, err)
 	}
-	if got := peertest.Speak(t, peertest.Nobody, h.addr, connect("helper-2", "", ""), time.Second); strings.HasPrefix(got, accepted) {
+	if got := peertest.Speak(t, peertest.Nobody, h.addr, connectPacket("helper-2", "", ""), time.Second); strings.HasPrefix(got, accepted) {
 		t.Errorf("another user is let in without a key: %q", got)
 	}
 	key, err := h.keys.Issue("dash", exchange.Requester)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := peertest.Speak(t, peertest.Nobody, h.addr, connect("dash", "dash", key), time.Second); !strings.HasPrefix(got, accepted) {
+	if got := peertest.Speak(t, peertest.Nobody, h.addr, connectPacket("dash", "dash", key), time.Second); !strings.HasPrefix(got, accepted) {
 		t.Errorf("another user with a key: %q", got)
 	}
 }
 
 // A client without a key reads public topics and its own: no status and no card of an executor.
 func TestClientWithoutKeyReadsNoExecutor(t *testing.T) {
-	h := embedded(t)
-	pi := h.connect(as{id: "pi"})
-	pi.subscribes(root + "e/pi/in")
-	pi.publishes(root+"e/pi/status", `{"state":"ready","epoch":1}`, 1, true)
-	pi.publishes(root+"e/pi/card", `{"id":"pi","capabilities":["take-photo"]}`, 1, true)
-	spy := h.connect(as{id: "spy"})
+	h := newEmbeddedHarness(t)
+	pi := h.connect(login{id: "pi"})
+	pi.subscribe(root + "e/pi/in")
+	pi.publishWith(root+"e/pi/status", `{"state":"ready","epoch":1}`, 1, true)
+	pi.publishWith(root+"e/pi/card", `{"id":"pi","capabilities":["take-photo"]}`, 1, true)
+	spy := h.connect(login{id: "spy"})
 	for _, f := range []string{"e/+/status", "e/+/card", "e/#", "e/pi/in", "#"} {
-		spy.subscribes(root + f)
+		spy.subscribe(root + f)
 	}
-	if spy.hears(root+"x/status") == nil {
+	if spy.listen(root+"x/status") == nil {
 		t.Fatal("it cannot read what is for everybody")
 	}
-	pi.publishes(root+"e/pi/status", `{"state":"busy","epoch":1}`, 1, true)
-	spy.has(`"ready"`)
+	pi.publishWith(root+"e/pi/status", `{"state":"busy","epoch":1}`, 1, true)
+	spy.waitForText(`"ready"`)
 	for _, m := range spy.all() {
 		if strings.Contains(m.topic, "/e/") {
 			t.Errorf("it reads %s: %s", m.topic, m.text)

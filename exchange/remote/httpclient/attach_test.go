@@ -40,7 +40,7 @@ func TestAttachRetriesOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0
-			over(t, func(w http.ResponseWriter, r *http.Request) {
+			clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 				if n++; n <= len(c.parts) {
 					cut(w, c.parts[n-1])
 					return
@@ -50,7 +50,7 @@ func TestAttachRetriesOnce(t *testing.T) {
 					t.Error(got)
 				}
 				fmt.Fprint(w, answer)
-			}, func(t *testing.T, x *httpclient.Client, _ *line) {
+			}, func(t *testing.T, x *httpclient.Client, _ *pipeNetwork) {
 				m, err := x.Attach(t.Context(), "a", "x y.jpg", "image/jpeg", io.MultiReader(strings.NewReader("hel"), strings.NewReader("lo")))
 				want := mess.Media{File: "x y.jpg", MIME: "image/jpeg", Size: new(int64(5)), SHA256: "ab"}
 				if c.why != "" {
@@ -71,10 +71,10 @@ func TestAttachRetriesOnce(t *testing.T) {
 // failed reader.
 func TestRejectedAttachIsNotRepeated(t *testing.T) {
 	n := 0
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		n++
-		refuse(413, `{"error":"too large","why":"too_large"}`)(w, r)
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+		rejectAll(413, `{"error":"too large","why":"too_large"}`)(w, r)
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		if _, err := c.Attach(t.Context(), "a", "x", "", strings.NewReader("x")); !errors.Is(err, mess.TooLarge) || n != 1 {
 			t.Errorf("%v after %d tries", err, n)
 		}
@@ -90,14 +90,14 @@ type failing struct{ error }
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
 func TestInterruptedAttachment(t *testing.T) {
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		w.Header().Set("Content-Length", "10")
 		write(w, "12345")
 		if strings.HasSuffix(r.URL.Path, "silent.png") {
 			<-r.Context().Done()
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		for name, want := range map[string]string{"cut.png": "unexpected EOF", "silent.png": "no answer within 30s"} {
 			data, mime, err := c.Attachment(t.Context(), "a", name)
 			if err != nil || mime != "image/png" {

@@ -23,7 +23,7 @@ import (
 var hello = mess.Message{ID: "m1", Re: mess.Refs{"a"}, Epoch: 3, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}
 
 func TestSend(t *testing.T) {
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -34,7 +34,7 @@ func TestSend(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		fmt.Fprint(w, `{"MESS":[{"ack":{"re":"m1","ref":"a/claim-001","status":"claimed","epoch":3,"lease":"30s"}}]}`)
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		got, err := c.Send(t.Context(), hello)
 		want := mess.Message{Items: []mess.Item{&mess.Ack{Re: mess.Refs{"m1"}, Ref: "a/claim-001", Status: mess.Claimed, Epoch: 3, Lease: "30s"}}}
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -46,33 +46,33 @@ func TestSend(t *testing.T) {
 // The client decodes all fields of an exchange's error. The response of a proxy gives a
 // temporary error, except for 401 and 413.
 func TestErrorsAreDecoded(t *testing.T) {
-	html := func(code int) http.HandlerFunc { return refuse(code, "<html>secret</html>") }
+	html := func(code int) http.HandlerFunc { return rejectAll(code, "<html>secret</html>") }
 	for _, c := range []struct {
 		name string
 		h    http.HandlerFunc
 		want mess.Error // of the text, a part
 	}{
 		{
-			"all of it", refuse(409, `{"error":"somebody was first","why":"taken","ref":"a","status":"claimed","executor_id":"pi","legal":["cancelled","declined"],"new":1}`),
+			"all of it", rejectAll(409, `{"error":"somebody was first","why":"taken","ref":"a","status":"claimed","executor_id":"pi","legal":["cancelled","declined"],"new":1}`),
 			mess.Error{Code: mess.AlreadyClaimed, Text: "somebody was first", Ref: "a", Status: mess.Claimed, Holder: "pi", Allowed: []mess.Code{mess.Cancelled, mess.Declined}},
 		},
-		{"a newer kind", refuse(409, `{"error":"no","why":"tired"}`), mess.Error{Code: "tired", Text: "no"}},
-		{"400", refuse(400, `{"error":"intent required"}`), mess.Error{Code: mess.Invalid, Text: "intent required"}},
-		{"401", refuse(401, `{"error":"Invalid API key"}`), mess.Error{Code: mess.Unauthorized, Text: "Invalid API key"}},
-		{"403", refuse(403, `{"error":"Forbidden"}`), mess.Error{Code: mess.Forbidden, Text: "Forbidden"}},
-		{"404", refuse(404, `{"error":"Thread not found"}`), mess.Error{Code: mess.NotFound, Text: "Thread not found"}},
-		{"422", refuse(422, `{"error":"no such upload"}`), mess.Error{Code: mess.MissingReference, Text: "no such upload"}},
-		{"429", refuse(429, `{"error":"slowly"}`), mess.Error{Code: mess.Unavailable, Text: "slowly"}},
-		{"503", refuse(503, `{"error":"no space","why":"unavailable"}`), mess.Error{Code: mess.Unavailable, Text: "no space"}},
-		{"500 is never final", refuse(500, `{"error":"oh","why":"invalid"}`), mess.Error{Code: mess.Unavailable, Text: "oh"}},
+		{"a newer kind", rejectAll(409, `{"error":"no","why":"tired"}`), mess.Error{Code: "tired", Text: "no"}},
+		{"400", rejectAll(400, `{"error":"intent required"}`), mess.Error{Code: mess.Invalid, Text: "intent required"}},
+		{"401", rejectAll(401, `{"error":"Invalid API key"}`), mess.Error{Code: mess.Unauthorized, Text: "Invalid API key"}},
+		{"403", rejectAll(403, `{"error":"Forbidden"}`), mess.Error{Code: mess.Forbidden, Text: "Forbidden"}},
+		{"404", rejectAll(404, `{"error":"Thread not found"}`), mess.Error{Code: mess.NotFound, Text: "Thread not found"}},
+		{"422", rejectAll(422, `{"error":"no such upload"}`), mess.Error{Code: mess.MissingReference, Text: "no such upload"}},
+		{"429", rejectAll(429, `{"error":"slowly"}`), mess.Error{Code: mess.Unavailable, Text: "slowly"}},
+		{"503", rejectAll(503, `{"error":"no space","why":"unavailable"}`), mess.Error{Code: mess.Unavailable, Text: "no space"}},
+		{"500 is never final", rejectAll(500, `{"error":"oh","why":"invalid"}`), mess.Error{Code: mess.Unavailable, Text: "oh"}},
 		{"a proxy's 404", html(404), mess.Error{Code: mess.Unavailable, Text: "answers 404 Not Found, which no exchange does"}},
 		{"a proxy's 403", html(403), mess.Error{Code: mess.Unavailable, Text: "403"}},
 		{"a proxy's 502", html(502), mess.Error{Code: mess.Unavailable, Text: "502"}},
 		{"a proxy's 401", html(401), mess.Error{Code: mess.Unauthorized, Text: "401"}},
 		{"a proxy's limit", html(413), mess.Error{Code: mess.TooLarge, Text: "413"}},
 		{"a login page", html(200), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
-		{"a list", refuse(200, `[1]`), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
-		{"nothing", refuse(200, ``), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
+		{"a list", rejectAll(200, `[1]`), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
+		{"nothing", rejectAll(200, ``), mess.Error{Code: mess.Unavailable, Text: "is this the right address?"}},
 		{
 			"a redirect", func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "https://elsewhere.example/", http.StatusTemporaryRedirect)
@@ -81,7 +81,7 @@ func TestErrorsAreDecoded(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			over(t, c.h, func(t *testing.T, x *httpclient.Client, _ *line) {
+			clientOver(t, c.h, func(t *testing.T, x *httpclient.Client, _ *pipeNetwork) {
 				_, err := x.Send(t.Context(), hello)
 				got, ok := errors.AsType[*mess.Error](err)
 				if !ok || !strings.Contains(got.Text, c.want.Text) || strings.Contains(got.Text, "secret") {
@@ -99,11 +99,11 @@ func TestErrorsAreDecoded(t *testing.T) {
 // A call ends after the timeout without progress; the error states the reason.
 func TestSilentCallTimesOut(t *testing.T) {
 	started := make(chan bool, 10)
-	over(t, func(_ http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // so that the server sees the client leave
 		started <- true
 		<-r.Context().Done()
-	}, func(t *testing.T, c *httpclient.Client, l *line) {
+	}, func(t *testing.T, c *httpclient.Client, l *pipeNetwork) {
 		began := time.Now()
 		_, err := c.Send(t.Context(), hello)
 		if took := time.Since(began); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "no answer within 30s") || took != 30*time.Second {
@@ -120,7 +120,7 @@ func TestSilentCallTimesOut(t *testing.T) {
 		if _, err := c.Send(ctx, hello); !errors.Is(err, why) || errors.Is(err, mess.Unavailable) {
 			t.Errorf("cancelled: %v", err)
 		}
-		l.tear(true)
+		l.breakConnections(true)
 		httpclient.CloseIdle(c)
 		if _, err := c.Send(t.Context(), hello); !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "cannot be reached: connection refused") {
 			t.Errorf("torn: %v", err)
@@ -130,7 +130,7 @@ func TestSilentCallTimesOut(t *testing.T) {
 
 // A slow connection does not time out, even if an upload and a download take minutes.
 func TestSlowConnectionDoesNotTimeOut(t *testing.T) {
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		var got []byte
 		buf := make([]byte, 64<<10)
 		for {
@@ -148,7 +148,7 @@ func TestSlowConnectionDoesNotTimeOut(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			write(w, "%c", b)
 		}
-	}, func(t *testing.T, c *httpclient.Client, l *line) {
+	}, func(t *testing.T, c *httpclient.Client, l *pipeNetwork) {
 		began := time.Now()
 		m, err := c.Attach(t.Context(), "a", "x.jpg", "image/jpeg", bytes.NewReader(make([]byte, 1<<20)))
 		if err != nil || m.File != "x.jpg" || time.Since(began) < 5*time.Minute || len(l.tries()) != 1 {
@@ -160,10 +160,10 @@ func TestSlowConnectionDoesNotTimeOut(t *testing.T) {
 // Names come from messages of other actors. No name leads to another path.
 func TestNamesStayInPath(t *testing.T) {
 	var paths []string
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.URL.EscapedPath())
 		fmt.Fprint(w, `{}`)
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		for _, name := range []string{"", ".", ".."} {
 			if _, err := c.Thread(t.Context(), name); !errors.Is(err, mess.NotFound) {
 				t.Errorf("thread %q: %v", name, err)
@@ -183,7 +183,7 @@ func TestNamesStayInPath(t *testing.T) {
 
 func TestListPages(t *testing.T) {
 	var asked []string
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		asked = append(asked, q.Encode())
 		n := 50
@@ -195,7 +195,7 @@ func TestListPages(t *testing.T) {
 		if err := json.NewEncoder(w).Encode(map[string]any{"threads": threads, "cursor": "c1"}); err != nil {
 			t.Error(err)
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		list, err := c.List(t.Context(), httpclient.Filter{Status: "pending", Executor: "e", Requestor: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Limit: 1500})
 		if err != nil || len(list) != 1500 || list[0].Ref != "r0" || list[0].Status != mess.NeedsInput {
 			t.Errorf("%d, %v", len(list), err)
@@ -216,13 +216,13 @@ func TestEndlessResponseIsStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("moves 128 MB")
 	}
-	over(t, func(w http.ResponseWriter, _ *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, _ *http.Request) {
 		for {
 			if _, err := w.Write(bytes.Repeat([]byte(" "), 1<<20)); err != nil {
 				return
 			}
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		if _, err := c.Thread(t.Context(), "a"); !errors.Is(err, mess.TooLarge) {
 			t.Error(err)
 		}
@@ -240,7 +240,7 @@ func TestExchangeIDIsRequestedOnce(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"thread":{"ref":%q}}`, r.URL.Path)
 	}
-	over(t, serve, func(t *testing.T, _ *httpclient.Client, l *line) {
+	clientOver(t, serve, func(t *testing.T, _ *httpclient.Client, l *pipeNetwork) {
 		c, err := httpclient.New(httpclient.Config{URL: "http://127.0.0.1:8420/mess/", Key: httpclient.Secret(key)}, quiet)
 		if err != nil {
 			t.Fatal(err)

@@ -72,7 +72,7 @@ func enrolled(t *testing.T, url string, c *httpclient.Client, id string) *httpcl
 	return client(t, url, key)
 }
 
-func say(t *testing.T, c *httpclient.Client, text string) mess.Message {
+func postText(t *testing.T, c *httpclient.Client, text string) mess.Message {
 	t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -89,7 +89,7 @@ func say(t *testing.T, c *httpclient.Client, text string) mess.Message {
 func TestTaskOverNetwork(t *testing.T) {
 	s, op := open(t)
 	pi := enrolled(t, s.URL, op, "kitchen-pi")
-	say(t, pi, `config: {executor: {id: kitchen-pi, capabilities: [take-photo], versions: [1.1.0]}}`)
+	postText(t, pi, `config: {executor: {id: kitchen-pi, capabilities: [take-photo], versions: [1.1.0]}}`)
 
 	got := make(chan mess.Message, 10)
 	var wg sync.WaitGroup
@@ -99,15 +99,15 @@ func TestTaskOverNetwork(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	answer := say(t, op, `request: {intent: look into the fridge, requires: [take-photo]}`)
+	answer := postText(t, op, `request: {intent: look into the fridge, requires: [take-photo]}`)
 	ref := answer.Items[0].(*mess.Ack).Ref
 	offer := <-got
 	if r, ok := offer.Items[0].(*mess.Request); !ok || r.Intent != "look into the fridge" || offer.Re[0] != ref {
 		t.Fatalf("offer: %+v", offer)
 	}
-	claim := say(t, pi, `{re: `+ref+`, MESS: [{status: {code: claimed, estimate: PT10S}}]}`).Items[0].(*mess.Ack)
+	claim := postText(t, pi, `{re: `+ref+`, MESS: [{status: {code: claimed, estimate: PT10S}}]}`).Items[0].(*mess.Ack)
 	epoch := fmt.Sprint(claim.Epoch)
-	say(t, pi, `{re: `+ref+`, epoch: `+epoch+`, MESS: [{status: {code: in_progress}}]}`)
+	postText(t, pi, `{re: `+ref+`, epoch: `+epoch+`, MESS: [{status: {code: in_progress}}]}`)
 	media, err := pi.Attach(t.Context(), ref, "fridge.jpg", "image/jpeg", strings.NewReader("not a real picture"))
 	if err != nil || media.MIME != "image/jpeg" || *media.Size != 18 {
 		t.Fatalf("%+v, %v", media, err)
@@ -159,10 +159,10 @@ func TestErrorsMatchLocalExchange(t *testing.T) {
 	s, op := open(t)
 	a, b := enrolled(t, s.URL, op, "a"), enrolled(t, s.URL, op, "b")
 	for name, c := range map[string]*httpclient.Client{"a": a, "b": b} {
-		say(t, c, `config: {executor: {id: `+name+`, capabilities: [x]}}`)
+		postText(t, c, `config: {executor: {id: `+name+`, capabilities: [x]}}`)
 	}
-	ref := say(t, op, `request: {intent: look, requires: [x]}`).Items[0].(*mess.Ack).Ref
-	say(t, a, `status: {re: `+ref+`, code: claimed}`)
+	ref := postText(t, op, `request: {intent: look, requires: [x]}`).Items[0].(*mess.Ack).Ref
+	postText(t, a, `status: {re: `+ref+`, code: claimed}`)
 	_, err := b.Send(t.Context(), mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}})
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok || !errors.Is(err, mess.AlreadyClaimed) || r.Holder != "a" || r.Ref != ref || r.Status != mess.Claimed {
@@ -307,7 +307,7 @@ func TestBufferingProxyLeadsToPolling(t *testing.T) {
 	errDone := errors.New("done")
 	err := watch.Follow(t.Context(), httpclient.Start, func(e httpclient.Event) error {
 		if e.Kind == "reset" {
-			say(t, watch, `request: {intent: look}`)
+			postText(t, watch, `request: {intent: look}`)
 			return nil
 		}
 		return errDone

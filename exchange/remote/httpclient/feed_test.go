@@ -17,41 +17,41 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// heard collects what an executor receives.
-type heard struct {
+// eventLog collects what an executor receives.
+type eventLog struct {
 	mu   sync.Mutex
 	refs []string
 }
 
-func (h *heard) message(m mess.Message) {
+func (h *eventLog) message(m mess.Message) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refs = append(h.refs, m.Re...)
 }
 
-func (h *heard) all() []string {
+func (h *eventLog) all() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.refs)
 }
 
-// receives runs Receive until the story ends. It returns the received messages, and a function
+// receives runs Receive until the scenario ends. It returns the received messages, and a function
 // that ends Receive and returns its error.
-func receives(t *testing.T, c *httpclient.Client) (*heard, func() error) {
-	h := &heard{}
+func receives(t *testing.T, c *httpclient.Client) (*eventLog, func() error) {
+	h := &eventLog{}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- c.Receive(ctx, h.message) }()
 	return h, func() error { stop(); return <-done }
 }
 
-// asked records the start positions of requests for events.
-type asked struct {
+// pollLog records the start positions of requests for events.
+type pollLog struct {
 	mu   sync.Mutex
 	from []string
 }
 
-func (a *asked) note(r *http.Request) int {
+func (a *pollLog) note(r *http.Request) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	kind := "stream"
@@ -62,15 +62,15 @@ func (a *asked) note(r *http.Request) int {
 	return len(a.from)
 }
 
-func (a *asked) all() []string {
+func (a *pollLog) all() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.from)
 }
 
 func TestStreamResumesAfterCut(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("as") != "executor" || r.Header.Get("Authorization") != "Bearer mess_home_secret" {
 			t.Errorf("%s, %v", r.URL, r.Header)
 		}
@@ -82,7 +82,7 @@ func TestStreamResumesAfterCut(t *testing.T) {
 			write(w, "%s%s", message("2", "b"), message("3", "c"))
 			<-r.Context().Done()
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		h, stop := receives(t, c)
 		time.Sleep(time.Second)
 		if err := stop(); err != nil {
@@ -100,8 +100,8 @@ func TestStreamResumesAfterCut(t *testing.T) {
 // A stream is dead after 45 s without a byte. It is alive without an event, and during a slow
 // event.
 func TestSilentStreamIsDead(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\n")
 		if a.note(r) > 1 {
 			<-r.Context().Done()
@@ -116,7 +116,7 @@ func TestSilentStreamIsDead(t *testing.T) {
 			write(w, "%c", b)
 		}
 		<-r.Context().Done() // and now nothing
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		h, stop := receives(t, c)
 		time.Sleep(time.Hour - time.Second)
 		if diff := cmp.Diff([]string{"slowly"}, h.all()); diff != "" {
@@ -134,15 +134,15 @@ func TestSilentStreamIsDead(t *testing.T) {
 
 // The client does not time out while the handler works, for example while it asks a person.
 func TestSlowHandlerCausesNoTimeout(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
 		write(w, ": hello\n\n%s", message("1", "a"))
 		for r.Context().Err() == nil {
 			time.Sleep(15 * time.Second)
 			write(w, ": beat\n\n")
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Hour)
 		defer stop()
 		err := c.Receive(ctx, func(mess.Message) { time.Sleep(10 * time.Minute) })
@@ -157,9 +157,9 @@ func TestSlowHandlerCausesNoTimeout(t *testing.T) {
 
 // Behind a proxy that buffers streams the client polls, and later tries a stream again.
 func TestStreamIsRetriedAfterPolling(t *testing.T) {
-	var a asked
+	var a pollLog
 	n := 0
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
 		if !r.URL.Query().Has("wait") {
 			<-r.Context().Done()
@@ -171,7 +171,7 @@ func TestStreamIsRetriedAfterPolling(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		n++
 		fmt.Fprintf(w, `{"events":[{"id":"e%d","event":"message","data":{"re":"r%d","MESS":[{"cancel":{}}]}}],"last":"l%[1]d"}`, n, n)
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		h, stop := receives(t, c)
 		time.Sleep(36 * time.Second)
 		if diff := cmp.Diff([]string{"r1", "r2", "r3"}, h.all()); diff != "" {
@@ -192,15 +192,15 @@ func TestStreamIsRetriedAfterPolling(t *testing.T) {
 
 // The client waits between polls of a server that answers them immediately.
 func TestPollsArePaced(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
 		if !r.URL.Query().Has("wait") {
 			<-r.Context().Done()
 			return
 		}
 		fmt.Fprint(w, `{"events":[],"last":""}`)
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		_, stop := receives(t, c)
 		time.Sleep(10 * time.Minute)
 		if err := stop(); err != nil {
@@ -214,20 +214,20 @@ func TestPollsArePaced(t *testing.T) {
 
 // The client retries an unreachable exchange less and less often, and finds it when it is back.
 func TestBackoff(t *testing.T) {
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\n%s", message("1", "back"))
 		for r.Context().Err() == nil {
 			time.Sleep(15 * time.Second)
 			write(w, ": beat\n\n")
 		}
-	}, func(t *testing.T, c *httpclient.Client, l *line) {
-		l.tear(true)
+	}, func(t *testing.T, c *httpclient.Client, l *pipeNetwork) {
+		l.breakConnections(true)
 		h, stop := receives(t, c)
 		time.Sleep(10 * time.Minute)
 		if n := len(l.tries()); n < 10 || n > 60 {
 			t.Errorf("%d tries in 10 minutes", n)
 		}
-		l.tear(false)
+		l.breakConnections(false)
 		time.Sleep(46 * time.Second)
 		if diff := cmp.Diff([]string{"back"}, h.all()); diff != "" {
 			t.Error(diff)
@@ -240,15 +240,15 @@ func TestBackoff(t *testing.T) {
 
 // After a long working connection, the first retries come soon again.
 func TestBackoffResetsAfterConnection(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		a.note(r)
 		write(w, ": hello\n\n")
 		for range 4 {
 			time.Sleep(15 * time.Second)
 			write(w, ": beat\n\n")
 		}
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		_, stop := receives(t, c)
 		time.Sleep(10*time.Minute + 30*time.Second)
 		if err := stop(); err != nil {
@@ -266,14 +266,14 @@ func TestReceiveEndsWithContext(t *testing.T) {
 		h    http.HandlerFunc
 		want mess.ErrorCode
 	}{
-		{"the key is not known", refuse(401, `{"error":"the exchange does not know the key","why":"unauthorised"}`), mess.Unauthorized},
-		{"the exchange is another", refuse(403, `{"error":"Forbidden"}`), mess.Forbidden},
+		{"the key is not known", rejectAll(401, `{"error":"the exchange does not know the key","why":"unauthorised"}`), mess.Unauthorized},
+		{"the exchange is another", rejectAll(403, `{"error":"Forbidden"}`), mess.Forbidden},
 		{"the exchange has started anew", func(w http.ResponseWriter, _ *http.Request) {
 			write(w, ": hello\n\nid: 1\nevent: reset\ndata: {}\n\n")
 		}, mess.Unavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			over(t, c.h, func(t *testing.T, x *httpclient.Client, _ *line) {
+			clientOver(t, c.h, func(t *testing.T, x *httpclient.Client, _ *pipeNetwork) {
 				err := x.Receive(t.Context(), func(m mess.Message) { t.Errorf("%+v", m) })
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
@@ -286,10 +286,10 @@ func TestReceiveEndsWithContext(t *testing.T) {
 // The client skips an event that it cannot decode, for example of a newer exchange, and reads
 // the next one.
 func TestUnreadableEventIsSkipped(t *testing.T) {
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		write(w, ": hello\n\nid: 1\nevent: message\ndata: {\n\nretry: 1\nid: 2\n\ndata: 7\n\nevent: new\n\n%s", message("3", "a"))
 		<-r.Context().Done()
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		h, stop := receives(t, c)
 		time.Sleep(time.Second)
 		if diff := cmp.Diff([]string{"a"}, h.all()); diff != "" {
@@ -302,8 +302,8 @@ func TestUnreadableEventIsSkipped(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
-	var a asked
-	over(t, func(w http.ResponseWriter, r *http.Request) {
+	var a pollLog
+	clientOver(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("as") {
 			t.Error(r.URL)
 		}
@@ -314,7 +314,7 @@ func TestFollow(t *testing.T) {
 		}
 		write(w, "id: 2\nevent: message\ndata: %s\n\n", `{"kind":"message","thread":{"ref":"a","status":"claimed","intent":"look","requestor_id":"me","executor_id":"pi","priority":"normal","created_at":"2026-11-21T02:23:20.219Z","updated_at":"2026-11-21T02:23:24+00:00"},"message":{"from":"pi","ref":"a/claim-001","re":"a","MESS":[{"status":{"code":"claimed"}}]}}`)
 		<-r.Context().Done()
-	}, func(t *testing.T, c *httpclient.Client, _ *line) {
+	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
 		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 		defer stop()
 		var got []httpclient.Event
@@ -342,25 +342,25 @@ func TestFollow(t *testing.T) {
 // Follow returns an error if the exchange is unreachable at first. It reconnects to an exchange
 // that becomes unreachable later.
 func TestFollowNeedsReachableExchange(t *testing.T) {
-	over(t, func(w http.ResponseWriter, _ *http.Request) { write(w, ": hello\n\n%s", message("1", "a")) }, func(t *testing.T, c *httpclient.Client, l *line) {
-		l.tear(true)
+	clientOver(t, func(w http.ResponseWriter, _ *http.Request) { write(w, ": hello\n\n%s", message("1", "a")) }, func(t *testing.T, c *httpclient.Client, l *pipeNetwork) {
+		l.breakConnections(true)
 		err := c.Follow(t.Context(), "", func(httpclient.Event) error { return nil })
 		if !errors.Is(err, mess.Unavailable) || !strings.Contains(err.Error(), "connection refused") {
 			t.Error(err)
 		}
-		l.tear(false)
+		l.breakConnections(false)
 		ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer stop()
 		n := 0
-		err = c.Follow(ctx, "", func(httpclient.Event) error { l.tear(true); n++; return nil })
+		err = c.Follow(ctx, "", func(httpclient.Event) error { l.breakConnections(true); n++; return nil })
 		if !errors.Is(err, context.DeadlineExceeded) || n == 0 || len(l.tries()) < 10 {
 			t.Errorf("%v after %d events and %d tries", err, n, len(l.tries()))
 		}
 	})
 }
 
-// refuse returns a handler that always answers with an error.
-func refuse(code int, body string) http.HandlerFunc {
+// rejectAll returns a handler that always answers with an error.
+func rejectAll(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		fmt.Fprint(w, body)

@@ -16,19 +16,19 @@ import (
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 )
 
-// line is a network without sockets, for a bubble of fake time. The test can break it.
-type line struct {
+// pipeNetwork is a network without sockets, for a bubble of fake time. The test can break it.
+type pipeNetwork struct {
 	conns chan net.Conn
 	done  chan struct{}
 
-	mu    sync.Mutex
-	torn  bool
-	dials []time.Time
+	mu     sync.Mutex
+	broken bool
+	dials  []time.Time
 }
 
-var errTorn = errors.New("connection refused")
+var errBroken = errors.New("connection refused")
 
-func (l *line) Accept() (net.Conn, error) {
+func (l *pipeNetwork) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:
 		return c, nil
@@ -37,16 +37,16 @@ func (l *line) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *line) Addr() net.Addr { return &net.UnixAddr{Name: "line"} }
-func (l *line) Close() error   { return nil }
+func (l *pipeNetwork) Addr() net.Addr { return &net.UnixAddr{Name: "line"} }
+func (l *pipeNetwork) Close() error   { return nil }
 
-func (l *line) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (l *pipeNetwork) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	l.mu.Lock()
 	l.dials = append(l.dials, time.Now())
-	torn := l.torn
+	torn := l.broken
 	l.mu.Unlock()
 	if torn {
-		return nil, errTorn
+		return nil, errBroken
 	}
 	ours, theirs := net.Pipe()
 	select {
@@ -57,23 +57,23 @@ func (l *line) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-func (l *line) tear(torn bool) {
+func (l *pipeNetwork) breakConnections(torn bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.torn = torn
+	l.broken = torn
 }
 
-func (l *line) tries() []time.Time {
+func (l *pipeNetwork) tries() []time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dials
 }
 
-// over runs a story with a client and a server with the handler h, in fake time.
-func over(t *testing.T, h http.HandlerFunc, story func(t *testing.T, c *httpclient.Client, l *line)) {
+// clientOver runs a scenario with a client and a server with the handler h, in fake time.
+func clientOver(t *testing.T, h http.HandlerFunc, story func(t *testing.T, c *httpclient.Client, l *pipeNetwork)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &line{conns: make(chan net.Conn), done: make(chan struct{})}
+		l := &pipeNetwork{conns: make(chan net.Conn), done: make(chan struct{})}
 		s := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -112,7 +112,7 @@ func message(id, ref string) string {
 // opens a new one.
 func TestIdleConnectionIsNotReused(t *testing.T) {
 	health := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"status":"ok"}`) }
-	over(t, health, func(t *testing.T, c *httpclient.Client, l *line) {
+	clientOver(t, health, func(t *testing.T, c *httpclient.Client, l *pipeNetwork) {
 		for _, one := range []struct {
 			idle  time.Duration
 			dials int // until then

@@ -20,8 +20,8 @@ import (
 )
 
 // follow runs Receive of an executor until a call of the returned function.
-func (b *board) follow() (*mail, func()) {
-	m := &mail{}
+func (b *executor) follow() (*inbox, func()) {
+	m := &inbox{}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -36,12 +36,12 @@ func (b *board) follow() (*mail, func()) {
 // status, each in the server's spelling.
 func TestTaskAtReferenceServer(t *testing.T) {
 	want := map[string][3]string{"express": {"needs_input", "in_progress", "completed"}, "php": {"needs-input", "in-progress", "completed"}}
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
 			b.register()
-			ref := p.ask(map[string]any{"intent": "look into the fridge", "requires": []string{"look"}, "confirm_before": true, "response_hint": []string{"image"}, "priority": "elevated"})
+			ref := p.request(map[string]any{"intent": "look into the fridge", "requires": []string{"look"}, "confirm_before": true, "response_hint": []string{"image"}, "priority": "elevated"})
 			m, stop := b.follow()
 			defer stop()
 			time.Sleep(5 * time.Second)
@@ -56,13 +56,13 @@ func TestTaskAtReferenceServer(t *testing.T) {
 			if err != nil || epoch == 0 {
 				t.Fatalf("claim: %d, %v", epoch, err)
 			}
-			if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}}); err != nil {
+			if _, err := b.send(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}}); err != nil {
 				t.Fatal(err)
 			}
 			if s := p.thread(ref).Status; s != want[name][0] {
 				t.Errorf("asks: %s", s)
 			}
-			p.say("agent", ref, map[string]any{"answer": map[string]any{"re": "last", "value": "the upper one"}})
+			p.post("agent", ref, map[string]any{"answer": map[string]any{"re": "last", "value": "the upper one"}})
 			time.Sleep(5 * time.Second)
 			if k := m.kinds(); len(k) != 2 || k[1] != mess.KindAnswer || m.all()[1].Epoch != epoch {
 				t.Fatalf("heard: %v", k)
@@ -85,12 +85,12 @@ func TestTaskAtReferenceServer(t *testing.T) {
 				&mess.Response{Content: []mess.Entry{mess.TextEntry("milk"), {Type: "image", Value: media.URI}}},
 			}
 			for range 2 { // the same report again changes nothing
-				if _, err := b.sends(ref, epoch, done...); err != nil {
+				if _, err := b.send(ref, epoch, done...); err != nil {
 					t.Fatal(err)
 				}
 			}
 			end := p.thread(ref)
-			if said := end.said("pi"); end.Status != want[name][2] || strings.Join(said, " ") != "claimed needs_input in_progress completed" {
+			if said := end.texts("pi"); end.Status != want[name][2] || strings.Join(said, " ") != "claimed needs_input in_progress completed" {
 				t.Errorf("%s: %v", end.Status, said)
 			}
 			last := end.items(len(end.Messages) - 1)
@@ -104,14 +104,14 @@ func TestTaskAtReferenceServer(t *testing.T) {
 // Two executors claim concurrently, and the server accepts both claims. At most one starts, and
 // neither believes wrongly that it holds the thread.
 func TestNonExclusiveClaimsStartOnce(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		both, begun := 0, 0
 		for range 150 {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlace(t, name)
+				p := newReferenceServer(t, name)
 				p.SetLag(lag(300 * time.Millisecond)) // shorter than the two reads of a claim
-				a, b := p.board("a", "run-a", reference.Config{}), p.board("b", "run-b", reference.Config{})
-				ref := p.ask(map[string]any{"intent": "open the valve"})
+				a, b := p.newExecutor("a", "run-a", reference.Config{}), p.newExecutor("b", "run-b", reference.Config{})
+				ref := p.request(map[string]any{"intent": "open the valve"})
 				var mu sync.Mutex
 				acts, claims := 0, 0
 				p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
@@ -125,7 +125,7 @@ func TestNonExclusiveClaimsStartOnce(t *testing.T) {
 					return false
 				})
 				var wg sync.WaitGroup
-				for _, one := range []*board{a, b} {
+				for _, one := range []*executor{a, b} {
 					wg.Go(func() {
 						time.Sleep(rand.N(200 * time.Millisecond))
 						epoch, err := one.claim(ref)
@@ -163,11 +163,11 @@ func TestNonExclusiveClaimsStartOnce(t *testing.T) {
 // take. On a server that appends messages, the late executor sees the other start. On a server
 // that writes the whole thread back, it sees none, and both start.
 func TestDelayedUpdateIsALimit(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			a, b := p.board("a", "run-a", reference.Config{}), p.board("b", "run-b", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "open the valve"})
+			p := newReferenceServer(t, name)
+			a, b := p.newExecutor("a", "run-a", reference.Config{}), p.newExecutor("b", "run-b", reference.Config{})
+			ref := p.request(map[string]any{"intent": "open the valve"})
 			var once atomic.Bool
 			p.SetLag(func() time.Duration {
 				if once.CompareAndSwap(false, true) {
@@ -199,7 +199,7 @@ func TestDelayedUpdateIsALimit(t *testing.T) {
 				t.Errorf("the server has become better than docs/reference/http.md says: %v", err)
 			}
 			if name == "express" { // and the first one ends it as it is
-				if _, err := a.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil || p.thread(ref).Status != "completed" {
+				if _, err := a.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil || p.thread(ref).Status != "completed" {
 					t.Errorf("%v: %+v", err, p.thread(ref))
 				}
 			}
@@ -235,10 +235,10 @@ func TestFaultsOfServerAndNetwork(t *testing.T) {
 	for what, fault := range faults {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlace(t, "express")
-				b := p.board("pi", "run1", reference.Config{})
+				p := newReferenceServer(t, "express")
+				b := p.newExecutor("pi", "run1", reference.Config{})
 				b.register()
-				ref := p.ask(map[string]any{"intent": "look"})
+				ref := p.request(map[string]any{"intent": "look"})
 				broken := func(w http.ResponseWriter, r *http.Request) bool { fault(w); return true }
 				m, stop := b.follow()
 				defer stop()
@@ -266,11 +266,11 @@ func TestFaultsOfServerAndNetwork(t *testing.T) {
 				}
 				p.SetFault(broken)
 				done := &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}
-				if _, err := b.sends(ref, epoch, done); err == nil {
+				if _, err := b.send(ref, epoch, done); err == nil {
 					t.Error("the report is called taken")
 				}
 				p.SetFault(nil)
-				if _, err := b.sends(ref, epoch, done); err != nil || p.thread(ref).Status != "completed" {
+				if _, err := b.send(ref, epoch, done); err != nil || p.thread(ref).Status != "completed" {
 					t.Errorf("%v: %s", err, p.thread(ref).Status)
 				}
 			})
@@ -281,18 +281,18 @@ func TestFaultsOfServerAndNetwork(t *testing.T) {
 // The server has processed a message, and its answer is lost. A repeat of the message is
 // idempotent.
 func TestLostAcksAreHarmless(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "look"})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
+			ref := p.request(map[string]any{"intent": "look"})
 			lose := false
 			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Method != "PATCH" || !lose {
 					return false
 				}
 				lose = false
-				p.Answer(&deaf{w.Header()}, r)
+				p.Answer(&lostResponse{w.Header()}, r)
 				w.WriteHeader(502)
 				return true
 			})
@@ -311,7 +311,7 @@ func TestLostAcksAreHarmless(t *testing.T) {
 			twice(&mess.Status{Code: mess.Claimed, Instance: "run1"})
 			twice(&mess.Status{Code: mess.InProgress, Instance: "run1", ActionHash: "h"})
 			twice(&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack})
-			if said := p.thread(ref).said("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
+			if said := p.thread(ref).texts("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
 				t.Errorf("said: %v", said)
 			}
 		})
@@ -321,11 +321,11 @@ func TestLostAcksAreHarmless(t *testing.T) {
 // The client reads text that the server accepts and an exchange of messkit rejects: it replaces
 // half a character with the replacement character.
 func TestInvalidUTF8IsReplaced(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "look @"})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
+			ref := p.request(map[string]any{"intent": "look @"})
 			p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 				rec := httptest.NewRecorder()
 				p.Answer(rec, r)
@@ -346,9 +346,9 @@ func TestInvalidUTF8IsReplaced(t *testing.T) {
 	})
 }
 
-// deaf is a response writer without a client.
-type deaf struct{ head http.Header }
+// lostResponse is a response writer without a client.
+type lostResponse struct{ head http.Header }
 
-func (d *deaf) Header() http.Header         { return d.head }
-func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
-func (d *deaf) WriteHeader(int)             {}
+func (d *lostResponse) Header() http.Header         { return d.head }
+func (d *lostResponse) Write(p []byte) (int, error) { return len(p), nil }
+func (d *lostResponse) WriteHeader(int)             {}

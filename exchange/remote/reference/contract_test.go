@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// asking is a request in the server's view.
-type asking struct {
+// recordedRequest is a request in the server's view.
+type recordedRequest struct {
 	at     time.Time
 	method string
 	path   string // below the exchange
@@ -26,21 +26,21 @@ type asking struct {
 	status string // the new status of the thread
 }
 
-// noted records the requests to a server.
-type noted struct {
+// requestLog records the requests to a server.
+type requestLog struct {
 	mu   sync.Mutex
-	list []asking
+	list []recordedRequest
 }
 
 // note records each request, and calls before with it before the server answers.
-func (p *place) note(before func(asking)) *noted {
-	n := &noted{}
+func (p *referenceServer) note(before func(recordedRequest)) *requestLog {
+	n := &requestLog{}
 	p.SetFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		body, _ := io.ReadAll(r.Body) // it is in memory
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		var v struct{ Status string }
 		_ = json.Unmarshal(body, &v) // an invalid body sets no status
-		a := asking{time.Now(), r.Method, strings.TrimPrefix(r.URL.Path, base), string(body), v.Status}
+		a := recordedRequest{time.Now(), r.Method, strings.TrimPrefix(r.URL.Path, base), string(body), v.Status}
 		n.mu.Lock()
 		n.list = append(n.list, a)
 		n.mu.Unlock()
@@ -52,14 +52,14 @@ func (p *place) note(before func(asking)) *noted {
 	return n
 }
 
-func (n *noted) all() []asking {
+func (n *requestLog) all() []recordedRequest {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.list)
 }
 
 // statuses returns the statuses in the requests, in order.
-func (n *noted) statuses() (words []string) {
+func (n *requestLog) statuses() (words []string) {
 	for _, a := range n.all() {
 		if a.status != "" {
 			words = append(words, a.status)
@@ -71,19 +71,19 @@ func (n *noted) statuses() (words []string) {
 // The client reads the thread twice after a claim, each time after a random wait. The second
 // read detects another executor that claimed between the two.
 func TestClaimIsReadTwice(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		waits := map[time.Duration]bool{}
 		for range 10 {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlace(t, name)
-				b := p.board("pi", "run1", reference.Config{Settle: 400 * time.Millisecond})
-				ref := p.ask(map[string]any{"intent": "look"})
+				p := newReferenceServer(t, name)
+				b := p.newExecutor("pi", "run1", reference.Config{Settle: 400 * time.Millisecond})
+				ref := p.request(map[string]any{"intent": "look"})
 				n := p.note(nil)
 				if _, err := b.claim(ref); err != nil {
 					t.Fatal(err)
 				}
 				all := n.all()
-				at := slices.IndexFunc(all, func(a asking) bool { return a.status == "claimed" })
+				at := slices.IndexFunc(all, func(a recordedRequest) bool { return a.status == "claimed" })
 				if at < 0 || len(all) != at+3 {
 					t.Fatalf("after the claim: %+v", all)
 				}
@@ -100,12 +100,12 @@ func TestClaimIsReadTwice(t *testing.T) {
 		}
 		for _, look := range []int{1, 2} { // the read before which another executor claims
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlace(t, name)
+				p := newReferenceServer(t, name)
 				p.join("other")
-				b := p.board("pi", "run1", reference.Config{})
-				ref := p.ask(map[string]any{"intent": "look"})
+				b := p.newExecutor("pi", "run1", reference.Config{})
+				ref := p.request(map[string]any{"intent": "look"})
 				claimed, looks := false, 0
-				p.note(func(a asking) {
+				p.note(func(a recordedRequest) {
 					if claimed = claimed || a.status == "claimed"; !claimed || a.method != "GET" {
 						return
 					}
@@ -118,7 +118,7 @@ func TestClaimIsReadTwice(t *testing.T) {
 				if !errors.Is(err, mess.AlreadyClaimed) || looks != look {
 					t.Errorf("somebody came before look %d: %v, after %d looks", look, err, looks)
 				}
-				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).said("pi"), "in_progress") {
+				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).texts("pi"), "in_progress") {
 					t.Errorf("it has begun: %v", err)
 				}
 			})
@@ -137,29 +137,29 @@ func TestSpellingOfStatuses(t *testing.T) {
 		},
 	}
 	want["express"] = append(want["express"], want["express"]...)
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
 			n := p.note(nil)
 			for range 2 {
-				ref := p.ask(map[string]any{"intent": "look"})
+				ref := p.request(map[string]any{"intent": "look"})
 				epoch, err := b.claim(ref)
 				for range 2 {
 					if err == nil {
-						_, err = b.sends(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}})
+						_, err = b.send(ref, epoch, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Field: "shelf", Question: "Which?"}}})
 					}
 				}
 				if err == nil {
 					err = b.start(ref, epoch)
 				}
 				if err == nil {
-					_, err = b.sends(ref, epoch, &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Detail: "it is dark"}})
+					_, err = b.send(ref, epoch, &mess.Status{Code: mess.Failed, Reason: &mess.Reason{Detail: "it is dark"}})
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				if said := p.thread(ref).said("pi"); !slices.Equal(said[:3], []string{"claimed", "needs_input", "needs_input"}) {
+				if said := p.thread(ref).texts("pi"); !slices.Equal(said[:3], []string{"claimed", "needs_input", "needs_input"}) {
 					t.Errorf("the messages have the spec's words: %v", said)
 				}
 			}
@@ -174,9 +174,9 @@ func TestSpellingOfStatuses(t *testing.T) {
 func TestOnly400ChangesSpelling(t *testing.T) {
 	for _, code := range []int{401, 403, 404, 409, 413, 429, 500, 503} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, "php")
-			b := p.board("pi", "run1", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "look"})
+			p := newReferenceServer(t, "php")
+			b := p.newExecutor("pi", "run1", reference.Config{})
+			ref := p.request(map[string]any{"intent": "look"})
 			epoch, err := b.claim(ref)
 			if err != nil {
 				t.Fatal(err)
@@ -203,8 +203,8 @@ func TestOnly400ChangesSpelling(t *testing.T) {
 // is unreachable, and return to normal afterwards.
 func TestJitterAndBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "express")
-		b := p.board("pi", "run1", reference.Config{Poll: 2 * time.Second})
+		p := newReferenceServer(t, "express")
+		b := p.newExecutor("pi", "run1", reference.Config{Poll: 2 * time.Second})
 		gaps := func(d time.Duration, away bool) (list []time.Duration) {
 			var mu sync.Mutex
 			var last time.Time
@@ -251,10 +251,10 @@ func TestJitterAndBackoff(t *testing.T) {
 
 // A heartbeat is an empty change of the executor's profile. It changes last_seen only.
 func TestHeartbeatChangesLastSeen(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
 			b.register()
 			seen := func() (last, rest string) {
 				var v struct{ Executors []map[string]any }
@@ -275,7 +275,7 @@ func TestHeartbeatChangesLastSeen(t *testing.T) {
 			before, profile := seen()
 			time.Sleep(time.Minute)
 			n := p.note(nil)
-			if _, err := b.sends("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil {
+			if _, err := b.send("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil {
 				t.Fatal(err)
 			}
 			if all := n.all(); len(all) != 1 || all[0].method != "PATCH" || all[0].path != "/executors/pi" || all[0].body != "{}" {
@@ -292,9 +292,9 @@ func TestHeartbeatChangesLastSeen(t *testing.T) {
 // them unchanged.
 func TestImagesFitServerLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "express")
-		b := p.board("pi", "run1", reference.Config{})
-		ref := p.ask(map[string]any{"intent": "look"})
+		p := newReferenceServer(t, "express")
+		b := p.newExecutor("pi", "run1", reference.Config{})
+		ref := p.request(map[string]any{"intent": "look"})
 		epoch, err := b.claim(ref)
 		if err == nil {
 			err = b.start(ref, epoch)
@@ -314,7 +314,7 @@ func TestImagesFitServerLimit(t *testing.T) {
 			t.Errorf("one byte more: %v", err)
 		}
 		n := p.note(nil)
-		if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}, &mess.Response{Content: content}); err != nil {
+		if _, err := b.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}, &mess.Response{Content: content}); err != nil {
 			t.Fatal(err)
 		}
 		for _, a := range n.all() {

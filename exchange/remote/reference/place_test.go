@@ -19,10 +19,10 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// straight passes requests to a server in this process, for fake time.
-type straight struct{ http.Handler }
+// plainTransport passes requests to a server in this process, for fake time.
+type plainTransport struct{ http.Handler }
 
-func (s straight) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s plainTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
@@ -34,27 +34,27 @@ func (s straight) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// place is a reference server with a requester.
-type place struct {
+// referenceServer is a reference server with a requester.
+type referenceServer struct {
 	*testing.T
 	*referenceserver.Server
 	keys map[string]string
 }
 
-func newPlace(t *testing.T, name string) *place {
+func newReferenceServer(t *testing.T, name string) *referenceServer {
 	t.Helper()
 	s, err := referenceserver.New(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t, s, map[string]string{}}
+	p := &referenceServer{t, s, map[string]string{}}
 	p.join("agent")
 	return p
 }
 
 const base = "/api/v1/exchanges/home"
 
-func (p *place) join(id string) {
+func (p *referenceServer) join(id string) {
 	p.Helper()
 	var v struct {
 		Key string `json:"api_key"`
@@ -64,7 +64,7 @@ func (p *place) join(id string) {
 }
 
 // call sends a request like another client would, and fails unless the response is successful.
-func (p *place) call(as, method, path string, in, out any) {
+func (p *referenceServer) call(as, method, path string, in, out any) {
 	p.Helper()
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -80,15 +80,15 @@ func (p *place) call(as, method, path string, in, out any) {
 	}
 }
 
-// ask creates a request, with fields that these servers store or drop.
-func (p *place) ask(fields map[string]any) (ref string) {
+// request creates a request, with fields that these servers store or drop.
+func (p *referenceServer) request(fields map[string]any) (ref string) {
 	p.Helper()
 	var v struct{ Ref string }
 	p.call("agent", "POST", "/requests", fields, &v)
 	return v.Ref
 }
 
-func (p *place) say(as, ref string, items ...any) {
+func (p *referenceServer) post(as, ref string, items ...any) {
 	p.Helper()
 	p.call(as, "PATCH", "/requests/"+ref, map[string]any{"mess": items}, nil)
 }
@@ -113,15 +113,15 @@ func (t thread) items(n int) (all []map[string]any) {
 	return all
 }
 
-func (p *place) thread(ref string) thread {
+func (p *referenceServer) thread(ref string) thread {
 	p.Helper()
 	var v struct{ Thread thread }
 	p.call("agent", "GET", "/requests/"+ref, nil, &v)
 	return v.Thread
 }
 
-// said returns the statuses of an actor, in the spelling of the messages.
-func (t thread) said(by string) (codes []string) {
+// texts returns the statuses of an actor, in the spelling of the messages.
+func (t thread) texts(by string) (codes []string) {
 	for i, m := range t.Messages {
 		for _, item := range t.items(i) {
 			s, _ := item["status"].(map[string]any)
@@ -133,39 +133,39 @@ func (t thread) said(by string) (codes []string) {
 	return codes
 }
 
-// board is an executor without devices: it records received messages, and the test sends its
+// executor is an executor without devices: it records received messages, and the test sends its
 // messages.
-type board struct {
+type executor struct {
 	*reference.Client
 	t        *testing.T
 	instance string
 	serial   int
 }
 
-func (p *place) board(id, instance string, cfg reference.Config) *board {
+func (p *referenceServer) newExecutor(id, instance string, cfg reference.Config) *executor {
 	p.Helper()
 	if p.keys[id] == "" {
 		p.join(id)
 	}
-	c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: "home", Key: httpclient.Secret(p.keys[id]), Transport: straight{p.Server}}, quiet)
+	c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: "home", Key: httpclient.Secret(p.keys[id]), Transport: plainTransport{p.Server}}, quiet)
 	if err != nil {
 		p.Fatal(err)
 	}
 	cfg.Executor = id
-	return &board{reference.New(c, cfg), p.T, instance, 0}
+	return &executor{reference.New(c, cfg), p.T, instance, 0}
 }
 
-func (b *board) register(holding ...mess.HeldThread) mess.Ack {
+func (b *executor) register(holding ...mess.HeldThread) mess.Ack {
 	b.t.Helper()
 	e := &mess.Executor{ID: "x", Name: "Name", Capabilities: []mess.Capability{{ID: "look"}}, Holding: holding, Instance: b.instance}
-	ack, err := b.sends("", 0, &mess.Config{Executor: e})
+	ack, err := b.send("", 0, &mess.Config{Executor: e})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return ack
 }
 
-func (b *board) sends(ref string, epoch uint64, items ...mess.Item) (mess.Ack, error) {
+func (b *executor) send(ref string, epoch uint64, items ...mess.Item) (mess.Ack, error) {
 	b.serial++
 	m := mess.Message{ID: fmt.Sprint(b.instance, "-", b.serial), Epoch: epoch, Items: items}
 	if ref != "" {
@@ -178,35 +178,35 @@ func (b *board) sends(ref string, epoch uint64, items ...mess.Item) (mess.Ack, e
 	return *answer.Items[0].(*mess.Ack), nil
 }
 
-func (b *board) claim(ref string) (uint64, error) {
-	ack, err := b.sends(ref, 0, &mess.Status{Code: mess.Claimed, Instance: b.instance})
+func (b *executor) claim(ref string) (uint64, error) {
+	ack, err := b.send(ref, 0, &mess.Status{Code: mess.Claimed, Instance: b.instance})
 	return ack.Epoch, err
 }
 
-func (b *board) start(ref string, epoch uint64) error {
-	_, err := b.sends(ref, epoch, &mess.Status{Code: mess.InProgress, Instance: b.instance, ActionHash: "hash"})
+func (b *executor) start(ref string, epoch uint64) error {
+	_, err := b.send(ref, epoch, &mess.Status{Code: mess.InProgress, Instance: b.instance, ActionHash: "hash"})
 	return err
 }
 
-// mail records the messages that an executor has received.
-type mail struct {
+// inbox records the messages that an executor has received.
+type inbox struct {
 	mu   sync.Mutex
 	list []mess.Message
 }
 
-func (m *mail) handle(one mess.Message) {
+func (m *inbox) handle(one mess.Message) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.list = append(m.list, one)
 }
 
-func (m *mail) all() []mess.Message {
+func (m *inbox) all() []mess.Message {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.list)
 }
 
-func (m *mail) offers() (refs []string) {
+func (m *inbox) offers() (refs []string) {
 	for _, one := range m.all() {
 		if one.Items[0].Kind() == mess.KindRequest {
 			refs = append(refs, one.Re[0])
@@ -215,15 +215,15 @@ func (m *mail) offers() (refs []string) {
 	return refs
 }
 
-func (m *mail) kinds() (kinds []mess.Kind) {
+func (m *inbox) kinds() (kinds []mess.Kind) {
 	for _, one := range m.all() {
 		kinds = append(kinds, one.Items[0].Kind())
 	}
 	return kinds
 }
 
-// eachPlace runs a test on every server.
-func eachPlace(t *testing.T, do func(t *testing.T, name string)) {
+// eachReferenceServer runs a test on every server.
+func eachReferenceServer(t *testing.T, do func(t *testing.T, name string)) {
 	t.Helper()
 	for _, name := range referenceserver.Names() {
 		t.Run(name, func(t *testing.T) { do(t, name) })

@@ -51,12 +51,12 @@ func TestValidConfirmations(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPlace(t, "php")
+				p := newReferenceServer(t, "php")
 				p.join("anna")
 				p.join("stranger")
-				b := p.board("pi", "run1", reference.Config{Operators: []string{"anna"}})
+				b := p.newExecutor("pi", "run1", reference.Config{Operators: []string{"anna"}})
 				b.register()
-				ref := p.ask(map[string]any{"intent": "open the door"})
+				ref := p.request(map[string]any{"intent": "open the door"})
 				m, stop := b.follow()
 				defer stop()
 				epoch, err := b.claim(ref)
@@ -64,13 +64,13 @@ func TestValidConfirmations(t *testing.T) {
 					t.Fatal(err)
 				}
 				if c.early {
-					p.say(c.from, ref, c.item)
+					p.post(c.from, ref, c.item)
 				}
-				if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.NeedsConfirmation, Action: "open", ConfirmBy: c.by}); err != nil {
+				if _, err := b.send(ref, epoch, &mess.Status{Code: mess.NeedsConfirmation, Action: "open", ConfirmBy: c.by}); err != nil {
 					t.Fatal(err)
 				}
 				if !c.early {
-					p.say(c.from, ref, c.item)
+					p.post(c.from, ref, c.item)
 				}
 				time.Sleep(10 * time.Second)
 				heard := 0
@@ -96,35 +96,35 @@ func TestValidConfirmations(t *testing.T) {
 // cancelled, or that is too late. The thread records its end.
 func TestInvalidStartIsRefused(t *testing.T) {
 	for what, c := range map[string]struct {
-		between func(p *place, ref string)
+		between func(p *referenceServer, ref string)
 		why     mess.ErrorCode
 		status  string // of the thread afterwards
 	}{
-		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.StaleToken, "cancelled"},
-		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.StaleToken, "cancelled"},
-		"set back":                {func(p *place, ref string) { p.set("agent", ref, "pending") }, mess.StaleToken, "pending"},
-		"completed by another":    {func(p *place, ref string) { p.set("other", ref, "completed") }, mess.StaleToken, "completed"},
-		"claimed by another": {func(p *place, ref string) {
+		"cancelled in words":      {func(p *referenceServer, ref string) { p.post("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.StaleToken, "cancelled"},
+		"cancelled by its status": {func(p *referenceServer, ref string) { p.set("agent", ref, "cancelled") }, mess.StaleToken, "cancelled"},
+		"set back":                {func(p *referenceServer, ref string) { p.set("agent", ref, "pending") }, mess.StaleToken, "pending"},
+		"completed by another":    {func(p *referenceServer, ref string) { p.set("other", ref, "completed") }, mess.StaleToken, "completed"},
+		"claimed by another": {func(p *referenceServer, ref string) {
 			p.set("other", ref, "pending")
 			p.set("other", ref, "claimed")
 		}, mess.AlreadyClaimed, "claimed"},
-		"begun by another": {func(p *place, ref string) {
-			p.say("other", ref, map[string]any{"status": map[string]any{"code": "in-progress", "executor": "other"}})
+		"begun by another": {func(p *referenceServer, ref string) {
+			p.post("other", ref, map[string]any{"status": map[string]any{"code": "in-progress", "executor": "other"}})
 		}, mess.AlreadyClaimed, "claimed"},
-		"claimed by another process": {func(p *place, ref string) {
-			p.say("pi", ref, map[string]any{"status": map[string]any{"code": "claimed", "executor": "pi", "instance": "run2"}})
+		"claimed by another process": {func(p *referenceServer, ref string) {
+			p.post("pi", ref, map[string]any{"status": map[string]any{"code": "claimed", "executor": "pi", "instance": "run2"}})
 		}, mess.Conflict, "claimed"},
-		"too late": {func(*place, string) { time.Sleep(2 * time.Hour) }, mess.StaleToken, "expired"},
+		"too late": {func(*referenceServer, string) { time.Sleep(2 * time.Hour) }, mess.StaleToken, "expired"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			eachPlace(t, func(t *testing.T, name string) {
+			eachReferenceServer(t, func(t *testing.T, name string) {
 				synctest.Test(t, func(t *testing.T) {
-					p := newPlace(t, name)
+					p := newReferenceServer(t, name)
 					p.Keep("needed_by")
 					p.join("other")
-					b := p.board("pi", "run1", reference.Config{})
+					b := p.newExecutor("pi", "run1", reference.Config{})
 					b.register()
-					ref := p.ask(map[string]any{"intent": "look", "needed_by": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
+					ref := p.request(map[string]any{"intent": "look", "needed_by": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 					epoch, err := b.claim(ref)
 					if err != nil {
 						t.Fatal(err)
@@ -133,8 +133,8 @@ func TestInvalidStartIsRefused(t *testing.T) {
 					if err := b.start(ref, epoch); !errors.Is(err, c.why) {
 						t.Errorf("the start: %v, want %s", err, c.why)
 					}
-					if got := p.thread(ref); got.Status != c.status || has(got.said("pi"), "in_progress") {
-						t.Errorf("the thread: %s %v, want %s", got.Status, got.said("pi"), c.status)
+					if got := p.thread(ref); got.Status != c.status || has(got.texts("pi"), "in_progress") {
+						t.Errorf("the thread: %s %v, want %s", got.Status, got.texts("pi"), c.status)
 					}
 				})
 			})
@@ -143,7 +143,7 @@ func TestInvalidStartIsRefused(t *testing.T) {
 }
 
 // set changes a status without a message, like some clients do.
-func (p *place) set(as, ref, status string) {
+func (p *referenceServer) set(as, ref, status string) {
 	p.Helper()
 	p.call(as, "PATCH", "/requests/"+ref, map[string]any{"status": status}, nil)
 }
@@ -151,25 +151,25 @@ func (p *place) set(as, ref, status string) {
 // For each message during the work: whether it ends the work.
 func TestMessagesThatEndWork(t *testing.T) {
 	for what, c := range map[string]struct {
-		during func(p *place, ref string)
+		during func(p *referenceServer, ref string)
 		hears  mess.Kind // "": nothing
 	}{
-		"cancelled in words":      {func(p *place, ref string) { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
-		"by somebody else":        {func(p *place, ref string) { p.say("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
-		"cancelled by its status": {func(p *place, ref string) { p.set("agent", ref, "cancelled") }, mess.KindCancel},
-		"ended by its status":     {func(p *place, ref string) { p.set("agent", ref, "completed") }, mess.KindStatus},
-		"a late claim":            {func(p *place, ref string) { p.set("other", ref, "claimed") }, ""},
-		"nonsense": {func(p *place, ref string) {
+		"cancelled in words":      {func(p *referenceServer, ref string) { p.post("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
+		"by somebody else":        {func(p *referenceServer, ref string) { p.post("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
+		"cancelled by its status": {func(p *referenceServer, ref string) { p.set("agent", ref, "cancelled") }, mess.KindCancel},
+		"ended by its status":     {func(p *referenceServer, ref string) { p.set("agent", ref, "completed") }, mess.KindStatus},
+		"a late claim":            {func(p *referenceServer, ref string) { p.set("other", ref, "claimed") }, ""},
+		"nonsense": {func(p *referenceServer, ref string) {
 			p.call("other", "PATCH", "/requests/"+ref, map[string]any{"mess": "hello"}, nil)
 		}, ""},
 	} {
 		t.Run(what, func(t *testing.T) {
-			eachPlace(t, func(t *testing.T, name string) {
+			eachReferenceServer(t, func(t *testing.T, name string) {
 				synctest.Test(t, func(t *testing.T) {
-					p := newPlace(t, name)
+					p := newReferenceServer(t, name)
 					p.join("other")
-					b := p.board("pi", "run1", reference.Config{})
-					ref := p.ask(map[string]any{"intent": "clean"})
+					b := p.newExecutor("pi", "run1", reference.Config{})
+					ref := p.request(map[string]any{"intent": "clean"})
 					epoch, err := b.claim(ref)
 					if err == nil {
 						err = b.start(ref, epoch)
@@ -185,12 +185,12 @@ func TestMessagesThatEndWork(t *testing.T) {
 					case c.hears == "" && len(k) > 0, c.hears != "" && (len(k) == 0 || k[len(k)-1] != c.hears):
 						t.Errorf("hears %v, want %q", k, c.hears)
 					}
-					if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil {
+					if _, err := b.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil {
 						t.Fatal(err)
 					}
 					end := p.thread(ref)
-					if !has(end.said("pi"), "completed") || c.hears == "" && end.Status != "completed" || c.hears == mess.KindCancel && strings.Contains(what, "status") && end.Status != "cancelled" {
-						t.Errorf("the end: %s %v", end.Status, end.said("pi"))
+					if !has(end.texts("pi"), "completed") || c.hears == "" && end.Status != "completed" || c.hears == mess.KindCancel && strings.Contains(what, "status") && end.Status != "cancelled" {
+						t.Errorf("the end: %s %v", end.Status, end.texts("pi"))
 					}
 				})
 			})
@@ -201,12 +201,12 @@ func TestMessagesThatEndWork(t *testing.T) {
 // After a restart, an executor releases threads that it has claimed, and gets a report of those
 // that it has started.
 func TestRestartReleasesClaims(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
 			b.register()
-			claimed, begun, known := p.ask(map[string]any{"intent": "a"}), p.ask(map[string]any{"intent": "b"}), p.ask(map[string]any{"intent": "c"})
+			claimed, begun, known := p.request(map[string]any{"intent": "a"}), p.request(map[string]any{"intent": "b"}), p.request(map[string]any{"intent": "c"})
 			epochs := map[string]uint64{}
 			for _, ref := range []string{claimed, begun, known} {
 				epoch, err := b.claim(ref)
@@ -218,7 +218,7 @@ func TestRestartReleasesClaims(t *testing.T) {
 				}
 				epochs[ref] = epoch
 			}
-			again := p.board("pi", "run2", reference.Config{})
+			again := p.newExecutor("pi", "run2", reference.Config{})
 			ack := again.register(mess.HeldThread{Ref: known, Epoch: epochs[known]})
 			if len(ack.Threads) != 2 || ack.Threads[0].Ref != known || !*ack.Threads[0].Yours || ack.Threads[1].Ref != begun || ack.Threads[1].Status != mess.InProgress {
 				t.Errorf("told: %+v", ack.Threads)
@@ -243,7 +243,7 @@ func TestRestartReleasesClaims(t *testing.T) {
 // A heartbeat is an empty change.
 func TestUnchangedThreadIsNotResent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "express")
+		p := newReferenceServer(t, "express")
 		same, bodies := 0, ""
 		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == "PATCH" {
@@ -257,8 +257,8 @@ func TestUnchangedThreadIsNotResent(t *testing.T) {
 			}
 			return false
 		})
-		b := p.board("pi", "run1", reference.Config{Poll: 10 * time.Second})
-		if _, err := b.sends("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil || bodies != "{}" {
+		b := p.newExecutor("pi", "run1", reference.Config{Poll: 10 * time.Second})
+		if _, err := b.send("", 0, &mess.Config{Executor: &mess.Executor{ID: "pi", Holding: []mess.HeldThread{}}}); err != nil || bodies != "{}" {
 			t.Errorf("a sign of life: %q, %v", bodies, err)
 		}
 		_, stop := b.follow()
@@ -282,13 +282,13 @@ func TestUnchangedThreadIsNotResent(t *testing.T) {
 // undo other changes.
 func TestDeclineWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "php")
-		b := p.board("pi", "run1", reference.Config{})
-		ref := p.ask(map[string]any{"intent": "sing"})
+		p := newReferenceServer(t, "php")
+		b := p.newExecutor("pi", "run1", reference.Config{})
+		ref := p.request(map[string]any{"intent": "sing"})
 		m, stop := b.follow()
 		defer stop()
 		time.Sleep(5 * time.Second)
-		if _, err := b.sends(ref, 0, &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: "no"}}); err != nil {
+		if _, err := b.send(ref, 0, &mess.Status{Code: mess.Declined, Reason: &mess.Reason{Detail: "no"}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -302,9 +302,9 @@ func TestDeclineWritesNothing(t *testing.T) {
 // sends text only.
 func TestTooLargeReportIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "express")
-		b := p.board("pi", "run1", reference.Config{})
-		ref := p.ask(map[string]any{"intent": "look"})
+		p := newReferenceServer(t, "express")
+		b := p.newExecutor("pi", "run1", reference.Config{})
+		ref := p.request(map[string]any{"intent": "look"})
 		epoch, err := b.claim(ref)
 		if err == nil {
 			err = b.start(ref, epoch)
@@ -325,7 +325,7 @@ func TestTooLargeReportIsRejected(t *testing.T) {
 			}
 			return r.Method == "PATCH"
 		})
-		if _, err := b.sends(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}); !errors.Is(err, mess.TooLarge) {
+		if _, err := b.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.Photographed}); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -333,11 +333,11 @@ func TestTooLargeReportIsRejected(t *testing.T) {
 
 // AutoDetect asks for the kind of a server once.
 func TestAutoDetectFindsReferenceServer(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
-		p := newPlace(t, name)
+	eachReferenceServer(t, func(t *testing.T, name string) {
+		p := newReferenceServer(t, name)
 		p.join("pi")
 		for exchange, want := range map[string]string{"home": "", "my_home": "has a _"} {
-			c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: exchange, Key: httpclient.Secret(p.keys["pi"]), Transport: straight{p.Server}}, quiet)
+			c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: exchange, Key: httpclient.Secret(p.keys["pi"]), Transport: plainTransport{p.Server}}, quiet)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -364,18 +364,18 @@ func TestServerClockCounts(t *testing.T) {
 		{0, false, time.Hour, mess.StaleToken}, // it does not tell the time
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, "php")
+			p := newReferenceServer(t, "php")
 			p.Keep("needed_by")
 			p.Now = func() time.Time { return time.Now().Add(c.ahead) }
-			b := p.board("pi", "run1", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "look", "needed_by": p.Now().Add(c.left + 10*time.Second).UTC().Format(time.RFC3339)})
+			b := p.newExecutor("pi", "run1", reference.Config{})
+			ref := p.request(map[string]any{"intent": "look", "needed_by": p.Now().Add(c.left + 10*time.Second).UTC().Format(time.RFC3339)})
 			epoch, err := b.claim(ref)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !c.dated {
 				p.SetFault(func(w http.ResponseWriter, r *http.Request) bool {
-					p.Answer(&undated{w}, r)
+					p.Answer(&withoutDate{w}, r)
 					return true
 				})
 			}
@@ -390,10 +390,10 @@ func TestServerClockCounts(t *testing.T) {
 	}
 }
 
-// dripping is an endless body that gives a byte from time to time.
-type dripping struct{ r *http.Request }
+// slowBody is an endless body that gives a byte from time to time.
+type slowBody struct{ r *http.Request }
 
-func (d dripping) Read(p []byte) (int, error) {
+func (d slowBody) Read(p []byte) (int, error) {
 	select {
 	case <-d.r.Context().Done():
 		return 0, d.r.Context().Err()
@@ -403,33 +403,33 @@ func (d dripping) Read(p []byte) (int, error) {
 	}
 }
 
-func (dripping) Close() error { return nil }
+func (slowBody) Close() error { return nil }
 
-// drips is a transport on which every answer to a list is a dripping body.
-type drips struct {
-	straight
+// slowTransport is a transport on which every answer to a list is a dripping body.
+type slowTransport struct {
+	plainTransport
 	asked int
 }
 
-func (d *drips) RoundTrip(r *http.Request) (*http.Response, error) {
+func (d *slowTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasSuffix(r.URL.Path, "/requests") {
-		return d.straight.RoundTrip(r)
+		return d.plainTransport.RoundTrip(r)
 	}
 	d.asked++
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: dripping{r}}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: slowBody{r}}, nil
 }
 
 // An endless answer does not block the executor for long.
 func TestSlowResponseTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t, "express")
+		p := newReferenceServer(t, "express")
 		p.join("pi")
-		way := &drips{straight: straight{p.Server}}
+		way := &slowTransport{plainTransport: plainTransport{p.Server}}
 		c, err := httpclient.New(httpclient.Config{URL: "http://field.example", Exchange: "home", Key: httpclient.Secret(p.keys["pi"]), Transport: way}, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &board{reference.New(c, reference.Config{Executor: "pi"}), t, "run1", 0}
+		b := &executor{reference.New(c, reference.Config{Executor: "pi"}), t, "run1", 0}
 		_, stop := b.follow()
 		time.Sleep(10 * time.Minute)
 		stop()
@@ -441,12 +441,12 @@ func TestSlowResponseTimesOut(t *testing.T) {
 
 // A cancel between the reads of a claim ends the thread.
 func TestCancelDuringClaim(t *testing.T) {
-	eachPlace(t, func(t *testing.T, name string) {
+	eachReferenceServer(t, func(t *testing.T, name string) {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t, name)
-			b := p.board("pi", "run1", reference.Config{})
-			ref := p.ask(map[string]any{"intent": "look"})
-			time.AfterFunc(50*time.Millisecond, func() { p.say("agent", ref, map[string]any{"cancel": map[string]any{}}) })
+			p := newReferenceServer(t, name)
+			b := p.newExecutor("pi", "run1", reference.Config{})
+			ref := p.request(map[string]any{"intent": "look"})
+			time.AfterFunc(50*time.Millisecond, func() { p.post("agent", ref, map[string]any{"cancel": map[string]any{}}) })
 			if _, err := b.claim(ref); !errors.Is(err, mess.StaleToken) {
 				t.Errorf("%v", err)
 			}
@@ -457,10 +457,10 @@ func TestCancelDuringClaim(t *testing.T) {
 	})
 }
 
-// undated writes responses without a Date header.
-type undated struct{ http.ResponseWriter }
+// withoutDate writes responses without a Date header.
+type withoutDate struct{ http.ResponseWriter }
 
-func (u *undated) WriteHeader(code int) {
+func (u *withoutDate) WriteHeader(code int) {
 	u.Header().Del("Date")
 	u.ResponseWriter.WriteHeader(code)
 }

@@ -30,19 +30,19 @@ import (
 var everyone = []int{1, 16, 64, 256, 512} // concurrent writers
 
 func BenchmarkCreate(b *testing.B) {
-	work{ready: (*ground).nothing, step: (*ground).create}.run(b, everyone...)
+	work{ready: (*storeBench).nothing, step: (*storeBench).create}.run(b, everyone...)
 }
 
 func BenchmarkClaim(b *testing.B) {
-	work{ready: (*ground).create, step: (*ground).claim}.run(b, everyone...)
+	work{ready: (*storeBench).create, step: (*storeBench).claim}.run(b, everyone...)
 }
 
 func BenchmarkAppend(b *testing.B) {
-	work{ready: (*ground).claimed, step: (*ground).progress}.run(b, 1, 16)
+	work{ready: (*storeBench).claimed, step: (*storeBench).progress}.run(b, 1, 16)
 }
 
 func BenchmarkImage(b *testing.B) {
-	work{ready: (*ground).claimed, step: (*ground).picture}.run(b, 1, 16)
+	work{ready: (*storeBench).claimed, step: (*storeBench).picture}.run(b, 1, 16)
 }
 
 // BenchmarkOpen starts a process that only opens a folder. The kernel's cache has the folder, so
@@ -50,10 +50,10 @@ func BenchmarkImage(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	for _, threads := range sizes() {
 		b.Run(fmt.Sprintf("state=pending/threads=%d", threads), func(b *testing.B) {
-			coldStart(b, threads, threads, (*ground).create)
+			coldStart(b, threads, threads, (*storeBench).create)
 		})
 		b.Run(fmt.Sprintf("state=finished/threads=%d", threads), func(b *testing.B) {
-			coldStart(b, threads, 0, (*ground).finished)
+			coldStart(b, threads, 0, (*storeBench).finished)
 		})
 	}
 }
@@ -70,7 +70,7 @@ func sizes() []int {
 }
 
 // advance stores the next step of a thread.
-type advance func(*ground, context.Context, thread.Envelope) (thread.Envelope, error)
+type advance func(*storeBench, context.Context, thread.Envelope) (thread.Envelope, error)
 
 // work is a step to measure, and a step to prepare it that the figures exclude.
 type work struct{ ready, step advance }
@@ -92,9 +92,9 @@ func (w work) run(b *testing.B, writers ...int) {
 
 // on makes a store for one measurement. The testing package repeats only the innermost function.
 func (w work) on(b *testing.B, where, dir string, open, writers int) {
-	g := newGround(b, dir)
+	g := newStoreBench(b, dir)
 	defer g.close(b)
-	g.fill(b, open, (*ground).create)
+	g.fill(b, open, (*storeBench).create)
 	b.Run("on="+where, func(b *testing.B) { w.measure(b, g, writers) })
 }
 
@@ -113,7 +113,7 @@ func tmpfs(b *testing.B) string {
 }
 
 // measure works in rounds, so that its own threads never add much to the open threads.
-func (w work) measure(b *testing.B, g *ground, writers int) {
+func (w work) measure(b *testing.B, g *storeBench, writers int) {
 	took := make([]time.Duration, b.N)
 	var out written
 	b.StopTimer()
@@ -133,7 +133,7 @@ func (w work) measure(b *testing.B, g *ground, writers int) {
 }
 
 // round prepares threads, measures one step of each, and ends them.
-func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) written {
+func (w work) round(b *testing.B, g *storeBench, writers int, took []time.Duration) written {
 	threads := make([]thread.Envelope, len(took))
 	all := func(writers int, step advance) {
 		if err := storetest.Each(len(threads), writers, func(i int) (err error) {
@@ -154,7 +154,7 @@ func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) 
 	measured := slices.Clone(took)
 	g.settle(b)
 	after := writtenSoFar(b)
-	all(quick, (*ground).finish)
+	all(quick, (*storeBench).finish)
 	copy(took, measured)
 	return after.minus(before)
 }
@@ -162,23 +162,23 @@ func (w work) round(b *testing.B, g *ground, writers int, took []time.Duration) 
 // quick is the number of writers outside of measurements: they share syncs.
 const quick = 256
 
-// ground is a store in a folder with its background work.
-type ground struct {
+// storeBench is a store in a folder with its background work.
+type storeBench struct {
 	thread.Store
 	stop func()
 	made atomic.Int64 // threads and images, for unique contents
 }
 
-func newGround(b *testing.B, dir string) *ground {
+func newStoreBench(b *testing.B, dir string) *storeBench {
 	b.Helper()
 	s, err := files.Open(dir)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return &ground{Store: s, stop: start(b, s)}
+	return &storeBench{Store: s, stop: start(b, s)}
 }
 
-func (g *ground) close(b *testing.B) {
+func (g *storeBench) close(b *testing.B) {
 	g.stop()
 	if err := g.Close(); err != nil {
 		b.Errorf("Close: %v", err)
@@ -189,7 +189,7 @@ func (g *ground) close(b *testing.B) {
 func start(b *testing.B, s *files.Store) (stop func()) {
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx, deaf{}) }()
+	go func() { done <- s.Run(ctx, ignoringListener{}) }()
 	return func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -198,13 +198,13 @@ func start(b *testing.B, s *files.Store) (stop func()) {
 	}
 }
 
-// deaf ignores messages: no other program writes to these folders.
-type deaf struct{}
+// ignoringListener ignores messages: no other program writes to these folders.
+type ignoringListener struct{}
 
-func (deaf) PostExternal(context.Context, string, mess.Message) error { return nil }
+func (ignoringListener) PostExternal(context.Context, string, mess.Message) error { return nil }
 
 // settle waits for the writes that the store makes after its answers.
-func (g *ground) settle(b *testing.B) {
+func (g *storeBench) settle(b *testing.B) {
 	if s, ok := g.Store.(interface{ Settle(context.Context) error }); ok {
 		if err := s.Settle(b.Context()); err != nil {
 			b.Fatalf("Settle: %v", err)
@@ -213,7 +213,7 @@ func (g *ground) settle(b *testing.B) {
 }
 
 // fill makes threads, and waits until the disk has them all.
-func (g *ground) fill(b *testing.B, threads int, step advance) {
+func (g *storeBench) fill(b *testing.B, threads int, step advance) {
 	b.Helper()
 	err := storetest.Each(threads, quick, func(int) error {
 		_, err := step(g, b.Context(), thread.Envelope{})
@@ -225,12 +225,12 @@ func (g *ground) fill(b *testing.B, threads int, step advance) {
 	g.settle(b)
 }
 
-func (g *ground) nothing(_ context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) nothing(_ context.Context, e thread.Envelope) (thread.Envelope, error) {
 	return e, nil
 }
 
 // create stores a new thread like an exchange does: a request and its ack.
-func (g *ground) create(ctx context.Context, _ thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) create(ctx context.Context, _ thread.Envelope) (thread.Envelope, error) {
 	n, now := g.made.Add(1), time.Now()
 	id := fmt.Sprint("fridge-", n)
 	t := requested(messeaf.Ref(now.Format(time.DateOnly), int(n), id), id, now)
@@ -261,18 +261,18 @@ func requested(ref, id string, now time.Time) thread.Thread {
 	}
 }
 
-func (g *ground) claim(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) claim(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Executor = "kitchen-pi"
 	e.Epoch++
 	return g.say(ctx, e, "claim", mess.Claimed, nil, &mess.Status{Code: mess.Claimed, Estimate: "2m"})
 }
 
-func (g *ground) progress(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) progress(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Phase = thread.Started
 	return g.say(ctx, e, "status", mess.InProgress, nil, &mess.Status{Code: mess.InProgress, Message: strings.Repeat("on it. ", 1024/7)})
 }
 
-func (g *ground) finish(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) finish(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Phase = thread.Finished
 	return g.say(ctx, e, "response", mess.Completed, nil, &mess.Response{
 		Content: []mess.Entry{mess.TextEntry("There is milk, and there are four eggs. No butter.")},
@@ -280,7 +280,7 @@ func (g *ground) finish(ctx context.Context, e thread.Envelope) (thread.Envelope
 }
 
 // claimed makes a thread and claims it.
-func (g *ground) claimed(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) claimed(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e, err := g.create(ctx, e)
 	if err != nil {
 		return e, err
@@ -289,7 +289,7 @@ func (g *ground) claimed(ctx context.Context, e thread.Envelope) (thread.Envelop
 }
 
 // finished makes a thread, claims it and completes it.
-func (g *ground) finished(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) finished(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e, err := g.claimed(ctx, e)
 	if err != nil {
 		return e, err
@@ -301,7 +301,7 @@ func (g *ground) finished(ctx context.Context, e thread.Envelope) (thread.Envelo
 var pixels = bytes.Repeat([]byte{0xd7, 0x1e, 0x80}, 100<<10)
 
 // picture stages a unique image and binds it in the step that contains it.
-func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
+func (g *storeBench) picture(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	head := binary.BigEndian.AppendUint64(nil, uint64(g.made.Add(1)))
 	staged, err := g.Stage(ctx, io.MultiReader(bytes.NewReader(head), bytes.NewReader(pixels)), 1<<20)
 	if err != nil {
@@ -315,7 +315,7 @@ func (g *ground) picture(ctx context.Context, e thread.Envelope) (thread.Envelop
 }
 
 // say stores a step like an exchange does: the executor's message, and the ack.
-func (g *ground) say(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
+func (g *storeBench) say(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
 	now := time.Now()
 	e.Ver++
 	e.Serial++
@@ -378,7 +378,7 @@ func coldStart(b *testing.B, threads, open int, step advance) {
 		b.Skip(err)
 	}
 	dir := b.TempDir()
-	g := newGround(b, dir)
+	g := newStoreBench(b, dir)
 	g.fill(b, threads, step)
 	g.close(b)
 	var sum opening

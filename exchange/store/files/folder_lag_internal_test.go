@@ -27,7 +27,7 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newProjector(nil)
 				if !tt.alone {
-					p.to = Listener(nobody{})
+					p.to = Listener(noListener{})
 				}
 				for range tt.behind {
 					p.queue = append(p.queue, marked{at: time.Now()})
@@ -51,4 +51,4 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 	}
 }
 
-type nobody struct{ Listener }
+type noListener struct{ Listener }

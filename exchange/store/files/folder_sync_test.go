@@ -23,7 +23,7 @@ func makesFolders(t *testing.T, dir string) {
 	name := filepath.Join("state=finished", "2026-02-01-NX8J.messe-af.yaml")
 	root, err := os.OpenRoot(dir)
 	if err == nil {
-		err = root.WriteFile(name, []byte(theirs), 0o600)
+		err = root.WriteFile(name, []byte(foreignThread), 0o600)
 	}
 	if err == nil {
 		err = files.Archive(root, messeaf.Place{Ref: "2026-02-01-NX8J", Path: name, Folder: messeaf.Finished, Flat: true})
@@ -128,7 +128,7 @@ func TestUnsyncedFolderIsRewritten(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = share(t, dir).store
+	s = newSharedFolder(t, dir).store
 	if err := s.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}

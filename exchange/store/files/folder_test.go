@@ -22,14 +22,14 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// shared is a store with folders that other programs write to.
-type shared struct {
+// sharedFolder is a store with folders that other programs write to.
+type sharedFolder struct {
 	*testing.T
 	dir     string
 	store   *files.Store
 	log     *lines
 	changed chan thread.Envelope
-	said    chan mess.Message
+	reports chan mess.Message
 	stop    func()
 }
 
@@ -51,14 +51,14 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-func share(t *testing.T, dir string) *shared {
-	s := &shared{T: t, dir: dir, log: &lines{}, changed: make(chan thread.Envelope, 99), said: make(chan mess.Message, 99)}
+func newSharedFolder(t *testing.T, dir string) *sharedFolder {
+	s := &sharedFolder{T: t, dir: dir, log: &lines{}, changed: make(chan thread.Envelope, 99), reports: make(chan mess.Message, 99)}
 	s.open()
 	t.Cleanup(func() { s.close() })
 	return s
 }
 
-func (s *shared) open() {
+func (s *sharedFolder) open() {
 	s.Helper()
 	cfg := files.DefaultConfig()
 	cfg.ArchiveAfter = 0
@@ -79,14 +79,14 @@ func (s *shared) open() {
 	}
 }
 
-func (s *shared) loseLog() {
+func (s *sharedFolder) loseLog() {
 	s.Helper()
 	if err := os.RemoveAll(s.path("log")); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *shared) close() {
+func (s *sharedFolder) close() {
 	if s.stop != nil {
 		s.stop()
 	}
@@ -94,7 +94,7 @@ func (s *shared) close() {
 }
 
 // follow sends the threads that other programs have made or changed to s.changed.
-func (s *shared) follow(store *files.Store) (stop func() error) {
+func (s *sharedFolder) follow(store *files.Store) (stop func() error) {
 	ctx, cancel := context.WithCancel(s.Context())
 	begun, done := make(chan bool), make(chan error, 1)
 	go func() {
@@ -115,7 +115,7 @@ func (s *shared) follow(store *files.Store) (stop func() error) {
 }
 
 // PostExternal stores the message as a step, like an exchange does.
-func (s *shared) PostExternal(ctx context.Context, ref string, m mess.Message) error {
+func (s *sharedFolder) PostExternal(ctx context.Context, ref string, m mess.Message) error {
 	th, _, err := s.store.Read(ctx, ref)
 	if err != nil {
 		return err
@@ -129,11 +129,11 @@ func (s *shared) PostExternal(ctx context.Context, ref string, m mess.Message) e
 	if _, err := s.store.Append(ctx, thread.Step{After: revOf(th.Ver - 1), Envelope: th.Envelope, Messages: []mess.Message{m, ack}}); err != nil {
 		return err
 	}
-	s.said <- m
+	s.reports <- m
 	return nil
 }
 
-func (s *shared) settle() {
+func (s *sharedFolder) settle() {
 	s.Helper()
 	if err := s.store.Settle(s.Context()); err != nil {
 		s.Fatal(err)
@@ -141,7 +141,7 @@ func (s *shared) settle() {
 }
 
 // end stores the step that ends a thread.
-func (s *shared) end(ref string, content ...mess.Entry) {
+func (s *sharedFolder) end(ref string, content ...mess.Entry) {
 	s.Helper()
 	th, _, err := s.store.Read(s.Context(), ref)
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *shared) end(ref string, content ...mess.Entry) {
 }
 
 // threads lists the places of threads, and validates every thread against MESSE-AF 2.1.
-func (s *shared) threads() []string {
+func (s *sharedFolder) threads() []string {
 	s.Helper()
 	fsys := os.DirFS(s.dir)
 	places, err := messeaf.List(fsys)
@@ -176,18 +176,18 @@ func (s *shared) threads() []string {
 	return list
 }
 
-func (s *shared) wantThreads(want ...string) {
+func (s *sharedFolder) wantThreads(want ...string) {
 	s.Helper()
 	if diff := cmp.Diff(want, s.threads()); diff != "" {
 		s.Errorf("threads (-want +got):\n%s", diff)
 	}
 }
 
-func (s *shared) path(parts ...string) string {
+func (s *sharedFolder) path(parts ...string) string {
 	return filepath.Join(append([]string{s.dir}, parts...)...)
 }
 
-func (s *shared) write(text string, parts ...string) {
+func (s *sharedFolder) write(text string, parts ...string) {
 	s.Helper()
 	name := s.path(parts...)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
@@ -195,7 +195,7 @@ func (s *shared) write(text string, parts ...string) {
 	}
 }
 
-func (s *shared) append(text string, parts ...string) {
+func (s *sharedFolder) append(text string, parts ...string) {
 	s.Helper()
 	f, err := os.OpenFile(s.path(parts...), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *shared) append(text string, parts ...string) {
 	}
 }
 
-const theirs = `ref: 2026-02-01-NX8J
+const foreignThread = `ref: 2026-02-01-NX8J
 requestor: someone
 status: pending
 created: 2026-02-01T10:00:00.000Z
@@ -229,7 +229,7 @@ MESS:
 
 // A thread moves to the folder of its status, and other programs can read it after every step.
 func TestThreadMovesThroughFolders(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
 	s.settle()
 	s.wantThreads("state=received/2026-02-01-001-a")
@@ -260,7 +260,7 @@ func TestThreadMovesThroughFolders(t *testing.T) {
 
 // A late message in a thread that has ended goes into the folder of the thread.
 func TestLateMessageIsStored(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
 	s.end(ref)
 	s.close()
@@ -279,7 +279,7 @@ func TestLateMessageIsStored(t *testing.T) {
 
 // Long threads continue in further files, and large contents become files of their own.
 func TestLargeThreads(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 5, 400<<10)
 	picture := bytes.Repeat([]byte("picture!"), 100<<10)
 	small := mess.DataURI("image/png", picture[:1000])
@@ -317,12 +317,12 @@ func TestLargeThreads(t *testing.T) {
 
 // The store imports a message that another program appends, once, for each way of writing.
 func TestAppendedMessageIsImported(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	file := []string{"state=executing", ref, "000-" + ref + ".messe-af.yaml"}
 	s.append("---\nfrom: agent\nMESS:\n  - answer:\n      re: "+ref+"\n      value: both\n", file...)
-	m := <-s.said
+	m := <-s.reports
 	if a, ok := m.Items[0].(*mess.Answer); !ok || a.Value != "both" || m.From != "agent" {
 		t.Errorf("got %+v", m)
 	}
@@ -336,15 +336,15 @@ func TestAppendedMessageIsImported(t *testing.T) {
 	anew := strings.ReplaceAll(strings.ReplaceAll(string(data), "\n\n", "\n"), `"2026-02-01T`, `'2026-02-01T`)
 	anew = strings.ReplaceAll(anew, `-08:00"`, `-08:00'`) + "---\nfrom: agent\nreceived: 2026-02-01T18:00:00Z\nMESS:\n  - cancel: {re: last, reason: enough}\n"
 	s.write(anew, file...)
-	if m := <-s.said; m.Items[0].Kind() != mess.KindCancel {
+	if m := <-s.reports; m.Items[0].Kind() != mess.KindCancel {
 		t.Errorf("got %+v", m)
 	}
 	s.settle()
 	s.close()
 	s.open()
 	s.settle()
-	if len(s.said) > 0 {
-		t.Errorf("said again: %+v", <-s.said)
+	if len(s.reports) > 0 {
+		t.Errorf("said again: %+v", <-s.reports)
 	}
 	th, _, err := s.store.Read(t.Context(), ref)
 	if err != nil || len(th.Messages) != 6 {
@@ -358,8 +358,8 @@ func TestAppendedMessageIsImported(t *testing.T) {
 func TestForeignThreadIsOffered(t *testing.T) {
 	for _, file := range []string{"state=received/2026-02-01-NX8J.messe-af.yaml", "state=received/2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			s := share(t, t.TempDir())
-			s.write(theirs, filepath.FromSlash(file))
+			s := newSharedFolder(t, t.TempDir())
+			s.write(foreignThread, filepath.FromSlash(file))
 			e := <-s.changed
 			if e.Ref != "2026-02-01-NX8J" || e.Intent != "water the plants" || e.Status != mess.Pending {
 				t.Errorf("%+v", e)
@@ -379,12 +379,12 @@ func TestForeignThreadIsOffered(t *testing.T) {
 // Without its log, a store restores the threads from the folders.
 func TestLostLogIsRebuiltFromFolders(t *testing.T) {
 	dir := t.TempDir()
-	s := share(t, dir)
+	s := newSharedFolder(t, dir)
 	open, ended := fill(t, s.store, "a", 2, 10), fill(t, s.store, "b", 0, 0)
 	s.end(ended, mess.TextEntry("done"))
 	s.close()
 	s.loseLog()
-	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	s.open()
 	for ref, want := range map[string]mess.Code{open: mess.InProgress, ended: mess.Completed, "2026-02-01-NX8J": mess.Pending} {
 		th, _, err := s.store.Read(t.Context(), ref)
@@ -406,13 +406,13 @@ func TestLostLogIsRebuiltFromFolders(t *testing.T) {
 // threads.
 func TestUnreadableThreadIsLogged(t *testing.T) {
 	dir := t.TempDir()
-	s := share(t, dir)
+	s := newSharedFolder(t, dir)
 	good := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	s.close()
 	s.write("\x00\x01garbage", "state=received", "2026-02-01-008", "000-2026-02-01-008.messe-af.yaml")
-	s.write(theirs[:len(theirs)-40]+"\n      x: [", "state=received", "2026-02-01-NX8J.messe-af.yaml")
-	s.write(strings.NewReplacer("NX8J", "ZERO", "      intent: water the plants\n", "      intent: water\n      needed_by: 0001-01-01T00:00:00Z\n").Replace(theirs), "state=received", "2026-02-01-ZERO.messe-af.yaml")
+	s.write(foreignThread[:len(foreignThread)-40]+"\n      x: [", "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(strings.NewReplacer("NX8J", "ZERO", "      intent: water the plants\n", "      intent: water\n      needed_by: 0001-01-01T00:00:00Z\n").Replace(foreignThread), "state=received", "2026-02-01-ZERO.messe-af.yaml")
 	s.write("from: a\nMESS: [{request: {intent: x}}]", "state=finished", "2026-02-01-009", "000-2026-02-01-009.messe-af.yaml")
 	if err := os.MkdirAll(s.path("state=canceled", "2026-02-01-010"), 0o700); err != nil {
 		t.Fatal(err)
@@ -450,7 +450,7 @@ func TestUnreadableThreadIsLogged(t *testing.T) {
 
 // Threads that ended long ago are in an archive, and remain readable.
 func TestArchives(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 0, 0)
 	picture := bytes.Repeat([]byte("picture!"), 100<<10)
 	s.end(ref, mess.MediaEntry("image", mess.Media{URI: mess.DataURI("image/jpeg", picture)}))

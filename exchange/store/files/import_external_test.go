@@ -22,7 +22,7 @@ import (
 // dropped returns a thread in the form of another program, with one part replaced and more text
 // after it.
 func dropped(ref, was, is, more string) string {
-	return strings.ReplaceAll(strings.Replace(theirs, was, is, 1), "2026-02-01-NX8J", ref) + more
+	return strings.ReplaceAll(strings.Replace(foreignThread, was, is, 1), "2026-02-01-NX8J", ref) + more
 }
 
 const named = `
@@ -35,8 +35,8 @@ const named = `
 var incomplete = []struct{ ref, was, is, more, want string }{
 	{"half-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - request:\n      int", "", ": has no readable request; the thread may not be whole yet"},
 	{"no-request", "  - request:\n      id: plants\n      intent: water the plants\n", "  - status: {code: claimed}\n", "", ": has no readable request; the thread may not be whole yet"},
-	{"half-status", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: re", "", `: status: "re" is not in the specification, and the thread names no executor`},
-	{"half-envelope", theirs, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: in_progress\nexecutor: pi\n", "", ": has no readable request; the thread may not be whole yet"},
+	{"half-status", foreignThread, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: re", "", `: status: "re" is not in the specification, and the thread names no executor`},
+	{"half-envelope", foreignThread, "ref: 2026-02-01-NX8J\nrequestor: someone\nstatus: in_progress\nexecutor: pi\n", "", ": has no readable request; the thread may not be whole yet"},
 	{"no-requestor", "requestor: someone\n", "", "", ": requestor: is missing; the thread may not be whole yet"},
 	{"by-exchange", "requestor: someone", "requestor: exchange", "", `: requestor: only the exchange itself has the id "exchange"`},
 	{"from-exchange", "from: someone", "from: exchange", "", `: requestor: only the exchange itself has the id "exchange"`},
@@ -51,7 +51,7 @@ var longMessage = `"` + strings.Repeat(`\e`, 17<<20/6) + `"`
 // The store logs an incomplete or forbidden thread with its file and does not import it, both
 // while it runs and at its start. Such a thread blocks no other.
 func TestIncompleteThreads(t *testing.T) {
-	s, incomplete := share(t, t.TempDir()), incomplete
+	s, incomplete := newSharedFolder(t, t.TempDir()), incomplete
 	if !testing.Short() {
 		one := incomplete[0]
 		one.ref, one.was, one.is, one.want = "long-message", "", "", ": a message has 178"
@@ -87,7 +87,7 @@ func TestIncompleteThreads(t *testing.T) {
 
 // The store imports an incomplete thread after it becomes complete.
 func TestCompletedThreadIsImported(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	for _, one := range incomplete[:4] {
 		s.write(dropped(one.ref, one.was, one.is, one.more), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
 	}
@@ -114,7 +114,7 @@ func TestCompletedThreadIsImported(t *testing.T) {
 func TestImportedThreadKeepsMessages(t *testing.T) {
 	const cancel = "---\nfrom: someone\nMESS:\n  - cancel: {re: last, reason: no}\n"
 	for _, running := range []bool{true, false} {
-		s := share(t, t.TempDir())
+		s := newSharedFolder(t, t.TempDir())
 		if !running {
 			s.close()
 		}
@@ -125,7 +125,7 @@ func TestImportedThreadKeepsMessages(t *testing.T) {
 		if !running {
 			s.open()
 		}
-		first, second := <-s.said, <-s.said
+		first, second := <-s.reports, <-s.reports
 		if first.From != "somebody-else" || second.From != "someone" {
 			t.Errorf("said: %+v, then %+v", first, second)
 		}
@@ -136,8 +136,8 @@ func TestImportedThreadKeepsMessages(t *testing.T) {
 				t.Errorf("%s: %+v, %v", ref, th.Envelope, err)
 			}
 		}
-		if len(s.said) > 0 {
-			t.Errorf("said: %+v", <-s.said)
+		if len(s.reports) > 0 {
+			t.Errorf("said: %+v", <-s.reports)
 		}
 		s.wantThreads("state=received/others", "state=canceled/at-once", "state=canceled/cancelled")
 		for _, e := range list(t, s.store) {
@@ -156,13 +156,13 @@ func TestImportedThreadKeepsMessages(t *testing.T) {
 // Without its log, the store recognizes judged messages by the acks of the exchange. It imports
 // a thread as a whole that exceeds one record of the log.
 func TestJudgedMessagesSurviveLossOfLog(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	pending := fill(t, s.store, "a", 0, 0)
 	for range 2 {
 		if err := s.PostExternal(t.Context(), pending, mess.Message{From: "agent", Items: []mess.Item{&mess.Answer{Value: "soon"}}}); err != nil {
 			t.Fatal(err)
 		}
-		<-s.said
+		<-s.reports
 	}
 	size := 1 << 10
 	if !testing.Short() {
@@ -179,8 +179,8 @@ func TestJudgedMessagesSurviveLossOfLog(t *testing.T) {
 			t.Errorf("%s: %d messages, %v", ref, len(th.Messages), err)
 		}
 	}
-	if len(s.said) > 0 {
-		t.Errorf("said again: %+v", <-s.said)
+	if len(s.reports) > 0 {
+		t.Errorf("said again: %+v", <-s.reports)
 	}
 	s.wantThreads("state=received/"+pending, "state=executing/"+large)
 }
@@ -188,7 +188,7 @@ func TestJudgedMessagesSurviveLossOfLog(t *testing.T) {
 // A copy of a thread that has ended does not hide its end. The store sets the copy aside and
 // logs that, with or without the thread in its log.
 func TestStaleCopyIsSetAside(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ended, archived := fill(t, s.store, "a", 0, 0), fill(t, s.store, "b", 0, 0)
 	s.settle()
 	for _, ref := range []string{ended, archived} {
@@ -250,14 +250,14 @@ func TestStaleCopyIsSetAside(t *testing.T) {
 	}
 }
 
-func (s *shared) copy(from, to, ref string) {
+func (s *sharedFolder) copy(from, to, ref string) {
 	s.Helper()
 	if err := os.CopyFS(s.path(to, ref), os.DirFS(s.path(from, ref))); err != nil {
 		s.Fatal(err)
 	}
 }
 
-func (s *shared) until(what string, done func() bool) {
+func (s *sharedFolder) until(what string, done func() bool) {
 	s.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -270,11 +270,11 @@ func (s *shared) until(what string, done func() bool) {
 
 // A document that is not a message of the specification does not make the thread unreadable.
 func TestUnknownDocumentIsTolerated(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	s.append("---\nfrom: agent\nMESS:\n  - status: [1]\n  - request:\n", "state=executing", ref, "000-"+ref+".messe-af.yaml")
-	<-s.said
+	<-s.reports
 	s.settle()
 	for range 2 {
 		if th, _, err := s.store.Read(t.Context(), ref); err != nil || len(th.Messages) != 4 {
@@ -293,7 +293,7 @@ func TestUnknownDocumentIsTolerated(t *testing.T) {
 // For a thread in two folders, the one with the most progress is valid: another program may be
 // moving the thread.
 func TestThreadInTwoFolders(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	done := dropped("moved", "status: pending", "status: completed", "")
 	s.write(done, "state=finished", "moved", "000-moved.messe-af.yaml")
 	s.write(dropped("moved", "", "", ""), "state=received", "moved", "000-moved.messe-af.yaml")
@@ -326,7 +326,7 @@ func TestThreadInTwoFolders(t *testing.T) {
 // A thread with a terminal status has ended, even in the wrong state folder, because not every
 // writer keeps to the folders.
 func TestThreadEndedInWrongFolder(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	for _, folder := range []string{"state=received", "state=executing", "state=canceled"} {
 		ref := strings.TrimPrefix(folder, "state=")
 		s.write(dropped(ref, "status: pending", "status: completed", ""), folder, ref, "000-"+ref+".messe-af.yaml")
@@ -354,14 +354,14 @@ func TestThreadEndedInWrongFolder(t *testing.T) {
 
 // The store logs names that belong to no thread once.
 func TestForeignNamesAreLoggedOnce(t *testing.T) {
-	s := share(t, t.TempDir())
-	s.write(theirs, "state=received", "2026-02-01 NX8J.messe-af.yaml")
-	s.write(theirs, "state=received", "2026-02-01-NX8J.mess.yaml")
+	s := newSharedFolder(t, t.TempDir())
+	s.write(foreignThread, "state=received", "2026-02-01 NX8J.messe-af.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J.mess.yaml")
 	s.write("", "state=received", ".swap")
 	s.until("both are told", func() bool {
 		return strings.Contains(s.log.String(), "NX8J.mess.yaml") && strings.Contains(s.log.String(), "2026-02-01 NX8J")
 	})
-	s.write(theirs, "state=received", "2026-02-01-NX8J.mess.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J.mess.yaml")
 	s.settle()
 	s.close()
 	s.open()
@@ -379,7 +379,7 @@ func TestForeignNamesAreLoggedOnce(t *testing.T) {
 
 // A store that closes logs no error about folders that it can no longer watch.
 func TestCloseLogsNoErrors(t *testing.T) {
-	s := &shared{T: t, dir: t.TempDir(), log: &lines{}, changed: make(chan thread.Envelope, 9)}
+	s := &sharedFolder{T: t, dir: t.TempDir(), log: &lines{}, changed: make(chan thread.Envelope, 9)}
 	cfg := files.DefaultConfig()
 	cfg.Log = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	store, err := cfg.Open(s.dir)
@@ -390,7 +390,7 @@ func TestCloseLogsNoErrors(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- store.Run(ctx, s) }()
 	unfollow := s.follow(store)
-	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	<-s.changed // it is watched
 	stop()
 	if err := unfollow(); err != nil {
@@ -410,7 +410,7 @@ func TestCloseLogsNoErrors(t *testing.T) {
 
 // A killed import leaves no file that the store takes for a thread. A second import succeeds.
 func TestKilledImportLeavesNoThread(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	s.write("half of it", "tmp", "import-2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
 	archive := filepath.Join(t.TempDir(), "a.zip")
 	f, err := os.Create(archive)
@@ -420,7 +420,7 @@ func TestKilledImportLeavesNoThread(t *testing.T) {
 	z := zip.NewWriter(f)
 	w, err := z.Create("2026-02-01-NX8J/000-2026-02-01-NX8J.messe-af.yaml")
 	if err == nil {
-		_, err = w.Write([]byte(theirs))
+		_, err = w.Write([]byte(foreignThread))
 	}
 	if err := errors.Join(err, z.Close()); err != nil {
 		t.Fatal(err)

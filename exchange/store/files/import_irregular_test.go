@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-func (s *shared) pipe(parts ...string) {
+func (s *sharedFolder) pipe(parts ...string) {
 	s.Helper()
 	name := s.path(parts...)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), syscall.Mkfifo(name, 0o600)); err != nil {
@@ -26,7 +26,7 @@ func (s *shared) pipe(parts ...string) {
 	}
 }
 
-func (s *shared) link(to string, parts ...string) {
+func (s *sharedFolder) link(to string, parts ...string) {
 	s.Helper()
 	name := s.path(parts...)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.Symlink(to, name)); err != nil {
@@ -36,7 +36,7 @@ func (s *shared) link(to string, parts ...string) {
 
 // A pipe in a thread's folder blocks neither the start, nor later imports, nor the close.
 func TestPipesBlockNothing(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	mine := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	s.close()
@@ -46,7 +46,7 @@ func TestPipesBlockNothing(t *testing.T) {
 	s.pipe("state=executing", mine, "att-009-image-x.jpg")
 	s.open()
 	s.pipe("state=received", "p3", "000-p3.messe-af.yaml")
-	s.write(theirs, "state=received", "2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	if e := <-s.changed; e.Ref != "2026-02-01-NX8J" {
 		t.Errorf("%+v", e)
 	}
@@ -68,7 +68,7 @@ func TestPipesBlockNothing(t *testing.T) {
 
 // The store does not read through a link in a thread's folder, and does not write through it.
 func TestLinksAreNotFollowed(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	const secret = "the operator's key"
 	s.write(secret, "operator.key")
 	ref := fill(t, s.store, "a", 0, 0)
@@ -93,7 +93,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 	// A link is not a thread.
-	s.write(theirs, "2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "2026-02-01-NX8J.messe-af.yaml")
 	s.link("../2026-02-01-NX8J.messe-af.yaml", "state=received", "2026-02-01-NX8J.messe-af.yaml")
 	s.link("../state=finished/"+ref, "state=received", "2026-02-01-009")
 	s.settle()
@@ -111,7 +111,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 // pipes.
 func TestDirReturnsOnlyOwnFiles(t *testing.T) {
 	dir := t.TempDir()
-	s := &shared{T: t, dir: dir}
+	s := &sharedFolder{T: t, dir: dir}
 	s.write("secret", "key")
 	s.write("mine", "T", "att-001-image-a.jpg")
 	name := s.path("T", "att-001-image-a.jpg")
@@ -153,9 +153,9 @@ func TestDirReturnsOnlyOwnFiles(t *testing.T) {
 
 // Import rejects a thread with files that a copy would lack.
 func TestImportRejectsLinks(t *testing.T) {
-	s := &shared{T: t, dir: t.TempDir()}
+	s := &sharedFolder{T: t, dir: t.TempDir()}
 	s.write("secret", "key")
-	s.write(theirs, "2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
 	s.link("../key", "2026-02-01-NX8J", "att-001-image-a.jpg")
 	root, err := os.OpenRoot(t.TempDir())
 	if err != nil {
@@ -173,7 +173,7 @@ func TestImportRejectsLinks(t *testing.T) {
 
 // A partly written file does not replace a good one.
 func TestPartialFileReplacesNothing(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	ref := fill(t, s.store, "a", 1, 10)
 	s.settle()
 	tmp := []string{"tmp", ref + ".messe-af.yaml"}

@@ -16,7 +16,7 @@ import (
 )
 
 // keepsOn stores steps of one thread without a pause until the test ends.
-func (s *shared) keepsOn(ref string) {
+func (s *sharedFolder) keepsOn(ref string) {
 	s.Helper()
 	th, _, err := s.store.Read(s.Context(), ref)
 	if err != nil {
@@ -48,10 +48,10 @@ func (s *shared) keepsOn(ref string) {
 // The store writes folders during a lull, or after a limited time without one. It imports
 // threads of other programs without such a wait.
 func TestFoldersAreWrittenWithoutLull(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	s.keepsOn(fill(t, s.store, "busy", 0, 0))
 	ref := fill(t, s.store, "a", 1, 10)
-	s.write(theirs, "state=received", "2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
+	s.write(foreignThread, "state=received", "2026-02-01-NX8J", "000-2026-02-01-NX8J.messe-af.yaml")
 	if e := <-s.changed; e.Ref != "2026-02-01-NX8J" {
 		t.Errorf("taken in: %+v", e)
 	}
@@ -64,7 +64,7 @@ func TestFoldersAreWrittenWithoutLull(t *testing.T) {
 // Folders follow the log within five seconds, even at 500 steps a second without a pause and
 // with a busy processor. Lag reports how far they are behind.
 func TestFoldersFollowUnderLoad(t *testing.T) {
-	s := share(t, t.TempDir())
+	s := newSharedFolder(t, t.TempDir())
 	var spin atomic.Bool
 	spin.Store(true)
 	defer spin.Store(false)

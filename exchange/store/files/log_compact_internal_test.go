@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ground is a store, and the data that it has acknowledged.
-type ground struct {
+// storeBench is a store, and the data that it has acknowledged.
+type storeBench struct {
 	t    testing.TB
 	s    *Store
 	dir  string
@@ -28,17 +28,17 @@ type ground struct {
 	docs map[string]string
 }
 
-func newGround(t testing.TB) *ground {
+func newStoreBench(t testing.TB) *storeBench {
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &ground{t: t, s: s, dir: dir, want: map[string]thread.Envelope{}, docs: map[string]string{}}
+	return &storeBench{t: t, s: s, dir: dir, want: map[string]thread.Envelope{}, docs: map[string]string{}}
 }
 
 // create makes a thread.
-func (g *ground) create() string {
+func (g *storeBench) create() string {
 	g.t.Helper()
 	g.n++
 	id := fmt.Sprint("x", g.n)
@@ -52,7 +52,7 @@ func (g *ground) create() string {
 }
 
 // step stores the next step of a thread.
-func (g *ground) step(ref string, status mess.Code) {
+func (g *storeBench) step(ref string, status mess.Code) {
 	g.t.Helper()
 	e := g.want[ref]
 	e.Ver++
@@ -61,7 +61,7 @@ func (g *ground) step(ref string, status mess.Code) {
 	g.append(thread.Step{After: revOf(e.Ver - 1), Envelope: e, Messages: []mess.Message{m}})
 }
 
-func (g *ground) append(step thread.Step) {
+func (g *storeBench) append(step thread.Step) {
 	g.t.Helper()
 	if _, err := g.s.Append(g.t.Context(), step); err != nil {
 		g.t.Fatal(err)
@@ -69,7 +69,7 @@ func (g *ground) append(step thread.Step) {
 	g.want[step.Envelope.Ref] = step.Envelope
 }
 
-func (g *ground) put(id, doc string) {
+func (g *storeBench) put(id, doc string) {
 	g.t.Helper()
 	if _, err := g.s.Put(g.t.Context(), "executor", id, []byte(doc), g.s.index.docRev("executor", id)); err != nil {
 		g.t.Fatal(err)
@@ -78,7 +78,7 @@ func (g *ground) put(id, doc string) {
 }
 
 // end ends threads, updates their folders, and releases them.
-func (g *ground) end(refs ...string) {
+func (g *storeBench) end(refs ...string) {
 	g.t.Helper()
 	for _, ref := range refs {
 		g.step(ref, mess.Completed)
@@ -91,7 +91,7 @@ func (g *ground) end(refs ...string) {
 
 // holds fails unless a store has exactly the acknowledged data, with the same numbers of
 // changes.
-func (g *ground) holds(when, dir string) {
+func (g *storeBench) holds(when, dir string) {
 	g.t.Helper()
 	s, err := Open(dir)
 	if err != nil {
@@ -127,7 +127,7 @@ func (g *ground) holds(when, dir string) {
 }
 
 // cut checks a copy of the disk as after a power failure.
-func (g *ground) cut(when string) {
+func (g *storeBench) cut(when string) {
 	g.t.Helper()
 	copied := filepath.Join(g.t.TempDir(), "copy")
 	if err := os.CopyFS(copied, os.DirFS(g.dir)); err != nil {
@@ -139,7 +139,7 @@ func (g *ground) cut(when string) {
 // During a compaction the store takes steps. A power failure at any moment of it loses neither
 // these steps nor earlier ones.
 func TestPowerCutDuringCompaction(t *testing.T) {
-	g := newGround(t)
+	g := newStoreBench(t)
 	var open []string
 	for range 6 {
 		open = append(open, g.create())
@@ -199,7 +199,7 @@ func BenchmarkCompaction(b *testing.B) {
 }
 
 func benchmarkCompaction(b *testing.B, n int) {
-	g := newGround(b)
+	g := newStoreBench(b)
 	manyEnded(b, g.s, n)
 	open := make([]string, 64)
 	for i := range open {
@@ -225,7 +225,7 @@ func benchmarkCompaction(b *testing.B, n int) {
 
 // steps stores steps until fn returns, or for a second, and returns the longest duration of a
 // step.
-func steps(g *ground, open []string, fn func(context.Context) error) (longest time.Duration) {
+func steps(g *storeBench, open []string, fn func(context.Context) error) (longest time.Duration) {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(g.t.Context(), time.Second)
 	done := make(chan error, 1)

@@ -19,8 +19,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// spoil replaces bytes of the log at their nth occurrence.
-func spoil(t *testing.T, dir, was, is string, nth int) {
+// flipBit replaces bytes of the log at their nth occurrence.
+func flipBit(t *testing.T, dir, was, is string, nth int) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "log", "*.wal"))
 	if err != nil {
@@ -95,7 +95,7 @@ func filled(t *testing.T) (dir string, want []thread.Thread) {
 func TestFlippedBitLosesNothing(t *testing.T) {
 	for n := range 4 {
 		dir, want := filled(t)
-		spoil(t, dir, "02-01-002", "02-01-003", n)
+		flipBit(t, dir, "02-01-002", "02-01-003", n)
 		s, log := logged(t, dir)
 		if diff := cmp.Diff(want, all(t, s)); diff != "" {
 			t.Error(diff)
@@ -114,7 +114,7 @@ func TestFlippedBitLosesNothing(t *testing.T) {
 func TestDamagedThreadIsRebuilt(t *testing.T) {
 	for n := range 8 { // in its first record, and in later ones
 		dir, want := filled(t)
-		spoil(t, dir, "02-01-002", "?????????", n)
+		flipBit(t, dir, "02-01-002", "?????????", n)
 		s, log := logged(t, dir)
 		if diff := cmp.Diff(content(want), content(all(t, s))); diff != "" {
 			t.Errorf("%d: %s\n%s", n, diff, log)
@@ -150,9 +150,9 @@ func TestDamagedLastStepEndsAsUnknown(t *testing.T) {
 	if err := errors.Join(os.Remove(filepath.Join(dir, "log", "closed")), os.RemoveAll(filepath.Join(dir, "state=executing"))); err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
-	spoil(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
-	spoil(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
+	flipBit(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
+	flipBit(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
+	flipBit(t, dir, `{"step":{"ref":"2026-02-01-002`, "??????????", 0)
 	s, _ := logged(t, dir)
 	defer s.Close()
 	for _, th := range all(t, s) {
@@ -179,13 +179,13 @@ func TestCompactionContinuesAfterDamage(t *testing.T) {
 	s, log := logged(t, dir)
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
-	go func() { ran <- s.Run(ctx, nobody{}) }()
+	go func() { ran <- s.Run(ctx, noListener{}) }()
 	ref := fill(t, s, "broken", 2, 300<<10)
 	whole := fill(t, s, "whole", 0, 0)
 	if err := s.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, dir, strings.Repeat("x", 200), "???", 0)
+	flipBit(t, dir, strings.Repeat("x", 200), "???", 0)
 	for i := range 26 {
 		fill(t, s, fmt.Sprint("large", i), 1, 650<<10)
 	}
@@ -225,6 +225,6 @@ func isGone(t *testing.T, name string) {
 	t.Fatalf("%s is still there", name)
 }
 
-type nobody struct{}
+type noListener struct{}
 
-func (nobody) PostExternal(context.Context, string, mess.Message) error { return nil }
+func (noListener) PostExternal(context.Context, string, mess.Message) error { return nil }

@@ -26,7 +26,7 @@ func ended(t *testing.T) (dir string, want map[string]string) {
 	}
 	fill(t, s, "e", 1, 10)
 	want = content(all(t, s))
-	shut(t, s)
+	closeStore(t, s)
 	return dir, want
 }
 
@@ -42,12 +42,12 @@ func openAll(t *testing.T, dir string) *files.Store {
 	return s
 }
 
-// shut closes a store after its folders show every step in the log.
-func shut(t *testing.T, s *files.Store) {
+// closeStore closes a store after its folders show every step in the log.
+func closeStore(t *testing.T, s *files.Store) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
-	go func() { ran <- s.Run(ctx, nobody{}) }()
+	go func() { ran <- s.Run(ctx, noListener{}) }()
 	err := s.Settle(t.Context())
 	stop()
 	if err := errors.Join(err, <-ran, s.Close()); err != nil {
@@ -77,8 +77,10 @@ func TestEndedThreadsAreFound(t *testing.T) {
 		"as they were": func(string) error { return nil },
 		"lost":         func(dir string) error { return os.RemoveAll(filepath.Join(dir, "log", "ended")) },
 		"both lost":    func(dir string) error { return os.RemoveAll(filepath.Join(dir, "log")) },
-		"damaged":      func(dir string) error { return garble(filepath.Join(dir, "log", "ended"), "02-01-002", "?????????") },
-		"garbage":      func(dir string) error { return garble(filepath.Join(dir, "log", "ended"), "messkwal", "????????") },
+		"damaged": func(dir string) error {
+			return corruptFile(filepath.Join(dir, "log", "ended"), "02-01-002", "?????????")
+		},
+		"garbage": func(dir string) error { return corruptFile(filepath.Join(dir, "log", "ended"), "messkwal", "????????") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, want := ended(t)
@@ -107,8 +109,8 @@ func TestEndedThreadsAreFound(t *testing.T) {
 	}
 }
 
-// garble replaces bytes of a file in a folder at their first occurrence.
-func garble(dir, was, is string) error {
+// corruptFile replaces bytes of a file in a folder at their first occurrence.
+func corruptFile(dir, was, is string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil {
 		return err
@@ -135,7 +137,7 @@ func TestEndedThreadChanges(t *testing.T) {
 		s := openAll(t, dir)
 		finish(t, s, ref)
 		want = content(all(t, s))
-		shut(t, s)
+		closeStore(t, s)
 		s = openAll(t, dir)
 		if diff := cmp.Diff(want, content(all(t, s))); diff != "" {
 			t.Errorf("%d (-want +got):\n%s", n, diff)

@@ -106,7 +106,7 @@ func newSoak(t *testing.T) *soak {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var g sync.WaitGroup
-	for _, run := range []func(context.Context) error{s.x.Run, func(ctx context.Context) error { return s.store.Run(ctx, nobody{}) }} {
+	for _, run := range []func(context.Context) error{s.x.Run, func(ctx context.Context) error { return s.store.Run(ctx, noListener{}) }} {
 		g.Go(func() {
 			if err := run(ctx); err != nil {
 				t.Error(err)

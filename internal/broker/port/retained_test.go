@@ -34,14 +34,14 @@ func TestConcurrentRetainedMessages(t *testing.T) {
 		group.Go(func() { // a client
 			c := raw(t, address, "w"+n, "", 0)
 			for k := range 60 {
-				c.says(publish("b/"+n+"/"+strconv.Itoa(k%7), "x"[:k%2]))
+				c.send(publish("b/"+n+"/"+strconv.Itoa(k%7), "x"[:k%2]))
 			}
 			c.ping()
 		})
 		group.Go(func() { // wills, and an invalid subscription that ends the client
 			for k := range 20 {
 				c := raw(t, address, "d"+n, "c/"+n+"/"+strconv.Itoa(k), 0)
-				c.says([]byte{packets.Subscribe<<4 | 2, 5, 0, 1, 0, 0, 1})
+				c.send([]byte{packets.Subscribe<<4 | 2, 5, 0, 1, 0, 0, 1})
 				c.ends()
 			}
 		})
@@ -49,7 +49,7 @@ func TestConcurrentRetainedMessages(t *testing.T) {
 			c := raw(t, address, "r"+n, "", 0)
 			for range 60 {
 				for _, f := range []string{"#", "+/+", "b/#", "c/+/+", "a/" + n} {
-					c.says(subscribe(f))
+					c.send(subscribe(f))
 				}
 			}
 			c.ping()
@@ -148,7 +148,7 @@ func raw(t *testing.T, address, id, will string, delay uint32) *client {
 		body = append(body, 5, 24, byte(delay>>24), byte(delay>>16), byte(delay>>8), byte(delay))
 		body = text(text(body, will), "gone")
 	}
-	c.says(append([]byte{packets.Connect << 4, byte(len(body))}, body...))
+	c.send(append([]byte{packets.Connect << 4, byte(len(body))}, body...))
 	go c.reads()
 	c.ping()
 	return c
@@ -166,7 +166,7 @@ func subscribe(filter string) []byte {
 	return append([]byte{packets.Subscribe<<4 | 2, byte(len(body))}, body...)
 }
 
-func (c *client) says(b []byte) {
+func (c *client) send(b []byte) {
 	if _, err := c.Write(b); err != nil {
 		c.t.Error(err)
 	}
@@ -174,7 +174,7 @@ func (c *client) says(b []byte) {
 
 // ping waits until the broker has processed all earlier packets.
 func (c *client) ping() {
-	c.says([]byte{packets.Pingreq << 4, 0})
+	c.send([]byte{packets.Pingreq << 4, 0})
 	select {
 	case <-c.pong:
 	case <-c.over:

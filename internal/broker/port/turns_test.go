@@ -29,19 +29,19 @@ func TestReconnectDuringCleanUp(t *testing.T) {
 		t.Run(strconv.Itoa(int(version)), func(t *testing.T) {
 			clearing, goOn := make(chan struct{}), make(chan struct{})
 			var begun atomic.Bool
-			s, address := serving(t, &stage{unsubscribed: func(*mochi.Client) {
+			s, address := serving(t, &hookGates{unsubscribed: func(*mochi.Client) {
 				if !begun.Swap(true) {
 					close(clearing)
 					<-goOn // the broker deletes the client's id next
 				}
 			}})
-			first := meet(t, address, hello{id: "x", version: version, clean: true})
+			first := newPeer(t, address, hello{id: "x", version: version, clean: true})
 			first.subscribe("t")
 			_ = first.Close()
 			await(t, clearing, "the first connection is cleared away")
 			stands := make(chan *peer, 1)
 			go func() {
-				c := meet(t, address, hello{id: "x", version: version, clean: true})
+				c := newPeer(t, address, hello{id: "x", version: version, clean: true})
 				c.subscribe("t")
 				stands <- c
 			}()
@@ -58,8 +58,8 @@ func TestReconnectDuringCleanUp(t *testing.T) {
 			if is, ok := s.Clients.Get("x"); !ok || is.Closed() {
 				t.Fatal("the client is not on the broker's list")
 			}
-			say(t, s, "t", "news")
-			second.hears("news")
+			publishTo(t, s, "t", "news")
+			second.wantPacket("news")
 		})
 	}
 }
@@ -76,20 +76,20 @@ func TestNewConnectionReplacesOldOne(t *testing.T) {
 				name := "version " + strconv.Itoa(int(version)) + ", clean " + strconv.FormatBool(clean) + ", delay " + strconv.Itoa(int(delay))
 				t.Run(name, func(t *testing.T) {
 					s, address := serving(t)
-					witness := meet(t, address, hello{id: "witness", version: 4, clean: true})
+					witness := newPeer(t, address, hello{id: "witness", version: 4, clean: true})
 					witness.subscribe("w")
 					h := hello{id: "x", version: version, clean: clean, will: "w", delay: delay}
-					first := meet(t, address, h)
+					first := newPeer(t, address, h)
 					first.subscribe("t")
-					second := meet(t, address, h)
+					second := newPeer(t, address, h)
 					if second.present == clean {
 						t.Errorf("a session is there: %v", second.present)
 					}
 					second.publish("w", "birth")
 					if delay == 0 {
-						witness.hears("gone")
+						witness.wantPacket("gone")
 					}
-					witness.hears("birth")
+					witness.wantPacket("birth")
 					switch last, err := first.next(); {
 					case version == 5 && (err != nil || last.FixedHeader.Type != packets.Disconnect || last.ReasonCode != packets.ErrSessionTakenOver.Code):
 						t.Errorf("the first is told %v, %v", last, err)
@@ -99,8 +99,8 @@ func TestNewConnectionReplacesOldOne(t *testing.T) {
 					if clean {
 						second.subscribe("t")
 					}
-					say(t, s, "t", "news")
-					second.hears("news")
+					publishTo(t, s, "t", "news")
+					second.wantPacket("news")
 				})
 			}
 		}
@@ -112,15 +112,15 @@ func TestNewConnectionReplacesOldOne(t *testing.T) {
 // the first.
 func TestLastOfSeveralConnectionsIsAccepted(t *testing.T) {
 	doing, goOn := make(chan struct{}), make(chan struct{})
-	s, address := serving(t, &stage{published: func(_ *mochi.Client, pk packets.Packet) {
+	s, address := serving(t, &hookGates{published: func(_ *mochi.Client, pk packets.Packet) {
 		if pk.TopicName == "work" {
 			close(doing)
 			<-goOn
 		}
 	}})
-	witness := meet(t, address, hello{id: "witness", version: 4, clean: true})
+	witness := newPeer(t, address, hello{id: "witness", version: 4, clean: true})
 	witness.subscribe("w", "work")
-	first := meet(t, address, hello{id: "x", version: 4, clean: true, will: "w"})
+	first := newPeer(t, address, hello{id: "x", version: 4, clean: true, will: "w"})
 	first.publish("work", "done")
 	await(t, doing, "the first publishes")
 	second := call(t, address, hello{id: "x", version: 4, clean: true})
@@ -130,12 +130,12 @@ func TestLastOfSeveralConnectionsIsAccepted(t *testing.T) {
 		t.Errorf("the second is told %v", err)
 	}
 	close(goOn)
-	third.enters()
-	witness.hears("done")
-	witness.hears("gone")
+	third.connect()
+	witness.wantPacket("done")
+	witness.wantPacket("gone")
 	third.subscribe("t")
-	say(t, s, "t", "news")
-	third.hears("news")
+	publishTo(t, s, "t", "news")
+	third.wantPacket("news")
 	wait(t, "only the third is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 2 })
 }
 
@@ -148,13 +148,13 @@ func TestRepeatedReconnects(t *testing.T) {
 		group.Go(func() {
 			id := "c" + strconv.Itoa(i)
 			for k := range 40 {
-				c := meet(t, address, hello{id: id, version: 4 + byte(k%2), clean: k%3 > 0, will: "w/" + id})
+				c := newPeer(t, address, hello{id: id, version: 4 + byte(k%2), clean: k%3 > 0, will: "w/" + id})
 				if t.Failed() {
 					return
 				}
 				c.subscribe("t/" + id)
-				say(t, s, "t/"+id, "n"+strconv.Itoa(k))
-				c.hears("n" + strconv.Itoa(k))
+				publishTo(t, s, "t/"+id, "n"+strconv.Itoa(k))
+				c.wantPacket("n" + strconv.Itoa(k))
 				if k%5 > 0 { // otherwise the next connection takes over
 					_ = c.Close()
 				}
@@ -170,8 +170,8 @@ func TestRepeatedReconnects(t *testing.T) {
 func TestHangingEarlierConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan struct{})
-		s, address := inside(t, &stage{published: func(*mochi.Client, packets.Packet) { <-goOn }})
-		first := meet(t, address, hello{id: "x", version: 5, clean: true})
+		s, address := inside(t, &hookGates{published: func(*mochi.Client, packets.Packet) { <-goOn }})
+		first := newPeer(t, address, hello{id: "x", version: 5, clean: true})
 		first.publish("work", "done")
 		synctest.Wait()
 		second := call(t, address, hello{id: "x", version: 5, clean: true})
@@ -185,10 +185,10 @@ func TestHangingEarlierConnection(t *testing.T) {
 		third := call(t, address, hello{id: "x", version: 5, clean: true})
 		synctest.Wait()
 		close(goOn)
-		third.enters()
+		third.connect()
 		third.subscribe("t")
-		say(t, s, "t", "news")
-		third.hears("news")
+		publishTo(t, s, "t", "news")
+		third.wantPacket("news")
 	})
 }
 
@@ -196,14 +196,14 @@ func TestHangingEarlierConnection(t *testing.T) {
 func TestExpiredSessionHasNoSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, address := inside(t)
-		first := meet(t, address, hello{id: "x", version: 5})
+		first := newPeer(t, address, hello{id: "x", version: 5})
 		first.subscribe("old")
 		_ = first.Close()
 		time.Sleep(2 * time.Hour)
 		if n := len(s.Topics.Subscribers("old").Subscriptions); n != 0 {
 			t.Errorf("%d subscriptions are left", n)
 		}
-		if second := meet(t, address, hello{id: "x", version: 5}); second.present {
+		if second := newPeer(t, address, hello{id: "x", version: 5}); second.present {
 			t.Error("the session is still there")
 		}
 	})
@@ -214,36 +214,36 @@ func TestExpiredSessionHasNoSubscriptions(t *testing.T) {
 func TestReconnectAtExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		expiring, goOn := make(chan struct{}), make(chan struct{})
-		s, address := inside(t, &stage{expired: func() { close(expiring); <-goOn }})
-		first := meet(t, address, hello{id: "x", version: 5})
+		s, address := inside(t, &hookGates{expired: func() { close(expiring); <-goOn }})
+		first := newPeer(t, address, hello{id: "x", version: 5})
 		first.subscribe("t")
 		_ = first.Close()
 		<-expiring
-		second := meet(t, address, hello{id: "x", version: 5})
+		second := newPeer(t, address, hello{id: "x", version: 5})
 		close(goOn)
 		synctest.Wait()
 		second.subscribe("t")
-		say(t, s, "t", "news")
-		second.hears("news")
+		publishTo(t, s, "t", "news")
+		second.wantPacket("news")
 	})
 }
 
-// stage is a hook that blocks the broker.
-type stage struct {
+// hookGates is a hook that blocks the broker.
+type hookGates struct {
 	mochi.HookBase
 	unsubscribed func(*mochi.Client)
 	published    func(*mochi.Client, packets.Packet)
 	expired      func()
 }
 
-func (*stage) ID() string { return "stage" }
+func (*hookGates) ID() string { return "stage" }
 
-func (st *stage) Provides(b byte) bool {
+func (st *hookGates) Provides(b byte) bool {
 	return b == mochi.OnUnsubscribed && st.unsubscribed != nil || b == mochi.OnPublish && st.published != nil || b == mochi.OnClientExpired && st.expired != nil
 }
-func (st *stage) OnUnsubscribed(c *mochi.Client, _ packets.Packet) { st.unsubscribed(c) }
-func (st *stage) OnClientExpired(*mochi.Client)                    { st.expired() }
-func (st *stage) OnPublish(c *mochi.Client, pk packets.Packet) (packets.Packet, error) {
+func (st *hookGates) OnUnsubscribed(c *mochi.Client, _ packets.Packet) { st.unsubscribed(c) }
+func (st *hookGates) OnClientExpired(*mochi.Client)                    { st.expired() }
+func (st *hookGates) OnPublish(c *mochi.Client, pk packets.Packet) (packets.Packet, error) {
 	st.published(c, pk)
 	return pk, nil
 }
@@ -347,15 +347,15 @@ func call(t *testing.T, dial dialer, h hello) *peer {
 	return c
 }
 
-// meet is like call, and waits for the CONNACK.
-func meet(t *testing.T, dial dialer, h hello) *peer {
+// newPeer is like call, and waits for the CONNACK.
+func newPeer(t *testing.T, dial dialer, h hello) *peer {
 	c := call(t, dial, h)
-	c.enters()
+	c.connect()
 	return c
 }
 
-func (c *peer) enters() {
-	pk := c.gets(packets.Connack)
+func (c *peer) connect() {
+	pk := c.wantMessage(packets.Connack)
 	if pk.ReasonCode != 0 {
 		c.t.Errorf("the broker says %d", pk.ReasonCode)
 	}
@@ -368,15 +368,15 @@ func (c *peer) subscribe(filters ...string) {
 		pk.Filters = append(pk.Filters, packets.Subscription{Filter: f, Qos: 1})
 	}
 	c.send(pk)
-	c.gets(packets.Suback)
+	c.wantMessage(packets.Suback)
 }
 
 func (c *peer) publish(topic, payload string) {
 	c.send(packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: topic, Payload: []byte(payload)})
 }
 
-func (c *peer) hears(payload string) {
-	if got := string(c.gets(packets.Publish).Payload); got != payload {
+func (c *peer) wantPacket(payload string) {
+	if got := string(c.wantMessage(packets.Publish).Payload); got != payload {
 		c.t.Errorf("a client hears %q, want %q", got, payload)
 	}
 }
@@ -398,8 +398,8 @@ func (c *peer) send(pk packets.Packet) {
 	}
 }
 
-// gets returns the next packet, which must have the kind.
-func (c *peer) gets(kind byte) packets.Packet {
+// wantMessage returns the next packet, which must have the kind.
+func (c *peer) wantMessage(kind byte) packets.Packet {
 	pk, err := c.next()
 	if err != nil || pk.FixedHeader.Type != kind {
 		c.t.Errorf("a client gets %v %v, want %s", pk.FixedHeader, err, packets.PacketNames[kind])
@@ -448,8 +448,8 @@ func await[T any](t *testing.T, c <-chan T, what string) (v T) {
 	return v
 }
 
-// say publishes something from inside the broker.
-func say(t *testing.T, s *mochi.Server, topic, payload string) {
+// publishTo publishes something from inside the broker.
+func publishTo(t *testing.T, s *mochi.Server, topic, payload string) {
 	t.Helper()
 	if err := s.Publish(topic, []byte(payload), false, 0); err != nil {
 		t.Error(err)

@@ -67,12 +67,12 @@ func launch(t *testing.T, devices string) *agent {
 func (a *agent) end(t *testing.T) {
 	t.Helper()
 	a.kill()
-	eventually(t, "the guard has ended", noGuard)
+	eventually(t, "the guard has ended", waitForNoWatchdog)
 }
 
-// noGuard returns nil if no watchdog runs. A process without a command line has ended already,
+// waitForNoWatchdog returns nil if no watchdog runs. A process without a command line has ended already,
 // even if its parent has not waited for it.
-func noGuard() error {
+func waitForNoWatchdog() error {
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range all {
 		if line, _ := os.ReadFile(name); strings.HasPrefix(string(line), "messkit\x00guard") {
@@ -88,34 +88,34 @@ func (a *agent) kill() {
 	_ = a.cmd.Wait() // killed above
 }
 
-// ask sends a request in plain English and returns the output for a person.
-func (a *agent) ask(t *testing.T, words string, flags ...string) (string, error) {
+// request sends a request in plain English and returns the output for a person.
+func (a *agent) request(t *testing.T, words string, flags ...string) (string, error) {
 	t.Helper()
-	out, err := a.asking(words, append([]string{"--wait", "--save", a.home}, flags...)...).CombinedOutput()
+	out, err := a.startRequest(words, append([]string{"--wait", "--save", a.home}, flags...)...).CombinedOutput()
 	return string(out), err
 }
 
-// asking returns the ask command. Without --wait, the command ends when the exchange has accepted
+// startRequest returns the ask command. Without --wait, the command ends when the exchange has accepted
 // the request.
-func (a *agent) asking(words string, flags ...string) *exec.Cmd {
+func (a *agent) startRequest(words string, flags ...string) *exec.Cmd {
 	url := served.FindStringSubmatch(a.log())[1]
 	c := exec.Command("/messkit", append([]string{"ask", words, "--url", url}, flags...)...)
 	c.Env = append(os.Environ(), "HOME="+a.home)
 	return c
 }
 
-// completes sends a request and expects completion, with evidence from a state readback.
-func (a *agent) completes(t *testing.T, words string) {
+// wantCompleted sends a request and expects completion, with evidence from a state readback.
+func (a *agent) wantCompleted(t *testing.T, words string) {
 	t.Helper()
-	said, err := a.ask(t, words)
+	said, err := a.request(t, words)
 	t.Logf("$ messkit ask %q --wait\n%s", words, said)
 	if err != nil || !strings.Contains(said, "completed") || !strings.Contains(said, "read back") {
 		t.Fatalf("%q: %v", words, err)
 	}
 }
 
-// kernelSays returns the line of the kernel's GPIO list (debugfs) with the device's label.
-func kernelSays(t *testing.T, device string) string {
+// wantKernelLevel returns the line of the kernel's GPIO list (debugfs) with the device's label.
+func wantKernelLevel(t *testing.T, device string) string {
 	t.Helper()
 	list, err := os.ReadFile("/sys/kernel/debug/gpio")
 	if err != nil {
@@ -143,15 +143,15 @@ const porch = `
 func TestBridgeAgentSwitches(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "1h"))
-	if row := kernelSays(t, "porch"); !strings.Contains(row, "out lo") {
+	if row := wantKernelLevel(t, "porch"); !strings.Contains(row, "out lo") {
 		t.Errorf("at the start: %q", row)
 	}
-	a.completes(t, "turn on the porch light")
-	if row := kernelSays(t, "porch"); !strings.Contains(row, "out hi") || !b.level(t, 3) {
+	a.wantCompleted(t, "turn on the porch light")
+	if row := wantKernelLevel(t, "porch"); !strings.Contains(row, "out hi") || !b.level(t, 3) {
 		t.Errorf("on: %q", row)
 	}
-	a.completes(t, "please switch off the porch light")
-	if row := kernelSays(t, "porch"); !strings.Contains(row, "out lo") || b.level(t, 3) {
+	a.wantCompleted(t, "please switch off the porch light")
+	if row := wantKernelLevel(t, "porch"); !strings.Contains(row, "out lo") || b.level(t, 3) {
 		t.Errorf("off: %q", row)
 	}
 }
@@ -160,7 +160,7 @@ func TestBridgeAgentSwitches(t *testing.T) {
 func TestBridgeWatchdogAfterKill(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "1h"))
-	a.completes(t, "turn on the porch light")
+	a.wantCompleted(t, "turn on the porch light")
 	if !b.level(t, 3) {
 		t.Fatal("it is off")
 	}
@@ -173,7 +173,7 @@ func TestBridgeWatchdogAfterKill(t *testing.T) {
 func TestBridgeWatchdogAfterFreeze(t *testing.T) {
 	b := plug(t)
 	a := launch(t, fmt.Sprintf(porch, "12s"))
-	a.completes(t, "turn on the porch light")
+	a.wantCompleted(t, "turn on the porch light")
 	if err := a.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestBridgeDisappearsDuringTask(t *testing.T) {
 `)
 	said := make(chan string)
 	go func() {
-		out, err := a.ask(t, "turn on the gate button")
+		out, err := a.request(t, "turn on the gate button")
 		said <- fmt.Sprint(out, err)
 	}()
 	eventually(t, "the button is pressed", func() error {
@@ -223,7 +223,7 @@ func TestBridgeDisappearsDuringTask(t *testing.T) {
 		t.Errorf("it says %s", out)
 	}
 	b = plug(t)
-	if out, err := a.ask(t, "turn on the gate button"); err != nil || !strings.Contains(out, "completed") {
+	if out, err := a.request(t, "turn on the gate button"); err != nil || !strings.Contains(out, "completed") {
 		t.Errorf("when it is back: %v\n%s", err, out)
 	}
 	if b.level(t, 4) {

@@ -141,7 +141,7 @@ func TestCameraAgent(t *testing.T) {
     timeout: 60s
     limits: {timeout: 70s}
 `)
-	said, err := a.ask(t, "take a photo of the hall")
+	said, err := a.request(t, "take a photo of the hall")
 	t.Logf("$ messkit ask \"take a photo of the hall\" --wait\n%s", said)
 	if err != nil || !strings.Contains(said, "completed") {
 		t.Fatal(err)

@@ -255,7 +255,7 @@ func TestBridgeAgentMeasures(t *testing.T) {
     bus: CP2112
     address: 0x44
 `)
-	said, err := a.ask(t, "what is the temperature in the kitchen?")
+	said, err := a.request(t, "what is the temperature in the kitchen?")
 	t.Logf("$ messkit ask \"what is the temperature in the kitchen?\" --wait\n%s", said)
 	if err != nil || !strings.Contains(said, "temperature 21.5 °C") {
 		t.Error(err)

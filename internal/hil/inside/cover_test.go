@@ -33,7 +33,7 @@ func TestBridgeAgentMovesShutter(t *testing.T) {
 	if !b.isOutput(t, 5) || !b.isOutput(t, 6) || b.level(t, 5) || b.level(t, 6) {
 		t.Error("the lines are no outputs that are off")
 	}
-	said, err := a.ask(t, "open the kitchen blind")
+	said, err := a.request(t, "open the kitchen blind")
 	t.Logf("$ messkit ask \"open the kitchen blind\" --wait\n%s", said)
 	if err != nil || !strings.Contains(said, "completed") || strings.Contains(said, "read back") {
 		t.Errorf("open: %v", err)
@@ -41,7 +41,7 @@ func TestBridgeAgentMovesShutter(t *testing.T) {
 	if b.level(t, 5) || b.level(t, 6) {
 		t.Error("it was opened, and a relay is on")
 	}
-	if out, err := a.asking("close the kitchen blind").CombinedOutput(); err != nil { // without --wait, since the test kills the agent
+	if out, err := a.startRequest("close the kitchen blind").CombinedOutput(); err != nil { // without --wait, since the test kills the agent
 		t.Fatalf("close: %v\n%s", err, out)
 	}
 	eventually(t, "it closes", func() error {

@@ -102,7 +102,7 @@ func TestAgentWithSeveralDrivers(t *testing.T) {
     state: [%[1]s/plug, state]
 `, programs, cam.URL))
 	for _, where := range []string{"shed", "front door"} {
-		said, err := a.ask(t, "take a photo of the "+where)
+		said, err := a.request(t, "take a photo of the "+where)
 		t.Logf("$ messkit ask \"take a photo of the %s\" --wait\n%s", where, said)
 		if err != nil || !strings.Contains(said, "completed") || strings.Contains(said, "shows nothing") {
 			t.Errorf("%s: %v", where, err)
@@ -112,11 +112,11 @@ func TestAgentWithSeveralDrivers(t *testing.T) {
 		t.Errorf("%d pictures were saved", len(list))
 	}
 	is := func() bool { _, err := os.Stat(filepath.Join(programs, "plug-is-on")); return err == nil }
-	a.completes(t, "turn on the projector")
+	a.wantCompleted(t, "turn on the projector")
 	if !is() {
 		t.Error("it is off")
 	}
-	a.completes(t, "turn off the projector")
+	a.wantCompleted(t, "turn off the projector")
 	if is() {
 		t.Error("it is on")
 	}

@@ -34,8 +34,8 @@ func doctor(t *testing.T, user uint32, devices string) string {
 	return string(out)
 }
 
-// expects checks the output line of each device.
-func expects(t *testing.T, says, verdict string, want map[string]string) {
+// wantDiagnosis checks the output line of each device.
+func wantDiagnosis(t *testing.T, says, verdict string, want map[string]string) {
 	t.Helper()
 	for device, text := range want {
 		found := false
@@ -84,13 +84,13 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
   the-kernels: {driver: i2c-bmp280, bus: CP2112, address: 0x76}
   no-wire: {driver: onewire}
 `)
-	expects(t, says, "ok", map[string]string{
+	wantDiagnosis(t, says, "ok", map[string]string{
 		"relay":   "line 1 of " + place.Chip.Name + " exists and is free",
 		"contact": "reads contact ",
 		"shutter": "line 3 of " + place.Chip.Name + " exists and is free; and line 4 of " + place.Chip.Name + " exists and is free",
 		"climate": "reads temperature 21.5",
 	})
-	expects(t, says, "BAD", map[string]string{
+	wantDiagnosis(t, says, "BAD", map[string]string{
 		"no-chip":      `line 1 of gpiochip9 is not there: the host has no such chip; its chips: ` + place.Chip.Name + ` "cp2112_gpio"`,
 		"no-name":      `line GPIO17 is not there: no line has that name; write another name, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
 		"no-number":    `line 8 of cp2112_gpio: ` + place.Chip.Name + ` has lines 0 to 7; write one of those`,
@@ -102,7 +102,7 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 		"the-kernels":  fmt.Sprintf(`a kernel driver uses this chip (i2cdetect -y %d shows UU); remove its overlay`, n),
 		"no-wire":      `this host has no 1-Wire bus; set dtoverlay=w1-gpio`,
 	})
-	expects(t, doctor(t, 1000, `
+	wantDiagnosis(t, doctor(t, 1000, `
   lamp: {driver: gpiorelay, chip: cp2112_gpio, line: "1"}
   door: {driver: gpioinput, line: GPIO17}
   climate: {driver: i2c-bme280, bus: CP2112}

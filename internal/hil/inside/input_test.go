@@ -27,8 +27,8 @@ func input(line string, change func(*gpioinput.Config)) *gpioinput.Input {
 	return gpioinput.New("door", cfg, board.Kernel{}, time.Now)
 }
 
-// says waits until an input reports a value.
-func says(t *testing.T, d drivers.Sensor, want float64) {
+// wantLevel waits until an input reports a value.
+func wantLevel(t *testing.T, d drivers.Sensor, want float64) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("it says %v", want), func() error {
 		list, err := d.Read(t.Context())
@@ -52,9 +52,9 @@ func TestBridgeInput(t *testing.T) {
 	if err := door.Start(); err != nil {
 		t.Fatal(err)
 	}
-	says(t, door, 1) // 0 V: closed
+	wantLevel(t, door, 1) // 0 V: closed
 	b.drive(t, 0, true)
-	says(t, door, 0)
+	wantLevel(t, door, 0)
 	if err := door.Halt(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func TestBridgeInput(t *testing.T) {
 	if err := motion.Start(); err != nil {
 		t.Fatal(err)
 	}
-	says(t, motion, 0)
+	wantLevel(t, motion, 0)
 	// The bridge's chip has no edge interrupts. The kernel's driver polls ten times per second,
 	// so it misses shorter pulses.
 	b.drive(t, 1, true)
 	time.Sleep(300 * time.Millisecond)
 	b.drive(t, 1, false)
-	says(t, motion, 1)
+	wantLevel(t, motion, 1)
 	if err := motion.Halt(); err != nil {
 		t.Error(err)
 	}

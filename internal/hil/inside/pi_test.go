@@ -33,7 +33,7 @@ func TestPiSwitchesGPIO17(t *testing.T) {
 `)
 	level := func(when string, want bool) {
 		t.Helper()
-		word, row := gplev0(t), kernelSays(t, "porch")
+		word, row := gplev0(t), wantKernelLevel(t, "porch")
 		fmt.Printf("%s: GPLEV0 = %#08x, the kernel: %s\n", when, word, row)
 		if (word>>17&1 == 1) != want {
 			t.Errorf("%s: bit 17 of GPLEV0 = %#08x is not %t", when, word, want)
@@ -43,11 +43,11 @@ func TestPiSwitchesGPIO17(t *testing.T) {
 		}
 	}
 	level("at the start", false)
-	a.completes(t, "turn on the porch light")
+	a.wantCompleted(t, "turn on the porch light")
 	level("on", true)
-	a.completes(t, "turn the porch light off")
+	a.wantCompleted(t, "turn the porch light off")
 	level("off", false)
-	a.completes(t, "turn on the porch light")
+	a.wantCompleted(t, "turn on the porch light")
 	level("on again", true)
 	a.kill()
 	eventually(t, "GPIO17 is low after kill -9", func() error {

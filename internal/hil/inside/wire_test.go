@@ -103,7 +103,7 @@ func TestBridgeAgentMeasuresOnOneWire(t *testing.T) {
     driver: onewire
     label: water tank
     id: `+wired().Therms[0].Name()+"\n")
-	said, err := a.ask(t, "how warm is the water tank?")
+	said, err := a.request(t, "how warm is the water tank?")
 	t.Logf("$ messkit ask \"how warm is the water tank?\" --wait\n%s", said)
 	if err != nil || !strings.Contains(said, "temperature 21.12 °C") {
 		t.Error(err)

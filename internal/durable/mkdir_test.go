@@ -28,7 +28,7 @@ func TestMkdirAllSyncsParents(t *testing.T) {
 	}
 	top := t.TempDir()
 	dir := filepath.Join(top, "data", "log")
-	cmd := exec.Command(strace, "-f", "-y", "-e", "trace=mkdirat,mkdir,fsync", os.Args[0], "-test.run=^TestMkdirAllSyncs")
+	cmd := exec.Command(strace, "-f", "-y", "-e", "trace=mkdirat,mkdir,fsync", os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), "MKDIR_ALL="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -50,7 +50,7 @@ func TestNewFoldersAreSynced(t *testing.T) {
 		t.Skip("strace is missing (Debian: strace), or may not trace here")
 	}
 	data := filepath.Join(t.TempDir(), "new", "data")
-	cmd := exec.Command(strace, "-f", "-y", "-e", "trace=mkdirat,fsync", os.Args[0], "-test.run=^TestNewFoldersAre")
+	cmd := exec.Command(strace, "-f", "-y", "-e", "trace=mkdirat,fsync", os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), "MAKE_FOLDERS="+data)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -110,7 +110,7 @@ func TestUnsyncedFolderIsRewritten(t *testing.T) {
 		t.Skip("strace is missing (Debian: strace), or may not trace here")
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(strace, "-f", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:error=EIO:when=1", os.Args[0], "-test.run=^TestAFolderThatWasNot")
+	cmd := exec.Command(strace, "-f", "-o", "/dev/null", "-e", "trace=syncfs", "-e", "inject=syncfs:error=EIO:when=1", os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), "ENDS_BADLY="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

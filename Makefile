@@ -24,17 +24,20 @@ demo: dist/messkit ## build it, start a whole system on this machine, and ask it
 	@scripts/demo.sh dist/messkit
 
 .PHONY: test
-test: deps lint unit ## check everything, with the race detector and real servers
-	@echo "== power cuts, and beside them a simulation, emulated machines and ARM; some ten minutes"
-	@$(MAKE) --no-print-directory -j2 power-cuts the-rest
+test: deps lint ## check everything, with the race detector and real servers
+	@$(MAKE) --no-print-directory -j2 unit power-cuts
+	@$(MAKE) --no-print-directory the-rest
 
-# They wait for disks, and the rest for processors.
+# Power cuts wait for disks, and unit tests for processors.
 .PHONY: power-cuts the-rest
 power-cuts:
+	@echo "== power cuts, beside the unit tests"
 	@scripts/powercut.sh 200
 	@scripts/powercut.sh 300 acts
 the-rest:
-	@$(MAKE) --no-print-directory -j1 halfyear soak-some hil-some binaries sizes
+	@echo "== long calculations, a simulation, emulated machines and ARM; some ten minutes"
+	go test $(HEAVY)
+	@$(MAKE) --no-print-directory -j1 halfyear hil-some binaries sizes
 
 .PHONY: fast
 fast: ## the unit tests alone, under a minute
@@ -70,10 +73,15 @@ lint: bin/gofumpt bin/staticcheck
 fmt: bin/gofumpt ## format the Go files
 	bin/gofumpt -w $(GO_FILES)
 
+# These calculate for long, and some measure memory. The race detector makes them ten times slower
+# and uses memory itself, so it sees their quick form alone.
+HEAVY := ./exchange/store/files ./internal/picture ./internal/simulation
+
 .PHONY: unit
 unit:
 	@echo "== unit tests with the race detector; the first run compiles for some minutes"
-	go test -race -timeout 35m ./...
+	go test -race -short $(HEAVY)
+	go test -race -timeout 35m $$(go list ./... | grep -vxF $(HEAVY:./%=-e github.com/messkit/messkit/%))
 
 .PHONY: new-driver
 new-driver: ## write drivers/NAME with its test and page, and add it to drivers/all
@@ -167,11 +175,6 @@ bench-store: ## measure the exchange's store on this disk, some minutes; MESSKIT
 .PHONY: bench-scale
 bench-scale: ## measure what grows with the size of an exchange, beside an earlier commit and the goals, some minutes; LARGE=1 has a million threads
 	@scripts/bench-scale.sh
-
-.PHONY: soak-some
-soak-some: # the race detector uses memory of its own, so the unit tests leave it out
-	@echo "== the memory of an exchange while threads come and go"
-	@go test ./exchange/store/files -run '^TestSoak$$' -count=1
 
 .PHONY: soak
 soak: ## create, end and archive N (1,000,000) threads at full speed, and check that the memory stays that of the first 10,000

@@ -50,7 +50,7 @@ func decoded(t *testing.T, data []byte) image.Image {
 // Fit takes each way for the pictures that suit it, and Explain names the way.
 func TestFitChoosesMethod(t *testing.T) {
 	photo := jpegOf(t, scene(1600, 1200, 6), 95)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name string
 		data []byte
 		lim  picture.Limits
@@ -70,6 +70,9 @@ func TestFitChoosesMethod(t *testing.T) {
 		{"a screen that is too much as PNG", pngOf(t, screen(900, 700)), picture.Limits{MaxBytes: 9_000}, picture.WayEncoded, 0, "color in full"},
 		{"a photograph as PNG", pngOf(t, scene(800, 600, 12)), picture.Limits{MaxBytes: 100_000}, picture.WayEncoded, 0.9, "color halved"},
 	} {
+		if testing.Short() && i%3 != 0 {
+			continue
+		}
 		p, _ := fit(t, c.data, c.lim)
 		x := p.Explain
 		if x.Way != c.way || !strings.Contains(x.String(), c.want) {
@@ -93,7 +96,11 @@ func TestFitChoosesMethod(t *testing.T) {
 func TestLargerLimitIsNeverWorse(t *testing.T) {
 	img := scene(1600, 1200, 10)
 	data, before := jpegOf(t, img, 96), 0.0
-	for _, n := range []int{5 << 10, 20_000, 60_000, 150_000, 400_000} {
+	limits := []int{5 << 10, 20_000, 60_000, 150_000, 400_000}
+	if testing.Short() {
+		limits = limits[1:3]
+	}
+	for _, n := range limits {
 		p, out := fit(t, data, picture.Limits{MaxBytes: n})
 		s := ssim(t, img, out)
 		if s < before || len(p.Data) < n*9/10 && p.Explain.Quantiser > 0.11 {

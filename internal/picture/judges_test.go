@@ -73,6 +73,9 @@ func screen(w, h int) *image.RGBA {
 }
 
 func TestLibjpegReadsResult(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a quick run makes few pictures")
+	}
 	if _, err := exec.LookPath("djpeg"); err != nil {
 		t.Skip("SKIP: djpeg is not there (apt-get install libjpeg-turbo-progs)")
 	}

@@ -425,6 +425,9 @@ var mutants = []mutant{
 	{"a restart forgets where the webhooks were", []edit{{
 		"exchange/channel/webhook/resume.go", "doc := docs[positionName]; doc != nil {", "doc := docs[positionName]; doc != nil && false {",
 	}}, "./exchange/channel/webhook TestEventsOfCrashArrive"},
+	{"people hear only of offers that a message brings", []edit{{
+		"exchange/channel/webhook/webhook.go", "g.Go(func() error { h.followPeople(gctx); return nil })", "",
+	}}, "./exchange/channel/webhook TestOffersWithoutMessage"},
 	{"a repeated notification has a new id", []edit{{
 		"exchange/channel/webhook/resume.go", "[]string{about, event, executor, url}", "[]string{about, event, executor, url, time.Now().String()}",
 	}}, "./exchange/channel/webhook TestRepeatHasSameID"},

@@ -203,7 +203,8 @@ func (h *Dispatcher) save(ctx context.Context, ended bool) {
 	h.saving.Lock()
 	defer h.saving.Unlock()
 	h.mu.Lock()
-	at, moved, unsaved := h.at, h.moved, h.used && (h.unsaved || ended) // without any webhook there is no file
+	at, _ := json.Marshal(h.at)                               // cannot fail: plain values
+	moved, unsaved := h.moved, h.used && (h.unsaved || ended) // without any webhook there is no file
 	h.moved, h.unsaved = false, false
 	var data []byte
 	var err error

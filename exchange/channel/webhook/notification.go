@@ -134,52 +134,6 @@ func notificationOf(e exchange.Event, event, executor, url string, now time.Time
 	return notification{ID: deliveryID(about, event, executor, url), Executor: executor, URL: url, Event: event, Thread: summaryOf(e.Thread), Made: now, Due: now}
 }
 
-// queueForPeople queues what concerns human executors: a new offer, once, and messages of
-// others in their own tasks. They get nothing about offers to robots.
-func (h *Dispatcher) queueForPeople(e exchange.Event) {
-	now, ref := time.Now(), e.Thread.Ref
-	for _, ex := range h.x.NotifiableExecutors() {
-		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || !exchange.IsPerson(ex.Executor) || !wantsNow(ex.Extra, summaryOf(e.Thread).Priority, now) {
-			continue
-		}
-		event := ""
-		switch {
-		case h.x.HasOffer(ref, ex.ID):
-			if h.markTold(ref, ex.ID) {
-				event = createdEvent
-			}
-		case e.Thread.Executor == ex.ID && e.Message.From != ex.ID:
-			event = changedEvent
-		}
-		for _, a := range addresses {
-			if event != "" {
-				h.enqueue(notificationOf(e, event, ex.ID, a.url, now))
-			}
-		}
-	}
-	if e.Thread.Status.Terminal() {
-		h.mu.Lock()
-		delete(h.toldPeople, ref)
-		h.mu.Unlock()
-	}
-}
-
-// markTold records that a person gets the notification of an offer. It returns false if the
-// person has had it.
-func (h *Dispatcher) markTold(ref, id string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.toldPeople == nil || len(h.toldPeople) >= maxStatuses {
-		h.toldPeople = map[string][]string{}
-	}
-	if slices.Contains(h.toldPeople[ref], id) {
-		return false
-	}
-	h.toldPeople[ref] = append(h.toldPeople[ref], id)
-	return true
-}
-
 // enqueue adds a notification to its queue, unless an earlier run has done so. A full queue drops
 // its oldest entry.
 func (h *Dispatcher) enqueue(n notification) {

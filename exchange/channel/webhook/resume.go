@@ -18,10 +18,12 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// position is where the Dispatcher is in the feed of the store.
+// position is where the Dispatcher is in the feed of the store: the queues and the log have all
+// events up to Pos.
 type position struct {
-	Pos thread.Pos `json:"pos"`
-	At  time.Time  `json:"at"` // of the last step of a thread up to Pos
+	Pos  thread.Pos          `json:"pos"`
+	At   time.Time           `json:"at"`             // of the last step of a thread up to Pos
+	Told map[string][]string `json:"told,omitempty"` // by ref: the people who have had the notification of the offer
 }
 
 // channel and positionName name the document with the position.
@@ -57,14 +59,13 @@ func (h *Dispatcher) loadPosition(ctx context.Context) (resumed bool, _ error) {
 		}
 		h.log.Error("webhooks: the stored position is unreadable; the exchange sends no notifications of events before its start", "err", err)
 	}
-	h.at = position{h.x.Position(), time.Now()}
+	h.at = position{Pos: h.x.Position(), At: time.Now()}
 	h.latest = h.at.At
 	return false, nil
 }
 
 // storePosition stores a position. The caller holds h.saving.
-func (h *Dispatcher) storePosition(ctx context.Context, at position) error {
-	doc, _ := json.Marshal(at) // cannot fail: plain values
+func (h *Dispatcher) storePosition(ctx context.Context, doc []byte) error {
 	err := h.x.SaveChannelState(ctx, channel, positionName, doc)
 	if err != nil {
 		h.log.Debug("webhooks: the exchange could not store the position", "err", err)

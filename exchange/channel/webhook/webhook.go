@@ -70,18 +70,17 @@ type Dispatcher struct {
 	dirty  chan struct{}               // signals that the file is out of date
 	saving sync.Mutex                  // held while save writes; goroutines take it before mu
 
-	mu         sync.Mutex
-	recent     []Entry // the log, oldest first
-	status     statuses
-	ended      string               // the ref of the thread whose terminal status was the last event
-	toldPeople map[string][]string  // by ref: the people who have had the notification of the offer
-	tries      map[string]time.Time // by executor: time of the last test
-	used       bool                 // there is or was something to store
-	unsaved    bool                 // the file is out of date
-	at         position             // the queues and the log have all events up to here
-	latest     time.Time            // of the last step of a thread in the feed
-	moved      bool                 // a thread has changed since the exchange stored at
-	stored     bool                 // the exchange stores at
+	mu      sync.Mutex
+	recent  []Entry // the log, oldest first
+	status  statuses
+	ended   string               // the ref of the thread whose terminal status was the last event
+	tries   map[string]time.Time // by executor: time of the last test
+	used    bool                 // there is or was something to store
+	unsaved bool                 // the file is out of date
+	at      position             // where it is in the feed
+	latest  time.Time            // of the last step of a thread in the feed
+	moved   bool                 // a thread has changed since the exchange stored at
+	stored  bool                 // the exchange stores at
 }
 
 const (
@@ -99,6 +98,7 @@ func (h *Dispatcher) Run(ctx context.Context) error {
 	g.Go(func() error { h.follow(gctx); return nil })
 	g.Go(func() error { h.queues.Runner.Run(gctx, h.sendFirst); return nil })
 	g.Go(func() error { h.storeFirst(gctx); return nil })
+	g.Go(func() error { h.followPeople(gctx); return nil })
 	g.Go(func() error { return h.saveChanges(gctx) })
 	err := g.Wait()
 	h.save(context.WithoutCancel(ctx), true)

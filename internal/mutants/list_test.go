@@ -619,10 +619,10 @@ var mutants = []mutant{
 	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
 		"drivers/web/web.go", "return drivers.Unanswered(why)", "return why",
-	}}, "./drivers/web TestAStalledCommand"},
+	}}, "./drivers/web TestStalledCommandIsDropped"},
 	{"a command that was given up goes on in the kernel", []edit{{
 		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
-	}}, "./drivers/web TestAStalledCommand"},
+	}}, "./drivers/web TestStalledCommandIsDropped"},
 	{"a publish that was given up keeps its connection", []edit{{
 		"drivers/mqttclient/session.go", "closeNow(s.conn)\n", "_ = closeNow\n",
 	}}, "./drivers/mqttclient TestAbandonedMessageNeverArrives"},

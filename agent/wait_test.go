@@ -129,6 +129,34 @@ func TestWaitReadsSilentDevice(t *testing.T) {
 	})
 }
 
+// A kelvin is no degree Celsius, and a pascal is no hectopascal.
+func TestConditionComparesUnitOfPlan(t *testing.T) {
+	for _, c := range []struct {
+		reading drivers.Reading
+		above   float64
+		want    mess.Code
+		text    string
+	}{
+		{drivers.Reading{Quantity: "temperature", Value: 293, Unit: "K"}, 25, mess.InProgress, "now: temperature 19.85 °C"},
+		{drivers.Reading{Quantity: "pressure", Value: 95_000, Unit: "Pa"}, 1000, mess.InProgress, "now: pressure 950 hPa"},
+		{drivers.Reading{Quantity: "energy", Value: 7.2, Unit: "MJ"}, 5, mess.InProgress, "now: energy 2 kWh"},
+		{drivers.Reading{Quantity: "power", Value: 2000, Unit: "VA"}, 1000, mess.Failed, "it measures power in VA, which cannot be converted to W"},
+	} {
+		m := &fakeMeter{value: c.reading}
+		withWait(t, m, waitPlan(capabilities.Watch, "until", "above", "value", c.above, "quantity", c.reading.Quantity, "limit", "default"), func(h *harness, ref string) {
+			h.advance(time.Second)
+			s := h.wantStatus(ref, c.want)
+			text := s.Message
+			if s.Reason != nil {
+				text += s.Reason.Detail
+			}
+			if !strings.Contains(text, c.text) {
+				t.Errorf("%v: %q; want %q", c.reading, text, c.text)
+			}
+		})
+	}
+}
+
 func TestConditionAlreadyTrueIsReported(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 0}}
 	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/messkit/messkit/agent/wording"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/unit"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -186,7 +186,7 @@ func (w *conditionWait) read(ctx context.Context) (drivers.Reading, error) {
 			return drivers.Reading{}, err
 		}
 		if i := slices.IndexFunc(list, func(r drivers.Reading) bool { return !r.Estimated && servesQuantity(r.Quantity, w.quantity) }); i >= 0 {
-			return planUnit(list[i]), nil
+			return planUnit(list[i])
 		}
 	}
 	switch r := run.Device.Driver.(type) {
@@ -211,14 +211,13 @@ func servesQuantity(is, want string) bool {
 }
 
 // planUnit converts a reading to the unit of plans.
-func planUnit(r drivers.Reading) drivers.Reading {
-	switch r.Unit {
-	case "°F":
-		r.Value, r.Unit = math.Round((r.Value-32)/1.8*100)/100, "°C"
-	case "kW":
-		r.Value, r.Unit = r.Value*1000, "W"
+func planUnit(r drivers.Reading) (drivers.Reading, error) {
+	value, in, ok := unit.ForPlan(r.Quantity, r.Value, r.Unit)
+	if !ok {
+		return drivers.Reading{}, fmt.Errorf("it measures %s in %s, which cannot be converted to %s", r.Quantity, r.Unit, unit.OfPlan(r.Quantity))
 	}
-	return r
+	r.Value, r.Unit = value, in
+	return r, nil
 }
 
 // isDone reports whether a device has finished its activity: the device reports it, or its power

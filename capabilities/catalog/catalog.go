@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/capabilities/grammar"
 	"github.com/messkit/messkit/capabilities/lexicon"
 	"github.com/messkit/messkit/internal/strictyaml"
+	"github.com/messkit/messkit/internal/unit"
 )
 
 // Catalog is the list of capabilities with the words for them. It is immutable and safe for
@@ -289,14 +290,12 @@ func (c *Catalog) CapabilitiesWith(word string) int {
 // ConvertTo returns a number in the unit of a quantity. It is false for a number of another
 // quantity.
 func (c *Catalog) ConvertTo(quantity string, m *lexicon.SlotValue) (float64, bool) {
-	n, unit := m.Amount, c.Quantities[quantity].Unit
-	switch {
-	case m.Unit == "" || m.Unit == unit:
-		return n, true
-	case m.Unit == "°F" && unit == "°C":
-		return math.Round((n-32)/1.8*10) / 10, true
-	case m.Unit == "kW" && unit == "W":
-		return n * 1000, true
+	n, in, ok := unit.ForPlan(quantity, m.Amount, m.Unit)
+	if !ok || in != "" && in != c.Quantities[quantity].Unit {
+		return 0, false
 	}
-	return 0, false
+	if in == "°C" && in != m.Unit {
+		n = math.Round(n*10) / 10 // a person means no hundredths
+	}
+	return n, true
 }

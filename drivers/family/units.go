@@ -4,38 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/messkit/messkit/internal/unit"
 )
 
 // Measure is a quantity with its unit, as a template writes them.
 type Measure struct{ Quantity, Unit string }
-
-// unitsOf returns the allowed units of a quantity, by the last word of its name: "bed
-// temperature" is a temperature. It returns nil for a quantity without fixed units.
-func unitsOf(quantity string) []string {
-	switch quantity[strings.LastIndex(quantity, " ")+1:] {
-	case "temperature":
-		return []string{"°C", "°F", "K"}
-	case "humidity", "moisture", "battery", "opening", "progress":
-		return []string{"%"}
-	case "power":
-		return []string{"W", "kW", "VA", "var"}
-	case "energy":
-		return []string{"kWh", "Wh", "MWh", "J", "kJ", "MJ"}
-	case "voltage":
-		return []string{"V", "mV"}
-	case "current":
-		return []string{"A", "mA"}
-	case "frequency":
-		return []string{"Hz", "kHz", "MHz"}
-	case "illuminance":
-		return []string{"lx"}
-	case "pressure":
-		return []string{"hPa", "Pa", "kPa", "bar", "mbar", "psi"}
-	case "signal":
-		return []string{"dBm", "dB", "%"}
-	}
-	return nil
-}
 
 // otherUnits lists the units of other quantities.
 var otherUnits = []string{
@@ -45,7 +19,7 @@ var otherUnits = []string{
 
 // checkUnit returns an error for a missing, wrong or unknown unit.
 func (m Measure) checkUnit(where string) error {
-	of := unitsOf(m.Quantity)
+	of := unit.Of(m.Quantity)
 	switch {
 	case slices.Contains(of, m.Unit) || of == nil && (m.Unit == "" || knownUnit(m.Unit)):
 		return nil
@@ -60,11 +34,7 @@ func (m Measure) checkUnit(where string) error {
 func knownUnit(unit string) bool { return slices.Contains(allUnits(), unit) }
 
 func allUnits() []string {
-	var all []string
-	for _, q := range []string{"temperature", "humidity", "power", "energy", "voltage", "current", "frequency", "illuminance", "pressure", "signal"} {
-		all = append(all, unitsOf(q)...)
-	}
-	all = append(all, otherUnits...)
+	all := append(unit.All(), otherUnits...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }

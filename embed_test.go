@@ -39,7 +39,7 @@ func TestEmbed(t *testing.T) {
 	}
 	dir := t.TempDir()
 	plain := build(t, dir, "plain", program)
-	withDog := build(t, dir, "guarded", strings.Replace(program, "{Class:", "{Kind: drivers.Kind{Obey: obey}, Class:", 1)+"\n"+guarded)
+	withDog := build(t, dir, "guarded", strings.Replace(program, "{Class:", "{Kind: drivers.Kind{RunWatchdogCommand: switchOff}, Class:", 1)+"\n"+guarded)
 	url, key := serve(t, filepath.Join(dir, "exchange"))
 	t.Run("device acts once and ends safe", func(t *testing.T) {
 		p := start(t, plain, url)

@@ -51,7 +51,7 @@ type Device struct {
 	Class string // what the device is: light, fan, camera, ...; "" means the class of Kind
 	Area  string // where it is: kitchen
 	// Driver is the device itself, before Start. A driver that another process can switch off
-	// (drivers.Guarded) needs Kind.Obey as well.
+	// (drivers.WatchdogTarget) needs Kind.RunWatchdogCommand as well.
 	Driver drivers.Device
 	Kind   drivers.Kind // opens the device from Config if Driver is nil, such as gpiorelay.Kind()
 	Config string       // YAML: the keys of Kind and of all devices, such as "limits: {max_on: 1h}"

@@ -10,13 +10,13 @@ import (
 )
 
 // part is a device that does nothing.
-type part struct{ drivers.Life }
+type part struct{ drivers.Base }
 
-func (p *part) Start() error { p.Opened(); return nil }
-func (p *part) Halt() error  { p.Closed(); return nil }
+func (p *part) Start() error { p.MarkStarted(); return nil }
+func (p *part) Halt() error  { p.StopVerbs(); return nil }
 
 func TestRunReportsErrorsInOptions(t *testing.T) {
-	lamp := messkit.Device{Class: "light", Driver: &part{drivers.NewLife("lamp")}}
+	lamp := messkit.Device{Class: "light", Driver: &part{drivers.NewBase("lamp")}}
 	config := func(text string) []messkit.Device { d := lamp; d.Config = text; return []messkit.Device{d} }
 	const url = "http://127.0.0.1:1"
 	for _, c := range []struct {

@@ -28,7 +28,7 @@ type shutter struct {
 
 func (s *shutter) Open(ctx context.Context) error { return s.to(ctx, min(100, s.until)) }
 
-func (s *shutter) Shut(ctx context.Context) error { return s.to(ctx, 0) }
+func (s *shutter) Close(ctx context.Context) error { return s.to(ctx, 0) }
 
 func (s *shutter) to(ctx context.Context, percent float64) error {
 	s.record("moves")
@@ -65,7 +65,7 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		{"opens", &shutter{until: 100}, capabilities.Open, mess.Completed, mess.ReadBack, "", "The it is open."},
 		{"closes", &shutter{is: 30}, capabilities.Shut, mess.Completed, mess.ReadBack, "", "The it is closed."},
 		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		{"has not moved", &shutter{is: 50, stuck: drivers.ErrUnmoved}, capabilities.Shut, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		{"has not moved", &shutter{is: 50, stuck: drivers.ErrNotMoved}, capabilities.Shut, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not read it back: no answer"},
 		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
 		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},
@@ -199,7 +199,7 @@ func TestStopMidwayOfCover(t *testing.T) {
 					},
 					To: 100, Limit: time.Hour, Every: time.Second, Timeout: 4 * time.Second,
 				}
-				d := family.New("it", "garage-door", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+				d := family.New("it", "garage-door", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 					Cover: family.NewCover(travel, travel, nil),
 					Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 				})

@@ -33,7 +33,7 @@ type wiredDevice struct {
 	began time.Time
 }
 
-func (w *wiredDevice) Orders() drivers.Orders { return drivers.Orders{} }
+func (w *wiredDevice) WatchdogCommands() drivers.WatchdogCommands { return drivers.WatchdogCommands{} }
 
 func (w *wiredDevice) Start() error { w.began = time.Now(); return nil }
 

@@ -74,14 +74,14 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			switcher
 			switchReader
-		}{switchReader: switchReader{err: fmt.Errorf("it: %w", drivers.NotDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
+		}{switchReader: switchReader{err: fmt.Errorf("it: %w", drivers.MarkNothingDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
 		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
 			fakeDevice
 			switcher
 			switchReader
 		}{
 			switcher:     switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
-			switchReader: switchReader{err: drivers.NotDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
+			switchReader: switchReader{err: drivers.MarkNothingDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
 		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "the agent did not read it back: it has halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			fakeDevice

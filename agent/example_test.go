@@ -22,13 +22,13 @@ import (
 
 // exampleLamp is a switch that prints.
 type exampleLamp struct {
-	drivers.Life
+	drivers.Base
 	acted chan bool
 }
 
-func (b *exampleLamp) Start() error { b.Opened(); return nil }
+func (b *exampleLamp) Start() error { b.MarkStarted(); return nil }
 
-func (b *exampleLamp) Halt() error { b.Closed(); return nil }
+func (b *exampleLamp) Halt() error { b.StopVerbs(); return nil }
 
 func (b *exampleLamp) Switch(ctx context.Context, on bool) error {
 	return b.Do(ctx, func(context.Context) error { b.acted <- on; return nil })
@@ -58,7 +58,7 @@ func Example() {
 	}
 	defer j.Close()
 
-	lamp := &exampleLamp{Life: drivers.NewLife("lamp"), acted: make(chan bool, 1)}
+	lamp := &exampleLamp{Base: drivers.NewBase("lamp"), acted: make(chan bool, 1)}
 	cfg := agent.DefaultConfig()
 	cfg.ID = "desk"
 	words := resolver.New(catalog.Default(), []resolver.Device{{Device: capabilities.Device{Name: "lamp", Label: "lamp", Class: "light"}, Driver: lamp}})

@@ -270,7 +270,7 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	for i, area := range areas {
 		for s := range steps {
 			done := 100 * float64(i*steps+s) / float64(len(areas)*steps)
-			progress(drivers.Progress{Percent: done, Doing: "cleaning " + area, Left: v.each * time.Duration(len(areas)-i)})
+			progress(drivers.Progress{Percent: done, Activity: "cleaning " + area, TimeLeft: v.each * time.Duration(len(areas)-i)})
 			t := time.NewTimer(v.each / time.Duration(steps))
 			select {
 			case <-t.C:

@@ -22,17 +22,17 @@ type fakePrinter struct {
 	help   *drivers.HelpError
 	broken error
 	away   int  // number of failing calls
-	left   int  // number of Leave calls
+	left   int  // number of Detach calls
 	slow   bool // it answers first and begins later
 }
 
 const pressTime = 1000 * time.Second
 
 var (
-	_ drivers.Printer = (*fakePrinter)(nil)
-	_ drivers.Pauser  = (*fakePrinter)(nil)
-	_ drivers.Stopper = (*fakePrinter)(nil)
-	_ drivers.Leaver  = (*fakePrinter)(nil)
+	_ drivers.Printer  = (*fakePrinter)(nil)
+	_ drivers.Pauser   = (*fakePrinter)(nil)
+	_ drivers.Stopper  = (*fakePrinter)(nil)
+	_ drivers.Detacher = (*fakePrinter)(nil)
 )
 
 func (p *fakePrinter) Print(ctx context.Context, file string) (drivers.Print, error) {
@@ -48,7 +48,7 @@ func (p *fakePrinter) Print(ctx context.Context, file string) (drivers.Print, er
 	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
 }
 
-func (p *fakePrinter) Find(_ context.Context, file string, since time.Time) (drivers.Print, error) {
+func (p *fakePrinter) FindPrint(_ context.Context, file string, since time.Time) (drivers.Print, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.away > 0 {
@@ -61,7 +61,7 @@ func (p *fakePrinter) Find(_ context.Context, file string, since time.Time) (dri
 	return drivers.Print{File: file + ".gcode", Began: p.began}, nil
 }
 
-func (p *fakePrinter) Printing(context.Context, drivers.Print) (drivers.PrintState, error) {
+func (p *fakePrinter) PrintState(context.Context, drivers.Print) (drivers.PrintState, error) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	if p.away > 0 {
@@ -74,11 +74,11 @@ func (p *fakePrinter) Printing(context.Context, drivers.Print) (drivers.PrintSta
 	}
 	percent := min(100, 100*now.Sub(p.began).Seconds()/pressTime.Seconds())
 	s := drivers.PrintState{
-		Progress: drivers.Progress{Percent: percent, Doing: "printing", Left: pressTime - now.Sub(p.began), Help: p.help}, Layer: int(percent), Layers: 100,
-		Every: 10 * time.Second, Paused: !p.held.IsZero(),
+		Progress: drivers.Progress{Percent: percent, Activity: "printing", TimeLeft: pressTime - now.Sub(p.began), Help: p.help}, Layer: int(percent), Layers: 100,
+		PollInterval: 10 * time.Second, Paused: !p.held.IsZero(),
 	}
 	if p.broken != nil || percent == 100 {
-		s.Over, s.Err, s.Help = true, p.broken, nil
+		s.Finished, s.Err, s.Help = true, p.broken, nil
 	}
 	return s, nil
 }
@@ -110,7 +110,7 @@ func (p *fakePrinter) Stop(context.Context) (string, error) {
 	return "a half print lies on the bed", nil
 }
 
-func (p *fakePrinter) Leave() error { p.set(func() { p.left++ }); return nil }
+func (p *fakePrinter) Detach() error { p.set(func() { p.left++ }); return nil }
 
 func pressOutcome(command capabilities.Command) capabilities.Outcome {
 	p := capabilities.Plan{Device: "press", Command: command, Risk: capabilities.RiskAppliance, Effect: capabilities.Idempotent, Summary: string(command)}

@@ -22,7 +22,7 @@ type wakingSensor struct {
 
 func (m *wakingSensor) Read(context.Context) ([]drivers.Reading, error) {
 	if m.reads++; time.Now().Before(m.wakes) {
-		return nil, cmp.Or(m.err, drivers.ErrSilent)
+		return nil, cmp.Or(m.err, drivers.ErrNoReadingYet)
 	}
 	return []drivers.Reading{{Quantity: "temperature", Value: 21.5, Unit: "°C"}}, nil
 }

@@ -96,7 +96,7 @@ func (m *silentLamp) Switch(ctx context.Context, on bool) error {
 	m.told = true
 	m.record("on")
 	<-ctx.Done()
-	return drivers.Unanswered(context.Cause(ctx))
+	return drivers.MarkMayAct(context.Cause(ctx))
 }
 
 // lateActs returns the reports of late acts in a thread.
@@ -178,7 +178,7 @@ func TestUnansweredCommand(t *testing.T) {
 // A command without an answer that reads back as done is completed, with a note.
 func TestUnansweredCommandReadBackIsCompleted(t *testing.T) {
 	d := &deskLamp{safe: "keep"}
-	d.broken = drivers.Unanswered(errors.New("no answer"))
+	d.broken = drivers.MarkMayAct(errors.New("no answer"))
 	d.on = true
 	withHarnessSetup(t, func(h *harness) { h.addDeskLamp(d, true) }, func(h *harness) {
 		ref := h.send(requester, "request: {intent: the desk lamp}")

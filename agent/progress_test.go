@@ -21,10 +21,10 @@ func (*pausingVacuum) Clean(_ context.Context, areas []string, progress func(dri
 			time.Sleep(2 * time.Second)
 		}
 	}
-	says(10*time.Second, drivers.Progress{Percent: 10, Doing: "cleaning the hall"})
-	says(10*time.Minute, drivers.Progress{Percent: 10, Doing: "cleaning the hall, paused by hand", Left: time.Hour})
-	says(time.Minute, drivers.Progress{Percent: 10.2, Doing: "cleaning the hall"})
-	says(time.Minute, drivers.Progress{Percent: 11, Doing: "cleaning the hall"})
+	says(10*time.Second, drivers.Progress{Percent: 10, Activity: "cleaning the hall"})
+	says(10*time.Minute, drivers.Progress{Percent: 10, Activity: "cleaning the hall, paused by hand", TimeLeft: time.Hour})
+	says(time.Minute, drivers.Progress{Percent: 10.2, Activity: "cleaning the hall"})
+	says(time.Minute, drivers.Progress{Percent: 11, Activity: "cleaning the hall"})
 	return drivers.Outcome{Done: areas}, nil
 }
 

@@ -17,16 +17,16 @@ import (
 type dimmableLamp struct {
 	lamp
 	level  float64
-	colour drivers.Colour
+	colour drivers.Color
 	docked bool
 }
 
-func (b *dimmableLamp) Dim(context.Context, float64) error             { return nil }
-func (b *dimmableLamp) Level(context.Context) (float64, error)         { return b.level, nil }
-func (b *dimmableLamp) Tint(context.Context, drivers.Colour) error     { return nil }
-func (b *dimmableLamp) Colour(context.Context) (drivers.Colour, error) { return b.colour, nil }
-func (b *dimmableLamp) Dock(context.Context) error                     { return nil }
-func (b *dimmableLamp) Docked(context.Context) (bool, error)           { return b.docked, nil }
+func (b *dimmableLamp) Dim(context.Context, float64) error            { return nil }
+func (b *dimmableLamp) Level(context.Context) (float64, error)        { return b.level, nil }
+func (b *dimmableLamp) SetColor(context.Context, drivers.Color) error { return nil }
+func (b *dimmableLamp) Color(context.Context) (drivers.Color, error)  { return b.colour, nil }
+func (b *dimmableLamp) Dock(context.Context) error                    { return nil }
+func (b *dimmableLamp) Docked(context.Context) (bool, error)          { return b.docked, nil }
 func (b *dimmableLamp) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
 	return drivers.Outcome{}, nil
 }
@@ -50,7 +50,7 @@ func TestWrongLevelIsFailure(t *testing.T) {
 
 // After a crash, the agent reads back an act that must not repeat, if the device can report it.
 func TestReadbackAfterCrash(t *testing.T) {
-	red := drivers.Colour{R: 255}
+	red := drivers.Color{R: 255}
 	for name, c := range map[string]struct {
 		command capabilities.Command
 		args    mess.Object

@@ -17,7 +17,7 @@ func TestSleepingSensorIsNoFailure(t *testing.T) {
 		err   error
 		doubt bool
 	}{
-		{fmt.Errorf("hall: %w", drivers.ErrSilent), true},
+		{fmt.Errorf("hall: %w", drivers.ErrNoReadingYet), true},
 		{fmt.Errorf("hall: %w", drivers.ErrNoReading), false},
 		{errors.New("hall: the broker is away"), false},
 	} {

@@ -141,8 +141,8 @@ type slowGate struct {
 	open bool
 }
 
-func (l *slowGate) Open(ctx context.Context) error { return l.to(ctx, true) }
-func (l *slowGate) Shut(ctx context.Context) error { return l.to(ctx, false) }
+func (l *slowGate) Open(ctx context.Context) error  { return l.to(ctx, true) }
+func (l *slowGate) Close(ctx context.Context) error { return l.to(ctx, false) }
 
 func (l *slowGate) to(ctx context.Context, open bool) error {
 	select {

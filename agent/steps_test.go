@@ -97,7 +97,7 @@ func TestUnknownEffectOfStepStays(t *testing.T) {
 	second := &lamp{}
 	withHarnessSetup(t, func(h *harness) {
 		h.lamp.broken = errors.New("no answer")
-		second.broken = drivers.NotDone(errors.New("the wire is cut"))
+		second.broken = drivers.MarkNothingDone(errors.New("the wire is cut"))
 		h.addDevice("second", second, nil)
 		plan := planWithSteps("switch-on", step("porch-lamp", true), step("second", true))
 		h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
@@ -261,7 +261,7 @@ func (s *slowSwitch) Switch(context.Context, bool) error {
 	defer s.at.add(-1)
 	time.Sleep(3 * time.Second) // fake time
 	if s.gone {
-		return drivers.NotDone(errors.New("it does not answer in 3s"))
+		return drivers.MarkNothingDone(errors.New("it does not answer in 3s"))
 	}
 	s.record("on")
 	return nil

@@ -18,17 +18,17 @@ import (
 // once its brush is free.
 type stuckVacuum struct {
 	fakeDevice
-	errand drivers.Errand
+	errand drivers.ExclusiveTask
 	lock   sync.Mutex
 	stuck  bool // its brush is blocked
 	waits  bool // it has been waiting since then
 }
 
 var (
-	_ drivers.Cleaner = (*stuckVacuum)(nil)
-	_ drivers.Spotter = (*stuckVacuum)(nil)
-	_ drivers.Pauser  = (*stuckVacuum)(nil)
-	_ drivers.Stopper = (*stuckVacuum)(nil)
+	_ drivers.Cleaner     = (*stuckVacuum)(nil)
+	_ drivers.SpotCleaner = (*stuckVacuum)(nil)
+	_ drivers.Pauser      = (*stuckVacuum)(nil)
+	_ drivers.Stopper     = (*stuckVacuum)(nil)
 )
 
 func (r *stuckVacuum) set(f func()) { r.lock.Lock(); defer r.lock.Unlock(); f() }
@@ -44,13 +44,13 @@ func (r *stuckVacuum) Clean(ctx context.Context, areas []string, progress func(d
 	return drivers.Outcome{Done: areas, Remaining: nil}, r.work(ctx, progress)
 }
 
-func (r *stuckVacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+func (r *stuckVacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
 	r.record("spot")
 	return r.work(ctx, progress)
 }
 
 func (r *stuckVacuum) work(ctx context.Context, progress func(drivers.Progress)) error {
-	ctx, release, err := r.errand.Take(ctx, "cleaning")
+	ctx, release, err := r.errand.Begin(ctx, "cleaning")
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (r *stuckVacuum) work(ctx context.Context, progress func(drivers.Progress))
 		r.waits = r.waits || r.stuck
 		waits := r.waits
 		r.lock.Unlock()
-		p := drivers.Progress{Percent: done, Doing: "cleaning"}
+		p := drivers.Progress{Percent: done, Activity: "cleaning"}
 		if waits {
 			p.Help = &drivers.HelpError{Problem: "a brush is blocked", Help: "free its brush, then ask again"}
 		} else {

@@ -21,7 +21,7 @@ type deskLamp struct {
 	stop func() // what running calls
 }
 
-func (d *deskLamp) Levels() (initial, safe string) { return "keep", d.safe }
+func (d *deskLamp) StartHaltStates() (initial, safe string) { return "keep", d.safe }
 
 func (d *deskLamp) Halt() error {
 	d.set(func(l *lamp) { l.on = d.safe == "on" })
@@ -169,7 +169,7 @@ func (p *lampWithTimer) SwitchFor(ctx context.Context, on bool, _ time.Duration)
 	return p.Switch(ctx, on)
 }
 
-func (p *lampWithTimer) TimerFor(limit time.Duration) time.Duration {
+func (p *lampWithTimer) RoundTimer(limit time.Duration) time.Duration {
 	if limit > p.most {
 		return 0
 	}

@@ -17,7 +17,7 @@ type thermostat struct {
 	fails error
 }
 
-func (s *thermostat) Targets() drivers.Targets { return drivers.Targets{Min: 5, Max: 30} }
+func (s *thermostat) TargetRange() drivers.TargetRange { return drivers.TargetRange{Min: 5, Max: 30} }
 
 func (s *thermostat) SetTarget(_ context.Context, celsius float64) error {
 	s.record("set to " + fmt.Sprint(celsius))

@@ -31,14 +31,16 @@ func (*trigger) Unrepeatable() {}
 // readableTrigger reports its last trigger; last is the time of Press.
 type readableTrigger struct {
 	trigger
-	is, last drivers.Pressed
+	is, last drivers.PressState
 	dumb     error
 }
 
-func (s *readableTrigger) Pressed(context.Context) (drivers.Pressed, error) { return s.is, s.dumb }
+func (s *readableTrigger) PressState(context.Context) (drivers.PressState, error) {
+	return s.is, s.dumb
+}
 
-func newReadableTrigger(fails error, last drivers.Pressed) *readableTrigger {
-	s := &readableTrigger{trigger: trigger{fails: fails}, is: drivers.Pressed{At: pressedBefore}, last: last}
+func newReadableTrigger(fails error, last drivers.PressState) *readableTrigger {
+	s := &readableTrigger{trigger: trigger{fails: fails}, is: drivers.PressState{At: pressedBefore}, last: last}
 	s.then = func() { s.is = s.last }
 	return s
 }
@@ -49,9 +51,9 @@ var pressedBefore = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 // nothing about the effect, and in each case the trigger happens once.
 func TestTriggerIsReadBack(t *testing.T) {
 	lost := errors.New("it: no answer")
-	now := drivers.Pressed{At: pressedBefore.Add(time.Hour)}
-	runs := drivers.Pressed{At: now.At, Runs: true}
-	before := drivers.Pressed{At: pressedBefore}
+	now := drivers.PressState{At: pressedBefore.Add(time.Hour)}
+	runs := drivers.PressState{At: now.At, Running: true}
+	before := drivers.PressState{At: pressedBefore}
 	unavailable := newReadableTrigger(nil, now)
 	unavailable.dumb = errors.New("it is unavailable")
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 // turnable is a servo without readback.
 type turnable struct{ fakeDevice }
 
-func (a *turnable) Turns() drivers.Turns { return drivers.Turns{Max: 180} }
+func (a *turnable) AngleLimits() drivers.AngleLimits { return drivers.AngleLimits{Max: 180} }
 
 func (a *turnable) TurnTo(_ context.Context, degrees float64) error {
 	a.record("turn to " + fmt.Sprint(degrees))

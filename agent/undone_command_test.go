@@ -33,7 +33,7 @@ func TestOnlyUndoneCommandIsOfferedAgain(t *testing.T) {
 		again  bool
 	}{
 		"it may act yet": {errors.New("no answer"), mess.EffectUnknown, false},
-		"nothing done":   {drivers.NotDone(errors.New("no answer")), mess.EffectNone, true},
+		"nothing done":   {drivers.MarkNothingDone(errors.New("no answer")), mess.EffectNone, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) { h.lamp.broken = c.err }, func(h *harness) {

@@ -17,7 +17,7 @@ import (
 // fakeMeter is a simulated sensor that reports changes; a silent one needs readings.
 type fakeMeter struct {
 	fakeDevice
-	bell   drivers.Bell
+	bell   drivers.Signal
 	silent bool
 	value  drivers.Reading
 	broken error
@@ -49,7 +49,7 @@ func (m *fakeMeter) set(value float64) {
 	m.mu.Lock()
 	m.value.Value = value
 	m.mu.Unlock()
-	m.bell.Ring()
+	m.bell.Notify()
 }
 
 func (m *fakeMeter) setError(err error) {
@@ -286,7 +286,7 @@ func TestWaitLimitsReadings(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
 		for range 1000 {
-			m.bell.Ring()
+			m.bell.Notify()
 			h.advance(10 * time.Millisecond)
 		}
 		m.mu.Lock()

@@ -16,12 +16,12 @@ const (
 	SetSwitch      Command = "switch"          // drivers.Switch; args: on (bool)
 	Toggle         Command = "toggle"          // drivers.SwitchReader and drivers.Switch: off if it is on, on if it is off
 	Dim            Command = "dim"             // drivers.Dimmer; args: level (percent), or change (percent more or, below 0, less)
-	Tint           Command = "tint"            // drivers.Tinter; args: colour (#rrggbb)
-	Warm           Command = "warm"            // drivers.Warmer; args: kelvin, or change (kelvin more or, below 0, less)
+	Tint           Command = "tint"            // drivers.ColorSetter; args: colour (#rrggbb)
+	Warm           Command = "warm"            // drivers.ColorTemperatureSetter; args: kelvin, or change (kelvin more or, below 0, less)
 	ReadState      Command = "read-state"      // drivers.SwitchReader, drivers.Sensor
 	Clean          Command = "clean"           // drivers.Cleaner; args: areas ([]string)
 	Dock           Command = "dock"            // drivers.Cleaner
-	CleanSpot      Command = "spot"            // drivers.Spotter
+	CleanSpot      Command = "spot"            // drivers.SpotCleaner
 	Pause          Command = "pause"           // drivers.Pauser
 	Resume         Command = "resume"          // drivers.Pauser
 	Stop           Command = "stop"            // drivers.Stopper

@@ -28,7 +28,7 @@ type Device interface {
 // Connected is a device that may share its connection with others, such as a host in the
 // network. A caller that reads many devices reads few of one connection at a time.
 type Connected interface {
-	Connection() *Link
+	Connection() *Connection
 }
 
 // Photographer takes images.
@@ -67,45 +67,47 @@ type LevelReader interface {
 	Level(ctx context.Context) (float64, error)
 }
 
-// Tinter sets the color of a light and switches the light on.
-type Tinter interface {
-	Tint(ctx context.Context, c Colour) error
+// ColorSetter sets the color of a light and switches the light on.
+type ColorSetter interface {
+	SetColor(ctx context.Context, c Color) error
 }
 
-// ColourReader reads the color back from the device.
-type ColourReader interface {
-	Colour(ctx context.Context) (Colour, error)
+// ColorReader reads the color back from the device.
+type ColorReader interface {
+	Color(ctx context.Context) (Color, error)
 }
 
-// Warmer sets the color temperature of a light and switches the light on.
-type Warmer interface {
-	// Warm sets the color temperature in kelvin: 2000 is a candle, 2700 a bulb, 6500
-	// daylight. It returns ErrNothingDone for a value outside of Whites.
-	Warm(ctx context.Context, kelvin float64) error
-	// Whites returns the warmest and the coldest white in kelvin. The values never change.
-	Whites() (warmest, coldest float64)
+// ColorTemperatureSetter sets the color temperature of a light and switches the light on.
+type ColorTemperatureSetter interface {
+	// SetColorTemperature sets the color temperature in kelvin: 2000 is a candle, 2700 a
+	// bulb, 6500 daylight. It returns ErrNothingDone for a value outside of
+	// ColorTemperatureRange.
+	SetColorTemperature(ctx context.Context, kelvin float64) error
+	// ColorTemperatureRange returns the warmest and the coldest white in kelvin. The values
+	// never change.
+	ColorTemperatureRange() (warmest, coldest float64)
 }
 
-// WarmthReader reads back from the device its color temperature in kelvin. It returns an
-// error for a light that shows a color.
-type WarmthReader interface {
-	Warmth(ctx context.Context) (float64, error)
+// ColorTemperatureReader reads back from the device its color temperature in kelvin. It
+// returns an error for a light that shows a color.
+type ColorTemperatureReader interface {
+	ColorTemperature(ctx context.Context) (float64, error)
 }
 
-// Colour is an sRGB color.
-type Colour struct{ R, G, B uint8 }
+// Color is an sRGB color.
+type Color struct{ R, G, B uint8 }
 
 // String returns the color in the notation of web pages: "#ff8800".
-func (c Colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+func (c Color) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// ParseColour parses the notation of String.
-func ParseColour(s string) (Colour, error) {
+// ParseColor parses the notation of String.
+func ParseColor(s string) (Color, error) {
 	hex, sharp := strings.CutPrefix(s, "#")
 	n, err := strconv.ParseUint(hex, 16, 32)
 	if !sharp || len(hex) != 6 || err != nil {
-		return Colour{}, fmt.Errorf("%q is no color; write it like #ff8800", s)
+		return Color{}, fmt.Errorf("%q is no color; write it like #ff8800", s)
 	}
-	return Colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, nil
+	return Color{uint8(n >> 16), uint8(n >> 8), uint8(n)}, nil
 }
 
 // SafeReader reads back from the device whether it is in its safe state. SafeReader and
@@ -171,9 +173,9 @@ type Opener interface {
 	// Open returns when the device is fully open. When ctx ends before that, the device
 	// stops where it is.
 	Open(ctx context.Context) error
-	// Shut returns when the device is closed. When ctx ends before that, the device stops
+	// Close returns when the device is closed. When ctx ends before that, the device stops
 	// where it is.
-	Shut(ctx context.Context) error
+	Close(ctx context.Context) error
 }
 
 // Positioner moves a device to a position between closed and open.
@@ -184,9 +186,9 @@ type Positioner interface {
 	OpenTo(ctx context.Context, percent float64) error
 }
 
-// OpeningWithin is the largest difference between the requested and the actual position
+// OpeningTolerance is the largest difference between the requested and the actual position
 // that counts as reached, in percent. Motors and encoders are not more exact.
-const OpeningWithin = 3
+const OpeningTolerance = 3
 
 // OpeningReader reads back from the device how far it is open, in percent; 0 is closed. It
 // returns an error while the device moves.
@@ -232,11 +234,11 @@ type Stopper interface {
 	Stop(ctx context.Context) (left string, err error)
 }
 
-// Spotter cleans the spot on which the device stands.
-type Spotter interface {
-	// Spot returns when the device has finished, or when ctx has ended and the device
+// SpotCleaner cleans the spot on which the device stands.
+type SpotCleaner interface {
+	// CleanSpot returns when the device has finished, or when ctx has ended and the device
 	// stands still.
-	Spot(ctx context.Context, progress func(Progress)) error
+	CleanSpot(ctx context.Context, progress func(Progress)) error
 }
 
 // DockReader reads back from a Cleaner whether it is in its dock.
@@ -244,14 +246,14 @@ type DockReader interface {
 	Docked(ctx context.Context) (bool, error)
 }
 
-// Areas lists the places that a Cleaner can clean, or the files that a Printer stores.
-type Areas interface {
+// AreaLister lists the places that a Cleaner can clean, or the files that a Printer stores.
+type AreaLister interface {
 	Areas(ctx context.Context) ([]Area, error)
 }
 
-// Mapped lists the rooms that the configuration of a Cleaner names. The Cleaner accepts
+// RoomLister lists the rooms that the configuration of a Cleaner names. The Cleaner accepts
 // these rooms only. The list is empty if only the device knows its rooms.
-type Mapped interface {
+type RoomLister interface {
 	Rooms() []string
 }
 
@@ -269,9 +271,9 @@ type Mapper interface {
 
 // Progress describes the state of a long task.
 type Progress struct {
-	Percent float64 // 0..100
-	Doing   string  // "cleaning near sink"
-	Left    time.Duration
+	Percent  float64 // 0..100
+	Activity string  // "cleaning near sink"
+	TimeLeft time.Duration
 	// Help describes the action of a person that the task waits for, or is nil. The Resume
 	// method of the Pauser continues the task; Help is nil after that.
 	Help *HelpError
@@ -302,26 +304,27 @@ type Kind struct {
 	Class string // default class of the device: light, camera, vacuum, ...
 	About string // one line
 	Open  Factory
-	// Places reports that devices of this kind may implement Placed. Only an open device
-	// knows whether it does.
-	Places bool
+	// ReportsArea reports that devices of this kind may implement AreaReporter. Only an open
+	// device knows whether it does.
+	ReportsArea bool
 	// Find searches this host for devices of the kind until ctx ends, and changes nothing.
 	// It is nil if the driver cannot search. An installation without a configuration uses
 	// the devices that it finds, so each result has a Config.
-	Find func(ctx context.Context) []Found
+	Find func(ctx context.Context) []FoundDevice
 	// Discover searches for devices that a person may want to configure: network devices
 	// that announce themselves until ctx ends, and devices connected to this host. It opens
 	// no device and changes nothing. It is nil if the driver cannot search.
-	Discover func(ctx context.Context) []Found
-	// Obey executes one of the Orders of a Guarded device in another process, and reports
-	// whether that changed anything. It opens the resources that it needs and uses no
-	// network. A caller may repeat the call. It is nil for kinds without Guarded devices.
-	Obey func(order []byte) (changed bool, err error)
+	Discover func(ctx context.Context) []FoundDevice
+	// RunWatchdogCommand executes one of the WatchdogCommands of a WatchdogTarget in another
+	// process, and reports whether that changed anything. It opens the resources that it
+	// needs and uses no network. A caller may repeat the call. It is nil for kinds without a
+	// WatchdogTarget.
+	RunWatchdogCommand func(order []byte) (changed bool, err error)
 }
 
-// Found describes a device that a search found. A result without Config needs settings that
-// the search could not determine.
-type Found struct {
+// FoundDevice describes a device that a search found. A result without Config needs settings
+// that the search could not determine.
+type FoundDevice struct {
 	Name   string            // for the configuration: "ustreamer-camera"
 	Where  string            // for people: "ustreamer at 127.0.0.1:8080"
 	Label  string            // name that the owner gave the device: "Porch Heater"; "" if unknown

@@ -22,30 +22,30 @@ var (
 	ErrMayAct = errors.New("it may still act")
 	// ErrStopped reports that another request terminated the task.
 	ErrStopped = errors.New("stopped by another request")
-	// ErrLostSight reports that a robot was unreachable during its task and now stands
+	// ErrOutcomeUnknown reports that a robot was unreachable during its task and now stands
 	// still outside of its dock.
-	ErrLostSight = errors.New("outcome unknown: the robot was unreachable during its task, and now stands still outside of its dock")
+	ErrOutcomeUnknown = errors.New("outcome unknown: the robot was unreachable during its task, and now stands still outside of its dock")
 	// ErrNoPrint reports that the printer answered and does not know the print.
 	ErrNoPrint = errors.New("the printer does not know that print")
 	// ErrNoReading reports that the device answered without a measurement. Other models of
 	// the same template have sensors.
 	ErrNoReading = errors.New("the device has none of the sensors of its template")
-	// ErrSilent reports that the device sends its measurements on its own schedule and has
+	// ErrNoReadingYet reports that the device sends its measurements on its own schedule and has
 	// not sent any yet. A sensor with a battery may sleep for hours. The error is
 	// ErrNoReading too.
-	ErrSilent = fmt.Errorf("the device has sent no measurement yet: %w", ErrNoReading)
-	// ErrUnmoved reports that the device got a command to move and stands where it stood
+	ErrNoReadingYet = fmt.Errorf("the device has sent no measurement yet: %w", ErrNoReading)
+	// ErrNotMoved reports that the device got a command to move and stands where it stood
 	// before. Whether it received the command is unknown.
-	ErrUnmoved = errors.New("the device has not moved")
+	ErrNotMoved = errors.New("the device has not moved")
 	// ErrNothingDone reports that the device did not receive the command or rejected it,
-	// and did nothing. Use NotDone to wrap an error with it.
+	// and did nothing. Use MarkNothingDone to wrap an error with it.
 	ErrNothingDone = errors.New("nothing was done")
 )
 
-// NotDone marks err as ErrNothingDone: the device did not receive the command or rejected
-// it. The text of err stays the same, because the caller that reports the outcome of the
-// command adds "nothing was done" once. NotDone returns nil for nil.
-func NotDone(err error) error {
+// MarkNothingDone marks err as ErrNothingDone: the device did not receive the command or
+// rejected it. The text of err stays the same, because the caller that reports the outcome
+// of the command adds "nothing was done" once. MarkNothingDone returns nil for nil.
+func MarkNothingDone(err error) error {
 	if err == nil || errors.Is(err, ErrNothingDone) {
 		return err
 	}
@@ -56,14 +56,14 @@ type notDone struct{ error }
 
 func (e *notDone) Unwrap() []error { return []error{e.error, ErrNothingDone} }
 
-// LateTime is how long an unanswered command may still take effect. A hub waits this long
+// LateEffectTime is how long an unanswered command may still take effect. A hub waits this long
 // for a device on its radio network.
-const LateTime = time.Minute
+const LateEffectTime = time.Minute
 
-// Unanswered marks err as ErrMayAct: the device may have received the command and has not
-// answered. The text of err stays the same, as in NotDone. Unanswered returns nil for nil,
-// and returns an ErrNothingDone unchanged.
-func Unanswered(err error) error {
+// MarkMayAct marks err as ErrMayAct: the device may have received the command and has not
+// answered. The text of err stays the same, as in MarkNothingDone. MarkMayAct returns nil
+// for nil, and returns an ErrNothingDone unchanged.
+func MarkMayAct(err error) error {
 	if err == nil || errors.Is(err, ErrMayAct) || errors.Is(err, ErrNothingDone) {
 		return err
 	}

@@ -8,18 +8,18 @@ import (
 )
 
 // lamp is a switch that prints.
-type lamp struct{ drivers.Life }
+type lamp struct{ drivers.Base }
 
-func (l *lamp) Start() error { l.Opened(); return nil }
+func (l *lamp) Start() error { l.MarkStarted(); return nil }
 
-func (l *lamp) Halt() error { l.Closed(); fmt.Println("off, which is safe"); return nil }
+func (l *lamp) Halt() error { l.StopVerbs(); fmt.Println("off, which is safe"); return nil }
 
 func (l *lamp) Switch(ctx context.Context, on bool) error {
 	return l.Do(ctx, func(context.Context) error { fmt.Println("on:", on); return nil })
 }
 
-func ExampleLife() {
-	var d drivers.Switch = &lamp{drivers.NewLife("lamp")}
+func ExampleBase() {
+	var d drivers.Switch = &lamp{drivers.NewBase("lamp")}
 	fmt.Println(d.Switch(context.Background(), true))
 	_ = d.(drivers.Device).Start()
 	_ = d.Switch(context.Background(), true)

@@ -15,9 +15,9 @@ type Mover interface {
 	// Move moves the device for at most lease from now on. The device or its driver
 	// enforces that time. Move returns when the device has accepted the command.
 	Move(ctx context.Context, m Motion, lease time.Duration) error
-	// Still stops the device and returns when it has stopped. A caller may call it at any
+	// StopMoving stops the device and returns when it has stopped. A caller may call it at any
 	// time between Start and Halt.
-	Still(ctx context.Context) error
+	StopMoving(ctx context.Context) error
 }
 
 // Motion is a velocity. The zero value is no motion.

@@ -16,11 +16,11 @@ type Presser interface {
 
 // PressReader reads back from the device when any client last triggered it.
 type PressReader interface {
-	Pressed(ctx context.Context) (Pressed, error)
+	PressState(ctx context.Context) (PressState, error)
 }
 
-// Pressed contains the state that a Presser reports.
-type Pressed struct {
-	At   time.Time // last press by the clock of the device; zero for never
-	Runs bool      // the action is still running
+// PressState contains the state that a Presser reports.
+type PressState struct {
+	At      time.Time // last press by the clock of the device; zero for never
+	Running bool      // the action is still running
 }

@@ -11,12 +11,12 @@ type Printer interface {
 	// Print starts to print a file, by its name in Areas, and returns when the printer
 	// reports that it has begun.
 	Print(ctx context.Context, file string) (Print, error)
-	// Printing returns the state of a print. It starts nothing.
-	Printing(ctx context.Context, p Print) (PrintState, error)
-	// Find searches for the print of a file that began at since or soon after. The print
-	// may still run or may have ended. Find starts nothing. It returns ErrNoPrint if the
+	// PrintState returns the state of a print. It starts nothing.
+	PrintState(ctx context.Context, p Print) (PrintState, error)
+	// FindPrint searches for the print of a file that began at since or soon after. The print
+	// may still run or may have ended. FindPrint starts nothing. It returns ErrNoPrint if the
 	// printer has no such print; after any other error the caller may try again.
-	Find(ctx context.Context, file string, since time.Time) (Print, error)
+	FindPrint(ctx context.Context, file string, since time.Time) (Print, error)
 }
 
 // Print is one print of one file.
@@ -31,14 +31,14 @@ type Print struct {
 type PrintState struct {
 	Progress
 	Layer, Layers int           // finished and total; 0 if the printer does not report them
-	Every         time.Duration // poll interval that the driver suggests
+	PollInterval  time.Duration // poll interval that the driver suggests
 	Paused        bool
-	// Over reports that the print has ended. Err is the reason of a failure, or nil if the
+	// Finished reports that the print has ended. Err is the reason of a failure, or nil if the
 	// print succeeded.
-	Over bool
-	Err  error
+	Finished bool
+	Err      error
 }
 
-// Leaver is a device that safely continues its work after a graceful shutdown of the
-// program. The program then calls Leave instead of Halt.
-type Leaver interface{ Leave() error }
+// Detacher is a device that safely continues its work after a graceful shutdown of the
+// program. The program then calls Detach instead of Halt.
+type Detacher interface{ Detach() error }

@@ -5,8 +5,8 @@ import "sync"
 // Shared contains resources that several devices of one program use. The zero value is
 // ready for use. It is safe for concurrent use.
 type Shared struct {
-	mu     sync.Mutex
-	things map[string]any
+	mu        sync.Mutex
+	resources map[string]any
 }
 
 // Get returns the resource with this key. The first call creates it with make. If make
@@ -14,16 +14,16 @@ type Shared struct {
 func (s *Shared) Get(key string, make func() (any, error)) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t, ok := s.things[key]; ok {
+	if t, ok := s.resources[key]; ok {
 		return t, nil
 	}
 	t, err := make()
 	if err != nil {
 		return nil, err
 	}
-	if s.things == nil {
-		s.things = map[string]any{}
+	if s.resources == nil {
+		s.resources = map[string]any{}
 	}
-	s.things[key] = t
+	s.resources[key] = t
 	return t, nil
 }

@@ -68,26 +68,26 @@ type Port interface {
 
 // $type is a switch that is off after Start and after Halt.
 type $type struct {
-	drivers.Life
+	drivers.Base
 	port Port
 }
 
 // New returns a device on a port. It opens nothing.
-func New(name string, port Port) *$type { return &$type{Life: drivers.NewLife(name), port: port} }
+func New(name string, port Port) *$type { return &$type{Base: drivers.NewBase(name), port: port} }
 
 // Start turns the device off and allows verbs.
 func (d *$type) Start() error {
 	if err := d.port.Set(false); err != nil {
-		return d.Named(err)
+		return d.WithName(err)
 	}
-	d.Opened()
+	d.MarkStarted()
 	return nil
 }
 
 // Halt ends verbs under way and turns the device off.
 func (d *$type) Halt() error {
-	d.Closed()
-	return d.Named(d.port.Set(false))
+	d.StopVerbs()
+	return d.WithName(d.port.Set(false))
 }
 
 // Switch turns the device on or off.
@@ -97,13 +97,13 @@ func (d *$type) Switch(ctx context.Context, on bool) error {
 
 // On reads back from the device whether it is on.
 func (d *$type) On(ctx context.Context) (bool, error) {
-	return drivers.During(ctx, &d.Life, func(context.Context) (bool, error) { return d.port.Get() })
+	return drivers.DoValue(ctx, &d.Base, func(context.Context) (bool, error) { return d.port.Get() })
 }
 
 // Safe reads back from the device whether it is off.
 func (d *$type) Safe(context.Context) (bool, error) {
 	on, err := d.port.Get()
-	return err == nil && !on, d.Named(err)
+	return err == nil && !on, d.WithName(err)
 }
 
 // file is a Port that is a file.

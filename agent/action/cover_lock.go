@@ -22,7 +22,7 @@ func (run Run) moveOrLock(ctx context.Context) Result {
 	case capabilities.Open:
 		err, state = run.Pass.Open(ctx, d.(drivers.Opener)), "open"
 	case capabilities.Shut:
-		err, state = run.Pass.Shut(ctx, d.(drivers.Opener)), "closed"
+		err, state = run.Pass.Close(ctx, d.(drivers.Opener)), "closed"
 	case capabilities.OpenTo:
 		percent, ok := numberArg(run.Plan.Args, "opening")
 		if !ok {
@@ -77,7 +77,7 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 	if rests && errors.Is(err, drivers.ErrNotStarted) {
 		return // a stop has halted it, and it reports whether it stands still
 	}
-	if err == nil && !so && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrUnmoved) {
+	if err == nil && !so && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrNotMoved) {
 		stands := false
 		if rests {
 			stands, _ = run.Pass.AtRest(ctx, rest)
@@ -99,8 +99,8 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 	r.applyReadback(run.Device.Name, so, now, err)
 }
 
-// noteEstimate notes the estimated position of a device without a measured one. An estimate is no
-// evidence.
+// noteEstimate notes the estimated position of a device without a measured one. An estimate
+// is no evidence.
 func (run Run) noteEstimate(ctx context.Context, r *Result) {
 	e, ok := run.Device.Driver.(drivers.OpeningEstimator)
 	if !ok {
@@ -118,9 +118,9 @@ func (run Run) noteEstimate(ctx context.Context, r *Result) {
 // positionInterval is the pause between two readings of a device that may still move.
 const positionInterval = 2 * time.Second
 
-// hasStopped reports whether an interrupted device that does not report motion has stopped on its
-// way. It must report the same position twice, and no end position, where it may not have
-// started. A lock has no position in between, and a late command may still turn it.
+// hasStopped reports whether an interrupted device that does not report motion has stopped
+// on its way. It must report the same position twice, and no end position, where it may not
+// have started. A lock has no position in between, and a late command may still turn it.
 func hasStopped(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
 	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
 		return false

@@ -76,22 +76,22 @@ func numberArg(args mess.Object, key string) (float64, bool) {
 func (run Run) tint(ctx context.Context) Result {
 	value, _ := run.Plan.Args.Get("colour")
 	text, _ := value.(string)
-	c, err := drivers.ParseColour(text)
+	c, err := drivers.ParseColor(text)
 	if err != nil {
 		return Result{Err: fmt.Errorf("%s: %w", run.Device.Name, err), Effect: mess.EffectNone}
 	}
-	err = run.Pass.Tint(ctx, run.Device.Driver.(policy.ColorLight), c)
+	err = run.Pass.SetColor(ctx, run.Device.Driver.(policy.ColorLight), c)
 	r := Result{
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
 		Text:  fmt.Sprintf("The %s has the colour %s.", run.Device.Label, c),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
 	}
 	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
-		reader, ok := run.Device.Driver.(drivers.ColourReader)
+		reader, ok := run.Device.Driver.(drivers.ColorReader)
 		if !ok {
 			return "", false, nil
 		}
-		is, err := run.Pass.Colour(ctx, reader)
+		is, err := run.Pass.Color(ctx, reader)
 		if err == nil && is != c {
 			return is.String(), true, nil
 		}
@@ -99,8 +99,9 @@ func (run Run) tint(ctx context.Context) Result {
 	})
 }
 
-// finishLight reads back a light after a command; on is its commanded state. read returns the shown
-// value if it differs from the commanded one, else "", and whether the light can report it.
+// finishLight reads back a light after a command; on is its commanded state. read returns
+// the shown value if it differs from the commanded one, else "", and whether the light can
+// report it.
 func (run Run) finishLight(ctx context.Context, r Result, on bool, read func(context.Context) (instead string, can bool, err error)) Result {
 	if r.Effect == mess.EffectNone {
 		return r
@@ -135,18 +136,18 @@ func (run Run) warm(ctx context.Context) Result {
 	if err != nil {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
-	err = run.Pass.Warm(ctx, run.Device.Driver.(policy.ColorTemperatureLight), kelvin)
+	err = run.Pass.SetColorTemperature(ctx, run.Device.Driver.(policy.ColorTemperatureLight), kelvin)
 	r := Result{
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
 		Text:  fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "kelvin", Value: mess.Number(wording.Number(kelvin))}},
 	}
 	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
-		reader, ok := run.Device.Driver.(drivers.WarmthReader)
+		reader, ok := run.Device.Driver.(drivers.ColorTemperatureReader)
 		if !ok {
 			return "", false, nil
 		}
-		is, err := run.Pass.Warmth(ctx, reader)
+		is, err := run.Pass.ColorTemperature(ctx, reader)
 		if err == nil && !sameWarmth(is, kelvin) {
 			return wording.Number(math.Round(is)) + " K", true, nil
 		}
@@ -158,25 +159,25 @@ func (run Run) warm(ctx context.Context) Result {
 // round.
 func sameWarmth(a, b float64) bool { return math.Abs(1e6/a-1e6/b) <= 5 }
 
-// targetKelvin returns the planned color temperature: a fixed one, or a change from the current one
-// within the range of the light.
+// targetKelvin returns the planned color temperature: a fixed one, or a change from the
+// current one within the range of the light.
 func (run Run) targetKelvin(ctx context.Context) (float64, error) {
 	if kelvin, ok := numberArg(run.Plan.Args, "kelvin"); ok {
 		return kelvin, nil
 	}
 	change, ok := numberArg(run.Plan.Args, "change")
-	reader, reads := run.Device.Driver.(drivers.WarmthReader)
+	reader, reads := run.Device.Driver.(drivers.ColorTemperatureReader)
 	switch {
 	case !ok:
 		return 0, fmt.Errorf("%s: the plan does not say which white", run.Device.Name)
 	case !reads:
 		return 0, fmt.Errorf("%s cannot tell how warm its light is; ask for a white in kelvin", run.Device.Name)
 	}
-	is, err := run.Pass.Warmth(ctx, reader)
+	is, err := run.Pass.ColorTemperature(ctx, reader)
 	if err != nil {
 		return 0, err
 	}
-	warmest, coldest := run.Device.Driver.(drivers.Warmer).Whites()
+	warmest, coldest := run.Device.Driver.(drivers.ColorTemperatureSetter).ColorTemperatureRange()
 	if change < 0 && is <= warmest || change > 0 && is >= coldest {
 		return 0, fmt.Errorf("%s is at %s K already, and goes from %s to %s K", run.Device.Name, wording.Number(math.Round(is)), wording.Number(warmest), wording.Number(coldest))
 	}

@@ -52,7 +52,7 @@ func (run Run) print(ctx context.Context) Result {
 func (run Run) find(ctx context.Context, p drivers.Printer, file string) (drivers.Print, error) {
 	for began := run.Now(); ; {
 		look, cancel := readbackContext(ctx)
-		one, err := run.Pass.Find(look, p, file, run.Began)
+		one, err := run.Pass.FindPrint(look, p, file, run.Began)
 		cancel()
 		none := errors.Is(err, drivers.ErrNoPrint) && run.Now().Sub(run.Began).Abs() > printBegins
 		if err == nil || none || run.Now().Sub(began) > printSilent {
@@ -92,26 +92,26 @@ type printMonitor struct {
 func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print) Result {
 	w := &printMonitor{run: run, p: p, job: one, lastAnswer: run.Now()}
 	for {
-		s, err := run.Pass.Printing(ctx, p, one)
+		s, err := run.Pass.PrintState(ctx, p, one)
 		switch {
 		case ctx.Err() != nil:
 			return w.interrupted(ctx)
 		case err != nil && run.Now().Sub(w.lastAnswer) > printSilent:
 			return w.finish(ctx, fmt.Errorf("it has not answered for %v, and may still print: %w", printSilent, err), mess.EffectUnknown)
 		case err == nil:
-			if s.Over && s.Err != nil { // it no longer reports its progress
+			if s.Finished && s.Err != nil { // it no longer reports its progress
 				s.Progress, s.Layer, s.Layers = w.state.Progress, w.state.Layer, w.state.Layers
 			}
 			w.state, w.lastAnswer = s, run.Now()
-			if s.Over {
+			if s.Finished {
 				return w.finish(ctx, s.Err, mess.EffectPartial)
 			}
 			w.askForHelp()
 			run.Progress(s.Progress)
 		default: // keep the activity of the last answer
-			run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Doing, "starting")})
+			run.Progress(drivers.Progress{Percent: w.state.Percent, Activity: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Activity, "starting")})
 		}
-		t := time.NewTimer(cmp.Or(s.Every, printEvery))
+		t := time.NewTimer(cmp.Or(s.PollInterval, printEvery))
 		select {
 		case <-ctx.Done():
 		case <-t.C:
@@ -122,7 +122,7 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 				return w.stop(ctx, ErrAnsweredCancel)
 			case answerContinue:
 				if err := w.resume(ctx); err != nil {
-					run.Progress(drivers.Progress{Percent: w.state.Percent, Doing: "it does not go on: " + err.Error(), Left: w.state.Left})
+					run.Progress(drivers.Progress{Percent: w.state.Percent, Activity: "it does not go on: " + err.Error(), TimeLeft: w.state.TimeLeft})
 				}
 			default:
 				w.asked = false // nothing changes, and another question follows

@@ -142,8 +142,8 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 	case capabilities.Tint:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
-		want, wrong := drivers.ParseColour(text)
-		return readbackWith(d, (*policy.Pass).Colour, func(is drivers.Colour) (bool, string) { return wrong == nil && is == want, is.String() })
+		want, wrong := drivers.ParseColor(text)
+		return readbackWith(d, (*policy.Pass).Color, func(is drivers.Color) (bool, string) { return wrong == nil && is == want, is.String() })
 	case capabilities.Pause, capabilities.Stop:
 		if staysHot(d, plan) {
 			return nil
@@ -159,14 +159,14 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 	case capabilities.OpenTo:
 		want, _ := numberArg(plan.Args, "opening")
 		return readbackWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
-			return math.Abs(is-want) <= drivers.OpeningWithin, wording.Opening(is)
+			return math.Abs(is-want) <= drivers.OpeningTolerance, wording.Opening(is)
 		})
 	case capabilities.Warm:
 		want, absolute := numberArg(plan.Args, "kelvin")
 		if !absolute {
 			return nil
 		}
-		return readbackWith(d, (*policy.Pass).Warmth, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
+		return readbackWith(d, (*policy.Pass).ColorTemperature, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
 	case capabilities.TurnTo:
 		want, _ := numberArg(plan.Args, "angle")
 		return readbackWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
@@ -228,15 +228,15 @@ func MayAct(err error) bool {
 }
 
 // maxReadbacks is how often the agent reads a device after an acknowledged command before it
-// reports a different state; readbackInterval is the pause between. Many devices answer first and
-// switch later.
+// reports a different state; readbackInterval is the pause between. Many devices answer
+// first and switch later.
 const (
 	maxReadbacks     = 4
 	readbackInterval = 600 * time.Millisecond
 )
 
-// readUntil reads a device after a command until so accepts its state, or until the last attempt.
-// Without an acknowledgement it reads once.
+// readUntil reads a device after a command until so accepts its state, or until the last
+// attempt. Without an acknowledgement it reads once.
 func readUntil[T any](ctx context.Context, r *Result, so func(T) bool, look func() (T, error)) (T, error) {
 	v, err := look()
 	for n := 1; n < maxReadbacks && r.Err == nil && err == nil && !so(v); n++ {

@@ -16,7 +16,7 @@ import (
 // cleanSpot cleans the spot at the device's position.
 func (run Run) cleanSpot(ctx context.Context) Result {
 	_, err := withAssistance(ctx, run, func(progress func(drivers.Progress)) (struct{}, error) {
-		return struct{}{}, run.Pass.Spot(ctx, run.Device.Driver.(drivers.Spotter), progress)
+		return struct{}{}, run.Pass.CleanSpot(ctx, run.Device.Driver.(drivers.SpotCleaner), progress)
 	})
 	r := Result{
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
@@ -71,8 +71,8 @@ func (run Run) clean(ctx context.Context) Result {
 	return r
 }
 
-// checkStandstill reads whether a device stands still after an interrupted act. If it does, the act
-// is partly complete and nothing more will happen, for any cause.
+// checkStandstill reads whether a device stands still after an interrupted act. If it does,
+// the act is partly complete and nothing more will happen, for any cause.
 func (run Run) checkStandstill(ctx context.Context, r *Result) {
 	reader, ok := run.Device.Driver.(drivers.RestReader)
 	_, opens := run.Device.Driver.(drivers.Opener)
@@ -158,7 +158,8 @@ func (run Run) move(ctx context.Context) Result {
 	return r
 }
 
-// cleanedText returns a sentence such as "The vacuum has cleaned near sink and stove; left: hall."
+// cleanedText returns a sentence such as "The vacuum has cleaned near sink and stove; left:
+// hall."
 func cleanedText(label string, out drivers.Outcome) string {
 	if len(out.Done)+len(out.Remaining) == 0 { // the plan names no areas
 		return fmt.Sprintf("The %s has finished cleaning.", label)
@@ -170,7 +171,8 @@ func cleanedText(label string, out drivers.Outcome) string {
 	return s + "."
 }
 
-// areaNames returns the areas of a plan. In a plan from the journal they are a list of any values.
+// areaNames returns the areas of a plan. In a plan from the journal they are a list of any
+// values.
 func areaNames(args mess.Object) []string {
 	value, _ := args.Get("areas")
 	switch areas := value.(type) {

@@ -19,9 +19,9 @@ import (
 // return first.
 const safeLevelTime = 30 * time.Second
 
-// returnToSafeLevel takes a switched device to its safe level if the requester cancelled the act
-// midway, or if the program ends, and describes the state. It reports whether that is the result.
-// After a stop it only describes the result of the stop.
+// returnToSafeLevel takes a switched device to its safe level if the requester cancelled the
+// act midway, or if the program ends, and describes the state. It reports whether that is
+// the result. After a stop it only describes the result of the stop.
 func (run Run) returnToSafeLevel(ctx context.Context, on bool, r *Result) bool {
 	safe, known := safeLevel(run.Device.Driver)
 	cause := context.Cause(ctx)
@@ -50,16 +50,16 @@ func (run Run) returnToSafeLevel(ctx context.Context, on bool, r *Result) bool {
 // safeLevel returns the safe level of a switch, if it has one.
 func safeLevel(d drivers.Device) (on, known bool) {
 	_, switches := d.(drivers.Switch)
-	l, ok := d.(drivers.Levels)
+	l, ok := d.(drivers.StartHaltStates)
 	if !ok || !switches {
 		return false, false
 	}
-	_, level := l.Levels()
+	_, level := l.StartHaltStates()
 	return level == "on", level == "on" || level == "off"
 }
 
-// AtProgramEnd describes how the end of the program changes the device of a completed step, "" if
-// it does not.
+// AtProgramEnd describes how the end of the program changes the device of a completed step,
+// "" if it does not.
 func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 	d := s.Get(step.Device)
 	if d == nil {
@@ -72,8 +72,8 @@ func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 	return fmt.Sprintf("the agent switches the %s off as the program ends", d.Label)
 }
 
-// readSafeLevel corrects the result by a readback after the command to the safe level, which ended
-// with err.
+// readSafeLevel corrects the result by a readback after the command to the safe level, which
+// ended with err.
 func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *Result) {
 	told := Result{Err: err}
 	reader, reads := run.Device.Driver.(drivers.SwitchReader)

@@ -11,7 +11,7 @@ import (
 )
 
 // atTarget reports whether a thermostat has the requested target, within its precision.
-func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetWithin }
+func atTarget(is, want float64) bool { return math.Abs(is-want) <= drivers.TargetTolerance }
 
 // setTemperature sets the target temperature of a thermostat and reads it back if possible. A
 // thermostat that is off stays off, and the result notes that it does not heat.

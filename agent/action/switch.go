@@ -104,10 +104,10 @@ func (run Run) switchText(on bool) string {
 // time.
 func (run Run) press(ctx context.Context) Result {
 	reader, reads := run.Device.Driver.(drivers.PressReader)
-	var before drivers.Pressed
+	var before drivers.PressState
 	if reads {
 		var err error
-		if before, err = run.Pass.Pressed(ctx, reader); err != nil {
+		if before, err = run.Pass.PressState(ctx, reader); err != nil {
 			return Result{Err: err, Effect: mess.EffectNone}
 		}
 	}
@@ -138,8 +138,8 @@ func (run Run) press(ctx context.Context) Result {
 }
 
 // readTrigger corrects the result by the reported time of the last trigger.
-func (run Run) readTrigger(ctx context.Context, reader drivers.PressReader, before drivers.Pressed, r *Result) {
-	is, err := readUntil(ctx, r, func(is drivers.Pressed) bool { return is.At.After(before.At) }, func() (drivers.Pressed, error) { return run.Pass.Pressed(ctx, reader) })
+func (run Run) readTrigger(ctx context.Context, reader drivers.PressReader, before drivers.PressState, r *Result) {
+	is, err := readUntil(ctx, r, func(is drivers.PressState) bool { return is.At.After(before.At) }, func() (drivers.PressState, error) { return run.Pass.PressState(ctx, reader) })
 	switch newer := is.At.After(before.At); {
 	case err != nil:
 		r.noteUnread(err)
@@ -147,8 +147,8 @@ func (run Run) readTrigger(ctx context.Context, reader drivers.PressReader, befo
 		r.Note("it reports a trigger at %s, and not how far it went", is.At.UTC().Format(time.RFC3339))
 	case newer:
 		r.Evidence = mess.ReadBack
-		r.Facts = append(r.Facts, mess.Field{Key: "runs", Value: is.Runs})
-		if is.Runs {
+		r.Facts = append(r.Facts, mess.Field{Key: "runs", Value: is.Running})
+		if is.Running {
 			r.Note("it still runs")
 		}
 	case r.Err == nil:

@@ -46,8 +46,8 @@ type conditionWait struct {
 	lowSince   time.Time // since when its power has been low; zero while it works
 }
 
-// waitForCondition waits until a condition is true and only reads. It reports a condition that is
-// true at the beginning at once.
+// waitForCondition waits until a condition is true and only reads. It reports a condition
+// that is true at the beginning at once.
 func (run Run) waitForCondition(ctx context.Context) Result {
 	w := run.newConditionWait()
 	for {
@@ -204,8 +204,8 @@ func (w *conditionWait) read(ctx context.Context) (drivers.Reading, error) {
 	return drivers.Reading{}, fmt.Errorf("it measures no %s now", w.quantity)
 }
 
-// servesQuantity reports whether a measured quantity serves the condition: a presence sensor also
-// detects motion.
+// servesQuantity reports whether a measured quantity serves the condition: a presence sensor
+// also detects motion.
 func servesQuantity(is, want string) bool {
 	return is == want || want == "motion" && (is == "presence" || is == "occupancy")
 }
@@ -269,7 +269,7 @@ func (w *conditionWait) progress(now time.Time) {
 	}
 	w.lastReport, w.lastReportAt = is, now
 	gone := float64(now.Sub(w.began)) / float64(w.run.Plan.For) * 100
-	w.run.Progress(drivers.Progress{Percent: min(99, gone), Doing: "watching; now: " + is})
+	w.run.Progress(drivers.Progress{Percent: min(99, gone), Activity: "watching; now: " + is})
 }
 
 // stateText describes the last reading: "closed", "temperature 21.5 °C".

@@ -42,7 +42,7 @@ func Commands(d drivers.Device) []capabilities.Command {
 	_, positions := d.(drivers.Positioner)
 	_, locks := d.(drivers.Locker)
 	_, heats := d.(drivers.Thermostat)
-	_, spots := d.(drivers.Spotter)
+	_, spots := d.(drivers.SpotCleaner)
 	_, prints := d.(drivers.Printer)
 	_, presses := d.(drivers.Presser)
 	add(photographs, capabilities.TakePhoto)

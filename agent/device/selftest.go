@@ -78,8 +78,8 @@ func (t *SelfTest) Use(ctx context.Context, d Device) (says string, err error) {
 
 // isReadOnly reports whether neither start nor end of a device changes its state.
 func isReadOnly(d drivers.Device) bool {
-	if l, ok := d.(drivers.Levels); ok {
-		initial, safe := l.Levels()
+	if l, ok := d.(drivers.StartHaltStates); ok {
+		initial, safe := l.StartHaltStates()
 		return initial == "keep" && safe == "keep"
 	}
 	for _, c := range Commands(d) {
@@ -110,7 +110,7 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 		if errors.Is(err, drivers.ErrNoReading) && len(said) > 0 {
 			continue // it has reported its state, and has no meter
 		}
-		if errors.Is(err, drivers.ErrSilent) {
+		if errors.Is(err, drivers.ErrNoReadingYet) {
 			return "", Doubt(strings.TrimPrefix(err.Error(), d.Name+": "))
 		}
 		if err != nil {
@@ -225,8 +225,8 @@ func haltedState(ctx context.Context, d drivers.Device) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	if l, ok := d.(drivers.Levels); ok {
-		if _, safe := l.Levels(); safe == "keep" {
+	if l, ok := d.(drivers.StartHaltStates); ok {
+		if _, safe := l.StartHaltStates(); safe == "keep" {
 			return "", nil // a safe device needs no reading
 		}
 	}

@@ -52,7 +52,7 @@ func startAll(ctx context.Context, gt *policy.Policy, devices iter.Seq[*Handle],
 	var g errgroup.Group
 	g.SetLimit(maxStarts)
 	far := func(d *Handle) int {
-		if _, wired := d.Driver.(drivers.Guarded); wired {
+		if _, wired := d.Driver.(drivers.WatchdogTarget); wired {
 			return 0
 		}
 		return 1

@@ -116,7 +116,7 @@ func hostOf(d *Handle) (host string, atOnce int) {
 	if !ok || shared.Connection().Name() == "" {
 		return d.Name, 1
 	}
-	if shared.Connection().Hub() {
+	if shared.Connection().IsHub() {
 		return shared.Connection().Name(), maxReadings / 2
 	}
 	return shared.Connection().Name(), maxReadingsPerHost

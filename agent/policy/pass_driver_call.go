@@ -100,7 +100,7 @@ func recoverPanic[T any](ctx context.Context, c *call, f func(context.Context) (
 func timeoutCause(ctx context.Context, err error, late *TimeoutError) error {
 	if err != nil && context.Cause(ctx) == error(late) && errors.Is(err, context.DeadlineExceeded) {
 		if errors.Is(err, drivers.ErrNothingDone) {
-			return drivers.NotDone(late)
+			return drivers.MarkNothingDone(late)
 		}
 		return late
 	}

@@ -10,18 +10,20 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// A motion is a lease: the device stops if the program does not renew it in time, for any reason.
-// The motion survives three missed renewals. The lease and the reaction time of the watchdog
-// together stay within drivers.MaxLease.
+// A motion is a lease: the device stops if the program does not renew it in time, for any
+// reason. The motion survives three missed renewals. The lease and the reaction time of the
+// watchdog together stay within drivers.MaxLease.
 const (
 	leaseTime     = 400 * time.Millisecond
 	renewInterval = 100 * time.Millisecond
 )
 
-// isMotion reports whether a plan keeps something moving only while the program renews the motion.
+// isMotion reports whether a plan keeps something moving only while the program renews the
+// motion.
 func isMotion(p capabilities.Plan) bool { return p.Command == capabilities.Move }
 
-// isEnergizing reports whether a plan leaves a device on or moving, so that something must end it.
+// isEnergizing reports whether a plan leaves a device on or moving, so that something must
+// end it.
 func isEnergizing(p capabilities.Plan) bool { return TurnsOn(p) || isMotion(p) }
 
 // motionHasEnd rejects a motion without an end.
@@ -42,8 +44,8 @@ func MotionOf(p capabilities.Plan) drivers.Motion {
 	return drivers.Motion{Forward: value("forward"), Turn: value("turn")}
 }
 
-// ErrStopUnacknowledged reports that the device has not acknowledged the end of a motion. The policy and the
-// watchdog repeat the stop.
+// ErrStopUnacknowledged reports that the device has not acknowledged the end of a motion.
+// The policy and the watchdog repeat the stop.
 var ErrStopUnacknowledged = errors.New("the device has not acknowledged the stop")
 
 // Move moves the device as planned until its time is over. Before each renewal of the lease it
@@ -96,7 +98,8 @@ func (p *Pass) runMotion(ctx context.Context, m drivers.Mover, motion drivers.Mo
 	}
 }
 
-// leaseExpired returns the error for a late renewal: the device has stopped and does not continue.
+// leaseExpired returns the error for a late renewal: the device has stopped and does not
+// continue.
 func (p *Pass) leaseExpired(d time.Duration) error {
 	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("the agent did not renew its lease of %v for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
 }
@@ -132,7 +135,7 @@ func (p *Pass) mayContinue(ctx context.Context) error {
 func (p *Pass) standStill(ctx context.Context, m drivers.Mover, o *pendingOff) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseTime)
 	defer cancel()
-	err := m.Still(ctx)
+	err := m.StopMoving(ctx)
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
 	if err == nil || errors.Is(err, drivers.ErrNotStarted) { // a stop has halted it
@@ -157,4 +160,4 @@ func (g *Policy) scheduleStandStill(d *device, s drivers.Switch, at time.Time) *
 // motionOutput adapts a Mover to a Switch: switching it off stops the motion.
 type motionOutput struct{ drivers.Mover }
 
-func (s motionOutput) Switch(ctx context.Context, _ bool) error { return s.Still(ctx) }
+func (s motionOutput) Switch(ctx context.Context, _ bool) error { return s.StopMoving(ctx) }

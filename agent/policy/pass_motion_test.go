@@ -42,7 +42,7 @@ func (r *rover) Move(_ context.Context, _ drivers.Motion, lease time.Duration) e
 	return nil
 }
 
-func (r *rover) Still(context.Context) error {
+func (r *rover) StopMoving(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.deaf > 0 {

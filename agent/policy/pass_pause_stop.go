@@ -31,10 +31,10 @@ func (p *Pass) Stop(ctx context.Context, d drivers.Stopper) (left string, err er
 	return left, nil
 }
 
-// Spot cleans the spot at the cleaner's position. It calls progress from another goroutine.
-func (p *Pass) Spot(ctx context.Context, d drivers.Spotter, progress func(drivers.Progress)) error {
+// CleanSpot cleans the spot at the cleaner's position. It calls progress from another goroutine.
+func (p *Pass) CleanSpot(ctx context.Context, d drivers.SpotCleaner, progress func(drivers.Progress)) error {
 	return p.do(ctx, capabilities.CleanSpot, true, func(ctx context.Context) error {
-		return d.Spot(ctx, progress)
+		return d.CleanSpot(ctx, progress)
 	})
 }
 
@@ -52,9 +52,9 @@ func (p *Pass) Press(ctx context.Context, d drivers.Presser) error {
 	return err
 }
 
-// Pressed reads back when the device last fired.
-func (p *Pass) Pressed(ctx context.Context, r drivers.PressReader) (drivers.Pressed, error) {
-	return readDevice(ctx, p, "read its last trigger", r.Pressed)
+// PressState reads back when the device last fired.
+func (p *Pass) PressState(ctx context.Context, r drivers.PressReader) (drivers.PressState, error) {
+	return readDevice(ctx, p, "read its last trigger", r.PressState)
 }
 
 // Print starts the print of a file.
@@ -66,9 +66,9 @@ func (p *Pass) Print(ctx context.Context, d drivers.Printer, file string) (drive
 	return act(ctx, p, "print", p.dev.limits.Timeout, func(ctx context.Context) (drivers.Print, error) { return d.Print(ctx, file) })
 }
 
-// Printing reads the state of a print.
-func (p *Pass) Printing(ctx context.Context, d drivers.Printer, one drivers.Print) (drivers.PrintState, error) {
-	return readDevice(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.Printing(ctx, one) })
+// PrintState reads the state of a print.
+func (p *Pass) PrintState(ctx context.Context, d drivers.Printer, one drivers.Print) (drivers.PrintState, error) {
+	return readDevice(ctx, p, "read state", func(ctx context.Context) (drivers.PrintState, error) { return d.PrintState(ctx, one) })
 }
 
 // Working reads whether a device is working on its own.
@@ -81,14 +81,14 @@ func (p *Pass) Changes(ctx context.Context, d drivers.Notifier) (<-chan struct{}
 	return readDevice(ctx, p, "listen", func(context.Context) (<-chan struct{}, error) { return d.Changes(), nil })
 }
 
-// Find looks for a print that an earlier run of the program has begun.
-func (p *Pass) Find(ctx context.Context, d drivers.Printer, file string, since time.Time) (drivers.Print, error) {
-	return readDevice(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.Find(ctx, file, since) })
+// FindPrint looks for a print that an earlier run of the program has begun.
+func (p *Pass) FindPrint(ctx context.Context, d drivers.Printer, file string, since time.Time) (drivers.Print, error) {
+	return readDevice(ctx, p, "find the print", func(ctx context.Context) (drivers.Print, error) { return d.FindPrint(ctx, file, since) })
 }
 
-// StopActivity ends the print of a pass: a person has asked for it in its own thread, or has cancelled
-// that thread. If the printer does not acknowledge it, the policy repeats it until the printer
-// does or gets another command.
+// StopActivity ends the print of a pass: a person has asked for it in its own thread, or has
+// cancelled that thread. If the printer does not acknowledge it, the policy repeats it until
+// the printer does or gets another command.
 func (p *Pass) StopActivity(ctx context.Context, d drivers.Stopper) (left string, err error) {
 	left, err = run(ctx, p.g, &call{dev: p.dev, name: "stop", limit: p.dev.limits.Timeout, lock: p.dev.steerLock, acts: true}, d.Stop)
 	if errors.Is(err, drivers.ErrMayAct) {
@@ -99,8 +99,8 @@ func (p *Pass) StopActivity(ctx context.Context, d drivers.Stopper) (left string
 	return left, err
 }
 
-// ResumeActivity resumes a print that waits for a person. It checks the rules for the plan again, since
-// the pass may only be one for reading.
+// ResumeActivity resumes a print that waits for a person. It checks the rules for the plan
+// again, since the pass may only be one for reading.
 func (p *Pass) ResumeActivity(ctx context.Context, d drivers.Pauser, plan capabilities.Plan) error {
 	c := &call{dev: p.dev, name: "resume", limit: p.dev.limits.Timeout, lock: p.dev.steerLock, acts: true}
 	ctx, end := p.g.stoppable(ctx, c)

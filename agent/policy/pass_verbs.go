@@ -88,28 +88,28 @@ func (p *Pass) Dim(ctx context.Context, l DimmableLight, percent float64) error 
 // ColorLight is a light with colors.
 type ColorLight interface {
 	drivers.Switch
-	drivers.Tinter
+	drivers.ColorSetter
 }
 
-// Tint sets the color of a light and switches it on.
-func (p *Pass) Tint(ctx context.Context, l ColorLight, c drivers.Colour) error {
+// SetColor sets the color of a light and switches it on.
+func (p *Pass) SetColor(ctx context.Context, l ColorLight, c drivers.Color) error {
 	colour, _ := p.order.Args.Get("colour")
 	return p.do(ctx, capabilities.Tint, colour == c.String(), func(ctx context.Context) error {
-		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.Tint(ctx, c) })
+		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.SetColor(ctx, c) })
 	})
 }
 
 // ColorTemperatureLight is a light with an adjustable color temperature.
 type ColorTemperatureLight interface {
 	drivers.Switch
-	drivers.Warmer
+	drivers.ColorTemperatureSetter
 }
 
-// Warm sets the color temperature of a light, in kelvin, and switches it on.
-func (p *Pass) Warm(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
+// SetColorTemperature sets the color temperature of a light, in kelvin, and switches it on.
+func (p *Pass) SetColorTemperature(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
 	return p.do(ctx, capabilities.Warm, changes || p.planHas("kelvin", kelvin), func(ctx context.Context) error {
-		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.Warm(ctx, kelvin) })
+		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.SetColorTemperature(ctx, kelvin) })
 	})
 }
 
@@ -120,9 +120,9 @@ func (p *Pass) planHas(key string, value float64) bool {
 	return known && is == value
 }
 
-// Warmth reads back the color temperature of the device, in kelvin.
-func (p *Pass) Warmth(ctx context.Context, r drivers.WarmthReader) (float64, error) {
-	return readDevice(ctx, p, "read the white", r.Warmth)
+// ColorTemperature reads back the color temperature of the device, in kelvin.
+func (p *Pass) ColorTemperature(ctx context.Context, r drivers.ColorTemperatureReader) (float64, error) {
+	return readDevice(ctx, p, "read the white", r.ColorTemperature)
 }
 
 // TurnTo turns a device to an angle, in degrees.
@@ -155,9 +155,9 @@ func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error
 	return readState(ctx, p, "level", "%", "read level", r.Level)
 }
 
-// Colour reads back the color of the device.
-func (p *Pass) Colour(ctx context.Context, r drivers.ColourReader) (drivers.Colour, error) {
-	return readDevice(ctx, p, "read colour", r.Colour)
+// Color reads back the color of the device.
+func (p *Pass) Color(ctx context.Context, r drivers.ColorReader) (drivers.Color, error) {
+	return readDevice(ctx, p, "read colour", r.Color)
 }
 
 // Clean cleans areas. It calls progress from another goroutine.
@@ -181,9 +181,9 @@ func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
 	return p.do(ctx, capabilities.Open, true, o.Open)
 }
 
-// Shut closes a cover, a door or a valve.
-func (p *Pass) Shut(ctx context.Context, o drivers.Opener) error {
-	return p.do(ctx, capabilities.Shut, true, o.Shut)
+// Close closes a cover, a door or a valve.
+func (p *Pass) Close(ctx context.Context, o drivers.Opener) error {
+	return p.do(ctx, capabilities.Shut, true, o.Close)
 }
 
 // OpenTo opens a cover to a position, in percent.

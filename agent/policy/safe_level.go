@@ -9,9 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// ReturnToSafeLevel switches the device to its safe level after the plan's own act was cut short: the
-// requester cancelled it, or the program ends. It waits until the driver returns from that act
-// and needs no permission. During a stop it does nothing, because the stop does the same.
+// ReturnToSafeLevel switches the device to its safe level after the plan's own act was cut
+// short: the requester cancelled it, or the program ends. It waits until the driver returns
+// from that act and needs no permission. During a stop it does nothing, because the stop
+// does the same.
 func (p *Pass) ReturnToSafeLevel(ctx context.Context, s drivers.Switch, on bool) error {
 	name := map[bool]string{true: "switch on", false: "switch off"}[on]
 	c := &call{dev: p.dev, name: name, limit: p.dev.limits.Timeout, lock: p.dev.actLock, acts: true}
@@ -36,7 +37,8 @@ func (p *Pass) ReturnToSafeLevel(ctx context.Context, s drivers.Switch, on bool)
 	return err
 }
 
-// EnforceSafeLevel makes Run repeat the safe level until the device takes it or gets another command.
+// EnforceSafeLevel makes Run repeat the safe level until the device takes it or gets another
+// command.
 func (p *Pass) EnforceSafeLevel(s drivers.Switch, on bool) {
 	g, d := p.g, p.dev
 	g.mu.Lock()
@@ -104,8 +106,8 @@ func (g *Policy) ends(d *device, p capabilities.Plan) []SwitchOff {
 // timerFor returns how long the device's own timer lets it be on; 0 if the timer cannot do
 // that.
 func timerFor(a drivers.AutoOff, limit time.Duration) time.Duration {
-	if l, ok := a.(drivers.TimerLength); ok {
-		return l.TimerFor(limit)
+	if l, ok := a.(drivers.TimerRounder); ok {
+		return l.RoundTimer(limit)
 	}
 	return limit
 }

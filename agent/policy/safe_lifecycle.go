@@ -24,11 +24,11 @@ func (g *Policy) Start(ctx context.Context, d drivers.Device, name string) error
 
 // markActiveAtStart records that a device is on from its start.
 func (g *Policy) markActiveAtStart(d drivers.Device, name string, err error) {
-	l, ok := d.(drivers.Levels)
+	l, ok := d.(drivers.StartHaltStates)
 	if !ok || didNothing(err) {
 		return
 	}
-	if initial, _ := l.Levels(); initial == "on" {
+	if initial, _ := l.StartHaltStates(); initial == "on" {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.device(name).mayBeActive = true
@@ -47,8 +47,8 @@ func (g *Policy) scheduleOffAtStart(d drivers.Device, name string) *pendingOff {
 	if dev.pending = g.pendingOffAtStart(dev, s); dev.pending == nil {
 		return nil
 	}
-	if k, keeps := d.(drivers.TimerKeeper); keeps && dev.pending.timed {
-		k.TimerLeft()
+	if k, keeps := d.(drivers.PersistentTimer); keeps && dev.pending.timed {
+		k.TimerMayBeSet()
 	}
 	dev.switchingOff = true   // until the policy knows whether it is on
 	if dev.limits.MaxOn > 0 { // else the watchdog may have it from an earlier run
@@ -92,8 +92,8 @@ func (g *Policy) isOff(ctx context.Context, d drivers.Device, name string) bool 
 // another call runs. A device that can safely continue alone does so, except during a stop.
 func (g *Policy) Halt(ctx context.Context, d drivers.Device, name string) error {
 	what, f := "halt", d.Halt
-	if l, ok := d.(drivers.Leaver); ok && g.Stopped() == "" {
-		what, f = "leave", l.Leave
+	if l, ok := d.(drivers.Detacher); ok && g.Stopped() == "" {
+		what, f = "leave", l.Detach
 	}
 	err := g.lifecycleCall(ctx, name, what, f)
 	if err == nil {
@@ -117,14 +117,14 @@ func (g *Policy) endHalt(d drivers.Device, name string) {
 
 // safeLevel returns the safe level of a device: on, off or keep; "" if it has none.
 func safeLevel(d drivers.Device) string {
-	if k, ok := d.(drivers.Keeper); ok && k.Keeps() {
+	if k, ok := d.(drivers.StateKeeper); ok && k.KeepsState() {
 		return "keep"
 	}
-	l, ok := d.(drivers.Levels)
+	l, ok := d.(drivers.StartHaltStates)
 	if !ok {
 		return ""
 	}
-	_, safe := l.Levels()
+	_, safe := l.StartHaltStates()
 	return safe
 }
 

@@ -21,12 +21,12 @@ type outlet struct {
 	initial, safe string
 }
 
-func (o *outlet) Switch(context.Context, bool) error { return o.ends }
-func (o *outlet) Levels() (initial, safe string)     { return o.initial, o.safe }
+func (o *outlet) Switch(context.Context, bool) error      { return o.ends }
+func (o *outlet) StartHaltStates() (initial, safe string) { return o.initial, o.safe }
 
 // MayBeActive reports a device that has acted and may be active; it does not report an unused device.
 func TestMayBeActive(t *testing.T) {
-	deaf, nothing := errors.New("no answer"), drivers.NotDone(errors.New("no route"))
+	deaf, nothing := errors.New("no answer"), drivers.MarkNothingDone(errors.New("no route"))
 	halted := fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)
 	type act struct {
 		on   bool
@@ -81,8 +81,8 @@ type lateCover struct {
 	opens error
 }
 
-func (s *lateCover) Open(context.Context) error { return s.opens }
-func (s *lateCover) Shut(context.Context) error { return nil }
+func (s *lateCover) Open(context.Context) error  { return s.opens }
+func (s *lateCover) Close(context.Context) error { return nil }
 
 func (s *lateCover) Stop(context.Context) (string, error) {
 	s.mu.Lock()
@@ -125,7 +125,7 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 				if c.shut {
 					plan.Command = capabilities.Shut
 					pass := begin(t, g, plan)
-					if err := pass.Shut(t.Context(), s); err != nil {
+					if err := pass.Close(t.Context(), s); err != nil {
 						t.Error(err)
 					}
 					pass.End()

@@ -102,7 +102,7 @@ type deviceWithTimer struct {
 }
 
 func (*deviceWithTimer) SwitchFor(context.Context, bool, time.Duration) error { return nil }
-func (k *deviceWithTimer) TimerLeft()                                         { k.timerSet = true }
+func (k *deviceWithTimer) TimerMayBeSet()                                     { k.timerSet = true }
 
 // The policy also switches off a device that fails to start, and repeats that until the device
 // takes it.

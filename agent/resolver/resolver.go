@@ -32,7 +32,7 @@ type Resolver struct {
 // areaReader is a device whose driver reports its area.
 type areaReader struct {
 	device int // index in Resolver.devices
-	driver drivers.Placed
+	driver drivers.AreaReporter
 }
 
 // In sets the facts about the home besides its devices: the setting, and the clock with an
@@ -61,11 +61,11 @@ func New(c *catalog.Catalog, devices []Device) *Resolver {
 		_, t.Maps = t.Driver.(drivers.Mapper)
 		t.Within, t.Positions = limitsOf(t.Driver)
 		t.Quantities = readableQuantities(t.Driver)
-		if a, ok := t.Driver.(drivers.Areas); ok {
+		if a, ok := t.Driver.(drivers.AreaLister); ok {
 			t.Places = true
 			r.spots = append(r.spots, &spotCache{index: len(r.spots), device: i, name: t.Name, of: a, moved: func() { r.current() }})
 		}
-		if p, ok := t.Driver.(drivers.Placed); ok && t.Area == "" {
+		if p, ok := t.Driver.(drivers.AreaReporter); ok && t.Area == "" {
 			r.areas = append(r.areas, areaReader{i, p})
 		}
 		r.devices = append(r.devices, t)
@@ -73,7 +73,8 @@ func New(c *catalog.Catalog, devices []Device) *Resolver {
 	return r
 }
 
-// readableQuantities lists the states that a device without a Sensor can report; nil for a Sensor.
+// readableQuantities lists the states that a device without a Sensor can report; nil for a
+// Sensor.
 func readableQuantities(d drivers.Device) []string {
 	if _, measures := d.(drivers.Sensor); measures {
 		return nil
@@ -93,18 +94,18 @@ func limitsOf(d drivers.Device) (map[string]capabilities.Range, []capabilities.P
 	limits := map[string]capabilities.Range{}
 	var list []capabilities.Pose
 	if t, ok := d.(drivers.Turner); ok {
-		turns := t.Turns()
+		turns := t.AngleLimits()
 		limits["angle"] = capabilities.Range{Min: turns.Min, Max: turns.Max}
-		for _, p := range turns.Positions {
+		for _, p := range turns.NamedAngles {
 			list = append(list, capabilities.Pose{Name: p.Name, Angle: p.Degrees})
 		}
 	}
-	if w, ok := d.(drivers.Warmer); ok {
-		warmest, coldest := w.Whites()
+	if w, ok := d.(drivers.ColorTemperatureSetter); ok {
+		warmest, coldest := w.ColorTemperatureRange()
 		limits["kelvin"] = capabilities.Range{Min: warmest, Max: coldest}
 	}
 	if t, ok := d.(drivers.Thermostat); ok {
-		targets := t.Targets()
+		targets := t.TargetRange()
 		limits["temperature"] = capabilities.Range{Min: targets.Min, Max: targets.Max}
 	}
 	return limits, list

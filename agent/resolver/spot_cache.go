@@ -17,7 +17,7 @@ type spotCache struct {
 	index  int    // in Resolver.spots
 	device int    // index in Resolver.devices
 	name   string // of the device
-	of     drivers.Areas
+	of     drivers.AreaLister
 	moved  func() // called in the background after a change
 
 	mu       sync.Mutex
@@ -119,7 +119,7 @@ func (p *spotCache) over(asked <-chan struct{}, late *time.Timer) bool {
 
 func (p *spotCache) isSlow() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.slow }
 
-func readSpots(ctx context.Context, a drivers.Areas) ([]capabilities.Spot, error) {
+func readSpots(ctx context.Context, a drivers.AreaLister) ([]capabilities.Spot, error) {
 	areas, err := a.Areas(ctx)
 	if err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func readSpots(ctx context.Context, a drivers.Areas) ([]capabilities.Spot, error
 	return list, nil
 }
 
-// resolveCurrent resolves with the stored places. If the outcome may depend on places, it resolves
-// again with current ones.
+// resolveCurrent resolves with the stored places. If the outcome may depend on places, it
+// resolves again with current ones.
 func (r *Resolver) resolveCurrent(resolve func(*interpret.Interpreter) capabilities.Outcome) capabilities.Outcome {
 	before := r.spotRevisions()
 	out := resolve(r.current())
@@ -151,9 +151,9 @@ func (r *Resolver) spotRevisions() []int {
 	return list
 }
 
-// refreshSpots asks all devices on whose places an outcome may depend, and waits for the answers.
-// It asks all devices if no device matches the request. It waits for a device that was slow last
-// time only if the request names that device alone.
+// refreshSpots asks all devices on whose places an outcome may depend, and waits for the
+// answers. It asks all devices if no device matches the request. It waits for a device that
+// was slow last time only if the request names that device alone.
 func (r *Resolver) refreshSpots(out capabilities.Outcome) bool {
 	meant := devicesOf(out.Plan)
 	any := out.Plan == nil || slices.ContainsFunc(r.spots, func(p *spotCache) bool { return meant[p.name] })

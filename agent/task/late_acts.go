@@ -65,7 +65,7 @@ func (t *task) howToCheck() string {
 			ask = append(ask, how)
 		}
 	}
-	return fmt.Sprintf("look before retrying: in %v %s; the agent adds here any late act that it sees until then", drivers.LateTime, strings.Join(ask, ", and "))
+	return fmt.Sprintf("look before retrying: in %v %s; the agent adds here any late act that it sees until then", drivers.LateEffectTime, strings.Join(ask, ", and "))
 }
 
 // howToCheckDevice explains how to check one device.
@@ -99,7 +99,7 @@ func (ts *Tasks) watchLateActs(ctx context.Context, t *task) {
 	if len(lates) == 0 || ctx.Err() != nil {
 		return
 	}
-	end, cancel := context.WithTimeout(ctx, drivers.LateTime-ts.Now().Sub(t.watchedSince).Abs())
+	end, cancel := context.WithTimeout(ctx, drivers.LateEffectTime-ts.Now().Sub(t.watchedSince).Abs())
 	defer cancel()
 	var g errgroup.Group
 	for i, l := range lates {
@@ -222,14 +222,14 @@ func (t *task) writeWatchRecord(ctx context.Context, memo json.RawMessage) {
 	}
 }
 
-// resumeWatch continues a watch of an earlier run as long as its commands may arrive. It reports a
-// late act that the earlier run has seen and not reported.
+// resumeWatch continues a watch of an earlier run as long as its commands may arrive. It
+// reports a late act that the earlier run has seen and not reported.
 func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 	var m watchRecord
 	err := json.Unmarshal(kept.Memo, &m)
 	t := newTask(ts, kept.Ref, m.By, mess.Request{})
 	t.epoch, t.code, t.plan, t.watchedSince = kept.Epoch, m.Code, &m.Plan, m.From
-	over := ts.Now().Sub(m.From).Abs() >= drivers.LateTime // also after an unknown change of the clock
+	over := ts.Now().Sub(m.From).Abs() >= drivers.LateEffectTime // also after an unknown change of the clock
 	for _, l := range m.Lates {
 		if l.Seen == "" && (over || ts.Devices.Get(l.Plan.Device) == nil) {
 			continue
@@ -251,10 +251,10 @@ func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 
 // setAtStart reports whether the start of this program has set the level of a device.
 func (ts *Tasks) setAtStart(name string) bool {
-	l, ok := ts.Devices.Get(name).Driver.(drivers.Levels)
+	l, ok := ts.Devices.Get(name).Driver.(drivers.StartHaltStates)
 	if !ok {
 		return false
 	}
-	initial, _ := l.Levels()
+	initial, _ := l.StartHaltStates()
 	return initial != "keep"
 }

@@ -52,7 +52,7 @@ const (
 // progressText returns the part of progress that is worth a report: the activity and each whole
 // percent. A paused device that the agent reads every two seconds has no news.
 func progressText(p drivers.Progress) string {
-	return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Doing)
+	return fmt.Sprintf("%.0f %s", math.Floor(p.Percent), p.Activity)
 }
 
 // reportProgress reports progress until ctx ends, once for each change. It does not repeat a
@@ -80,9 +80,9 @@ func (t *task) reportProgress(ctx context.Context, p *progress) {
 			p.telling.Unlock()
 			continue
 		}
-		s := &mess.Status{Code: mess.InProgress, Message: now.Doing, ProgressPct: new(min(100, max(0, now.Percent)))}
-		if now.Left > 0 {
-			s.ETA = mess.TimeOrDuration(mess.DurationOf(now.Left))
+		s := &mess.Status{Code: mess.InProgress, Message: now.Activity, ProgressPct: new(min(100, max(0, now.Percent)))}
+		if now.TimeLeft > 0 {
+			s.ETA = mess.TimeOrDuration(mess.DurationOf(now.TimeLeft))
 		}
 		_, err := t.Session.Send(ctx, t.message(s))
 		if err == nil {

@@ -31,7 +31,7 @@ func discovered(t *testing.T, kind, name, where string, config map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	return discovery.Discovered{Found: drivers.Found{Name: name, Where: where, Config: config}, Kind: k}
+	return discovery.Discovered{FoundDevice: drivers.FoundDevice{Name: name, Where: where, Config: config}, Kind: k}
 }
 
 // The discovered devices form a valid configuration. Names are unique, devices that act have a

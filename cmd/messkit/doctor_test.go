@@ -48,16 +48,12 @@ func TestDoctorReportsExpiringCertificates(t *testing.T) {
 
 // fakeCamera is a camera that returns one image.
 type fakeCamera struct {
-	drivers.Life
-	drivers.Link
+	drivers.Base
+	link drivers.Connection
 	data []byte
 }
 
-func (l *fakeCamera) Name() string { return l.Life.Name() }
-
-func (l *fakeCamera) SetName(name string) { l.Life.SetName(name) }
-
-func (l *fakeCamera) Connection() gobot.Connection { return &l.Link }
+func (l *fakeCamera) Connection() gobot.Connection { return &l.link }
 
 func (l *fakeCamera) Start() error { return nil }
 

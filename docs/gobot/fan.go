@@ -32,8 +32,8 @@ func Kind() drivers.Kind {
 
 // Board is the adaptor: a file contains the levels of its pins.
 type Board struct {
-	drivers.Link // the name, and a Connect and Finalize that do nothing
-	file         string
+	drivers.Connection // the name, and a Connect and Finalize that do nothing
+	file               string
 }
 
 // DigitalWrite sets a pin.

@@ -49,7 +49,7 @@ var readers = []struct {
 		return err
 	}},
 	{"valetudo rooms", "valetudo", "username: user\npassword: sesame\nsafe: keep", false, false, func(ctx context.Context, d drivers.Device) error {
-		_, err := d.(drivers.Areas).Areas(ctx)
+		_, err := d.(drivers.AreaLister).Areas(ctx)
 		return err
 	}},
 }

@@ -37,27 +37,27 @@ func verbs(d drivers.Device) []verb {
 	if r, ok := d.(drivers.LevelReader); ok {
 		add("Level", func(ctx context.Context) error { _, err := r.Level(ctx); return err })
 	}
-	if s, ok := d.(drivers.Tinter); ok {
-		add("Tint", func(ctx context.Context) error { return s.Tint(ctx, drivers.Colour{R: 255}) })
+	if s, ok := d.(drivers.ColorSetter); ok {
+		add("SetColor", func(ctx context.Context) error { return s.SetColor(ctx, drivers.Color{R: 255}) })
 	}
-	if r, ok := d.(drivers.ColourReader); ok {
-		add("Colour", func(ctx context.Context) error { _, err := r.Colour(ctx); return err })
+	if r, ok := d.(drivers.ColorReader); ok {
+		add("Color", func(ctx context.Context) error { _, err := r.Color(ctx); return err })
 	}
-	if w, ok := d.(drivers.Warmer); ok {
-		warmest, _ := w.Whites()
-		add("Warm", func(ctx context.Context) error { return w.Warm(ctx, warmest) })
+	if w, ok := d.(drivers.ColorTemperatureSetter); ok {
+		warmest, _ := w.ColorTemperatureRange()
+		add("SetColorTemperature", func(ctx context.Context) error { return w.SetColorTemperature(ctx, warmest) })
 	}
-	if r, ok := d.(drivers.WarmthReader); ok {
-		add("Warmth", func(ctx context.Context) error { _, err := r.Warmth(ctx); return err })
+	if r, ok := d.(drivers.ColorTemperatureReader); ok {
+		add("ColorTemperature", func(ctx context.Context) error { _, err := r.ColorTemperature(ctx); return err })
 	}
 	if t, ok := d.(drivers.Turner); ok {
-		add("TurnTo", func(ctx context.Context) error { return t.TurnTo(ctx, t.Turns().Max) })
+		add("TurnTo", func(ctx context.Context) error { return t.TurnTo(ctx, t.AngleLimits().Max) })
 	}
 	if r, ok := d.(drivers.AngleReader); ok {
 		add("Angle", func(ctx context.Context) error { _, err := r.Angle(ctx); return err })
 	}
 	if s, ok := d.(drivers.Thermostat); ok {
-		add("SetTarget", func(ctx context.Context) error { return s.SetTarget(ctx, s.Targets().Min) })
+		add("SetTarget", func(ctx context.Context) error { return s.SetTarget(ctx, s.TargetRange().Min) })
 	}
 	if r, ok := d.(drivers.TargetReader); ok {
 		add("Target", func(ctx context.Context) error { _, err := r.Target(ctx); return err })
@@ -69,12 +69,12 @@ func verbs(d drivers.Device) []verb {
 		add("Clean", func(ctx context.Context) error { _, err := c.Clean(ctx, nil, nil); return err })
 		add("Dock", c.Dock)
 	}
-	if c, ok := d.(drivers.Spotter); ok {
-		add("Spot", func(ctx context.Context) error { return c.Spot(ctx, nil) })
+	if c, ok := d.(drivers.SpotCleaner); ok {
+		add("CleanSpot", func(ctx context.Context) error { return c.CleanSpot(ctx, nil) })
 	}
 	if o, ok := d.(drivers.Opener); ok {
 		add("Open", o.Open)
-		add("Shut", o.Shut)
+		add("Close", o.Close)
 	}
 	if p, ok := d.(drivers.Positioner); ok {
 		add("OpenTo", func(ctx context.Context) error { return p.OpenTo(ctx, 50) })
@@ -99,7 +99,7 @@ func verbs(d drivers.Device) []verb {
 		add("Press", p.Press)
 	}
 	if r, ok := d.(drivers.PressReader); ok {
-		add("Pressed", func(ctx context.Context) error { _, err := r.Pressed(ctx); return err })
+		add("PressState", func(ctx context.Context) error { _, err := r.PressState(ctx); return err })
 	}
 	if p, ok := d.(drivers.Pauser); ok {
 		steers("Pause", p.Pause)
@@ -110,20 +110,23 @@ func verbs(d drivers.Device) []verb {
 	}
 	if p, ok := d.(drivers.Printer); ok {
 		steers("Print", func(ctx context.Context) error { _, err := p.Print(ctx, "no such file"); return err })
-		add("Printing", func(ctx context.Context) error {
-			_, err := p.Printing(ctx, drivers.Print{File: "benchy.gcode"})
+		add("PrintState", func(ctx context.Context) error {
+			_, err := p.PrintState(ctx, drivers.Print{File: "benchy.gcode"})
 			return err
 		})
-		steers("Find", func(ctx context.Context) error { _, err := p.Find(ctx, "no such file", time.Unix(0, 0)); return err })
+		steers("FindPrint", func(ctx context.Context) error {
+			_, err := p.FindPrint(ctx, "no such file", time.Unix(0, 0))
+			return err
+		})
 	}
 	if r, ok := d.(drivers.DockReader); ok {
 		add("Docked", func(ctx context.Context) error { _, err := r.Docked(ctx); return err })
 	}
 	if m, ok := d.(drivers.Mover); ok {
 		add("Move", func(ctx context.Context) error { return m.Move(ctx, creep, drivers.MaxLease) })
-		add("Still", m.Still)
+		add("StopMoving", m.StopMoving)
 	}
-	if a, ok := d.(drivers.Areas); ok {
+	if a, ok := d.(drivers.AreaLister); ok {
 		add("Areas", func(ctx context.Context) error { _, err := a.Areas(ctx); return err })
 	}
 	if m, ok := d.(drivers.Mapper); ok {

@@ -23,9 +23,9 @@ func (d *device) OpenTo(ctx context.Context, percent float64) error {
 	return nil
 }
 
-func (d *device) Whites() (warmest, coldest float64) { return 2000, 6500 }
+func (d *device) ColorTemperatureRange() (warmest, coldest float64) { return 2000, 6500 }
 
-func (d *device) Warm(ctx context.Context, kelvin float64) error {
+func (d *device) SetColorTemperature(ctx context.Context, kelvin float64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.may(ctx); err != nil {
@@ -41,14 +41,14 @@ func (d *device) Warm(ctx context.Context, kelvin float64) error {
 	return nil
 }
 
-func (d *device) Warmth(ctx context.Context) (float64, error) {
+func (d *device) ColorTemperature(ctx context.Context) (float64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.kelvin, d.may(ctx)
 }
 
-func (d *device) Turns() drivers.Turns {
-	return drivers.Turns{Min: 10, Max: 170, Positions: []drivers.Position{{Name: "left", Degrees: 30}}}
+func (d *device) AngleLimits() drivers.AngleLimits {
+	return drivers.AngleLimits{Min: 10, Max: 170, NamedAngles: []drivers.NamedAngle{{Name: "left", Degrees: 30}}}
 }
 
 func (d *device) TurnTo(ctx context.Context, degrees float64) error {
@@ -57,7 +57,7 @@ func (d *device) TurnTo(ctx context.Context, degrees float64) error {
 	if err := d.may(ctx); err != nil {
 		return err
 	}
-	if err := d.Turns().Check(degrees); err != nil && d.fault != turnsAnywhere {
+	if err := d.AngleLimits().Check(degrees); err != nil && d.fault != turnsAnywhere {
 		if d.fault == turnsSilently {
 			return errors.New("device: no")
 		}
@@ -79,7 +79,7 @@ func (d *device) Angle(ctx context.Context) (float64, error) {
 	return d.angle, d.may(ctx)
 }
 
-func (d *device) Targets() drivers.Targets { return drivers.Targets{Min: 5, Max: 30} }
+func (d *device) TargetRange() drivers.TargetRange { return drivers.TargetRange{Min: 5, Max: 30} }
 
 func (d *device) SetTarget(ctx context.Context, celsius float64) error {
 	d.mu.Lock()
@@ -87,7 +87,7 @@ func (d *device) SetTarget(ctx context.Context, celsius float64) error {
 	if err := d.may(ctx); err != nil {
 		return err
 	}
-	if err := d.Targets().Check(celsius); err != nil && d.fault != targetsAny {
+	if err := d.TargetRange().Check(celsius); err != nil && d.fault != targetsAny {
 		if d.fault == targetsSilently {
 			return errors.New("device: no")
 		}

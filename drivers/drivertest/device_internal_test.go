@@ -109,7 +109,7 @@ type device struct {
 	asked           int
 	timer           *time.Timer // ends a movement
 	percent         float64
-	colour          drivers.Colour
+	colour          drivers.Color
 	ajar, locked    bool
 	opening         float64 // position of a partly open device; 0: fully
 	kelvin, angle   float64
@@ -208,7 +208,7 @@ func (d *device) Switch(ctx context.Context, on bool) error {
 
 func (d *device) Open(ctx context.Context) error { return d.set(ctx, &d.ajar, true, opensNot) }
 
-func (d *device) Shut(ctx context.Context) error { return d.set(ctx, &d.ajar, false, neverShuts) }
+func (d *device) Close(ctx context.Context) error { return d.set(ctx, &d.ajar, false, neverShuts) }
 
 func (d *device) Lock(ctx context.Context) error { return d.set(ctx, &d.locked, true, locksNot) }
 
@@ -267,20 +267,20 @@ func (d *device) Level(ctx context.Context) (float64, error) {
 	return d.percent, d.may(ctx)
 }
 
-func (d *device) Tint(ctx context.Context, c drivers.Colour) error {
+func (d *device) SetColor(ctx context.Context, c drivers.Color) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.may(ctx); err != nil {
 		return err
 	}
 	if d.fault == wrongColour {
-		c = drivers.Colour{G: 1}
+		c = drivers.Color{G: 1}
 	}
 	d.colour, d.on, d.done = c, d.fault != darkColour, d.done+1
 	return nil
 }
 
-func (d *device) Colour(ctx context.Context) (drivers.Colour, error) {
+func (d *device) Color(ctx context.Context) (drivers.Color, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.colour, d.may(ctx)
@@ -305,7 +305,7 @@ func (d *device) Move(ctx context.Context, _ drivers.Motion, lease time.Duration
 	return nil
 }
 
-func (d *device) Still(ctx context.Context) error {
+func (d *device) StopMoving(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.may(ctx); err != nil {
@@ -315,13 +315,13 @@ func (d *device) Still(ctx context.Context) error {
 	return nil
 }
 
-func (d *device) Orders() drivers.Orders {
+func (d *device) WatchdogCommands() drivers.WatchdogCommands {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.asked++; d.fault == otherOrders {
-		return drivers.Orders{Off: fmt.Appendf(nil, "%d", d.asked)}
+		return drivers.WatchdogCommands{Off: fmt.Appendf(nil, "%d", d.asked)}
 	}
-	return drivers.Orders{Off: []byte(`"off"`), Safe: []byte(`"safe"`)}
+	return drivers.WatchdogCommands{Off: []byte(`"off"`), Safe: []byte(`"safe"`)}
 }
 
 func (d *device) obey([]byte) (bool, error) {
@@ -455,7 +455,7 @@ func (d *device) step(ctx context.Context, percent float64, area string, progres
 	}
 	d.setMoving(true)
 	if progress != nil {
-		progress(drivers.Progress{Percent: percent, Doing: "cleaning " + area})
+		progress(drivers.Progress{Percent: percent, Activity: "cleaning " + area})
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -32,8 +32,8 @@ func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
 // the last command.
 func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
 
-// Obey sets the Obey function of the kind. The suite requires it for a Guarded device with
-// orders.
+// Obey sets the RunWatchdogCommand function of the kind. The suite requires it for a
+// WatchdogTarget with orders.
 func Obey(obey func(order []byte) (changed bool, err error)) Option {
 	return func(b *bench) { b.obey = obey }
 }
@@ -102,7 +102,7 @@ func (b *bench) probed(d drivers.Device) error {
 	missing(switches || cleans || moves, b.safe != nil, "Safe")
 	missing(switches || cleans || moves, b.acts != nil, "Acts")
 	missing(switches || moves, b.level != nil, "Level")
-	missing(isGuarded(d), b.obey != nil, "Obey")
+	missing(isGuarded(d), b.obey != nil, "RunWatchdogCommand")
 	missing(isGuarded(d), b.force != nil, "Force")
 	missing(switches && reads && !isGuarded(d), b.force != nil, "Force")
 	return errors.Join(errs...)

@@ -46,7 +46,7 @@ var broken = map[string][]fault{
 	"a positioner reaches the requested position":  {opensWholly, opensAnyhow},
 	"a turner stays within its limits":             {turnsNot, turnsElsewhere, turnsAnywhere, turnsSilently},
 	"a thermostat sets the requested temperature":  {targetsNot, targetsAnother, targetsAny, targetsSilently, targetsOn},
-	"Obey executes orders":                         {otherOrders, obeysNothing, obeysTwice, obeysStarted},
+	"RunWatchdogCommand executes commands":         {otherOrders, obeysNothing, obeysTwice, obeysStarted},
 	"a motion ends with its lease":                 {movesOn, movesLong, movesNot},
 	"a photo is new and complete":                  {oldPhoto, wrongMIME, noBytes},
 	"a map is new and complete":                    {wrongMap},

@@ -37,7 +37,7 @@ var rules = []rule{
 	{"a turner stays within its limits", turnsToAngles},
 	{"a thermostat sets the requested temperature", keepsTargets},
 	{"a locker locks and unlocks", locks},
-	{"Obey executes orders", ordersAreObeyed},
+	{"RunWatchdogCommand executes commands", ordersAreObeyed},
 	{"a motion ends with its lease", motionIsALease},
 	{"a photo is new and complete", photoIsNew},
 	{"a map is new and complete", mapIsNew},

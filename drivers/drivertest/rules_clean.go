@@ -12,7 +12,7 @@ import (
 )
 
 func areasAreNamed(ctx context.Context, b *bench) error {
-	return ifHas(b, func(_ drivers.Device, a drivers.Areas) error {
+	return ifHas(b, func(_ drivers.Device, a drivers.AreaLister) error {
 		names, err := b.names(ctx, a)
 		if err != nil {
 			return err
@@ -25,7 +25,7 @@ func areasAreNamed(ctx context.Context, b *bench) error {
 	})
 }
 
-func (b *bench) names(ctx context.Context, a drivers.Areas) ([]string, error) {
+func (b *bench) names(ctx context.Context, a drivers.AreaLister) ([]string, error) {
 	var areas []drivers.Area
 	err := b.must("Areas", func() (err error) { areas, err = a.Areas(ctx); return err })
 	var names []string
@@ -39,7 +39,7 @@ func (b *bench) names(ctx context.Context, a drivers.Areas) ([]string, error) {
 func ifCleans(ctx context.Context, b *bench, check func(d drivers.Device, c drivers.Cleaner, places []string) error) error {
 	return ifHas(b, func(d drivers.Device, c drivers.Cleaner) error {
 		var places []string
-		if a, ok := d.(drivers.Areas); ok {
+		if a, ok := d.(drivers.AreaLister); ok {
 			var err error
 			if places, err = b.names(ctx, a); err != nil {
 				return err
@@ -85,7 +85,7 @@ func checkAll(o drivers.Outcome, places []string) error {
 func checkProgress(steps []drivers.Progress) error {
 	last := 0.0
 	for _, p := range steps {
-		if !(p.Percent >= last && p.Percent <= 100) || p.Left < 0 || p.Doing == "" {
+		if !(p.Percent >= last && p.Percent <= 100) || p.TimeLeft < 0 || p.Activity == "" {
 			return fmt.Errorf("progress %+v after %v %%", p, last)
 		}
 		last = p.Percent

@@ -11,8 +11,8 @@ import (
 
 // isGuarded reports whether another process can switch the device off.
 func isGuarded(d drivers.Device) bool {
-	g, ok := d.(drivers.Guarded)
-	return ok && g.Orders().Off != nil
+	g, ok := d.(drivers.WatchdogTarget)
+	return ok && g.WatchdogCommands().Off != nil
 }
 
 // ordersAreObeyed switches a device off without its driver, as the watchdog does while the
@@ -22,9 +22,9 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 	if !isGuarded(before) {
 		return notApplicable("no other process can switch the device off")
 	}
-	o := before.(drivers.Guarded).Orders()
-	return ifHas(b, func(d drivers.Device, g drivers.Guarded) error {
-		again := g.Orders()
+	o := before.(drivers.WatchdogTarget).WatchdogCommands()
+	return ifHas(b, func(d drivers.Device, g drivers.WatchdogTarget) error {
+		again := g.WatchdogCommands()
 		if !bytes.Equal(o.Off, again.Off) || !bytes.Equal(o.Safe, again.Safe) {
 			return fmt.Errorf("the device returns different orders after it opens again: %s, %s, then %s, %s", o.Off, o.Safe, again.Off, again.Safe)
 		}
@@ -73,7 +73,7 @@ func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is fu
 }
 
 func (b *bench) obeyed(order []byte, changes bool) error {
-	return b.must("Obey", func() error {
+	return b.must("RunWatchdogCommand", func() error {
 		changed, err := b.obey(order)
 		if err == nil && changed != changes {
 			err = fmt.Errorf("device: the order %s reports changed=%t instead of %t", order, changed, changes)

@@ -16,9 +16,9 @@ func keepsTargets(ctx context.Context, b *bench) error {
 		if b.acts == nil || b.level == nil {
 			return errors.New("the suite needs the options Acts and Level to judge this device")
 		}
-		limits := s.Targets()
+		limits := s.TargetRange()
 		if !(limits.Min < limits.Max) {
-			return fmt.Errorf("the verb Targets = %v to %v", limits.Min, limits.Max)
+			return fmt.Errorf("the verb TargetRange = %v to %v", limits.Min, limits.Max)
 		}
 		was := b.level()
 		for _, want := range []float64{limits.Min, limits.Max, math.Round((limits.Min + limits.Max) / 2)} {
@@ -61,7 +61,7 @@ func (b *bench) keeps(ctx context.Context, d drivers.Device, s drivers.Thermosta
 	if err := b.must("Target", func() (err error) { is, err = r.Target(ctx); return err }); err != nil {
 		return err
 	}
-	if math.Abs(is-want) > drivers.TargetWithin {
+	if math.Abs(is-want) > drivers.TargetTolerance {
 		return fmt.Errorf("the verb Target = %v after SetTarget(%v)", is, want)
 	}
 	return nil

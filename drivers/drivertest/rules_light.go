@@ -48,65 +48,65 @@ func (b *bench) levelIs(ctx context.Context, d drivers.Device, want float64) err
 	return nil
 }
 
-// tints checks the colors of a Tinter, and reads them back if the device can.
+// tints checks the colors of a ColorSetter, and reads them back if the device can.
 func tints(ctx context.Context, b *bench) error {
-	return ifHas(b, func(d drivers.Device, s drivers.Tinter) error {
-		for _, want := range []drivers.Colour{{R: 255}, {B: 255}, {R: 255, G: 255, B: 255}} {
-			if err := b.must("Tint", func() error { return s.Tint(ctx, want) }); err != nil {
+	return ifHas(b, func(d drivers.Device, s drivers.ColorSetter) error {
+		for _, want := range []drivers.Color{{R: 255}, {B: 255}, {R: 255, G: 255, B: 255}} {
+			if err := b.must("SetColor", func() error { return s.SetColor(ctx, want) }); err != nil {
 				return err
 			}
 			if !b.level() {
-				return fmt.Errorf("the simulator is off after Tint(%v)", want)
+				return fmt.Errorf("the simulator is off after SetColor(%v)", want)
 			}
-			r, ok := d.(drivers.ColourReader)
+			r, ok := d.(drivers.ColorReader)
 			if !ok {
 				continue
 			}
-			var got drivers.Colour
-			if err := b.must("Colour", func() (err error) { got, err = r.Colour(ctx); return err }); err != nil {
+			var got drivers.Color
+			if err := b.must("Color", func() (err error) { got, err = r.Color(ctx); return err }); err != nil {
 				return err
 			}
 			if got != want {
-				return fmt.Errorf("the verb Colour = %v after Tint(%v)", got, want)
+				return fmt.Errorf("the verb Color = %v after SetColor(%v)", got, want)
 			}
 		}
 		return nil
 	})
 }
 
-// warms checks the color temperatures of a Warmer, and their limits.
+// warms checks the color temperatures of a ColorTemperatureSetter, and their limits.
 func warms(ctx context.Context, b *bench) error {
-	return ifHas(b, func(d drivers.Device, s drivers.Warmer) error {
-		warmest, coldest := s.Whites()
+	return ifHas(b, func(d drivers.Device, s drivers.ColorTemperatureSetter) error {
+		warmest, coldest := s.ColorTemperatureRange()
 		if !(warmest > 0 && warmest < coldest) {
-			return fmt.Errorf("the verb Whites = %v to %v", warmest, coldest)
+			return fmt.Errorf("the verb ColorTemperatureRange = %v to %v", warmest, coldest)
 		}
 		for _, want := range []float64{warmest, coldest, math.Round((warmest + coldest) / 2)} {
-			if err := b.must("Warm", func() error { return s.Warm(ctx, want) }); err != nil {
+			if err := b.must("SetColorTemperature", func() error { return s.SetColorTemperature(ctx, want) }); err != nil {
 				return err
 			}
 			if !b.level() {
-				return fmt.Errorf("the simulator is off after Warm(%v)", want)
+				return fmt.Errorf("the simulator is off after SetColorTemperature(%v)", want)
 			}
-			r, ok := d.(drivers.WarmthReader)
+			r, ok := d.(drivers.ColorTemperatureReader)
 			if !ok {
 				continue
 			}
 			var got float64
-			if err := b.must("Warmth", func() (err error) { got, err = r.Warmth(ctx); return err }); err != nil {
+			if err := b.must("ColorTemperature", func() (err error) { got, err = r.ColorTemperature(ctx); return err }); err != nil {
 				return err
 			}
 			if math.Abs(1e6/got-1e6/want) > 5 { // many devices use mireds
-				return fmt.Errorf("the verb Warmth = %v after Warm(%v)", got, want)
+				return fmt.Errorf("the verb ColorTemperature = %v after SetColorTemperature(%v)", got, want)
 			}
 		}
 		for _, kelvin := range []float64{0, -1, warmest - 1, coldest + 1, math.NaN(), math.Inf(1)} {
 			before := b.countActs()
-			if _, fault := b.mustFail(d, "Warm", func() error { return s.Warm(ctx, kelvin) }); fault != nil {
-				return fmt.Errorf("Warm(%v): %w", kelvin, fault)
+			if _, fault := b.mustFail(d, "SetColorTemperature", func() error { return s.SetColorTemperature(ctx, kelvin) }); fault != nil {
+				return fmt.Errorf("SetColorTemperature(%v): %w", kelvin, fault)
 			}
 			if b.countActs() != before {
-				return fmt.Errorf("Warm(%v) made the device act", kelvin)
+				return fmt.Errorf("SetColorTemperature(%v) made the device act", kelvin)
 			}
 		}
 		return nil

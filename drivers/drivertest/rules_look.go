@@ -74,7 +74,7 @@ func (b *bench) checkTime(at, from time.Time) error {
 func readingsAreWhole(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, s drivers.Sensor) error {
 		if o, ok := d.(drivers.Opener); ok { // some devices know their position only after that
-			if err := b.must("Shut", func() error { return o.Shut(ctx) }); err != nil {
+			if err := b.must("Close", func() error { return o.Close(ctx) }); err != nil {
 				return err
 			}
 		}

@@ -13,7 +13,7 @@ import (
 var creep = drivers.Motion{Forward: 0.05}
 
 // motionIsALease checks that a motion ends by itself without a renewal, and at once after
-// Still, and that the device rejects a lease above MaxLease.
+// StopMoving, and that the device rejects a lease above MaxLease.
 func motionIsALease(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, m drivers.Mover) error {
 		if _, fault := b.mustFail(d, "Move with too long a lease", func() error { return m.Move(ctx, creep, drivers.MaxLease+1) }); fault != nil {
@@ -26,11 +26,11 @@ func motionIsALease(ctx context.Context, b *bench) error {
 			return err
 		}
 		for range 2 { // the second call finds it at rest
-			if err := b.must("Still", func() error { return m.Still(ctx) }); err != nil {
+			if err := b.must("StopMoving", func() error { return m.StopMoving(ctx) }); err != nil {
 				return err
 			}
 			if b.level() {
-				return errors.New("the device moves after Still")
+				return errors.New("the device moves after StopMoving")
 			}
 		}
 		const short = 20 * time.Millisecond

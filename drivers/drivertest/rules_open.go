@@ -13,7 +13,7 @@ import (
 func opens(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, o drivers.Opener) error {
 		for _, open := range []bool{true, true, false, false} {
-			name, call, want := "Shut", o.Shut, 0.0
+			name, call, want := "Close", o.Close, 0.0
 			if open {
 				name, call, want = "Open", o.Open, 100
 			}
@@ -39,7 +39,7 @@ func opens(ctx context.Context, b *bench) error {
 // opensPartly moves a Positioner to valid and invalid positions.
 func opensPartly(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, p drivers.Positioner) error {
-		if err := b.must("Shut", func() error { return p.Shut(ctx) }); err != nil { // some devices know their position only after that
+		if err := b.must("Close", func() error { return p.Close(ctx) }); err != nil { // some devices know their position only after that
 			return err
 		}
 		for _, want := range []float64{30, 30, 100, 65, 0} {
@@ -54,7 +54,7 @@ func opensPartly(ctx context.Context, b *bench) error {
 			if err := b.must("Opening", func() (err error) { is, err = r.Opening(ctx); return err }); err != nil {
 				return err
 			}
-			if math.Abs(is-want) > drivers.OpeningWithin {
+			if math.Abs(is-want) > drivers.OpeningTolerance {
 				return fmt.Errorf("the verb Opening = %v after OpenTo(%v)", is, want)
 			}
 		}

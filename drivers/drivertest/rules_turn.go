@@ -19,9 +19,9 @@ func turnsToAngles(ctx context.Context, b *bench) error {
 		if n := b.countActs(); n != 0 {
 			return fmt.Errorf("the device has acted %d times at Start", n)
 		}
-		limits := t.Turns()
+		limits := t.AngleLimits()
 		angles := []float64{limits.Min, limits.Max, math.Round((limits.Min + limits.Max) / 2)}
-		for _, p := range limits.Positions {
+		for _, p := range limits.NamedAngles {
 			angles = append(angles, p.Degrees)
 		}
 		for _, want := range angles {

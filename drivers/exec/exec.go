@@ -21,13 +21,13 @@ import (
 )
 
 var (
-	_ drivers.Switch       = (*Output)(nil)
-	_ drivers.Levels       = (*Output)(nil)
-	_ drivers.Switch       = (*Readable)(nil)
-	_ drivers.SwitchReader = (*Readable)(nil)
-	_ drivers.SafeReader   = (*Readable)(nil)
-	_ drivers.Sensor       = (*Sensor)(nil)
-	_ drivers.Photographer = (*Camera)(nil)
+	_ drivers.Switch          = (*Output)(nil)
+	_ drivers.StartHaltStates = (*Output)(nil)
+	_ drivers.Switch          = (*Readable)(nil)
+	_ drivers.SwitchReader    = (*Readable)(nil)
+	_ drivers.SafeReader      = (*Readable)(nil)
+	_ drivers.Sensor          = (*Sensor)(nil)
+	_ drivers.Photographer    = (*Camera)(nil)
 )
 
 // Kinds returns the driver kinds of this package.
@@ -41,13 +41,13 @@ func Kinds() []drivers.Kind {
 
 // program implements the common part of all kinds.
 type program struct {
-	drivers.Life
+	drivers.Base
 	limits Limits
 	turn   chan struct{} // semaphore: one command at a time
 }
 
 func newProgram(name string, l Limits) program {
-	return program{Life: drivers.NewLife(name), limits: l, turn: make(chan struct{}, 1)}
+	return program{Base: drivers.NewBase(name), limits: l, turn: make(chan struct{}, 1)}
 }
 
 // run checks the program again, because another user may have changed it, and runs it.
@@ -59,12 +59,12 @@ func (p *program) run(ctx context.Context, args []string, maxBytes int) (command
 		return command.Result{}, fmt.Errorf("%s: %w", p.Name(), context.Cause(ctx))
 	}
 	if err := command.Check(args); err != nil {
-		return command.Result{}, drivers.NotDone(fmt.Errorf("%s: %w", p.Name(), err))
+		return command.Result{}, drivers.MarkNothingDone(fmt.Errorf("%s: %w", p.Name(), err))
 	}
 	r, err := command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
 	switch cause := context.Cause(ctx); {
 	case cause != nil && cause != ctx.Err():
-		return r, cause // Life has set the text of the cause
+		return r, cause // Base has set the text of the cause
 	case err != nil:
 		return r, fmt.Errorf("%s: %w", p.Name(), err)
 	}
@@ -115,18 +115,18 @@ func (s *Output) Start() error {
 	if err := s.end(s.cfg.Initial); err != nil {
 		return err
 	}
-	s.Opened()
+	s.MarkStarted()
 	return nil
 }
 
 // Halt sets the safe level.
 func (s *Output) Halt() error {
-	s.Closed()
+	s.StopVerbs()
 	return s.end(s.cfg.Safe)
 }
 
-// Levels returns the levels that Start and Halt set.
-func (s *Output) Levels() (initial, safe string) { return s.cfg.Initial, s.cfg.Safe }
+// StartHaltStates returns the levels that Start and Halt set.
+func (s *Output) StartHaltStates() (initial, safe string) { return s.cfg.Initial, s.cfg.Safe }
 
 func (s *Output) end(word string) error {
 	if word == "keep" {
@@ -208,10 +208,10 @@ func NewSensor(name string, cfg SensorConfig, now func() time.Time) *Sensor {
 }
 
 // Start allows the device to run commands.
-func (s *Sensor) Start() error { s.Opened(); return nil }
+func (s *Sensor) Start() error { s.MarkStarted(); return nil }
 
 // Halt kills running commands.
-func (s *Sensor) Halt() error { s.Closed(); return nil }
+func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
 
 // Read runs the command and parses its output.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
@@ -253,10 +253,10 @@ func NewCamera(name string, cfg CameraConfig, now func() time.Time) *Camera {
 }
 
 // Start allows the device to run commands.
-func (c *Camera) Start() error { c.Opened(); return nil }
+func (c *Camera) Start() error { c.MarkStarted(); return nil }
 
 // Halt kills running commands.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo runs the command and returns its image. The capture time is the start of the
 // command.
@@ -276,7 +276,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 		return drivers.Photo{}, fmt.Errorf("%s: %s writes %s of %d bytes, neither JPEG nor PNG; change it so that it writes the image to its standard output", c.Name(), c.cfg.Photo[0], mime, len(data))
 	}
 	if ctx.Err() != nil {
-		return drivers.Photo{}, c.Ended(ctx)
+		return drivers.Photo{}, c.EndReason(ctx)
 	}
 	return drivers.Photo{Data: data, MIME: mime, CapturedAt: at}, nil
 }

@@ -135,7 +135,7 @@ func (t Travel) Do(ctx context.Context) error {
 		_, err = Opening(p)
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	err = t.Go(ctx)
 	heard := err == nil
@@ -190,7 +190,7 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 			return fmt.Errorf("the cover has the command, and does not report its position: %v", err) // no %w, because the cover may move
 		case p.Moves:
 			there, still = 0, 0
-		case p.Known && math.Abs(p.Percent-t.To) <= drivers.OpeningWithin:
+		case p.Known && math.Abs(p.Percent-t.To) <= drivers.OpeningTolerance:
 			if still = 0; p != last {
 				there = 0 // the cover may still move
 			}
@@ -208,7 +208,7 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 			return fmt.Errorf("%w at an unknown position: %v", errStands, err)
 		}
 		if still >= setsOut && p == from {
-			return fmt.Errorf("%w at %.0f %%; %w; check for an obstacle or a lock", errStands, p.Percent, drivers.ErrUnmoved)
+			return fmt.Errorf("%w at %.0f %%; %w; check for an obstacle or a lock", errStands, p.Percent, drivers.ErrNotMoved)
 		}
 		if still >= setsOut {
 			return fmt.Errorf("%w at %.0f %%; check for an obstacle or a lock", errStands, p.Percent)

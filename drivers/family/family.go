@@ -57,7 +57,7 @@ type Verbs struct {
 	Switch    func(ctx context.Context, on bool) error
 	SwitchFor func(ctx context.Context, limit time.Duration) error // turns the device on with its own timer
 	TimerLeft func()                                               // reports that an earlier process has set the timer; requires SwitchFor
-	TimerFor  func(limit time.Duration) time.Duration              // see drivers.TimerLength; requires SwitchFor
+	TimerFor  func(limit time.Duration) time.Duration              // see drivers.TimerRounder; requires SwitchFor
 	On        func(context.Context) (bool, error)
 	Read      func(context.Context) ([]drivers.Reading, error)
 
@@ -74,7 +74,7 @@ type Verbs struct {
 
 	// Holds returns the resources that no other device may use. It is nil if there are
 	// none.
-	Holds func() []drivers.Hold
+	Holds func() []drivers.Resource
 
 	// Cover and Lock exclude Switch and Light. Each requires Read.
 	Cover *Cover
@@ -94,7 +94,7 @@ type Verbs struct {
 type Heat struct {
 	Set     func(ctx context.Context, celsius float64) error // celsius is within Targets
 	Target  func(context.Context) (float64, error)
-	Targets drivers.Targets
+	Targets drivers.TargetRange
 }
 
 // Lock contains the functions of a lock.
@@ -108,8 +108,8 @@ type Lock struct {
 type Light struct {
 	Dim    func(ctx context.Context, percent float64) error // percent is above 0
 	Level  func(context.Context) (float64, error)
-	Tint   func(ctx context.Context, c drivers.Colour) error // nil if the lamp has no colors
-	Colour func(context.Context) (drivers.Colour, error)
+	Tint   func(ctx context.Context, c drivers.Color) error // nil if the lamp has no colors
+	Colour func(context.Context) (drivers.Color, error)
 	White  *White // nil if the lamp has a fixed color temperature
 }
 
@@ -134,24 +134,24 @@ func (l Light) Only(dims, colours bool) *Light {
 
 // Device implements every device of a template.
 type Device struct {
-	drivers.Life
+	drivers.Base
 	class    string
 	levels   Levels
 	verbs    Verbs
-	link     *drivers.Link
+	link     *drivers.Connection
 	haltTime time.Duration
 	turn     sync.Mutex // serializes Start and Halt
 	live     bool       // set since Start; guarded by turn
 	users    chan int   // semaphore that contains the number of users of the open device
-	errand   drivers.Errand
+	errand   drivers.ExclusiveTask
 	loose    atomic.Bool // a cover that may move, because a stop failed
 }
 
 // New returns a device with these verbs. haltTime limits the commands for the initial and
 // the safe state.
-func New(name, class string, l Levels, haltTime time.Duration, link *drivers.Link, v Verbs) drivers.Device {
+func New(name, class string, l Levels, haltTime time.Duration, link *drivers.Connection, v Verbs) drivers.Device {
 	d := &Device{
-		Life: drivers.NewLife(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
+		Base: drivers.NewBase(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
 		users: make(chan int, 1),
 	}
 	d.users <- 0
@@ -167,10 +167,10 @@ func (d *Device) Changes() <-chan struct{} {
 }
 
 // Connection returns the host of the device.
-func (d *Device) Connection() *drivers.Link { return d.link }
+func (d *Device) Connection() *drivers.Connection { return d.link }
 
-// Holds returns the resources that no other device may use.
-func (d *Device) Holds() []drivers.Hold {
+// Resources returns the resources that no other device may use.
+func (d *Device) Resources() []drivers.Resource {
 	if d.verbs.Holds == nil {
 		return nil
 	}
@@ -196,42 +196,42 @@ func (d *Device) Start() error {
 	defer cancel()
 	if !d.live {
 		if err := d.connect(ctx); err != nil {
-			return d.Named(err)
+			return d.WithName(err)
 		}
 		d.live = true
 	}
 	if d.verbs.Switch != nil && d.levels.Initial != "keep" {
 		if err := d.verbs.Switch(ctx, d.levels.Initial == "on"); err != nil {
 			d.end()
-			return d.Named(err)
+			return d.WithName(err)
 		}
 	}
-	d.Opened()
+	d.MarkStarted()
 	return nil
 }
 
 // Halt sets the safe level and closes the device.
 func (d *Device) Halt() error {
-	d.Closed()
+	d.StopVerbs()
 	d.turn.Lock()
 	defer d.turn.Unlock()
 	defer d.end()
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
 	defer cancel()
 	if c := d.verbs.Cover; c != nil && c.Stop != nil {
-		return d.Named(d.haltCover(ctx))
+		return d.WithName(d.haltCover(ctx))
 	}
 	switch {
 	case d.verbs.Switch == nil: // the device has no safe level, and may still execute an earlier command
-		return d.Named(d.last(ctx, func(context.Context) error { return nil }))
+		return d.WithName(d.last(ctx, func(context.Context) error { return nil }))
 	case d.levels.Safe == "keep":
 		return nil
 	}
 	if err := d.connect(ctx); err != nil {
-		return d.Named(err)
+		return d.WithName(err)
 	}
 	defer d.disconnect()
-	return d.Named(d.last(ctx, func(ctx context.Context) error { return d.verbs.Switch(ctx, d.levels.Safe == "on") }))
+	return d.WithName(d.last(ctx, func(ctx context.Context) error { return d.verbs.Switch(ctx, d.levels.Safe == "on") }))
 }
 
 // haltCover stops a moving cover, and leaves a standing cover as it is. If the device does
@@ -295,8 +295,8 @@ func (d *Device) disconnect() {
 	d.users <- n
 }
 
-// does calls drivers.During for a verb without a result.
+// does calls drivers.DoValue for a verb without a result.
 func does(ctx context.Context, d *Device, f func(context.Context) error) error {
-	_, err := drivers.During(ctx, &d.Life, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
+	_, err := drivers.DoValue(ctx, &d.Base, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
 	return err
 }

@@ -15,7 +15,7 @@ var (
 // Press contains the functions of a device with one action.
 type Press struct {
 	Do   func(context.Context) error
-	Last func(context.Context) (drivers.Pressed, error)
+	Last func(context.Context) (drivers.PressState, error)
 }
 
 // presser implements drivers.Presser.
@@ -24,9 +24,9 @@ type presser struct{ d *Device }
 // Press triggers the action.
 func (p presser) Press(ctx context.Context) error { return does(ctx, p.d, p.d.verbs.Press.Do) }
 
-// Pressed reads back the time of the last press.
-func (p presser) Pressed(ctx context.Context) (drivers.Pressed, error) {
-	return drivers.During(ctx, &p.d.Life, p.d.verbs.Press.Last)
+// PressState reads back the time of the last press.
+func (p presser) PressState(ctx context.Context) (drivers.PressState, error) {
+	return drivers.DoValue(ctx, &p.d.Base, p.d.verbs.Press.Last)
 }
 
 // Unrepeatable implements drivers.Unrepeatable.

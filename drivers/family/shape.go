@@ -10,23 +10,23 @@ import (
 )
 
 var (
-	_ drivers.Switch       = switcher{}
-	_ drivers.SwitchReader = switcher{}
-	_ drivers.SafeReader   = switcher{}
-	_ drivers.Levels       = switcher{}
-	_ drivers.AutoOff      = struct {
+	_ drivers.Switch          = switcher{}
+	_ drivers.SwitchReader    = switcher{}
+	_ drivers.SafeReader      = switcher{}
+	_ drivers.StartHaltStates = switcher{}
+	_ drivers.AutoOff         = struct {
 		switcher
 		timer
 	}{}
-	_ drivers.TimerKeeper  = timer{}
-	_ drivers.TimerLength  = timer{}
-	_ drivers.Sensor       = sensor{}
-	_ drivers.Dimmer       = dimmer{}
-	_ drivers.LevelReader  = dimmer{}
-	_ drivers.Tinter       = tinter{}
-	_ drivers.ColourReader = tinter{}
-	_ drivers.Warmer       = whitener{}
-	_ drivers.WarmthReader = whitener{}
+	_ drivers.PersistentTimer        = timer{}
+	_ drivers.TimerRounder           = timer{}
+	_ drivers.Sensor                 = sensor{}
+	_ drivers.Dimmer                 = dimmer{}
+	_ drivers.LevelReader            = dimmer{}
+	_ drivers.ColorSetter            = tinter{}
+	_ drivers.ColorReader            = tinter{}
+	_ drivers.ColorTemperatureSetter = whitener{}
+	_ drivers.ColorTemperatureReader = whitener{}
 
 	_ drivers.Opener        = cover{}
 	_ drivers.Positioner    = positioner{}
@@ -34,7 +34,7 @@ var (
 	_ drivers.OpeningReader = cover{}
 	_ drivers.SafeReader    = cover{}
 	_ drivers.RestReader    = cover{}
-	_ drivers.Leaver        = cover{}
+	_ drivers.Detacher      = cover{}
 	_ drivers.Thermostat    = heater{}
 	_ drivers.TargetReader  = heater{}
 	_ drivers.Locker        = lock{}
@@ -51,11 +51,11 @@ func (s switcher) Switch(ctx context.Context, on bool) error {
 
 // On reads the level back from the device.
 func (s switcher) On(ctx context.Context) (bool, error) {
-	return drivers.During(ctx, &s.Device.Life, s.verbs.On)
+	return drivers.DoValue(ctx, &s.Device.Base, s.verbs.On)
 }
 
-// Levels returns the levels that Start and Halt set.
-func (s switcher) Levels() (initial, safe string) { return s.levels.Initial, s.levels.Safe }
+// StartHaltStates returns the levels that Start and Halt set.
+func (s switcher) StartHaltStates() (initial, safe string) { return s.levels.Initial, s.levels.Safe }
 
 // Safe reads back whether the device is at its safe level.
 func (s switcher) Safe(ctx context.Context) (bool, error) {
@@ -63,11 +63,11 @@ func (s switcher) Safe(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	if err := s.connect(ctx); err != nil {
-		return false, s.Named(err)
+		return false, s.WithName(err)
 	}
 	defer s.disconnect()
 	on, err := s.verbs.On(ctx)
-	return on == (s.levels.Safe == "on"), s.Named(err)
+	return on == (s.levels.Safe == "on"), s.WithName(err)
 }
 
 // timer implements drivers.AutoOff.
@@ -83,18 +83,18 @@ func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) erro
 	})
 }
 
-// TimerLeft reports that an earlier process has set the timer.
-func (t timer) TimerLeft() { t.d.verbs.TimerLeft() }
+// TimerMayBeSet reports that an earlier process has set the timer.
+func (t timer) TimerMayBeSet() { t.d.verbs.TimerLeft() }
 
-// TimerFor returns how long the timer runs for a time.
-func (t timer) TimerFor(limit time.Duration) time.Duration { return t.d.verbs.TimerFor(limit) }
+// RoundTimer returns how long the timer runs for a time.
+func (t timer) RoundTimer(limit time.Duration) time.Duration { return t.d.verbs.TimerFor(limit) }
 
 // sensor implements drivers.Sensor.
 type sensor struct{ d *Device }
 
 // Read reads the measurements of the device.
 func (s sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
-	return drivers.During(ctx, &s.d.Life, s.d.verbs.Read)
+	return drivers.DoValue(ctx, &s.d.Base, s.d.verbs.Read)
 }
 
 // dimmer implements drivers.Dimmer.
@@ -105,7 +105,7 @@ func (m dimmer) Dim(ctx context.Context, percent float64) error {
 	return does(ctx, m.d, func(ctx context.Context) error {
 		switch {
 		case !(percent >= 0 && percent <= 100):
-			return drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
+			return drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		case percent == 0:
 			return m.d.verbs.Switch(ctx, false)
 		}
@@ -115,20 +115,20 @@ func (m dimmer) Dim(ctx context.Context, percent float64) error {
 
 // Level reads back the brightness.
 func (m dimmer) Level(ctx context.Context) (float64, error) {
-	return drivers.During(ctx, &m.d.Life, m.d.verbs.Light.Level)
+	return drivers.DoValue(ctx, &m.d.Base, m.d.verbs.Light.Level)
 }
 
-// tinter implements drivers.Tinter.
+// tinter implements drivers.ColorSetter.
 type tinter struct{ d *Device }
 
-// Tint sets the color.
-func (p tinter) Tint(ctx context.Context, c drivers.Colour) error {
+// SetColor sets the color.
+func (p tinter) SetColor(ctx context.Context, c drivers.Color) error {
 	return does(ctx, p.d, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
 }
 
-// Colour reads back the color.
-func (p tinter) Colour(ctx context.Context) (drivers.Colour, error) {
-	return drivers.During(ctx, &p.d.Life, p.d.verbs.Light.Colour)
+// Color reads back the color.
+func (p tinter) Color(ctx context.Context) (drivers.Color, error) {
+	return drivers.DoValue(ctx, &p.d.Base, p.d.verbs.Light.Colour)
 }
 
 // cover implements drivers.Opener. It executes one movement at a time.
@@ -137,12 +137,12 @@ type cover struct{ d *Device }
 // Open opens the cover.
 func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Open) }
 
-// Shut closes the cover.
-func (c cover) Shut(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
+// Close closes the cover.
+func (c cover) Close(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
 
 func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 	return does(ctx, c.d, func(ctx context.Context) error {
-		ctx, release, err := c.d.errand.Take(ctx, "moving")
+		ctx, release, err := c.d.errand.Begin(ctx, "moving")
 		if err != nil {
 			return err
 		}
@@ -151,17 +151,17 @@ func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 		if !errors.Is(err, drivers.ErrNothingDone) {
 			c.d.loose.Store(errors.Is(err, drivers.ErrMayAct))
 		}
-		if err != nil && drivers.Stopped(ctx) && !errors.Is(err, drivers.ErrMayAct) {
+		if err != nil && drivers.IsStopped(ctx) && !errors.Is(err, drivers.ErrMayAct) {
 			return drivers.ErrStopped
 		}
 		return err
 	})
 }
 
-// Leave stops the cover if it may move because of a command of this driver. It does not
+// Detach stops the cover if it may move because of a command of this driver. It does not
 // stop a movement that another client started; only Halt does.
-func (c cover) Leave() error {
-	c.d.Closed() // may set loose
+func (c cover) Detach() error {
+	c.d.StopVerbs() // may set loose
 	if c.d.loose.Load() {
 		return c.d.Halt()
 	}
@@ -182,7 +182,7 @@ func (c cover) Safe(ctx context.Context) (bool, error) {
 func (c cover) AtRest(ctx context.Context) (bool, error) {
 	stands, err := c.looks(ctx, c.d.verbs.Cover.Stands)
 	if err == nil && c.d.loose.Load() {
-		err = c.d.Named(drivers.ErrMayAct)
+		err = c.d.WithName(drivers.ErrMayAct)
 	}
 	return err == nil && stands, err
 }
@@ -190,16 +190,16 @@ func (c cover) AtRest(ctx context.Context) (bool, error) {
 // looks reads a state, even while the device is halted.
 func (c cover) looks(ctx context.Context, f func(context.Context) (bool, error)) (bool, error) {
 	if err := c.d.connect(ctx); err != nil {
-		return false, c.d.Named(err)
+		return false, c.d.WithName(err)
 	}
 	defer c.d.disconnect()
 	is, err := f(ctx)
-	return is, c.d.Named(err)
+	return is, c.d.WithName(err)
 }
 
 // Opening reads back the position in percent.
 func (c cover) Opening(ctx context.Context) (float64, error) {
-	return drivers.During(ctx, &c.d.Life, c.d.verbs.Cover.Opening)
+	return drivers.DoValue(ctx, &c.d.Base, c.d.verbs.Cover.Opening)
 }
 
 // positioner implements drivers.Positioner.
@@ -209,7 +209,7 @@ type positioner struct{ cover }
 func (p positioner) OpenTo(ctx context.Context, percent float64) error {
 	return p.moves(ctx, func(ctx context.Context) error {
 		if !(percent >= 0 && percent <= 100) {
-			return drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
+			return drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
 		return p.d.verbs.Cover.To(ctx, percent)
 	})
@@ -220,7 +220,7 @@ type stopper struct{ d *Device }
 
 // Stop stops the cover, no matter which client moved it.
 func (s stopper) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &s.d.Life, func(ctx context.Context) (string, error) {
+	return drivers.DoValue(ctx, &s.d.Base, func(ctx context.Context) (string, error) {
 		err := errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
 		if err == nil {
 			s.d.loose.Store(false)
@@ -240,7 +240,7 @@ func (l lock) Unlock(ctx context.Context) error { return does(ctx, l.d, l.d.verb
 
 // Locked reads back whether the device is locked.
 func (l lock) Locked(ctx context.Context) (bool, error) {
-	return drivers.During(ctx, &l.d.Life, l.d.verbs.Lock.Locked)
+	return drivers.DoValue(ctx, &l.d.Base, l.d.verbs.Lock.Locked)
 }
 
 // heater implements drivers.Thermostat.
@@ -256,12 +256,12 @@ func (h heater) SetTarget(ctx context.Context, celsius float64) error {
 	})
 }
 
-// Targets returns the range of target temperatures.
-func (h heater) Targets() drivers.Targets { return h.d.verbs.Heat.Targets }
+// TargetRange returns the range of target temperatures.
+func (h heater) TargetRange() drivers.TargetRange { return h.d.verbs.Heat.Targets }
 
 // Target reads back the target temperature.
 func (h heater) Target(ctx context.Context) (float64, error) {
-	return drivers.During(ctx, &h.d.Life, h.d.verbs.Heat.Target)
+	return drivers.DoValue(ctx, &h.d.Base, h.d.verbs.Heat.Target)
 }
 
 // shape returns a device with exactly the methods of its verbs, because callers find verbs
@@ -355,27 +355,27 @@ func moving(d *Device) drivers.Device {
 	}{d, cover{d}, sensor{d}}
 }
 
-// whitener implements drivers.Warmer.
+// whitener implements drivers.ColorTemperatureSetter.
 type whitener struct{ d *Device }
 
-// Warm sets the color temperature in kelvin.
-func (w whitener) Warm(ctx context.Context, kelvin float64) error {
+// SetColorTemperature sets the color temperature in kelvin.
+func (w whitener) SetColorTemperature(ctx context.Context, kelvin float64) error {
 	return does(ctx, w.d, func(ctx context.Context) error {
-		if warmest, coldest := w.Whites(); !(kelvin >= warmest && kelvin <= coldest) {
-			return drivers.NotDone(fmt.Errorf("%v K is not between %v and %v", kelvin, warmest, coldest))
+		if warmest, coldest := w.ColorTemperatureRange(); !(kelvin >= warmest && kelvin <= coldest) {
+			return drivers.MarkNothingDone(fmt.Errorf("%v K is not between %v and %v", kelvin, warmest, coldest))
 		}
 		return w.d.verbs.Light.White.Warm(ctx, kelvin)
 	})
 }
 
-// Whites returns the limits of the color temperature.
-func (w whitener) Whites() (warmest, coldest float64) {
+// ColorTemperatureRange returns the limits of the color temperature.
+func (w whitener) ColorTemperatureRange() (warmest, coldest float64) {
 	return w.d.verbs.Light.White.Warmest, w.d.verbs.Light.White.Coldest
 }
 
-// Warmth reads back the color temperature in kelvin.
-func (w whitener) Warmth(ctx context.Context) (float64, error) {
-	return drivers.During(ctx, &w.d.Life, w.d.verbs.Light.White.Warmth)
+// ColorTemperature reads back the color temperature in kelvin.
+func (w whitener) ColorTemperature(ctx context.Context) (float64, error) {
+	return drivers.DoValue(ctx, &w.d.Base, w.d.verbs.Light.White.Warmth)
 }
 
 // Combinations of the verbs of lamps, without timers and sensors.

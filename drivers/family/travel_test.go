@@ -59,7 +59,7 @@ func TestTravelInterrupted(t *testing.T) {
 // An error of a reading before the command is ErrNothingDone. An error after the command is
 // not.
 func TestReadingErrorBeforeCommand(t *testing.T) {
-	offline := drivers.NotDone(errors.New("it is offline"))
+	offline := drivers.MarkNothingDone(errors.New("it is offline"))
 	synctest.Test(t, func(t *testing.T) {
 		went := false
 		travel := family.Travel{
@@ -88,7 +88,7 @@ type halted interface {
 	drivers.Device
 	drivers.Opener
 	drivers.SafeReader
-	drivers.Leaver
+	drivers.Detacher
 }
 
 // Halt stops a cover, no matter which client moved it, and succeeds only when the cover
@@ -109,7 +109,7 @@ func TestHaltOfCovers(t *testing.T) {
 			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
 			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 		}
-		d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+		d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 			Cover: family.NewCover(travel, travel, nil),
 			Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 		}).(halted)
@@ -155,7 +155,7 @@ func TestHaltOfCovers(t *testing.T) {
 
 		start(0)
 		moves = true // moved by hand
-		if err := d.Leave(); err != nil || !moves {
+		if err := d.Detach(); err != nil || !moves {
 			t.Errorf("what a hand has set moving: %v, goes on: %t", err, moves)
 		}
 		start(0)
@@ -170,7 +170,7 @@ func TestHaltOfCovers(t *testing.T) {
 			t.Error("what was cut short is told as done")
 		}
 		ignores = 0
-		if err := d.Leave(); err != nil {
+		if err := d.Detach(); err != nil {
 			t.Error(err)
 		}
 		stands("what was told to move, and left")
@@ -219,7 +219,7 @@ func TestCoverAtRest(t *testing.T) {
 				},
 				To: 100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 			}
-			d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewLink("test"), family.Verbs{
+			d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 				Cover: family.NewCover(travel, travel, nil),
 				Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 			})

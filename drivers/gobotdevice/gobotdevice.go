@@ -26,7 +26,7 @@ type OnOff interface {
 
 // base starts a device of Gobot on its adaptor.
 type base struct {
-	drivers.Life
+	drivers.Base
 	adaptor gobot.Connection
 	device  gobot.Device
 	mu      sync.Mutex // one call to the device at a time
@@ -34,9 +34,9 @@ type base struct {
 
 func (b *base) start() error {
 	if err := b.adaptor.Connect(); err != nil {
-		return b.Named(err)
+		return b.WithName(err)
 	}
-	return b.Named(b.device.Start())
+	return b.WithName(b.device.Start())
 }
 
 // call runs f as a verb, and no other call at the same time. Gobot cannot end a call early.
@@ -57,7 +57,7 @@ type Switch struct {
 
 // NewSwitch returns the switch name, whose relay uses adaptor. It opens nothing.
 func NewSwitch(name string, adaptor gobot.Connection, relay OnOff) *Switch {
-	return &Switch{base: base{Life: drivers.NewLife(name), adaptor: adaptor, device: relay}, relay: relay}
+	return &Switch{base: base{Base: drivers.NewBase(name), adaptor: adaptor, device: relay}, relay: relay}
 }
 
 // Start opens the adaptor, starts the relay, and turns it off.
@@ -68,21 +68,21 @@ func (s *Switch) Start() error {
 	if err := s.off(); err != nil {
 		return err
 	}
-	s.Opened()
+	s.MarkStarted()
 	return nil
 }
 
 // Halt turns the relay off. It leaves the adaptor open, because Gobot turns the pins of a
 // closed adaptor into inputs, and an input switches some relays on.
 func (s *Switch) Halt() error {
-	s.Closed()
+	s.StopVerbs()
 	return s.off()
 }
 
 func (s *Switch) off() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Named(s.relay.Off())
+	return s.WithName(s.relay.Off())
 }
 
 // Switch turns the relay on or off.
@@ -102,7 +102,7 @@ type Sensor struct {
 // NewSensor returns the sensor name, whose device uses adaptor. read measures with the
 // device, which is started. NewSensor opens nothing.
 func NewSensor(name string, adaptor gobot.Connection, device gobot.Device, read func() ([]drivers.Reading, error)) *Sensor {
-	return &Sensor{base: base{Life: drivers.NewLife(name), adaptor: adaptor, device: device}, read: read}
+	return &Sensor{base: base{Base: drivers.NewBase(name), adaptor: adaptor, device: device}, read: read}
 }
 
 // Start opens the adaptor and starts the device.
@@ -110,16 +110,16 @@ func (s *Sensor) Start() error {
 	if err := s.start(); err != nil {
 		return err
 	}
-	s.Opened()
+	s.MarkStarted()
 	return nil
 }
 
 // Halt waits for a measurement under way, and halts the device.
 func (s *Sensor) Halt() error {
-	s.Closed()
+	s.StopVerbs()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.Named(s.device.Halt())
+	return s.WithName(s.device.Halt())
 }
 
 // Read measures.

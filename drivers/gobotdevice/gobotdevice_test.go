@@ -17,7 +17,7 @@ import (
 
 // board is an adaptor with one line.
 type board struct {
-	drivers.Link
+	drivers.Connection
 	mu     sync.Mutex
 	level  byte
 	writes int

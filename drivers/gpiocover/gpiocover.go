@@ -30,16 +30,16 @@ var (
 	_ drivers.Sensor           = (*Cover)(nil)
 	_ drivers.RestReader       = (*Cover)(nil)
 	_ drivers.SafeReader       = (*Cover)(nil)
-	_ drivers.Guarded          = (*Cover)(nil)
+	_ drivers.WatchdogTarget   = (*Cover)(nil)
 	_ drivers.Inspector        = (*Cover)(nil)
-	_ drivers.Holder           = (*Cover)(nil)
+	_ drivers.ResourceHolder   = (*Cover)(nil)
 )
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
-		Obey: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+		RunWatchdogCommand: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
 	}
 }
 
@@ -54,18 +54,18 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a cover for a valid configuration.
 func New(name string, cfg Config, chips board.Chips) *Cover {
-	c := &Cover{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
+	c := &Cover{Base: drivers.NewBase(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	c.up, c.down = newDirection(chips, cfg, cfg.Up, name), newDirection(chips, cfg, cfg.Down, name)
 	return c
 }
 
 // Cover moves to a position and keeps it.
 type Cover struct {
-	drivers.Life
+	drivers.Base
 	cfg      Config
 	chips    board.Chips
 	up, down *direction
-	errand   drivers.Errand
+	errand   drivers.ExclusiveTask
 	turn     chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
 
 	mu      sync.Mutex
@@ -84,42 +84,42 @@ func (c *Cover) Start() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	if err := errors.Join(c.up.start(), c.down.start()); err != nil {
-		return c.Named(err)
+		return c.WithName(err)
 	}
 	c.mu.Lock()
 	c.known, c.last, c.off = false, nil, time.Now()
 	c.mu.Unlock()
-	c.Opened()
+	c.MarkStarted()
 	return nil
 }
 
 // Halt turns both relays off. They stay off for as long as the program runs.
 func (c *Cover) Halt() error {
-	c.Closed()
-	return c.Named(c.rest())
+	c.StopVerbs()
+	return c.WithName(c.rest())
 }
 
 // Open opens the cover completely. It ignores the estimate and runs the motor for the full
 // travel time; the limit switch stops the motor earlier.
 func (c *Cover) Open(ctx context.Context) error { return c.OpenTo(ctx, 100) }
 
-// Shut closes the cover in the same way.
-func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
+// Close closes the cover in the same way.
+func (c *Cover) Close(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 
 // OpenTo moves the cover to a position in percent. A position between the ends needs an
 // estimate, which exists only after the cover has reached an end.
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
-	_, err := drivers.During(ctx, &c.Life, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (struct{}, error) {
 		if !(percent >= 0 && percent <= 100) {
-			return struct{}{}, drivers.NotDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
+			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
-		ctx, release, err := c.errand.Take(ctx, "moving")
+		ctx, release, err := c.errand.Begin(ctx, "moving")
 		if err != nil {
 			return struct{}{}, err
 		}
 		defer release()
 		err = c.to(ctx, percent)
-		if err != nil && drivers.Stopped(ctx) {
+		if err != nil && drivers.IsStopped(ctx) {
 			return struct{}{}, drivers.ErrStopped
 		}
 		return struct{}{}, err
@@ -134,7 +134,7 @@ func (c *Cover) to(ctx context.Context, percent float64) error {
 	}
 	at, known := c.place()
 	if !known {
-		return drivers.NotDone(errUnknown)
+		return drivers.MarkNothingDone(errUnknown)
 	}
 	up := percent > at
 	way := time.Duration(math.Abs(percent-at) / 100 * float64(c.cfg.travel(up)))
@@ -152,14 +152,14 @@ var errUnknown = errors.New("the position is unknown; open or close the cover co
 // run runs the motor in one direction for the duration long, or until ctx ends.
 func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error) {
 	if err := c.rest(); err != nil { // both relays off before one turns on
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	way := c.down
 	if up {
 		way = c.up
 	}
 	if err := c.pause(ctx, way); err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	t := time.NewTimer(long)
 	defer t.Stop()
@@ -203,7 +203,7 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	if ctx.Err() != nil {
-		return time.Now(), drivers.NotDone(ctx.Err())
+		return time.Now(), drivers.MarkNothingDone(ctx.Err())
 	}
 	other := c.up
 	if way == c.up {
@@ -211,9 +211,9 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	}
 	switch on, err := other.on(); {
 	case err != nil:
-		return time.Now(), drivers.NotDone(err)
+		return time.Now(), drivers.MarkNothingDone(err)
 	case on:
-		return time.Now(), drivers.NotDone(fmt.Errorf("%s reads back as on, and both relays must never be on; inspect the relays", other.name))
+		return time.Now(), drivers.MarkNothingDone(fmt.Errorf("%s reads back as on, and both relays must never be on; inspect the relays", other.name))
 	}
 	c.mu.Lock()
 	c.moves, c.last = true, way
@@ -267,14 +267,14 @@ func (c *Cover) place() (percent float64, known bool) {
 
 // Stop turns both relays off, no matter which client moved the cover.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &c.Life, func(ctx context.Context) (string, error) {
+	return drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (string, error) {
 		return "", errors.Join(c.errand.End(ctx), c.rest())
 	})
 }
 
 // EstimatedOpening returns the estimated position in percent.
 func (c *Cover) EstimatedOpening(ctx context.Context) (float64, error) {
-	return drivers.During(ctx, &c.Life, func(context.Context) (float64, error) {
+	return drivers.DoValue(ctx, &c.Base, func(context.Context) (float64, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		switch {
@@ -308,7 +308,7 @@ func (c *Cover) AtRest(context.Context) (bool, error) {
 	up, err := c.up.on()
 	down, err2 := c.down.on()
 	if err := errors.Join(err, err2); err != nil {
-		return false, c.Named(err)
+		return false, c.WithName(err)
 	}
 	return !up && !down, nil
 }
@@ -321,17 +321,17 @@ func (c *Cover) Inspect(context.Context) (string, error) {
 	up, err := c.up.pin.Look()
 	down, err2 := c.down.pin.Look()
 	if err := errors.Join(err, err2); err != nil {
-		return "", c.Named(err)
+		return "", c.WithName(err)
 	}
 	return up + "; and " + down, nil
 }
 
-// Holds returns the two lines.
-func (c *Cover) Holds() []drivers.Hold {
-	var list []drivers.Hold
+// Resources returns the two lines.
+func (c *Cover) Resources() []drivers.Resource {
+	var list []drivers.Resource
 	for _, way := range [][2]string{{"up", c.cfg.Up}, {"down", c.cfg.Down}} {
 		l := c.cfg.line(way[1])
-		list = append(list, drivers.Hold{Key: way[0], What: l.String(), Same: l.Same(), Place: func() string { return l.Found(c.chips) }})
+		list = append(list, drivers.Resource{Key: way[0], Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(c.chips) }})
 	}
 	return list
 }

@@ -199,7 +199,7 @@ func TestPositionUnknownBeforeAnEnd(t *testing.T) {
 			t.Error(err)
 		}
 		unknown("stopped on its way")
-		if err := c.Shut(t.Context()); err != nil {
+		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if is, err := c.EstimatedOpening(t.Context()); is != 0 || err != nil {
@@ -215,7 +215,7 @@ func TestPositionUnknownBeforeAnEnd(t *testing.T) {
 // A cover that a stop interrupts stands still, and the driver estimates its position.
 func TestStopDuringMove(t *testing.T) {
 	moving(t, 0, func(t *testing.T, c *gpiocover.Cover, b *blind) {
-		if err := c.Shut(t.Context()); err != nil {
+		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error)
@@ -224,7 +224,7 @@ func TestStopDuringMove(t *testing.T) {
 		if is, err := c.EstimatedOpening(t.Context()); err == nil {
 			t.Errorf("the cover is moving, and says %v", is)
 		}
-		if err := c.Shut(t.Context()); !errors.Is(err, drivers.ErrBusy) {
+		if err := c.Close(t.Context()); !errors.Is(err, drivers.ErrBusy) {
 			t.Errorf("closed while it opens: %v", err)
 		}
 		if left, err := c.Stop(t.Context()); left != "" || err != nil {
@@ -249,7 +249,7 @@ func TestStopDuringMove(t *testing.T) {
 func TestHaltDuringMove(t *testing.T) {
 	moving(t, 0.5, func(t *testing.T, c *gpiocover.Cover, b *blind) {
 		ended := make(chan error)
-		go func() { ended <- c.Shut(t.Context()) }()
+		go func() { ended <- c.Close(t.Context()) }()
 		time.Sleep(3 * time.Second)
 		if err := c.Halt(); err != nil {
 			t.Fatal(err)
@@ -299,7 +299,7 @@ func (deaf) Set(bool) error { return nil }
 // After a chip vanishes during a move, the movement and the position are unknown.
 func TestChipVanishesDuringMove(t *testing.T) {
 	moving(t, 0.5, func(t *testing.T, c *gpiocover.Cover, b *blind) {
-		if err := c.Shut(t.Context()); err != nil {
+		if err := c.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ended := make(chan error)

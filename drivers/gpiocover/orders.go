@@ -18,11 +18,11 @@ type order struct {
 	Bias      string       `json:"bias,omitempty"`
 }
 
-// Orders returns the commands with which another process stops the cover.
-func (c *Cover) Orders() drivers.Orders {
+// WatchdogCommands returns the commands with which another process stops the cover.
+func (c *Cover) WatchdogCommands() drivers.WatchdogCommands {
 	req := c.cfg.request(c.Name())
 	data, _ := json.Marshal(order{[]board.Line{c.cfg.line(c.cfg.Up), c.cfg.line(c.cfg.Down)}, c.Name(), req.ActiveLow, req.OpenDrain, req.Bias}) // JSON can represent all of its fields
-	return drivers.Orders{Off: data, Safe: data}
+	return drivers.WatchdogCommands{Off: data, Safe: data}
 }
 
 // Obey executes an order on both lines. An error of the first line does not prevent the

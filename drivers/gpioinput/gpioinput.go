@@ -84,35 +84,35 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Input is one input line.
 type Input struct {
-	drivers.Life
+	drivers.Base
 	cfg   Config
 	chips board.Chips
 	now   func() time.Time
 	pin   *board.Source
 	gpio  *gpio.DirectPinDriver
-	bell  drivers.Bell // signals each edge of the line
-	last  atomic.Int64 // time of the last event in Unix nanoseconds
+	bell  drivers.Signal // signals each edge of the line
+	last  atomic.Int64   // time of the last event in Unix nanoseconds
 }
 
 // New returns an input for a valid configuration.
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
-	i := &Input{Life: drivers.NewLife(name), cfg: cfg, chips: chips, now: now}
+	i := &Input{Base: drivers.NewBase(name), cfg: cfg, chips: chips, now: now}
 	req := board.Request{Label: board.Label(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
 	req.Edge = func(bool) {
 		if cfg.Hold > 0 {
 			i.last.Store(now().UnixNano()) // each edge is the begin or the end of an event
 		}
-		i.bell.Ring()
+		i.bell.Notify()
 	}
 	i.pin = board.NewSource(chips, cfg.line(), req)
 	i.gpio = gpio.NewDirectPinDriver(i.pin, cfg.Line)
 	return i
 }
 
-// Holds returns the line.
-func (i *Input) Holds() []drivers.Hold {
+// Resources returns the line.
+func (i *Input) Resources() []drivers.Resource {
 	l := i.cfg.line()
-	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(i.chips) }}}
+	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(i.chips) }}}
 }
 
 // Connection returns the Gobot adaptor of the line.
@@ -123,13 +123,13 @@ func (i *Input) Start() error {
 	if err := errors.Join(i.pin.Connect(), i.gpio.Start()); err != nil {
 		return fmt.Errorf("%s: %w", i.Name(), err)
 	}
-	i.Opened()
+	i.MarkStarted()
 	return nil
 }
 
 // Halt releases the line. An input is always in a safe state.
 func (i *Input) Halt() error {
-	i.Closed()
+	i.StopVerbs()
 	if err := errors.Join(i.gpio.Halt(), i.pin.Finalize()); err != nil {
 		return fmt.Errorf("%s: %w", i.Name(), err)
 	}

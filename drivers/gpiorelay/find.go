@@ -13,18 +13,18 @@ const shownLines = 40
 
 // Find returns the GPIO chips of a host with their free lines. It returns no configuration,
 // because it cannot know the devices on the lines.
-func Find(k board.Chips) []drivers.Found {
+func Find(k board.Chips) []drivers.FoundDevice {
 	chips, err := k.List()
 	if err != nil {
 		return nil // the host has no chips, or messkit has no permission
 	}
-	var list []drivers.Found
+	var list []drivers.FoundDevice
 	for _, c := range chips {
 		where := fmt.Sprintf("%s (%s): %d lines", c.Name, c.Label, c.Lines)
 		if free := free(k, c); len(free) > 0 {
 			where += "; free, for the key line: of the drivers gpiorelay and gpioinput: " + strings.Join(free, " ")
 		}
-		list = append(list, drivers.Found{Name: c.Name, Where: where})
+		list = append(list, drivers.FoundDevice{Name: c.Name, Where: where})
 	}
 	return list
 }

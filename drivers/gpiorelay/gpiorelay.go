@@ -20,26 +20,26 @@ import (
 )
 
 var (
-	_ drivers.Switch       = (*Relay)(nil)
-	_ drivers.SwitchReader = (*Relay)(nil)
-	_ drivers.SafeReader   = (*Relay)(nil)
-	_ drivers.Guarded      = (*Relay)(nil)
-	_ drivers.Levels       = (*Relay)(nil)
-	_ drivers.Inspector    = (*Relay)(nil)
-	_ drivers.Switch       = (*Button)(nil)
-	_ drivers.Presser      = (*Button)(nil)
-	_ drivers.SafeReader   = (*Button)(nil)
-	_ drivers.Guarded      = (*Button)(nil)
-	_ drivers.Unrepeatable = (*Button)(nil)
-	_ drivers.Inspector    = (*Button)(nil)
+	_ drivers.Switch          = (*Relay)(nil)
+	_ drivers.SwitchReader    = (*Relay)(nil)
+	_ drivers.SafeReader      = (*Relay)(nil)
+	_ drivers.WatchdogTarget  = (*Relay)(nil)
+	_ drivers.StartHaltStates = (*Relay)(nil)
+	_ drivers.Inspector       = (*Relay)(nil)
+	_ drivers.Switch          = (*Button)(nil)
+	_ drivers.Presser         = (*Button)(nil)
+	_ drivers.SafeReader      = (*Button)(nil)
+	_ drivers.WatchdogTarget  = (*Button)(nil)
+	_ drivers.Unrepeatable    = (*Button)(nil)
+	_ drivers.Inspector       = (*Button)(nil)
 )
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
-		Discover: func(context.Context) []drivers.Found { return Find(board.Kernel{}) },
-		Obey:     func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+		Discover:           func(context.Context) []drivers.FoundDevice { return Find(board.Kernel{}) },
+		RunWatchdogCommand: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
 	}
 }
 
@@ -55,7 +55,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // New returns a Relay for a valid configuration, or a Button if the configuration has a
 // pulse.
 func New(name string, cfg Config, chips board.Chips) drivers.Device {
-	o := &output{Life: drivers.NewLife(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
+	o := &output{Base: drivers.NewBase(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	o.pin = board.NewOutput(chips, cfg.line(), cfg.request(name))
 	o.relay = gpio.NewRelayDriver(o.pin, cfg.Line)
 	if cfg.Pulse > 0 {
@@ -66,7 +66,7 @@ func New(name string, cfg Config, chips board.Chips) drivers.Device {
 
 // output implements the common part of Relay and Button.
 type output struct {
-	drivers.Life
+	drivers.Base
 	cfg   Config
 	chips board.Chips
 	pin   *board.Output
@@ -84,22 +84,22 @@ func (o *output) Start() error {
 	if err := errors.Join(o.pin.Connect(), o.relay.Start()); err != nil {
 		return o.named(err)
 	}
-	o.Opened()
+	o.MarkStarted()
 	return nil
 }
 
 // Halt takes the line to its safe level. The line keeps that level for as long as the
 // program runs.
 func (o *output) Halt() error {
-	o.Closed()
+	o.StopVerbs()
 	if o.cfg.Safe == "keep" {
 		return nil
 	}
 	return o.named(errors.Join(o.write(o.cfg.Safe == "on"), o.relay.Halt()))
 }
 
-// Levels returns the levels that Start and Halt set.
-func (o *output) Levels() (initial, safe string) { return o.cfg.Initial, o.cfg.Safe }
+// StartHaltStates returns the levels that Start and Halt set.
+func (o *output) StartHaltStates() (initial, safe string) { return o.cfg.Initial, o.cfg.Safe }
 
 func (o *output) write(on bool) error {
 	o.turn <- struct{}{}
@@ -131,10 +131,10 @@ func (o *output) Inspect(context.Context) (string, error) {
 	return what, o.named(err)
 }
 
-// Holds returns the line.
-func (o *output) Holds() []drivers.Hold {
+// Resources returns the line.
+func (o *output) Resources() []drivers.Resource {
 	l := o.cfg.line()
-	return []drivers.Hold{{Key: "line", What: l.String(), Same: l.Same(), Place: func() string { return l.Found(o.chips) }}}
+	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(o.chips) }}}
 }
 
 // named adds the name of the device to an error.
@@ -199,6 +199,6 @@ func (b *Button) Switch(ctx context.Context, on bool) error {
 	case <-t.C:
 		return b.named(b.write(false))
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.Ended(ctx), b.cfg.Pulse), b.named(b.write(false)))
+		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.EndReason(ctx), b.cfg.Pulse), b.named(b.write(false)))
 	}
 }

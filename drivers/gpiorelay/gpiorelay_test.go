@@ -124,7 +124,7 @@ func TestKeep(t *testing.T) {
 	if err := errors.Join(d.Start(), d.Halt()); err != nil || !c.Level(chip, line) || len(c.Log(chip, line)) != 0 {
 		t.Errorf("level %t, driven to %v: %v", c.Level(chip, line), c.Log(chip, line), err)
 	}
-	if d.(drivers.Guarded).Orders().Safe != nil {
+	if d.(drivers.WatchdogTarget).WatchdogCommands().Safe != nil {
 		t.Error("a guard would take it to a safe level")
 	}
 }

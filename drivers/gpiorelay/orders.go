@@ -18,14 +18,14 @@ type order struct {
 	On        bool   `json:"on"`
 }
 
-// Orders returns the commands with which another process sets the line.
-func (o *output) Orders() drivers.Orders {
+// WatchdogCommands returns the commands with which another process sets the line.
+func (o *output) WatchdogCommands() drivers.WatchdogCommands {
 	req := o.cfg.request(o.Name())
 	word := func(on bool) []byte {
 		data, _ := json.Marshal(order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}) // JSON can represent all of its fields
 		return data
 	}
-	orders := drivers.Orders{Off: word(false)}
+	orders := drivers.WatchdogCommands{Off: word(false)}
 	if o.cfg.Safe != "keep" {
 		orders.Safe = word(o.cfg.Safe == "on")
 	}

@@ -32,7 +32,7 @@ func (c *camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	p, err := c.entity.photo(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return drivers.Photo{}, c.Ended(ctx)
+		return drivers.Photo{}, c.EndReason(ctx)
 	case err != nil:
 		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
 	}

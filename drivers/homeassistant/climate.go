@@ -106,7 +106,7 @@ func (e *entity) mode(ctx context.Context, on bool) error {
 		err = fmt.Errorf("%s has no mode %s; it has: %.100s", e.cfg.Entity, want, strings.Join(s.climate.Modes, ", "))
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	return e.call(ctx, "set_hvac_mode", map[string]any{"hvac_mode": want}, func(s state) bool { return s.State == want })
 }
@@ -118,11 +118,11 @@ func (e *entity) heat(ctx context.Context, celsius float64) error {
 		err = s.takes(e.cfg.Entity, celsius, unit)
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	return e.call(ctx, "set_temperature", map[string]any{"temperature": unit.own(celsius)}, func(s state) bool {
 		t := s.climate.Target
-		return t != nil && math.Abs(unit.celsius(*t)-celsius) <= drivers.TargetWithin
+		return t != nil && math.Abs(unit.celsius(*t)-celsius) <= drivers.TargetTolerance
 	})
 }
 

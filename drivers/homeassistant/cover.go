@@ -35,7 +35,7 @@ func (e *entity) openTo(ctx context.Context, percent float64) error {
 	percent = math.Round(percent)
 	return e.travel(ctx, "set_cover_position", map[string]any{"position": percent}, coverPosition, func(s state) bool {
 		p := s.Attributes.Position
-		return (s.State == "open" || s.State == "closed") && p != nil && math.Abs(*p-percent) <= drivers.OpeningWithin
+		return (s.State == "open" || s.State == "closed") && p != nil && math.Abs(*p-percent) <= drivers.OpeningTolerance
 	})
 }
 
@@ -47,7 +47,7 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 		err = fmt.Errorf("%s has no positions according to Home Assistant (supported_features %d); remove positions from the configuration", e.cfg.Entity, s.Attributes.Features)
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	err = e.orderOf(ctx, s, service, data)
 	heard := err == nil
@@ -73,7 +73,7 @@ func (e *entity) stand(ctx context.Context) error {
 		err = fmt.Errorf("%s has no stop command according to Home Assistant", e.cfg.Entity)
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	return e.stopped(ctx)
 }

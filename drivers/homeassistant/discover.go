@@ -9,15 +9,15 @@ import (
 
 // Discover finds Home Assistant in the network. It returns no entities, because a person
 // must select them.
-func Discover(ctx context.Context) []drivers.Found {
+func Discover(ctx context.Context) []drivers.FoundDevice {
 	list, err := mdns.Browse(ctx, mdns.Group, "_home-assistant._tcp")
 	if err != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	for _, i := range list {
 		if i.Addr.IsValid() {
-			all = append(all, drivers.Found{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": create a token there, and configure each entity that you need"})
+			all = append(all, drivers.FoundDevice{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": create a token there, and configure each entity that you need"})
 		}
 	}
 	return all

@@ -20,7 +20,7 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 		what += " " + strings.Join(areas, ", ")
 		ids, err := v.entity.cfg.areaIDs(areas)
 		if err != nil {
-			return left, v.Named(err)
+			return left, v.WithName(err)
 		}
 		does = deed{"clean_area", map[string]any{"cleaning_area_id": ids}, vacuumAreas}
 	}
@@ -41,14 +41,14 @@ func (c Config) areaIDs(rooms []string) ([]string, error) {
 			}
 		}
 		if len(ids) == n {
-			return nil, drivers.NotDone(fmt.Errorf("segments has no room %q", room))
+			return nil, drivers.MarkNothingDone(fmt.Errorf("segments has no room %q", room))
 		}
 	}
 	return ids, nil
 }
 
-// Spot cleans the spot on which the robot stands.
-func (v *vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+// CleanSpot cleans the spot on which the robot stands.
+func (v *vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
 	return v.run(ctx, "cleaning the spot", deed{service: "clean_spot", needs: vacuumSpot}, progress)
 }
 
@@ -59,13 +59,13 @@ func (v *vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	if _, err = v.entity.state(inner); err != nil { // without a state, the present task continues
-		err = drivers.NotDone(err)
+		err = drivers.MarkNothingDone(err)
 	} else {
 		err = v.errand.End(inner)
 	}
 	done()
 	if err != nil {
-		return v.Named(err)
+		return v.WithName(err)
 	}
 	return v.run(ctx, homeward, deed{service: "return_to_base", needs: vacuumHome}, nil)
 }
@@ -80,7 +80,7 @@ type deed struct {
 // can returns an error if the robot lacks the feature in Home Assistant.
 func (d deed) can(s state) error {
 	if s.Attributes.Features&d.needs == 0 {
-		return drivers.NotDone(fmt.Errorf("the robot has no %s according to Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
+		return drivers.MarkNothingDone(fmt.Errorf("the robot has no %s according to Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
 	}
 	return nil
 }
@@ -100,49 +100,49 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 		return err
 	}
 	defer done()
-	ctx, release, err := v.errand.Take(ctx, what)
+	ctx, release, err := v.errand.Begin(ctx, what)
 	if err != nil {
-		return v.Named(err)
+		return v.WithName(err)
 	}
 	defer release()
 	s, err := v.entity.state(ctx)
 	switch {
 	case err != nil:
-		err = drivers.NotDone(err)
+		err = drivers.MarkNothingDone(err)
 	case what == homeward && s.State == isDocked:
 		return nil
 	case s.wrong() != nil:
-		err = drivers.NotDone(s.wrong())
+		err = drivers.MarkNothingDone(s.wrong())
 	case what != homeward && s.State == isCleaning:
 		err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
 	default:
 		err = does.can(s)
 	}
 	if err != nil {
-		return v.Told(ctx, err)
+		return v.VerbError(ctx, err)
 	}
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	} else {
-		v.trouble.Await(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
-		defer v.trouble.Over()
+		v.trouble.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
+		defer v.trouble.End()
 	}
 	j := &journey{what: what, began: v.entity.now(), progress: progress}
 	if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
-		progress(drivers.Progress{Doing: what})
+		progress(drivers.Progress{Activity: what})
 		err = v.follow(ctx, j)
 	}
 	if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands && !errors.Is(err, drivers.ErrNothingDone) {
 		err = v.brake(ctx, err)
 	}
-	return v.Told(ctx, err)
+	return v.VerbError(ctx, err)
 }
 
 // follow waits for the end of a task.
 func (v *vacuum) follow(ctx context.Context, j *journey) error {
 	for silent := 0; ; {
 		changed := v.entity.changes()
-		doubt := v.errand.Doubt()
+		doubt := v.errand.LastStop()
 		s, err := v.entity.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -155,7 +155,7 @@ func (v *vacuum) follow(ctx context.Context, j *journey) error {
 		default:
 			silent = 0
 			if s.drives() {
-				v.errand.Moves(doubt)
+				v.errand.ConfirmWorking(doubt)
 			}
 			over, err := j.step(s, v.entity.now(), &v.trouble)
 			switch {
@@ -194,13 +194,13 @@ type journey struct {
 }
 
 // step evaluates the present state. over reports the end of the task.
-func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, err error) {
-	help, err := t.Meets(now, s.wrong(), s.State == isCleaning)
+func (j *journey) step(s state, now time.Time, t *drivers.HelpWait) (over bool, err error) {
+	help, err := t.Update(now, s.wrong(), s.State == isCleaning)
 	if err != nil {
 		return false, err
 	}
 	tell := func(percent float64, doing string, help *drivers.HelpError) {
-		j.progress(drivers.Progress{Percent: percent, Doing: doing, Help: help})
+		j.progress(drivers.Progress{Percent: percent, Activity: doing, Help: help})
 	}
 	switch {
 	case help != nil:
@@ -215,7 +215,7 @@ func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, e
 	case s.State == isPaused && j.out:
 		tell(0, j.what+", paused", nil)
 	case j.out && j.lost && s.State == "idle": // as after a restart of Home Assistant
-		return false, drivers.ErrLostSight
+		return false, drivers.ErrOutcomeUnknown
 	case j.out: // the robot returns, is docked or idle: it has finished
 		tell(100, j.what, nil)
 		return true, nil
@@ -228,9 +228,9 @@ func (j *journey) step(s state, now time.Time, t *drivers.Trouble) (over bool, e
 // brake stops the robot, even if ctx has ended. err is the reason; the result also reports
 // whether the robot may set out later.
 func (v *vacuum) brake(ctx context.Context, err error) error {
-	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) })
+	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) })
 	v.loose.Store(stop != nil)
-	return drivers.Braked(err, stop)
+	return drivers.JoinStopError(err, stop)
 }
 
 // rest stops the robot if it moves.
@@ -279,8 +279,8 @@ func (v *vacuum) Pause(ctx context.Context) error {
 
 // Resume continues the task, also after a person has solved a problem.
 func (v *vacuum) Resume(ctx context.Context) error {
-	if again := v.trouble.Again(); again != nil {
-		_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
+	if again := v.trouble.ResumeCommand(); again != nil {
+		_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
 			if err := again(ctx); err != nil {
 				return struct{}{}, err
 			}
@@ -294,15 +294,15 @@ func (v *vacuum) Resume(ctx context.Context) error {
 // steer sends a command for the present task, and waits until the robot has one of the
 // states in want.
 func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
-	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
 		s, err := v.entity.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.NotDone(err)
+			return struct{}{}, drivers.MarkNothingDone(err)
 		case slices.Contains(want, s.State):
 			return struct{}{}, nil
 		case !slices.Contains(from, s.State):
-			return struct{}{}, drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
+			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
 		}
 		if err := v.do(ctx, d, s); err != nil {
 			return struct{}{}, err
@@ -314,7 +314,7 @@ func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
 
 // Stop terminates the task, no matter which client started it.
 func (v *vacuum) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
+	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) {
 		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
 			s, err := v.entity.state(ctx)
 			if err == nil && !s.drives() && s.State != isPaused && !v.loose.Load() {

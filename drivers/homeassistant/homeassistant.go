@@ -26,7 +26,7 @@ import (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", Places: true, Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", ReportsArea: true, Open: Open, Discover: Discover}
 }
 
 // Open is the drivers.Factory of this package. It reads the token file, and uses no
@@ -72,7 +72,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	case "vacuum":
 		return newVacuum(name, e, env.Log), nil
 	}
-	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHub(client.Host()), e.verbs()), nil
+	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
 }
 
 // hubOf returns the hub that all entities of one Home Assistant share.
@@ -116,7 +116,7 @@ func (e *entity) verbs() family.Verbs {
 	v.Switch, v.On = e.turn, e.on
 	if e.cfg.domain() == "climate" {
 		v.Switch, v.Read = e.mode, e.readClimate
-		v.Heat = &family.Heat{Set: e.heat, Target: e.target, Targets: drivers.Targets{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
+		v.Heat = &family.Heat{Set: e.heat, Target: e.target, Targets: drivers.TargetRange{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
 		return v
 	}
 	if e.cfg.Dims {
@@ -132,8 +132,8 @@ func (e *entity) verbs() family.Verbs {
 }
 
 // holds returns the entity itself.
-func (e *entity) holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "entity", What: "the entity " + e.cfg.Entity, Same: e.cfg.Entity + " " + drivers.SameURL(e.cfg.URL)}}
+func (e *entity) holds() []drivers.Resource {
+	return []drivers.Resource{{Key: "entity", Label: "the entity " + e.cfg.Entity, Identity: e.cfg.Entity + " " + drivers.URLIdentity(e.cfg.URL)}}
 }
 
 func (e *entity) turn(ctx context.Context, on bool) error {
@@ -144,7 +144,7 @@ func (e *entity) turn(ctx context.Context, on bool) error {
 			err = fmt.Errorf("%s does not support %s according to Home Assistant (supported_features %d)", e.cfg.Entity, strings.ReplaceAll(service, "_", " "), s.Attributes.Features)
 		}
 		if err != nil {
-			return drivers.NotDone(err)
+			return drivers.MarkNothingDone(err)
 		}
 	}
 	return e.call(ctx, service, nil, func(s state) bool { return e.is(s, on) })
@@ -192,20 +192,20 @@ func (e *entity) level(ctx context.Context) (float64, error) {
 	return math.Round(100 * *s.Attributes.Brightness / maxBrightness), nil
 }
 
-func (e *entity) tint(ctx context.Context, c drivers.Colour) error {
+func (e *entity) tint(ctx context.Context, c drivers.Color) error {
 	return e.call(ctx, "turn_on", map[string]any{"rgb_color": []int{int(c.R), int(c.G), int(c.B)}}, func(s state) bool { return s.is(true) })
 }
 
-func (e *entity) colour(ctx context.Context) (drivers.Colour, error) {
+func (e *entity) colour(ctx context.Context) (drivers.Color, error) {
 	s, err := e.state(ctx)
 	if err != nil {
-		return drivers.Colour{}, err
+		return drivers.Color{}, err
 	}
 	rgb := s.Attributes.RGB
 	if len(rgb) != 3 {
-		return drivers.Colour{}, errors.New("the light reports no color; remove colours if it has none")
+		return drivers.Color{}, errors.New("the light reports no color; remove colours if it has none")
 	}
-	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
+	return drivers.Color{R: rgb[0], G: rgb[1], B: rgb[2]}, nil
 }
 
 func (e *entity) warm(ctx context.Context, kelvin float64) error {
@@ -231,13 +231,13 @@ func (e *entity) warmth(ctx context.Context) (float64, error) {
 func (e *entity) call(ctx context.Context, service string, data map[string]any, is func(state) bool) error {
 	s, err := e.state(ctx)
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	if err := e.orderOf(ctx, s, service, data); err != nil {
 		return err
 	}
 	if err := e.obeyed(ctx, e.cfg.Timeout, service, is); err != nil {
-		return drivers.Unanswered(err)
+		return drivers.MarkMayAct(err)
 	}
 	return e.web.Unanswered(ctx)
 }
@@ -262,7 +262,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 	if e.hub != nil {
 		if c := e.hub.socket(); c != nil {
 			if err := e.web.InTurn(ctx); err != nil {
-				return drivers.NotDone(err)
+				return drivers.MarkNothingDone(err)
 			}
 			err := c.order(ctx, "call_service", map[string]any{
 				"domain": e.cfg.domain(), "service": service, "service_data": data, "target": map[string]any{"entity_id": e.cfg.Entity},
@@ -292,9 +292,9 @@ func (e *entity) discreet(err error) error {
 	case err == nil || e.code == "" || !strings.Contains(err.Error(), string(e.code)):
 		return err
 	case errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(errors.New("the call failed: Home Assistant rejects the command; messkit hides its message, which contains the code"))
+		return drivers.MarkNothingDone(errors.New("the call failed: Home Assistant rejects the command; messkit hides its message, which contains the code"))
 	case errors.Is(err, drivers.ErrMayAct):
-		return drivers.Unanswered(errors.New("no answer from Home Assistant to the command; messkit hides the error, which contains the code"))
+		return drivers.MarkMayAct(errors.New("no answer from Home Assistant to the command; messkit hides the error, which contains the code"))
 	}
 	return errors.New("fault in Home Assistant; messkit hides its message, which contains the code")
 }

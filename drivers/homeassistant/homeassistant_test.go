@@ -139,7 +139,7 @@ func TestReadings(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), `sensor.words reports "fine", which is not a number`) {
 		t.Error(err)
 	}
-	if _, err = started(t, config(h, "sensor.asleep")).(drivers.Sensor).Read(t.Context()); !errors.Is(err, drivers.ErrSilent) {
+	if _, err = started(t, config(h, "sensor.asleep")).(drivers.Sensor).Read(t.Context()); !errors.Is(err, drivers.ErrNoReadingYet) {
 		t.Errorf("a sensor that has told nothing yet: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func settled(t *testing.T, h *home, d drivers.Device) {
 		var err error
 		switch d := d.(type) {
 		case drivers.PressReader:
-			_, err = d.Pressed(t.Context())
+			_, err = d.PressState(t.Context())
 		case drivers.DockReader:
 			_, err = d.Docked(t.Context())
 		default:
@@ -139,7 +139,7 @@ func TestAreas(t *testing.T) {
 	}
 	for entity, want := range all {
 		settled(t, h, opened[entity])
-		if got := opened[entity].(drivers.Placed).Area(); got != want {
+		if got := opened[entity].(drivers.AreaReporter).Area(); got != want {
 			t.Errorf("%s is in %q, want %q", entity, got, want)
 		}
 	}

@@ -54,7 +54,7 @@ func FuzzState(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if p, err := one.pressed(id); err != nil && (p.Runs || !p.At.IsZero()) || p.Runs && one.State != "on" {
+			if p, err := one.pressed(id); err != nil && (p.Running || !p.At.IsZero()) || p.Running && one.State != "on" {
 				t.Errorf("%+v is %+v, %v", one, p, err)
 			}
 		}

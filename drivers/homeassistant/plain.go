@@ -8,19 +8,19 @@ import (
 
 // plain implements the common part of entities without a template.
 type plain struct {
-	drivers.Life
+	drivers.Base
 	entity *entity
-	link   *drivers.Link
+	link   *drivers.Connection
 	turn   sync.Mutex // serializes Start and Halt
 	open   bool       // guarded by turn
 }
 
 func newPlain(name string, e *entity) plain {
-	return plain{Life: drivers.NewLife(name), entity: e, link: drivers.NewHub(e.web.Host())}
+	return plain{Base: drivers.NewBase(name), entity: e, link: drivers.NewHubConnection(e.web.Host())}
 }
 
 // Connection returns the host of the device.
-func (p *plain) Connection() *drivers.Link { return p.link }
+func (p *plain) Connection() *drivers.Connection { return p.link }
 
 // Start opens the device. It sends no request to Home Assistant.
 func (p *plain) Start() error {
@@ -30,13 +30,13 @@ func (p *plain) Start() error {
 		h.open(p.entity.cfg.Entity)
 		p.open = true
 	}
-	p.Opened()
+	p.MarkStarted()
 	return nil
 }
 
 // Halt terminates the verbs under way.
 func (p *plain) Halt() error {
-	p.Closed()
+	p.StopVerbs()
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if p.open {

@@ -64,7 +64,7 @@ func (e *entity) press(ctx context.Context) error {
 		err = s.full(e.cfg.Entity)
 	}
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	service := presses[e.cfg.domain()]
 	err = e.order(ctx, service, nil)
@@ -80,26 +80,26 @@ func (e *entity) press(ctx context.Context) error {
 var unknownService = map[string]bool{"not_found": true, "unauthorized": true, "unknown_command": true}
 
 // pressed returns the time of the last press.
-func (e *entity) pressed(ctx context.Context) (drivers.Pressed, error) {
+func (e *entity) pressed(ctx context.Context) (drivers.PressState, error) {
 	s, err := e.state(ctx)
 	if err != nil {
-		return drivers.Pressed{}, err
+		return drivers.PressState{}, err
 	}
 	return s.pressed(e.cfg.Entity)
 }
 
-func (s state) pressed(id string) (drivers.Pressed, error) {
+func (s state) pressed(id string) (drivers.PressState, error) {
 	text := s.State
 	if s.script != nil {
 		text = s.script.Triggered
 	}
-	p := drivers.Pressed{Runs: s.script != nil && s.is(true)}
+	p := drivers.PressState{Running: s.script != nil && s.is(true)}
 	if text == "" || text == "unknown" {
 		return p, nil
 	}
 	var err error
 	if p.At, err = time.Parse(time.RFC3339, text); err != nil {
-		return drivers.Pressed{}, fmt.Errorf("%s reports %.40q instead of the time of its last call", id, text)
+		return drivers.PressState{}, fmt.Errorf("%s reports %.40q instead of the time of its last call", id, text)
 	}
 	return p, nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-func pressed(t *testing.T, d drivers.Device) drivers.Pressed {
+func pressed(t *testing.T, d drivers.Device) drivers.PressState {
 	t.Helper()
-	p, err := d.(drivers.PressReader).Pressed(t.Context())
+	p, err := d.(drivers.PressReader).PressState(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestPress(t *testing.T) {
 				if err := d.(drivers.Presser).Press(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if after := pressed(t, d); !after.At.After(before.At) || after.At.Location() == nil || after.Runs {
+				if after := pressed(t, d); !after.At.After(before.At) || after.At.Location() == nil || after.Running {
 					t.Errorf("before %v, after %+v", before.At, after)
 				}
 				h.mu.Lock()
@@ -58,7 +58,7 @@ func TestRunningScript(t *testing.T) {
 	if err := d.(drivers.Presser).Press(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !pressed(t, d).Runs {
+	if !pressed(t, d).Running {
 		t.Error("it says that it does not run")
 	}
 	err := d.(drivers.Presser).Press(t.Context())
@@ -83,7 +83,7 @@ func TestPressFails(t *testing.T) {
 	if h.count() != 0 {
 		t.Errorf("%d calls", h.count())
 	}
-	if p, err := started(t, config(h, "scene.odd")).(drivers.PressReader).Pressed(t.Context()); err == nil || !strings.Contains(err.Error(), `reports "scening"`) {
+	if p, err := started(t, config(h, "scene.odd")).(drivers.PressReader).PressState(t.Context()); err == nil || !strings.Contains(err.Error(), `reports "scening"`) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

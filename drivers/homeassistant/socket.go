@@ -219,7 +219,7 @@ func (s *socket) ask(ctx context.Context, kind string, more map[string]any) (jso
 // outlive waits for the answer. The error of an unanswered command is drivers.ErrMayAct.
 func (s *socket) order(ctx context.Context, kind string, more map[string]any, outlive func(end func() (answered bool))) error {
 	if ctx.Err() != nil {
-		return drivers.NotDone(context.Cause(ctx))
+		return drivers.MarkNothingDone(context.Cause(ctx))
 	}
 	id, c, err := s.command(kind, more)
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *socket) order(ctx context.Context, kind string, more map[string]any, ou
 		return unanswered(r.err)
 	case <-limit.C:
 		s.forget(id)
-		return drivers.Unanswered(s.silent(kind, errSilent))
+		return drivers.MarkMayAct(s.silent(kind, errSilent))
 	case <-ctx.Done():
 		outlive(func() (answered bool) {
 			defer limit.Stop()
@@ -244,14 +244,14 @@ func (s *socket) order(ctx context.Context, kind string, more map[string]any, ou
 				return false
 			}
 		})
-		return drivers.Unanswered(context.Cause(ctx))
+		return drivers.MarkMayAct(context.Cause(ctx))
 	}
 }
 
 // unanswered marks the error of a command whose connection has ended.
 func unanswered(err error) error {
 	if errors.Is(err, errGone) {
-		return drivers.Unanswered(err)
+		return drivers.MarkMayAct(err)
 	}
 	return err
 }
@@ -279,7 +279,7 @@ func (s *socket) command(kind string, more map[string]any) (uint64, chan result,
 	s.mu.Lock()
 	if s.dead != nil {
 		s.mu.Unlock()
-		return 0, nil, drivers.NotDone(errGone)
+		return 0, nil, drivers.MarkNothingDone(errGone)
 	}
 	s.last++
 	id := s.last

@@ -7,11 +7,13 @@ import (
 )
 
 // untold is the error of a sensor without a state since the start of Home Assistant. It is
-// drivers.ErrSilent.
+// drivers.ErrNoReadingYet.
 type untold string
 
 func (u untold) Error() string {
 	return fmt.Sprintf("%s is \"unknown\" in Home Assistant: it has sent no state yet, and may sleep", string(u))
 }
 
-func (untold) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
+func (untold) Is(err error) bool {
+	return err == drivers.ErrNoReadingYet || err == drivers.ErrNoReading
+}

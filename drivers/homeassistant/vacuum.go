@@ -15,18 +15,18 @@ import (
 )
 
 var (
-	_ drivers.Cleaner    = (*vacuum)(nil)
-	_ drivers.Spotter    = (*vacuum)(nil)
-	_ drivers.Pauser     = (*vacuum)(nil)
-	_ drivers.Stopper    = (*vacuum)(nil)
-	_ drivers.DockReader = (*vacuum)(nil)
-	_ drivers.Sensor     = (*vacuum)(nil)
-	_ drivers.Observer   = (*vacuum)(nil)
-	_ drivers.SafeReader = (*vacuum)(nil)
-	_ drivers.RestReader = (*vacuum)(nil)
-	_ drivers.Holder     = (*vacuum)(nil)
-	_ drivers.Areas      = (*roomVacuum)(nil)
-	_ drivers.Mapped     = (*roomVacuum)(nil)
+	_ drivers.Cleaner        = (*vacuum)(nil)
+	_ drivers.SpotCleaner    = (*vacuum)(nil)
+	_ drivers.Pauser         = (*vacuum)(nil)
+	_ drivers.Stopper        = (*vacuum)(nil)
+	_ drivers.DockReader     = (*vacuum)(nil)
+	_ drivers.Sensor         = (*vacuum)(nil)
+	_ drivers.Observer       = (*vacuum)(nil)
+	_ drivers.SafeReader     = (*vacuum)(nil)
+	_ drivers.RestReader     = (*vacuum)(nil)
+	_ drivers.ResourceHolder = (*vacuum)(nil)
+	_ drivers.AreaLister     = (*roomVacuum)(nil)
+	_ drivers.RoomLister     = (*roomVacuum)(nil)
 )
 
 // Features of a vacuum (VacuumEntityFeature).
@@ -61,8 +61,8 @@ const (
 type vacuum struct {
 	plain
 	log     *slog.Logger
-	errand  drivers.Errand // task of this driver
-	trouble drivers.Trouble
+	errand  drivers.ExclusiveTask // task of this driver
+	trouble drivers.HelpWait
 	loose   atomic.Bool // the robot may have a start command, and a stop failed
 }
 
@@ -99,49 +99,49 @@ func (v roomVacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 // Class returns the class of the device.
 func (v *vacuum) Class() string { return "vacuum" }
 
-// Holds returns the robot, because a second device would not know the task of the first.
-func (v *vacuum) Holds() []drivers.Hold { return v.entity.holds() }
+// Resources returns the robot, because a second device would not know the task of the first.
+func (v *vacuum) Resources() []drivers.Resource { return v.entity.holds() }
 
 // Halt stops the robot where it is, no matter which client started it.
 func (v *vacuum) Halt() error {
-	v.Closed()
+	v.StopVerbs()
 	var err error
 	if v.entity.cfg.levels().Safe != "keep" {
 		ctx, cancel := context.WithTimeout(context.Background(), haltTimes*v.entity.cfg.Timeout)
 		defer cancel()
 		err = v.entity.web.Last(ctx, v.rest)
 	}
-	return errors.Join(v.Named(err), v.plain.Halt())
+	return errors.Join(v.WithName(err), v.plain.Halt())
 }
 
-// Keeps reports whether Halt keeps the state of the robot.
-func (v *vacuum) Keeps() bool { return v.entity.cfg.levels().Safe == "keep" }
+// KeepsState reports whether Halt keeps the state of the robot.
+func (v *vacuum) KeepsState() bool { return v.entity.cfg.levels().Safe == "keep" }
 
 // Safe reports whether the robot stands still.
 func (v *vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.entity.state(ctx)
-	return !s.drives() || v.entity.cfg.levels().Safe == "keep", v.Named(err)
+	return !s.drives() || v.entity.cfg.levels().Safe == "keep", v.WithName(err)
 }
 
 // AtRest reports whether the robot stands still, no matter which safe state the
 // configuration has.
 func (v *vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
+		return false, v.WithName(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
 	}
 	s, err := v.entity.state(ctx)
-	return err == nil && !s.drives(), v.Named(err)
+	return err == nil && !s.drives(), v.WithName(err)
 }
 
 // Docked reports whether the robot is in its dock.
 func (v *vacuum) Docked(ctx context.Context) (bool, error) {
-	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.entity.state)
 	return err == nil && s.State == isDocked, err
 }
 
 // Read returns the battery level, if the entity reports it.
 func (v *vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.entity.state)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (v *vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // Observe returns the state in Home Assistant as text and facts.
 func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
-	s, err := drivers.During(ctx, &v.Life, v.entity.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.entity.state)
 	if err != nil {
 		return drivers.Observation{}, err
 	}

@@ -102,7 +102,7 @@ func TestVacuumUnreachableDuringTask(t *testing.T) {
 		t.Fatal("nobody looks at it")
 	}
 	h.set("vacuum.robo", "idle", "error", nil)
-	if err := <-out; !errors.Is(err, drivers.ErrLostSight) {
+	if err := <-out; !errors.Is(err, drivers.ErrOutcomeUnknown) {
 		t.Error(err)
 	}
 }
@@ -123,7 +123,7 @@ func TestVacuumTasks(t *testing.T) {
 				return err
 			},
 			"vacuum/clean_spot vacuum.robo": func(ctx context.Context, d drivers.Device, p func(drivers.Progress)) error {
-				return d.(drivers.Spotter).Spot(ctx, p)
+				return d.(drivers.SpotCleaner).CleanSpot(ctx, p)
 			},
 		} {
 			h := newHome(t)
@@ -135,7 +135,7 @@ func TestVacuumTasks(t *testing.T) {
 			if err := do(t.Context(), d, func(p drivers.Progress) { told = append(told, p) }); err != nil {
 				t.Errorf("%s: %v", want, err)
 			}
-			if len(told) < 2 || told[len(told)-1].Percent != 100 || !strings.HasPrefix(told[0].Doing, "cleaning") {
+			if len(told) < 2 || told[len(told)-1].Percent != 100 || !strings.HasPrefix(told[0].Activity, "cleaning") {
 				t.Errorf("%s: told %+v", want, told)
 			}
 			if got := h.log(); !slices.Equal(got, []string{want}) {
@@ -254,7 +254,7 @@ func TestVacuumRejectsCommand(t *testing.T) {
 	for want, err := range map[string]error{
 		"has no clean_area":             clean(plain, "hall"),
 		`no room "attic"`:               clean(plain, "attic"),
-		"has no clean_spot":             plain.(drivers.Spotter).Spot(t.Context(), nil),
+		"has no clean_spot":             plain.(drivers.SpotCleaner).CleanSpot(t.Context(), nil),
 		"rejects pause":                 plain.(drivers.Pauser).Pause(t.Context()),
 		`is "unavailable"`:              clean(started(t, config(h, "vacuum.gone")+"live: false\npoll: 50ms\n")),
 		"another client has started it": clean(started(t, config(h, "vacuum.busy")+"live: false\nsafe: keep\n")),

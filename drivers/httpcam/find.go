@@ -26,15 +26,15 @@ var servers = []server{
 }
 
 // Find searches for camera servers on this host.
-func Find(ctx context.Context) []drivers.Found { return find(ctx, servers) }
+func Find(ctx context.Context) []drivers.FoundDevice { return find(ctx, servers) }
 
-func find(ctx context.Context, servers []server) []drivers.Found {
-	found := make([]drivers.Found, len(servers))
+func find(ctx context.Context, servers []server) []drivers.FoundDevice {
+	found := make([]drivers.FoundDevice, len(servers))
 	var g errgroup.Group
 	for i, s := range servers {
 		g.Go(func() error {
 			if s.there(ctx) {
-				found[i] = drivers.Found{Name: s.name + "-camera", Where: s.name + " at " + s.url, Config: map[string]string{"url": s.url}}
+				found[i] = drivers.FoundDevice{Name: s.name + "-camera", Where: s.name + " at " + s.url, Config: map[string]string{"url": s.url}}
 			}
 			return nil
 		})

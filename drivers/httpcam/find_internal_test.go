@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 		{"nothing", gone.URL, isStream, "http://e/"},
 		{"motion", motion.URL, isStream, "http://f/"},
 	})
-	want := []drivers.Found{
+	want := []drivers.FoundDevice{
 		{Name: "ustreamer-camera", Where: "ustreamer at http://a/snapshot", Config: map[string]string{"url": "http://a/snapshot"}},
 		{Name: "motion-camera", Where: "motion at http://f/", Config: map[string]string{"url": "http://f/"}},
 	}

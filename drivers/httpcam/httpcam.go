@@ -43,13 +43,13 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // Camera is one camera. Its methods are safe for concurrent use; each image uses a
 // connection of its own.
 type Camera struct {
-	drivers.Life
+	drivers.Base
 	cfg     Config
 	account atomic.Pointer[web.Account] // set by Start
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time
-	link    *drivers.Link
+	link    *drivers.Connection
 }
 
 // New returns a camera. Its errors are those of Config.Validate.
@@ -62,11 +62,11 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Came
 		return nil, fmt.Errorf("%s: url: is invalid", name) // err contains the whole address
 	}
 	u.Fragment = ""
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewLink(u.Host)}, nil
+	return &Camera{Base: drivers.NewBase(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewConnection(u.Host)}, nil
 }
 
 // Connection returns the host of the device.
-func (c *Camera) Connection() *drivers.Link { return c.link }
+func (c *Camera) Connection() *drivers.Connection { return c.link }
 
 // Start reads the password file. It sends no request, because the camera may be off.
 func (c *Camera) Start() error {
@@ -75,12 +75,12 @@ func (c *Camera) Start() error {
 		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	c.account.Store(&a)
-	c.Opened()
+	c.MarkStarted()
 	return nil
 }
 
 // Halt terminates requests under way and waits for them.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")

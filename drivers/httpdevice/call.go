@@ -15,7 +15,7 @@ import (
 
 // holds returns the command of the device, which no second device may share: the safety
 // limits of the first would not apply to it.
-func (d *device) holds() []drivers.Hold {
+func (d *device) holds() []drivers.Resource {
 	var calls []Call
 	switch t := d.template; {
 	case t.Switch != nil:
@@ -28,13 +28,13 @@ func (d *device) holds() []drivers.Hold {
 		return nil
 	}
 	values := d.values.Same(d.template.With).With(family.Values{"username": "", "password": ""})
-	same := drivers.SameURL(d.url)
+	same := drivers.URLIdentity(d.url)
 	for _, c := range calls {
 		method, path := c.method()
 		body, _ := json.Marshal(values.JSON(c.JSON)) // cannot fail, because the value comes from YAML
 		same += fmt.Sprintf("\n%s %s %s", method, values.URL(path), body)
 	}
-	return []drivers.Hold{{Key: "url", What: "the command address at " + d.web.Host(), Same: same}}
+	return []drivers.Resource{{Key: "url", Label: "the command address at " + d.web.Host(), Identity: same}}
 }
 
 // act sends calls that change the device, and returns an error if the device never answered

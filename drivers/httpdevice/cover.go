@@ -58,7 +58,7 @@ func (d *device) travel(calls []Call, position string, to float64) family.Travel
 			return d.do(ctx, calls, d.values.With(family.Values{"position": position}))
 		},
 		Stop: func(ctx context.Context) error { return d.do(ctx, c.Stop, d.values) },
-		Look: d.place, To: to, Limit: limit, Every: lookEvery, Timeout: drivers.StopTime,
+		Look: d.place, To: to, Limit: limit, Every: lookEvery, Timeout: drivers.StopTimeout,
 	}
 }
 

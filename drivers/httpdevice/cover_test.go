@@ -244,7 +244,7 @@ func TestCoversStop(t *testing.T) {
 		if _, direction := l.is(); direction != 0 {
 			t.Errorf("%s: it moves on", name)
 		}
-		if err := d.Shut(t.Context()); err != nil {
+		if err := d.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		stops := l.halts()
@@ -337,7 +337,7 @@ func TestStuckCovers(t *testing.T) {
 		l.mu.Lock()
 		l.deaf = true
 		l.mu.Unlock()
-		if err := d.Shut(t.Context()); !errors.Is(err, drivers.ErrUnmoved) || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
+		if err := d.Close(t.Context()); !errors.Is(err, drivers.ErrNotMoved) || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
 			t.Errorf("%s: one that does nothing says %v", name, err)
 		}
 		l.mu.Lock()

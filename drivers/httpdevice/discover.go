@@ -11,7 +11,7 @@ import (
 )
 
 // Discover finds Shelly, WLED and Tasmota devices that announce themselves.
-func Discover(ctx context.Context) []drivers.Found {
+func Discover(ctx context.Context) []drivers.FoundDevice {
 	list, err := mdns.Browse(ctx, mdns.Group, "_shelly._tcp", "_wled._tcp", "_http._tcp")
 	if err != nil {
 		return nil
@@ -19,8 +19,8 @@ func Discover(ctx context.Context) []drivers.Found {
 	return found(list)
 }
 
-func found(list []mdns.Instance) []drivers.Found {
-	var all []drivers.Found
+func found(list []mdns.Instance) []drivers.FoundDevice {
+	var all []drivers.FoundDevice
 	seen := map[string]bool{}
 	for _, i := range list { // _http comes before _shelly, which has more details
 		name := familyOf(i, list)
@@ -28,7 +28,7 @@ func found(list []mdns.Instance) []drivers.Found {
 			continue
 		}
 		seen[i.Addr.String()] = true
-		all = append(all, drivers.Found{
+		all = append(all, drivers.FoundDevice{
 			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + family.ShellyNote(i.Name, generation(i, list)),
 			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
 		})

@@ -25,10 +25,10 @@ func TestFound(t *testing.T) {
 		{Service: "_shelly._tcp", Name: "ShellyPlus1PM-A8032ABE54DC", Addr: at(2), Texts: map[string]string{"gen": "2"}},
 		{Service: "_wled._tcp", Name: "Desk strip", Addr: at(4)},
 	})
-	one := func(name, family, ip string) drivers.Found {
-		return drivers.Found{Name: name, Where: family + " at " + ip, Config: map[string]string{"family": family, "url": "http://" + ip, "safe": "keep"}}
+	one := func(name, family, ip string) drivers.FoundDevice {
+		return drivers.FoundDevice{Name: name, Where: family + " at " + ip, Config: map[string]string{"family": family, "url": "http://" + ip, "safe": "keep"}}
 	}
-	want := []drivers.Found{
+	want := []drivers.FoundDevice{
 		one("shelly1pm-b929cc", "shelly-gen1", "192.168.1.1"), one("shellyplus1pm-a8032abe54dc", "shelly-gen2", "192.168.1.2"),
 		one("shellydimmer2-d0e1f2", "shelly-gen1-light", "192.168.1.5"), one("shellyprodm1pm-a0a3b3", "shelly-gen2-light", "192.168.1.6"),
 		one("tasmota-1234", "tasmota", "192.168.1.3"), one("desk-strip", "wled", "192.168.1.4"),

@@ -76,7 +76,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		}
 	}
 	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
-	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewLink(client.Host()), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewConnection(client.Host()), d.verbs()), nil
 }
 
 // verbs returns the verbs of the template.

@@ -181,7 +181,7 @@ func TestTimerOfEarlierProcess(t *testing.T) {
 	}{{false, 90 * time.Second}, {true, 0}} {
 		next := started(t, config+b.URL+login)
 		if c.told {
-			next.(drivers.TimerKeeper).TimerLeft()
+			next.(drivers.PersistentTimer).TimerMayBeSet()
 		}
 		if err := next.(drivers.Switch).Switch(t.Context(), true); err != nil || b.device().lastTimer() != c.want {
 			t.Errorf("told %t: timer %v, want %v: %v", c.told, b.device().lastTimer(), c.want, err)
@@ -342,7 +342,7 @@ switch:
 	}))
 	defer s.Close()
 	d := started(t, "family: fan\nfamilies: "+dir+"\nurl: "+s.URL)
-	if d.(drivers.Classed).Class() != "fan" || d.(drivers.Switch).Switch(t.Context(), true) != nil || spins != "spinning" {
+	if d.(drivers.ClassReporter).Class() != "fan" || d.(drivers.Switch).Switch(t.Context(), true) != nil || spins != "spinning" {
 		t.Errorf("it is %s", spins)
 	}
 	if _, timed := d.(drivers.AutoOff); timed {

@@ -65,30 +65,30 @@ func (d *device) level(ctx context.Context) (float64, error) {
 	return math.Round(100 * f / s.Full), nil
 }
 
-func (d *device) tint(ctx context.Context, c drivers.Colour) error {
+func (d *device) tint(ctx context.Context, c drivers.Color) error {
 	word := func(part uint8) string { return strconv.Itoa(int(part)) }
 	return d.act(ctx, d.template.Switch.Tint.Calls, d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B)}))
 }
 
-func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
+func (d *device) colour(ctx context.Context) (drivers.Color, error) {
 	s := d.template.Switch.Tint
 	found, err := d.find(ctx, s.Get, s.Value)
 	if err != nil {
-		return drivers.Colour{}, err
+		return drivers.Color{}, err
 	}
 	list, _ := found.([]any)
 	var parts [3]uint8
 	for i := range parts {
 		if i >= len(list) {
-			return drivers.Colour{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
+			return drivers.Color{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
 		}
 		f, number := family.Number(list[i])
 		if !number || f < 0 || f > math.MaxUint8 || f != math.Trunc(f) {
-			return drivers.Colour{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
+			return drivers.Color{}, fmt.Errorf("the answer of the device has no color at %s", s.Value)
 		}
 		parts[i] = uint8(f)
 	}
-	return drivers.Colour{R: parts[0], G: parts[1], B: parts[2]}, nil
+	return drivers.Color{R: parts[0], G: parts[1], B: parts[2]}, nil
 }
 
 // find sends a request and returns a value of its answer.

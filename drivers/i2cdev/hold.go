@@ -10,7 +10,7 @@ import (
 
 // hold returns the Hold of a part of the chip, or of the whole chip if part is "". It
 // resolves the bus to its number if possible.
-func (a At) hold(key, part string) drivers.Hold {
+func (a At) hold(key, part string) drivers.Resource {
 	on := a.Bus
 	if n, err := number(a.Bus, sysBuses); err == nil {
 		on = strconv.Itoa(n)
@@ -21,25 +21,25 @@ func (a At) hold(key, part string) drivers.Hold {
 	if part != "" {
 		what = part + " of " + what
 	}
-	return drivers.Hold{Key: key, What: what}
+	return drivers.Resource{Key: key, Label: what}
 }
 
-// Holds returns the chip, or one of its inputs. The sensor only reads it.
-func (s *Sensor) Holds() []drivers.Hold {
+// Resources returns the chip, or one of its inputs. The sensor only reads it.
+func (s *Sensor) Resources() []drivers.Resource {
 	h := s.at.hold("address", s.part)
-	h.Read = true
-	return []drivers.Hold{h}
+	h.ReadOnly = true
+	return []drivers.Resource{h}
 }
 
-// Holds returns the pin or channel of the output.
-func (o *Output) Holds() []drivers.Hold {
+// Resources returns the pin or channel of the output.
+func (o *Output) Resources() []drivers.Resource {
 	key, part := o.port.part()
-	return []drivers.Hold{o.at.hold(key, part)}
+	return []drivers.Resource{o.at.hold(key, part)}
 }
 
-// Holds returns the channel of the servo.
-func (s *Servo) Holds() []drivers.Hold {
-	return []drivers.Hold{s.cfg.hold("channel", channelPart(s.cfg.Channel))}
+// Resources returns the channel of the servo.
+func (s *Servo) Resources() []drivers.Resource {
+	return []drivers.Resource{s.cfg.hold("channel", channelPart(s.cfg.Channel))}
 }
 
 func channelPart(n int) string { return "channel " + strconv.Itoa(n) }

@@ -35,9 +35,9 @@ func Kinds() []drivers.Kind {
 		{Name: "i2c-ads1115", Class: "sensor", About: "ADS1115: voltages, or the quantities that they represent (Gobot)", Open: openADS1115},
 		{Name: "i2c-bme280", Class: "thermometer", About: "BME280: temperature, humidity, air pressure (Gobot)", Open: openBME280},
 		{Name: "i2c-bmp280", Class: "thermometer", About: "BMP280: temperature, air pressure (Gobot)", Open: openBMP280},
-		{Name: "i2c-mcp23017", Class: "relay", About: "relay on a board with an MCP23017 (Gobot)", Open: openMCP23017, Obey: func(order []byte) (bool, error) { return ObeyMCP23017(System{}, order) }},
-		{Name: "i2c-pca9685", Class: "switch", About: "servo of two positions on a PCA9685 (Gobot)", Open: openPCA9685, Obey: func(order []byte) (bool, error) { return ObeyPCA9685(System{}, order) }},
-		{Name: "i2c-servo", Class: "servo", About: "servo that turns to angles, on a PCA9685 (Gobot)", Open: openServo, Obey: func(order []byte) (bool, error) { return ObeyServo(System{}, order) }},
+		{Name: "i2c-mcp23017", Class: "relay", About: "relay on a board with an MCP23017 (Gobot)", Open: openMCP23017, RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyMCP23017(System{}, order) }},
+		{Name: "i2c-pca9685", Class: "switch", About: "servo of two positions on a PCA9685 (Gobot)", Open: openPCA9685, RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyPCA9685(System{}, order) }},
+		{Name: "i2c-servo", Class: "servo", About: "servo that turns to angles, on a PCA9685 (Gobot)", Open: openServo, RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyServo(System{}, order) }},
 		{Name: "i2c-sht3x", Class: "thermometer", About: "SHT30, SHT31, SHT35: temperature, humidity (Gobot)", Open: openSHT3x},
 	}
 }
@@ -186,7 +186,7 @@ func (a At) use(buses Buses, f func(b Bus) error) (err error) {
 	for n := range tries {
 		err = a.once(buses, f)
 		if _, shut := errors.AsType[*shutError](err); shut && n == 0 {
-			return &finalError{drivers.NotDone(err)}
+			return &finalError{drivers.MarkNothingDone(err)}
 		}
 		if _, final := errors.AsType[*finalError](err); err == nil || final {
 			return err

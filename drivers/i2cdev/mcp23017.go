@@ -43,7 +43,7 @@ func openMCP23017(env drivers.Env, decode func(any) error) (drivers.Device, erro
 
 // NewMCP23017 returns a relay for a valid configuration.
 func NewMCP23017(name string, cfg MCP23017Config, buses Buses) *Output {
-	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
+	return &Output{Base: drivers.NewBase(name), at: cfg.At, ends: cfg.Ends, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
 }
 
 // ObeyMCP23017 executes orders for such relays.

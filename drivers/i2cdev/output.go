@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	_ drivers.Switch       = (*Output)(nil)
-	_ drivers.SwitchReader = (*Output)(nil)
-	_ drivers.SafeReader   = (*Output)(nil)
-	_ drivers.Guarded      = (*Output)(nil)
-	_ drivers.Levels       = (*Output)(nil)
+	_ drivers.Switch          = (*Output)(nil)
+	_ drivers.SwitchReader    = (*Output)(nil)
+	_ drivers.SafeReader      = (*Output)(nil)
+	_ drivers.WatchdogTarget  = (*Output)(nil)
+	_ drivers.StartHaltStates = (*Output)(nil)
 )
 
 // Ends contains the levels of an output at Start and at Halt.
@@ -42,7 +42,7 @@ type port interface {
 
 // Output is a switch on a port.
 type Output struct {
-	drivers.Life
+	drivers.Base
 	at    At
 	ends  Ends
 	port  port
@@ -54,18 +54,18 @@ func (o *Output) Start() error {
 	if err := o.end(o.ends.Initial); err != nil {
 		return err
 	}
-	o.Opened()
+	o.MarkStarted()
 	return nil
 }
 
 // Halt sets the safe level.
 func (o *Output) Halt() error {
-	o.Closed()
+	o.StopVerbs()
 	return o.end(o.ends.Safe)
 }
 
-// Levels returns the levels that Start and Halt set.
-func (o *Output) Levels() (initial, safe string) { return o.ends.Initial, o.ends.Safe }
+// StartHaltStates returns the levels that Start and Halt set.
+func (o *Output) StartHaltStates() (initial, safe string) { return o.ends.Initial, o.ends.Safe }
 
 func (o *Output) end(word string) error {
 	if word == "keep" {
@@ -127,13 +127,13 @@ type order[P port] struct {
 	On     bool   `json:"on"`
 }
 
-// Orders returns the commands with which another process sets the port.
-func (o *Output) Orders() drivers.Orders {
+// WatchdogCommands returns the commands with which another process sets the port.
+func (o *Output) WatchdogCommands() drivers.WatchdogCommands {
 	word := func(on bool) []byte {
 		data, _ := json.Marshal(order[port]{o.at, o.Name(), o.port, on}) // JSON can represent all of its fields
 		return data
 	}
-	orders := drivers.Orders{Off: word(false)}
+	orders := drivers.WatchdogCommands{Off: word(false)}
 	if o.ends.Safe != "keep" {
 		orders.Safe = word(o.ends.Safe == "on")
 	}

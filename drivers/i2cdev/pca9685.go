@@ -68,7 +68,7 @@ func openPCA9685(env drivers.Env, decode func(any) error) (drivers.Device, error
 
 // NewPCA9685 returns a servo for a valid configuration.
 func NewPCA9685(name string, cfg PCA9685Config, buses Buses) *Output {
-	return &Output{Life: drivers.NewLife(name), at: cfg.At, ends: cfg.Ends, port: cfg.servo(), buses: buses}
+	return &Output{Base: drivers.NewBase(name), at: cfg.At, ends: cfg.Ends, port: cfg.servo(), buses: buses}
 }
 
 // ObeyPCA9685 executes orders for such servos.

@@ -13,7 +13,7 @@ var _ drivers.Sensor = (*Sensor)(nil)
 
 // Sensor is a chip that measures.
 type Sensor struct {
-	drivers.Life
+	drivers.Base
 	at      At
 	part    string // part of the chip: "input 2"; "": the whole chip
 	buses   Buses
@@ -22,14 +22,14 @@ type Sensor struct {
 }
 
 func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context, At, Bus) ([]drivers.Reading, error)) *Sensor {
-	return &Sensor{Life: drivers.NewLife(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
+	return &Sensor{Base: drivers.NewBase(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
 }
 
 // Start allows measurements. It sends nothing to the chip, which may be connected later.
-func (s *Sensor) Start() error { s.Opened(); return nil }
+func (s *Sensor) Start() error { s.MarkStarted(); return nil }
 
 // Halt ends measurements under way.
-func (s *Sensor) Halt() error { s.Closed(); return nil }
+func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
 
 // Read sets up the chip and measures.
 func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
@@ -41,7 +41,7 @@ func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
 	err = s.at.use(s.buses, func(b Bus) (err error) { list, err = s.measure(ctx, s.at, b); return err })
 	switch {
 	case ctx.Err() != nil:
-		return nil, s.Ended(ctx)
+		return nil, s.EndReason(ctx)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.Name(), err)
 	}

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	_ drivers.Turner     = (*Servo)(nil)
-	_ drivers.SafeReader = (*Servo)(nil)
-	_ drivers.Guarded    = (*Servo)(nil)
+	_ drivers.Turner         = (*Servo)(nil)
+	_ drivers.SafeReader     = (*Servo)(nil)
+	_ drivers.WatchdogTarget = (*Servo)(nil)
 )
 
 // ServoConfig is the configuration of one servo on a PCA9685 that turns to angles.
@@ -58,15 +58,15 @@ const (
 )
 
 // turns returns the limits with the positions, ordered by angle.
-func (c ServoConfig) turns() drivers.Turns {
-	t := drivers.Turns{Min: c.Min, Max: c.Max}
+func (c ServoConfig) turns() drivers.AngleLimits {
+	t := drivers.AngleLimits{Min: c.Min, Max: c.Max}
 	if t.Max == 0 {
 		t.Max = c.Travel
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Positions)) {
-		t.Positions = append(t.Positions, drivers.Position{Name: name, Degrees: c.Positions[name]})
+		t.NamedAngles = append(t.NamedAngles, drivers.NamedAngle{Name: name, Degrees: c.Positions[name]})
 	}
-	slices.SortStableFunc(t.Positions, func(a, b drivers.Position) int { return int(math.Copysign(1, a.Degrees-b.Degrees)) })
+	slices.SortStableFunc(t.NamedAngles, func(a, b drivers.NamedAngle) int { return int(math.Copysign(1, a.Degrees-b.Degrees)) })
 	return t
 }
 
@@ -98,7 +98,7 @@ func (c ServoConfig) Validate() error {
 	if !(t.Min >= 0 && t.Min < t.Max && t.Max <= c.Travel) {
 		wrong("min: %g to %g degrees is outside of the travel of %g", t.Min, t.Max, c.Travel)
 	}
-	for _, p := range t.Positions {
+	for _, p := range t.NamedAngles {
 		if t.Check(p.Degrees) != nil {
 			wrong("positions: %s is %g degrees, outside of %g to %g", p.Name, p.Degrees, t.Min, t.Max)
 		}
@@ -134,31 +134,31 @@ func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 // Servo turns to angles by the pulses of one channel. It does not move at Start. The driver
 // reads back the pulse from the chip; the real position of the servo remains unknown.
 type Servo struct {
-	drivers.Life
+	drivers.Base
 	cfg   ServoConfig
-	turns drivers.Turns
+	turns drivers.AngleLimits
 	buses Buses
 }
 
 // NewServo returns a servo for a valid configuration.
 func NewServo(name string, cfg ServoConfig, buses Buses) *Servo {
-	return &Servo{Life: drivers.NewLife(name), cfg: cfg, turns: cfg.turns(), buses: buses}
+	return &Servo{Base: drivers.NewBase(name), cfg: cfg, turns: cfg.turns(), buses: buses}
 }
 
-// Turns returns the limits of the servo.
-func (s *Servo) Turns() drivers.Turns { return s.turns }
+// AngleLimits returns the limits of the servo.
+func (s *Servo) AngleLimits() drivers.AngleLimits { return s.turns }
 
 // Start allows verbs. The servo does not move.
-func (s *Servo) Start() error { s.Opened(); return nil }
+func (s *Servo) Start() error { s.MarkStarted(); return nil }
 
 // Halt stops a turn, and sets the safe state.
 func (s *Servo) Halt() error {
-	s.Closed()
+	s.StopVerbs()
 	angle, keep := s.safe()
 	if keep {
 		return nil
 	}
-	return s.Named(s.channel().tell(s.cfg.At, s.buses, angle))
+	return s.WithName(s.channel().tell(s.cfg.At, s.buses, angle))
 }
 
 // safe returns the angle of the safe state; keep is true if the servo holds its present
@@ -180,7 +180,7 @@ func (s *Servo) Safe(context.Context) (bool, error) {
 		return true, nil
 	}
 	is, err := s.channel().told(s.cfg.At, s.buses)
-	return err == nil && is == s.channel().ticks(angle), s.Named(err)
+	return err == nil && is == s.channel().ticks(angle), s.WithName(err)
 }
 
 // TurnTo turns the servo, and waits for the time that it needs. With a speed, TurnTo moves
@@ -192,16 +192,16 @@ func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 	}
 	defer done()
 	if err := s.turns.Check(degrees); err != nil {
-		return s.Named(err)
+		return s.WithName(err)
 	}
-	return s.Told(ctx, s.turn(ctx, degrees))
+	return s.VerbError(ctx, s.turn(ctx, degrees))
 }
 
 func (s *Servo) turn(ctx context.Context, to float64) error {
 	ch := s.channel()
 	before, err := ch.told(s.cfg.At, s.buses)
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	from, known := ch.angle(before)
 	end, way := s.angle(to), s.cfg.Settle
@@ -368,15 +368,15 @@ type servoOrder struct {
 	Angle  int    `json:"angle"`
 }
 
-// Orders returns the command with which another process sets the safe state. There is no
-// command for off, because a released servo may drop its load.
-func (s *Servo) Orders() drivers.Orders {
+// WatchdogCommands returns the command with which another process sets the safe state. There
+// is no command for off, because a released servo may drop its load.
+func (s *Servo) WatchdogCommands() drivers.WatchdogCommands {
 	angle, keep := s.safe()
 	if keep {
-		return drivers.Orders{}
+		return drivers.WatchdogCommands{}
 	}
 	data, _ := json.Marshal(servoOrder{s.cfg.At, s.Name(), s.channel(), angle}) // JSON can represent all of its fields
-	return drivers.Orders{Safe: data}
+	return drivers.WatchdogCommands{Safe: data}
 }
 
 // ObeyServo executes orders for such servos, unless the servo already has the pulse.

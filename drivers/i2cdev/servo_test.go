@@ -148,7 +148,7 @@ func TestServoOrders(t *testing.T) {
 		if err := errors.Join(s.Start(), s.TurnTo(t.Context(), 40)); err != nil {
 			t.Fatal(err)
 		}
-		orders := s.Orders()
+		orders := s.WatchdogCommands()
 		if orders.Off != nil || orders.Safe == nil {
 			t.Fatalf("%s: %+v", name, orders)
 		}
@@ -158,7 +158,7 @@ func TestServoOrders(t *testing.T) {
 			}
 		}
 	}
-	if o := i2cdev.NewServo("arm", arm(func(*i2cdev.ServoConfig) {}), board()).Orders(); o.Safe != nil || o.Off != nil {
+	if o := i2cdev.NewServo("arm", arm(func(*i2cdev.ServoConfig) {}), board()).WatchdogCommands(); o.Safe != nil || o.Off != nil {
 		t.Errorf("one that holds has orders: %+v", o)
 	}
 	for _, order := range []string{"", "{", `{"angle":181}`, `{"angle":-2}`, `{"angle":4,"pulses":{"channel":16}}`} {

@@ -23,12 +23,12 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost
 	s, cuts := c.session, c.cuts[topic]
 	c.mu.Unlock()
 	if s == nil {
-		return drivers.NotDone(errLost)
+		return drivers.MarkNothingDone(errLost)
 	}
 	if cuts >= cutsApart && c.opts.ClientID == "" { // a second connection with the same client ID would end the first
 		var err error
 		if s, err = c.apart(ctx); err != nil {
-			return drivers.NotDone(explained(err))
+			return drivers.MarkNothingDone(explained(err))
 		}
 		defer s.close()
 	}

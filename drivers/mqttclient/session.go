@@ -255,7 +255,7 @@ func (s *session) await(ctx context.Context, w *pending) error {
 // Without an acknowledgment in time the session ends, even if ctx has ended.
 func (s *session) publish(ctx context.Context, topic string, payload []byte, lost func()) error {
 	if err := s.lock(ctx); err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	p := packets.NewControlPacket(packets.Publish).(*packets.PublishPacket)
 	p.Qos, p.TopicName, p.Payload = atLeastOnce, topic, payload
@@ -266,7 +266,7 @@ func (s *session) publish(ctx context.Context, topic string, payload []byte, los
 	}
 	s.unlock()
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	return s.await(ctx, w)
 }

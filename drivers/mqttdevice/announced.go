@@ -27,7 +27,7 @@ var announcements = []string{
 
 // Announced listens at a broker until ctx ends, and publishes nothing. It needs the address
 // of the broker and the account in cfg.
-func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Found, error) {
+func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.FoundDevice, error) {
 	if err := cfg.checkBroker(); err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	}
 	client, m := mqttclient.New(cfg.options(password), log, time.Now), mqttclient.NewMember(announcements)
 	if err := client.Join(ctx, m); err != nil {
-		return nil, drivers.NotDone(err)
+		return nil, drivers.MarkNothingDone(err)
 	}
 	defer client.Leave(m)
 	<-ctx.Done()
-	var all, wills []drivers.Found
+	var all, wills []drivers.FoundDevice
 	last := m.All()
 	for topic, payload := range last {
 		if strings.HasPrefix(topic, "tele/") {
@@ -54,16 +54,16 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	nature(all, last)
 	for topic, payload := range last {
 		if why := cfg.passedOver(topic, payload, all); why != "" {
-			all = append(all, drivers.Found{Name: mdns.ID(topic), Where: "announced on " + topic + ": " + why})
+			all = append(all, drivers.FoundDevice{Name: mdns.ID(topic), Where: "announced on " + topic + ": " + why})
 		}
 	}
-	order.By(all, func(a, b drivers.Found) int { return strings.Compare(a.Name, b.Name) })
+	order.By(all, func(a, b drivers.FoundDevice) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
 // passedOver returns the reason why a message yields no device. It returns "" if it yields
 // one, or if another message describes the same device.
-func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) string {
+func (c Config) passedOver(topic string, payload []byte, found []drivers.FoundDevice) string {
 	var d struct {
 		tasmotaTells
 		homeTells
@@ -83,7 +83,7 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) 
 		return "messkit has no template for a relay, lamp or shutter of this device"
 	}
 	segments := strings.Split(d.command(), "/")
-	if slices.ContainsFunc(found, func(f drivers.Found) bool {
+	if slices.ContainsFunc(found, func(f drivers.FoundDevice) bool {
 		return slices.Contains(segments, cmp.Or(f.Config["with.topic"], f.Config["with.name"], f.Config["with.id"], "\x00"))
 	}) {
 		return ""
@@ -94,22 +94,22 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.Found) 
 // withWills adds the devices that are known only by their last will. It omits a Tasmota
 // with a more detailed announcement, because messkit must not switch the relays of a
 // shutter separately.
-func withWills(all, wills []drivers.Found) []drivers.Found {
+func withWills(all, wills []drivers.FoundDevice) []drivers.FoundDevice {
 	told := map[string]bool{}
 	for _, f := range all {
 		if strings.HasPrefix(f.Config["family"], "tasmota") {
 			told[f.Config["with.topic"]] = true
 		}
 	}
-	return append(all, slices.DeleteFunc(wills, func(f drivers.Found) bool { return told[f.Config["with.topic"]] })...)
+	return append(all, slices.DeleteFunc(wills, func(f drivers.FoundDevice) bool { return told[f.Config["with.topic"]] })...)
 }
 
 // announced returns the devices that one message announces.
-func (c Config) announced(topic string, payload []byte) []drivers.Found {
+func (c Config) announced(topic string, payload []byte) []drivers.FoundDevice {
 	parts := strings.Split(topic, "/")
 	switch {
 	case len(parts) == 3 && parts[0] == "tele":
-		return []drivers.Found{c.found(mdns.ID(parts[1]), "tasmota", map[string]string{"topic": parts[1]})}
+		return []drivers.FoundDevice{c.found(mdns.ID(parts[1]), "tasmota", map[string]string{"topic": parts[1]})}
 	case len(parts) == 3 && parts[0] == "shellies":
 		return c.shelly(parts[1], 1)
 	case len(parts) == 2 && parts[1] == "online" && strings.HasPrefix(parts[0], "shelly"):
@@ -126,7 +126,7 @@ func (c Config) announced(topic string, payload []byte) []drivers.Found {
 	return nil
 }
 
-func (c Config) found(name, family string, with map[string]string) drivers.Found {
+func (c Config) found(name, family string, with map[string]string) drivers.FoundDevice {
 	config := map[string]string{"family": family, "broker": c.Broker, "safe": "keep"}
 	if c.Username != "" {
 		config["username"] = c.Username
@@ -137,13 +137,13 @@ func (c Config) found(name, family string, with map[string]string) drivers.Found
 	for k, v := range with {
 		config["with."+k] = v
 	}
-	return drivers.Found{Name: name, Where: family + " on MQTT", Config: config}
+	return drivers.FoundDevice{Name: name, Where: family + " on MQTT", Config: config}
 }
 
-func (c Config) shelly(id string, generation int) []drivers.Found {
+func (c Config) shelly(id string, generation int) []drivers.FoundDevice {
 	f := c.found(mdns.ID(id), family.Shelly(id, generation), map[string]string{"id": id})
 	f.Where += family.ShellyNote(id, generation)
-	return []drivers.Found{f}
+	return []drivers.FoundDevice{f}
 }
 
 // zigbeeExpose is one function of a device in Zigbee2MQTT
@@ -159,7 +159,7 @@ type zigbeeExpose struct {
 var withoutTemplate = map[string]string{"lock": "lock", "climate": "thermostat", "fan": "fan"}
 
 // zigbee parses the device list of the Zigbee2MQTT bridge.
-func (c Config) zigbee(payload []byte) []drivers.Found {
+func (c Config) zigbee(payload []byte) []drivers.FoundDevice {
 	var list []struct {
 		Name       string `json:"friendly_name"`
 		Type       string `json:"type"`
@@ -171,13 +171,13 @@ func (c Config) zigbee(payload []byte) []drivers.Found {
 	if json.Unmarshal(payload, &list) != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	for _, d := range list {
 		if d.Name == "" || d.Type == "Coordinator" {
 			continue
 		}
 		if i := slices.IndexFunc(d.Definition.Exposes, func(e zigbeeExpose) bool { return withoutTemplate[e.Type] != "" }); i >= 0 {
-			all = append(all, drivers.Found{Name: mdns.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
+			all = append(all, drivers.FoundDevice{Name: mdns.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
 				", and messkit has no template for one; use the driver homeassistant, or write a template"})
 			continue
 		}
@@ -246,7 +246,7 @@ func (d tasmotaTells) label(relay int) string {
 }
 
 // tasmota parses the discovery message of a Tasmota: relays, a lamp, shutters.
-func (c Config) tasmota(payload []byte) []drivers.Found {
+func (c Config) tasmota(payload []byte) []drivers.FoundDevice {
 	var d tasmotaTells
 	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.usual() {
 		return nil
@@ -256,7 +256,7 @@ func (c Config) tasmota(payload []byte) []drivers.Found {
 		count[r]++
 	}
 	switches := len(d.Relays) - count[0]
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	add := func(relay int, name, family string, with map[string]string) {
 		with["topic"] = d.Topic
 		one := c.found(name, family, with)

@@ -18,7 +18,7 @@ var coverClasses = map[string]string{
 }
 
 // classed sets the class of a cover from the word of its device.
-func classed(f *drivers.Found, says string) {
+func classed(f *drivers.FoundDevice, says string) {
 	if class := coverClasses[strings.ToLower(says)]; class != "" {
 		f.Config["class"] = class
 	}
@@ -26,7 +26,7 @@ func classed(f *drivers.Found, says string) {
 
 // nature adds the classes of Zigbee2MQTT covers. The device list does not contain them, but
 // the announcement for Home Assistant may.
-func nature(all []drivers.Found, last map[string][]byte) {
+func nature(all []drivers.FoundDevice, last map[string][]byte) {
 	says := map[string]string{} // class by command topic
 	for topic, payload := range last {
 		var d homeTells

@@ -42,7 +42,7 @@ func (d homeTells) label() string { return cmp.Or(d.Name, d.ShortOf.Name, d.Long
 // esphome parses an announcement of ESPHome for Home Assistant: a switch, a light with
 // colors or with a color temperature, or a cover with positions. There are no templates for
 // other types.
-func (c Config) esphome(payload []byte) []drivers.Found {
+func (c Config) esphome(payload []byte) []drivers.FoundDevice {
 	var d homeTells
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
@@ -66,7 +66,7 @@ func (c Config) esphome(payload []byte) []drivers.Found {
 		if kind == "cover" {
 			classed(&one, d.class())
 		}
-		return []drivers.Found{one}
+		return []drivers.FoundDevice{one}
 	}
 	return nil
 }

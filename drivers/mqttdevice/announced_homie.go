@@ -26,12 +26,12 @@ type homieNode struct {
 
 // homie parses the description of a device. It finds switches, and covers with positions
 // and a stop command.
-func (c Config) homie(device string, payload []byte) []drivers.Found {
+func (c Config) homie(device string, payload []byte) []drivers.FoundDevice {
 	var d homieTells
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	for node, n := range d.Nodes {
 		label := n.Name
 		if len(d.Nodes) == 1 {

@@ -69,13 +69,13 @@ func TestCoversReachTheirTargets(t *testing.T) {
 				case 100:
 					call = d.Open
 				case 0:
-					call = d.Shut
+					call = d.Close
 				}
 				if err := call(t.Context()); err != nil {
 					t.Fatalf("to %v: %v", want, err)
 				}
 				is, direction := f.cover.is()
-				if direction != 0 || math.Abs(is-want) > drivers.OpeningWithin {
+				if direction != 0 || math.Abs(is-want) > drivers.OpeningTolerance {
 					t.Errorf("told as done at %v, and it moves by %d at %v", want, direction, is)
 				}
 				if says, err := d.Opening(t.Context()); err != nil || math.Abs(says-is) > 1 {
@@ -106,7 +106,7 @@ func TestStopMovingCovers(t *testing.T) {
 			}
 			err := stop()
 			for tries := 0; errors.Is(err, drivers.ErrMayAct) && tries < 20; tries++ { // the cover moved before the broker acknowledged the command
-				if err := d.Shut(t.Context()); err != nil {
+				if err := d.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				err = stop()
@@ -117,7 +117,7 @@ func TestStopMovingCovers(t *testing.T) {
 			if _, direction := f.cover.is(); direction != 0 {
 				t.Error("it moves on after Stop")
 			}
-			if err := d.Shut(t.Context()); err != nil {
+			if err := d.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestStuckCovers(t *testing.T) {
 			f.mu.Lock()
 			f.wrong = true
 			f.mu.Unlock()
-			if err := d.Shut(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
+			if err := d.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
 				t.Errorf("%s: one that does nothing says %v", name, err)
 			}
 		})

@@ -96,7 +96,7 @@ func (s *Dim) read(values family.Values, payload []byte) (float64, error) {
 	return f, nil
 }
 
-func (d *device) tint(ctx context.Context, c drivers.Colour) error {
+func (d *device) tint(ctx context.Context, c drivers.Color) error {
 	word := func(part uint8) string { return strconv.Itoa(int(part)) }
 	s := d.template.Switch.Tint
 	values := d.values.With(family.Values{"red": word(c.R), "green": word(c.G), "blue": word(c.B), "hex": strings.TrimPrefix(c.String(), "#")})
@@ -106,31 +106,31 @@ func (d *device) tint(ctx context.Context, c drivers.Colour) error {
 	}, c.String())
 }
 
-func (d *device) colour(ctx context.Context) (drivers.Colour, error) {
+func (d *device) colour(ctx context.Context) (drivers.Color, error) {
 	s := d.template.Switch.Tint
 	h, err := d.told(ctx, *s.State)
 	if err != nil {
-		return drivers.Colour{}, err
+		return drivers.Color{}, err
 	}
 	return s.read(d.values, h.Payload)
 }
 
 // read returns the color in a payload.
-func (s *Tint) read(values family.Values, payload []byte) (drivers.Colour, error) {
+func (s *Tint) read(values family.Values, payload []byte) (drivers.Color, error) {
 	found, err := s.State.in(values, payload)
 	if err != nil {
-		return drivers.Colour{}, err
+		return drivers.Color{}, err
 	}
 	c, ok := colourOf(found)
 	if !ok {
-		return drivers.Colour{}, fmt.Errorf("the device reports no color: %.40q", fmt.Sprint(found))
+		return drivers.Color{}, fmt.Errorf("the device reports no color: %.40q", fmt.Sprint(found))
 	}
 	return c, nil
 }
 
 // colourOf parses the color notations of devices: [255, 136, 0], {r: 255, g: 136, b: 0},
 // "FF8800" with a suffix, or "rgb,255,136,0".
-func colourOf(v any) (drivers.Colour, bool) {
+func colourOf(v any) (drivers.Color, bool) {
 	var parts []any
 	switch v := v.(type) {
 	case []any:
@@ -145,21 +145,21 @@ func colourOf(v any) (drivers.Colour, bool) {
 			break
 		}
 		hex := strings.TrimPrefix(v, "#")
-		c, err := drivers.ParseColour("#" + strings.ToLower(hex[:min(len(hex), 6)]))
+		c, err := drivers.ParseColor("#" + strings.ToLower(hex[:min(len(hex), 6)]))
 		return c, err == nil
 	}
 	if len(parts) < 3 {
-		return drivers.Colour{}, false
+		return drivers.Color{}, false
 	}
 	var rgb [3]uint8
 	for i := range rgb {
 		f, number := family.Number(parts[i])
 		if !number || f < 0 || f > math.MaxUint8 || f != math.Trunc(f) {
-			return drivers.Colour{}, false
+			return drivers.Color{}, false
 		}
 		rgb[i] = uint8(f)
 	}
-	return drivers.Colour{R: rgb[0], G: rgb[1], B: rgb[2]}, true
+	return drivers.Color{R: rgb[0], G: rgb[1], B: rgb[2]}, true
 }
 
 // in returns the value in a payload.

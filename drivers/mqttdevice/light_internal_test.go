@@ -8,7 +8,7 @@ import (
 )
 
 func TestColours(t *testing.T) {
-	for payload, want := range map[string]drivers.Colour{
+	for payload, want := range map[string]drivers.Color{
 		`{"c":[255,136,0,12]}`: {R: 255, G: 136}, `{"c":{"r":255,"g":136,"b":0,"x":1}}`: {R: 255, G: 136}, `{"c":"FF880000"}`: {R: 255, G: 136},
 		`{"c":"#ff8800"}`: {R: 255, G: 136}, `{"c":"rgb,255,136,0"}`: {R: 255, G: 136},
 	} {
@@ -25,7 +25,7 @@ func FuzzLight(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v := &Value{Value: "c"}
-		if c, err := (&Tint{State: v}).read(family.Values{}, data); err != nil && c != (drivers.Colour{}) {
+		if c, err := (&Tint{State: v}).read(family.Values{}, data); err != nil && c != (drivers.Color{}) {
 			t.Errorf("%v beside %v", c, err)
 		}
 		l, err := (&Dim{State: v, Full: 254}).read(family.Values{}, data)

@@ -28,23 +28,23 @@ func TestLamps(t *testing.T) {
 					t.Errorf("Dim(%v): %v; it is at %v, %v", percent, err, is, rerr)
 				}
 			}
-			if p, ok := d.(drivers.Tinter); ok {
-				want := drivers.Colour{R: 255, G: 136}
-				err := p.Tint(t.Context(), want)
-				if is, rerr := d.(drivers.ColourReader).Colour(t.Context()); err != nil || rerr != nil || is != want {
+			if p, ok := d.(drivers.ColorSetter); ok {
+				want := drivers.Color{R: 255, G: 136}
+				err := p.SetColor(t.Context(), want)
+				if is, rerr := d.(drivers.ColorReader).Color(t.Context()); err != nil || rerr != nil || is != want {
 					t.Errorf("Tint(%v): %v; it is %v, %v", want, err, is, rerr)
 				}
 			}
-			if w, ok := d.(drivers.Warmer); ok {
-				warmest, coldest := w.Whites()
+			if w, ok := d.(drivers.ColorTemperatureSetter); ok {
+				warmest, coldest := w.ColorTemperatureRange()
 				for _, kelvin := range []float64{warmest, 4000, coldest} {
-					err := w.Warm(t.Context(), kelvin)
-					if is, rerr := d.(drivers.WarmthReader).Warmth(t.Context()); err != nil || rerr != nil || math.Abs(1e6/is-1e6/kelvin) > 3 || !f.is() {
+					err := w.SetColorTemperature(t.Context(), kelvin)
+					if is, rerr := d.(drivers.ColorTemperatureReader).ColorTemperature(t.Context()); err != nil || rerr != nil || math.Abs(1e6/is-1e6/kelvin) > 3 || !f.is() {
 						t.Errorf("Warm(%v): %v; it is %v, %v", kelvin, err, is, rerr)
 					}
 				}
 				acts := f.count()
-				if err := w.Warm(t.Context(), coldest+1); !errors.Is(err, drivers.ErrNothingDone) || f.count() != acts {
+				if err := w.SetColorTemperature(t.Context(), coldest+1); !errors.Is(err, drivers.ErrNothingDone) || f.count() != acts {
 					t.Errorf("whiter than white: %v", err)
 				}
 			} else if !strings.HasSuffix(name, "-light") {
@@ -63,8 +63,8 @@ func TestLamps(t *testing.T) {
 			if err := d.(drivers.Dimmer).Dim(t.Context(), 70); err == nil {
 				t.Error("a lamp that does nothing has obeyed")
 			}
-			if w, ok := d.(drivers.Warmer); ok {
-				if err := w.Warm(t.Context(), 3000); err == nil {
+			if w, ok := d.(drivers.ColorTemperatureSetter); ok {
+				if err := w.SetColorTemperature(t.Context(), 3000); err == nil {
 					t.Error("a lamp that does nothing has another white")
 				}
 			}

@@ -33,7 +33,7 @@ func (c Config) options(password drivers.Secret) mqttclient.Options {
 
 // open connects and subscribes.
 func (l *link) open(ctx context.Context) error {
-	return drivers.NotDone(l.client.Join(ctx, l.member))
+	return drivers.MarkNothingDone(l.client.Join(ctx, l.member))
 }
 
 func (l *link) close() { l.client.Leave(l.member) }
@@ -45,7 +45,7 @@ func (l *link) command(ctx context.Context, list []Message, values family.Values
 		return err
 	}
 	l.unseen.add(l.now())
-	return drivers.Unanswered(err)
+	return drivers.MarkMayAct(err)
 }
 
 // ask sends a message that changes nothing.
@@ -58,7 +58,7 @@ func (l *link) ask(ctx context.Context, m *Message, values family.Values) error 
 func (l *link) send(ctx context.Context, list []Message, values family.Values, lost func()) error {
 	for i, m := range list {
 		if gone := l.gone(); gone != nil && i == 0 {
-			return drivers.NotDone(gone)
+			return drivers.MarkNothingDone(gone)
 		}
 		err := l.client.Publish(ctx, values.Text(m.Topic), m.payload(values), lost)
 		switch {
@@ -67,7 +67,7 @@ func (l *link) send(ctx context.Context, list []Message, values family.Values, l
 			if gone := l.gone(); gone != nil {
 				err = gone
 			}
-			return drivers.NotDone(err)
+			return drivers.MarkNothingDone(err)
 		default:
 			return l.unconfirmed(err)
 		}
@@ -87,7 +87,7 @@ func (m Message) payload(values family.Values) []byte {
 // again requests the retained message of a topic.
 func (l *link) again(ctx context.Context, topic string) error {
 	if gone := l.gone(); gone != nil {
-		return drivers.NotDone(gone)
+		return drivers.MarkNothingDone(gone)
 	}
 	if err := l.client.Again(ctx, l.member, topic); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (l *link) reach(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return drivers.NotDone(l.gone())
+	return drivers.MarkNothingDone(l.gone())
 }
 
 // unconfirmed returns the error of a command with an unknown outcome.
@@ -160,7 +160,7 @@ func (l *link) unconfirmed(err error) error {
 
 // holds returns the command of the device, which no second device may share: the safety
 // limits of the first would not apply to it.
-func (d *device) holds() []drivers.Hold {
+func (d *device) holds() []drivers.Resource {
 	var list []Message
 	switch t := d.template; {
 	case t.Switch != nil:
@@ -173,9 +173,9 @@ func (d *device) holds() []drivers.Hold {
 	if len(list) == 0 {
 		return nil
 	}
-	same, values := drivers.SameURL(d.broker), d.values.Same(d.template.With)
+	same, values := drivers.URLIdentity(d.broker), d.values.Same(d.template.With)
 	for _, m := range list {
 		same += "\n" + values.Text(m.Topic) + " " + string(m.payload(values))
 	}
-	return []drivers.Hold{{Key: "with", What: "command topic " + d.values.Text(list[0].Topic), Same: same}}
+	return []drivers.Resource{{Key: "with", Label: "command topic " + d.values.Text(list[0].Topic), Identity: same}}
 }

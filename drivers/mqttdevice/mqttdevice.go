@@ -69,7 +69,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	d.client, d.member = client, mqttclient.NewMember(d.topics())
-	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewHub(d.address), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewHubConnection(d.address), d.verbs()), nil
 }
 
 // topics returns the topics of the device's state, without duplicates.
@@ -213,7 +213,7 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 		return doubt
 	case err != nil:
 		d.unseen.add(d.now())
-		return drivers.Unanswered(err)
+		return drivers.MarkMayAct(err)
 	}
 	return d.unseen.none(d.now())
 }
@@ -303,14 +303,14 @@ func (d *device) there(ctx context.Context, a *State) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !ok:
-		return drivers.NotDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("no message on %s reports whether the device is online; check that it is on, and its name", topic))))
+		return drivers.MarkNothingDone(fmt.Errorf("%s", d.silent(topic, fmt.Sprintf("no message on %s reports whether the device is online; check that it is on, and its name", topic))))
 	}
 	is, err := a.Read(d.values, h.Payload)
 	switch {
 	case err != nil:
-		return drivers.NotDone(fmt.Errorf("%s: %w", topic, err))
+		return drivers.MarkNothingDone(fmt.Errorf("%s: %w", topic, err))
 	case !is:
-		return drivers.NotDone(fmt.Errorf("the device is offline according to %s; check its power and its network", topic))
+		return drivers.MarkNothingDone(fmt.Errorf("the device is offline according to %s; check its power and its network", topic))
 	}
 	return nil
 }

@@ -55,7 +55,9 @@ func (silence) Error() string {
 	return "the device has sent no measurement since messkit listens. It may sleep and send only changes; if it never sends, check its name and its battery"
 }
 
-func (silence) Is(err error) bool { return err == drivers.ErrSilent || err == drivers.ErrNoReading }
+func (silence) Is(err error) bool {
+	return err == drivers.ErrNoReadingYet || err == drivers.ErrNoReading
+}
 
 // latest returns the last message of a topic for a reading.
 func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclient.Heard, error) {

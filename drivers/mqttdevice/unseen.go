@@ -49,7 +49,7 @@ func (u *unseen) doubt(now time.Time) error {
 
 // late implements doubt. The caller holds mu.
 func (u *unseen) late(now time.Time) error {
-	if u.at.IsZero() || now.Sub(u.at) > drivers.LateTime {
+	if u.at.IsZero() || now.Sub(u.at) > drivers.LateEffectTime {
 		return nil
 	}
 	return fmt.Errorf("the device has accepted this command, and has never confirmed an earlier one: %w", drivers.ErrMayAct)

@@ -55,7 +55,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Thermometer is one DS18B20.
 type Thermometer struct {
-	drivers.Life
+	drivers.Base
 	bus  *bus
 	chip *onewire.DS18B20Driver
 	now  func() time.Time
@@ -63,18 +63,18 @@ type Thermometer struct {
 
 // New returns a thermometer whose files are in a folder, for a valid configuration.
 func New(name string, cfg Config, folder string, now func() time.Time) *Thermometer {
-	t := &Thermometer{Life: drivers.NewLife(name), bus: &bus{folder: folder, id: cfg.ID}, now: now}
+	t := &Thermometer{Base: drivers.NewBase(name), bus: &bus{folder: folder, id: cfg.ID}, now: now}
 	t.chip = onewire.NewDS18B20Driver(t.bus, 0) // the bus selects the chip
 	return t
 }
 
-// Holds returns the chip. The driver only reads it.
-func (t *Thermometer) Holds() []drivers.Hold {
-	h := drivers.Hold{Key: "id", What: "the thermometer " + t.bus.id, Kind: "DS18B20", Only: t.bus.id == "", Read: true}
-	if h.Only {
-		h.What = "the only thermometer"
+// Resources returns the chip. The driver only reads it.
+func (t *Thermometer) Resources() []drivers.Resource {
+	h := drivers.Resource{Key: "id", Label: "the thermometer " + t.bus.id, Kind: "DS18B20", Sole: t.bus.id == "", ReadOnly: true}
+	if h.Sole {
+		h.Label = "the only thermometer"
 	}
-	return []drivers.Hold{h}
+	return []drivers.Resource{h}
 }
 
 // Start allows measurements. The chip may be connected later.
@@ -82,12 +82,12 @@ func (t *Thermometer) Start() error {
 	if err := t.chip.Start(); err != nil {
 		return fmt.Errorf("%s: %w", t.Name(), err)
 	}
-	t.Opened()
+	t.MarkStarted()
 	return nil
 }
 
 // Halt waits for a measurement under way.
-func (t *Thermometer) Halt() error { t.Closed(); return nil }
+func (t *Thermometer) Halt() error { t.StopVerbs(); return nil }
 
 // Read measures for 0.75 s, and for twice that time right after power-on.
 func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
@@ -101,7 +101,7 @@ func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
 		celsius, err = t.chip.Temperature()
 	}
 	if ctx.Err() != nil {
-		return nil, t.Ended(ctx)
+		return nil, t.EndReason(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name(), err)
@@ -112,7 +112,7 @@ func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // bus is a Gobot adaptor with one chip.
 type bus struct {
-	drivers.Link
+	drivers.Connection
 	folder, id string
 }
 

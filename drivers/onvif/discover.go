@@ -24,7 +24,7 @@ const probe = `<?xml version="1.0" encoding="UTF-8"?>
 	`<e:Body><d:Probe><d:Types>dn:NetworkVideoTransmitter</d:Types></d:Probe></e:Body></e:Envelope>`
 
 // Discover searches the local network for cameras until ctx ends.
-func Discover(ctx context.Context) []drivers.Found { return discover(ctx, group) }
+func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, group) }
 
 // largest is the size limit for an answer.
 const largest = 32 << 10
@@ -33,7 +33,7 @@ const largest = 32 << 10
 // announcements.
 const mostCameras = 300
 
-func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
+func discover(ctx context.Context, to netip.AddrPort) []drivers.FoundDevice {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {
 		return nil
@@ -44,7 +44,7 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 	if _, err := c.WriteToUDPAddrPort(fmt.Appendf(nil, probe, uuid()), to); err != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	seen := map[string]bool{}
 	buf := make([]byte, largest)
 	for {
@@ -63,7 +63,7 @@ func discover(ctx context.Context, to netip.AddrPort) []drivers.Found {
 
 // found returns the cameras of one answer. It ignores addresses of another host than the
 // sender.
-func found(data []byte, from netip.Addr) []drivers.Found {
+func found(data []byte, from netip.Addr) []drivers.FoundDevice {
 	var m struct {
 		List []struct {
 			Scopes string `xml:"Scopes"`
@@ -73,7 +73,7 @@ func found(data []byte, from netip.Addr) []drivers.Found {
 	if xml.Unmarshal(data, &m) != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	for _, one := range m.List {
 		for _, address := range strings.Fields(one.XAddrs) {
 			u, err := url.Parse(address)
@@ -86,7 +86,7 @@ func found(data []byte, from netip.Addr) []drivers.Found {
 			if path == devicePath || path == "/" {
 				path = ""
 			}
-			all = append(all, drivers.Found{
+			all = append(all, drivers.FoundDevice{
 				Name: mdns.ID(name + " " + from.Unmap().String()), Where: where + "; most cameras require a login: add username and password_file",
 				Config: map[string]string{"url": u.Scheme + "://" + u.Host + path},
 			})

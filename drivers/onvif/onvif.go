@@ -39,11 +39,11 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Camera is one camera.
 type Camera struct {
-	drivers.Life
+	drivers.Base
 	cfg  Config
 	web  *web.Client // client for the host without a path
 	path string      // path of the device service
-	link *drivers.Link
+	link *drivers.Connection
 	now  func() time.Time
 }
 
@@ -59,17 +59,17 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	if err != nil {
 		return nil, err
 	}
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, web: client, path: path, link: drivers.NewLink(client.Host()), now: now}, nil
+	return &Camera{Base: drivers.NewBase(name), cfg: cfg, web: client, path: path, link: drivers.NewConnection(client.Host()), now: now}, nil
 }
 
 // Connection returns the host of the device.
-func (c *Camera) Connection() *drivers.Link { return c.link }
+func (c *Camera) Connection() *drivers.Connection { return c.link }
 
 // Start allows requests. It sends none.
-func (c *Camera) Start() error { c.Opened(); return nil }
+func (c *Camera) Start() error { c.MarkStarted(); return nil }
 
 // Halt terminates requests under way.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo takes an image.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
@@ -81,7 +81,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	p, err := c.photo(ctx)
 	switch {
 	case ctx.Err() != nil:
-		return drivers.Photo{}, c.Ended(ctx)
+		return drivers.Photo{}, c.EndReason(ctx)
 	case err != nil:
 		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
 	}

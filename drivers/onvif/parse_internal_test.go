@@ -17,7 +17,7 @@ import (
 const match = `<?xml version="1.0"?><SOAP-ENV:Envelope xmlns:SOAP-ENV="http://www.w3.org/2003/05/soap-envelope" xmlns:d="http://schemas.xmlsoap.org/ws/2005/04/discovery"><SOAP-ENV:Body><d:ProbeMatches><d:ProbeMatch><d:Types>dn:NetworkVideoTransmitter</d:Types><d:Scopes>onvif://www.onvif.org/type/video_encoder onvif://www.onvif.org/name/Door%20Cam onvif://www.onvif.org/hardware/X1</d:Scopes><d:XAddrs>http://10.9.9.9/onvif/device_service http://127.0.0.1:8080/onvif/device_service</d:XAddrs></d:ProbeMatch></d:ProbeMatches></SOAP-ENV:Body></SOAP-ENV:Envelope>`
 
 // discovered searches a responder with these answers until enough returns true.
-func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) bool) []drivers.Found {
+func discovered(t *testing.T, answers [][]byte, enough func([]drivers.FoundDevice) bool) []drivers.FoundDevice {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -54,12 +54,12 @@ func discovered(t *testing.T, answers [][]byte, enough func([]drivers.Found) boo
 // A camera appears once, with its own address and the required settings; the search ignores
 // an answer about another host.
 func TestDiscover(t *testing.T) {
-	got := discovered(t, [][]byte{[]byte("nonsense"), []byte(match), []byte(match)}, func(list []drivers.Found) bool { return len(list) > 0 })
+	got := discovered(t, [][]byte{[]byte("nonsense"), []byte(match), []byte(match)}, func(list []drivers.FoundDevice) bool { return len(list) > 0 })
 	if len(got) != 1 || got[0].Name != "door-cam-127-0-0-1" || got[0].Where != "Door Cam X1 at 127.0.0.1; most cameras require a login: add username and password_file" || got[0].Config["url"] != "http://127.0.0.1:8080" {
 		t.Errorf("%+v", got)
 	}
 	elsewhere := matches([2]string{"", "http://127.0.0.1:8080/onvif/services"})
-	got = discovered(t, [][]byte{elsewhere}, func(list []drivers.Found) bool { return len(list) > 0 })
+	got = discovered(t, [][]byte{elsewhere}, func(list []drivers.FoundDevice) bool { return len(list) > 0 })
 	if len(got) != 1 || got[0].Config["url"] != "http://127.0.0.1:8080/onvif/services" {
 		t.Errorf("%+v", got)
 	}
@@ -97,14 +97,14 @@ func TestHostileMatches(t *testing.T) {
 		}
 		answers = append(answers, matches(list...))
 	}
-	at := func(list []drivers.Found) map[string]drivers.Found {
-		m := map[string]drivers.Found{}
+	at := func(list []drivers.FoundDevice) map[string]drivers.FoundDevice {
+		m := map[string]drivers.FoundDevice{}
 		for _, f := range list {
 			m[f.Config["url"]] = f
 		}
 		return m
 	}
-	got := discovered(t, answers, func(list []drivers.Found) bool {
+	got := discovered(t, answers, func(list []drivers.FoundDevice) bool {
 		m := at(list)
 		return m[evil].Name != "" && m[here+"8080"].Name != "" && len(list) == mostCameras
 	})

@@ -14,7 +14,7 @@ import (
 var services = map[string]string{"_moonraker._tcp": "moonraker", "_octoprint._tcp": "octoprint", "_prusalink._tcp": "prusalink"}
 
 // Discover finds printer servers that announce themselves.
-func Discover(ctx context.Context) []drivers.Found {
+func Discover(ctx context.Context) []drivers.FoundDevice {
 	list, err := mdns.Browse(ctx, mdns.Group, slices.Sorted(maps.Keys(services))...)
 	if err != nil {
 		return nil
@@ -23,8 +23,8 @@ func Discover(ctx context.Context) []drivers.Found {
 }
 
 // found returns the printers, by the first service that each announces.
-func found(list []mdns.Instance) []drivers.Found {
-	var all []drivers.Found
+func found(list []mdns.Instance) []drivers.FoundDevice {
+	var all []drivers.FoundDevice
 	seen := map[string]bool{}
 	for _, i := range list {
 		server := services[i.Service]
@@ -32,7 +32,7 @@ func found(list []mdns.Instance) []drivers.Found {
 			continue
 		}
 		seen[i.Addr.String()] = true
-		all = append(all, drivers.Found{
+		all = append(all, drivers.FoundDevice{
 			Name: mdns.ID(i.Name), Where: server + " at " + i.Addr.Addr().String(), Label: quoted(i.Name),
 			Config: map[string]string{"server": server, "url": i.URL() + below(i.Texts["path"]), "safe": Keep},
 		})

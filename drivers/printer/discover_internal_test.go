@@ -23,10 +23,10 @@ func TestFound(t *testing.T) {
 		{Service: "_prusalink._tcp", Name: "PrusaMK4", Addr: at(7, 80), Texts: map[string]string{"path": "//evil/x?y"}},
 		{Service: "_ipp._tcp", Name: "Laser", Addr: at(8, 631)},
 	})
-	one := func(name, server, where, url string) drivers.Found {
-		return drivers.Found{Name: name, Where: where, Config: map[string]string{"server": server, "url": url, "safe": "keep"}}
+	one := func(name, server, where, url string) drivers.FoundDevice {
+		return drivers.FoundDevice{Name: name, Where: where, Config: map[string]string{"server": server, "url": url, "safe": "keep"}}
 	}
-	want := []drivers.Found{
+	want := []drivers.FoundDevice{
 		one("mainsailos", "moonraker", "moonraker at 192.168.1.5", "http://192.168.1.5:7125"),
 		one("octoprint-instance-on-octopi", "octoprint", "octoprint at 192.168.1.6", "http://192.168.1.6/octo"),
 		one("prusamk4", "prusalink", "prusalink at 192.168.1.7", "http://192.168.1.7"),

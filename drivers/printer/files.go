@@ -20,7 +20,7 @@ type file struct{ name, path string }
 
 // Areas returns the files, by the names of the configuration or by their own names.
 func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
-	files, err := drivers.During(ctx, &p.Life, p.files)
+	files, err := drivers.DoValue(ctx, &p.Base, p.files)
 	list := make([]drivers.Area, len(files))
 	for i, f := range files {
 		list[i] = drivers.Area{Name: f.name}

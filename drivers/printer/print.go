@@ -14,10 +14,10 @@ const between = time.Second
 
 // Print starts a print, and waits until the printer reports that it prints.
 func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error) {
-	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
+	return drivers.DoValue(ctx, &p.Base, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
 		if err != nil {
-			return drivers.Print{}, drivers.NotDone(err)
+			return drivers.Print{}, drivers.MarkNothingDone(err)
 		}
 		before, err := p.free(ctx)
 		if err != nil {
@@ -79,9 +79,9 @@ func (p *Printer) free(ctx context.Context) (state, error) {
 	s, err := p.is.state(ctx)
 	switch {
 	case err != nil:
-		return s, drivers.NotDone(err)
+		return s, drivers.MarkNothingDone(err)
 	case s.Phase == failed || s.Phase == offline:
-		return s, drivers.NotDone(s.trouble())
+		return s, drivers.MarkNothingDone(s.trouble())
 	case s.active():
 		return s, fmt.Errorf("%w: it is %s; wait until it has finished, or cancel it", drivers.ErrBusy, s.doing())
 	}
@@ -112,16 +112,16 @@ func (p *Printer) until(ctx context.Context, told error, so func(state) bool) (s
 	}
 }
 
-// Printing returns the state of a print.
-func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
-	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.PrintState, error) {
+// PrintState returns the state of a print.
+func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
+	return drivers.DoValue(ctx, &p.Base, func(ctx context.Context) (drivers.PrintState, error) {
 		s, err := p.is.state(ctx)
 		if err != nil {
 			return drivers.PrintState{}, err
 		}
 		out := drivers.PrintState{
-			Progress: drivers.Progress{Percent: min(99, s.Percent), Doing: s.doing(), Left: s.Left},
-			Layer:    s.Layer, Layers: s.Layers, Every: p.cfg.Poll,
+			Progress: drivers.Progress{Percent: min(99, s.Percent), Activity: s.doing(), TimeLeft: s.Left},
+			Layer:    s.Layer, Layers: s.Layers, PollInterval: p.cfg.Poll,
 		}
 		if s.active() && s.is(one) {
 			out.Paused, out.Help = s.Phase == paused, s.trouble()
@@ -130,7 +130,7 @@ func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.Prin
 			}
 			return out, nil
 		}
-		out.Over = true
+		out.Finished = true
 		switch s.ends(one) {
 		case finished:
 			out.Percent = 100
@@ -197,9 +197,9 @@ func near(began, since time.Time) bool {
 	return !began.Before(since.Add(-earlier)) && !began.After(since.Add(later))
 }
 
-// Find searches for a print by its file and its start.
-func (p *Printer) Find(ctx context.Context, name string, since time.Time) (drivers.Print, error) {
-	return drivers.During(ctx, &p.Life, func(ctx context.Context) (drivers.Print, error) {
+// FindPrint searches for a print by its file and its start.
+func (p *Printer) FindPrint(ctx context.Context, name string, since time.Time) (drivers.Print, error) {
+	return drivers.DoValue(ctx, &p.Base, func(ctx context.Context) (drivers.Print, error) {
 		path, err := p.find(ctx, name)
 		if err != nil {
 			return drivers.Print{}, err
@@ -247,15 +247,15 @@ func (p *Printer) Resume(ctx context.Context) error {
 // tell sends a command for the print, and waits until the printer has one of the phases in
 // want.
 func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do func(context.Context, state) error) error {
-	_, err := drivers.During(ctx, &p.Life, func(ctx context.Context) (state, error) {
+	_, err := drivers.DoValue(ctx, &p.Base, func(ctx context.Context) (state, error) {
 		s, err := p.is.state(ctx)
 		switch {
 		case err != nil:
-			return s, drivers.NotDone(err)
+			return s, drivers.MarkNothingDone(err)
 		case s.in(want):
 			return s, nil
 		case !s.in(from):
-			return s, drivers.NotDone(errors.New("the printer has no print for the command " + what))
+			return s, drivers.MarkNothingDone(errors.New("the printer has no print for the command " + what))
 		}
 		told := do(ctx, s)
 		if errors.Is(told, drivers.ErrNothingDone) {
@@ -278,13 +278,13 @@ func (s state) in(list []phase) bool {
 // Stop cancels the print, and turns off the heaters if the server supports it. left
 // describes the rest on the bed.
 func (p *Printer) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &p.Life, p.stop)
+	return drivers.DoValue(ctx, &p.Base, p.stop)
 }
 
 func (p *Printer) stop(ctx context.Context) (left string, err error) {
 	s, err := p.is.state(ctx)
 	if err != nil {
-		return "", drivers.NotDone(err)
+		return "", drivers.MarkNothingDone(err)
 	}
 	after := s
 	if s.active() {

@@ -20,13 +20,13 @@ import (
 )
 
 var (
-	_ drivers.Printer  = (*Printer)(nil)
-	_ drivers.Areas    = (*Printer)(nil)
-	_ drivers.Pauser   = (*Printer)(nil)
-	_ drivers.Stopper  = (*Printer)(nil)
-	_ drivers.Observer = (*Printer)(nil)
-	_ drivers.Sensor   = (*Printer)(nil)
-	_ drivers.Leaver   = (*Printer)(nil)
+	_ drivers.Printer    = (*Printer)(nil)
+	_ drivers.AreaLister = (*Printer)(nil)
+	_ drivers.Pauser     = (*Printer)(nil)
+	_ drivers.Stopper    = (*Printer)(nil)
+	_ drivers.Observer   = (*Printer)(nil)
+	_ drivers.Sensor     = (*Printer)(nil)
+	_ drivers.Detacher   = (*Printer)(nil)
 
 	_ drivers.SafeReader = (*Printer)(nil)
 	_ drivers.RestReader = (*Printer)(nil)
@@ -39,11 +39,11 @@ func Kind() drivers.Kind {
 
 // Printer is one printer.
 type Printer struct {
-	drivers.Life
+	drivers.Base
 	cfg  Config
 	is   dialect
 	web  *web.Client
-	link *drivers.Link
+	link *drivers.Connection
 	log  *slog.Logger
 	now  func() time.Time
 	told atomic.Pointer[start] // nil: the last print has begun, or never will
@@ -66,40 +66,40 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Prin
 	if err != nil {
 		return nil, err
 	}
-	return &Printer{Life: drivers.NewLife(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
+	return &Printer{Base: drivers.NewBase(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewConnection(client.Host()), log: log, now: now}, nil
 }
 
 // Connection returns the host of the device.
-func (p *Printer) Connection() *drivers.Link { return p.link }
+func (p *Printer) Connection() *drivers.Connection { return p.link }
 
-// Holds returns the printer, because a second device would not know the prints of the
+// Resources returns the printer, because a second device would not know the prints of the
 // first.
-func (p *Printer) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "url", What: "the printer at " + p.web.Host(), Same: "printer " + drivers.SameURL(p.cfg.URL)}}
+func (p *Printer) Resources() []drivers.Resource {
+	return []drivers.Resource{{Key: "url", Label: "the printer at " + p.web.Host(), Identity: "printer " + drivers.URLIdentity(p.cfg.URL)}}
 }
 
 // Start allows verbs. It sends no request, because the printer may be off.
-func (p *Printer) Start() error { p.Opened(); return nil }
+func (p *Printer) Start() error { p.MarkStarted(); return nil }
 
 // haltCalls is the time limit of Halt as a multiple of the timeout.
 const haltCalls = 5
 
 // Halt cancels the print, no matter which client started it, and turns off the heaters.
 func (p *Printer) Halt() error {
-	p.Closed()
+	p.StopVerbs()
 	if p.cfg.Safe == Keep {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*p.cfg.Timeout)
 	defer cancel()
-	return p.Named(p.web.Last(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
+	return p.WithName(p.web.Last(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
 }
 
-// Leave lets a print continue.
-func (p *Printer) Leave() error { p.Closed(); return nil }
+// Detach lets a print continue.
+func (p *Printer) Detach() error { p.StopVerbs(); return nil }
 
-// Keeps reports whether Halt keeps the state of the printer.
-func (p *Printer) Keeps() bool { return p.cfg.Safe == Keep }
+// KeepsState reports whether Halt keeps the state of the printer.
+func (p *Printer) KeepsState() bool { return p.cfg.Safe == Keep }
 
 // Safe reports whether there is no print and no active heater.
 func (p *Printer) Safe(ctx context.Context) (bool, error) {
@@ -107,18 +107,18 @@ func (p *Printer) Safe(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	s, err := p.is.state(ctx)
-	return err == nil && !s.active() && !(s.heats() && p.is.cools()), p.Named(err)
+	return err == nil && !s.active() && !(s.heats() && p.is.cools()), p.WithName(err)
 }
 
 // AtRest reports whether the printer does not print now.
 func (p *Printer) AtRest(ctx context.Context) (bool, error) {
 	s, err := p.is.state(ctx)
-	return err == nil && s.Phase != printing && s.Phase != busy, p.Named(err)
+	return err == nil && s.Phase != printing && s.Phase != busy, p.WithName(err)
 }
 
 // Working reports whether there is an unfinished print.
 func (p *Printer) Working(ctx context.Context) (bool, error) {
-	s, err := drivers.During(ctx, &p.Life, p.is.state)
+	s, err := drivers.DoValue(ctx, &p.Base, p.is.state)
 	if err == nil && s.Phase == offline {
 		err = fmt.Errorf("%s: the printer has no connection to its server", p.Name())
 	}
@@ -127,7 +127,7 @@ func (p *Printer) Working(ctx context.Context) (bool, error) {
 
 // Read returns the temperatures, and the progress of a print.
 func (p *Printer) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := drivers.During(ctx, &p.Life, p.is.state)
+	s, err := drivers.DoValue(ctx, &p.Base, p.is.state)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func value(f *float64) float64 {
 
 // Observe returns the state of the printer and the progress of its print.
 func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
-	s, err := drivers.During(ctx, &p.Life, p.is.state)
+	s, err := drivers.DoValue(ctx, &p.Base, p.is.state)
 	if err != nil {
 		return drivers.Observation{}, err
 	}

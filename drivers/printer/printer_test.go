@@ -76,12 +76,12 @@ func TestConformance(t *testing.T) {
 func follow(t *testing.T, p *printer.Printer, one drivers.Print) (last drivers.PrintState, seen []drivers.PrintState) {
 	t.Helper()
 	for range 100 {
-		s, err := p.Printing(t.Context(), one)
+		s, err := p.PrintState(t.Context(), one)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen = append(seen, s)
-		if s.Over {
+		if s.Finished {
 			return s, seen
 		}
 	}
@@ -100,7 +100,7 @@ func TestPrintsAFileByName(t *testing.T) {
 			t.Errorf("%+v after %d looks", last, len(seen))
 		}
 		mid := seen[len(seen)/2]
-		if mid.Percent <= 0 || mid.Percent >= 100 || !strings.HasPrefix(mid.Doing, "printing benchy_0.2mm_PLA_1h35m.gcode") || b.kind != "moonraker" && mid.Left == 0 {
+		if mid.Percent <= 0 || mid.Percent >= 100 || !strings.HasPrefix(mid.Activity, "printing benchy_0.2mm_PLA_1h35m.gcode") || b.kind != "moonraker" && mid.TimeLeft == 0 {
 			t.Errorf("%+v", mid)
 		}
 		if b.kind == "moonraker" && (mid.Layers != layers || mid.Layer == 0) {
@@ -158,7 +158,7 @@ func TestLongFileNames(t *testing.T) {
 	if err != nil || one.File != "VASE~1.BGC" || one.Label != "vase_0.2mm_PLA_2h10m.bgcode" {
 		t.Fatalf("%+v, %v", one, err)
 	}
-	if s, err := p.Printing(t.Context(), one); err != nil || s.Doing != "printing vase_0.2mm_PLA_2h10m.bgcode" {
+	if s, err := p.PrintState(t.Context(), one); err != nil || s.Activity != "printing vase_0.2mm_PLA_2h10m.bgcode" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if o, err := p.Observe(t.Context()); err != nil || !strings.Contains(o.Text, "printing vase_0.2mm_PLA_2h10m.bgcode;") {
@@ -185,9 +185,9 @@ func TestPauseResumeAndCancel(t *testing.T) {
 		if err := p.Pause(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := p.Printing(t.Context(), one)
+		s, err := p.PrintState(t.Context(), one)
 		still, rerr := p.AtRest(t.Context())
-		if err != nil || rerr != nil || !s.Paused || s.Over || s.Help != nil || !still || !strings.HasPrefix(s.Doing, "paused: ") {
+		if err != nil || rerr != nil || !s.Paused || s.Finished || s.Help != nil || !still || !strings.HasPrefix(s.Activity, "paused: ") {
 			t.Errorf("%+v, %t, %v, %v", s, still, err, rerr)
 		}
 		if err := p.Resume(t.Context()); err != nil {
@@ -201,7 +201,7 @@ func TestPauseResumeAndCancel(t *testing.T) {
 		if cools := strings.Contains(left, "the heaters are off"); cools == (b.kind == "prusalink") {
 			t.Error(left)
 		}
-		if s, err := p.Printing(t.Context(), one); err != nil || !s.Over || s.Err == nil || !strings.Contains(s.Err.Error(), "canceled") {
+		if s, err := p.PrintState(t.Context(), one); err != nil || !s.Finished || s.Err == nil || !strings.Contains(s.Err.Error(), "canceled") {
 			t.Errorf("%+v, %v", s, err)
 		}
 	})
@@ -212,29 +212,29 @@ func TestPauseResumeAndCancel(t *testing.T) {
 func TestFind(t *testing.T) {
 	each(t, func(t *testing.T, b *bench, p *printer.Printer) {
 		since := time.Now()
-		if _, err := p.Find(t.Context(), "benchy", since); err == nil {
+		if _, err := p.FindPrint(t.Context(), "benchy", since); err == nil {
 			t.Error("a print is found that was never begun")
 		}
 		if _, err := p.Print(t.Context(), "benchy"); err != nil {
 			t.Fatal(err)
 		}
-		one, err := p.Find(t.Context(), "benchy", since)
+		one, err := p.FindPrint(t.Context(), "benchy", since)
 		if err != nil || one.File != "benchy_0.2mm_PLA_1h35m.gcode" {
 			t.Fatalf("%+v, %v", one, err)
 		}
 		for _, other := range []time.Time{since.Add(time.Hour), since.Add(-time.Hour)} {
-			found, err := p.Find(t.Context(), "benchy", other)
+			found, err := p.FindPrint(t.Context(), "benchy", other)
 			if kept := b.kind != "prusalink" && other.Before(since); (err == nil) != kept {
 				t.Errorf("%v: %+v, %v", other.Sub(since), found, err)
 			}
 		}
 		follow(t, p, one)
-		again, err := p.Find(t.Context(), "benchy", since)
+		again, err := p.FindPrint(t.Context(), "benchy", since)
 		if b.kind == "prusalink" {
 			if err == nil || !strings.Contains(err.Error(), "it does not print") {
 				t.Errorf("%+v, %v", again, err)
 			}
-		} else if s, perr := p.Printing(t.Context(), again); err != nil || perr != nil || !s.Over || s.Err != nil || s.Percent != 100 {
+		} else if s, perr := p.PrintState(t.Context(), again); err != nil || perr != nil || !s.Finished || s.Err != nil || s.Percent != 100 {
 			t.Errorf("%+v, %+v, %v, %v", again, s, err, perr)
 		}
 		if log := b.machine().log(); len(log) != 1 {
@@ -250,20 +250,20 @@ func TestProblemNeedsPerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.machine().set(func(m *machine) { m.frozen, m.phase = true, "paused" }) // as Klipper's own sensor does, without a message
-		if s, err := p.Printing(t.Context(), one); err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Problem, "without a reason") {
+		if s, err := p.PrintState(t.Context(), one); err != nil || s.Finished || s.Help == nil || !strings.Contains(s.Help.Problem, "without a reason") {
 			t.Errorf("paused by nobody knows whom: %+v, %v", s, err)
 		}
 		if b.kind != "octoprint" { // OctoPrint reports no reason for a pause
 			b.machine().set(func(m *machine) { m.frozen, m.phase, m.says = true, "paused", "Filament runout detected" })
-			s, err := p.Printing(t.Context(), one)
-			if err != nil || s.Over || s.Help == nil || !strings.Contains(s.Help.Help, "load new filament") {
+			s, err := p.PrintState(t.Context(), one)
+			if err != nil || s.Finished || s.Help == nil || !strings.Contains(s.Help.Help, "load new filament") {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}
 		b.machine().set(func(m *machine) { m.phase, m.says = "failed", "Thermal runaway on the heater bed" })
-		s, err := p.Printing(t.Context(), one)
+		s, err := p.PrintState(t.Context(), one)
 		help, ok := errors.AsType[*drivers.HelpError](s.Err)
-		if err != nil || !s.Over || !ok || !strings.Contains(help.Problem, "Thermal runaway") || !strings.Contains(help.Help, "let it cool down") {
+		if err != nil || !s.Finished || !ok || !strings.Contains(help.Problem, "Thermal runaway") || !strings.Contains(help.Help, "let it cool down") {
 			t.Errorf("%+v, %v", s, err)
 		}
 		before := len(b.machine().log())
@@ -387,7 +387,7 @@ func TestMoonrakerRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.machine().set(func(m *machine) { m.phase = "offline" })
-	if s, err := p.Printing(t.Context(), one); err == nil {
+	if s, err := p.PrintState(t.Context(), one); err == nil {
 		t.Errorf("%+v", s)
 	}
 	if left, err := p.Stop(t.Context()); err == nil {
@@ -397,7 +397,7 @@ func TestMoonrakerRestarts(t *testing.T) {
 		t.Errorf("%t, %v", safe, err)
 	}
 	b.machine().set(func(m *machine) { m.phase = "printing" })
-	if s, err := p.Printing(t.Context(), one); err != nil || s.Over {
+	if s, err := p.PrintState(t.Context(), one); err != nil || s.Finished {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -410,7 +410,7 @@ func TestLeaveAndHalt(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.machine().set(func(m *machine) { m.frozen = true })
-		if err := p.Leave(); err != nil {
+		if err := p.Detach(); err != nil {
 			t.Fatal(err)
 		}
 		if phase, _ := b.machine().is(); phase != "printing" {

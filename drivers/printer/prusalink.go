@@ -136,7 +136,7 @@ func (p prusalink) cancel(ctx context.Context, s state) error {
 
 func (p prusalink) job(ctx context.Context, method string, s state, what string) error {
 	if s.ID == "" {
-		return drivers.NotDone(errors.New("PrusaLink does not report the id of its job"))
+		return drivers.MarkNothingDone(errors.New("PrusaLink does not report the id of its job"))
 	}
 	return p.ask(ctx, method, "/api/v1/job/"+s.ID+what, nil, nil)
 }

@@ -28,7 +28,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		} else {
 			done()
 		}
-		return left, r.Named(drivers.NotDone(fmt.Errorf("the robot has no rooms, so it cannot clean %s; ask it to clean everything", strings.Join(areas, ", "))))
+		return left, r.WithName(drivers.MarkNothingDone(fmt.Errorf("the robot has no rooms, so it cannot clean %s; ask it to clean everything", strings.Join(areas, ", "))))
 	}
 	if err := r.run(ctx, "cleaning", opClean, progress); err != nil {
 		return drivers.Outcome{Remaining: []string{"everything"}}, err
@@ -36,8 +36,8 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 	return drivers.Outcome{}, nil
 }
 
-// Spot cleans the spot on which the robot stands.
-func (r *Robot) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+// CleanSpot cleans the spot on which the robot stands.
+func (r *Robot) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
 	return r.run(ctx, "cleaning the spot", opSpot, progress)
 }
 
@@ -48,13 +48,13 @@ func (r *Robot) Dock(ctx context.Context) error {
 		return err
 	}
 	if _, err = r.look(inner); err != nil { // without a reading, the present task continues
-		err = drivers.NotDone(err)
+		err = drivers.MarkNothingDone(err)
 	} else {
 		err = r.errand.End(inner)
 	}
 	done()
 	if err != nil {
-		return r.Named(err)
+		return r.WithName(err)
 	}
 	return r.run(ctx, homeward, opDock, nil)
 }
@@ -68,31 +68,31 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		return err
 	}
 	defer done()
-	ctx, release, err := r.errand.Take(ctx, what)
+	ctx, release, err := r.errand.Begin(ctx, what)
 	if err != nil {
-		return r.Named(err)
+		return r.WithName(err)
 	}
 	defer release()
-	defer r.trouble.Over()
+	defer r.trouble.End()
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	} else {
-		r.trouble.Await(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
+		r.trouble.Begin(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
 	}
 	s, err := r.free(ctx, op)
 	switch {
 	case err != nil:
-		return r.Told(ctx, err)
+		return r.VerbError(ctx, err)
 	case op == opDock && s.docked:
 		return nil
 	}
 	r.setPaused(false)
-	progress(drivers.Progress{Doing: what})
+	progress(drivers.Progress{Activity: what})
 	if err = r.tell(ctx, opStart, op); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {
 			r.brake(ctx) // the robot may have received the command
 		}
-		return r.Told(ctx, err)
+		return r.VerbError(ctx, err)
 	}
 	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
 	if err = r.follow(ctx, &j); err != nil {
@@ -100,7 +100,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 	} else {
 		r.setLoose(false)
 	}
-	return r.Told(ctx, err)
+	return r.VerbError(ctx, err)
 }
 
 // free returns the state of the robot, and an error if it cannot accept a task.
@@ -108,14 +108,14 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	s, moves, err := r.moves(ctx)
 	switch {
 	case err != nil:
-		return s, drivers.NotDone(err)
+		return s, drivers.MarkNothingDone(err)
 	case s.trouble() != nil:
-		return s, drivers.NotDone(s.trouble())
+		return s, drivers.MarkNothingDone(s.trouble())
 	case moves && op != opDock:
 		// The clean command toggles: it would stop a moving robot.
 		return s, fmt.Errorf("%w: another client has started it; stop it, or wait", drivers.ErrBusy)
 	case op != opDock && s.battery >= 0 && s.battery < leastCharge:
-		return s, drivers.NotDone(&drivers.HelpError{
+		return s, drivers.MarkNothingDone(&drivers.HelpError{
 			Problem: fmt.Sprintf("its battery level is %.0f %%", s.battery), Help: "let it charge in its dock, then ask again",
 		})
 	}
@@ -135,7 +135,7 @@ type journey struct {
 	stands   int // successive readings without movement
 	last     state
 	progress func(drivers.Progress)
-	trouble  *drivers.Trouble
+	trouble  *drivers.HelpWait
 	now      func() time.Time
 }
 
@@ -143,13 +143,13 @@ type journey struct {
 func (j *journey) step(s state, paused bool) (over bool, err error) {
 	moved := s.moved(j.last)
 	j.last = s
-	help, err := j.trouble.Meets(j.now(), s.trouble(), moved)
+	help, err := j.trouble.Update(j.now(), s.trouble(), moved)
 	if err != nil {
 		return false, err
 	}
 	if help != nil {
 		j.stands = 0
-		j.progress(drivers.Progress{Doing: j.what + ", waiting for a person", Help: help})
+		j.progress(drivers.Progress{Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
 	doing := j.what
@@ -159,7 +159,7 @@ func (j *journey) step(s state, paused bool) (over bool, err error) {
 	if s.battery >= 0 {
 		doing += fmt.Sprintf("; its battery level is %.0f %%", s.battery)
 	}
-	j.progress(drivers.Progress{Doing: doing})
+	j.progress(drivers.Progress{Activity: doing})
 	j.looks++
 	switch {
 	case paused:
@@ -207,7 +207,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 				return drivers.ErrStopped
 			}
 			if err == nil {
-				j.progress(drivers.Progress{Percent: 100, Doing: j.what})
+				j.progress(drivers.Progress{Percent: 100, Activity: j.what})
 			}
 			return err
 		}
@@ -217,7 +217,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 // brake stops the robot, even if ctx has ended, and even if its wheels do not turn, because
 // it may not have set out yet.
 func (r *Robot) brake(ctx context.Context) {
-	r.setLoose(drivers.Brake(ctx, r.log, r.end) != nil)
+	r.setLoose(drivers.StopRobot(ctx, r.log, r.end) != nil)
 }
 
 // stop takes control, which ends any task, waits until the wheels stand still, and returns
@@ -251,15 +251,15 @@ func (r *Robot) end(ctx context.Context) error {
 
 // Pause stops the robot. Resume starts the cleaning again, like its button.
 func (r *Robot) Pause(ctx context.Context) error {
-	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (struct{}, error) {
 		_, moves, err := r.moves(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.NotDone(err)
+			return struct{}{}, drivers.MarkNothingDone(err)
 		case !moves && r.isPaused():
 			return struct{}{}, nil
 		case !moves:
-			return struct{}{}, drivers.NotDone(errors.New("the robot has no task that it could pause"))
+			return struct{}{}, drivers.MarkNothingDone(errors.New("the robot has no task that it could pause"))
 		}
 		r.setPaused(true)
 		if err := r.stop(ctx); err != nil {
@@ -273,14 +273,14 @@ func (r *Robot) Pause(ctx context.Context) error {
 
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
-	_, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (struct{}, error) {
-		again := r.trouble.Again()
+	_, err := drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (struct{}, error) {
+		again := r.trouble.ResumeCommand()
 		switch {
 		case again != nil:
 		case r.isPaused():
 			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
 		default:
-			return struct{}{}, drivers.NotDone(errors.New("this driver has not paused the robot"))
+			return struct{}{}, drivers.MarkNothingDone(errors.New("this driver has not paused the robot"))
 		}
 		if s, err := r.free(ctx, opClean); err != nil {
 			return struct{}{}, fmt.Errorf("%w (battery %.0f %%)", err, s.battery)
@@ -301,7 +301,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 // Stop terminates the task. If the robot does not receive the stop command, its task
 // continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &r.Life, func(ctx context.Context) (string, error) {
+	return drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (string, error) {
 		return "", r.errand.Interrupt(ctx, func(ctx context.Context) error {
 			if err := r.stop(ctx); err != nil {
 				return err

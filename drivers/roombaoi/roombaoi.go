@@ -18,15 +18,15 @@ import (
 )
 
 var (
-	_ drivers.Cleaner    = (*Robot)(nil)
-	_ drivers.DockReader = (*Robot)(nil)
-	_ drivers.Spotter    = (*Robot)(nil)
-	_ drivers.Pauser     = (*Robot)(nil)
-	_ drivers.Stopper    = (*Robot)(nil)
-	_ drivers.Sensor     = (*Robot)(nil)
-	_ drivers.Observer   = (*Robot)(nil)
-	_ drivers.SafeReader = (*Robot)(nil)
-	_ drivers.RestReader = (*Robot)(nil)
+	_ drivers.Cleaner     = (*Robot)(nil)
+	_ drivers.DockReader  = (*Robot)(nil)
+	_ drivers.SpotCleaner = (*Robot)(nil)
+	_ drivers.Pauser      = (*Robot)(nil)
+	_ drivers.Stopper     = (*Robot)(nil)
+	_ drivers.Sensor      = (*Robot)(nil)
+	_ drivers.Observer    = (*Robot)(nil)
+	_ drivers.SafeReader  = (*Robot)(nil)
+	_ drivers.RestReader  = (*Robot)(nil)
 )
 
 // Kind returns the driver kind for drivers/all.
@@ -36,13 +36,13 @@ func Kind() drivers.Kind {
 
 // Robot is one robot.
 type Robot struct {
-	drivers.Life
+	drivers.Base
 	cfg    Config
 	log    *slog.Logger
 	now    func() time.Time
-	errand drivers.Errand
+	errand drivers.ExclusiveTask
 
-	trouble drivers.Trouble
+	trouble drivers.HelpWait
 
 	mu     sync.Mutex // serializes exchanges on the line
 	line   *os.File   // nil while the line is closed
@@ -63,27 +63,27 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a robot for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
-	return &Robot{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now}
+	return &Robot{Base: drivers.NewBase(name), cfg: cfg, log: log, now: now}
 }
 
-// Holds returns the serial port.
-func (r *Robot) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "port", What: "port " + r.cfg.Port, Same: "port " + drivers.SameFile(r.cfg.Port)}}
+// Resources returns the serial port.
+func (r *Robot) Resources() []drivers.Resource {
+	return []drivers.Resource{{Key: "port", Label: "port " + r.cfg.Port, Identity: "port " + drivers.FileIdentity(r.cfg.Port)}}
 }
 
 // Start allows verbs.
-func (r *Robot) Start() error { r.Opened(); return nil }
+func (r *Robot) Start() error { r.MarkStarted(); return nil }
 
 // Halt stops the robot where it is, no matter which client started it, and closes the line.
 func (r *Robot) Halt() error {
-	r.Closed()
+	r.StopVerbs()
 	defer r.hangUp()
 	if r.cfg.Safe == Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTime)
+	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTimeout)
 	defer cancel()
-	return r.Named(r.stop(ctx))
+	return r.WithName(r.stop(ctx))
 }
 
 func (r *Robot) hangUp() {
@@ -113,18 +113,18 @@ func (r *Robot) tell(ctx context.Context, ops ...byte) error {
 // send is tell for a caller that holds mu.
 func (r *Robot) send(ctx context.Context, ops []byte) error {
 	if ctx.Err() != nil {
-		return drivers.NotDone(ctx.Err())
+		return drivers.MarkNothingDone(ctx.Err())
 	}
 	if r.line == nil {
 		f, err := openLine(r.cfg.Port, r.cfg.Baud)
 		if err != nil {
-			return drivers.NotDone(err)
+			return drivers.MarkNothingDone(err)
 		}
 		r.line = f
 	}
 	if err := r.line.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		r.drop()
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	if _, err := r.line.Write(ops); err != nil {
 		r.drop()
@@ -204,8 +204,8 @@ func (r *Robot) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Keeps reports whether Halt keeps the state of the robot.
-func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
+// KeepsState reports whether Halt keeps the state of the robot.
+func (r *Robot) KeepsState() bool { return r.cfg.Safe == Keep }
 
 // Safe reports whether the robot stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {
@@ -219,21 +219,21 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 // still set out.
 func (r *Robot) AtRest(ctx context.Context) (bool, error) {
 	if r.isLoose() {
-		return false, r.Named(errors.New("the robot has a start command, and a stop failed: it may still set out"))
+		return false, r.WithName(errors.New("the robot has a start command, and a stop failed: it may still set out"))
 	}
 	_, moves, err := r.moves(ctx)
-	return err == nil && !moves, r.Named(err)
+	return err == nil && !moves, r.WithName(err)
 }
 
 // Docked reports whether the robot is in its dock.
 func (r *Robot) Docked(ctx context.Context) (bool, error) {
-	s, err := drivers.During(ctx, &r.Life, r.look)
+	s, err := drivers.DoValue(ctx, &r.Base, r.look)
 	return err == nil && s.docked, err
 }
 
 // Read returns the battery level.
 func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := drivers.During(ctx, &r.Life, r.look)
+	s, err := drivers.DoValue(ctx, &r.Base, r.look)
 	if err == nil && s.battery < 0 {
 		err = fmt.Errorf("%s: the robot does not report its battery level", r.Name())
 	}
@@ -249,7 +249,7 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 		state
 		moves bool
 	}
-	s, err := drivers.During(ctx, &r.Life, func(ctx context.Context) (seen, error) {
+	s, err := drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (seen, error) {
 		s, moves, err := r.moves(ctx)
 		return seen{s, moves}, err
 	})

@@ -87,7 +87,7 @@ func TestCleanAndDock(t *testing.T) {
 	if err != nil || len(out.Remaining) > 0 || !slices.Equal(b.robot().log(), []string{"clean"}) {
 		t.Fatalf("%+v, %v, %q", out, err, b.robot().log())
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Doing, "its battery level is 80 %") {
+	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Activity, "its battery level is 80 %") {
 		t.Errorf("%+v", told)
 	}
 	if in, err := r.Docked(t.Context()); err != nil || !in {
@@ -96,7 +96,7 @@ func TestCleanAndDock(t *testing.T) {
 	if err := r.Dock(t.Context()); err != nil || len(b.robot().log()) != 1 { // the robot is in its dock
 		t.Errorf("%v, %q", err, b.robot().log())
 	}
-	if err := r.Spot(t.Context(), nil); err != nil || b.robot().log()[1] != "spot" {
+	if err := r.CleanSpot(t.Context(), nil); err != nil || b.robot().log()[1] != "spot" {
 		t.Errorf("%v, %q", err, b.robot().log())
 	}
 	if err := r.Dock(t.Context()); err != nil || b.robot().log()[2] != "dock" {
@@ -131,7 +131,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 			b.robot().set(func(r *robot) { r.drop, r.left = true, 1000 })
 		}
 		if p.Help != nil { // no person comes
-			later.Add(int64(drivers.HelpTime))
+			later.Add(int64(drivers.HelpTimeout))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)

@@ -33,18 +33,18 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 				s = told
 			}
 			if c.Map, c.Version, err = s.version(r.cfg.Map); err != nil {
-				return drivers.NotDone(err)
+				return drivers.MarkNothingDone(err)
 			}
 			c.Ordered = 1
 		}
 		switch m := s.Mission; {
 		case m.unready() != nil:
-			return drivers.NotDone(m.unready())
+			return drivers.MarkNothingDone(m.unready())
 		case m.moves() || m.paused():
 			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
 		if progress != nil {
-			r.trouble.Await(func(ctx context.Context) error { return r.again(ctx, c) })
+			r.trouble.Begin(func(ctx context.Context) error { return r.again(ctx, c) })
 		}
 		return r.link.tell(ctx, c, r.now())
 	})
@@ -65,11 +65,11 @@ func (r *Robot) Dock(ctx context.Context) error {
 	}
 	done()
 	if err != nil {
-		return r.Named(err)
+		return r.WithName(err)
 	}
 	return r.run(ctx, homeward, nil, func(ctx context.Context, s report) error {
 		if h := s.Mission.trouble(); h != nil {
-			return drivers.NotDone(h)
+			return drivers.MarkNothingDone(h)
 		}
 		if s.Mission.docked() {
 			return nil
@@ -94,12 +94,12 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 		return err
 	}
 	defer done()
-	ctx, release, err := r.errand.Take(ctx, what)
+	ctx, release, err := r.errand.Begin(ctx, what)
 	if err != nil {
-		return r.Named(err)
+		return r.WithName(err)
 	}
 	defer release()
-	defer r.trouble.Over()
+	defer r.trouble.End()
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	}
@@ -113,14 +113,14 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 			}
 			return err
 		}
-		progress(drivers.Progress{Doing: what})
+		progress(drivers.Progress{Activity: what})
 		if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
 			r.brake(ctx)
 			return err
 		}
 		return nil
 	})
-	return r.Told(ctx, err)
+	return r.VerbError(ctx, err)
 }
 
 // journey is the progress of one task.
@@ -129,18 +129,18 @@ type journey struct {
 	began    time.Time
 	out      bool // the robot has set out
 	progress func(drivers.Progress)
-	trouble  *drivers.Trouble
+	trouble  *drivers.HelpWait
 }
 
 // step evaluates the present state. over reports the end of the task.
 func (j *journey) step(s report, now time.Time) (over bool, err error) {
 	m := *s.Mission
-	help, err := j.trouble.Meets(now, m.trouble(), m.moves())
+	help, err := j.trouble.Update(now, m.trouble(), m.moves())
 	if err != nil {
 		return false, err
 	}
 	if help != nil {
-		j.progress(drivers.Progress{Doing: j.what + ", waiting for a person", Help: help})
+		j.progress(drivers.Progress{Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
 	doing := j.what
@@ -156,7 +156,7 @@ func (j *journey) step(s report, now time.Time) (over bool, err error) {
 	if s.Battery != nil {
 		doing += fmt.Sprintf("; its battery level is %.0f %%", *s.Battery)
 	}
-	j.progress(drivers.Progress{Doing: doing})
+	j.progress(drivers.Progress{Activity: doing})
 	switch {
 	case j.what == homeward && m.docked():
 		return true, nil
@@ -210,7 +210,7 @@ func (r *Robot) follow(ctx context.Context, j *journey) error {
 				return drivers.ErrStopped
 			}
 			if err == nil {
-				j.progress(drivers.Progress{Percent: 100, Doing: j.what})
+				j.progress(drivers.Progress{Percent: 100, Activity: j.what})
 			}
 			return err
 		}
@@ -223,7 +223,7 @@ const heedTime = 3 * time.Second
 // brake stops the robot, even if ctx has ended. It waits for the begin of the task, because
 // the robot may not have reported it yet, and then sends the stop in any case.
 func (r *Robot) brake(ctx context.Context) {
-	_ = drivers.Brake(ctx, r.log, func(ctx context.Context) error {
+	_ = drivers.StopRobot(ctx, r.log, func(ctx context.Context) error {
 		begun, end := context.WithTimeout(ctx, heedTime)
 		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or until the time limit
 		end()
@@ -259,7 +259,7 @@ func (r *Robot) Pause(ctx context.Context) error {
 
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
-	if again := r.trouble.Again(); again != nil {
+	if again := r.trouble.ResumeCommand(); again != nil {
 		return r.tells(ctx, "resume", again, mission.moves, func(m mission) bool { return !m.moves() })
 	}
 	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.trouble() == nil && m.paused() })
@@ -285,14 +285,14 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 		return err
 	}
 	defer done()
-	return r.Told(ctx, r.with(ctx, func(s report) error {
+	return r.VerbError(ctx, r.with(ctx, func(s report) error {
 		switch {
 		case s.Mission.trouble() == nil && want(*s.Mission):
 			return nil
 		case !from(*s.Mission) && s.Mission.trouble() != nil:
-			return drivers.NotDone(s.Mission.trouble())
+			return drivers.MarkNothingDone(s.Mission.trouble())
 		case !from(*s.Mission):
-			return drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.doing(), what))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return err
@@ -314,7 +314,7 @@ func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 		return "", err
 	}
 	defer done()
-	return "", r.Told(ctx, r.errand.Interrupt(ctx, func(ctx context.Context) error {
+	return "", r.VerbError(ctx, r.errand.Interrupt(ctx, func(ctx context.Context) error {
 		return r.with(ctx, func(report) error { return r.stop(ctx) })
 	}))
 }

@@ -22,9 +22,9 @@ const (
 )
 
 // Discover searches the local network for robots until ctx ends.
-func Discover(ctx context.Context) []drivers.Found { return discover(ctx, everybody, most) }
+func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, everybody, most) }
 
-func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found {
+func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.FoundDevice {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {
 		return nil
@@ -35,7 +35,7 @@ func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found 
 	if _, err := c.WriteToUDPAddrPort([]byte(probe), to); err != nil {
 		return nil // there is no network
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	buf := make([]byte, largest)
 	for len(all) < most {
 		n, from, err := c.ReadFromUDPAddrPort(buf)
@@ -43,7 +43,7 @@ func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found 
 			return all
 		}
 		f, ok := found(buf[:n], from.Addr().Unmap())
-		if ok && !slices.ContainsFunc(all, func(o drivers.Found) bool { return o.Config["blid"] == f.Config["blid"] }) {
+		if ok && !slices.ContainsFunc(all, func(o drivers.FoundDevice) bool { return o.Config["blid"] == f.Config["blid"] }) {
 			all = append(all, f)
 		}
 	}
@@ -52,7 +52,7 @@ func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.Found 
 
 // found returns the robot of one answer, with the address of the sender, not the address in
 // the answer.
-func found(data []byte, from netip.Addr) (drivers.Found, bool) {
+func found(data []byte, from netip.Addr) (drivers.FoundDevice, bool) {
 	var m struct {
 		Host  string `json:"hostname"` // "Roomba-" or "iRobot-", followed by the BLID
 		ID    string `json:"robotid"`  // the BLID, in some answers
@@ -61,17 +61,17 @@ func found(data []byte, from netip.Addr) (drivers.Found, bool) {
 		Proto string `json:"proto"`
 	}
 	if json.Unmarshal(data, &m) != nil {
-		return drivers.Found{}, false
+		return drivers.FoundDevice{}, false
 	}
 	maker, blid, _ := strings.Cut(m.Host, "-")
 	if m.ID != "" {
 		blid = m.ID
 	}
 	if maker != "Roomba" && maker != "iRobot" || !isID(blid) || m.Proto != "" && m.Proto != "mqtt" {
-		return drivers.Found{}, false
+		return drivers.FoundDevice{}, false
 	}
 	where := strings.Join(strings.Fields(m.Name+" "+m.Model+" at "+from.String()), " ")
-	return drivers.Found{
+	return drivers.FoundDevice{
 		Name: mdns.ID("roomba " + m.Name), Where: where,
 		Config: map[string]string{"host": from.String(), "blid": blid, "safe": Keep},
 	}, true

@@ -26,7 +26,7 @@ func TestDiscover(t *testing.T) {
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	over := make(chan []drivers.Found, 1)
+	over := make(chan []drivers.FoundDevice, 1)
 	go func() { over <- discover(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), 2) }()
 	buf := make([]byte, 4096)
 	n, from, err := c.ReadFromUDPAddrPort(buf)
@@ -40,7 +40,7 @@ func TestDiscover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := []drivers.Found{
+	want := []drivers.FoundDevice{
 		{Name: "roomba-dorita", Where: "Dorita R980020 at 127.0.0.1", Config: map[string]string{"host": "127.0.0.1", "blid": "3193C60472324700", "safe": "keep"}},
 		{Name: "roomba", Where: "at 127.0.0.1", Config: map[string]string{"host": "127.0.0.1", "blid": "ABCD1234", "safe": "keep"}},
 	}
@@ -56,7 +56,7 @@ func FuzzFound(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		one, ok := found(data, netip.MustParseAddr("192.168.1.52"))
 		if !ok {
-			if diff := cmp.Diff(drivers.Found{}, one); diff != "" {
+			if diff := cmp.Diff(drivers.FoundDevice{}, one); diff != "" {
 				t.Error(diff)
 			}
 			return

@@ -66,7 +66,7 @@ func (l *link) use(ctx context.Context) (release func(), err error) {
 	defer l.turn.Unlock()
 	if l.users == 0 {
 		if err := l.open(ctx); err != nil {
-			return nil, drivers.NotDone(err)
+			return nil, drivers.MarkNothingDone(err)
 		}
 	}
 	l.users++
@@ -281,7 +281,7 @@ func (l *link) tell(ctx context.Context, c command, now time.Time) error {
 		return err
 	}
 	if ctx.Err() != nil || !l.client.IsConnectionOpen() {
-		return drivers.NotDone(errors.New("no connection to the robot"))
+		return drivers.MarkNothingDone(errors.New("no connection to the robot"))
 	}
 	if c.Command == "start" || c.Command == "resume" || c.Command == "dock" {
 		l.mu.Lock()

@@ -24,7 +24,7 @@ import (
 var (
 	_ drivers.Cleaner    = (*Robot)(nil)
 	_ drivers.DockReader = (*Robot)(nil)
-	_ drivers.Areas      = (*Robot)(nil)
+	_ drivers.AreaLister = (*Robot)(nil)
 	_ drivers.Pauser     = (*Robot)(nil)
 	_ drivers.Stopper    = (*Robot)(nil)
 	_ drivers.Sensor     = (*Robot)(nil)
@@ -40,15 +40,15 @@ func Kind() drivers.Kind {
 
 // Robot is one robot.
 type Robot struct {
-	drivers.Life
+	drivers.Base
 	cfg    Config
 	link   *link
-	gobot  *drivers.Link
+	gobot  *drivers.Connection
 	log    *slog.Logger
 	now    func() time.Time
-	errand drivers.Errand
+	errand drivers.ExclusiveTask
 
-	trouble drivers.Trouble
+	trouble drivers.HelpWait
 }
 
 // Open is the drivers.Factory of this package. It uses no network.
@@ -65,36 +65,36 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a robot for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
-	return &Robot{Life: drivers.NewLife(name), cfg: cfg, link: newLink(cfg, log), gobot: drivers.NewLink(cfg.Host), log: log, now: now}
+	return &Robot{Base: drivers.NewBase(name), cfg: cfg, link: newLink(cfg, log), gobot: drivers.NewConnection(cfg.Host), log: log, now: now}
 }
 
 // Connection returns the host of the device.
-func (r *Robot) Connection() *drivers.Link { return r.gobot }
+func (r *Robot) Connection() *drivers.Connection { return r.gobot }
 
-// Holds returns the robot, which accepts only one connection.
-func (r *Robot) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "host", What: "the robot at " + r.cfg.Host, Same: "robot " + drivers.SameHost(r.cfg.Host)}}
+// Resources returns the robot, which accepts only one connection.
+func (r *Robot) Resources() []drivers.Resource {
+	return []drivers.Resource{{Key: "host", Label: "the robot at " + r.cfg.Host, Identity: "robot " + drivers.HostIdentity(r.cfg.Host)}}
 }
 
 // Start allows verbs. It sends nothing to the robot.
-func (r *Robot) Start() error { r.Opened(); return nil }
+func (r *Robot) Start() error { r.MarkStarted(); return nil }
 
 // beginTime is how long the robot may need to execute a command.
 const beginTime = 25 * time.Second
 
 // Halt stops the robot where it is, no matter which client started it.
 func (r *Robot) Halt() error {
-	r.Closed()
+	r.StopVerbs()
 	if r.cfg.Safe == Keep {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTime+r.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), drivers.StopTimeout+r.cfg.Timeout)
 	defer cancel()
-	return r.Named(r.with(ctx, func(report) error { return r.stop(ctx) }))
+	return r.WithName(r.with(ctx, func(report) error { return r.stop(ctx) }))
 }
 
-// Keeps reports whether Halt keeps the state of the robot.
-func (r *Robot) Keeps() bool { return r.cfg.Safe == Keep }
+// KeepsState reports whether Halt keeps the state of the robot.
+func (r *Robot) KeepsState() bool { return r.cfg.Safe == Keep }
 
 // Safe reports whether the robot stands still.
 func (r *Robot) Safe(ctx context.Context) (bool, error) {
@@ -108,13 +108,13 @@ func (r *Robot) Safe(ctx context.Context) (bool, error) {
 // command that has not reported movement, because it may still set out.
 func (r *Robot) AtRest(ctx context.Context) (still bool, err error) {
 	err = r.with(ctx, func(s report) error { still = !s.Mission.moves() && !r.link.mayYet(r.now()); return nil })
-	return still, r.Named(err)
+	return still, r.WithName(err)
 }
 
 // with calls f with a connection and the present state.
 func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	if ctx.Err() != nil {
-		return drivers.NotDone(ctx.Err())
+		return drivers.MarkNothingDone(ctx.Err())
 	}
 	release, err := r.link.use(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	defer release()
 	s, err := r.link.state(ctx)
 	if err != nil {
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	}
 	return f(s)
 }
@@ -136,7 +136,7 @@ func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (v T, 
 	}
 	defer done()
 	err = r.with(ctx, func(s report) (err error) { v, err = f(s); return err })
-	return v, r.Told(ctx, err)
+	return v, r.VerbError(ctx, err)
 }
 
 // Docked reports whether the robot is in its dock.
@@ -191,7 +191,7 @@ func (r *Robot) regions(areas []string) ([]region, error) {
 		}
 		if !found {
 			known := slices.Sorted(maps.Values(r.cfg.Segments))
-			return nil, drivers.NotDone(fmt.Errorf("segments has no room %q; known rooms: %s", a, strings.Join(known, ", ")))
+			return nil, drivers.MarkNothingDone(fmt.Errorf("segments has no room %q; known rooms: %s", a, strings.Join(known, ", ")))
 		}
 	}
 	return list, nil

@@ -77,7 +77,7 @@ func TestCleansRoomsByName(t *testing.T) {
 		t.Fatalf("%+v, %v, %q", out, err, fake.log())
 	}
 	if last := told[len(told)-1]; last.Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
-		return p.Doing == "cleaning hall, kitchen; 20 m² done; its battery level is 87 %"
+		return p.Activity == "cleaning hall, kitchen; 20 m² done; its battery level is 87 %"
 	}) {
 		t.Errorf("%+v", told)
 	}
@@ -227,7 +227,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 			fake.tell()
 		}
 		if p.Help != nil { // no person comes
-			later.Add(int64(drivers.HelpTime))
+			later.Add(int64(drivers.HelpTimeout))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)

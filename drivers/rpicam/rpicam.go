@@ -25,8 +25,8 @@ import (
 )
 
 var (
-	_ drivers.Photographer = (*Camera)(nil)
-	_ drivers.Holder       = (*Camera)(nil)
+	_ drivers.Photographer   = (*Camera)(nil)
+	_ drivers.ResourceHolder = (*Camera)(nil)
 )
 
 // Tools lists the programs that the driver searches for, newest first.
@@ -97,7 +97,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Camera is one camera.
 type Camera struct {
-	drivers.Life
+	drivers.Base
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
@@ -109,19 +109,19 @@ type Camera struct {
 
 // New returns a camera for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
+	return &Camera{Base: drivers.NewBase(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Holds returns the camera, because a second device would find it busy.
-func (c *Camera) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "camera", What: fmt.Sprintf("camera %d of rpicam-still", c.cfg.Camera)}}
+// Resources returns the camera, because a second device would find it busy.
+func (c *Camera) Resources() []drivers.Resource {
+	return []drivers.Resource{{Key: "camera", Label: fmt.Sprintf("camera %d of rpicam-still", c.cfg.Camera)}}
 }
 
 // Start allows images. The camera and its program may come later.
-func (c *Camera) Start() error { c.Opened(); return nil }
+func (c *Camera) Start() error { c.MarkStarted(); return nil }
 
 // Halt kills running programs.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo takes an image, with a second attempt.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
@@ -134,7 +134,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
-		return drivers.Photo{}, c.Ended(ctx)
+		return drivers.Photo{}, c.EndReason(ctx)
 	}
 	tool, err := c.tool()
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 	}
 	switch {
 	case ctx.Err() != nil:
-		return drivers.Photo{}, c.Ended(ctx)
+		return drivers.Photo{}, c.EndReason(ctx)
 	case err != nil:
 		return drivers.Photo{}, fmt.Errorf("%s: %w; this was the second attempt (%s)", c.Name(), err, version)
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 var (
-	_ drivers.Device       = (*Bulb)(nil)
-	_ drivers.Dimmer       = (*Bulb)(nil)
-	_ drivers.LevelReader  = (*Bulb)(nil)
-	_ drivers.Tinter       = (*Bulb)(nil)
-	_ drivers.ColourReader = (*Bulb)(nil)
-	_ drivers.Warmer       = (*Bulb)(nil)
-	_ drivers.WarmthReader = (*Bulb)(nil)
+	_ drivers.Device                 = (*Bulb)(nil)
+	_ drivers.Dimmer                 = (*Bulb)(nil)
+	_ drivers.LevelReader            = (*Bulb)(nil)
+	_ drivers.ColorSetter            = (*Bulb)(nil)
+	_ drivers.ColorReader            = (*Bulb)(nil)
+	_ drivers.ColorTemperatureSetter = (*Bulb)(nil)
+	_ drivers.ColorTemperatureReader = (*Bulb)(nil)
 )
 
 // Bulb is a lamp with brightness, color and color temperature.
@@ -65,8 +65,8 @@ func (b *Bulb) Level(ctx context.Context) (float64, error) {
 	return math.Round(percent), nil
 }
 
-// Tint sets the color, and turns the bulb on.
-func (b *Bulb) Tint(ctx context.Context, c drivers.Colour) error {
+// SetColor sets the color, and turns the bulb on.
+func (b *Bulb) SetColor(ctx context.Context, c drivers.Color) error {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
 		return err
@@ -76,36 +76,36 @@ func (b *Bulb) Tint(ctx context.Context, c drivers.Colour) error {
 	return b.wrote(b.write(true))
 }
 
-// Colour returns the color.
-func (b *Bulb) Colour(ctx context.Context) (drivers.Colour, error) {
+// Color returns the color.
+func (b *Bulb) Color(ctx context.Context) (drivers.Color, error) {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
-		return drivers.Colour{}, err
+		return drivers.Color{}, err
 	}
 	defer done()
 	_, c := b.world.Shines(b.cfg.Line)
 	return c, nil
 }
 
-// Warm sets the color temperature, and turns the bulb on.
-func (b *Bulb) Warm(ctx context.Context, kelvin float64) error {
+// SetColorTemperature sets the color temperature, and turns the bulb on.
+func (b *Bulb) SetColorTemperature(ctx context.Context, kelvin float64) error {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	if !(kelvin >= warmest && kelvin <= coldest) {
-		return b.Named(drivers.NotDone(fmt.Errorf("%v K is invalid; use %d to %d", kelvin, warmest, coldest)))
+		return b.WithName(drivers.MarkNothingDone(fmt.Errorf("%v K is invalid; use %d to %d", kelvin, warmest, coldest)))
 	}
 	b.world.warm(b.Name(), b.cfg.Line, kelvin)
 	return b.wrote(b.write(true))
 }
 
-// Whites returns the limits of the color temperature in kelvin.
-func (b *Bulb) Whites() (least, most float64) { return warmest, coldest }
+// ColorTemperatureRange returns the limits of the color temperature in kelvin.
+func (b *Bulb) ColorTemperatureRange() (least, most float64) { return warmest, coldest }
 
-// Warmth returns the color temperature in kelvin.
-func (b *Bulb) Warmth(ctx context.Context) (float64, error) {
+// ColorTemperature returns the color temperature in kelvin.
+func (b *Bulb) ColorTemperature(ctx context.Context) (float64, error) {
 	_, done, err := b.Begin(ctx)
 	if err != nil {
 		return 0, err

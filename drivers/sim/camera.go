@@ -43,7 +43,7 @@ func (c CameraConfig) Validate() error {
 
 // Camera renders a room, and reports its contents.
 type Camera struct {
-	drivers.Life
+	drivers.Base
 	cfg   CameraConfig
 	world *World
 }
@@ -62,18 +62,18 @@ func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error)
 
 // NewCamera returns a camera in a world, for a valid configuration.
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, world: w}
+	return &Camera{Base: drivers.NewBase(name), cfg: cfg, world: w}
 }
 
 // Start allows verbs.
-func (c *Camera) Start() error { c.Opened(); return nil }
+func (c *Camera) Start() error { c.MarkStarted(); return nil }
 
 // Halt ends verbs under way.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &c.Life, c.world, views[c.cfg.Room])
+	return shoot(ctx, &c.Base, c.world, views[c.cfg.Room])
 }
 
 // Observe returns the contents of the room.

@@ -42,7 +42,7 @@ func (c LineConfig) Validate() error {
 // twoStates implements the common part of a cover and a lock: a line of the world that
 // keeps its state when the program ends, like a real door.
 type twoStates struct {
-	drivers.Life
+	drivers.Base
 	world *World
 	line  string
 }
@@ -56,14 +56,14 @@ func openLine(env drivers.Env, decode func(any) error) (*twoStates, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, nil
+	return &twoStates{Base: drivers.NewBase(env.Name), world: w, line: cfg.Line}, nil
 }
 
 // Start allows verbs. The state does not change.
-func (t *twoStates) Start() error { t.Opened(); return nil }
+func (t *twoStates) Start() error { t.MarkStarted(); return nil }
 
 // Halt ends verbs under way. The state does not change.
-func (t *twoStates) Halt() error { t.Closed(); return nil }
+func (t *twoStates) Halt() error { t.StopVerbs(); return nil }
 
 // Safe returns true, because the device moves at once and then stands still.
 func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
@@ -124,7 +124,7 @@ func (c CoverConfig) Validate() error {
 type Cover struct {
 	*twoStates
 	takes  time.Duration
-	errand drivers.Errand
+	errand drivers.ExclusiveTask
 
 	mu    sync.Mutex
 	moves bool
@@ -139,14 +139,14 @@ func openCover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Cover{twoStates: &twoStates{Life: drivers.NewLife(env.Name), world: w, line: cfg.Line}, takes: cfg.Takes}, nil
+	return &Cover{twoStates: &twoStates{Base: drivers.NewBase(env.Name), world: w, line: cfg.Line}, takes: cfg.Takes}, nil
 }
 
 // Open opens the cover.
 func (c *Cover) Open(ctx context.Context) error { return c.OpenTo(ctx, 100) }
 
-// Shut closes the cover.
-func (c *Cover) Shut(ctx context.Context) error { return c.OpenTo(ctx, 0) }
+// Close closes the cover.
+func (c *Cover) Close(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 
 // coverStep is the interval of position changes during a movement.
 const coverStep = 20 * time.Millisecond
@@ -160,14 +160,14 @@ func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 	}
 	defer done()
 	if !(percent >= 0 && percent <= 100) {
-		return c.Named(drivers.NotDone(fmt.Errorf("%v percent is invalid; use 0 to 100", percent)))
+		return c.WithName(drivers.MarkNothingDone(fmt.Errorf("%v percent is invalid; use 0 to 100", percent)))
 	}
-	ctx, release, err := c.errand.Take(ctx, "moving")
+	ctx, release, err := c.errand.Begin(ctx, "moving")
 	if err != nil {
-		return c.Named(err)
+		return c.WithName(err)
 	}
 	defer release()
-	return c.Told(ctx, c.travel(ctx, percent))
+	return c.VerbError(ctx, c.travel(ctx, percent))
 }
 
 func (c *Cover) travel(ctx context.Context, to float64) error {
@@ -204,7 +204,7 @@ func (c *Cover) moving(is bool) {
 	c.mu.Lock()
 	c.moves = is
 	c.mu.Unlock()
-	c.world.bell.Ring()
+	c.world.bell.Notify()
 }
 
 // Stop stops the cover where it is.
@@ -214,7 +214,7 @@ func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 		return "", err
 	}
 	defer done()
-	return "", c.Told(ctx, c.errand.End(ctx))
+	return "", c.VerbError(ctx, c.errand.End(ctx))
 }
 
 // AtRest reports whether the cover stands still.
@@ -237,7 +237,7 @@ func (c *Cover) Opening(ctx context.Context) (float64, error) {
 		return 0, fmt.Errorf("%s: the cover is moving", c.Name())
 	}
 	is, err := c.world.Opening(c.line)
-	return math.Round(is), c.Named(err)
+	return math.Round(is), c.WithName(err)
 }
 
 // Read returns the contact and the position.

@@ -15,7 +15,7 @@ func obey(t *testing.T, order []byte) bool {
 	t.Helper()
 	for _, k := range sim.Kinds() {
 		if k.Name == "sim-lamp" {
-			changed, err := k.Obey(order)
+			changed, err := k.RunWatchdogCommand(order)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -26,7 +26,9 @@ func obey(t *testing.T, order []byte) bool {
 	return false
 }
 
-func orders(d drivers.Device) drivers.Orders { return d.(drivers.Guarded).Orders() }
+func orders(d drivers.Device) drivers.WatchdogCommands {
+	return d.(drivers.WatchdogTarget).WatchdogCommands()
+}
 
 // A line in a file keeps its state when the program ends, and any process with the orders
 // can switch it.

@@ -15,17 +15,17 @@ type order struct {
 	On     bool   `json:"on"`
 }
 
-// Orders returns the commands with which another process switches the line of this relay.
-// There are none for a line in memory.
-func (r *Relay) Orders() drivers.Orders {
+// WatchdogCommands returns the commands with which another process switches the line of this
+// relay. There are none for a line in memory.
+func (r *Relay) WatchdogCommands() drivers.WatchdogCommands {
 	if r.cfg.File == "" {
-		return drivers.Orders{}
+		return drivers.WatchdogCommands{}
 	}
 	word := func(on bool) []byte {
 		data, _ := json.Marshal(order{r.cfg.File, r.Name(), on}) // JSON can represent all of its fields
 		return data
 	}
-	orders := drivers.Orders{Off: word(false)}
+	orders := drivers.WatchdogCommands{Off: word(false)}
 	if r.cfg.Safe != "keep" {
 		orders.Safe = word(r.cfg.Safe == "on")
 	}

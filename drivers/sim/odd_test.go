@@ -25,7 +25,7 @@ func TestLineThatIsAPipe(t *testing.T) {
 	if err := lamp.Start(); err == nil || !strings.Contains(err.Error(), why) {
 		t.Errorf("Start: %v", err)
 	}
-	if _, err := kind("sim-lamp").Obey(orders(lamp).Off); err == nil || !strings.Contains(err.Error(), why) {
+	if _, err := kind("sim-lamp").RunWatchdogCommand(orders(lamp).Off); err == nil || !strings.Contains(err.Error(), why) {
 		t.Errorf("Obey: %v", err)
 	}
 	if err := lamp.Halt(); err == nil {

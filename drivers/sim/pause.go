@@ -24,7 +24,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 	v.taskMu.Lock()
 	if v.task == "" {
 		v.taskMu.Unlock()
-		return v.Named(drivers.NotDone(errors.New("the vacuum has no task that it could pause")))
+		return v.WithName(drivers.MarkNothingDone(errors.New("the vacuum has no task that it could pause")))
 	}
 	if v.pause == nil {
 		p := &pause{stood: make(chan struct{}), over: make(chan struct{})}
@@ -37,7 +37,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 	case <-p.stood:
 		return nil
 	case <-ctx.Done():
-		return v.Ended(ctx)
+		return v.EndReason(ctx)
 	}
 }
 
@@ -51,7 +51,7 @@ func (v *Vacuum) Resume(ctx context.Context) error {
 	v.taskMu.Lock()
 	defer v.taskMu.Unlock()
 	if v.pause == nil {
-		return v.Named(drivers.NotDone(errors.New("the vacuum has not paused")))
+		return v.WithName(drivers.MarkNothingDone(errors.New("the vacuum has not paused")))
 	}
 	v.world.setOut(v.Name(), "continues")
 	close(v.pause.over)
@@ -83,7 +83,7 @@ func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
 	}
 	defer done()
 	if err := v.errand.End(ctx); err != nil {
-		return "", v.Ended(ctx)
+		return "", v.EndReason(ctx)
 	}
 	return "", nil
 }

@@ -15,7 +15,7 @@ import (
 
 var (
 	_ drivers.Printer    = (*Printer)(nil)
-	_ drivers.Areas      = (*Printer)(nil)
+	_ drivers.AreaLister = (*Printer)(nil)
 	_ drivers.Pauser     = (*Printer)(nil)
 	_ drivers.Stopper    = (*Printer)(nil)
 	_ drivers.Observer   = (*Printer)(nil)
@@ -51,7 +51,7 @@ func (c PrinterConfig) Validate() error {
 // Printer prints its files, one at a time. It loses its prints when the program ends, and
 // cancels the present one.
 type Printer struct {
-	drivers.Life
+	drivers.Base
 	cfg   PrinterConfig
 	world *World
 
@@ -84,15 +84,15 @@ func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error
 
 // NewPrinter returns a printer in a world, for a valid configuration.
 func NewPrinter(name string, cfg PrinterConfig, w *World) *Printer {
-	return &Printer{Life: drivers.NewLife(name), cfg: cfg, world: w}
+	return &Printer{Base: drivers.NewBase(name), cfg: cfg, world: w}
 }
 
 // Start allows verbs.
-func (p *Printer) Start() error { p.Opened(); return nil }
+func (p *Printer) Start() error { p.MarkStarted(); return nil }
 
 // Halt cancels the present print.
 func (p *Printer) Halt() error {
-	p.Closed()
+	p.StopVerbs()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cancel()
@@ -158,7 +158,7 @@ func (p *Printer) Areas(ctx context.Context) ([]drivers.Area, error) {
 
 // locked runs a verb of a started printer with mu locked.
 func locked[T any](ctx context.Context, p *Printer, f func() (T, error)) (T, error) {
-	return drivers.During(ctx, &p.Life, func(context.Context) (T, error) {
+	return drivers.DoValue(ctx, &p.Base, func(context.Context) (T, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return f()
@@ -184,37 +184,37 @@ func (p *Printer) Print(ctx context.Context, file string) (drivers.Print, error)
 
 func (p *Printer) has(file string) error {
 	if !slices.Contains(p.cfg.Files, file) {
-		return drivers.NotDone(fmt.Errorf("the printer has no file %q; its files: %s", file, strings.Join(p.cfg.Files, ", ")))
+		return drivers.MarkNothingDone(fmt.Errorf("the printer has no file %q; its files: %s", file, strings.Join(p.cfg.Files, ", ")))
 	}
 	return nil
 }
 
-// Printing returns the state of a print.
-func (p *Printer) Printing(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
+// PrintState returns the state of a print.
+func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.PrintState, error) {
 	return locked(ctx, p, func() (drivers.PrintState, error) {
 		i := slices.IndexFunc(p.jobs, func(j job) bool { return j.ID == one.ID })
 		if i < 0 {
-			return drivers.PrintState{Over: true, Err: errors.New("the printer does not know that print")}, nil
+			return drivers.PrintState{Finished: true, Err: errors.New("the printer does not know that print")}, nil
 		}
 		j := &p.jobs[i]
 		worked := p.worked(j)
 		s := drivers.PrintState{
-			Progress: drivers.Progress{Percent: p.percent(j), Doing: "printing " + j.File, Left: p.cfg.Takes - worked},
-			Layer:    int(worked / layerTime), Layers: int(p.cfg.Takes / layerTime), Every: layerTime,
-			Paused: j.since.IsZero() && !p.over(j), Over: p.over(j),
+			Progress: drivers.Progress{Percent: p.percent(j), Activity: "printing " + j.File, TimeLeft: p.cfg.Takes - worked},
+			Layer:    int(worked / layerTime), Layers: int(p.cfg.Takes / layerTime), PollInterval: layerTime,
+			Paused: j.since.IsZero() && !p.over(j), Finished: p.over(j),
 		}
 		switch {
 		case j.cancelled:
 			s.Err = errors.New("another request or a person at the printer canceled it")
 		case s.Paused:
-			s.Doing = "paused at " + j.File
+			s.Activity = "paused at " + j.File
 		}
 		return s, nil
 	})
 }
 
-// Find searches for a print of this process.
-func (p *Printer) Find(ctx context.Context, file string, since time.Time) (drivers.Print, error) {
+// FindPrint searches for a print of this process.
+func (p *Printer) FindPrint(ctx context.Context, file string, since time.Time) (drivers.Print, error) {
 	return locked(ctx, p, func() (drivers.Print, error) {
 		for _, j := range p.jobs {
 			if j.File == file && !j.Began.Before(since) {
@@ -240,7 +240,7 @@ func (p *Printer) steer(ctx context.Context, what, does string, from func(*job) 
 	_, err := locked(ctx, p, func() (none struct{}, _ error) {
 		j := p.at()
 		if j == nil {
-			return none, drivers.NotDone(fmt.Errorf("the printer has no print for the command %s", what))
+			return none, drivers.MarkNothingDone(fmt.Errorf("the printer has no print for the command %s", what))
 		}
 		if from(j) {
 			do(j)

@@ -34,8 +34,8 @@ func TestPrinter(t *testing.T) {
 		}
 		stands := func(percent float64, paused, over bool) {
 			t.Helper()
-			s, err := p.Printing(ctx, one)
-			if err != nil || s.Percent != percent || s.Paused != paused || s.Over != over {
+			s, err := p.PrintState(ctx, one)
+			if err != nil || s.Percent != percent || s.Paused != paused || s.Finished != over {
 				t.Errorf("it stands at %v (%v); want %v %%, paused %t, over %t", s, err, percent, paused, over)
 			}
 		}
@@ -61,10 +61,10 @@ func TestPrinter(t *testing.T) {
 		}
 		time.Sleep(50 * time.Second)
 		stands(100, false, true)
-		if found, err := p.Find(ctx, "benchy", began); err != nil || found != one {
+		if found, err := p.FindPrint(ctx, "benchy", began); err != nil || found != one {
 			t.Errorf("found %v (%v); want %v", found, err, one)
 		}
-		if _, err := p.Find(ctx, "vase", began); !errors.Is(err, drivers.ErrNoPrint) {
+		if _, err := p.FindPrint(ctx, "vase", began); !errors.Is(err, drivers.ErrNoPrint) {
 			t.Errorf("a print that never was: %v", err)
 		}
 		two, err := p.Print(ctx, "vase")
@@ -75,7 +75,7 @@ func TestPrinter(t *testing.T) {
 		if left, err := p.Stop(ctx); err != nil || !strings.Contains(left, "10 % of vase") {
 			t.Errorf("stopped it leaves %q (%v)", left, err)
 		}
-		if s, err := p.Printing(ctx, two); err != nil || !s.Over || s.Err == nil || s.Percent != 10 {
+		if s, err := p.PrintState(ctx, two); err != nil || !s.Finished || s.Err == nil || s.Percent != 10 {
 			t.Errorf("cancelled it stands at %v (%v)", s, err)
 		}
 		if err := p.Halt(); err != nil {

@@ -10,12 +10,12 @@ import (
 )
 
 var (
-	_ drivers.Device       = (*Relay)(nil)
-	_ drivers.Switch       = (*Relay)(nil)
-	_ drivers.SwitchReader = (*Relay)(nil)
-	_ drivers.SafeReader   = (*Relay)(nil)
-	_ drivers.Guarded      = (*Relay)(nil)
-	_ drivers.Levels       = (*Relay)(nil)
+	_ drivers.Device          = (*Relay)(nil)
+	_ drivers.Switch          = (*Relay)(nil)
+	_ drivers.SwitchReader    = (*Relay)(nil)
+	_ drivers.SafeReader      = (*Relay)(nil)
+	_ drivers.WatchdogTarget  = (*Relay)(nil)
+	_ drivers.StartHaltStates = (*Relay)(nil)
 )
 
 // RelayConfig is the configuration of a lamp or plug.
@@ -53,7 +53,7 @@ func (c RelayConfig) Validate() error {
 // Relay is a lamp or plug: Gobot's relay driver on a line of the world. It adds the safe
 // state and readback, which Gobot's driver lacks.
 type Relay struct {
-	drivers.Life
+	drivers.Base
 	cfg   RelayConfig
 	pins  *adaptor
 	relay switcher
@@ -106,7 +106,7 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 
 // NewRelay returns a relay on a line of a world, for a valid configuration.
 func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
-	r := &Relay{Life: drivers.NewLife(name), cfg: cfg, turn: make(chan struct{}, 1)}
+	r := &Relay{Base: drivers.NewBase(name), cfg: cfg, turn: make(chan struct{}, 1)}
 	r.pins = newAdaptor(w, r.Name)
 	r.relay = newSwitch(r.pins, cfg.Line)
 	return r
@@ -120,21 +120,21 @@ func (r *Relay) Start() error {
 	if err := r.set(r.cfg.Initial); err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
-	r.Opened()
+	r.MarkStarted()
 	return nil
 }
 
 // Halt sets the safe level.
 func (r *Relay) Halt() error {
-	r.Closed()
+	r.StopVerbs()
 	if err := errors.Join(r.set(r.cfg.Safe), r.relay.Halt()); err != nil {
 		return fmt.Errorf("%s: %w", r.Name(), err)
 	}
 	return nil
 }
 
-// Levels returns the levels that Start and Halt set.
-func (r *Relay) Levels() (initial, safe string) { return r.cfg.Initial, r.cfg.Safe }
+// StartHaltStates returns the levels that Start and Halt set.
+func (r *Relay) StartHaltStates() (initial, safe string) { return r.cfg.Initial, r.cfg.Safe }
 
 // set sets on, off, or nothing.
 func (r *Relay) set(word string) error {

@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	_ drivers.Mover      = (*Rover)(nil)
-	_ drivers.SafeReader = (*Rover)(nil)
-	_ drivers.Guarded    = (*Rover)(nil)
+	_ drivers.Mover          = (*Rover)(nil)
+	_ drivers.SafeReader     = (*Rover)(nil)
+	_ drivers.WatchdogTarget = (*Rover)(nil)
 )
 
 // RoverConfig is the configuration of a rover.
@@ -39,7 +39,7 @@ func (c RoverConfig) Validate() error {
 // is on during a movement. With a file, only a program stops them, like motors on a plain
 // driver board; in memory the rover has a timer of its own.
 type Rover struct {
-	drivers.Life
+	drivers.Base
 	cfg   RoverConfig
 	world *World
 
@@ -61,7 +61,7 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
-	return &Rover{Life: drivers.NewLife(env.Name), cfg: cfg, world: w}, nil
+	return &Rover{Base: drivers.NewBase(env.Name), cfg: cfg, world: w}, nil
 }
 
 // Start stops a movement of an earlier process.
@@ -69,13 +69,13 @@ func (r *Rover) Start() error {
 	if err := r.still(); err != nil {
 		return err
 	}
-	r.Opened()
+	r.MarkStarted()
 	return nil
 }
 
 // Halt stops the rover.
 func (r *Rover) Halt() error {
-	r.Closed()
+	r.StopVerbs()
 	return r.still()
 }
 
@@ -103,8 +103,8 @@ func (r *Rover) Move(ctx context.Context, m drivers.Motion, lease time.Duration)
 	return nil
 }
 
-// Still stops the rover.
-func (r *Rover) Still(ctx context.Context) error {
+// StopMoving stops the rover.
+func (r *Rover) StopMoving(ctx context.Context) error {
 	_, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
@@ -140,12 +140,12 @@ func (r *Rover) Safe(context.Context) (bool, error) {
 	return !moves, nil
 }
 
-// Orders returns the command that stops the rover after its time, or after its program has
-// died.
-func (r *Rover) Orders() drivers.Orders {
+// WatchdogCommands returns the command that stops the rover after its time, or after its
+// program has died.
+func (r *Rover) WatchdogCommands() drivers.WatchdogCommands {
 	if r.cfg.File == "" {
-		return drivers.Orders{}
+		return drivers.WatchdogCommands{}
 	}
 	still, _ := json.Marshal(order{r.cfg.File, r.Name(), false}) // JSON can represent all of its fields
-	return drivers.Orders{Off: still, Safe: still}
+	return drivers.WatchdogCommands{Off: still, Safe: still}
 }

@@ -47,7 +47,7 @@ func (c SensorConfig) Validate() error {
 
 // Sensor measures in a world.
 type Sensor struct {
-	drivers.Life
+	drivers.Base
 	cfg   SensorConfig
 	world *World
 }
@@ -66,14 +66,14 @@ func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error)
 
 // NewSensor returns a sensor in a world, for a valid configuration.
 func NewSensor(name string, cfg SensorConfig, w *World) *Sensor {
-	return &Sensor{Life: drivers.NewLife(name), cfg: cfg, world: w}
+	return &Sensor{Base: drivers.NewBase(name), cfg: cfg, world: w}
 }
 
 // Start allows measurements.
-func (s *Sensor) Start() error { s.Opened(); return nil }
+func (s *Sensor) Start() error { s.MarkStarted(); return nil }
 
 // Halt ends measurements.
-func (s *Sensor) Halt() error { s.Closed(); return nil }
+func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
 
 // Safe returns true, because a sensor changes nothing.
 func (s *Sensor) Safe(context.Context) (bool, error) { return true, nil }

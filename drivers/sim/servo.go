@@ -30,10 +30,10 @@ type ServoConfig struct {
 // DefaultServoConfig returns the configuration of a servo of 180 degrees at 0.
 func DefaultServoConfig() ServoConfig { return ServoConfig{Max: 180} }
 
-func (c ServoConfig) turns() drivers.Turns {
-	t := drivers.Turns{Min: c.Min, Max: c.Max}
+func (c ServoConfig) turns() drivers.AngleLimits {
+	t := drivers.AngleLimits{Min: c.Min, Max: c.Max}
 	for _, name := range slices.Sorted(maps.Keys(c.Positions)) {
-		t.Positions = append(t.Positions, drivers.Position{Name: name, Degrees: c.Positions[name]})
+		t.NamedAngles = append(t.NamedAngles, drivers.NamedAngle{Name: name, Degrees: c.Positions[name]})
 	}
 	return t
 }
@@ -45,7 +45,7 @@ func (c ServoConfig) Validate() error {
 	if !(c.Min >= 0 && c.Min < c.Max && c.Max <= 360) {
 		errs = append(errs, fmt.Errorf("min: %g to %g degrees is invalid; write 0 to 360", c.Min, c.Max))
 	}
-	for _, p := range t.Positions {
+	for _, p := range t.NamedAngles {
 		if err := t.Check(p.Degrees); err != nil {
 			errs = append(errs, fmt.Errorf("positions: %s: %w", p.Name, err))
 		}
@@ -61,7 +61,7 @@ func (c ServoConfig) Validate() error {
 
 // Servo turns to angles, and reports its angle. It does not move at Start.
 type Servo struct {
-	drivers.Life
+	drivers.Base
 	cfg   ServoConfig
 	world *World
 
@@ -78,15 +78,15 @@ func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Servo{Life: drivers.NewLife(env.Name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}, nil
+	return &Servo{Base: drivers.NewBase(env.Name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}, nil
 }
 
 // Start allows verbs. The servo does not move.
-func (s *Servo) Start() error { s.Opened(); return nil }
+func (s *Servo) Start() error { s.MarkStarted(); return nil }
 
 // Halt turns the servo to Park, if configured.
 func (s *Servo) Halt() error {
-	s.Closed()
+	s.StopVerbs()
 	if s.cfg.Park != nil {
 		s.set(*s.cfg.Park)
 	}
@@ -98,8 +98,8 @@ func (s *Servo) Safe(context.Context) (bool, error) {
 	return s.cfg.Park == nil || s.is() == *s.cfg.Park, nil
 }
 
-// Turns returns the limits of the servo.
-func (s *Servo) Turns() drivers.Turns { return s.cfg.turns() }
+// AngleLimits returns the limits of the servo.
+func (s *Servo) AngleLimits() drivers.AngleLimits { return s.cfg.turns() }
 
 // TurnTo turns the servo. When ctx ends, the servo stops where it is.
 func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
@@ -109,7 +109,7 @@ func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 	}
 	defer done()
 	if err := s.cfg.turns().Check(degrees); err != nil {
-		return s.Named(err)
+		return s.WithName(err)
 	}
 	from := s.is()
 	way := time.Duration(float64(s.cfg.Takes) * max(from-degrees, degrees-from) / (s.cfg.Max - s.cfg.Min))
@@ -124,7 +124,7 @@ func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 		if way > 0 {
 			s.set(from + (degrees-from)*min(1, float64(time.Since(began))/float64(way)))
 		}
-		return s.Told(ctx, ctx.Err())
+		return s.VerbError(ctx, ctx.Err())
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-var _ drivers.Spotter = (*Vacuum)(nil)
+var _ drivers.SpotCleaner = (*Vacuum)(nil)
 
 // around is half the width of a spot in meters.
 const around = 0.5
 
-// Spot cleans around the position of the vacuum; in its dock, the floor in front of it.
-func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+// CleanSpot cleans around the position of the vacuum; in its dock, the floor in front of it.
+func (v *Vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
 	ctx, done, err := v.Begin(ctx)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) erro
 	defer v.world.standStill(v.Name())
 	err = v.drive(ctx, cut(from, lanes(from, floor), legsPerPace), func(part float64) {
 		if progress != nil {
-			progress(drivers.Progress{Percent: 100 * part, Doing: "cleaning the spot", Left: time.Duration((1 - part) * float64(v.cfg.Pace))})
+			progress(drivers.Progress{Percent: 100 * part, Activity: "cleaning the spot", TimeLeft: time.Duration((1 - part) * float64(v.cfg.Pace))})
 		}
 	})
 	if err == nil {

@@ -42,7 +42,7 @@ func (c ThermostatConfig) Validate() error {
 // temperature.
 type Thermostat struct {
 	*Relay
-	limits drivers.Targets
+	limits drivers.TargetRange
 	is     float64
 	world  *World
 }
@@ -62,11 +62,11 @@ func openThermostat(env drivers.Env, decode func(any) error) (drivers.Device, er
 
 // NewThermostat returns a thermostat for a relay on a line of the same world.
 func NewThermostat(r *Relay, cfg ThermostatConfig, w *World) *Thermostat {
-	return &Thermostat{r, drivers.Targets{Min: cfg.Min, Max: cfg.Max}, cfg.Is, w}
+	return &Thermostat{r, drivers.TargetRange{Min: cfg.Min, Max: cfg.Max}, cfg.Is, w}
 }
 
-// Targets returns the range of target temperatures.
-func (t *Thermostat) Targets() drivers.Targets { return t.limits }
+// TargetRange returns the range of target temperatures.
+func (t *Thermostat) TargetRange() drivers.TargetRange { return t.limits }
 
 // SetTarget sets the target temperature.
 func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
@@ -76,7 +76,7 @@ func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
 	}
 	defer done()
 	if err := t.limits.Check(celsius); err != nil {
-		return t.Named(err)
+		return t.WithName(err)
 	}
 	t.world.heat(t.Name(), t.cfg.Line, celsius)
 	return nil

@@ -17,7 +17,7 @@ var (
 	_ drivers.Cleaner = (*Vacuum)(nil)
 
 	_ drivers.DockReader = (*Vacuum)(nil)
-	_ drivers.Areas      = (*Vacuum)(nil)
+	_ drivers.AreaLister = (*Vacuum)(nil)
 	_ drivers.Mapper     = (*Vacuum)(nil)
 	_ drivers.Sensor     = (*Vacuum)(nil)
 	_ drivers.Observer   = (*Vacuum)(nil)
@@ -51,11 +51,11 @@ func (c VacuumConfig) Validate() error {
 
 // Vacuum cleans the floor of the simulated home.
 type Vacuum struct {
-	drivers.Life
+	drivers.Base
 	cfg   VacuumConfig
 	world *World
 
-	errand drivers.Errand
+	errand drivers.ExclusiveTask
 
 	taskMu sync.Mutex
 	task   string // "cleaning kitchen"; "" for none
@@ -76,14 +76,14 @@ func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error)
 
 // NewVacuum returns a vacuum in a world, for a valid configuration.
 func NewVacuum(name string, cfg VacuumConfig, w *World) *Vacuum {
-	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, world: w}
+	return &Vacuum{Base: drivers.NewBase(name), cfg: cfg, world: w}
 }
 
 // Start allows verbs. The vacuum does not move.
-func (v *Vacuum) Start() error { v.Opened(); return nil }
+func (v *Vacuum) Start() error { v.MarkStarted(); return nil }
 
 // Halt stops the vacuum where it is.
-func (v *Vacuum) Halt() error { v.Closed(); return nil }
+func (v *Vacuum) Halt() error { v.StopVerbs(); return nil }
 
 // Safe reports whether the vacuum stands still.
 func (v *Vacuum) Safe(context.Context) (bool, error) {
@@ -154,7 +154,7 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 
 // Map draws the floor, the path, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &v.Life, v.world, drawMap)
+	return shoot(ctx, &v.Base, v.world, drawMap)
 }
 
 // Clean cleans areas in order, or all rooms if there are none.
@@ -189,7 +189,7 @@ func (v *Vacuum) clean(ctx context.Context, places []place, progress func(driver
 			if progress != nil {
 				gone := before + part*p.paces
 				left := time.Duration((paces - gone) * float64(v.cfg.Pace))
-				progress(drivers.Progress{Percent: 100 * gone / paces, Doing: "cleaning " + p.Name, Left: left})
+				progress(drivers.Progress{Percent: 100 * gone / paces, Activity: "cleaning " + p.Name, TimeLeft: left})
 			}
 		}
 		from := v.world.scene().robot.at
@@ -210,7 +210,7 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 	}
 	defer done()
 	if err := v.errand.End(ctx); err != nil {
-		return v.Ended(ctx)
+		return v.EndReason(ctx)
 	}
 	ctx, release, err := v.hold(ctx, "driving to its dock")
 	if err != nil {
@@ -239,10 +239,10 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 		}
 		v.rest(ctx)
 		switch { // ctx takes precedence if both are ready
-		case drivers.Stopped(ctx):
+		case drivers.IsStopped(ctx):
 			return fmt.Errorf("%s: %w", v.Name(), drivers.ErrStopped)
 		case ctx.Err() != nil:
-			return v.Ended(ctx)
+			return v.EndReason(ctx)
 		}
 		v.world.move(leg)
 	}
@@ -252,7 +252,7 @@ func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float
 
 // hold allows the vacuum one task at a time.
 func (v *Vacuum) hold(ctx context.Context, task string) (_ context.Context, release func(), err error) {
-	ctx, end, err := v.errand.Take(ctx, task)
+	ctx, end, err := v.errand.Begin(ctx, task)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", v.Name(), err)
 	}

@@ -89,7 +89,7 @@ func TestVacuumProgress(t *testing.T) {
 		from := time.Now()
 		var steps []drivers.Progress
 		out, err := v.Clean(t.Context(), []string{"by stove", "living room"}, func(p drivers.Progress) {
-			if ends := time.Since(from) + p.Left; (ends - 16*time.Second).Abs() > time.Millisecond {
+			if ends := time.Since(from) + p.TimeLeft; (ends - 16*time.Second).Abs() > time.Millisecond {
 				t.Errorf("%+v after %v", p, time.Since(from))
 			}
 			steps = append(steps, p)
@@ -98,10 +98,10 @@ func TestVacuumProgress(t *testing.T) {
 			t.Fatalf("%+v, %v", out, err)
 		}
 		first, last := steps[0], steps[len(steps)-1]
-		if diff := cmp.Diff(drivers.Progress{Percent: 0, Doing: "cleaning by stove", Left: 16 * time.Second}, first); diff != "" {
+		if diff := cmp.Diff(drivers.Progress{Percent: 0, Activity: "cleaning by stove", TimeLeft: 16 * time.Second}, first); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff(drivers.Progress{Percent: 100, Doing: "cleaning living room"}, last); diff != "" {
+		if diff := cmp.Diff(drivers.Progress{Percent: 100, Activity: "cleaning living room"}, last); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -243,7 +243,7 @@ func TestVacuumCleansTheSpot(t *testing.T) {
 		}
 		spills := w.Spills("kitchen")
 		var last drivers.Progress
-		if err := v.Spot(t.Context(), func(p drivers.Progress) { last = p }); err != nil {
+		if err := v.CleanSpot(t.Context(), func(p drivers.Progress) { last = p }); err != nil {
 			t.Fatal(err)
 		}
 		if last.Percent != 100 || w.Moving() || !slices.Equal(w.Spills("kitchen"), spills) {
@@ -251,7 +251,7 @@ func TestVacuumCleansTheSpot(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
-		if err := v.Spot(ctx, nil); !errors.Is(err, context.Canceled) || w.Moving() {
+		if err := v.CleanSpot(ctx, nil); !errors.Is(err, context.Canceled) || w.Moving() {
 			t.Errorf("cancelled: %v; it moves: %t", err, w.Moving())
 		}
 	})

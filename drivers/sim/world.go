@@ -34,7 +34,7 @@ type World struct {
 	log    []Event
 	since  map[string]time.Time // time of the last switch-on by line
 
-	bell drivers.Bell // signals each change of a line
+	bell drivers.Signal // signals each change of a line
 }
 
 // Event is one change of the world.
@@ -95,22 +95,22 @@ func (w *World) note(device, format string, args ...any) {
 func (w *World) tell(device, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.bell.Ring()
+	w.bell.Notify()
 	w.note(device, "%s", what)
 }
 
 // glow is the light of a bulb while it is on.
 type glow struct {
 	percent float64
-	colour  drivers.Colour
+	colour  drivers.Color
 	kelvin  float64 // color temperature; 0 for a color
 }
 
 // plain is the light of a new bulb.
-var plain = glow{100, drivers.Colour{R: 255, G: 244, B: 229}, 4000}
+var plain = glow{100, drivers.Color{R: 255, G: 244, B: 229}, 4000}
 
 // Shines returns the light of the bulb on a line while it is on.
-func (w *World) Shines(line string) (percent float64, c drivers.Colour) {
+func (w *World) Shines(line string) (percent float64, c drivers.Color) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.glows(line)
@@ -141,7 +141,7 @@ func (w *World) heat(device, line string, celsius float64) {
 	defer w.mu.Unlock()
 	w.warmth[line] = celsius
 	w.note(device, "set to %g °C", celsius)
-	w.bell.Ring()
+	w.bell.Notify()
 }
 
 func (w *World) shine(device, line string, percent float64) {
@@ -153,7 +153,7 @@ func (w *World) shine(device, line string, percent float64) {
 	w.note(device, "%s at %g %%", line, percent)
 }
 
-func (w *World) tint(device, line string, c drivers.Colour) {
+func (w *World) tint(device, line string, c drivers.Color) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.glows(line)
@@ -175,7 +175,7 @@ func (w *World) warm(device, line string, kelvin float64) {
 	g := w.glows(line)
 	cold := (kelvin - warmest) / (coldest - warmest)
 	part := func(from, to float64) uint8 { return uint8(from + (to-from)*cold) }
-	g.kelvin, g.colour = kelvin, drivers.Colour{R: 255, G: part(137, 249), B: part(14, 253)}
+	g.kelvin, g.colour = kelvin, drivers.Color{R: 255, G: part(137, 249), B: part(14, 253)}
 	w.glow[line] = g
 	w.note(device, "%s at %g K", line, kelvin)
 }
@@ -270,7 +270,7 @@ func (w *World) set(device, line string, on bool) error {
 	if device == hand {
 		delete(w.open, line)
 	}
-	w.bell.Ring()
+	w.bell.Notify()
 	w.note(device, "%s %s", line, onOff(on))
 	return nil
 }

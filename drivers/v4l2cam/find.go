@@ -9,7 +9,7 @@ import (
 )
 
 // Find returns the cameras of this host. It reads the description of each, and starts none.
-func Find(context.Context) []drivers.Found { return find(System{}.cameras()) }
+func Find(context.Context) []drivers.FoundDevice { return find(System{}.cameras()) }
 
 // present is a connected camera.
 type present struct {
@@ -17,10 +17,10 @@ type present struct {
 	card string // name that the camera reports
 }
 
-func find(cameras []present) []drivers.Found {
-	list := make([]drivers.Found, len(cameras))
+func find(cameras []present) []drivers.FoundDevice {
+	list := make([]drivers.FoundDevice, len(cameras))
 	for i, c := range cameras {
-		list[i] = drivers.Found{Name: name(c.card), Where: fmt.Sprintf("camera %q at %s", c.card, c.path), Config: map[string]string{"device": c.path}}
+		list[i] = drivers.FoundDevice{Name: name(c.card), Where: fmt.Sprintf("camera %q at %s", c.card, c.path), Config: map[string]string{"device": c.path}}
 	}
 	return list
 }

@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	_ drivers.Photographer = (*Camera)(nil)
-	_ drivers.Holder       = (*Camera)(nil)
+	_ drivers.Photographer   = (*Camera)(nil)
+	_ drivers.ResourceHolder = (*Camera)(nil)
 )
 
 // Kind returns the driver kind for drivers/all.
@@ -53,7 +53,7 @@ type Stream interface {
 // Camera is one camera. It is open only during an image, so other programs may use it in
 // between, and it may be connected later.
 type Camera struct {
-	drivers.Life
+	drivers.Base
 	cfg   Config
 	video Video
 	log   *slog.Logger
@@ -64,23 +64,23 @@ type Camera struct {
 
 // New returns a camera for a valid configuration.
 func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
-	return &Camera{Life: drivers.NewLife(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
+	return &Camera{Base: drivers.NewBase(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Holds returns the camera, with one identity for all its names.
-func (c *Camera) Holds() []drivers.Hold {
+// Resources returns the camera, with one identity for all its names.
+func (c *Camera) Resources() []drivers.Resource {
 	what := "the only camera"
 	if c.cfg.Device != "" {
 		what = "the camera " + c.cfg.Device
 	}
-	return []drivers.Hold{{Key: "device", What: what, Same: "camera " + drivers.SameFile(c.cfg.Device), Kind: "V4L2 camera", Only: c.cfg.Device == ""}}
+	return []drivers.Resource{{Key: "device", Label: what, Identity: "camera " + drivers.FileIdentity(c.cfg.Device), Kind: "V4L2 camera", Sole: c.cfg.Device == ""}}
 }
 
 // Start allows images. It opens no camera, because the camera may be connected later.
-func (c *Camera) Start() error { c.Opened(); return nil }
+func (c *Camera) Start() error { c.MarkStarted(); return nil }
 
 // Halt ends images under way.
-func (c *Camera) Halt() error { c.Closed(); return nil }
+func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // errSlow is the cause of a context that ended by the configured timeout.
 var errSlow = errors.New("timeout")

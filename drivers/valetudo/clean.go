@@ -38,15 +38,15 @@ func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context
 		return err
 	}
 	defer done()
-	ctx, release, err := v.errand.Take(ctx, what)
+	ctx, release, err := v.errand.Begin(ctx, what)
 	if err != nil {
-		return v.Named(err)
+		return v.WithName(err)
 	}
 	defer release()
 	e, err := plan(ctx)
 	if err == nil && progress != nil {
-		v.trouble.Await(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
-		defer v.trouble.Over()
+		v.trouble.Begin(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
+		defer v.trouble.End()
 	}
 	if err == nil {
 		err = v.send(ctx, e)
@@ -57,7 +57,7 @@ func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context
 	if err == nil {
 		err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
 	}
-	return v.Told(ctx, err)
+	return v.VerbError(ctx, err)
 }
 
 // errand is a command to the robot.
@@ -87,16 +87,16 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
 	}
 	rooms, err := v.rooms(ctx)
 	if err != nil {
-		return errand{}, drivers.NotDone(err)
+		return errand{}, drivers.MarkNothingDone(err)
 	}
 	ids := make([]string, len(areas))
 	for i, a := range areas {
 		at := slices.IndexFunc(rooms, func(r room) bool { return r.Name == a })
 		if at < 0 {
-			return errand{}, drivers.NotDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
+			return errand{}, drivers.MarkNothingDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
 		}
 		if wrong := missing(rooms[at : at+1]); wrong != nil {
-			return errand{}, drivers.NotDone(wrong)
+			return errand{}, drivers.MarkNothingDone(wrong)
 		}
 		ids[i] = rooms[at].ID
 	}
@@ -109,9 +109,9 @@ func (v *Vacuum) free(ctx context.Context) error {
 	s, err := v.state(ctx)
 	switch {
 	case err != nil:
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	case s.Status == isError:
-		return drivers.NotDone(s.trouble())
+		return drivers.MarkNothingDone(s.trouble())
 	case s.moves() && s.Status != isReturning:
 		return fmt.Errorf("%w: another client has started it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
 	}
@@ -139,7 +139,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 		if err := v.wait(ctx); err != nil {
 			return err
 		}
-		doubt := v.errand.Doubt()
+		doubt := v.errand.LastStop()
 		s, err := v.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -153,7 +153,7 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 		}
 		silent = 0
 		if s.moves() {
-			v.errand.Moves(doubt)
+			v.errand.ConfirmWorking(doubt)
 		}
 		over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.trouble)
 		switch {
@@ -186,9 +186,9 @@ func (v *Vacuum) wait(ctx context.Context) error {
 // because it may not have set out yet. err is the reason; the result also reports whether
 // the robot may set out later.
 func (v *Vacuum) brake(ctx context.Context, err error) error {
-	stop := drivers.Brake(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
+	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
 	v.loose.Store(stop != nil)
-	return drivers.Braked(err, stop)
+	return drivers.JoinStopError(err, stop)
 }
 
 // stop stops the robot if it moves, and waits until it stands still.
@@ -225,28 +225,28 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 	}
 	defer done()
 	if _, err := v.state(ctx); err != nil { // without a state, the present task continues
-		return v.Told(ctx, drivers.NotDone(err))
+		return v.VerbError(ctx, drivers.MarkNothingDone(err))
 	}
 	if err := v.errand.End(ctx); err != nil {
-		return v.Told(ctx, err)
+		return v.VerbError(ctx, err)
 	}
-	ctx, release, err := v.errand.Take(ctx, "driving to its dock")
+	ctx, release, err := v.errand.Begin(ctx, "driving to its dock")
 	if err != nil {
-		return v.Named(err)
+		return v.WithName(err)
 	}
 	defer release()
-	return v.Told(ctx, v.dock(ctx))
+	return v.VerbError(ctx, v.dock(ctx))
 }
 
 func (v *Vacuum) dock(ctx context.Context) (err error) {
 	s, err := v.state(ctx)
 	switch {
 	case err != nil:
-		return drivers.NotDone(err)
+		return drivers.MarkNothingDone(err)
 	case s.Status == isDocked:
 		return nil
 	case s.Status == isError:
-		return drivers.NotDone(s.trouble())
+		return drivers.MarkNothingDone(s.trouble())
 	}
 	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {

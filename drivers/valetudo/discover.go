@@ -8,15 +8,15 @@ import (
 )
 
 // Discover finds robots that announce themselves.
-func Discover(ctx context.Context) []drivers.Found {
+func Discover(ctx context.Context) []drivers.FoundDevice {
 	list, err := mdns.Browse(ctx, mdns.Group, "_valetudo._tcp")
 	if err != nil {
 		return nil
 	}
-	var all []drivers.Found
+	var all []drivers.FoundDevice
 	for _, i := range list {
 		if i.Addr.IsValid() {
-			all = append(all, drivers.Found{
+			all = append(all, drivers.FoundDevice{
 				Name: mdns.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
 				Config: map[string]string{"url": i.URL(), "safe": Keep},
 			})

@@ -113,7 +113,7 @@ func (v *Vacuum) floor(ctx context.Context, ids []string) float64 {
 // Map draws the rooms, the path, the dock and the robot.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
 	var at time.Time
-	f, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (floor, error) {
+	f, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (floor, error) {
 		at = v.now()
 		return v.readFloor(ctx)
 	})
@@ -122,11 +122,11 @@ func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
 	}
 	img, err := f.draw()
 	if err != nil {
-		return drivers.Photo{}, v.Named(err)
+		return drivers.Photo{}, v.WithName(err)
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		return drivers.Photo{}, v.Named(err)
+		return drivers.Photo{}, v.WithName(err)
 	}
 	return drivers.Photo{Data: b.Bytes(), MIME: "image/png", CapturedAt: at}, nil
 }

@@ -29,7 +29,7 @@ func newJourney(now time.Time, what string, floor float64, progress func(drivers
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	}
-	progress(drivers.Progress{Doing: what})
+	progress(drivers.Progress{Activity: what})
 	return &journey{what: what, began: now, floor: floor, progress: progress}
 }
 
@@ -38,17 +38,17 @@ const almost = 99
 
 // step evaluates the present state; area is the cleaned area in cm², or 0 if unknown. over
 // reports the end of the task.
-func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble) (over bool, err error) {
+func (j *journey) step(s state, now time.Time, area float64, t *drivers.HelpWait) (over bool, err error) {
 	percent := 0.0
 	if j.floor > 0 {
 		percent = min(almost, 100*area/j.floor)
 	}
-	help, err := t.Meets(now, s.trouble(), s.Status == isCleaning || s.Status == isMoving)
+	help, err := t.Update(now, s.trouble(), s.Status == isCleaning || s.Status == isMoving)
 	if err != nil {
 		return false, err
 	}
 	if help != nil {
-		j.progress(drivers.Progress{Percent: j.told, Doing: j.what + ", waiting for a person", Help: help})
+		j.progress(drivers.Progress{Percent: j.told, Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
 	switch {
@@ -69,7 +69,7 @@ func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble)
 		j.tell(percent, j.what)
 		return false, nil
 	case j.out && j.lost && s.Status == isIdle: // as after a restart of the robot
-		return false, drivers.ErrLostSight
+		return false, drivers.ErrOutcomeUnknown
 	case j.out: // the robot returns, is docked or idle: it has finished
 		j.tell(100, j.what)
 		return true, nil
@@ -82,7 +82,7 @@ func (j *journey) step(s state, now time.Time, area float64, t *drivers.Trouble)
 // tell reports the progress, which never decreases.
 func (j *journey) tell(percent float64, doing string) {
 	j.told = min(100, max(j.told, percent))
-	j.progress(drivers.Progress{Percent: j.told, Doing: doing})
+	j.progress(drivers.Progress{Percent: j.told, Activity: doing})
 }
 
 // cleaned returns the cleaned area of this task in cm², or 0 if unknown.

@@ -112,7 +112,7 @@ func names(rooms []room) []string {
 func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	s, err := v.state(ctx)
 	if err != nil {
-		return "", v.Named(err)
+		return "", v.WithName(err)
 	}
 	says := "answers: " + s.doing()
 	rooms, err := v.rooms(ctx)
@@ -123,7 +123,7 @@ func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	case err == nil:
 		return says + "; rooms: " + strings.Join(names(rooms), ", "), nil
 	case len(v.cfg.Segments) > 0:
-		return "", v.Named(err)
+		return "", v.WithName(err)
 	}
 	return says + "; no rooms: " + err.Error(), nil
 }

@@ -13,9 +13,9 @@ import (
 // spotEdge is the edge length of a spot in cm, as for the spot button of robots.
 const spotEdge = 150
 
-// Spot cleans around the position of the robot on its map; in the dock that is the floor in
+// CleanSpot cleans around the position of the robot on its map; in the dock that is the floor in
 // front of it. Valetudo has no spots, so this is a zone of the map.
-func (v *Vacuum) Spot(ctx context.Context, progress func(drivers.Progress)) error {
+func (v *Vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
 	return v.run(ctx, "cleaning the spot", v.spot, progress)
 }
 
@@ -30,7 +30,7 @@ func (v *Vacuum) spot(ctx context.Context) (errand, error) {
 		x, y, err = f.robot()
 	}
 	if err != nil {
-		return errand{}, drivers.NotDone(err)
+		return errand{}, drivers.MarkNothingDone(err)
 	}
 	zone := map[string]any{"points": corners(x, y), "iterations": v.cfg.Passes}
 	return errand{zonesPath, map[string]any{"action": "clean", "zones": []any{zone}}, spotEdge * spotEdge}, nil
@@ -58,7 +58,7 @@ func corners(x, y float64) map[string]any {
 // spotless replaces the error of a robot without zone cleaning.
 func spotless(err error) error {
 	if s, ok := errors.AsType[*web.StatusError](err); ok && s.Status == http.StatusNotFound {
-		return drivers.NotDone(errors.New("this robot cannot clean spots, because it has no ZoneCleaningCapability; ask for a room"))
+		return drivers.MarkNothingDone(errors.New("this robot cannot clean spots, because it has no ZoneCleaningCapability; ask for a room"))
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 // Resume continues the task, also after a person has solved a problem.
 func (v *Vacuum) Resume(ctx context.Context) error {
 	goes := func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }
-	if again := v.trouble.Again(); again != nil {
+	if again := v.trouble.ResumeCommand(); again != nil {
 		return v.steer(ctx, "resume", again, goes, func(s state) bool { return !s.moves() })
 	}
 	return v.steer(ctx, "resume", v.does("start"), goes, func(s state) bool { return s.Status == isPaused })
@@ -28,15 +28,15 @@ func (v *Vacuum) does(action string) func(context.Context) error {
 
 // steer sends a command for the present task, and waits until want accepts the state.
 func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Context) error, want, from func(state) bool) error {
-	_, err := drivers.During(ctx, &v.Life, func(ctx context.Context) (struct{}, error) {
+	_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
 		s, err := v.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.NotDone(err)
+			return struct{}{}, drivers.MarkNothingDone(err)
 		case want(s):
 			return struct{}{}, nil
 		case !from(s):
-			return struct{}{}, drivers.NotDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
+			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
 			return struct{}{}, err
@@ -56,7 +56,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 // Stop terminates the task, no matter which client started it. If the robot does not
 // receive the stop command, its task continues.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
-	return drivers.During(ctx, &v.Life, func(ctx context.Context) (string, error) {
+	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) {
 		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
 			s, err := v.state(ctx)
 			if err == nil && !s.moves() && s.Status != isPaused && !v.loose.Load() {

@@ -20,7 +20,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 			h.robot().set(func(r *robot) { r.status, r.problem = "error", stuck })
 		}
 		if p.Help != nil { // no person comes
-			later.Add(int64(drivers.HelpTime))
+			later.Add(int64(drivers.HelpTimeout))
 		}
 	})
 	help, ok := errors.AsType[*drivers.HelpError](err)
@@ -101,7 +101,7 @@ func TestUnreachableForAWhile(t *testing.T) {
 		case 2:
 			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 5, "docked", "resumable" })
 		case 3:
-			if !strings.Contains(p.Doing, "charging before it continues") {
+			if !strings.Contains(p.Activity, "charging before it continues") {
 				t.Errorf("%+v", p)
 			}
 			h.robot().set(func(r *robot) { r.status, r.flag = "cleaning", "none" })
@@ -137,7 +137,7 @@ func TestLostSight(t *testing.T) {
 			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 3, "idle", "none" })
 		}
 	})
-	if !errors.Is(err, drivers.ErrLostSight) || !slices.Equal(out.Remaining, []string{"kitchen"}) {
+	if !errors.Is(err, drivers.ErrOutcomeUnknown) || !slices.Equal(out.Remaining, []string{"kitchen"}) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }

@@ -21,12 +21,12 @@ import (
 )
 
 var (
-	_ drivers.Cleaner  = (*Vacuum)(nil)
-	_ drivers.Spotter  = (*Vacuum)(nil)
-	_ drivers.Areas    = (*Vacuum)(nil)
-	_ drivers.Mapper   = (*Vacuum)(nil)
-	_ drivers.Sensor   = (*Vacuum)(nil)
-	_ drivers.Observer = (*Vacuum)(nil)
+	_ drivers.Cleaner     = (*Vacuum)(nil)
+	_ drivers.SpotCleaner = (*Vacuum)(nil)
+	_ drivers.AreaLister  = (*Vacuum)(nil)
+	_ drivers.Mapper      = (*Vacuum)(nil)
+	_ drivers.Sensor      = (*Vacuum)(nil)
+	_ drivers.Observer    = (*Vacuum)(nil)
 
 	_ drivers.Inspector  = (*Vacuum)(nil)
 	_ drivers.SafeReader = (*Vacuum)(nil)
@@ -43,16 +43,16 @@ func Kind() drivers.Kind {
 
 // Vacuum is one robot.
 type Vacuum struct {
-	drivers.Life
+	drivers.Base
 	cfg  Config
 	web  *web.Client
-	link *drivers.Link
+	link *drivers.Connection
 	log  *slog.Logger
 	now  func() time.Time
 
-	wrong   sync.Once      // logs the missing segments once
-	errand  drivers.Errand // task of this driver
-	trouble drivers.Trouble
+	wrong   sync.Once             // logs the missing segments once
+	errand  drivers.ExclusiveTask // task of this driver
+	trouble drivers.HelpWait
 	loose   atomic.Bool // the robot may have a start command, and a stop failed
 }
 
@@ -71,62 +71,62 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacu
 	if err != nil {
 		return nil, err
 	}
-	return &Vacuum{Life: drivers.NewLife(name), cfg: cfg, web: client, link: drivers.NewLink(client.Host()), log: log, now: now}, nil
+	return &Vacuum{Base: drivers.NewBase(name), cfg: cfg, web: client, link: drivers.NewConnection(client.Host()), log: log, now: now}, nil
 }
 
 // Connection returns the host of the device.
-func (v *Vacuum) Connection() *drivers.Link { return v.link }
+func (v *Vacuum) Connection() *drivers.Connection { return v.link }
 
-// Holds returns the robot, because a second device would not know the task of the first.
-func (v *Vacuum) Holds() []drivers.Hold {
-	return []drivers.Hold{{Key: "url", What: "the robot at " + v.web.Host(), Same: "robot " + drivers.SameURL(v.cfg.URL)}}
+// Resources returns the robot, because a second device would not know the task of the first.
+func (v *Vacuum) Resources() []drivers.Resource {
+	return []drivers.Resource{{Key: "url", Label: "the robot at " + v.web.Host(), Identity: "robot " + drivers.URLIdentity(v.cfg.URL)}}
 }
 
 // Start allows verbs. It sends no request, because the robot may be off.
-func (v *Vacuum) Start() error { v.Opened(); return nil }
+func (v *Vacuum) Start() error { v.MarkStarted(); return nil }
 
 // haltCalls is the time limit of Halt as a multiple of the timeout.
 const haltCalls = 3
 
 // Halt stops the robot where it is, no matter which client started it.
 func (v *Vacuum) Halt() error {
-	v.Closed()
+	v.StopVerbs()
 	if v.cfg.Safe == Keep {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*v.cfg.Timeout)
 	defer cancel()
-	return v.Named(v.web.Last(ctx, v.stop))
+	return v.WithName(v.web.Last(ctx, v.stop))
 }
 
-// Keeps reports whether Halt keeps the state of the robot.
-func (v *Vacuum) Keeps() bool { return v.cfg.Safe == Keep }
+// KeepsState reports whether Halt keeps the state of the robot.
+func (v *Vacuum) KeepsState() bool { return v.cfg.Safe == Keep }
 
 // Safe reports whether the robot stands still.
 func (v *Vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.state(ctx)
-	return !s.moves() || v.cfg.Safe == Keep, v.Named(err)
+	return !s.moves() || v.cfg.Safe == Keep, v.WithName(err)
 }
 
 // AtRest reports whether the robot stands still, no matter which safe state the
 // configuration has. It returns an error for a robot that may still set out.
 func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 	if v.loose.Load() {
-		return false, v.Named(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
+		return false, v.WithName(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
 	}
 	s, err := v.state(ctx)
-	return err == nil && !s.moves(), v.Named(err)
+	return err == nil && !s.moves(), v.WithName(err)
 }
 
 // Docked reports whether the robot is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
-	s, err := drivers.During(ctx, &v.Life, v.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.state)
 	return err == nil && s.Status == isDocked, err
 }
 
 // Areas returns the rooms of the robot.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
-	rooms, err := drivers.During(ctx, &v.Life, v.rooms)
+	rooms, err := drivers.DoValue(ctx, &v.Base, v.rooms)
 	list := make([]drivers.Area, len(rooms))
 	for i, r := range rooms {
 		list[i] = drivers.Area{Name: r.Name, Room: r.Name}
@@ -139,7 +139,7 @@ func (v *Vacuum) Rooms() []string { return slices.Sorted(maps.Values(v.cfg.Segme
 
 // Read returns the battery level.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
-	s, err := drivers.During(ctx, &v.Life, v.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.state)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // Observe returns the state of the robot.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
-	s, err := drivers.During(ctx, &v.Life, v.state)
+	s, err := drivers.DoValue(ctx, &v.Base, v.state)
 	if err != nil {
 		return drivers.Observation{}, err
 	}

@@ -100,7 +100,7 @@ func TestCleansRoomsByName(t *testing.T) {
 		t.Errorf("%+v, %v, %q", out, err, h.robot().log())
 	}
 	if told[0].Percent != 0 || told[len(told)-1].Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
-		return p.Percent == 50 && p.Doing == "cleaning living room, kitchen"
+		return p.Percent == 50 && p.Activity == "cleaning living room, kitchen"
 	}) {
 		t.Errorf("%+v", told)
 	}
@@ -118,14 +118,14 @@ func TestCleansTheSpot(t *testing.T) {
 	h := newHouse(t)
 	v := started(t, h)
 	var told []drivers.Progress
-	if err := v.Spot(t.Context(), func(p drivers.Progress) { told = append(told, p) }); err != nil {
+	if err := v.CleanSpot(t.Context(), func(p drivers.Progress) { told = append(told, p) }); err != nil {
 		t.Fatal(err)
 	}
 	zone := `{"iterations":1,"points":{"pA":{"x":125,"y":-10},"pB":{"x":275,"y":-10},"pC":{"x":275,"y":140},"pD":{"x":125,"y":140}}}`
 	if got := h.robot().log(); !slices.Equal(got, []string{"clean [" + zone + "]"}) {
 		t.Errorf("it was told %q", got)
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || last.Doing != "cleaning the spot" {
+	if last := told[len(told)-1]; last.Percent != 100 || last.Activity != "cleaning the spot" {
 		t.Errorf("it told %+v last", last)
 	}
 	for want, odd := range map[string]func(*robot){
@@ -135,7 +135,7 @@ func TestCleansTheSpot(t *testing.T) {
 		"the robot reports: Wheel lost floor con":            func(r *robot) { r.status, r.problem = "error", map[string]any{"message": "Wheel lost floor contact"} },
 	} {
 		h.renew().set(odd)
-		err := v.Spot(t.Context(), nil)
+		err := v.CleanSpot(t.Context(), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) || len(h.robot().log()) > 0 {
 			t.Errorf("%v, and it was told %q, want %q", err, h.robot().log(), want)
 		}
@@ -151,7 +151,7 @@ func TestResumeSpot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked := false
-	err := v.Spot(ctx, func(p drivers.Progress) {
+	err := v.CleanSpot(ctx, func(p drivers.Progress) {
 		switch {
 		case p.Help != nil && !asked:
 			asked = true

@@ -47,7 +47,7 @@ func (l *late) unsure() { l.silent, l.ended = true, time.Now() }
 func (l *late) doubt() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.ended.IsZero() || time.Since(l.ended) > drivers.LateTime {
+	if l.ended.IsZero() || time.Since(l.ended) > drivers.LateEffectTime {
 		return nil
 	}
 	return fmt.Errorf("the device has never answered an earlier command: %w", drivers.ErrMayAct)
@@ -185,7 +185,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 				end()
 				return err == nil
 			})
-			return nil, drivers.Unanswered(context.Cause(ctx))
+			return nil, drivers.MarkMayAct(context.Cause(ctx))
 		}
 		end()
 		<-done
@@ -194,11 +194,11 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 		end()
 		switch {
 		case !h.heard:
-			return nil, drivers.NotDone(err)
+			return nil, drivers.MarkNothingDone(err)
 		case errors.Is(context.Cause(own), errSlow):
 			c.Unsure()
 		}
-		return nil, drivers.Unanswered(err)
+		return nil, drivers.MarkMayAct(err)
 	}
 	drivers.DropUnsent(h.conn, false)
 	stop := context.AfterFunc(ctx, end)

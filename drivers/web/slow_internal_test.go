@@ -26,7 +26,7 @@ func TestTimeoutErrorIsTheSameForCallAndCaller(t *testing.T) {
 		if look := c.explain(ctx, u, Call{}, errSlow); look.Error() != "no answer from http://lamp/on in 3s; inspect the device" {
 			t.Errorf("%s: a look that was heard says %v", name, look)
 		}
-		unheard := c.explain(ctx, u, Call{Acts: true}, drivers.NotDone(errSlow))
+		unheard := c.explain(ctx, u, Call{Acts: true}, drivers.MarkNothingDone(errSlow))
 		if !errors.Is(unheard, drivers.ErrNothingDone) || !strings.Contains(unheard.Error(), "http://lamp/on does not answer in 3s; check that the device is on and in this network") {
 			t.Errorf("%s: %v", name, unheard)
 		}

@@ -123,7 +123,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	}
 	if call.Acts {
 		if err := c.InTurn(ctx); err != nil {
-			return Answer{}, c.explain(ctx, u, call, drivers.NotDone(err))
+			return Answer{}, c.explain(ctx, u, call, drivers.MarkNothingDone(err))
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errSlow) // starts after the wait for earlier commands
@@ -138,7 +138,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 		return Answer{}, c.explain(ctx, u, call, err)
 	}
 	if resp.StatusCode == http.StatusGatewayTimeout && call.Acts { // a proxy has forwarded the command
-		return Answer{}, drivers.Unanswered(c.refused(u, resp.StatusCode, a.Body))
+		return Answer{}, drivers.MarkMayAct(c.refused(u, resp.StatusCode, a.Body))
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return Answer{}, c.refused(u, resp.StatusCode, a.Body)
@@ -216,7 +216,7 @@ func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, e
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	resp, err := transport.RoundTrip(req.WithContext(ctx))
 	if err != nil && !reached.Load() {
-		return nil, drivers.NotDone(err)
+		return nil, drivers.MarkNothingDone(err)
 	}
 	return resp, err
 }
@@ -228,7 +228,7 @@ func read(resp *http.Response, call Call) (Answer, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil && call.Acts {
-		err = drivers.Unanswered(err)
+		err = drivers.MarkMayAct(err)
 	}
 	if err != nil {
 		return Answer{}, err
@@ -244,7 +244,7 @@ func read(resp *http.Response, call Call) (Answer, error) {
 func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) error {
 	why := c.reason(ctx, u, call, err)
 	if errors.Is(err, drivers.ErrMayAct) {
-		return drivers.Unanswered(why)
+		return drivers.MarkMayAct(why)
 	}
 	return why
 }
@@ -255,13 +255,13 @@ func (c *Client) reason(ctx context.Context, u *url.URL, call Call, err error) e
 	slow := errors.Is(cause, errSlow) || cause == nil && errors.Is(err, errSlow) // the timeout of the call expired a moment before that of ctx
 	switch {
 	case slow && errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(fmt.Errorf("%s does not answer in %v; check that the device is on and in this network", shown(u), c.timeout))
+		return drivers.MarkNothingDone(fmt.Errorf("%s does not answer in %v; check that the device is on and in this network", shown(u), c.timeout))
 	case slow && call.Acts:
 		return fmt.Errorf("no answer from %s in %v, but the device may have received the command; inspect the device", shown(u), c.timeout)
 	case slow:
 		return fmt.Errorf("no answer from %s in %v; inspect the device", shown(u), c.timeout)
 	case cause != nil && errors.Is(err, drivers.ErrNothingDone):
-		return drivers.NotDone(cause)
+		return drivers.MarkNothingDone(cause)
 	case cause != nil:
 		return cause
 	case untrusted:

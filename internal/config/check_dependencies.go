@@ -59,17 +59,17 @@ func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems
 			if other.Name == d.Name {
 				break
 			}
-			i := slices.IndexFunc(HeldBy(other), one.Is)
+			i := slices.IndexFunc(HeldBy(other), one.SameAs)
 			if i < 0 {
 				continue
 			}
-			what, theirs := one.What, HeldBy(other)[i]
-			if as := theirs.What; as != what && one.Place != nil {
+			what, theirs := one.Label, HeldBy(other)[i]
+			if as := theirs.Label; as != what && one.Location != nil {
 				what += ", which is " + as + ","
 			}
-			if one.Only != theirs.Only {
+			if one.Sole != theirs.Sole {
 				wrong = append(wrong, n.Problem(one.Key, "is missing here or at %s, and that one would be whichever there is; write it at both", other.Name))
-			} else if one.Read && theirs.Read {
+			} else if one.ReadOnly && theirs.ReadOnly {
 				h.Notes = append(h.Notes, n.Problem(one.Key, "%s is that of %s as well; leave out one of the two, and write its names as aliases of the other", what, other.Name))
 			} else {
 				wrong = append(wrong, n.Problem(one.Key, "%s is that of %s; no two devices can have one", what, other.Name))
@@ -81,9 +81,9 @@ func (h *DeviceSet) held(d Device, n strictyaml.Node) (wrong strictyaml.Problems
 }
 
 // HeldBy returns what a device holds: lines, ports and other resources.
-func HeldBy(d Device) []drivers.Hold {
-	if h, ok := d.Dev.(drivers.Holder); ok {
-		return h.Holds()
+func HeldBy(d Device) []drivers.Resource {
+	if h, ok := d.Dev.(drivers.ResourceHolder); ok {
+		return h.Resources()
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	if len(d.Rooms) > 0 && d.Dev != nil && !cleans && !prints {
 		return strictyaml.Problems{n.Problem("rooms", "it neither cleans nor prints; write area for where it is")}
 	}
-	if _, sent := d.Dev.(drivers.Areas); len(d.Rooms) > 0 && d.Dev != nil && !sent {
+	if _, sent := d.Dev.(drivers.AreaLister); len(d.Rooms) > 0 && d.Dev != nil && !sent {
 		wrong = append(wrong, n.Problem("rooms", "it cannot go to a room; leave them out, or write segments if its driver has them"))
 	}
 	if (d.Class == "lock" || d.Class == "garage-door") && d.Dev != nil && slices.Contains(device.Commands(d.Dev), capabilities.SetSwitch) {
@@ -141,7 +141,7 @@ func (d Device) sent(n strictyaml.Node) (wrong strictyaml.Problems) {
 	if _, ok := d.Dev.(drivers.Photographer); len(d.Sees) > 0 && d.Dev != nil && !ok {
 		wrong = append(wrong, n.Problem("sees", "it takes no pictures; write area for where it is"))
 	}
-	m, ok := d.Dev.(drivers.Mapped)
+	m, ok := d.Dev.(drivers.RoomLister)
 	if !ok || len(m.Rooms()) == 0 {
 		return wrong
 	}
@@ -167,11 +167,11 @@ func (d Device) groupWith(other Device) string {
 // levels returns an error for a start or safe state that a person would have to confirm, or
 // that would leave the device on forever.
 func (d Device) levels(n strictyaml.Node) (wrong strictyaml.Problems) {
-	l, ok := d.Dev.(drivers.Levels)
+	l, ok := d.Dev.(drivers.StartHaltStates)
 	if !ok {
 		return nil
 	}
-	initial, safe := l.Levels()
+	initial, safe := l.StartHaltStates()
 	if initial == "on" && confirmed(d.Risk) {
 		wrong = append(wrong, n.Problem("initial", "a start would switch it on, which a person has to confirm where the risk is %s; write off or keep", d.Risk))
 	}

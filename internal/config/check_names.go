@@ -27,7 +27,7 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 		}
 	}
 	known := slices.DeleteFunc(slices.Clone(h.Devices), func(d Device) bool {
-		return d.Dev == nil || d.Kind.Places && d.Area == "" // the driver reports its area later
+		return d.Dev == nil || d.Kind.ReportsArea && d.Area == "" // the driver reports its area later
 	})
 	for _, d := range known {
 		tell(d, "", d.Name)

@@ -150,7 +150,7 @@ func told(n strictyaml.Node, err error) error {
 
 // EffectiveClass returns the class of the configuration, or that of the driver.
 func (d Device) EffectiveClass() string {
-	if c, ok := d.Dev.(drivers.Classed); ok {
+	if c, ok := d.Dev.(drivers.ClassReporter); ok {
 		return cmp.Or(d.Class, c.Class(), d.Kind.Class)
 	}
 	return cmp.Or(d.Class, d.Kind.Class)
@@ -158,7 +158,7 @@ func (d Device) EffectiveClass() string {
 
 // EffectiveArea returns the area of the configuration, or the one that the device reports.
 func (d Device) EffectiveArea() string {
-	if p, ok := d.Dev.(drivers.Placed); ok && d.Area == "" {
+	if p, ok := d.Dev.(drivers.AreaReporter); ok && d.Area == "" {
 		return p.Area()
 	}
 	return d.Area
@@ -192,7 +192,7 @@ func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
 	var problems strictyaml.Problems
 	for i, d := range h.Devices {
 		key, says, whose := "class", d.Class, ""
-		if t, ok := d.Dev.(drivers.Classed); ok && says == "" && !nodes[d.Name].Under("family").IsZero() {
+		if t, ok := d.Dev.(drivers.ClassReporter); ok && says == "" && !nodes[d.Name].Under("family").IsZero() {
 			key, says, whose = "family", t.Class(), "its template's class "
 		}
 		switch {
@@ -248,7 +248,7 @@ func (h *DeviceSet) Limits() map[string]policy.Limits {
 func (d Device) rooms() []capabilities.Spot {
 	_, prints := d.Dev.(drivers.Printer)
 	rooms := d.Rooms
-	if m, ok := d.Dev.(drivers.Mapped); ok && len(rooms) == 0 {
+	if m, ok := d.Dev.(drivers.RoomLister); ok && len(rooms) == 0 {
 		rooms = m.Rooms()
 	}
 	spots := make([]capabilities.Spot, len(rooms))

@@ -73,7 +73,7 @@ func findLocalDevices(c *config.Config, log *slog.Logger) {
 		}
 		for _, f := range kind.Find(ctx) {
 			log.Info("found", "device", f.Name, "driver", kind.Name, "where", f.Where)
-			block := discovery.Discovered{Found: f, Kind: kind}.Block()
+			block := discovery.Discovered{FoundDevice: f, Kind: kind}.Block()
 			c.Devices[f.Name] = strictyaml.From(block, "devices."+f.Name)
 		}
 	}

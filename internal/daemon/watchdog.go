@@ -29,9 +29,9 @@ func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger
 	return list
 }
 
-func watchdogOrders(d config.Device) drivers.Orders {
-	if g, ok := d.Dev.(drivers.Guarded); ok {
-		return g.Orders()
+func watchdogOrders(d config.Device) drivers.WatchdogCommands {
+	if g, ok := d.Dev.(drivers.WatchdogTarget); ok {
+		return g.WatchdogCommands()
 	}
-	return drivers.Orders{}
+	return drivers.WatchdogCommands{}
 }

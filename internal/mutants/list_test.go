@@ -589,7 +589,7 @@ var mutants = []mutant{
 		"agent/device/first_reading.go", "s.readDevice(ctx, d)", "_ = d",
 	}}, "./agent TestDevicesAreReadAtStart"},
 	{"a sensor that sleeps is called broken", []edit{{
-		"agent/device/selftest.go", "if errors.Is(err, drivers.ErrSilent) {", "if false {",
+		"agent/device/selftest.go", "if errors.Is(err, drivers.ErrNoReadingYet) {", "if false {",
 	}}, "./agent TestSleepingSensorIsNoFailure"},
 	{"a lock on Zigbee is offered as a sensor", []edit{{
 		"drivers/mqttdevice/announced.go", "return withoutTemplate[e.Type] != \"\"", "return false",
@@ -618,7 +618,7 @@ var mutants = []mutant{
 		"capabilities/resolve/plan.go", `own != "" && c.Effect != capabilities.Query`, "false",
 	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
-		"drivers/web/web.go", "return drivers.Unanswered(why)", "return why",
+		"drivers/web/web.go", "return drivers.MarkMayAct(why)", "return why",
 	}}, "./drivers/web TestStalledCommandIsDropped"},
 	{"a command that was given up goes on in the kernel", []edit{{
 		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
@@ -639,7 +639,7 @@ var mutants = []mutant{
 		"drivers/mqttclient/wire.go", "drivers.DropUnsent(conn, true)", "drivers.DropUnsent(conn, false)",
 	}}, "./drivers/mqttclient TestAbandonedMessageNeverArrives"},
 	{"a command that ended with the connection of another counts as not sent", []edit{{
-		"drivers/mqttdevice/link.go", "return drivers.Unanswered(err)", "return err",
+		"drivers/mqttdevice/link.go", "return drivers.MarkMayAct(err)", "return err",
 	}}, "./drivers/mqttdevice TestStalledPublishOfAnotherDevice"},
 	{"what a broker retains for who comes late replaces what others heard", []edit{{
 		"drivers/mqttclient/client.go", "if exact && p.Retain && !s.awaits {", "if false {",

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// world is the simulated physical world. Its log comes from the devices alone. The programs under
-// test cannot change it.
+// world is the simulated physical world. Its log comes from the devices alone. The programs
+// under test cannot change it.
 type world struct {
 	chance *chance
 	start  time.Time
@@ -129,8 +129,8 @@ func (l *life) ended() bool {
 	}
 }
 
-// wait waits, and reports false if the power goes or ctx ends. A hanging driver passes a ctx that
-// does not end.
+// wait waits, and reports false if the power goes or ctx ends. A hanging driver passes a ctx
+// that does not end.
 func (l *life) wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -204,9 +204,9 @@ func (r *robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		time.AfterFunc(between(late, 100*time.Millisecond, 30*time.Second), func() { r.w.arrives(r.name, token) })
 		r.life.wait(ctx, between(late, 0, 5*time.Second))
 		if r.w.plain {
-			return left, drivers.NotDone(errLine)
+			return left, drivers.MarkNothingDone(errLine)
 		}
-		return left, drivers.Unanswered(errLine)
+		return left, drivers.MarkMayAct(errLine)
 	}
 	r.w.begins(r.name, token)
 	defer r.w.ends(r.name, token)
@@ -216,7 +216,7 @@ func (r *robot) Clean(ctx context.Context, areas []string, progress func(drivers
 	if !r.life.wait(ctx, between(luck, time.Second, time.Minute)) {
 		return left, ctx.Err()
 	}
-	progress(drivers.Progress{Percent: 50, Doing: "half done"})
+	progress(drivers.Progress{Percent: 50, Activity: "half done"})
 	if !r.life.wait(ctx, between(luck, time.Second, 2*time.Minute)) {
 		return left, ctx.Err()
 	}

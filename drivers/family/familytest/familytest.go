@@ -32,19 +32,19 @@ func Do(ctx context.Context, d drivers.Device, what string) (string, error) {
 	case "level":
 		return number(d.(drivers.LevelReader).Level(ctx))
 	case "tint":
-		c, err := drivers.ParseColour("#" + arg)
-		return "", errors.Join(err, d.(drivers.Tinter).Tint(ctx, c))
+		c, err := drivers.ParseColor("#" + arg)
+		return "", errors.Join(err, d.(drivers.ColorSetter).SetColor(ctx, c))
 	case "colour":
-		c, err := d.(drivers.ColourReader).Colour(ctx)
+		c, err := d.(drivers.ColorReader).Color(ctx)
 		return c.String(), err
 	case "warm":
-		return "", d.(drivers.Warmer).Warm(ctx, amount)
+		return "", d.(drivers.ColorTemperatureSetter).SetColorTemperature(ctx, amount)
 	case "warmth":
-		return number(d.(drivers.WarmthReader).Warmth(ctx))
+		return number(d.(drivers.ColorTemperatureReader).ColorTemperature(ctx))
 	case "open":
 		return "", d.(drivers.Opener).Open(ctx)
 	case "close":
-		return "", d.(drivers.Opener).Shut(ctx)
+		return "", d.(drivers.Opener).Close(ctx)
 	case "to":
 		return "", d.(drivers.Positioner).OpenTo(ctx, amount)
 	case "stop":

@@ -153,7 +153,7 @@ func (s *shutter) Open(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (s *shutter) Shut(context.Context) error { s.to(0, "shut"); return nil }
+func (s *shutter) Close(context.Context) error { s.to(0, "shut"); return nil }
 
 func (s *shutter) to(percent float64, did string) {
 	s.mu.Lock()

@@ -20,7 +20,7 @@ import (
 
 // Discovered is a device that a driver has found.
 type Discovered struct {
-	drivers.Found
+	drivers.FoundDevice
 	Kind drivers.Kind
 }
 
@@ -55,7 +55,7 @@ func discover(ctx context.Context, broker mqttdevice.Config) ([]Discovered, erro
 	var g errgroup.Group
 	for i, k := range kinds {
 		g.Go(func() error {
-			for _, look := range []func(context.Context) []drivers.Found{k.Find, k.Discover} {
+			for _, look := range []func(context.Context) []drivers.FoundDevice{k.Find, k.Discover} {
 				if look == nil {
 					continue
 				}

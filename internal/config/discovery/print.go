@@ -104,7 +104,7 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 
 // foundHold is a resource that a printed device holds.
 type foundHold struct {
-	drivers.Hold
+	drivers.Resource
 	by string
 }
 
@@ -121,7 +121,7 @@ func (d Discovered) print(all *[]foundHold) (text string, usable bool, err error
 	if wrong == nil {
 		note = d.cautious(dev)
 		for _, one := range config.HeldBy(config.Device{Dev: dev}) {
-			if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.Is(one) }); i >= 0 {
+			if i := slices.IndexFunc(*all, func(h foundHold) bool { return h.SameAs(one) }); i >= 0 {
 				wrong = fmt.Errorf("another name than %s, which is the same thing; keep one of the two", (*all)[i].by)
 			}
 			*all = append(*all, foundHold{one, d.Name})

@@ -51,15 +51,15 @@ func ExecuteBy(kinds *drivers.Registry) watchdog.Execute {
 		if err != nil {
 			return false, err
 		}
-		if k.Obey == nil {
+		if k.RunWatchdogCommand == nil {
 			return false, fmt.Errorf("driver %s cannot carry out orders of the watchdog, but has devices that need it", kind)
 		}
-		return k.Obey(order)
+		return k.RunWatchdogCommand(order)
 	}
 }
 
-// Log writes the log lines of the watchdog. It drops lines that its writer does not take in time:
-// a blocked terminal or pipe must not delay the watchdog.
+// Log writes the log lines of the watchdog. It drops lines that its writer does not take in
+// time: a blocked terminal or pipe must not delay the watchdog.
 type Log struct {
 	lines  chan []byte
 	writer errgroup.Group

@@ -57,7 +57,7 @@ func TestBridgeRelaySuite(t *testing.T) {
 		drivertest.Acts(func() int { return b.writes(t) }),
 		drivertest.Level(func() bool { return b.level(t, 3) }),
 		drivertest.Force(func(on bool) { b.drive(t, 3, on) }),
-		drivertest.Obey(gpiorelay.Kind().Obey),
+		drivertest.Obey(gpiorelay.Kind().RunWatchdogCommand),
 	)
 }
 
@@ -172,7 +172,7 @@ func TestBridgeFrozenHolder(t *testing.T) {
 	if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	orders := relay("7", nil).(drivers.Guarded).Orders()
+	orders := relay("7", nil).(drivers.WatchdogTarget).WatchdogCommands()
 	for _, want := range []bool{true, false} {
 		if changed, err := gpiorelay.Obey(board.Kernel{}, orders.Off); err != nil || changed != want {
 			t.Errorf("changed=%t, want %t: %v", changed, want, err)

@@ -24,8 +24,8 @@ func TestInterrupt(t *testing.T) {
 		"out of reach":   {fmt.Errorf("%w: %w", drivers.ErrNothingDone, deaf), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var e drivers.Errand
-			ctx, release, err := e.Take(t.Context(), "cleaning")
+			var e drivers.ExclusiveTask
+			ctx, release, err := e.Begin(t.Context(), "cleaning")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,10 +44,10 @@ func TestInterrupt(t *testing.T) {
 			if c.ended {
 				<-ctx.Done()
 			}
-			if drivers.Stopped(ctx) != c.ended {
+			if drivers.IsStopped(ctx) != c.ended {
 				t.Errorf("ended: %v", context.Cause(ctx))
 			}
-			e.Moves(e.Doubt())
+			e.ConfirmWorking(e.LastStop())
 			if !c.ended && e.Interrupted(t.Context()) {
 				t.Error("it moves, and has heard that it is to stop")
 			}
@@ -57,7 +57,7 @@ func TestInterrupt(t *testing.T) {
 			}
 		})
 	}
-	var e drivers.Errand
+	var e drivers.ExclusiveTask
 	if err := e.Interrupt(t.Context(), func(context.Context) error { return nil }); err != nil {
 		t.Error(err)
 	}
@@ -65,20 +65,20 @@ func TestInterrupt(t *testing.T) {
 
 // A verb that Halt cuts short does not look like a verb that never began.
 func TestHaltDuringVerb(t *testing.T) {
-	l := drivers.NewLife("lamp")
+	l := drivers.NewBase("lamp")
 	_, _, err := l.Begin(t.Context())
 	if !errors.Is(err, drivers.ErrNotStarted) || errors.Is(err, drivers.ErrHalted) {
 		t.Error(err)
 	}
-	l.Opened()
+	l.MarkStarted()
 	ctx, done, err := l.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	halted := make(chan bool)
-	go func() { l.Closed(); close(halted) }()
+	go func() { l.StopVerbs(); close(halted) }()
 	<-ctx.Done()
-	if err := l.Told(ctx, ctx.Err()); !errors.Is(err, drivers.ErrHalted) || err.Error() != "lamp: halted during the call: not started" {
+	if err := l.VerbError(ctx, ctx.Err()); !errors.Is(err, drivers.ErrHalted) || err.Error() != "lamp: halted during the call: not started" {
 		t.Error(err)
 	}
 	done()

@@ -7,15 +7,15 @@ import (
 )
 
 func TestBell(t *testing.T) {
-	var b drivers.Bell
-	b.Ring() // without a subscriber
+	var b drivers.Signal
+	b.Notify() // without a subscriber
 	one, two := b.Changes(), b.Changes()
 	select {
 	case <-one:
 		t.Fatal("it was rung before anybody asked")
 	default:
 	}
-	b.Ring()
+	b.Notify()
 	<-one
 	<-two
 	select {

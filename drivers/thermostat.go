@@ -10,10 +10,10 @@ import (
 type Thermostat interface {
 	// SetTarget sets the target temperature in °C and returns when the device confirms it.
 	// It does not change whether the device is on. It returns ErrNothingDone for a value
-	// outside of Targets.
+	// outside of TargetRange.
 	SetTarget(ctx context.Context, celsius float64) error
-	// Targets returns the range of target temperatures. The range never changes.
-	Targets() Targets
+	// TargetRange returns the range of target temperatures. The range never changes.
+	TargetRange() TargetRange
 }
 
 // TargetReader reads back from the device its target temperature in °C.
@@ -21,19 +21,19 @@ type TargetReader interface {
 	Target(ctx context.Context) (float64, error)
 }
 
-// Targets is a range of target temperatures that includes both ends.
-type Targets struct{ Min, Max float64 } // °C
+// TargetRange is a range of target temperatures that includes both ends.
+type TargetRange struct{ Min, Max float64 } // °C
 
-// TargetWithin is the largest difference in °C between the requested and the actual target
+// TargetTolerance is the largest difference in °C between the requested and the actual target
 // that counts as reached. Many devices use half or whole degrees Celsius or Fahrenheit.
-const TargetWithin = 0.5
+const TargetTolerance = 0.5
 
 // Check returns an error for a temperature outside of the range.
-func (t Targets) Check(celsius float64) error {
+func (t TargetRange) Check(celsius float64) error {
 	if celsius >= t.Min && celsius <= t.Max { // this form rejects NaN
 		return nil
 	}
-	return NotDone(fmt.Errorf("%g °C is outside of the range of the device, %g to %g", celsius, t.Min, t.Max))
+	return MarkNothingDone(fmt.Errorf("%g °C is outside of the range of the device, %g to %g", celsius, t.Min, t.Max))
 }
 
 // Fahrenheit converts °C to °F, rounded to a tenth of a degree.

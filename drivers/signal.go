@@ -20,14 +20,14 @@ type Worker interface {
 	Working(ctx context.Context) (bool, error)
 }
 
-// Bell implements Notifier. The zero value is ready for use. It is safe for concurrent use.
-type Bell struct {
+// Signal implements Notifier. The zero value is ready for use. It is safe for concurrent use.
+type Signal struct {
 	mu   sync.Mutex
 	next chan struct{}
 }
 
-// Ring closes the channels that Changes has returned. It does not block.
-func (b *Bell) Ring() {
+// Notify closes the channels that Changes has returned. It does not block.
+func (b *Signal) Notify() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next != nil {
@@ -37,7 +37,7 @@ func (b *Bell) Ring() {
 }
 
 // Changes implements Notifier.
-func (b *Bell) Changes() <-chan struct{} {
+func (b *Signal) Changes() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.next == nil {

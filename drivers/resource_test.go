@@ -10,24 +10,24 @@ import (
 
 func TestHoldsAreTheSame(t *testing.T) {
 	at := func(place string) func() string { return func() string { return place } }
-	pin := func(what string, place func() string) drivers.Hold {
-		return drivers.Hold{What: what, Same: "line 27", Place: place}
+	pin := func(what string, place func() string) drivers.Resource {
+		return drivers.Resource{Label: what, Identity: "line 27", Location: place}
 	}
 	for name, c := range map[string]struct {
-		one, two drivers.Hold
+		one, two drivers.Resource
 		want     bool
 	}{
-		"the same word":                   {drivers.Hold{What: "a"}, drivers.Hold{What: "a"}, true},
-		"other words":                     {drivers.Hold{What: "a"}, drivers.Hold{What: "b"}, false},
+		"the same word":                   {drivers.Resource{Label: "a"}, drivers.Resource{Label: "a"}, true},
+		"other words":                     {drivers.Resource{Label: "a"}, drivers.Resource{Label: "b"}, false},
 		"spelled otherwise, not found":    {pin("GPIO27", at("")), pin("27", at("")), true},
 		"spelled otherwise, found":        {pin("GPIO27", at("gpiochip0 27")), pin("27", at("gpiochip0 27")), true},
 		"spelled otherwise, and is other": {pin("GPIO27", at("gpiochip1 3")), pin("27", at("gpiochip0 27")), false},
-		"the only one, and another":       {drivers.Hold{What: "a", Kind: "cam", Only: true}, drivers.Hold{What: "b", Kind: "cam"}, true},
-		"two of a kind":                   {drivers.Hold{What: "a", Kind: "cam"}, drivers.Hold{What: "b", Kind: "cam"}, false},
-		"the only ones of two kinds":      {drivers.Hold{What: "a", Kind: "cam", Only: true}, drivers.Hold{What: "b", Kind: "chip", Only: true}, false},
+		"the only one, and another":       {drivers.Resource{Label: "a", Kind: "cam", Sole: true}, drivers.Resource{Label: "b", Kind: "cam"}, true},
+		"two of a kind":                   {drivers.Resource{Label: "a", Kind: "cam"}, drivers.Resource{Label: "b", Kind: "cam"}, false},
+		"the only ones of two kinds":      {drivers.Resource{Label: "a", Kind: "cam", Sole: true}, drivers.Resource{Label: "b", Kind: "chip", Sole: true}, false},
 		"spelled alike":                   {pin("GPIO27", at("x")), pin("GPIO27", at("y")), true},
 	} {
-		if got := c.one.Is(c.two); got != c.want || c.two.Is(c.one) != c.want {
+		if got := c.one.SameAs(c.two); got != c.want || c.two.SameAs(c.one) != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -41,14 +41,14 @@ func TestSameAddress(t *testing.T) {
 		{"http://[fe80::1]:8080/a", "http://[FE80:0::1]:8080/a/"},
 	} {
 		for _, one := range same {
-			if got, want := drivers.SameURL(one), drivers.SameURL(same[0]); got != want {
+			if got, want := drivers.URLIdentity(one), drivers.URLIdentity(same[0]); got != want {
 				t.Errorf("%s: %q, want %q", one, got, want)
 			}
 		}
 	}
 	other := map[string]bool{}
 	for _, one := range []string{"http://a", "http://b", "http://a:8080", "http://a/b", "mqtt://a:1884", "https://a:80"} {
-		if is := drivers.SameURL(one); other[is] {
+		if is := drivers.URLIdentity(one); other[is] {
 			t.Errorf("%s is another", one)
 		} else {
 			other[is] = true
@@ -62,7 +62,7 @@ func TestSameAddress(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip(err)
 	}
-	if drivers.SameFile(link) != drivers.SameFile(file) || drivers.SameFile("/dev/none/../x") != "/dev/x" {
-		t.Error(drivers.SameFile(link), drivers.SameFile(file))
+	if drivers.FileIdentity(link) != drivers.FileIdentity(file) || drivers.FileIdentity("/dev/none/../x") != "/dev/x" {
+		t.Error(drivers.FileIdentity(link), drivers.FileIdentity(file))
 	}
 }

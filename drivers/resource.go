@@ -1,0 +1,90 @@
+package drivers
+
+import (
+	"net"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// ResourceHolder is a device that occupies a resource which no other device may use: a GPIO
+// line of this host, or a switch in the network.
+type ResourceHolder interface{ Resources() []Resource }
+
+// Resource is one occupied resource.
+type Resource struct {
+	Key      string // key of the configuration: "line"
+	Label    string // name for people: "line GPIO17"
+	Identity string // identity of the resource, equal for all its spellings; "" means Label
+	// Location returns where this host has the resource, or "" if it has none. If Place is
+	// nil, Is does not compare places.
+	Location func() string
+	// ReadOnly reports that the device only reads the resource. Two devices may read it, but
+	// that is most likely an error in the configuration.
+	ReadOnly bool
+	// Sole reports that the device uses the only resource of its Kind on the host. A second
+	// Resource of the same Kind is then the same resource, or the choice is ambiguous.
+	Sole bool
+	Kind string // "" if no Resource of the kind has Only
+}
+
+// SameAs reports whether both describe the same resource.
+func (h Resource) SameAs(other Resource) bool {
+	if h.Kind != "" && h.Kind == other.Kind && (h.Sole || other.Sole) {
+		return true
+	}
+	if h.identity() != other.identity() {
+		return false
+	}
+	if h.Label == other.Label || h.Location == nil || other.Location == nil {
+		return true
+	}
+	one, two := h.Location(), other.Location()
+	return one == two || one == "" || two == ""
+}
+
+func (h Resource) identity() string {
+	if h.Identity == "" {
+		return h.Label
+	}
+	return h.Identity
+}
+
+// URLIdentity returns an identity for a device address that is equal for all its spellings:
+// with or without TLS on the default port, with or without a slash at the end, in upper or
+// lower case.
+func URLIdentity(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return s
+	}
+	usual := map[string]string{"http": "80", "https": "443", "mqtt": "1883", "mqtts": "8883"}
+	port := u.Port()
+	if port == usual[strings.ToLower(u.Scheme)] {
+		port = ""
+	}
+	p := path.Clean("/" + u.Path)
+	return net.JoinHostPort(HostIdentity(u.Hostname()), port) + p
+}
+
+// HostIdentity returns an identity for a host name that is equal for all its spellings. All
+// names and addresses of this host are "localhost".
+func HostIdentity(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return "localhost"
+	} else if ip != nil {
+		return ip.String()
+	}
+	return host
+}
+
+// FileIdentity returns an identity for a device file of this host that is equal for all its
+// names.
+func FileIdentity(name string) string {
+	if to, err := filepath.EvalSymlinks(name); err == nil {
+		return to
+	}
+	return filepath.Clean(name)
+}

@@ -117,6 +117,10 @@ rig: ## send N (200) requests while processes die and freeze, and links stall, g
 	@scripts/need.sh mosquitto:mosquitto
 	MESSKIT_RIG=$(N) go test ./cmd/messkit -run 'TestRig$$' -count=1 -v -timeout 3h
 
+.PHONY: faults
+faults: ## have system calls of an exchange fail, for N (200) seconds on a new and on a used data folder
+	MESSKIT_FAULTS=$(N) go test ./cmd/messkit -run TestFailedCallsLoseNoData -count=1 -v -timeout 1h
+
 .PHONY: kills-exec
 kills-exec: ## kill an exchange and its executors N (200) times while devices act
 	MESSKIT_KILLS_EXEC=$(N) go test ./cmd/messkit -run TestKillDuringActIsReportedTruly -count=1 -v -timeout 3h

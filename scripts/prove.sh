@@ -26,6 +26,7 @@ prove threads scripts/powercut.sh "${THREADS:-50}" cuts
 prove cuts make --no-print-directory powercut-exec N="${CUTS:-200}"
 prove kills make --no-print-directory kills-exec N="${KILLS:-100}"
 prove races make --no-print-directory races N="${RACES:-1500}"
+prove faults make --no-print-directory faults N="${FAULTS:-120}"
 prove rig make --no-print-directory rig N="${RIG:-2000}"
 prove mutants make --no-print-directory mutants
 prove stop make --no-print-directory stop N="${STOPS:-50}"

@@ -286,22 +286,25 @@ func TestConfirmSettingDecidesWhereToConfirm(t *testing.T) {
 // status and doctor warn about a model of the same user, unless confirmations come from the page.
 func TestModelOfSameUserCausesWarning(t *testing.T) {
 	for by, warns := range map[string]bool{"terminal": true, "script": true, "page": false, "code": false} {
-		s := startWithQuestion(t, "--confirm", by)
-		if out, err := s.run("", "status"); err != nil || strings.Contains(out, "WARNING") {
-			t.Errorf("%s: before: %v %s", by, err, out)
-		}
-		in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			s := startWithQuestion(t, "--confirm", by)
+			if out, err := s.run("", "status"); err != nil || strings.Contains(out, "WARNING") {
+				t.Errorf("%s: before: %v %s", by, err, out)
+			}
+			in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"mess_status","arguments":{}}}
 `
-		if out, err := s.run(in, "mcp"); err != nil || !strings.Contains(out, `"id":2`) {
-			t.Fatalf("%v %s", err, out)
-		}
-		for _, command := range []string{"status", "doctor"} {
-			out, _ := s.run("", command) // the doctor reports other problems, too
-			if strings.Contains(out, "a model's interface runs as the user of the exchange") != warns {
-				t.Errorf("%s under %s: %s", command, by, out)
+			if out, err := s.run(in, "mcp"); err != nil || !strings.Contains(out, `"id":2`) {
+				t.Fatalf("%v %s", err, out)
 			}
-		}
+			for _, command := range []string{"status", "doctor"} {
+				out, _ := s.run("", command) // the doctor reports other problems, too
+				if strings.Contains(out, "a model's interface runs as the user of the exchange") != warns {
+					t.Errorf("%s under %s: %s", command, by, out)
+				}
+			}
+		})
 	}
 }

@@ -289,13 +289,15 @@ func hasCall(all map[string]bool, call string) bool {
 }
 
 // In each run one more call of a kind fails, until no call of that kind is left. The exchange
-// keeps all acknowledged data, and rejects the data that it cannot store.
+// keeps all acknowledged data, and rejects the data that it cannot store. MESSKIT_FAULTS is the
+// number of seconds for each of the two states of the data folder.
 func TestFailedCallsLoseNoData(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts hundreds of processes")
 	}
 	needStrace(t)
 	binary := buildMesskit(t)
+	mostTime := time.Duration(countFromEnv(t, "MESSKIT_FAULTS", 15)) * time.Second
 	for _, before := range []bool{false, true} {
 		begin, all := time.Now(), sites(t, binary, before)
 		var mu sync.Mutex
@@ -329,11 +331,8 @@ func TestFailedCallsLoseNoData(t *testing.T) {
 	}
 }
 
-// Limits for the runs with one kind of call, and for the total time.
-const (
-	mostRuns = 16
-	mostTime = 40 * time.Second
-)
+// mostRuns limits the runs with one kind of call.
+const mostRuns = 16
 
 // repeatFault repeats runs until no call fails, or the time is over.
 func repeatFault(t *testing.T, binary string, what fault, before bool, end time.Time) (runs int, failed map[string]bool) {

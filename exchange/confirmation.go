@@ -194,8 +194,10 @@ func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string,
 func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	if l := x.open.byRef[ref]; l != nil && l.env.Confirm != nil && l.env.Confirm.Given == nil {
-		return l.env.Confirm.Message, nil
+	if l := x.open.byRef[ref]; l != nil {
+		if c := l.env().Confirm; c != nil && c.Given == nil {
+			return c.Message, nil
+		}
 	}
 	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is open", ref)
 }

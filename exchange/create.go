@@ -83,11 +83,12 @@ func (x *Exchange) requestsAck(in Inbound, reqs []*mess.Request, entries []mess.
 	}
 	ack.Re, ack.Ref, ack.Status = mess.Refs{requestName(reqs[0])}, entries[0].Ref, mess.Pending
 	if l := x.open.byRef[ack.Ref]; l != nil {
-		ack.Status = l.env.Status
+		e := l.env()
+		ack.Status = e.Status
 		if n := x.queuePosition(l); n > 0 {
 			ack.QueuePosition = &n
 		}
-		if note := x.expectation(l); note != "" {
+		if note := x.expectation(l, &e); note != "" {
 			ack.Extra = ack.Extra.Set("note", note)
 		}
 	}

@@ -76,6 +76,9 @@ func TestEndedThreadKeepsItsValues(t *testing.T) {
 		}
 		h.send(garage, "status: {re: "+first+", code: failed, reason: {detail: late}}") // the thread keeps a late report as evidence
 		h.wantError(other, "status: {re: "+first+", code: failed, reason: {detail: no}}", mess.NotFound)
+		if open := h.x.OpenByStatus(); len(open) > 0 {
+			t.Errorf("%v are open after a late report, want none", open)
+		}
 		if is, err = h.x.Thread(t.Context(), watcher, first); err != nil || is.Status != mess.Completed || len(is.Messages) != len(was.Messages)+2 {
 			t.Errorf("%v: %s with %d messages, want completed with %d", err, is.Status, len(is.Messages), len(was.Messages)+2)
 		}

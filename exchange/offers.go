@@ -12,43 +12,41 @@ import (
 )
 
 // choose returns the executors that get an offer of a thread now. The caller holds x.open.mu.
-func (x *Exchange) choose(l *openThread, now time.Time) routing.Choice {
-	if !l.claimable(now) {
+func (x *Exchange) choose(l *openThread, e *Envelope, now time.Time) routing.Choice {
+	if !l.claimable(e, now) {
 		return routing.Choice{}
 	}
 	w := x.world(now)
 	waits := routing.Waiting{Offered: l.offered, For: now.Sub(l.pending), OfferTime: x.cfg.OfferTime}
-	return w.request(&l.env).Choose(w, waits)
+	return w.request(e).Choose(w, waits)
 }
 
-// updateOffers chooses again for a thread, and publishes new and withdrawn offers. The caller holds
-// x.open.mu.
-func (x *Exchange) updateOffers(l *openThread, now time.Time) {
-	had := l.offered
-	l.choice, l.chosen = x.choose(l, now), now
-	l.offered, l.choice.IDs = l.choice.IDs, nil
+// updateOffers chooses again for a thread with a present envelope, and publishes new and withdrawn
+// offers. The caller holds x.open.mu.
+func (x *Exchange) updateOffers(l *openThread, e *Envelope, now time.Time) {
+	had, choice := l.offered, x.choose(l, e, now)
+	l.offered, l.outlook, l.chosen = choice.IDs, choice.Outlook, now
 	slices.Sort(l.offered)
 	for _, id := range had {
 		if _, keeps := slices.BinarySearch(l.offered, id); keeps {
 			continue
 		}
-		x.open.withdraw(id, l)
+		x.open.offered.drop(id, l)
 		x.refill(id, now)
-		if id != l.env.Holder() {
-			x.publish(Event{Kind: EventWithdrawn, Thread: l.env, Message: withdrawal(l.env)}, id)
+		if id != e.Holder() {
+			x.publish(Event{Kind: EventWithdrawn, Thread: *e, Message: withdrawal(*e)}, id)
 		}
 	}
 	for _, id := range l.offered {
 		if _, has := slices.BinarySearch(had, id); !has {
-			x.open.offer(id, l)
-			x.publish(x.offer(l, now), id)
+			x.open.offered.add(id, l)
+			x.publish(offer(*e, now), id)
 		}
 	}
 	x.open.recordUnoffered(l)
-	for _, id := range l.choice.Sated {
+	for _, id := range choice.Sated {
 		x.open.sated[id] = true
 	}
-	l.choice.Sated = nil
 }
 
 // refillAt is the number of offers below which a full executor gets more.
@@ -68,14 +66,14 @@ func (x *Exchange) refill(id string, now time.Time) {
 const refillKey = "executor "
 
 // claimable reports whether time and dependencies allow a claim.
-func (l *openThread) claimable(now time.Time) bool {
-	return l.env.Status == mess.Pending && l.waitReason(now) == "" && !l.isExpired(now)
+func (l *openThread) claimable(e *Envelope, now time.Time) bool {
+	return e.Status == mess.Pending && l.waitReason(e, now) == "" && !isExpired(e, now)
 }
 
 // waitReason returns the reason why no executor may claim a thread yet, or "".
-func (l *openThread) waitReason(now time.Time) string {
-	if now.Before(l.env.NotBefore) {
-		return "not before " + l.env.NotBefore.Format(time.RFC3339)
+func (l *openThread) waitReason(e *Envelope, now time.Time) string {
+	if now.Before(e.NotBefore) {
+		return "not before " + e.NotBefore.Format(time.RFC3339)
 	}
 	for dep, code := range l.deps {
 		if code != mess.Completed {
@@ -88,17 +86,17 @@ func (l *openThread) waitReason(now time.Time) string {
 	return ""
 }
 
-func (l *openThread) isExpired(now time.Time) bool {
-	return !l.env.Expires.IsZero() && now.After(l.env.Expires)
+func isExpired(e *Envelope, now time.Time) bool {
+	return !e.Expires.IsZero() && now.After(e.Expires)
 }
 
 // offer returns the event of an offer, with its expiry and without the request.
-func (x *Exchange) offer(l *openThread, now time.Time) Event {
-	m := mess.Message{From: l.env.Requestor, Re: mess.Refs{l.env.Ref}}
-	if !l.env.Expires.IsZero() {
-		m.ExpiresIn = mess.Duration(l.env.Expires.Sub(now).Round(time.Second).String())
+func offer(e Envelope, now time.Time) Event {
+	m := mess.Message{From: e.Requestor, Re: mess.Refs{e.Ref}}
+	if !e.Expires.IsZero() {
+		m.ExpiresIn = mess.Duration(e.Expires.Sub(now).Round(time.Second).String())
 	}
-	return Event{Kind: EventOffer, Thread: l.env, Message: m}
+	return Event{Kind: EventOffer, Thread: e, Message: m}
 }
 
 // withdrawal returns the message of a withdrawn offer: the present status.
@@ -112,11 +110,11 @@ func withdrawal(e Envelope) mess.Message {
 func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	l := &openThread{env: env, pending: now, deps: map[string]mess.Code{}}
+	l := &openThread{pending: now, deps: map[string]mess.Code{}}
 	for _, dep := range env.DependsOn {
 		l.deps[dep] = ""
 	}
-	names := x.choose(l, now).IDs
+	names := x.choose(l, &env, now).IDs
 	if len(names) == 0 {
 		return ""
 	}
@@ -125,16 +123,16 @@ func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 
 // expectation tells the requester why a new thread has no offer; "" if it has one. The caller holds
 // x.open.mu.
-func (x *Exchange) expectation(l *openThread) string {
+func (x *Exchange) expectation(l *openThread, e *Envelope) string {
 	w := x.world(x.now())
-	if wait := l.waitReason(w.now); wait != "" {
+	if wait := l.waitReason(e, w.now); wait != "" {
 		return "it waits: " + wait
 	}
-	if len(l.offered) > 0 || l.env.Status != mess.Pending {
+	if len(l.offered) > 0 || e.Status != mess.Pending {
 		return ""
 	}
 	var lacks []string
-	for _, c := range l.env.Needs.Requires {
+	for _, c := range e.Needs.Requires {
 		if !w.s.Table.Has(c) {
 			lacks = append(lacks, c.ID)
 		}
@@ -142,7 +140,7 @@ func (x *Exchange) expectation(l *openThread) string {
 	if len(lacks) > 0 {
 		return fmt.Sprintf("it waits: no executor has %s", strings.Join(lacks, ", "))
 	}
-	if held := w.drainedCandidate(l.env); held != "" {
+	if held := w.drainedCandidate(*e); held != "" {
 		return "it waits: " + held
 	}
 	return "it waits: no executor that could take it is there"
@@ -176,9 +174,12 @@ func (x *Exchange) renewSome(few []*openThread, c registry.Changes) {
 	defer x.open.mu.Unlock()
 	now := x.now()
 	for _, l := range few {
-		if l.env.Status == mess.Pending && x.needsChoice(l, c, now) {
-			x.updateOffers(l, now)
-			x.open.wake(l, x.dueTime(l))
+		if !l.isPending {
+			continue
+		}
+		if e := l.env(); x.needsChoice(l, &e, c, now) {
+			x.updateOffers(l, &e, now)
+			x.open.wake(l, x.dueTime(l, &e))
 		}
 	}
 }
@@ -196,8 +197,8 @@ func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
 		if !c.All && !c.Places {
 			break
 		}
-		for _, l := range set {
-			if a := l.env.Needs.Location; c.All || a != nil && a.Name != "" {
+		for l := range set.all() {
+			if c.All || l.hasPlace {
 				add(l)
 			}
 		}
@@ -211,11 +212,11 @@ func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
 		if e == nil || c.All {
 			continue
 		}
-		for _, l := range x.open.pending[""] {
+		for l := range x.open.pending[""].all() {
 			add(l)
 		}
 		for _, one := range e.Capabilities {
-			for _, l := range x.open.pending[one.ID] {
+			for l := range x.open.pending[one.ID].all() {
 				add(l)
 			}
 		}
@@ -226,12 +227,12 @@ func (x *Exchange) affected(c registry.Changes) (list []*openThread) {
 // needsChoice reports whether routing must choose again for a thread. A wide thread has an offer
 // for every live executor of its rank; one more executor only joins them. The caller holds
 // x.open.mu.
-func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time) bool {
-	if c.All || c.Places || !(l.choice.Full || l.choice.Wide) {
+func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes, now time.Time) bool {
+	if c.All || c.Places || !(l.outlook.Full || l.outlook.Wide) {
 		return true
 	}
 	w := x.world(now)
-	r := w.request(&l.env)
+	r := w.request(env)
 	rank := r.Rank()
 	for id := range c.Executors {
 		e := w.s.Table.Executor(id)
@@ -241,11 +242,11 @@ func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time)
 		if e == nil {
 			continue
 		}
-		if at := rank(e); at < l.choice.Last || at > l.choice.Last && l.choice.Wide && !l.choice.MoreRanks {
+		if at := rank(e); at < l.outlook.Last || at > l.outlook.Last && l.outlook.Wide && !l.outlook.MoreRanks {
 			return true
 		}
-		if l.choice.Wide {
-			w.addOffer(l, e, r)
+		if l.outlook.Wide {
+			w.addOffer(l, env, e, r)
 		}
 	}
 	return false
@@ -253,16 +254,16 @@ func (x *Exchange) needsChoice(l *openThread, c registry.Changes, now time.Time)
 
 // addOffer offers a wide thread to one more executor, or records that the executor is full. The
 // caller holds x.open.mu.
-func (w world) addOffer(l *openThread, e *routing.Executor, r routing.Request) {
+func (w world) addOffer(l *openThread, env *Envelope, e *routing.Executor, r routing.Request) {
 	x, now := w.x, w.now
-	joins, could := r.Joins(e, l.choice.Last, w)
+	joins, could := r.Joins(e, l.outlook.Last, w)
 	switch {
-	case joins && l.claimable(now):
+	case joins && l.claimable(env, now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)
 		l.offered = slices.Insert(l.offered, i, e.ID)
-		x.open.offer(e.ID, l)
+		x.open.offered.add(e.ID, l)
 		x.open.recordUnoffered(l)
-		x.publish(x.offer(l, now), e.ID)
+		x.publish(offer(*env, now), e.ID)
 	case could:
 		x.open.sated[e.ID] = true
 	}
@@ -279,8 +280,8 @@ func (x *Exchange) everyMinute() {
 	x.open.mu.Lock()
 	var list []*openThread
 	for _, set := range x.open.pending {
-		for _, l := range set {
-			if !l.choice.Wide || l.choice.MoreRanks {
+		for l := range set.all() {
+			if !l.outlook.Wide || l.outlook.MoreRanks {
 				list = append(list, l)
 			}
 		}

@@ -3,11 +3,13 @@ package exchange
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange/eventbus"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -28,16 +30,14 @@ type openThreads struct {
 	named     threadSets        // by client id
 	suggested threadSets        // by id of an open suggestion
 	count     map[mess.Code]int // by status
-	offered   map[string]*queue // by executor with an offer
+	offered   threadSets        // by executor with an offer
 	unoffered queue             // pending threads without an offer
 
 	news chan struct{} // closed at the next change of a thread; nil: no goroutine waits
 }
 
-type (
-	threadSets map[string]threadSet
-	threadSet  map[string]*openThread // by ref
-)
+// threadSets has threads by a key. Most keys have one thread, or very many.
+type threadSets map[string]*queue
 
 // openThread is an open thread, with state that the exchange does not store. The state lasts until
 // the thread ends or the exchange stops.
@@ -45,22 +45,24 @@ type openThread struct {
 	step sync.Mutex // held during one step of the thread
 
 	// openThreads.mu guards these.
-	env     Envelope
-	at      place                // in the queues, from its first envelope
-	heard   time.Time            // last contact to the holder
-	pending time.Time            // since when it waits for a claim
-	offered []string             // executors that have an offer, sorted
-	choice  routing.Choice       // the choice that led to these offers
-	chosen  time.Time            // the time of that choice
-	deps    map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one
-	alarm   time.Time            // its next deadline
-	round   uint64               // the search of openThreads that has found it last
+	packed    thread.Packed // its envelope
+	isPending bool
+	hasPlace  bool                 // it needs a place with a name
+	at        place                // in the queues, from its first envelope
+	heard     time.Time            // last contact to the holder
+	pending   time.Time            // since when it waits for a claim
+	offered   []string             // executors that have an offer, sorted
+	outlook   routing.Outlook      // of the choice that led to these offers
+	chosen    time.Time            // the time of that choice
+	deps      map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one; nil for none
+	alarm     time.Time            // its next deadline
+	round     uint64               // the search of openThreads that has found it last
 }
 
 func newOpenThreads() openThreads {
 	return openThreads{
 		due: eventbus.NewDeadlines(), byRef: map[string]*openThread{}, loading: map[string]*loading{}, waiting: map[string]map[string]bool{}, sated: map[string]bool{},
-		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: map[string]*queue{},
+		held: threadSets{}, pending: threadSets{}, named: threadSets{}, suggested: threadSets{}, count: map[mess.Code]int{}, offered: threadSets{},
 	}
 }
 
@@ -86,6 +88,15 @@ func (o *openThreads) announce() {
 	}
 }
 
+// env returns the envelope. It unpacks it, so a caller calls env once.
+func (l *openThread) env() Envelope { return l.packed.Envelope() }
+
+// set sets the envelope.
+func (l *openThread) set(e *Envelope) {
+	l.packed, l.isPending = thread.Pack(e), e.Status == mess.Pending
+	l.hasPlace = e.Needs.Location != nil && e.Needs.Location.Name != ""
+}
+
 // find returns an open thread, or nil. It takes the lock.
 func (o *openThreads) find(ref string) *openThread {
 	o.mu.Lock()
@@ -97,23 +108,27 @@ func (o *openThreads) find(ref string) *openThread {
 func (o *openThreads) envelope(l *openThread) Envelope {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return l.env
+	return l.env()
 }
 
 // heldRefs lists the threads of a holder, sorted. It takes the lock.
 func (o *openThreads) heldRefs(executor string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Sorted(maps.Keys(o.held[executor]))
+	var refs []string
+	for _, l := range o.held[executor].byRef() {
+		refs = append(refs, l.at.ref)
+	}
+	return refs
 }
 
 // heldAs finds a thread of a holder by its client id. It takes the lock.
 func (o *openThreads) heldAs(executor, clientID string) (ref string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for ref, l := range o.named[clientID] {
-		if l.env.Holder() == executor {
-			return ref, true
+	for l := range o.named[clientID].all() {
+		if l.env().Holder() == executor {
+			return l.at.ref, true
 		}
 	}
 	return "", false
@@ -123,9 +138,9 @@ func (o *openThreads) heldAs(executor, clientID string) (ref string, ok bool) {
 func (o *openThreads) pendingAs(clientID string) (list []Envelope) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, l := range o.named[clientID] {
-		if l.env.Status == mess.Pending {
-			list = append(list, l.env)
+	for l := range o.named[clientID].all() {
+		if l.isPending {
+			list = append(list, l.env())
 		}
 	}
 	return list
@@ -136,12 +151,12 @@ func (o *openThreads) pendingAs(clientID string) (list []Envelope) {
 func (o *openThreads) suggestedAs(who Actor, id string) (ref string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for found, l := range o.suggested[id] {
-		if (l.env.Requestor == who.ID || who.Has(Operator)) && l.env.Suggestion(id) != "" {
+	for l := range o.suggested[id].all() {
+		if e := l.env(); (e.Requestor == who.ID || who.Has(Operator)) && e.Suggestion(id) != "" {
 			if ref != "" {
 				return "", false // two have the same
 			}
-			ref = found
+			ref = e.Ref
 		}
 	}
 	return ref, ref != ""
@@ -149,44 +164,20 @@ func (o *openThreads) suggestedAs(who Actor, id string) (ref string, ok bool) {
 
 func (r threadSets) add(key string, l *openThread) {
 	if r[key] == nil {
-		r[key] = threadSet{}
+		r[strings.Clone(key)] = &queue{}
 	}
-	r[key][l.env.Ref] = l
+	r[key].add(l)
 }
 
-func (r threadSets) drop(key, ref string) {
-	if delete(r[key], ref); len(r[key]) == 0 {
+func (r threadSets) drop(key string, l *openThread) {
+	if r[key].drop(l); r[key].len() == 0 {
 		delete(r, key)
-	}
-}
-
-// inOrder returns the threads of a set, sorted by ref.
-func (s threadSet) inOrder() []*openThread {
-	var list []*openThread
-	for _, ref := range slices.Sorted(maps.Keys(s)) {
-		list = append(list, s[ref])
-	}
-	return list
-}
-
-// offer records an offer of a thread to an executor.
-func (o *openThreads) offer(id string, l *openThread) {
-	if o.offered[id] == nil {
-		o.offered[id] = &queue{}
-	}
-	o.offered[id].add(l)
-}
-
-// withdraw removes an offer.
-func (o *openThreads) withdraw(id string, l *openThread) {
-	if o.offered[id].drop(l); o.offered[id].len() == 0 {
-		delete(o.offered, id)
 	}
 }
 
 // recordUnoffered records whether a pending thread has no offer.
 func (o *openThreads) recordUnoffered(l *openThread) {
-	if l.env.Status == mess.Pending && len(l.offered) == 0 {
+	if l.isPending && len(l.offered) == 0 {
 		o.unoffered.add(l)
 	} else {
 		o.unoffered.drop(l)
@@ -194,44 +185,41 @@ func (o *openThreads) recordUnoffered(l *openThread) {
 }
 
 // update moves a thread from the sets of its earlier envelope to those of its new one.
-func (o *openThreads) update(l *openThread, before Envelope) {
-	if before.Ref != "" {
+func (o *openThreads) update(l *openThread, before, e *Envelope) {
+	if before.Ref != "" && !before.Status.Terminal() {
 		o.record(l, before, -1)
 	}
-	if !l.env.Status.Terminal() {
-		o.record(l, l.env, 1)
+	if !e.Status.Terminal() {
+		o.record(l, e, 1)
 	}
 }
 
 // record adds a thread to the sets of an envelope (by is 1), or removes it from them (by is -1).
-func (o *openThreads) record(l *openThread, e Envelope, by int) {
-	change := func(r threadSets, key string) {
-		if by > 0 {
-			r.add(key, l)
-		} else {
-			r.drop(key, e.Ref)
-		}
+func (o *openThreads) record(l *openThread, e *Envelope, by int) {
+	change := threadSets.add
+	if by < 0 {
+		change = threadSets.drop
 	}
 	if o.count[e.Status] += by; o.count[e.Status] == 0 {
 		delete(o.count, e.Status)
 	}
 	if e.ClientID != "" {
-		change(o.named, e.ClientID)
+		change(o.named, e.ClientID, l)
 	}
 	for _, p := range e.Proposals {
-		change(o.suggested, p.ID)
+		change(o.suggested, p.ID, l)
 	}
 	if id := e.Holder(); id != "" {
-		change(o.held, id)
+		change(o.held, id, l)
 	}
 	if e.Status != mess.Pending {
 		return
 	}
 	if len(e.Needs.Requires) == 0 {
-		change(o.pending, "")
+		change(o.pending, "", l)
 	}
 	for _, c := range e.Needs.Requires {
-		change(o.pending, c.ID)
+		change(o.pending, c.ID, l)
 	}
 }
 
@@ -241,7 +229,7 @@ func (o *openThreads) wake(l *openThread, t time.Time) {
 		return
 	}
 	l.alarm = t
-	o.due.Set(l.env.Ref, t)
+	o.due.Set(l.at.ref, t)
 }
 
 // close removes a thread that has ended, and gives its status to the threads that depend on it.
@@ -249,7 +237,7 @@ func (o *openThreads) close(e Envelope, now time.Time) {
 	delete(o.byRef, e.Ref)
 	o.due.Drop(e.Ref)
 	for _, dep := range e.DependsOn {
-		o.unfollow(e, dep)
+		o.unfollow(e.Ref, e.Requestor, dep)
 	}
 	for _, dep := range []string{e.Ref, e.ClientID} {
 		key := waitKey(e.Requestor, dep)
@@ -264,22 +252,24 @@ func (o *openThreads) close(e Envelope, now time.Time) {
 }
 
 // follow makes a new thread wait for its dependencies.
-func (o *openThreads) follow(l *openThread) {
-	l.deps = map[string]mess.Code{}
-	for _, dep := range l.env.DependsOn {
+func (o *openThreads) follow(l *openThread, e *Envelope) {
+	if len(e.DependsOn) > 0 {
+		l.deps = map[string]mess.Code{}
+	}
+	for _, dep := range e.DependsOn {
 		l.deps[dep] = ""
-		key := waitKey(l.env.Requestor, dep)
+		key := waitKey(e.Requestor, dep)
 		if o.waiting[key] == nil {
 			o.waiting[key] = map[string]bool{}
 		}
-		o.waiting[key][l.env.Ref] = true
+		o.waiting[key][l.at.ref] = true
 	}
 }
 
 // unfollow ends the wait of a thread for one dependency.
-func (o *openThreads) unfollow(e Envelope, dep string) {
-	key := waitKey(e.Requestor, dep)
-	delete(o.waiting[key], e.Ref)
+func (o *openThreads) unfollow(ref, requestor, dep string) {
+	key := waitKey(requestor, dep)
+	delete(o.waiting[key], ref)
 	if len(o.waiting[key]) == 0 {
 		delete(o.waiting, key)
 	}
@@ -317,10 +307,11 @@ func (o *openThreads) dependsOnItself(env Envelope) bool {
 		todo = todo[1:]
 		if l := o.byRef[dep]; l != nil && !seen[dep] {
 			seen[dep] = true
-			if l.env.Requestor == env.Requestor && slices.Contains(l.env.DependsOn, env.ClientID) {
+			e := l.env()
+			if e.Requestor == env.Requestor && slices.Contains(e.DependsOn, env.ClientID) {
 				return true
 			}
-			todo = append(todo, l.env.DependsOn...)
+			todo = append(todo, e.DependsOn...)
 		}
 		if dep == env.ClientID {
 			return true

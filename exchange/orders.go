@@ -122,9 +122,12 @@ func (x *Exchange) countStopped() (n uint64) {
 	w := x.world(x.now())
 	x.open.round++
 	for _, set := range x.open.pending {
-		for _, l := range set {
-			if l.round != x.open.round && w.isEndedByStop(&l.env) {
-				l.round = x.open.round
+		for l := range set.all() {
+			if l.round == x.open.round {
+				continue
+			}
+			l.round = x.open.round
+			if e := l.env(); w.isEndedByStop(&e) {
 				n++
 			}
 		}

@@ -84,6 +84,11 @@ func (q *queue) all() iter.Seq[*openThread] {
 	}
 }
 
+// byRef returns the threads, sorted by ref.
+func (q *queue) byRef() []*openThread {
+	return slices.SortedFunc(q.all(), func(a, b *openThread) int { return strings.Compare(a.at.ref, b.at.ref) })
+}
+
 // before returns how many threads of the queue precede one.
 func (q *queue) before(l *openThread) int {
 	if q.len() == 0 {
@@ -101,7 +106,7 @@ func (q *queue) before(l *openThread) int {
 // live executor. The caller holds x.open.mu.
 func (x *Exchange) queuePosition(l *openThread) int64 {
 	switch {
-	case l.env.Status != mess.Pending:
+	case !l.isPending:
 		return 0
 	case len(l.offered) == 0:
 		return int64(x.open.unoffered.before(l)) + 1
@@ -126,7 +131,7 @@ type place struct {
 }
 
 func placeOf(e *Envelope) place {
-	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, e.Ref}
+	return place{mess.Rank(e.Priority, e.Needs.Urgency), e.Created, strings.Clone(e.Ref)}
 }
 
 // compare compares the priority, then the urgency, then the age.

@@ -106,10 +106,11 @@ func (x *Exchange) claimsUnknownTo(c mess.Executor) []string {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	var refs []string
-	for ref, l := range x.open.held[c.ID] {
-		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == ref && h.Epoch == l.env.Epoch })
-		if l.env.Phase == NotStarted && l.env.HasOtherInstance(c.Instance) && !knows && !x.hasOtherProcess(l, c, x.now()) {
-			refs = append(refs, ref)
+	for l := range x.open.held[c.ID].all() {
+		e := l.env()
+		knows := slices.ContainsFunc(c.Holding, func(h mess.HeldThread) bool { return h.Ref == e.Ref && h.Epoch == e.Epoch })
+		if e.Phase == NotStarted && e.HasOtherInstance(c.Instance) && !knows && !x.hasOtherProcess(l, e, c, x.now()) {
+			refs = append(refs, e.Ref)
 		}
 	}
 	return refs
@@ -128,9 +129,9 @@ func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 		said[h.Ref] = true
 		threads = append(threads, x.reconcileClaim(c.ID, h, now))
 	}
-	for _, l := range x.open.held[c.ID].inOrder() {
-		if !said[l.env.Ref] && !x.hasOtherProcess(l, c, now) {
-			threads = append(threads, heldThread(l.env, true, 0))
+	for _, l := range x.open.held[c.ID].byRef() {
+		if e := l.env(); !said[e.Ref] && !x.hasOtherProcess(l, e, c, now) {
+			threads = append(threads, heldThread(e, true, 0))
 		}
 	}
 	return threads
@@ -140,25 +141,27 @@ func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 // process has a subscription under the same name, and its last heartbeat is recent. The
 // subscription alone proves nothing, because it may be that of the sender. The caller holds
 // x.open.mu.
-func (x *Exchange) hasOtherProcess(l *openThread, c mess.Executor, now time.Time) bool {
-	return c.Instance != "" && l.env.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(l.env)/2
+func (x *Exchange) hasOtherProcess(l *openThread, e Envelope, c mess.Executor, now time.Time) bool {
+	return c.Instance != "" && e.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(e)/2
 }
 
 // reconcileClaim returns the view of the exchange on one claim of an executor.
 func (x *Exchange) reconcileClaim(id string, h mess.HeldThread, now time.Time) mess.HeldThread {
+	no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 	l := x.open.byRef[h.Ref]
-	if l == nil || l.env.Holder() != id || l.env.Epoch != h.Epoch {
-		no := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
-		if l != nil {
-			no.Status = l.env.Status
-		}
+	if l == nil {
+		return no
+	}
+	e := l.env()
+	if e.Holder() != id || e.Epoch != h.Epoch {
+		no.Status = e.Status
 		return no
 	}
 	l.heard = now
-	if l.env.IsUnreachable() {
+	if e.IsUnreachable() {
 		x.open.wake(l, now)
 	}
-	return heldThread(l.env, true, x.lease(l.env))
+	return heldThread(e, true, x.lease(e))
 }
 
 func heldThread(e Envelope, yours bool, lease time.Duration) mess.HeldThread {
@@ -182,7 +185,7 @@ func (x *Exchange) Executors() []ExecutorInfo {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for i := range list {
-		list[i].Claims = len(x.open.held[list[i].ID])
+		list[i].Claims = x.open.held[list[i].ID].len()
 	}
 	return list
 }
@@ -206,7 +209,7 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 	info := x.info(s, e, x.now())
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	info.Claims = len(x.open.held[id])
+	info.Claims = x.open.held[id].len()
 	return info, true
 }
 

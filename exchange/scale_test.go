@@ -239,7 +239,8 @@ func BenchmarkScaleMemory(b *testing.B) {
 	}
 	const n = 5000
 	each("executor", n, 0, func(s *scale) func() { s.register(0, n, `"capabilities":["bench"]`); return nothing })
-	each("open", n, 0, func(s *scale) func() { s.fill(n); return nothing })
+	open := sizeOf(20_000, 100_000)
+	each("open", open, 0, func(s *scale) func() { s.fill(open); return nothing })
 	each("ended", n, 1, func(s *scale) func() {
 		for range n {
 			s.finish(s.executor(0), s.request(""))

@@ -58,8 +58,8 @@ func (x *Exchange) accountForSleep() {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	for _, l := range x.open.byRef {
-		if l.env.Holder() != "" && !l.env.IsUnreachable() {
-			l.heard = l.heard.Add(-min(d, x.lease(l.env)))
+		if e := l.env(); e.Holder() != "" && !e.IsUnreachable() {
+			l.heard = l.heard.Add(-min(d, x.lease(e)))
 		}
 		x.open.wake(l, x.now())
 	}
@@ -107,45 +107,46 @@ func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
 		return nil, false
 	}
 	l.alarm = time.Time{}
+	e := l.env()
 	if x.overdue(l, x.now()) != nil {
 		return l, true
 	}
-	x.updateOffers(l, x.now())
-	x.open.wake(l, x.dueTime(l))
+	x.updateOffers(l, &e, x.now())
+	x.open.wake(l, x.dueTime(l, &e))
 	return l, false
 }
 
 // dueTime returns the next deadline of a thread; zero for none. The caller holds x.open.mu.
-func (x *Exchange) dueTime(l *openThread) time.Time {
+func (x *Exchange) dueTime(l *openThread, e *Envelope) time.Time {
 	var due time.Time
 	at := func(t time.Time) {
 		if !t.IsZero() && (due.IsZero() || t.Before(due)) {
 			due = t
 		}
 	}
-	e, w := l.env, x.world(x.now())
+	w := x.world(x.now())
 	if e.Phase == NotStarted && !e.Expires.IsZero() {
 		at(e.Expires.Add(time.Nanosecond))
 	}
 	switch {
-	case w.isEndedByStop(&e):
+	case w.isEndedByStop(e):
 		at(w.now)
 	case e.Status == mess.Pending:
 		if w.now.Before(e.NotBefore) {
 			at(e.NotBefore)
-		} else if l.choice.MoreRanks {
+		} else if l.outlook.MoreRanks {
 			at(l.pending.Add((w.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
 		}
-		if l.choice.Wider > 0 {
-			at(l.chosen.Add(l.choice.Wider))
+		if l.outlook.Wider > 0 {
+			at(l.chosen.Add(l.outlook.Wider))
 		}
 		if len(e.Declined) > 0 {
-			at(w.allGoneAt(e))
+			at(w.allGoneAt(*e))
 		}
 	case e.IsUnreachable():
-		at(l.heard.Add(x.lostAfter(e)))
+		at(l.heard.Add(x.lostAfter(*e)))
 	default:
-		at(l.heard.Add(x.lease(e)))
+		at(l.heard.Add(x.lease(*e)))
 	}
 	return due
 }
@@ -171,12 +172,12 @@ func (x *Exchange) ownInput(env Envelope, change transition.Change) transition.I
 
 // overdue returns the change that is due for a thread, or nil. The caller holds x.open.mu.
 func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
-	e, w := l.env, x.world(now)
+	e, w := l.env(), x.world(now)
 	silent := now.Sub(l.heard)
 	switch {
 	case e.Status.Terminal():
 		return nil
-	case e.Phase == NotStarted && l.isExpired(now):
+	case e.Phase == NotStarted && isExpired(&e, now):
 		return transition.Expire(now)
 	case e.Status == mess.Pending:
 		if w.isEndedByStop(&e) {

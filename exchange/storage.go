@@ -222,16 +222,16 @@ func (x *Exchange) storeError(err error) error {
 // next deadline, and the dependents of a thread that ends. It ignores an envelope that is not
 // newer. The caller holds x.open.mu.
 func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
-	if e.Ver <= l.env.Ver {
+	was, now := l.env(), x.now()
+	if e.Ver <= was.Ver {
 		return
 	}
 	x.threads.Set(e)
 	x.open.announce()
-	was, now := l.env, x.now()
-	l.env = e
+	l.set(&e)
 	if was.Ref == "" {
-		l.at = placeOf(&l.env)
-		x.open.follow(l)
+		l.at = placeOf(&e)
+		x.open.follow(l, &e)
 	}
 	if was.Epoch != e.Epoch || was.Ref == "" {
 		l.heard = now
@@ -239,15 +239,15 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 	if e.Status == mess.Pending && was.Status != mess.Pending {
 		l.pending = now
 	}
-	x.open.update(l, was)
-	x.updateOffers(l, now)
+	x.open.update(l, &was, &e)
+	x.updateOffers(l, &e, now)
 	if e.Status.Terminal() {
 		x.uploads.forget(e.Ref)
 		x.open.close(e, now)
 		return
 	}
-	x.open.byRef[e.Ref] = l
-	x.open.wake(l, x.dueTime(l))
+	x.open.byRef[l.at.ref] = l
+	x.open.wake(l, x.dueTime(l, &e))
 }
 
 // addOpen adds a thread that the store has open at the start.
@@ -283,25 +283,26 @@ func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
 // loadFromStore reads a thread that startLoading has announced, and adds it to the open threads
 // unless it has ended. Nobody changes the thread meanwhile, because all others wait for it.
 func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread, err error) {
+	var t Thread
 	err = errNotRead
 	defer func() {
 		x.open.mu.Lock()
 		defer x.open.mu.Unlock()
-		if l != nil && !l.env.Status.Terminal() {
-			e := l.env
-			l.env = Envelope{}
+		if e := t.Envelope; l != nil && !e.Status.Terminal() {
 			x.setEnvelope(l, e)
+		} else if l != nil {
+			l.set(&e)
 		}
 		x.open.finishLoading(c, l, err)
 	}()
-	t, err := x.read(ctx, c.ref)
+	t, err = x.read(ctx, c.ref)
 	if errors.Is(err, ErrNoThread) {
 		return nil, mess.Errorf(mess.NotFound, "there is no thread %q", c.ref)
 	}
 	if err != nil {
 		return nil, x.storeError(err)
 	}
-	return &openThread{env: t.Envelope}, nil
+	return &openThread{}, nil
 }
 
 // errNotRead is the error for those who wait for a read that has crashed.
@@ -309,7 +310,7 @@ var errNotRead = mess.Errorf(mess.Unavailable, "the exchange cannot read this no
 
 // reread takes the step of another process.
 func (x *Exchange) reread(ctx context.Context, l *openThread) error {
-	t, err := x.read(ctx, l.env.Ref)
+	t, err := x.read(ctx, x.open.envelope(l).Ref)
 	if err != nil {
 		return x.storeError(err)
 	}
@@ -323,7 +324,7 @@ func (x *Exchange) reread(ctx context.Context, l *openThread) error {
 func (x *Exchange) commit(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	if l.env.Executor == s.Messages[0].From {
+	if l.env().Executor == s.Messages[0].From {
 		l.heard = x.now()
 	}
 	x.setEnvelope(l, s.Envelope)
@@ -350,7 +351,7 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 			continue
 		}
 		x.open.mu.Lock()
-		x.open.unfollow(l.env, dep)
+		x.open.unfollow(l.at.ref, env.Requestor, dep)
 		l.deps[dep] = t.Status
 		x.open.wake(l, x.now())
 		x.open.mu.Unlock()

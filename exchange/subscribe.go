@@ -182,10 +182,10 @@ func (x *Exchange) openThreadsFor(id string) (offers []Event, holds []Envelope) 
 	defer x.open.mu.Unlock()
 	now := x.now()
 	for l := range x.open.offered[id].all() {
-		offers = append(offers, x.offer(l, now))
+		offers = append(offers, offer(l.env(), now))
 	}
-	for _, l := range x.open.held[id].inOrder() {
-		holds = append(holds, l.env)
+	for _, l := range x.open.held[id].byRef() {
+		holds = append(holds, l.env())
 	}
 	return offers, holds
 }

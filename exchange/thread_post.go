@@ -64,8 +64,11 @@ func (x *Exchange) step(ctx context.Context, ref string, say func(Envelope) tran
 	for range attempts {
 		env := x.open.envelope(l)
 		ack, done, err := x.tryStep(ctx, l, env, say(env))
-		if done {
+		if err != nil && done {
 			return ack, explain(err, x.open.envelope(l))
+		}
+		if done {
+			return ack, nil
 		}
 	}
 	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: others write to this thread all the time; try again", ref)

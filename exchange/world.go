@@ -40,7 +40,7 @@ func (w world) IsLive(e *routing.Executor) bool {
 func (w world) IsDrained(id string) bool { return w.s.Orders(id).IsDrained() }
 
 // Load returns the number of claims and offers of an executor.
-func (w world) Load(id string) int { return len(w.x.open.held[id]) + w.x.open.offered[id].len() }
+func (w world) Load(id string) int { return w.x.open.held[id].len() + w.x.open.offered[id].len() }
 
 // MayClaim returns nil if an actor may claim a thread now (T2), or a *mess.Error.
 func (w world) MayClaim(who Actor, env Envelope) error {
@@ -58,10 +58,10 @@ func (w world) MayClaim(who Actor, env Envelope) error {
 	if l == nil {
 		return mess.Errorf(mess.IllegalTransition, "it has ended")
 	}
-	if wait := l.waitReason(w.now); wait != "" {
+	if wait := l.waitReason(&env, w.now); wait != "" {
 		return mess.Errorf(mess.NotYet, "nobody may claim it yet: %s", wait)
 	}
-	if l.isExpired(w.now) {
+	if isExpired(&env, w.now) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))
 	}
 	return nil

@@ -38,13 +38,18 @@ type Waiting struct {
 // Choice says which executors get an offer.
 type Choice struct {
 	IDs []string // the first rank first
+	// Sated has the executors that get no offer because they have enough others.
+	Sated []string
+	Outlook
+}
+
+// Outlook says what may change a choice later.
+type Outlook struct {
 	// MoreRanks is true if other ranks get their turn later.
 	MoreRanks bool
 	// Wider is the time after which more executors of the same rank get an offer; 0 if all have
 	// one, or have enough others.
 	Wider time.Duration
-	// Sated has the executors that get no offer because they have enough others.
-	Sated []string
 	// Last is the last rank with an offer. Full is true if enough live executors have an offer, so
 	// that one more of this or a later rank changes nothing. Wide is true if every live executor of
 	// the rank gets an offer, unless it has enough others.

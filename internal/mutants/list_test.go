@@ -194,10 +194,10 @@ var mutants = []mutant{
 		"exchange/transition/claim.go", `if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {`, "if true || bound {",
 	}}, "./exchange TestClaimBelongsToOneProcess"},
 	{"a new process is its own twin", []edit{{
-		"exchange/registration.go", " && now.Sub(l.heard) <= x.lease(l.env)/2\n", "\n",
+		"exchange/registration.go", " && now.Sub(l.heard) <= x.lease(e)/2\n", "\n",
 	}}, "./exchange TestHeartbeatsNameTheirProcess"},
 	{"a copy is told what the living process holds", []edit{{
-		"exchange/registration.go", "!said[l.env.Ref] && !x.hasOtherProcess(l, c, now) {", "!said[l.env.Ref] {",
+		"exchange/registration.go", "!said[e.Ref] && !x.hasOtherProcess(l, e, c, now) {", "!said[e.Ref] {",
 	}}, "./exchange TestHeartbeatsNameTheirProcess|TestRestartedExecutorLosesClaims"},
 	{"what another journal has begun is given back", []edit{{
 		"agent/task/reconcile.go", `case h.Instance != "" && !ts.Journal.RunBy(h.Instance):`, "case false:",
@@ -229,7 +229,7 @@ var mutants = []mutant{
 		"exchange/queue.go", "least = min(least, q.before(l))", "least = max(least%len(x.open.byRef), q.before(l))",
 	}}, "./exchange TestQueuePositionIsBestOfExecutors"},
 	{"who comes back is offered nothing of what waits", []edit{{
-		"exchange/offers.go", "case joins && l.claimable(now):", "case joins && false:",
+		"exchange/offers.go", "case joins && l.claimable(env, now):", "case joins && false:",
 	}}, "./exchange TestLiveExecutorsGetOffers"},
 	{"one document at a time is written", []edit{{
 		"exchange/documents/documents.go", `LockContext(ctx, k.Kind+"\x00"+k.ID)`, `LockContext(ctx, "")`,
@@ -344,7 +344,7 @@ var mutants = []mutant{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
 	}}, "./exchange/channel/httpapi TestForeignPageCannotRegister"},
 	{"lease ignored", []edit{{
-		"exchange/scheduler.go", "at(l.heard.Add(x.lease(e)))", "at(l.heard.Add(x.lease(e) + 1000*time.Hour))",
+		"exchange/scheduler.go", "at(l.heard.Add(x.lease(*e)))", "at(l.heard.Add(x.lease(*e) + 1000*time.Hour))",
 	}}, "./exchange TestLeaseEndsBeforeStart"},
 	{"what may not be done twice is offered again", []edit{{
 		"exchange/transition/own.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
@@ -356,8 +356,8 @@ var mutants = []mutant{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestNoStartPermissionAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/world.go", "\tif l.isExpired(w.now) {\n", "\tif false {\n"},
-		{"exchange/scheduler.go", "case e.Phase == NotStarted && l.isExpired(now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
+		{"exchange/world.go", "\tif isExpired(&env, w.now) {\n", "\tif false {\n"},
+		{"exchange/scheduler.go", "case e.Phase == NotStarted && isExpired(&e, now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestRepeatedClaimKeepsQuestion"},
 	{"what it depends on is not waited for", []edit{{
 		"exchange/offers.go", "if code != mess.Completed {", "if code == mess.Failed {",
@@ -447,7 +447,7 @@ var mutants = []mutant{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestSuspendCountsAsTimeOn"},
 	{"a lease stands still while the machine sleeps", []edit{{
-		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(l.env)))", "_ = l",
+		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(e)))", "_ = l",
 	}}, "./exchange TestLeaseEndsDuringSuspend"},
 	{"MQTT results are lost when the clock is set back", []edit{{
 		"exchange/inbox/store.go", "r.since = time.Time{}", "_ = r.since",
@@ -567,7 +567,7 @@ var mutants = []mutant{
 		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
 	}}, "./exchange/channel/agentmail TestTaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
-		"exchange/open_threads.go", "\t\tkey := waitKey(l.env.Requestor, dep)\n", "\t\tkey := waitKey(l.env.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
+		"exchange/open_threads.go", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requestor, dep)\n", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestRequestWaitsForUnknownDependency"},
 	{"data reach the result of a tool", []edit{
 		{"exchange/channel/mcp/content.go", "v.Text = p.replaceData(v.Text)", "_ = p.replaceData(v.Text)"},

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/messkit/messkit/exchange/store/tail"
@@ -32,20 +33,21 @@ type Store struct {
 	blobs   map[string][]byte // by SHA-256
 	serials map[string]int    // by day
 	changed *list.List        // of *kept and *document, oldest change first
+	recent  []*kept           // threads with recent messages, in the order in which they become text
 	seq     uint64            // of the last change
 }
 
-// kept is a thread. A thread that has ended is text: most threads have ended, clients rarely
-// read them again, and the garbage collector does not scan text.
+// kept is a thread. Its messages are text unless it is one of the last that changed: most threads
+// wait or have ended, and the garbage collector does not scan text.
 type kept struct {
 	changed
-	rev      thread.Rev
-	envelope thread.Envelope
-	messages []mess.Message
-
-	ended bool
-	text  []byte // its envelope and its messages, as lines of JSON
+	envelope thread.Packed
+	text     string         // the first messages, as lines of JSON
+	messages []mess.Message // the others; nil for none
 }
+
+// maxRecent is the number of threads whose last messages are not text.
+const maxRecent = 256
 
 type docID struct{ kind, id string }
 
@@ -83,7 +85,7 @@ func (m *Store) Append(_ context.Context, s thread.Step) (thread.Rev, error) {
 	switch {
 	case k == nil && s.After != "":
 		return "", thread.ErrNoThread
-	case k != nil && k.rev != s.After:
+	case k != nil && k.rev() != s.After:
 		return "", thread.ErrStale
 	}
 	for _, key := range s.Keys {
@@ -107,22 +109,27 @@ func (m *Store) Append(_ context.Context, s thread.Step) (thread.Rev, error) {
 	if day, serial, ok := messeaf.ParseRef(ref); ok {
 		m.serials[day] = max(m.serials[day], serial)
 	}
-	return m.store(k, s)
+	return m.store(k, s), nil
 }
 
 // store stores a valid step. The caller holds m.mu.
-func (m *Store) store(k *kept, s thread.Step) (thread.Rev, error) {
-	k.envelope, k.messages = s.Envelope, append(slices.Clip(k.messages), s.Messages...)
-	if k.ended = k.ended || s.Envelope.Status.Terminal(); k.ended {
-		if err := k.pack(s.Messages); err != nil {
-			return "", err
-		}
+func (m *Store) store(k *kept, s thread.Step) thread.Rev {
+	k.envelope = thread.Pack(&s.Envelope)
+	if k.messages == nil {
+		m.recent = append(m.recent, k)
+	}
+	k.messages = append(slices.Clip(k.messages), s.Messages...)
+	if len(m.recent) > maxRecent {
+		m.recent[0].pack()
+		m.recent = slices.Delete(m.recent, 0, 1)
 	}
 	m.touch(&k.changed)
-	k.rev = thread.Rev(strconv.FormatUint(k.seq, 10))
-	m.tail.Add(k.seq, thread.Change{Envelope: s.Envelope, Rev: k.rev, Messages: s.Messages})
-	return k.rev, nil
+	m.tail.Add(k.seq, thread.Change{Envelope: s.Envelope, Rev: k.rev(), Messages: s.Messages})
+	return k.rev()
 }
+
+// rev returns the revision of a thread or document: the number of its last change.
+func (c *changed) rev() thread.Rev { return thread.Rev(strconv.FormatUint(c.seq, 10)) }
 
 // touch makes a thread or document the newest change. The caller holds m.mu.
 func (m *Store) touch(c *changed) {
@@ -131,41 +138,27 @@ func (m *Store) touch(c *changed) {
 	m.changed.MoveToBack(c.place)
 }
 
-// pack converts a thread that has ended to text. more are its newest messages.
-func (k *kept) pack(more []mess.Message) error {
-	head, err := json.Marshal(k.envelope)
-	if err != nil {
-		return err
-	}
-	if _, old, ok := bytes.Cut(k.text, []byte("\n")); ok { // its messages are text already
-		head = append(append(head, '\n'), old...)
-	} else {
-		head, more = append(head, '\n'), k.messages
-	}
-	for _, one := range more {
+// pack converts the recent messages to text.
+func (k *kept) pack() {
+	text := []byte(k.text)
+	for _, one := range k.messages {
 		line, _ := one.JSON() // never fails
-		head = append(append(head, line...), '\n')
+		text = append(append(text, line...), '\n')
 	}
-	k.text, k.envelope, k.messages = slices.Clip(head), thread.Envelope{}, nil
-	return nil
+	k.text, k.messages = string(text), nil
 }
 
-// read returns the thread, with or without its messages.
-func (k *kept) read(messages bool) (t thread.Thread, err error) {
-	if !k.ended {
-		return thread.Thread{Envelope: k.envelope, Messages: slices.Clip(k.messages)}, nil
-	}
-	head, rest, _ := bytes.Cut(k.text, []byte("\n"))
-	if err := json.Unmarshal(head, &t.Envelope); err != nil || !messages {
-		return t, err
-	}
-	for line := range bytes.Lines(rest) {
+// read returns the thread.
+func (k *kept) read() (t thread.Thread, err error) {
+	t.Envelope = k.envelope.Envelope()
+	for line := range strings.Lines(k.text) {
 		var one mess.Message
-		if err := json.Unmarshal(line, &one); err != nil {
+		if err := json.Unmarshal([]byte(line), &one); err != nil {
 			return t, fmt.Errorf("%s: message %d: %w", t.Ref, len(t.Messages), err)
 		}
 		t.Messages = append(t.Messages, one)
 	}
+	t.Messages = append(t.Messages, k.messages...)
 	return t, nil
 }
 
@@ -186,8 +179,8 @@ func (m *Store) Read(_ context.Context, ref string) (thread.Thread, thread.Rev, 
 	if err != nil {
 		return thread.Thread{}, "", err
 	}
-	t, err := k.read(true)
-	return t, k.rev, err
+	t, err := k.read()
+	return t, k.rev(), err
 }
 
 // Envelope reads the envelope of a thread.
@@ -196,8 +189,7 @@ func (m *Store) Envelope(_ context.Context, ref string) (thread.Envelope, error)
 	if err != nil {
 		return thread.Envelope{}, err
 	}
-	t, err := k.read(false)
-	return t.Envelope, err
+	return k.envelope.Envelope(), nil
 }
 
 // Lookup returns the thread that has claimed a key.
@@ -235,11 +227,7 @@ func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err 
 		var c tail.Change
 		switch one := one.(type) {
 		case kept:
-			t, err := one.read(false)
-			if err != nil {
-				return 0, err
-			}
-			c = tail.Change{Seq: one.seq, Change: thread.Change{Envelope: t.Envelope, Rev: one.rev}}
+			c = tail.Change{Seq: one.seq, Change: thread.Change{Envelope: one.envelope.Envelope(), Rev: one.rev()}}
 		case document:
 			c = one.change()
 		}
@@ -260,7 +248,7 @@ func seqOf(one any) uint64 {
 func (d document) change() tail.Change {
 	c := thread.Change{Kind: d.kind, ID: d.id, Doc: d.doc}
 	if d.doc != nil {
-		c.Rev = thread.Rev(strconv.FormatUint(d.seq, 10))
+		c.Rev = d.rev()
 	}
 	return tail.Change{Seq: d.seq, Change: c}
 }

@@ -144,10 +144,10 @@ var layers = map[string]layer{
 		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/order"},
 	},
 	"drivers/valetudo": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/wait"},
 	},
 	"drivers/roombawifi": {
-		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii"}, from: []string{"github.com/eclipse/paho.mqtt.golang"},
+		below: []string{"drivers", "drivers/mdns", "drivers/web", "internal/address", "internal/ascii", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang"},
 	},
 	"drivers/mqttclient": {below: []string{"drivers", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"drivers/mqttdevice": {
@@ -157,7 +157,7 @@ var layers = map[string]layer{
 		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
 	},
 	"drivers/sim": {
-		below: []string{"drivers", "internal/durable", "internal/picture"},
+		below: []string{"drivers", "internal/durable", "internal/picture", "internal/wait"},
 		from:  []string{"gobot.io/x/gobot/v2", "golang.org/x/image", "golang.org/x/sync"},
 	},
 	"drivers/board":              {from: []string{"gobot.io/x/gobot/v2", "github.com/warthog618/go-gpiocdev", "golang.org/x/sys"}},
@@ -166,7 +166,7 @@ var layers = map[string]layer{
 	"drivers/web":                {below: []string{"drivers", "internal/address"}},
 	"drivers/family/familytest":  {below: []string{"drivers"}},
 	"drivers/family":             {below: []string{"drivers", "internal/ascii", "internal/strictyaml", "internal/unit", "internal/wait"}},
-	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/address", "internal/picture"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
+	"drivers/*":                  {below: []string{"drivers", "drivers/board", "drivers/command", "drivers/family", "drivers/web", "internal/address", "internal/picture", "internal/wait"}, from: []string{"gobot.io/x/gobot/v2", "golang.org/x/sync", "golang.org/x/sys"}},
 	"internal/broker/brokertest": {from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"internal/broker/port":       {below: []string{"internal/mistake", "internal/resources"}, from: []string{"github.com/mochi-mqtt/server/v2"}},
 	"internal/broker":            {below: []string{"internal/address", "internal/mistake", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang", "golang.org/x/sync"}},

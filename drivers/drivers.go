@@ -298,6 +298,21 @@ type Env struct {
 // lines.
 type Factory func(env Env, decode func(any) error) (Device, error)
 
+// NewFactory returns the Factory of a driver whose configuration has these defaults.
+func NewFactory[C any, D Device](defaults func() C, open func(env Env, cfg C) (D, error)) Factory {
+	return func(env Env, decode func(any) error) (Device, error) {
+		cfg := defaults()
+		if err := decode(&cfg); err != nil {
+			return nil, err
+		}
+		d, err := open(env, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return d, nil
+	}
+}
+
 // Kind describes a kind of driver for the registry in drivers/all.
 type Kind struct {
 	Name  string // "sim-lamp": the value of "driver:" in the configuration

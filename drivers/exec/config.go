@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/command"
 )
 
@@ -53,27 +54,21 @@ type keyed struct {
 // SwitchConfig is the configuration of a switch that commands operate.
 type SwitchConfig struct {
 	Limits
-	On      []string `yaml:"on"`      // program and arguments
-	Off     []string `yaml:"off"`     // program and arguments
-	State   []string `yaml:"state"`   // exit code 0 means on, 1 means off; empty: the device has no readback
-	Initial string   `yaml:"initial"` // level at Start: on, off or keep
-	Safe    string   `yaml:"safe"`    // level at Halt: on, off or keep
+	On    []string `yaml:"on"`    // program and arguments
+	Off   []string `yaml:"off"`   // program and arguments
+	State []string `yaml:"state"` // exit code 0 means on, 1 means off; empty: the device has no readback
+	drivers.SwitchLevels
 }
 
 // DefaultSwitchConfig returns a configuration without commands that turns the switch off at
 // Start and Halt.
 func DefaultSwitchConfig() SwitchConfig {
-	return SwitchConfig{Limits: defaultLimits(), Initial: "off", Safe: "off"}
+	return SwitchConfig{Limits: defaultLimits(), SwitchLevels: drivers.SwitchLevels{Initial: "off", Safe: "off"}}
 }
 
 // Validate returns all errors in the configuration.
 func (c SwitchConfig) Validate() error {
-	errs := []error{c.Limits.validate(), checkAll(keyed{"on", c.On, false}, keyed{"off", c.Off, false}, keyed{"state", c.State, true})}
-	for _, level := range [][2]string{{"initial", c.Initial}, {"safe", c.Safe}} {
-		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
-			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
-		}
-	}
+	errs := []error{c.Limits.validate(), checkAll(keyed{"on", c.On, false}, keyed{"off", c.Off, false}, keyed{"state", c.State, true}), c.SwitchLevels.Validate()}
 	return errors.Join(errs...)
 }
 

@@ -33,21 +33,25 @@ var (
 // Kinds returns the driver kinds of this package.
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
-		{Name: "exec-camera", Class: "camera", About: "a command that writes an image", Open: openCamera},
-		{Name: "exec-sensor", Class: "sensor", About: "a command that prints a number", Open: openSensor},
-		{Name: "exec-switch", Class: "switch", About: "commands that switch a device on and off", Open: openSwitch},
+		{Name: "exec-camera", Class: "camera", About: "a command that writes an image", Open: drivers.NewFactory(DefaultCameraConfig, func(env drivers.Env, cfg CameraConfig) (*Camera, error) {
+			return NewCamera(env.Name, cfg, env.Now), nil
+		})},
+		{Name: "exec-sensor", Class: "sensor", About: "a command that prints a number", Open: drivers.NewFactory(DefaultSensorConfig, func(env drivers.Env, cfg SensorConfig) (*Sensor, error) {
+			return NewSensor(env.Name, cfg, env.Now), nil
+		})},
+		{Name: "exec-switch", Class: "switch", About: "commands that switch a device on and off", Open: drivers.NewFactory(DefaultSwitchConfig, func(env drivers.Env, cfg SwitchConfig) (drivers.Device, error) { return NewSwitch(env.Name, cfg), nil })},
 	}
 }
 
 // program implements the common part of all kinds.
 type program struct {
-	drivers.Base
+	drivers.Passive
 	limits Limits
 	turn   chan struct{} // semaphore: one command at a time
 }
 
 func newProgram(name string, l Limits) program {
-	return program{Base: drivers.NewBase(name), limits: l, turn: make(chan struct{}, 1)}
+	return program{Passive: drivers.NewPassive(name), limits: l, turn: make(chan struct{}, 1)}
 }
 
 // run checks the program again, because another user may have changed it, and runs it.
@@ -56,19 +60,12 @@ func (p *program) run(ctx context.Context, args []string, maxBytes int) (command
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return command.Result{}, fmt.Errorf("%s: %w", p.Name(), context.Cause(ctx))
+		return command.Result{}, context.Cause(ctx)
 	}
 	if err := command.Check(args); err != nil {
-		return command.Result{}, drivers.MarkNothingDone(fmt.Errorf("%s: %w", p.Name(), err))
+		return command.Result{}, drivers.MarkNothingDone(err)
 	}
-	r, err := command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
-	switch cause := context.Cause(ctx); {
-	case cause != nil && cause != ctx.Err():
-		return r, cause // Base has set the text of the cause
-	case err != nil:
-		return r, fmt.Errorf("%s: %w", p.Name(), err)
-	}
-	return r, nil
+	return command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
 }
 
 // succeed runs a command and returns an error for an exit code other than 0.
@@ -77,22 +74,11 @@ func (p *program) succeed(ctx context.Context, args []string, maxBytes int) ([]b
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Failed(args[0]); err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Name(), err)
-	}
-	return r.Output, nil
+	return r.Output, r.Failed(args[0])
 }
 
 // few is the output limit for commands that print a number or nothing.
 const few = 4 << 10 // bytes
-
-func openSwitch(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultSwitchConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewSwitch(env.Name, cfg), nil
-}
 
 // NewSwitch returns an Output for a valid configuration, or a Readable if the configuration
 // has a state command.
@@ -112,7 +98,7 @@ type Output struct {
 
 // Start sets the initial level.
 func (s *Output) Start() error {
-	if err := s.end(s.cfg.Initial); err != nil {
+	if err := s.cfg.SetInitial(s.end); err != nil {
 		return err
 	}
 	s.MarkStarted()
@@ -122,18 +108,14 @@ func (s *Output) Start() error {
 // Halt sets the safe level.
 func (s *Output) Halt() error {
 	s.StopVerbs()
-	return s.end(s.cfg.Safe)
+	return s.cfg.SetSafe(s.end)
 }
 
 // StartHaltStates returns the levels that Start and Halt set.
-func (s *Output) StartHaltStates() (initial, safe string) { return s.cfg.Initial, s.cfg.Safe }
+func (s *Output) StartHaltStates() (initial, safe string) { return s.cfg.StartHaltStates() }
 
-func (s *Output) end(word string) error {
-	if word == "keep" {
-		return nil
-	}
-	return s.set(context.Background(), word == "on") // the command has a time limit of its own
-}
+// end sets a level at Start or Halt. The command has a time limit of its own.
+func (s *Output) end(on bool) error { return s.WithName(s.set(context.Background(), on)) }
 
 func (s *Output) set(ctx context.Context, on bool) error {
 	args := s.cfg.Off
@@ -146,12 +128,7 @@ func (s *Output) set(ctx context.Context, on bool) error {
 
 // Switch runs the command for on or off.
 func (s *Output) Switch(ctx context.Context, on bool) error {
-	ctx, done, err := s.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return s.set(ctx, on)
+	return s.Do(ctx, func(ctx context.Context) error { return s.set(ctx, on) })
 }
 
 // Readable is an Output with a state command.
@@ -159,21 +136,13 @@ type Readable struct{ *Output }
 
 // On runs the state command.
 func (r *Readable) On(ctx context.Context) (bool, error) {
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return r.state(ctx)
+	return drivers.DoValue(ctx, &r.Base, r.state)
 }
 
 // Safe reads back whether the switch is at its safe level.
 func (r *Readable) Safe(ctx context.Context) (bool, error) {
-	if r.cfg.Safe == "keep" {
-		return true, nil
-	}
-	on, err := r.state(ctx)
-	return err == nil && on == (r.cfg.Safe == "on"), err
+	safe, err := r.cfg.IsSafe(func() (bool, error) { return r.state(ctx) })
+	return safe, r.WithName(err)
 }
 
 func (r *Readable) state(ctx context.Context) (bool, error) {
@@ -184,15 +153,7 @@ func (r *Readable) state(ctx context.Context) (bool, error) {
 	case result.Code == 0 || result.Code == 1:
 		return result.Code == 0, nil
 	}
-	return false, fmt.Errorf("%s: %w; 0 is on, 1 is off", r.Name(), result.Failed(r.cfg.State[0]))
-}
-
-func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultSensorConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewSensor(env.Name, cfg, env.Now), nil
+	return false, fmt.Errorf("%w; 0 is on, 1 is off", result.Failed(r.cfg.State[0]))
 }
 
 // Sensor is a sensor that a command reads.
@@ -207,37 +168,20 @@ func NewSensor(name string, cfg SensorConfig, now func() time.Time) *Sensor {
 	return &Sensor{newProgram(name, cfg.Limits), cfg, now}
 }
 
-// Start allows the device to run commands.
-func (s *Sensor) Start() error { s.MarkStarted(); return nil }
-
-// Halt kills running commands.
-func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
-
 // Read runs the command and parses its output.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
-	ctx, done, err := s.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	at := s.now()
-	out, err := s.succeed(ctx, s.cfg.Read, few)
-	if err != nil {
-		return nil, err
-	}
-	value, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return nil, fmt.Errorf("%s: %s prints %.40q, which is not a number; change it so that it prints one number and nothing else", s.Name(), s.cfg.Read[0], out)
-	}
-	return []drivers.Reading{{Quantity: s.cfg.Quantity, Value: value, Unit: s.cfg.Unit, At: at}}, nil
-}
-
-func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultCameraConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewCamera(env.Name, cfg, env.Now), nil
+	return drivers.DoValue(ctx, &s.Base, func(ctx context.Context) ([]drivers.Reading, error) {
+		at := s.now()
+		out, err := s.succeed(ctx, s.cfg.Read, few)
+		if err != nil {
+			return nil, err
+		}
+		value, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return nil, fmt.Errorf("%s prints %.40q, which is not a number; change it so that it prints one number and nothing else", s.cfg.Read[0], out)
+		}
+		return []drivers.Reading{{Quantity: s.cfg.Quantity, Value: value, Unit: s.cfg.Unit, At: at}}, nil
+	})
 }
 
 // Camera is a camera whose images a command takes.
@@ -252,31 +196,19 @@ func NewCamera(name string, cfg CameraConfig, now func() time.Time) *Camera {
 	return &Camera{newProgram(name, cfg.Limits), cfg, now}
 }
 
-// Start allows the device to run commands.
-func (c *Camera) Start() error { c.MarkStarted(); return nil }
-
-// Halt kills running commands.
-func (c *Camera) Halt() error { c.StopVerbs(); return nil }
-
 // Photo runs the command and returns its image. The capture time is the start of the
 // command.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	at := c.now()
-	data, err := c.succeed(ctx, c.cfg.Photo, c.cfg.MaxBytes)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	mime := http.DetectContentType(data)
-	if mime != "image/jpeg" && mime != "image/png" {
-		return drivers.Photo{}, fmt.Errorf("%s: %s writes %s of %d bytes, neither JPEG nor PNG; change it so that it writes the image to its standard output", c.Name(), c.cfg.Photo[0], mime, len(data))
-	}
-	if ctx.Err() != nil {
-		return drivers.Photo{}, c.EndReason(ctx)
-	}
-	return drivers.Photo{Data: data, MIME: mime, CapturedAt: at}, nil
+	return drivers.Shoot(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
+		at := c.now()
+		data, err := c.succeed(ctx, c.cfg.Photo, c.cfg.MaxBytes)
+		if err != nil {
+			return drivers.Photo{}, err
+		}
+		mime := http.DetectContentType(data)
+		if mime != "image/jpeg" && mime != "image/png" {
+			return drivers.Photo{}, fmt.Errorf("%s writes %s of %d bytes, neither JPEG nor PNG; change it so that it writes the image to its standard output", c.cfg.Photo[0], mime, len(data))
+		}
+		return drivers.Photo{Data: data, MIME: mime, CapturedAt: at}, nil
+	})
 }

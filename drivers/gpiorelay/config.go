@@ -5,24 +5,26 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/board"
 )
 
 // Config is the configuration of one relay.
 type Config struct {
-	Line      string        `yaml:"line"`       // name (GPIO17), or number on the chip
-	Chip      string        `yaml:"chip"`       // gpiochip0, or the label of a chip; "": the chip that has the line
-	ActiveLow bool          `yaml:"active_low"` // 0 V turns the relay on
-	OpenDrain bool          `yaml:"open_drain"` // the line drives only 0 V
-	Bias      string        `yaml:"bias"`       // up, down, none; "": towards off
-	Initial   string        `yaml:"initial"`    // level at Start: on, off or keep
-	Safe      string        `yaml:"safe"`       // level at Halt: on, off or keep
-	Pulse     time.Duration `yaml:"pulse"`      // length of a button press when the relay turns on; 0: the relay stays on
+	Line      string `yaml:"line"`       // name (GPIO17), or number on the chip
+	Chip      string `yaml:"chip"`       // gpiochip0, or the label of a chip; "": the chip that has the line
+	ActiveLow bool   `yaml:"active_low"` // 0 V turns the relay on
+	OpenDrain bool   `yaml:"open_drain"` // the line drives only 0 V
+	Bias      string `yaml:"bias"`       // up, down, none; "": towards off
+	drivers.SwitchLevels
+	Pulse time.Duration `yaml:"pulse"` // length of a button press when the relay turns on; 0: the relay stays on
 }
 
 // DefaultConfig returns a configuration without a line that turns the relay off at Start
 // and Halt.
-func DefaultConfig() Config { return Config{Initial: "off", Safe: "off"} }
+func DefaultConfig() Config {
+	return Config{SwitchLevels: drivers.SwitchLevels{Initial: "off", Safe: "off"}}
+}
 
 // Limits for the length of a button press.
 const (
@@ -32,13 +34,9 @@ const (
 
 // Validate returns all errors in the configuration.
 func (c Config) Validate() error {
-	errs := []error{c.line().Validate()}
+	errs := []error{c.line().Validate(), c.SwitchLevels.Validate()}
 	for _, level := range [][2]string{{"initial", c.Initial}, {"safe", c.Safe}} {
-		key, word := level[0], level[1]
-		switch {
-		case word != "on" && word != "off" && word != "keep":
-			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
-		case word != "off" && c.Pulse > 0:
+		if key, word := level[0], level[1]; c.Pulse > 0 && (word == "on" || word == "keep") {
 			errs = append(errs, fmt.Errorf("%s: %q would keep the button pressed, which pulse releases after %v; omit the key", key, word, c.Pulse))
 		}
 	}

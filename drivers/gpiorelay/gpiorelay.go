@@ -82,7 +82,7 @@ func (o *output) Start() error {
 	o.turn <- struct{}{}
 	defer func() { <-o.turn }()
 	if err := errors.Join(o.pin.Connect(), o.relay.Start()); err != nil {
-		return o.named(err)
+		return o.WithName(err)
 	}
 	o.MarkStarted()
 	return nil
@@ -95,11 +95,11 @@ func (o *output) Halt() error {
 	if o.cfg.Safe == "keep" {
 		return nil
 	}
-	return o.named(errors.Join(o.write(o.cfg.Safe == "on"), o.relay.Halt()))
+	return o.WithName(errors.Join(o.write(o.cfg.Safe == "on"), o.relay.Halt()))
 }
 
 // StartHaltStates returns the levels that Start and Halt set.
-func (o *output) StartHaltStates() (initial, safe string) { return o.cfg.Initial, o.cfg.Safe }
+func (o *output) StartHaltStates() (initial, safe string) { return o.cfg.StartHaltStates() }
 
 func (o *output) write(on bool) error {
 	o.turn <- struct{}{}
@@ -113,36 +113,24 @@ func (o *output) write(on bool) error {
 // read reads the line back.
 func (o *output) read() (bool, error) {
 	level, err := o.pin.DigitalRead(o.cfg.Line)
-	return level == 1, o.named(err)
+	return level == 1, o.WithName(err)
 }
 
 // Safe reads back whether the line is at its safe level.
 func (o *output) Safe(context.Context) (bool, error) {
-	if o.cfg.Safe == "keep" {
-		return true, nil
-	}
-	on, err := o.read()
-	return err == nil && on == (o.cfg.Safe == "on"), err
+	return o.cfg.IsSafe(o.read)
 }
 
 // Inspect checks whether the line exists and is free.
 func (o *output) Inspect(context.Context) (string, error) {
 	what, err := o.pin.Look()
-	return what, o.named(err)
+	return what, o.WithName(err)
 }
 
 // Resources returns the line.
 func (o *output) Resources() []drivers.Resource {
 	l := o.cfg.line()
 	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(o.chips) }}}
-}
-
-// named adds the name of the device to an error.
-func (o *output) named(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", o.Name(), err)
 }
 
 // Relay is a switch.
@@ -155,7 +143,7 @@ func (r *Relay) Switch(ctx context.Context, on bool) error {
 		return err
 	}
 	defer done()
-	return r.named(r.write(on))
+	return r.WithName(r.write(on))
 }
 
 // On reads the line back.
@@ -188,17 +176,17 @@ func (b *Button) Switch(ctx context.Context, on bool) error {
 	}
 	defer done()
 	if !on {
-		return b.named(b.write(false))
+		return b.WithName(b.write(false))
 	}
 	if err := b.write(true); err != nil {
-		return b.named(errors.Join(err, b.write(false)))
+		return b.WithName(errors.Join(err, b.write(false)))
 	}
 	t := time.NewTimer(b.cfg.Pulse)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return b.named(b.write(false))
+		return b.WithName(b.write(false))
 	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.EndReason(ctx), b.cfg.Pulse), b.named(b.write(false)))
+		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.EndReason(ctx), b.cfg.Pulse), b.WithName(b.write(false)))
 	}
 }

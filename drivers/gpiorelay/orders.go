@@ -21,15 +21,9 @@ type order struct {
 // WatchdogCommands returns the commands with which another process sets the line.
 func (o *output) WatchdogCommands() drivers.WatchdogCommands {
 	req := o.cfg.request(o.Name())
-	word := func(on bool) []byte {
-		data, _ := json.Marshal(order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}) // JSON can represent all of its fields
-		return data
-	}
-	orders := drivers.WatchdogCommands{Off: word(false)}
-	if o.cfg.Safe != "keep" {
-		orders.Safe = word(o.cfg.Safe == "on")
-	}
-	return orders
+	return o.cfg.WatchdogCommands(func(on bool) any {
+		return order{o.cfg.line(), o.Name(), req.ActiveLow, req.OpenDrain, req.Bias, on}
+	})
 }
 
 // Obey executes an order on a free line, or on a line that a frozen messkit process of the

@@ -59,14 +59,6 @@ func (c ADS1115Config) gain() int {
 	return gain
 }
 
-func openADS1115(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultADS1115Config()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewADS1115(env, cfg, System{}), nil
-}
-
 // samples is the sample rate per second: a conversion takes 8 ms.
 const samples = 128
 

@@ -20,22 +20,6 @@ func DefaultBoschConfig() BoschConfig { return BoschConfig{At{Address: 0x76}} }
 // Validate returns all errors in the configuration.
 func (c BoschConfig) Validate() error { return c.validate(0x76, 0x77) }
 
-func openBMP280(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultBoschConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewBMP280(env, cfg, System{}), nil
-}
-
-func openBME280(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultBoschConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewBME280(env, cfg, System{}), nil
-}
-
 // NewBMP280 returns a sensor for temperature and air pressure, for a valid configuration.
 func NewBMP280(env drivers.Env, cfg BoschConfig, buses Buses) *Sensor {
 	return newSensor(env, cfg.At, buses, func(ctx context.Context, at At, b Bus) ([]drivers.Reading, error) {
@@ -111,7 +95,7 @@ const converting = 100 * time.Millisecond
 // climate measures temperature and pressure. It detects a chip without a measurement after
 // its setup, whose register value Gobot takes for a temperature.
 func (a At) climate(ctx context.Context, b Bus, d *i2c.BMP280Driver) ([]drivers.Reading, error) {
-	if err := wait(ctx, converting); err != nil {
+	if err := converted(ctx, converting); err != nil {
 		return nil, err
 	}
 	c, err := a.direct(b)

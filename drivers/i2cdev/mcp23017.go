@@ -14,36 +14,28 @@ import (
 // MCP23017Config is the configuration of one relay on a board.
 type MCP23017Config struct {
 	At
-	Ends
+	drivers.SwitchLevels
 	Pin       string `yaml:"pin"`        // A0 to A7, B0 to B7
 	ActiveLow bool   `yaml:"active_low"` // 0 V turns the relay on
 }
 
 // DefaultMCP23017Config returns a configuration without a pin.
 func DefaultMCP23017Config() MCP23017Config {
-	return MCP23017Config{At: At{Address: 0x20}, Ends: Ends{"off", "off"}}
+	return MCP23017Config{At: At{Address: 0x20}, SwitchLevels: drivers.SwitchLevels{Initial: "off", Safe: "off"}}
 }
 
 // Validate returns all errors in the configuration.
 func (c MCP23017Config) Validate() error {
-	errs := []error{c.At.validate(0x20, 0x27), c.Ends.validate()}
+	errs := []error{c.At.validate(0x20, 0x27), c.SwitchLevels.Validate()}
 	if !(pin{Pin: c.Pin}).valid() {
 		errs = append(errs, fmt.Errorf("pin: %q is invalid; write A0 to A7 or B0 to B7", c.Pin))
 	}
 	return errors.Join(errs...)
 }
 
-func openMCP23017(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultMCP23017Config()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewMCP23017(env.Name, cfg, System{}), nil
-}
-
 // NewMCP23017 returns a relay for a valid configuration.
 func NewMCP23017(name string, cfg MCP23017Config, buses Buses) *Output {
-	return &Output{Base: drivers.NewBase(name), at: cfg.At, ends: cfg.Ends, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
+	return &Output{Base: drivers.NewBase(name), at: cfg.At, SwitchLevels: cfg.SwitchLevels, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
 }
 
 // ObeyMCP23017 executes orders for such relays.

@@ -14,7 +14,7 @@ import (
 // PCA9685Config is the configuration of one servo with two positions.
 type PCA9685Config struct {
 	At
-	Ends
+	drivers.SwitchLevels
 	Channel   int           `yaml:"channel"`   // 0 to 15
 	On        time.Duration `yaml:"on"`        // pulse of the position for on
 	Off       time.Duration `yaml:"off"`       // pulse of the position for off
@@ -25,7 +25,7 @@ type PCA9685Config struct {
 // between the limits that every servo supports.
 func DefaultPCA9685Config() PCA9685Config {
 	return PCA9685Config{
-		At: At{Address: 0x40}, Ends: Ends{"keep", "keep"}, On: 2 * time.Millisecond, Off: time.Millisecond, Frequency: 50,
+		At: At{Address: 0x40}, SwitchLevels: drivers.SwitchLevels{Initial: "keep", Safe: "keep"}, On: 2 * time.Millisecond, Off: time.Millisecond, Frequency: 50,
 	}
 }
 
@@ -37,7 +37,7 @@ const (
 
 // Validate returns all errors in the configuration.
 func (c PCA9685Config) Validate() error {
-	errs := []error{c.At.validate(0x40, 0x7f), c.Ends.validate()}
+	errs := []error{c.At.validate(0x40, 0x7f), c.SwitchLevels.Validate()}
 	if c.Channel < 0 || c.Channel > 15 {
 		errs = append(errs, fmt.Errorf("channel: %d is not between 0 and 15", c.Channel))
 	}
@@ -58,17 +58,9 @@ func (c PCA9685Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-func openPCA9685(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultPCA9685Config()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewPCA9685(env.Name, cfg, System{}), nil
-}
-
 // NewPCA9685 returns a servo for a valid configuration.
 func NewPCA9685(name string, cfg PCA9685Config, buses Buses) *Output {
-	return &Output{Base: drivers.NewBase(name), at: cfg.At, ends: cfg.Ends, port: cfg.servo(), buses: buses}
+	return &Output{Base: drivers.NewBase(name), at: cfg.At, SwitchLevels: cfg.SwitchLevels, port: cfg.servo(), buses: buses}
 }
 
 // ObeyPCA9685 executes orders for such servos.

@@ -2,18 +2,18 @@ package i2cdev
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var _ drivers.Sensor = (*Sensor)(nil)
 
 // Sensor is a chip that measures.
 type Sensor struct {
-	drivers.Base
+	drivers.Passive
 	at      At
 	part    string // part of the chip: "input 2"; "": the whole chip
 	buses   Buses
@@ -22,34 +22,23 @@ type Sensor struct {
 }
 
 func newSensor(env drivers.Env, at At, buses Buses, measure func(context.Context, At, Bus) ([]drivers.Reading, error)) *Sensor {
-	return &Sensor{Base: drivers.NewBase(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
+	return &Sensor{Passive: drivers.NewPassive(env.Name), at: at, buses: buses, now: env.Now, measure: measure}
 }
 
-// Start allows measurements. It sends nothing to the chip, which may be connected later.
-func (s *Sensor) Start() error { s.MarkStarted(); return nil }
-
-// Halt ends measurements under way.
-func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
-
 // Read sets up the chip and measures.
-func (s *Sensor) Read(ctx context.Context) (list []drivers.Reading, err error) {
-	ctx, done, err := s.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	err = s.at.use(s.buses, func(b Bus) (err error) { list, err = s.measure(ctx, s.at, b); return err })
-	switch {
-	case ctx.Err() != nil:
-		return nil, s.EndReason(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", s.Name(), err)
-	}
+func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
+	list, err := drivers.DoValue(ctx, &s.Base, func(ctx context.Context) (list []drivers.Reading, err error) {
+		err = s.at.use(s.buses, func(b Bus) (err error) { list, err = s.measure(ctx, s.at, b); return err })
+		if err == nil {
+			err = ctx.Err()
+		}
+		return list, err
+	})
 	at := s.now()
 	for i := range list {
 		list[i].At = at
 	}
-	return list, nil
+	return list, err
 }
 
 // reading returns a Reading, rounded to the resolution of the chip: steps is the number of
@@ -61,14 +50,10 @@ func reading(quantity string, value float64, unit string, least, most, steps flo
 	return drivers.Reading{Quantity: quantity, Value: math.Round(value*steps) / steps, Unit: unit}, nil
 }
 
-// wait waits for a conversion.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
+// converted waits for a conversion.
+func converted(ctx context.Context, d time.Duration) error {
+	if !wait.For(ctx, d) {
 		return &finalError{context.Cause(ctx)}
 	}
+	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"gobot.io/x/gobot/v2/drivers/i2c"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var (
@@ -123,14 +124,6 @@ func (c ServoConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultServoConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewServo(env.Name, cfg, System{}), nil
-}
-
 // Servo turns to angles by the pulses of one channel. It does not move at Start. The driver
 // reads back the pulse from the chip; the real position of the servo remains unknown.
 type Servo struct {
@@ -186,15 +179,12 @@ func (s *Servo) Safe(context.Context) (bool, error) {
 // TurnTo turns the servo, and waits for the time that it needs. With a speed, TurnTo moves
 // it in small steps from its last angle, and stops when ctx ends.
 func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
-	ctx, done, err := s.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := s.turns.Check(degrees); err != nil {
-		return s.WithName(err)
-	}
-	return s.VerbError(ctx, s.turn(ctx, degrees))
+	return s.Do(ctx, func(ctx context.Context) error {
+		if err := s.turns.Check(degrees); err != nil {
+			return err
+		}
+		return s.turn(ctx, degrees)
+	})
 }
 
 func (s *Servo) turn(ctx context.Context, to float64) error {
@@ -216,7 +206,10 @@ func (s *Servo) turn(ctx context.Context, to float64) error {
 	} else if err := ch.tell(s.cfg.At, s.buses, end); err != nil {
 		return err
 	}
-	return pause(ctx, way+leadEvery)
+	if !wait.For(ctx, way+leadEvery) {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // lead moves the servo in steps by time. A slow chip makes the steps larger, but not the
@@ -225,8 +218,8 @@ func (s *Servo) lead(ctx context.Context, from, to int) error {
 	every := time.Duration(s.cfg.Travel / gobotTravel / s.cfg.Speed * float64(time.Second)) // for one of Gobot's degrees
 	way := abs(to - from)
 	for done, began := 0, time.Now(); ; {
-		if err := pause(ctx, max(leadEvery, every)); err != nil {
-			return err
+		if !wait.For(ctx, max(leadEvery, every)) {
+			return ctx.Err()
 		}
 		next := min(way, max(done, int(time.Since(began)/every)))
 		at := from + next
@@ -245,17 +238,6 @@ func (s *Servo) lead(ctx context.Context, from, to int) error {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // angle converts an angle to Gobot's degrees.
 func (s *Servo) angle(degrees float64) int {

@@ -20,14 +20,6 @@ func DefaultSHT3xConfig() SHT3xConfig { return SHT3xConfig{At{Address: 0x44}} }
 // Validate returns all errors in the configuration.
 func (c SHT3xConfig) Validate() error { return c.validate(0x44, 0x45) }
 
-func openSHT3x(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultSHT3xConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return NewSHT3x(env, cfg, System{}), nil
-}
-
 // NewSHT3x returns a sensor for temperature and humidity, for a valid configuration.
 // Gobot's driver reads the chip and verifies the checksums. Its result below 0 °C is wrong
 // (an unsigned difference), so this function computes the temperature itself.

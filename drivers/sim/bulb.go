@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -41,18 +42,15 @@ func NewBulb(r *Relay, w *World) *Bulb { return &Bulb{r, w} }
 
 // Dim sets the brightness; 0 turns the bulb off.
 func (b *Bulb) Dim(ctx context.Context, percent float64) error {
-	_, done, err := b.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if !(percent >= 0 && percent <= 100) { // this form rejects NaN
-		return fmt.Errorf("%s: %v percent is invalid; use 0 to 100", b.Name(), percent)
-	}
-	if percent > 0 {
-		b.world.shine(b.Name(), b.cfg.Line, percent)
-	}
-	return b.wrote(b.write(percent > 0))
+	return b.Do(ctx, func(context.Context) error {
+		if !(percent >= 0 && percent <= 100) { // this form rejects NaN
+			return fmt.Errorf("%v percent is invalid; use 0 to 100", percent)
+		}
+		if percent > 0 {
+			b.world.shine(b.Name(), b.cfg.Line, percent)
+		}
+		return b.write(percent > 0)
+	})
 }
 
 // Level returns the brightness in percent.
@@ -67,38 +65,29 @@ func (b *Bulb) Level(ctx context.Context) (float64, error) {
 
 // SetColor sets the color, and turns the bulb on.
 func (b *Bulb) SetColor(ctx context.Context, c drivers.Color) error {
-	_, done, err := b.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	b.world.tint(b.Name(), b.cfg.Line, c)
-	return b.wrote(b.write(true))
+	return b.Do(ctx, func(context.Context) error {
+		b.world.tint(b.Name(), b.cfg.Line, c)
+		return b.write(true)
+	})
 }
 
 // Color returns the color.
 func (b *Bulb) Color(ctx context.Context) (drivers.Color, error) {
-	_, done, err := b.Begin(ctx)
-	if err != nil {
-		return drivers.Color{}, err
-	}
-	defer done()
-	_, c := b.world.Shines(b.cfg.Line)
-	return c, nil
+	return drivers.DoValue(ctx, &b.Base, func(context.Context) (drivers.Color, error) {
+		_, c := b.world.Shines(b.cfg.Line)
+		return c, nil
+	})
 }
 
 // SetColorTemperature sets the color temperature, and turns the bulb on.
 func (b *Bulb) SetColorTemperature(ctx context.Context, kelvin float64) error {
-	_, done, err := b.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if !(kelvin >= warmest && kelvin <= coldest) {
-		return b.WithName(drivers.MarkNothingDone(fmt.Errorf("%v K is invalid; use %d to %d", kelvin, warmest, coldest)))
-	}
-	b.world.warm(b.Name(), b.cfg.Line, kelvin)
-	return b.wrote(b.write(true))
+	return b.Do(ctx, func(context.Context) error {
+		if !(kelvin >= warmest && kelvin <= coldest) {
+			return drivers.MarkNothingDone(fmt.Errorf("%v K is invalid; use %d to %d", kelvin, warmest, coldest))
+		}
+		b.world.warm(b.Name(), b.cfg.Line, kelvin)
+		return b.write(true)
+	})
 }
 
 // ColorTemperatureRange returns the limits of the color temperature in kelvin.
@@ -106,20 +95,10 @@ func (b *Bulb) ColorTemperatureRange() (least, most float64) { return warmest, c
 
 // ColorTemperature returns the color temperature in kelvin.
 func (b *Bulb) ColorTemperature(ctx context.Context) (float64, error) {
-	_, done, err := b.Begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	if kelvin := b.world.Warmth(b.cfg.Line); kelvin > 0 {
-		return kelvin, nil
-	}
-	return 0, fmt.Errorf("%s: the lamp shows a color", b.Name())
-}
-
-func (b *Bulb) wrote(err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", b.Name(), err)
-	}
-	return nil
+	return drivers.DoValue(ctx, &b.Base, func(context.Context) (float64, error) {
+		if kelvin := b.world.Warmth(b.cfg.Line); kelvin > 0 {
+			return kelvin, nil
+		}
+		return 0, errors.New("the lamp shows a color")
+	})
 }

@@ -43,33 +43,15 @@ func (c CameraConfig) Validate() error {
 
 // Camera renders a room, and reports its contents.
 type Camera struct {
-	drivers.Base
+	drivers.Passive
 	cfg   CameraConfig
 	world *World
 }
 
-func openCamera(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultCameraConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return NewCamera(env.Name, cfg, w), nil
-}
-
 // NewCamera returns a camera in a world, for a valid configuration.
 func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
-	return &Camera{Base: drivers.NewBase(name), cfg: cfg, world: w}
+	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, world: w}
 }
-
-// Start allows verbs.
-func (c *Camera) Start() error { c.MarkStarted(); return nil }
-
-// Halt ends verbs under way.
-func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
@@ -78,12 +60,9 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 
 // Observe returns the contents of the room.
 func (c *Camera) Observe(ctx context.Context) (drivers.Observation, error) {
-	_, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Observation{}, err
-	}
-	defer done()
-	s := c.world.scene()
-	text, facts := s.says(c.cfg.Room)
-	return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+	return drivers.DoValue(ctx, &c.Base, func(context.Context) (drivers.Observation, error) {
+		s := c.world.scene()
+		text, facts := s.says(c.cfg.Room)
+		return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+	})
 }

@@ -42,28 +42,14 @@ func (c LineConfig) Validate() error {
 // twoStates implements the common part of a cover and a lock: a line of the world that
 // keeps its state when the program ends, like a real door.
 type twoStates struct {
-	drivers.Base
+	drivers.Passive
 	world *World
 	line  string
 }
 
-func openLine(env drivers.Env, decode func(any) error) (*twoStates, error) {
-	var cfg LineConfig
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return &twoStates{Base: drivers.NewBase(env.Name), world: w, line: cfg.Line}, nil
+func newTwoStates(name string, cfg LineConfig, w *World) *twoStates {
+	return &twoStates{Passive: drivers.NewPassive(name), world: w, line: cfg.Line}
 }
-
-// Start allows verbs. The state does not change.
-func (t *twoStates) Start() error { t.MarkStarted(); return nil }
-
-// Halt ends verbs under way. The state does not change.
-func (t *twoStates) Halt() error { t.StopVerbs(); return nil }
 
 // Safe returns true, because the device moves at once and then stands still.
 func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
@@ -72,24 +58,11 @@ func (t *twoStates) Safe(context.Context) (bool, error) { return true, nil }
 func (t *twoStates) Changes() <-chan struct{} { return t.world.bell.Changes() }
 
 func (t *twoStates) set(ctx context.Context, on bool) error {
-	_, done, err := t.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := t.world.set(t.Name(), t.line, on); err != nil {
-		return fmt.Errorf("%s: %w", t.Name(), err)
-	}
-	return nil
+	return t.Do(ctx, func(context.Context) error { return t.world.set(t.Name(), t.line, on) })
 }
 
 func (t *twoStates) is(ctx context.Context) (bool, error) {
-	_, done, err := t.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return t.world.level(t.line)
+	return drivers.DoValue(ctx, &t.Base, func(context.Context) (bool, error) { return t.world.level(t.line) })
 }
 
 // closed returns a reading that is 1 while the line is off.
@@ -130,16 +103,8 @@ type Cover struct {
 	moves bool
 }
 
-func openCover(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	var cfg CoverConfig
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return &Cover{twoStates: &twoStates{Base: drivers.NewBase(env.Name), world: w, line: cfg.Line}, takes: cfg.Takes}, nil
+func newCover(name string, cfg CoverConfig, w *World) *Cover {
+	return &Cover{twoStates: newTwoStates(name, cfg.LineConfig, w), takes: cfg.Takes}
 }
 
 // Open opens the cover.
@@ -154,20 +119,17 @@ const coverStep = 20 * time.Millisecond
 // OpenTo moves the cover to a position in percent. When ctx ends, the cover stops where it
 // is.
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if !(percent >= 0 && percent <= 100) {
-		return c.WithName(drivers.MarkNothingDone(fmt.Errorf("%v percent is invalid; use 0 to 100", percent)))
-	}
-	ctx, release, err := c.errand.Begin(ctx, "moving")
-	if err != nil {
-		return c.WithName(err)
-	}
-	defer release()
-	return c.VerbError(ctx, c.travel(ctx, percent))
+	return c.Do(ctx, func(ctx context.Context) error {
+		if !(percent >= 0 && percent <= 100) {
+			return drivers.MarkNothingDone(fmt.Errorf("%v percent is invalid; use 0 to 100", percent))
+		}
+		task, release, err := c.errand.Begin(ctx, "moving")
+		if err != nil {
+			return err
+		}
+		defer release()
+		return c.VerbError(task, c.travel(task, percent))
+	})
 }
 
 func (c *Cover) travel(ctx context.Context, to float64) error {
@@ -209,12 +171,7 @@ func (c *Cover) moving(is bool) {
 
 // Stop stops the cover where it is.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return "", c.VerbError(ctx, c.errand.End(ctx))
+	return drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (string, error) { return "", c.errand.End(ctx) })
 }
 
 // AtRest reports whether the cover stands still.
@@ -228,16 +185,13 @@ func (c *Cover) onItsWay() bool {
 
 // Opening returns the position in percent.
 func (c *Cover) Opening(ctx context.Context) (float64, error) {
-	_, done, err := c.Begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	if c.onItsWay() {
-		return 0, fmt.Errorf("%s: the cover is moving", c.Name())
-	}
-	is, err := c.world.Opening(c.line)
-	return math.Round(is), c.WithName(err)
+	return drivers.DoValue(ctx, &c.Base, func(context.Context) (float64, error) {
+		if c.onItsWay() {
+			return 0, errors.New("the cover is moving")
+		}
+		is, err := c.world.Opening(c.line)
+		return math.Round(is), err
+	})
 }
 
 // Read returns the contact and the position.
@@ -256,13 +210,7 @@ func (c *Cover) Read(ctx context.Context) ([]drivers.Reading, error) {
 // Lock is a door lock.
 type Lock struct{ *twoStates }
 
-func openLock(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	t, err := openLine(env, decode)
-	if err != nil {
-		return nil, err
-	}
-	return &Lock{t}, nil
-}
+func newLock(name string, cfg LineConfig, w *World) *Lock { return &Lock{newTwoStates(name, cfg, w)} }
 
 // Lock locks the door.
 func (l *Lock) Lock(ctx context.Context) error { return l.set(ctx, false) }

@@ -21,15 +21,7 @@ func (r *Relay) WatchdogCommands() drivers.WatchdogCommands {
 	if r.cfg.File == "" {
 		return drivers.WatchdogCommands{}
 	}
-	word := func(on bool) []byte {
-		data, _ := json.Marshal(order{r.cfg.File, r.Name(), on}) // JSON can represent all of its fields
-		return data
-	}
-	orders := drivers.WatchdogCommands{Off: word(false)}
-	if r.cfg.Safe != "keep" {
-		orders.Safe = word(r.cfg.Safe == "on")
-	}
-	return orders
+	return r.cfg.WatchdogCommands(func(on bool) any { return order{r.cfg.File, r.Name(), on} })
 }
 
 // obey executes an order, unless the line already has the level.

@@ -43,20 +43,17 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 
 // Resume continues the task.
 func (v *Vacuum) Resume(ctx context.Context) error {
-	_, done, err := v.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	v.taskMu.Lock()
-	defer v.taskMu.Unlock()
-	if v.pause == nil {
-		return v.WithName(drivers.MarkNothingDone(errors.New("the vacuum has not paused")))
-	}
-	v.world.setOut(v.Name(), "continues")
-	close(v.pause.over)
-	v.pause = nil
-	return nil
+	return v.Do(ctx, func(context.Context) error {
+		v.taskMu.Lock()
+		defer v.taskMu.Unlock()
+		if v.pause == nil {
+			return drivers.MarkNothingDone(errors.New("the vacuum has not paused"))
+		}
+		v.world.setOut(v.Name(), "continues")
+		close(v.pause.over)
+		v.pause = nil
+		return nil
+	})
 }
 
 // rest waits for the end of a pause.
@@ -77,13 +74,5 @@ func (v *Vacuum) rest(ctx context.Context) {
 
 // Stop terminates the task where the vacuum is.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
-	ctx, done, err := v.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	if err := v.errand.End(ctx); err != nil {
-		return "", v.EndReason(ctx)
-	}
-	return "", nil
+	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) { return "", v.errand.End(ctx) })
 }

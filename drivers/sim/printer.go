@@ -70,18 +70,6 @@ type job struct {
 // layerTime is the duration of a layer.
 const layerTime = time.Second
 
-func openPrinter(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultPrinterConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return NewPrinter(env.Name, cfg, w), nil
-}
-
 // NewPrinter returns a printer in a world, for a valid configuration.
 func NewPrinter(name string, cfg PrinterConfig, w *World) *Printer {
 	return &Printer{Base: drivers.NewBase(name), cfg: cfg, world: w}

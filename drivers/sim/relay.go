@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -20,34 +19,28 @@ var (
 
 // RelayConfig is the configuration of a lamp or plug.
 type RelayConfig struct {
-	Line    string `yaml:"line"`    // line of the simulated home
-	Initial string `yaml:"initial"` // level at Start: on, off or keep
-	Safe    string `yaml:"safe"`    // level at Halt: on, off or keep
-	File    string `yaml:"file"`    // file for the state of the line, which outlives the program; "" for memory only
+	Line string `yaml:"line"` // line of the simulated home
+	drivers.SwitchLevels
+	File string `yaml:"file"` // file for the state of the line, which outlives the program; "" for memory only
 }
 
 // DefaultLampConfig returns the configuration of the porch lamp.
 func DefaultLampConfig() RelayConfig {
-	return RelayConfig{Line: PorchLamp, Initial: "off", Safe: "off"}
+	return RelayConfig{Line: PorchLamp, SwitchLevels: drivers.SwitchLevels{Initial: "off", Safe: "off"}}
 }
 
 // DefaultPlugConfig returns the configuration of the coffee machine's plug.
 func DefaultPlugConfig() RelayConfig {
-	return RelayConfig{Line: CoffeeMachine, Initial: "off", Safe: "off"}
+	return RelayConfig{Line: CoffeeMachine, SwitchLevels: drivers.SwitchLevels{Initial: "off", Safe: "off"}}
 }
 
 // Validate returns all errors in the configuration.
 func (c RelayConfig) Validate() error {
-	var errs []error
+	err := c.SwitchLevels.Validate()
 	if c.Line == "" {
-		errs = append(errs, errors.New("line: is empty; write the name of a line, such as "+PorchLamp))
+		err = errors.Join(errors.New("line: is empty; write the name of a line, such as "+PorchLamp), err)
 	}
-	for _, level := range [][2]string{{"initial", c.Initial}, {"safe", c.Safe}} {
-		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
-			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
-		}
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Relay is a lamp or plug: Gobot's relay driver on a line of the world. It adds the safe
@@ -93,13 +86,8 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 	if err != nil {
 		return nil, err
 	}
-	if cfg.File != "" {
-		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // an order may reach a process with another working folder
-			err = w.Keep(cfg.Line, cfg.File)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", env.Name, err)
-		}
+	if err := w.keep(cfg.Line, &cfg.File); err != nil {
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	return NewRelay(env.Name, *cfg, w), nil
 }
@@ -114,11 +102,12 @@ func NewRelay(name string, cfg RelayConfig, w *World) *Relay {
 
 // Start sets the initial level.
 func (r *Relay) Start() error {
-	if err := r.relay.Start(); err != nil {
-		return fmt.Errorf("%s: %w", r.Name(), err)
+	err := r.relay.Start()
+	if err == nil {
+		err = r.cfg.SetInitial(r.write)
 	}
-	if err := r.set(r.cfg.Initial); err != nil {
-		return fmt.Errorf("%s: %w", r.Name(), err)
+	if err != nil {
+		return r.WithName(err)
 	}
 	r.MarkStarted()
 	return nil
@@ -127,22 +116,11 @@ func (r *Relay) Start() error {
 // Halt sets the safe level.
 func (r *Relay) Halt() error {
 	r.StopVerbs()
-	if err := errors.Join(r.set(r.cfg.Safe), r.relay.Halt()); err != nil {
-		return fmt.Errorf("%s: %w", r.Name(), err)
-	}
-	return nil
+	return r.WithName(errors.Join(r.cfg.SetSafe(r.write), r.relay.Halt()))
 }
 
 // StartHaltStates returns the levels that Start and Halt set.
-func (r *Relay) StartHaltStates() (initial, safe string) { return r.cfg.Initial, r.cfg.Safe }
-
-// set sets on, off, or nothing.
-func (r *Relay) set(word string) error {
-	if word == "keep" {
-		return nil
-	}
-	return r.write(word == "on")
-}
+func (r *Relay) StartHaltStates() (initial, safe string) { return r.cfg.StartHaltStates() }
 
 func (r *Relay) write(on bool) error {
 	r.turn <- struct{}{}
@@ -155,36 +133,21 @@ func (r *Relay) write(on bool) error {
 
 // Switch turns the relay on or off.
 func (r *Relay) Switch(ctx context.Context, on bool) error {
-	_, done, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := r.write(on); err != nil {
-		return fmt.Errorf("%s: %w", r.Name(), err)
-	}
-	return nil
+	return r.Do(ctx, func(context.Context) error { return r.write(on) })
 }
 
 // On reads the line back.
 func (r *Relay) On(ctx context.Context) (bool, error) {
-	_, done, err := r.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
+	return drivers.DoValue(ctx, &r.Base, func(context.Context) (bool, error) { return r.read() })
+}
+
+func (r *Relay) read() (bool, error) {
 	level, err := r.pins.DigitalRead(r.cfg.Line)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", r.Name(), err)
-	}
-	return level == 1, nil
+	return level == 1, err
 }
 
 // Safe reads back whether the line is at its safe level.
 func (r *Relay) Safe(context.Context) (bool, error) {
-	level, err := r.pins.DigitalRead(r.cfg.Line)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", r.Name(), err)
-	}
-	return r.cfg.Safe == "keep" || (level == 1) == (r.cfg.Safe == "on"), nil
+	on, err := r.read()
+	return err == nil && (r.cfg.Safe == "keep" || on == (r.cfg.Safe == "on")), r.WithName(err)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -53,12 +52,10 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 		return nil, err
 	}
 	w, err := WorldOf(env)
-	if err == nil && cfg.File != "" {
-		if cfg.File, err = filepath.Abs(cfg.File); err == nil { // an order may reach a process with another working folder
-			err = w.Keep(cfg.Line, cfg.File)
-		}
-	}
 	if err != nil {
+		return nil, err
+	}
+	if err := w.keep(cfg.Line, &cfg.File); err != nil {
 		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	return &Rover{Base: drivers.NewBase(env.Name), cfg: cfg, world: w}, nil
@@ -67,7 +64,7 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 // Start stops a movement of an earlier process.
 func (r *Rover) Start() error {
 	if err := r.still(); err != nil {
-		return err
+		return r.WithName(err)
 	}
 	r.MarkStarted()
 	return nil
@@ -76,7 +73,7 @@ func (r *Rover) Start() error {
 // Halt stops the rover.
 func (r *Rover) Halt() error {
 	r.StopVerbs()
-	return r.still()
+	return r.WithName(r.still())
 }
 
 // Move moves the rover until the end of lease.
@@ -105,12 +102,7 @@ func (r *Rover) Move(ctx context.Context, m drivers.Motion, lease time.Duration)
 
 // StopMoving stops the rover.
 func (r *Rover) StopMoving(ctx context.Context) error {
-	_, done, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return r.still()
+	return r.Do(ctx, func(context.Context) error { return r.still() })
 }
 
 func (r *Rover) still() error {
@@ -125,7 +117,7 @@ func (r *Rover) still() error {
 		return nil
 	}
 	if err := r.world.set(r.Name(), r.cfg.Line, false); err != nil {
-		return fmt.Errorf("%s: %w", r.Name(), err)
+		return err
 	}
 	r.timer = nil
 	return nil
@@ -134,10 +126,7 @@ func (r *Rover) still() error {
 // Safe reports whether the rover stands still.
 func (r *Rover) Safe(context.Context) (bool, error) {
 	moves, err := r.world.level(r.cfg.Line)
-	if err != nil {
-		return false, fmt.Errorf("%s: %w", r.Name(), err)
-	}
-	return !moves, nil
+	return err == nil && !moves, r.WithName(err)
 }
 
 // WatchdogCommands returns the command that stops the rover after its time, or after its

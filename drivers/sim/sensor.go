@@ -47,33 +47,15 @@ func (c SensorConfig) Validate() error {
 
 // Sensor measures in a world.
 type Sensor struct {
-	drivers.Base
+	drivers.Passive
 	cfg   SensorConfig
 	world *World
 }
 
-func openSensor(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	var cfg SensorConfig
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return NewSensor(env.Name, cfg, w), nil
-}
-
 // NewSensor returns a sensor in a world, for a valid configuration.
 func NewSensor(name string, cfg SensorConfig, w *World) *Sensor {
-	return &Sensor{Base: drivers.NewBase(name), cfg: cfg, world: w}
+	return &Sensor{Passive: drivers.NewPassive(name), cfg: cfg, world: w}
 }
-
-// Start allows measurements.
-func (s *Sensor) Start() error { s.MarkStarted(); return nil }
-
-// Halt ends measurements.
-func (s *Sensor) Halt() error { s.StopVerbs(); return nil }
 
 // Safe returns true, because a sensor changes nothing.
 func (s *Sensor) Safe(context.Context) (bool, error) { return true, nil }
@@ -83,20 +65,17 @@ func (s *Sensor) Changes() <-chan struct{} { return s.world.bell.Changes() }
 
 // Read returns the measurements.
 func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
-	_, done, err := s.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	list := make([]drivers.Reading, len(s.cfg.Reads))
-	for i, m := range s.cfg.Reads {
-		value := m.Value
-		if m.Line != "" && s.world.Line(m.Line) {
-			value = m.On
+	return drivers.DoValue(ctx, &s.Base, func(context.Context) ([]drivers.Reading, error) {
+		list := make([]drivers.Reading, len(s.cfg.Reads))
+		for i, m := range s.cfg.Reads {
+			value := m.Value
+			if m.Line != "" && s.world.Line(m.Line) {
+				value = m.On
+			}
+			list[i] = drivers.Reading{Quantity: m.Quantity, Value: value, Unit: m.Unit, At: s.world.now()}
 		}
-		list[i] = drivers.Reading{Quantity: m.Quantity, Value: value, Unit: m.Unit, At: s.world.now()}
-	}
-	return list, nil
+		return list, nil
+	})
 }
 
 // MeterConfig is the configuration of a plug with a power meter, and of an appliance.

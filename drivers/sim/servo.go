@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var (
@@ -61,7 +62,7 @@ func (c ServoConfig) Validate() error {
 
 // Servo turns to angles, and reports its angle. It does not move at Start.
 type Servo struct {
-	drivers.Base
+	drivers.Passive
 	cfg   ServoConfig
 	world *World
 
@@ -69,20 +70,9 @@ type Servo struct {
 	at float64 // degrees
 }
 
-func openServo(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultServoConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return &Servo{Base: drivers.NewBase(env.Name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}, nil
+func newServo(name string, cfg ServoConfig, w *World) *Servo {
+	return &Servo{Passive: drivers.NewPassive(name), cfg: cfg, world: w, at: (cfg.Min + cfg.Max) / 2}
 }
-
-// Start allows verbs. The servo does not move.
-func (s *Servo) Start() error { s.MarkStarted(); return nil }
 
 // Halt turns the servo to Park, if configured.
 func (s *Servo) Halt() error {
@@ -103,39 +93,27 @@ func (s *Servo) AngleLimits() drivers.AngleLimits { return s.cfg.turns() }
 
 // TurnTo turns the servo. When ctx ends, the servo stops where it is.
 func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
-	ctx, done, err := s.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := s.cfg.turns().Check(degrees); err != nil {
-		return s.WithName(err)
-	}
-	from := s.is()
-	way := time.Duration(float64(s.cfg.Takes) * max(from-degrees, degrees-from) / (s.cfg.Max - s.cfg.Min))
-	t := time.NewTimer(way)
-	defer t.Stop()
-	began := time.Now()
-	select {
-	case <-t.C:
-		s.set(degrees)
-		return nil
-	case <-ctx.Done():
+	return s.Do(ctx, func(ctx context.Context) error {
+		if err := s.cfg.turns().Check(degrees); err != nil {
+			return err
+		}
+		from := s.is()
+		way := time.Duration(float64(s.cfg.Takes) * max(from-degrees, degrees-from) / (s.cfg.Max - s.cfg.Min))
+		began := time.Now()
+		if wait.For(ctx, way) {
+			s.set(degrees)
+			return nil
+		}
 		if way > 0 {
 			s.set(from + (degrees-from)*min(1, float64(time.Since(began))/float64(way)))
 		}
-		return s.VerbError(ctx, ctx.Err())
-	}
+		return ctx.Err()
+	})
 }
 
 // Angle returns the present angle.
 func (s *Servo) Angle(ctx context.Context) (float64, error) {
-	_, done, err := s.Begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	return s.is(), nil
+	return drivers.DoValue(ctx, &s.Base, func(context.Context) (float64, error) { return s.is(), nil })
 }
 
 func (s *Servo) is() float64 {

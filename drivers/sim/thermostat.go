@@ -26,7 +26,7 @@ type ThermostatConfig struct {
 
 // DefaultThermostatConfig returns a heater that keeps its state at Start and Halt.
 func DefaultThermostatConfig() ThermostatConfig {
-	return ThermostatConfig{RelayConfig: RelayConfig{Line: "heater", Initial: "keep", Safe: "keep"}, Min: 5, Max: 30, Is: 19.5}
+	return ThermostatConfig{RelayConfig: RelayConfig{Line: "heater", SwitchLevels: drivers.SwitchLevels{Initial: "keep", Safe: "keep"}}, Min: 5, Max: 30, Is: 19.5}
 }
 
 // Validate returns all errors in the configuration.
@@ -70,26 +70,20 @@ func (t *Thermostat) TargetRange() drivers.TargetRange { return t.limits }
 
 // SetTarget sets the target temperature.
 func (t *Thermostat) SetTarget(ctx context.Context, celsius float64) error {
-	_, done, err := t.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	if err := t.limits.Check(celsius); err != nil {
-		return t.WithName(err)
-	}
-	t.world.heat(t.Name(), t.cfg.Line, celsius)
-	return nil
+	return t.Do(ctx, func(context.Context) error {
+		if err := t.limits.Check(celsius); err != nil {
+			return err
+		}
+		t.world.heat(t.Name(), t.cfg.Line, celsius)
+		return nil
+	})
 }
 
 // Target returns the target temperature.
 func (t *Thermostat) Target(ctx context.Context) (float64, error) {
-	_, done, err := t.Begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	return min(t.limits.Max, max(t.limits.Min, t.world.Target(t.cfg.Line))), nil
+	return drivers.DoValue(ctx, &t.Base, func(context.Context) (float64, error) {
+		return min(t.limits.Max, max(t.limits.Min, t.world.Target(t.cfg.Line))), nil
+	})
 }
 
 // Read returns the temperature and the target temperature.

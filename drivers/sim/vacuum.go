@@ -51,7 +51,7 @@ func (c VacuumConfig) Validate() error {
 
 // Vacuum cleans the floor of the simulated home.
 type Vacuum struct {
-	drivers.Base
+	drivers.Passive
 	cfg   VacuumConfig
 	world *World
 
@@ -62,28 +62,10 @@ type Vacuum struct {
 	pause  *pause // nil without a pause
 }
 
-func openVacuum(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultVacuumConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	w, err := WorldOf(env)
-	if err != nil {
-		return nil, err
-	}
-	return NewVacuum(env.Name, cfg, w), nil
-}
-
 // NewVacuum returns a vacuum in a world, for a valid configuration.
 func NewVacuum(name string, cfg VacuumConfig, w *World) *Vacuum {
-	return &Vacuum{Base: drivers.NewBase(name), cfg: cfg, world: w}
+	return &Vacuum{Passive: drivers.NewPassive(name), cfg: cfg, world: w}
 }
-
-// Start allows verbs. The vacuum does not move.
-func (v *Vacuum) Start() error { v.MarkStarted(); return nil }
-
-// Halt stops the vacuum where it is.
-func (v *Vacuum) Halt() error { v.StopVerbs(); return nil }
 
 // Safe reports whether the vacuum stands still.
 func (v *Vacuum) Safe(context.Context) (bool, error) {
@@ -102,12 +84,7 @@ func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 
 // Docked reports whether the vacuum is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
-	_, done, err := v.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return v.world.scene().robot.at == dock, nil
+	return drivers.DoValue(ctx, &v.Base, func(context.Context) (bool, error) { return v.world.scene().robot.at == dock, nil })
 }
 
 // Rooms returns the rooms of the simulated home.
@@ -117,39 +94,29 @@ func (v *Vacuum) Rooms() []string {
 
 // Areas returns the rooms and the dirt on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
-	_, done, err := v.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var list []drivers.Area
-	for _, p := range v.world.scene().places() {
-		list = append(list, p.Area)
-	}
-	return list, nil
+	return drivers.DoValue(ctx, &v.Base, func(context.Context) (list []drivers.Area, _ error) {
+		for _, p := range v.world.scene().places() {
+			list = append(list, p.Area)
+		}
+		return list, nil
+	})
 }
 
 // Read returns the battery level.
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
-	_, done, err := v.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	s := v.world.scene()
-	return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.robot.charge(s.now)), Unit: "%", At: s.now}}, nil
+	return drivers.DoValue(ctx, &v.Base, func(context.Context) ([]drivers.Reading, error) {
+		s := v.world.scene()
+		return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.robot.charge(s.now)), Unit: "%", At: s.now}}, nil
+	})
 }
 
 // Observe returns the position of the vacuum and the known dirt.
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
-	_, done, err := v.Begin(ctx)
-	if err != nil {
-		return drivers.Observation{}, err
-	}
-	defer done()
-	s := v.world.scene()
-	text, facts := s.vacuumSays()
-	return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+	return drivers.DoValue(ctx, &v.Base, func(context.Context) (drivers.Observation, error) {
+		s := v.world.scene()
+		text, facts := s.vacuumSays()
+		return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+	})
 }
 
 // Map draws the floor, the path, and the vacuum.

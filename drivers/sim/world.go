@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -218,15 +219,22 @@ func (w *World) opens(device, line string, percent float64) error {
 // hand is the Device of an Event without a device.
 const hand = "hand"
 
-// Keep stores a line in a file, which other processes may switch as well. All relays of the
-// line use the same file.
-func (w *World) Keep(line, name string) error {
+// keep stores a line in the file of a configuration, if there is one. Other processes may
+// switch the line in the file as well, and all relays of the line use the same file. keep
+// makes the name absolute, because an order may reach a process with another working folder.
+func (w *World) keep(line string, name *string) (err error) {
+	if *name == "" {
+		return nil
+	}
+	if *name, err = filepath.Abs(*name); err != nil {
+		return err
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if f, kept := w.files[line]; kept && f != file(name) {
+	if f, kept := w.files[line]; kept && f != file(*name) {
 		return fmt.Errorf("file: line %s already has the file %s; use the same file or another line", line, f)
 	}
-	w.files[line] = file(name)
+	w.files[line] = file(*name)
 	return nil
 }
 

@@ -9,7 +9,6 @@ package httpcam
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -82,38 +81,22 @@ func (c *Camera) Start() error {
 // Halt terminates requests under way and waits for them.
 func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
-// errSlow is the cause of a context that ended by the configured timeout.
-var errSlow = errors.New("timeout")
-
 // Photo takes an image: it requests a new snapshot, or opens the stream and reads a frame.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
-	defer cancel()
-	s := &shot{fetcher: newFetcher(c.url, *c.account.Load()), cfg: c.cfg, now: c.now}
+	s := &shot{fetcher: newFetcher(c.url, web.Account{}), cfg: c.cfg, now: c.now}
 	defer s.close()
-	p, err := s.take(ctx)
-	if err != nil || ctx.Err() != nil {
-		return drivers.Photo{}, c.explain(ctx, s, err)
+	slow := func() error {
+		if !s.answered {
+			return fmt.Errorf("no image in %v; check that %s is reachable", c.cfg.Timeout, shown(c.url))
+		}
+		return fmt.Errorf("no complete image in %v, though %s answers; %s", c.cfg.Timeout, shown(c.url), s.streamAdvice())
 	}
-	c.log.Debug("image taken", "bytes", len(p.Data), "took", c.now().Sub(p.CapturedAt))
-	return p, nil
-}
-
-// explain adds the name of the device to an error, and the reason if the context has ended.
-func (c *Camera) explain(ctx context.Context, s *shot, err error) error {
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-		return fmt.Errorf("%s: %w", c.Name(), err)
-	case errors.Is(cause, errSlow) && !s.answered:
-		return fmt.Errorf("%s: no image in %v; check that %s is reachable", c.Name(), c.cfg.Timeout, shown(c.url))
-	case errors.Is(cause, errSlow):
-		return fmt.Errorf("%s: no complete image in %v, though %s answers; %s", c.Name(), c.cfg.Timeout, shown(c.url), s.streamAdvice())
-	default:
-		return fmt.Errorf("%s: %w", c.Name(), cause)
-	}
+	return drivers.ShootWithin(ctx, &c.Base, c.cfg.Timeout, slow, func(ctx context.Context) (drivers.Photo, error) {
+		s.account = *c.account.Load()
+		p, err := s.take(ctx)
+		if err == nil {
+			c.log.Debug("image taken", "bytes", len(p.Data), "took", c.now().Sub(p.CapturedAt))
+		}
+		return p, err
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Camera is one camera.
 type Camera struct {
-	drivers.Base
+	drivers.Passive
 	cfg  Config
 	web  *web.Client // client for the host without a path
 	path string      // path of the device service
@@ -59,37 +58,16 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	if err != nil {
 		return nil, err
 	}
-	return &Camera{Base: drivers.NewBase(name), cfg: cfg, web: client, path: path, link: drivers.NewConnection(client.Host()), now: now}, nil
+	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, web: client, path: path, link: drivers.NewConnection(client.Host()), now: now}, nil
 }
 
 // Connection returns the host of the device.
 func (c *Camera) Connection() *drivers.Connection { return c.link }
 
-// Start allows requests. It sends none.
-func (c *Camera) Start() error { c.MarkStarted(); return nil }
-
-// Halt terminates requests under way.
-func (c *Camera) Halt() error { c.StopVerbs(); return nil }
-
 // Photo takes an image.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	p, err := c.photo(ctx)
-	switch {
-	case ctx.Err() != nil:
-		return drivers.Photo{}, c.EndReason(ctx)
-	case err != nil:
-		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
-	}
-	return p, nil
+	return drivers.Shoot(ctx, &c.Base, c.photo)
 }
-
-// photoBytes is the size limit for an image.
-const photoBytes = 16 << 20
 
 // photo requests the address each time, because it may contain a session.
 func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
@@ -101,16 +79,7 @@ func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
 	if err != nil {
 		return drivers.Photo{}, err
 	}
-	at := c.now()
-	a, err := client.Do(ctx, web.Call{Path: path, Max: photoBytes, Accept: "image/jpeg"})
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	mime := http.DetectContentType(a.Body)
-	if mime != "image/jpeg" && mime != "image/png" {
-		return drivers.Photo{}, errors.New("the snapshot is neither JPEG nor PNG; check its address in a browser")
-	}
-	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
+	return client.Photo(ctx, web.Call{Path: path, Accept: "image/jpeg"}, c.now(), "the snapshot is neither JPEG nor PNG; check its address in a browser")
 }
 
 // devicePath is the default path of the device service (core specification, §5.1.1), for a

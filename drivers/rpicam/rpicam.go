@@ -97,7 +97,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // Camera is one camera.
 type Camera struct {
-	drivers.Base
+	drivers.Passive
 	cfg  Config
 	log  *slog.Logger
 	now  func() time.Time
@@ -109,7 +109,7 @@ type Camera struct {
 
 // New returns a camera for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
-	return &Camera{Base: drivers.NewBase(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
+	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
 // Resources returns the camera, because a second device would find it busy.
@@ -117,42 +117,30 @@ func (c *Camera) Resources() []drivers.Resource {
 	return []drivers.Resource{{Key: "camera", Label: fmt.Sprintf("camera %d of rpicam-still", c.cfg.Camera)}}
 }
 
-// Start allows images. The camera and its program may come later.
-func (c *Camera) Start() error { c.MarkStarted(); return nil }
-
-// Halt kills running programs.
-func (c *Camera) Halt() error { c.StopVerbs(); return nil }
-
 // Photo takes an image, with a second attempt.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return drivers.Photo{}, c.EndReason(ctx)
-	}
-	tool, err := c.tool()
-	if err != nil {
-		return drivers.Photo{}, fmt.Errorf("%s: %w", c.Name(), err)
-	}
-	version := c.know(ctx, tool)
-	p, err := c.shoot(ctx, tool)
-	if err != nil && ctx.Err() == nil {
+	return drivers.Shoot(ctx, &c.Base, func(ctx context.Context) (drivers.Photo, error) {
+		select {
+		case c.turn <- struct{}{}:
+			defer func() { <-c.turn }()
+		case <-ctx.Done():
+			return drivers.Photo{}, ctx.Err()
+		}
+		tool, err := c.tool()
+		if err != nil {
+			return drivers.Photo{}, err
+		}
+		version := c.know(ctx, tool)
+		p, err := c.shoot(ctx, tool)
+		if err == nil || ctx.Err() != nil {
+			return p, err
+		}
 		c.log.Warn("no image; second attempt", "err", err)
-		p, err = c.shoot(ctx, tool)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return drivers.Photo{}, c.EndReason(ctx)
-	case err != nil:
-		return drivers.Photo{}, fmt.Errorf("%s: %w; this was the second attempt (%s)", c.Name(), err, version)
-	}
-	return p, nil
+		if p, err = c.shoot(ctx, tool); err != nil {
+			return p, fmt.Errorf("%w; this was the second attempt (%s)", err, version)
+		}
+		return p, nil
+	})
 }
 
 // tool returns the full path of the program.

@@ -53,7 +53,7 @@ type Stream interface {
 // Camera is one camera. It is open only during an image, so other programs may use it in
 // between, and it may be connected later.
 type Camera struct {
-	drivers.Base
+	drivers.Passive
 	cfg   Config
 	video Video
 	log   *slog.Logger
@@ -64,7 +64,7 @@ type Camera struct {
 
 // New returns a camera for a valid configuration.
 func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
-	return &Camera{Base: drivers.NewBase(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
+	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
 }
 
 // Resources returns the camera, with one identity for all its names.
@@ -76,49 +76,21 @@ func (c *Camera) Resources() []drivers.Resource {
 	return []drivers.Resource{{Key: "device", Label: what, Identity: "camera " + drivers.FileIdentity(c.cfg.Device), Kind: "V4L2 camera", Sole: c.cfg.Device == ""}}
 }
 
-// Start allows images. It opens no camera, because the camera may be connected later.
-func (c *Camera) Start() error { c.MarkStarted(); return nil }
-
-// Halt ends images under way.
-func (c *Camera) Halt() error { c.StopVerbs(); return nil }
-
-// errSlow is the cause of a context that ended by the configured timeout.
-var errSlow = errors.New("timeout")
-
 // Photo takes an image. A second caller waits for the first.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	ctx, done, err := c.Begin(ctx)
-	if err != nil {
-		return drivers.Photo{}, err
-	}
-	defer done()
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errSlow)
-	defer cancel()
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-ctx.Done():
-		return drivers.Photo{}, c.explain(ctx, nil)
-	}
-	p, err := c.take(ctx)
-	if err != nil || ctx.Err() != nil {
-		return drivers.Photo{}, c.explain(ctx, err)
-	}
-	return p, nil
+	return drivers.ShootWithin(ctx, &c.Base, c.cfg.Timeout, c.slow, func(ctx context.Context) (drivers.Photo, error) {
+		select {
+		case c.turn <- struct{}{}:
+			defer func() { <-c.turn }()
+		case <-ctx.Done():
+			return drivers.Photo{}, ctx.Err()
+		}
+		return c.take(ctx)
+	})
 }
 
-// explain adds the name of the device to an error, and the reason if the context has ended.
-func (c *Camera) explain(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-		return fmt.Errorf("%s: %w", c.Name(), err)
-	case errors.Is(cause, errSlow):
-		return fmt.Errorf("%s: no image in %v; check whether another program uses the camera, or the light is low; lower skip_frames, or raise timeout", c.Name(), c.cfg.Timeout)
-	case errors.Is(cause, drivers.ErrNotStarted):
-		return cause
-	default:
-		return fmt.Errorf("%s: %w", c.Name(), cause)
-	}
+func (c *Camera) slow() error {
+	return fmt.Errorf("no image in %v; check whether another program uses the camera, or the light is low; lower skip_frames, or raise timeout", c.cfg.Timeout)
 }
 
 // maxBroken is the number of successive broken frames after which the camera counts as

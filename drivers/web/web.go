@@ -146,6 +146,24 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 	return a, nil
 }
 
+// photoBytes is the size limit for an image.
+const photoBytes = 16 << 20
+
+// Photo requests an image at the time at. wrong is the error of an answer that is neither
+// JPEG nor PNG.
+func (c *Client) Photo(ctx context.Context, call Call, at time.Time, wrong string) (drivers.Photo, error) {
+	call.Max = photoBytes
+	a, err := c.Do(ctx, call)
+	if err != nil {
+		return drivers.Photo{}, err
+	}
+	mime := http.DetectContentType(a.Body)
+	if mime != "image/jpeg" && mime != "image/png" {
+		return drivers.Photo{}, errors.New(wrong)
+	}
+	return drivers.Photo{Data: a.Body, MIME: mime, CapturedAt: at}, nil
+}
+
 func (c *Client) url(path string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSuffix(c.base.String(), "/") + path)
 	if err != nil || u.Host != c.base.Host || u.Scheme != c.base.Scheme {

@@ -29,40 +29,19 @@ func keepsTargets(ctx context.Context, b *bench) error {
 				return fmt.Errorf("SetTarget(%v) has changed on or off", want)
 			}
 		}
-		for _, celsius := range []float64{limits.Min - 1, limits.Max + 1, math.NaN(), math.Inf(1)} {
-			before := b.countActs()
-			err, fault := b.mustFail(d, "SetTarget", func() error { return s.SetTarget(ctx, celsius) })
-			switch {
-			case fault != nil:
-				return fmt.Errorf("SetTarget(%v): %w", celsius, fault)
-			case !errors.Is(err, drivers.ErrNothingDone):
-				return fmt.Errorf("SetTarget(%v) does not return ErrNothingDone: %w", celsius, err)
-			case b.countActs() != before:
-				return fmt.Errorf("SetTarget(%v) made the device act", celsius)
-			}
-		}
-		return nil
+		set := func(celsius float64) error { return s.SetTarget(ctx, celsius) }
+		return b.rejects(d, "SetTarget", set, drivers.ErrNothingDone, limits.Min-1, limits.Max+1, math.NaN(), math.Inf(1))
 	})
 }
 
 func (b *bench) keeps(ctx context.Context, d drivers.Device, s drivers.Thermostat, want float64) error {
-	before := b.countActs()
-	if err := b.must("SetTarget", func() error { return s.SetTarget(ctx, want) }); err != nil {
+	if err := b.sets("SetTarget", want, func() error { return s.SetTarget(ctx, want) }); err != nil {
 		return err
-	}
-	if b.countActs() == before {
-		return fmt.Errorf("SetTarget(%v) has not changed the simulator", want)
 	}
 	r, ok := d.(drivers.TargetReader)
 	if !ok {
 		return nil
 	}
-	var is float64
-	if err := b.must("Target", func() (err error) { is, err = r.Target(ctx); return err }); err != nil {
-		return err
-	}
-	if math.Abs(is-want) > drivers.TargetTolerance {
-		return fmt.Errorf("the verb Target = %v after SetTarget(%v)", is, want)
-	}
-	return nil
+	right := func(is float64) bool { return math.Abs(is-want) <= drivers.TargetTolerance }
+	return valueIs(ctx, b, "Target", r.Target, right, fmt.Sprintf("SetTarget(%v)", want))
 }

@@ -23,12 +23,7 @@ func dims(ctx context.Context, b *bench) error {
 				return err
 			}
 		}
-		for _, percent := range []float64{-1, 101, math.NaN()} {
-			if _, fault := b.mustFail(d, "Dim", func() error { return s.Dim(ctx, percent) }); fault != nil {
-				return fmt.Errorf("Dim(%v): %w", percent, fault)
-			}
-		}
-		return nil
+		return b.rejects(d, "Dim", func(percent float64) error { return s.Dim(ctx, percent) }, nil, -1, 101, math.NaN())
 	})
 }
 
@@ -38,14 +33,8 @@ func (b *bench) levelIs(ctx context.Context, d drivers.Device, want float64) err
 	if !ok {
 		return nil
 	}
-	var got float64
-	if err := b.must("Level", func() (err error) { got, err = r.Level(ctx); return err }); err != nil {
-		return err
-	}
-	if math.Abs(got-want) > 1 {
-		return fmt.Errorf("the verb Level = %v after Dim(%v)", got, want)
-	}
-	return nil
+	right := func(is float64) bool { return math.Abs(is-want) <= 1 }
+	return valueIs(ctx, b, "Level", r.Level, right, fmt.Sprintf("Dim(%v)", want))
 }
 
 // tints checks the colors of a ColorSetter, and reads them back if the device can.
@@ -62,12 +51,9 @@ func tints(ctx context.Context, b *bench) error {
 			if !ok {
 				continue
 			}
-			var got drivers.Color
-			if err := b.must("Color", func() (err error) { got, err = r.Color(ctx); return err }); err != nil {
+			right := func(is drivers.Color) bool { return is == want }
+			if err := valueIs(ctx, b, "Color", r.Color, right, fmt.Sprintf("SetColor(%v)", want)); err != nil {
 				return err
-			}
-			if got != want {
-				return fmt.Errorf("the verb Color = %v after SetColor(%v)", got, want)
 			}
 		}
 		return nil
@@ -92,23 +78,12 @@ func warms(ctx context.Context, b *bench) error {
 			if !ok {
 				continue
 			}
-			var got float64
-			if err := b.must("ColorTemperature", func() (err error) { got, err = r.ColorTemperature(ctx); return err }); err != nil {
+			right := func(is float64) bool { return math.Abs(1e6/is-1e6/want) <= 5 } // many devices use mireds
+			if err := valueIs(ctx, b, "ColorTemperature", r.ColorTemperature, right, fmt.Sprintf("SetColorTemperature(%v)", want)); err != nil {
 				return err
 			}
-			if math.Abs(1e6/got-1e6/want) > 5 { // many devices use mireds
-				return fmt.Errorf("the verb ColorTemperature = %v after SetColorTemperature(%v)", got, want)
-			}
 		}
-		for _, kelvin := range []float64{0, -1, warmest - 1, coldest + 1, math.NaN(), math.Inf(1)} {
-			before := b.countActs()
-			if _, fault := b.mustFail(d, "SetColorTemperature", func() error { return s.SetColorTemperature(ctx, kelvin) }); fault != nil {
-				return fmt.Errorf("SetColorTemperature(%v): %w", kelvin, fault)
-			}
-			if b.countActs() != before {
-				return fmt.Errorf("SetColorTemperature(%v) made the device act", kelvin)
-			}
-		}
-		return nil
+		warm := func(kelvin float64) error { return s.SetColorTemperature(ctx, kelvin) }
+		return b.rejects(d, "SetColorTemperature", warm, nil, 0, -1, warmest-1, coldest+1, math.NaN(), math.Inf(1))
 	})
 }

@@ -24,12 +24,8 @@ func opens(ctx context.Context, b *bench) error {
 			if !ok {
 				continue
 			}
-			var is float64
-			if err := b.must("Opening", func() (err error) { is, err = r.Opening(ctx); return err }); err != nil {
+			if err := valueIs(ctx, b, "Opening", r.Opening, func(is float64) bool { return is == want }, name); err != nil {
 				return err
-			}
-			if is != want {
-				return fmt.Errorf("the verb Opening = %v after %s", is, name)
 			}
 		}
 		return nil
@@ -50,24 +46,12 @@ func opensPartly(ctx context.Context, b *bench) error {
 			if !ok {
 				continue
 			}
-			var is float64
-			if err := b.must("Opening", func() (err error) { is, err = r.Opening(ctx); return err }); err != nil {
+			right := func(is float64) bool { return math.Abs(is-want) <= drivers.OpeningTolerance }
+			if err := valueIs(ctx, b, "Opening", r.Opening, right, fmt.Sprintf("OpenTo(%v)", want)); err != nil {
 				return err
 			}
-			if math.Abs(is-want) > drivers.OpeningTolerance {
-				return fmt.Errorf("the verb Opening = %v after OpenTo(%v)", is, want)
-			}
 		}
-		for _, percent := range []float64{-1, 101, math.NaN()} {
-			before := b.countActs()
-			if _, fault := b.mustFail(d, "OpenTo", func() error { return p.OpenTo(ctx, percent) }); fault != nil {
-				return fmt.Errorf("OpenTo(%v): %w", percent, fault)
-			}
-			if b.countActs() != before {
-				return fmt.Errorf("OpenTo(%v) made the device act", percent)
-			}
-		}
-		return nil
+		return b.rejects(d, "OpenTo", func(percent float64) error { return p.OpenTo(ctx, percent) }, nil, -1, 101, math.NaN())
 	})
 }
 
@@ -86,12 +70,8 @@ func locks(ctx context.Context, b *bench) error {
 			if !ok {
 				continue
 			}
-			var is bool
-			if err := b.must("Locked", func() (err error) { is, err = r.Locked(ctx); return err }); err != nil {
+			if err := valueIs(ctx, b, "Locked", r.Locked, func(is bool) bool { return is == lock }, name); err != nil {
 				return err
-			}
-			if is != lock {
-				return fmt.Errorf("the verb Locked = %t after %s", is, name)
 			}
 		}
 		return nil

@@ -29,41 +29,19 @@ func turnsToAngles(ctx context.Context, b *bench) error {
 				return err
 			}
 		}
-		for _, degrees := range []float64{limits.Min - 1, limits.Max + 1, math.NaN(), math.Inf(1)} {
-			before := b.countActs()
-			err, fault := b.mustFail(d, "TurnTo", func() error { return t.TurnTo(ctx, degrees) })
-			if fault != nil {
-				return fmt.Errorf("TurnTo(%v): %w", degrees, fault)
-			}
-			if !errors.Is(err, drivers.ErrNothingDone) {
-				return fmt.Errorf("TurnTo(%v) does not return ErrNothingDone: %w", degrees, err)
-			}
-			if b.countActs() != before {
-				return fmt.Errorf("TurnTo(%v) made the device act", degrees)
-			}
-		}
-		return nil
+		turn := func(degrees float64) error { return t.TurnTo(ctx, degrees) }
+		return b.rejects(d, "TurnTo", turn, drivers.ErrNothingDone, limits.Min-1, limits.Max+1, math.NaN(), math.Inf(1))
 	})
 }
 
 func (b *bench) turnsTo(ctx context.Context, d drivers.Device, t drivers.Turner, want float64) error {
-	before := b.countActs()
-	if err := b.must("TurnTo", func() error { return t.TurnTo(ctx, want) }); err != nil {
+	if err := b.sets("TurnTo", want, func() error { return t.TurnTo(ctx, want) }); err != nil {
 		return err
-	}
-	if b.countActs() == before {
-		return fmt.Errorf("TurnTo(%v) has not changed the simulator", want)
 	}
 	r, ok := d.(drivers.AngleReader)
 	if !ok {
 		return nil
 	}
-	var is float64
-	if err := b.must("Angle", func() (err error) { is, err = r.Angle(ctx); return err }); err != nil {
-		return err
-	}
-	if math.Abs(is-want) > 2 {
-		return fmt.Errorf("the verb Angle = %v after TurnTo(%v)", is, want)
-	}
-	return nil
+	right := func(is float64) bool { return math.Abs(is-want) <= 2 }
+	return valueIs(ctx, b, "Angle", r.Angle, right, fmt.Sprintf("TurnTo(%v)", want))
 }

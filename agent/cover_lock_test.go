@@ -199,7 +199,7 @@ func TestStopMidwayOfCover(t *testing.T) {
 					},
 					To: 100, Limit: time.Hour, Every: time.Second, Timeout: 4 * time.Second,
 				}
-				d := family.New("it", "garage-door", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
+				d := family.New("it", "garage-door", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 					Cover: family.NewCover(travel, travel, nil),
 					Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 				})

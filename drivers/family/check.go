@@ -21,12 +21,19 @@ func CheckPlace(where, place string, with map[string]Param) error {
 	case strings.ContainsAny(place, "[]"):
 		return fmt.Errorf("%s: %q has brackets; write the number of a list item after a dot, like meters.0.power", where, place)
 	}
-	for _, g := range Gaps(place) {
-		if _, known := with[g]; !known {
-			return fmt.Errorf("%s: {%s} has no value; add the name under with", where, g)
+	return errors.Join(CheckGaps(where, Gaps(place), with)...)
+}
+
+// CheckGaps returns an error for each name in gaps without a value. own lists the names
+// that messkit sets.
+func CheckGaps(where string, gaps []string, with map[string]Param, own ...string) []error {
+	var errs []error
+	for _, g := range gaps {
+		if _, known := with[g]; !known && !slices.Contains(own, g) {
+			errs = append(errs, fmt.Errorf("%s: {%s} has no value; add the name under with", where, g))
 		}
 	}
-	return nil
+	return errs
 }
 
 // CheckAbout returns an error for an invalid address of the manufacturer's documentation.
@@ -74,20 +81,20 @@ func CheckNames(with map[string]Param, own ...string) []error {
 }
 
 // CheckReadings returns the errors in the quantities and units of a template.
-func CheckReadings(list []Measure) []error {
+func CheckReadings(list []Reading) []error {
 	var errs []error
 	first := map[string]int{}
-	for i, m := range list {
+	for i, r := range list {
 		where := fmt.Sprintf("readings[%d]", i)
-		if m.Quantity == "" {
+		if r.Quantity == "" {
 			continue // the caller reports missing keys
 		}
-		if n, twice := first[m.Quantity]; twice {
-			errs = append(errs, fmt.Errorf("%s.quantity: %q is also the quantity of readings[%d]; give each a different name, like \"bed temperature\"", where, m.Quantity, n))
+		if n, twice := first[r.Quantity]; twice {
+			errs = append(errs, fmt.Errorf("%s.quantity: %q is also the quantity of readings[%d]; give each a different name, like \"bed temperature\"", where, r.Quantity, n))
 		} else {
-			first[m.Quantity] = i
+			first[r.Quantity] = i
 		}
-		if err := m.checkUnit(where); err != nil {
+		if err := r.checkUnit(where); err != nil {
 			errs = append(errs, err)
 		}
 	}

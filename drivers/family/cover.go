@@ -26,13 +26,15 @@ type Cover struct {
 	// Moves reports whether the device says that it moves. Stands reports whether it stands
 	// still; some devices do not report movement, so Stands compares positions.
 	Moves, Stands func(context.Context) (bool, error)
+
+	look func(context.Context) (Place, error)
 }
 
 // NewCover returns a cover that moves to its ends by open and shut, and to a position in
 // percent by to. to may be nil.
 func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 	c := &Cover{
-		Open: open.Do, Shut: shut.Do, Stop: open.Stand, Stands: open.stands,
+		Open: open.Do, Shut: shut.Do, Stop: open.Stand, Stands: open.stands, look: open.Look,
 		Opening: func(ctx context.Context) (float64, error) {
 			p, err := open.Look(ctx)
 			if err != nil {
@@ -279,6 +281,17 @@ func (t Travel) stands(ctx context.Context) (bool, error) {
 	}
 	is, err := t.Look(ctx)
 	return err == nil && is == was, err
+}
+
+// Readings returns a function that reads the contact and the position of the cover.
+func (c *Cover) Readings(now func() time.Time) func(context.Context) ([]drivers.Reading, error) {
+	return func(ctx context.Context) ([]drivers.Reading, error) {
+		p, err := c.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return Openings(p, now())
+	}
 }
 
 // Opening returns the position in percent. It returns an error while the cover moves, or if

@@ -7,7 +7,6 @@ package family
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -16,37 +15,19 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Levels contains the levels that a switch takes at Start and at Halt.
-type Levels struct {
-	Initial string `yaml:"initial"` // level at Start: on, off or keep
-	Safe    string `yaml:"safe"`    // level at Halt: on, off or keep
-}
-
-// DefaultLevels returns levels that keep the state at Start and turn the device off at
-// Halt.
-func DefaultLevels() Levels { return Levels{Initial: "keep", Safe: "off"} }
-
-// Validate returns all errors in the levels.
-func (l Levels) Validate() error {
-	var errs []error
-	for _, level := range [][2]string{{"initial", l.Initial}, {"safe", l.Safe}} {
-		if key, word := level[0], level[1]; word != "on" && word != "off" && word != "keep" {
-			errs = append(errs, fmt.Errorf("%s: %q is unknown; write on, off or keep", key, word))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 // Settings contains the configuration keys of every template driver.
 type Settings struct {
 	Family   string            `yaml:"family"`   // name of the template
 	Families string            `yaml:"families"` // folder with additional templates; "" for none
 	With     map[string]string `yaml:"with"`     // values for the {names} in the template
-	Levels
+	drivers.SwitchLevels
 }
 
-// DefaultSettings returns the default levels without a template.
-func DefaultSettings() Settings { return Settings{Levels: DefaultLevels()} }
+// DefaultSettings returns settings without a template that keep the state at Start and turn
+// the device off at Halt.
+func DefaultSettings() Settings {
+	return Settings{SwitchLevels: drivers.SwitchLevels{Initial: "keep", Safe: "off"}}
+}
 
 // Verbs contains the functions of a device. A nil function means that the device cannot do
 // it. Switch requires On.
@@ -120,23 +101,11 @@ type White struct {
 	Warmest, Coldest float64 // limits in kelvin
 }
 
-// Only returns the functions that one lamp of the template has, or nil for a lamp without a
-// brightness.
-func (l Light) Only(dims, colours bool) *Light {
-	if !dims {
-		return nil
-	}
-	if !colours {
-		l.Tint, l.Colour = nil, nil
-	}
-	return &l
-}
-
 // Device implements every device of a template.
 type Device struct {
 	drivers.Base
 	class    string
-	levels   Levels
+	levels   drivers.SwitchLevels
 	verbs    Verbs
 	link     *drivers.Connection
 	haltTime time.Duration
@@ -149,7 +118,7 @@ type Device struct {
 
 // New returns a device with these verbs. haltTime limits the commands for the initial and
 // the safe state.
-func New(name, class string, l Levels, haltTime time.Duration, link *drivers.Connection, v Verbs) drivers.Device {
+func New(name, class string, l drivers.SwitchLevels, haltTime time.Duration, link *drivers.Connection, v Verbs) drivers.Device {
 	d := &Device{
 		Base: drivers.NewBase(name), class: class, levels: l, verbs: v, link: link, haltTime: haltTime,
 		users: make(chan int, 1),

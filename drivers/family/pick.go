@@ -49,6 +49,29 @@ func Pick(v any, path string) (any, bool) {
 	return v, v != nil
 }
 
+// Find returns the value at a path of an answer. "" is the whole answer, as text.
+func (v Values) Find(path string, answer []byte) (any, error) {
+	path = v.Text(path)
+	answer = bytes.TrimSpace(answer)
+	if path == "" {
+		return string(answer), nil
+	}
+	parsed, err := Parse(answer)
+	if err != nil {
+		return nil, err
+	}
+	found, ok := Pick(parsed, path)
+	if !ok {
+		return nil, &missingError{path}
+	}
+	return found, nil
+}
+
+// missingError reports that an answer has no value at a path.
+type missingError struct{ path string }
+
+func (e *missingError) Error() string { return "the device reports no " + e.path }
+
 // Word returns a scalar in the notation of templates: ON, true, 1. It returns false for
 // lists and objects.
 func Word(v any) (string, bool) {

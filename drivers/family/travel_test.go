@@ -109,7 +109,7 @@ func TestHaltOfCovers(t *testing.T) {
 			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
 			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 		}
-		d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
+		d := family.New("blinds", "blind", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 			Cover: family.NewCover(travel, travel, nil),
 			Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 		}).(halted)
@@ -219,7 +219,7 @@ func TestCoverAtRest(t *testing.T) {
 				},
 				To: 100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 			}
-			d := family.New("blinds", "blind", family.DefaultLevels(), 20*time.Second, drivers.NewConnection("test"), family.Verbs{
+			d := family.New("blinds", "blind", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
 				Cover: family.NewCover(travel, travel, nil),
 				Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 			})

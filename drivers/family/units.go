@@ -8,9 +8,6 @@ import (
 	"github.com/messkit/messkit/internal/unit"
 )
 
-// Measure is a quantity with its unit, as a template writes them.
-type Measure struct{ Quantity, Unit string }
-
 // otherUnits lists the units of other quantities.
 var otherUnits = []string{
 	"lqi", "ppm", "ppb", "µg/m³", "mg/m³", "g/m³", "mm", "cm", "m", "km", "mm/s", "m/s", "km/h", "mm/h", "mL", "L", "m³", "L/min", "L/h", "m³/h",
@@ -18,17 +15,17 @@ var otherUnits = []string{
 }
 
 // checkUnit returns an error for a missing, wrong or unknown unit.
-func (m Measure) checkUnit(where string) error {
-	of := unit.Of(m.Quantity)
+func (r Reading) checkUnit(where string) error {
+	of := unit.Of(r.Quantity)
 	switch {
-	case slices.Contains(of, m.Unit) || of == nil && (m.Unit == "" || knownUnit(m.Unit)):
+	case slices.Contains(of, r.Unit) || of == nil && (r.Unit == "" || knownUnit(r.Unit)):
 		return nil
-	case m.Unit == "":
-		return fmt.Errorf("%s.unit: is missing; the units of %s are %s", where, m.Quantity, strings.Join(of, ", "))
+	case r.Unit == "":
+		return fmt.Errorf("%s.unit: is missing; the units of %s are %s", where, r.Quantity, strings.Join(of, ", "))
 	case of != nil:
-		return fmt.Errorf("%s.unit: %q is not a unit of %s; write %s", where, m.Unit, m.Quantity, strings.Join(of, ", "))
+		return fmt.Errorf("%s.unit: %q is not a unit of %s; write %s", where, r.Unit, r.Quantity, strings.Join(of, ", "))
 	}
-	return fmt.Errorf("%s.unit: %q is unknown; known: %s; omit the unit for a truth value or a count", where, m.Unit, strings.Join(allUnits(), ", "))
+	return fmt.Errorf("%s.unit: %q is unknown; known: %s; omit the unit for a truth value or a count", where, r.Unit, strings.Join(allUnits(), ", "))
 }
 
 func knownUnit(unit string) bool { return slices.Contains(allUnits(), unit) }

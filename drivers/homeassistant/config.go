@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -31,23 +30,23 @@ type Config struct {
 	Live      bool              `yaml:"live"`      // use WebSocket if available; false: only REST
 	Segments  map[string]string `yaml:"segments"`  // rooms of a vacuum: area id of Home Assistant to the name that people use
 	Poll      time.Duration     `yaml:"poll"`      // longest poll interval for a vacuum
-	family.Levels
+	drivers.SwitchLevels
 }
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Poll: 2 * time.Second, Lowest: 7, Highest: 30, Levels: family.Levels{Initial: "keep"}}
+	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Poll: 2 * time.Second, Lowest: 7, Highest: 30, SwitchLevels: drivers.SwitchLevels{Initial: "keep"}}
 }
 
 // levels returns the configured levels. By default a climate entity keeps its state,
 // because a restart of messkit must not turn off the heating.
-func (c Config) levels() family.Levels {
-	l := c.Levels
+func (c Config) levels() drivers.SwitchLevels {
+	l := c.SwitchLevels
 	if l.Safe == "stop" && c.domain() == "vacuum" { // as for other vacuums
 		l.Safe = "off"
 	}
 	if l.Safe == "" {
-		l.Safe = map[bool]string{true: "keep", false: family.DefaultLevels().Safe}[c.domain() == "climate"]
+		l.Safe = map[bool]string{true: "keep", false: "off"}[c.domain() == "climate"]
 	}
 	return l
 }

@@ -29,8 +29,6 @@ type CoverState struct {
 	family.Report
 }
 
-const coverTime = 3 * time.Minute // default time limit
-
 // lookEvery is the poll interval during a movement.
 var lookEvery = time.Second
 
@@ -40,26 +38,10 @@ func (d *device) cover() *family.Cover {
 	if c == nil {
 		return nil
 	}
-	var to func(float64) family.Travel
-	if len(c.To) > 0 {
-		to = func(percent float64) family.Travel { return d.travel(c.To, c.Word(d.values, percent), percent) }
-	}
-	return family.NewCover(d.travel(c.Open, "", 100), d.travel(c.Close, "", 0), to)
-}
-
-func (d *device) travel(calls []Call, position string, to float64) family.Travel {
-	c := d.template.Cover
-	limit := c.Takes
-	if limit == 0 {
-		limit = coverTime
-	}
-	return family.Travel{
-		Go: func(ctx context.Context) error {
-			return d.do(ctx, calls, d.values.With(family.Values{"position": position}))
-		},
-		Stop: func(ctx context.Context) error { return d.do(ctx, c.Stop, d.values) },
-		Look: d.place, To: to, Limit: limit, Every: lookEvery, Timeout: drivers.StopTimeout,
-	}
+	return family.Motor[Call]{
+		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.Scale, Takes: c.Takes, Values: d.values,
+		Begin: d.do, End: d.do, Look: d.place, Every: lookEvery, Timeout: drivers.StopTimeout,
+	}.Cover()
 }
 
 // place reads the present position.
@@ -88,41 +70,20 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	return p, nil
 }
 
-// readCover returns the readings of a cover whose template has none.
-func (d *device) readCover(ctx context.Context) ([]drivers.Reading, error) {
-	p, err := d.place(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return family.Openings(p, d.now())
-}
-
 func (t *Template) checkCover() []error {
 	c := t.Cover
 	errs := slices.Concat(t.checkCalls("cover.open", c.Open), t.checkCalls("cover.close", c.Close), t.checkCalls("cover.stop", c.Stop), t.checkCalls("cover.get", []Call{{Get: c.Get}}))
 	if len(c.To) > 0 {
 		errs = append(errs, t.checkCalls("cover.to", c.To, "position")...)
-		if c.Position == "" {
-			errs = append(errs, errors.New("cover.position: is missing; a cover with positions must report its position"))
+	}
+	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With))
+	var state *family.Report
+	if s := c.State; s != nil {
+		state = &s.Report
+		errs = append(errs, family.CheckPlace("cover.state.value", s.Value, t.With))
+		if s.Value == "" {
+			errs = append(errs, errors.New("cover.state: needs value: the path of the word in the answer"))
 		}
 	}
-	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With), t.checkFilled("cover.closed", c.Closed))
-	if c.State != nil {
-		errs = append(errs, family.CheckPlace("cover.state.value", c.State.Value, t.With))
-	}
-	switch s := c.State; {
-	case s == nil && c.Position == "":
-		errs = append(errs, errors.New("cover.position: is missing, and so is state; without readback the driver cannot know that the cover is closed"))
-	case s != nil && s.Value == "":
-		errs = append(errs, errors.New("cover.state: needs value: the path of the word in the answer"))
-	case s != nil && c.Position == "" && (len(s.Open) == 0 || len(s.Closed) == 0):
-		errs = append(errs, errors.New("cover.state: needs words for open and closed, because the template has no position"))
-	}
-	if c.Closed != "" && c.Closed != "0" && c.Closed != "100" && len(family.Gaps(c.Closed)) == 0 {
-		errs = append(errs, errors.New("cover.closed: is invalid; write 0, or 100 for a reversed scale"))
-	}
-	if t.Switch != nil {
-		errs = append(errs, errors.New("cover: excludes switch; remove one of them"))
-	}
-	return errs
+	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != "", State: state, Scale: c.Scale, Switch: t.Switch != nil}, t.With)...)
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -43,7 +42,7 @@ type device struct {
 	url      string
 	log      *slog.Logger
 	now      func() time.Time
-	timed    atomic.Bool // the timer of the device has a setting that stays until the driver removes it
+	timer    *family.TimedOn // nil: the device has no timer
 }
 
 // haltCalls is the time limit of Start and Halt as a multiple of the timeout.
@@ -76,21 +75,23 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		}
 	}
 	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
-	return family.New(name, d.template.Class, cfg.Levels, haltCalls*cfg.Timeout, drivers.NewConnection(client.Host()), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.SwitchLevels, haltCalls*cfg.Timeout, drivers.NewConnection(client.Host()), d.verbs()), nil
 }
 
 // verbs returns the verbs of the template.
 func (d *device) verbs() family.Verbs {
 	v := family.Verbs{Last: d.web.Last, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
-		v.Switch, v.On = d.turn, d.on
-		if s.OnFor != nil {
-			v.SwitchFor, v.TimerLeft, v.TimerFor = d.turnFor, d.isTimed, s.OnFor.Lasts
+		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
+		if t := s.OnFor; t != nil {
+			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
+				return d.act(ctx, t.Calls, d.values.With(values))
+			}}
+			v.SwitchFor, v.TimerLeft, v.TimerFor = d.timer.SwitchFor, d.timer.Left, t.Lasts
 		}
-		v.Light = d.light()
 	}
 	if v.Cover = d.cover(); v.Cover != nil {
-		v.Read = d.readCover
+		v.Read = v.Cover.Readings(d.now)
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read
@@ -118,35 +119,14 @@ func (d *device) turn(ctx context.Context, on bool) error {
 // undo removes a timer setting, which would otherwise end the next switch-on without a time
 // limit.
 func (d *device) undo(ctx context.Context) error {
-	if !d.timed.Load() {
+	if !d.timer.IsSet() {
 		return nil
 	}
 	err := d.do(ctx, d.template.Switch.OnFor.Undo, d.values)
 	if err == nil {
-		d.timed.Store(false)
+		d.timer.Removed()
 	}
 	return err
-}
-
-func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
-	timed := d.template.Switch.OnFor
-	value, ok := timed.For(limit)
-	if !ok {
-		d.log.Debug("limit exceeds the longest time of the device's timer", "limit", limit)
-		return d.turn(ctx, true)
-	}
-	err := d.act(ctx, timed.Calls, d.values.With(family.Values{"for": value}))
-	if !errors.Is(err, drivers.ErrNothingDone) {
-		d.isTimed()
-	}
-	return err
-}
-
-// isTimed records that the timer is set, if its setting stays in the device.
-func (d *device) isTimed() {
-	if len(d.template.Switch.OnFor.Undo) > 0 {
-		d.timed.Store(true)
-	}
 }
 
 func (d *device) on(ctx context.Context) (bool, error) {
@@ -160,31 +140,28 @@ func (d *device) on(ctx context.Context) (bool, error) {
 
 // read sends each request once, even if several readings use its answer.
 func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
-	answers := map[string]any{}
+	answers := map[string][]byte{}
 	var list []drivers.Reading
 	for _, r := range d.template.Readings {
 		_, path := r.method()
 		answer, asked := answers[path]
 		if !asked {
-			body, err := d.ask(ctx, r.Call, d.values)
-			if status, ok := errors.AsType[*web.StatusError](err); ok && r.Optional && status.Status == http.StatusNotFound {
-				answers[path] = nil
-				continue // this device of the family does not have it
-			}
-			if err != nil {
-				return nil, err
-			}
-			if answer, err = family.Parse(body); err != nil {
+			var err error
+			answer, err = d.ask(ctx, r.Call, d.values)
+			status, ok := errors.AsType[*web.StatusError](err)
+			if missing := ok && r.Optional && status.Status == http.StatusNotFound; err != nil && !missing {
 				return nil, err
 			}
 			answers[path] = answer
 		}
-		one, err := r.in(answer, d.values)
+		if answer == nil && r.Optional { // this device of the family does not have it
+			continue
+		}
+		one, err := r.In(d.values, answer, d.now())
 		if err != nil {
 			return nil, err
 		}
 		if one != nil {
-			one.At = d.now()
 			list = append(list, *one)
 		}
 	}
@@ -192,21 +169,4 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		return nil, drivers.ErrNoReading
 	}
 	return list, nil
-}
-
-// in returns the reading in an answer, or nil if the device does not have it.
-func (r Reading) in(answer any, values family.Values) (*drivers.Reading, error) {
-	where := values.Text(r.Value)
-	found, ok := family.Pick(answer, where)
-	if !ok && r.Optional {
-		return nil, nil
-	}
-	f, number := family.Number(found)
-	if !number {
-		return nil, fmt.Errorf("the answer of the device has no number at %s", where)
-	}
-	if r.Times != 0 {
-		f *= r.Times
-	}
-	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit}, nil
 }

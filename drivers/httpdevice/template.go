@@ -76,11 +76,7 @@ type OnState struct {
 // Reading describes one measurement of a device.
 type Reading struct {
 	Call
-	Quantity string  `yaml:"quantity"`
-	Unit     string  `yaml:"unit"`
-	Value    string  `yaml:"value"`    // path in the answer
-	Times    float64 `yaml:"times"`    // factor; 0 means 1
-	Optional bool    `yaml:"optional"` // some devices of the family do not have it
+	family.Reading
 }
 
 // Call is one request to a device: exactly one method, with a path below the address of the
@@ -126,17 +122,17 @@ func (t *Template) Validate() error {
 		errs = append(errs, t.checkCover()...)
 	}
 	errs = append(errs, family.CheckNames(t.With, "username", "password", "for", "level", "kelvin", "mireds", "red", "green", "blue", "position")...)
-	measures := make([]family.Measure, len(t.Readings))
+	readings := make([]family.Reading, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
-		measures[i] = family.Measure{Quantity: r.Quantity, Unit: r.Unit}
+		readings[i] = r.Reading
 		errs = append(errs, t.checkCalls(where, []Call{r.Call})...)
 		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		if r.Quantity == "" || r.Value == "" {
 			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write the measured quantity, and its path in the answer", where))
 		}
 	}
-	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
+	return errors.Join(append(errs, family.CheckReadings(readings)...)...)
 }
 
 func (t *Template) checkSwitch() []error {
@@ -180,16 +176,6 @@ func (t *Template) checkLight(s *Switch) []error {
 	return errs
 }
 
-// checkFilled returns an error for a placeholder without a value.
-func (t *Template) checkFilled(where, text string, more ...string) error {
-	for _, g := range family.Gaps(text) {
-		if _, known := t.With[g]; !known && !slices.Contains(more, g) {
-			return fmt.Errorf("%s: {%s} has no value; add the name under with", where, g)
-		}
-	}
-	return nil
-}
-
 // checkCalls returns the errors in calls, which may contain the placeholders in more.
 func (t *Template) checkCalls(where string, calls []Call, more ...string) []error {
 	if len(calls) == 0 {
@@ -220,15 +206,12 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json next to post or put", where, method))
 		}
 		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
-			errs = append(errs, family.CheckPlace(where+".expect", place, t.With), t.checkFilled(where+".expect", c.Expect[place], more...))
+			errs = append(errs, family.CheckPlace(where+".expect", place, t.With))
+			errs = append(errs, family.CheckGaps(where+".expect", family.Gaps(c.Expect[place]), t.With, more...)...)
 		}
 		gaps := slices.Concat(family.Gaps(path), family.GapsIn(c.JSON))
 		filled = append(filled, gaps...)
-		for _, g := range gaps {
-			if _, known := t.With[g]; !known && !slices.Contains(more, g) && g != "username" && g != "password" {
-				errs = append(errs, fmt.Errorf("%s: {%s} has no value; add the name under with", where, g))
-			}
-		}
+		errs = append(errs, family.CheckGaps(where, gaps, t.With, append(more, "username", "password")...)...)
 	}
 	return append(errs, family.Needed(list, filled, more))
 }

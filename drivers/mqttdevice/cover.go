@@ -3,11 +3,9 @@ package mqttdevice
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttclient"
 )
@@ -38,44 +36,24 @@ func (c *CoverState) from() *Value { return &Value{c.Topic, c.Value, c.Ask} }
 // lookEvery is the poll interval during a movement.
 var lookEvery = time.Second
 
-// coverTime is the default time limit of a movement.
-const coverTime = 3 * time.Minute
-
 // cover returns the cover of the template, or nil.
 func (d *device) cover() *family.Cover {
 	c := d.template.Cover
 	if c == nil {
 		return nil
 	}
-	var to func(float64) family.Travel
-	if len(c.To) > 0 {
-		to = func(percent float64) family.Travel { return d.travel(c.To, c.Word(d.values, percent), percent) }
-	}
-	if len(c.Open) == 0 {
-		return family.NewCover(to(100), to(0), to)
-	}
-	return family.NewCover(d.travel(c.Open, "", 100), d.travel(c.Close, "", 0), to)
+	return family.Motor[Message]{
+		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.Scale, Takes: c.Takes, Values: d.values,
+		Begin: d.begin, End: d.command, Look: d.place, Every: lookEvery, Timeout: 2 * d.timeout,
+	}.Cover()
 }
 
-func (d *device) travel(list []Message, position string, to float64) family.Travel {
-	values := d.values.With(family.Values{"position": position})
-	return family.Travel{
-		Go: func(ctx context.Context) error {
-			if err := d.online(ctx); err != nil {
-				return err
-			}
-			return d.command(ctx, list, values)
-		},
-		Look: d.place, To: to, Limit: d.template.Cover.limit(), Every: lookEvery, Timeout: 2 * d.timeout,
-		Stop: func(ctx context.Context) error { return d.command(ctx, d.template.Cover.Stop, d.values) },
+// begin sends the messages that begin a movement, unless the device is offline.
+func (d *device) begin(ctx context.Context, list []Message, values family.Values) error {
+	if err := d.online(ctx); err != nil {
+		return err
 	}
-}
-
-func (c *Cover) limit() time.Duration {
-	if c.Takes > 0 {
-		return c.Takes
-	}
-	return coverTime
+	return d.command(ctx, list, values)
 }
 
 // place reads the present position from the device.
@@ -86,7 +64,7 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 		if h, err = d.told(ctx, *v); err != nil {
 			return p, err
 		}
-		found, err := v.in(d.values, h.Payload)
+		found, err := d.values.Find(v.Value, h.Payload)
 		if err != nil && c.State == nil {
 			return p, err
 		}
@@ -100,7 +78,7 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 			return p, err
 		}
 	}
-	found, err := c.State.from().in(d.values, h.Payload)
+	found, err := d.values.Find(c.State.Value, h.Payload)
 	word, ok := family.Word(found)
 	switch {
 	case err == nil && ok:
@@ -113,15 +91,6 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	return p, err
 }
 
-// readCover returns the readings of a cover whose template has none.
-func (d *device) readCover(ctx context.Context) ([]drivers.Reading, error) {
-	p, err := d.place(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return family.Openings(p, d.now())
-}
-
 func (t *Template) checkCover() []error {
 	c := t.Cover
 	errs := t.checkMessages("cover.stop", c.Stop)
@@ -130,32 +99,14 @@ func (t *Template) checkCover() []error {
 	}
 	if len(c.To) > 0 {
 		errs = append(errs, t.checkMessages("cover.to", c.To, "position")...)
-		if c.Position == nil {
-			errs = append(errs, errors.New("cover.position: is missing; a cover with positions must report its position"))
-		}
-	}
-	if c.Position == nil && c.State == nil {
-		errs = append(errs, errors.New("cover.position: is missing, and so is state; without readback the driver cannot know that the cover is closed"))
 	}
 	if c.Position != nil {
 		errs = append(errs, t.checkValue("cover.position", c.Position))
 	}
+	var state *family.Report
 	if c.State != nil {
+		state = &c.State.Report
 		errs = append(errs, t.checkValue("cover.state", c.State.from()))
-		if c.Position == nil && (len(c.State.Open) == 0 || len(c.State.Closed) == 0) {
-			errs = append(errs, errors.New("cover.state: needs words for open and closed, because the template has no position"))
-		}
 	}
-	for _, g := range family.Gaps(c.Closed) {
-		if _, known := t.With[g]; !known {
-			errs = append(errs, fmt.Errorf("cover.closed: {%s} has no value; add the name under with", g))
-		}
-	}
-	if len(family.Gaps(c.Closed)) == 0 && c.Closed != "" && c.Closed != "0" && c.Closed != "100" {
-		errs = append(errs, fmt.Errorf("cover.closed: %q is invalid; write 0, or 100 for a reversed scale", c.Closed))
-	}
-	if t.Switch != nil {
-		errs = append(errs, errors.New("cover: excludes switch; remove one of them"))
-	}
-	return errs
+	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != nil, State: state, Scale: c.Scale, Switch: t.Switch != nil}, t.With)...)
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
@@ -40,7 +39,7 @@ type device struct {
 	link
 	template *Template
 	values   family.Values
-	timed    atomic.Bool // the timer of the device has a setting that stays until the driver removes it
+	timer    *family.TimedOn // nil: the device has no timer
 }
 
 // haltTimes is the time limit of Start and Halt as a multiple of the timeout.
@@ -69,7 +68,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	d.client, d.member = client, mqttclient.NewMember(d.topics())
-	return family.New(name, d.template.Class, cfg.Levels, haltTimes*cfg.Timeout, drivers.NewHubConnection(d.address), d.verbs()), nil
+	return family.New(name, d.template.Class, cfg.SwitchLevels, haltTimes*cfg.Timeout, drivers.NewHubConnection(d.address), d.verbs()), nil
 }
 
 // topics returns the topics of the device's state, without duplicates.
@@ -116,14 +115,16 @@ func (d *device) topics() []string {
 func (d *device) verbs() family.Verbs {
 	v := family.Verbs{Open: d.open, Close: d.close, Holds: d.holds}
 	if s := d.template.Switch; s != nil {
-		v.Switch, v.On = d.turn, d.on
-		if s.OnFor != nil {
-			v.SwitchFor, v.TimerLeft, v.TimerFor = d.turnFor, d.isTimed, s.OnFor.Lasts
+		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
+		if t := s.OnFor; t != nil {
+			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
+				return d.tell(ctx, t.Messages, d.values.With(values), true)
+			}}
+			v.SwitchFor, v.TimerLeft, v.TimerFor = d.timer.SwitchFor, d.timer.Left, t.Lasts
 		}
-		v.Light = d.light()
 	}
 	if v.Cover = d.cover(); v.Cover != nil {
-		v.Read = d.readCover
+		v.Read = v.Cover.Readings(d.now)
 	}
 	if len(d.template.Readings) > 0 {
 		v.Read = d.read
@@ -143,7 +144,7 @@ func (d *device) listens() bool {
 
 func (d *device) turn(ctx context.Context, on bool) error {
 	s := d.template.Switch
-	if !d.timed.Load() {
+	if !d.timer.IsSet() {
 		return d.tell(ctx, map[bool][]Message{true: s.On, false: s.Off}[on], d.values, on)
 	}
 	list := slices.Concat(s.OnFor.Undo, s.On)
@@ -152,30 +153,9 @@ func (d *device) turn(ctx context.Context, on bool) error {
 	}
 	err := d.tell(ctx, list, d.values, on)
 	if err == nil {
-		d.timed.Store(false)
+		d.timer.Removed()
 	}
 	return err
-}
-
-func (d *device) turnFor(ctx context.Context, limit time.Duration) error {
-	timed := d.template.Switch.OnFor
-	value, ok := timed.For(limit)
-	if !ok {
-		d.log.Debug("limit exceeds the longest time of the device's timer", "limit", limit)
-		return d.turn(ctx, true)
-	}
-	err := d.tell(ctx, timed.Messages, d.values.With(family.Values{"for": value}), true)
-	if !errors.Is(err, drivers.ErrNothingDone) {
-		d.isTimed()
-	}
-	return err
-}
-
-// isTimed records that the timer is set, if its setting stays in the device.
-func (d *device) isTimed() {
-	if len(d.template.Switch.OnFor.Undo) > 0 {
-		d.timed.Store(true)
-	}
 }
 
 // unchanged is how long the driver waits for a confirmation if the device already has the
@@ -185,21 +165,20 @@ const unchanged = 300 * time.Millisecond
 // tell sends a command and waits until the device reports the requested level.
 func (d *device) tell(ctx context.Context, list []Message, values family.Values, want bool) error {
 	s := d.template.Switch.State
-	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, func(payload []byte) (bool, string, error) {
+	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, family.Want{Text: fmt.Sprintf("on=%t", want), Is: func(payload []byte) (bool, string, error) {
 		is, err := s.Read(d.values, payload)
 		return is == want, fmt.Sprintf("on=%t", is), err
-	}, fmt.Sprintf("on=%t", want))
+	}})
 }
 
-// order sends messages and waits until the device reports the requested value on v. so
-// compares a payload with the requested value and returns the reported one.
-func (d *device) order(ctx context.Context, list []Message, values family.Values, v Value, so func([]byte) (bool, string, error), want string) error {
+// order sends messages and waits until the device reports the requested value on v.
+func (d *device) order(ctx context.Context, list []Message, values family.Values, v Value, want family.Want) error {
 	if err := d.online(ctx); err != nil {
 		return err
 	}
 	limit, doubt := d.timeout, error(nil)
 	if v.Ask == nil {
-		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.tells(ctx, v, so) {
+		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.tells(ctx, v, want) {
 			limit = unchanged
 		}
 	}
@@ -207,7 +186,7 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 	if err := d.command(ctx, list, values); err != nil {
 		return err
 	}
-	err := d.obeys(ctx, from, limit, v, so, want)
+	err := d.obeys(ctx, from, limit, v, want)
 	switch {
 	case errors.Is(err, errUntold): // the retained message shows the requested value
 		return doubt
@@ -219,12 +198,12 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 }
 
 // tells reports whether the device already has the requested value.
-func (d *device) tells(ctx context.Context, v Value, so func([]byte) (bool, string, error)) bool {
+func (d *device) tells(ctx context.Context, v Value, want family.Want) bool {
 	h, err := d.told(ctx, v)
 	if err != nil {
 		return false
 	}
-	is, _, err := so(h.Payload)
+	is, _, err := want.Is(h.Payload)
 	return err == nil && is
 }
 
@@ -234,13 +213,13 @@ var errUntold = errors.New("the device has the requested state, and has not conf
 
 // obeys waits until the device reports the requested value, in a message after the first
 // from messages.
-func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, so func([]byte) (bool, string, error), want string) error {
+func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, want family.Want) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
 		turn, cancel := context.WithTimeout(within, pause)
 		_, obeyed := d.member.Await(turn, d.values.Text(v.Topic), func(h mqttclient.Heard) bool {
-			is, _, err := so(h.Payload)
+			is, _, err := want.Is(h.Payload)
 			return h.Number > from && !h.Retained && err == nil && is
 		})
 		cancel()
@@ -250,7 +229,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case within.Err() != nil:
-			if err := d.judge(ctx, v, so, want); err != nil {
+			if err := d.judge(ctx, v, want); err != nil {
 				return err
 			}
 			return errUntold
@@ -261,17 +240,17 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 }
 
 // judge returns an error if the device without a confirmation has another value.
-func (d *device) judge(ctx context.Context, v Value, so func([]byte) (bool, string, error), want string) error {
+func (d *device) judge(ctx context.Context, v Value, want family.Want) error {
 	h, err := d.told(ctx, v)
 	is, says := false, ""
 	if err == nil {
-		is, says, err = so(h.Payload)
+		is, says, err = want.Is(h.Payload)
 	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("the device does not report whether it has executed the command; inspect it: %v", err) // no %w, because the device may have executed the command
 	case !is:
-		return fmt.Errorf("the command was %s, but the device reports %s", want, says)
+		return fmt.Errorf("the command was %s, but the device reports %s", want.Text, says)
 	}
 	return nil
 }

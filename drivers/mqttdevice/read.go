@@ -1,15 +1,12 @@
 package mqttdevice
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttclient"
 )
 
@@ -34,7 +31,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		if h.Number == 0 {
 			continue
 		}
-		one, err := r.in(h, d.values)
+		one, err := r.In(d.values, h.Payload, h.At)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", topic, err)
 		}
@@ -88,32 +85,4 @@ func (d *device) patience(r Reading) (limit time.Duration) {
 		return d.timeout
 	}
 	return min(d.timeout, unchanged)
-}
-
-// in returns the reading in a message, or nil if the device does not have it.
-func (r Reading) in(h mqttclient.Heard, values family.Values) (*drivers.Reading, error) {
-	where := values.Text(r.Value)
-	var found any = strings.TrimSpace(string(h.Payload))
-	if where != "" {
-		answer, err := family.Parse(bytes.TrimSpace(h.Payload))
-		if err != nil {
-			return nil, err
-		}
-		var ok bool
-		if found, ok = family.Pick(answer, where); !ok && r.Optional {
-			return nil, nil
-		}
-	}
-	f, number := family.Number(found)
-	switch word, _ := family.Word(found); {
-	case number:
-	case word != "":
-		return nil, fmt.Errorf("the device reports %.40q, which is not a number", word)
-	default:
-		return nil, fmt.Errorf("the message has no number at %q", where)
-	}
-	if r.Times != 0 {
-		f *= r.Times
-	}
-	return &drivers.Reading{Quantity: r.Quantity, Value: f, Unit: r.Unit, At: h.At}, nil
 }

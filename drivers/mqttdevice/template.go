@@ -90,11 +90,7 @@ type Reading struct {
 	Topic    string   `yaml:"topic"`
 	Ask      *Message `yaml:"ask"`      // question that requests the value
 	Retained bool     `yaml:"retained"` // a retained message is valid, because the device publishes every change
-	Quantity string   `yaml:"quantity"`
-	Unit     string   `yaml:"unit"`
-	Value    string   `yaml:"value"` // path in the payload; "": the payload is the number
-	Times    float64  `yaml:"times"` // factor; 0 means 1
-	Optional bool     `yaml:"optional"`
+	family.Reading
 }
 
 //go:embed families/*.yaml
@@ -124,17 +120,17 @@ func (t *Template) Validate() error {
 		errs = append(errs, t.checkCover()...)
 	}
 	errs = append(errs, family.CheckNames(t.With, "for", "level", "kelvin", "mireds", "red", "green", "blue", "hex", "position")...)
-	measures := make([]family.Measure, len(t.Readings))
+	readings := make([]family.Reading, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
-		measures[i] = family.Measure{Quantity: r.Quantity, Unit: r.Unit}
+		readings[i] = r.Reading
 		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
 		errs = append(errs, t.checkTopic(where+".topic", r.Topic), t.checkAsk(where+".ask", r.Ask))
 		if r.Quantity == "" {
 			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write the measured quantity", where))
 		}
 	}
-	return errors.Join(append(errs, family.CheckReadings(measures)...)...)
+	return errors.Join(append(errs, family.CheckReadings(readings)...)...)
 }
 
 // checkState returns the errors in a State.
@@ -213,11 +209,7 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 		}
 		gaps := slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON))
 		filled = append(filled, gaps...)
-		for _, g := range gaps {
-			if _, known := t.With[g]; !known && !slices.Contains(more, g) {
-				errs = append(errs, fmt.Errorf("%s: {%s} has no value; add the name under with", where, g))
-			}
-		}
+		errs = append(errs, family.CheckGaps(where, gaps, t.With, more...)...)
 		errs = append(errs, t.checkTopic(where, m.Topic))
 	}
 	return append(errs, family.Needed(all, filled, more))
@@ -227,10 +219,5 @@ func (t *Template) checkTopic(where, topic string) error {
 	if topic == "" || strings.ContainsAny(topic, "+#\x00") {
 		return fmt.Errorf("%s: %q is not a topic; write one without + and #", where, topic)
 	}
-	for _, g := range family.Gaps(topic) {
-		if _, known := t.With[g]; !known {
-			return fmt.Errorf("%s: {%s} has no value; add the name under with", where, g)
-		}
-	}
-	return nil
+	return errors.Join(family.CheckGaps(where, family.Gaps(topic), t.With)...)
 }

@@ -1,19 +1,26 @@
-package mqttdevice
+package family_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
 )
 
+// lit returns the light of a lamp that is on and gives this answer.
+func lit(answer []byte) *family.Light {
+	c := &family.Setting{Path: "c", Read: func(context.Context) ([]byte, error) { return answer, nil }}
+	return family.Lamp{Values: family.Values{}, On: func(context.Context) (bool, error) { return true, nil }, Dim: c, Full: 254, Tint: c}.Light()
+}
+
 func TestColours(t *testing.T) {
-	for payload, want := range map[string]drivers.Color{
+	for answer, want := range map[string]drivers.Color{
 		`{"c":[255,136,0,12]}`: {R: 255, G: 136}, `{"c":{"r":255,"g":136,"b":0,"x":1}}`: {R: 255, G: 136}, `{"c":"FF880000"}`: {R: 255, G: 136},
 		`{"c":"#ff8800"}`: {R: 255, G: 136}, `{"c":"rgb,255,136,0"}`: {R: 255, G: 136},
 	} {
-		if got, err := (&Tint{State: &Value{Value: "c"}}).read(nil, []byte(payload)); err != nil || got != want {
-			t.Errorf("%s: %v, %v", payload, got, err)
+		if got, err := lit([]byte(answer)).Colour(t.Context()); err != nil || got != want {
+			t.Errorf("%s: %v, %v", answer, got, err)
 		}
 	}
 }
@@ -24,12 +31,12 @@ func FuzzLight(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		v := &Value{Value: "c"}
-		if c, err := (&Tint{State: v}).read(family.Values{}, data); err != nil && c != (drivers.Color{}) {
+		light := lit(data)
+		if c, err := light.Colour(t.Context()); err != nil && c != (drivers.Color{}) {
 			t.Errorf("%v beside %v", c, err)
 		}
-		l, err := (&Dim{State: v, Full: 254}).read(family.Values{}, data)
-		if err != nil && l != 0 || !(l >= 0 && l <= 254) {
+		l, err := light.Level(t.Context())
+		if err != nil && l != 0 || !(l >= 0 && l <= 100) {
 			t.Errorf("%v beside %v", l, err)
 		}
 	})

@@ -43,6 +43,21 @@ func (e *ExclusiveTask) Begin(ctx context.Context, what string) (_ context.Conte
 	}, nil
 }
 
+// Run runs f as a task and as a verb of a started device. name names the task.
+func (e *ExclusiveTask) Run(ctx context.Context, b *Base, name string, f func(context.Context) error) error {
+	ctx, done, err := b.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, release, err := e.Begin(ctx, name)
+	if err != nil {
+		return b.WithName(err)
+	}
+	defer release()
+	return b.VerbError(ctx, f(ctx))
+}
+
 // End terminates the task with ErrStopped and waits until the task has ended. It returns
 // nil if there is no task, and the error of ctx if ctx ends first.
 func (e *ExclusiveTask) End(ctx context.Context) error {

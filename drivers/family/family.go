@@ -263,9 +263,3 @@ func (d *Device) disconnect() {
 	}
 	d.users <- n
 }
-
-// does calls drivers.DoValue for a verb without a result.
-func does(ctx context.Context, d *Device, f func(context.Context) error) error {
-	_, err := drivers.DoValue(ctx, &d.Base, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) })
-	return err
-}

@@ -22,7 +22,7 @@ type Press struct {
 type presser struct{ d *Device }
 
 // Press triggers the action.
-func (p presser) Press(ctx context.Context) error { return does(ctx, p.d, p.d.verbs.Press.Do) }
+func (p presser) Press(ctx context.Context) error { return p.d.Do(ctx, p.d.verbs.Press.Do) }
 
 // PressState reads back the time of the last press.
 func (p presser) PressState(ctx context.Context) (drivers.PressState, error) {

@@ -46,7 +46,7 @@ type switcher struct{ *Device }
 
 // Switch turns the device on or off.
 func (s switcher) Switch(ctx context.Context, on bool) error {
-	return does(ctx, s.Device, func(ctx context.Context) error { return s.verbs.Switch(ctx, on) })
+	return s.Do(ctx, func(ctx context.Context) error { return s.verbs.Switch(ctx, on) })
 }
 
 // On reads the level back from the device.
@@ -75,7 +75,7 @@ type timer struct{ d *Device }
 
 // SwitchFor turns the device on or off, and sets its timer.
 func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) error {
-	return does(ctx, t.d, func(ctx context.Context) error {
+	return t.d.Do(ctx, func(ctx context.Context) error {
 		if !on {
 			return t.d.verbs.Switch(ctx, false)
 		}
@@ -102,7 +102,7 @@ type dimmer struct{ d *Device }
 
 // Dim sets the brightness; 0 turns the lamp off.
 func (m dimmer) Dim(ctx context.Context, percent float64) error {
-	return does(ctx, m.d, func(ctx context.Context) error {
+	return m.d.Do(ctx, func(ctx context.Context) error {
 		switch {
 		case !(percent >= 0 && percent <= 100):
 			return drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
@@ -123,7 +123,7 @@ type tinter struct{ d *Device }
 
 // SetColor sets the color.
 func (p tinter) SetColor(ctx context.Context, c drivers.Color) error {
-	return does(ctx, p.d, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
+	return p.d.Do(ctx, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
 }
 
 // Color reads back the color.
@@ -141,7 +141,7 @@ func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.C
 func (c cover) Close(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
 
 func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
-	return does(ctx, c.d, func(ctx context.Context) error {
+	return c.d.Do(ctx, func(ctx context.Context) error {
 		ctx, release, err := c.d.errand.Begin(ctx, "moving")
 		if err != nil {
 			return err
@@ -233,10 +233,10 @@ func (s stopper) Stop(ctx context.Context) (left string, err error) {
 type lock struct{ d *Device }
 
 // Lock locks the device.
-func (l lock) Lock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Lock) }
+func (l lock) Lock(ctx context.Context) error { return l.d.Do(ctx, l.d.verbs.Lock.Lock) }
 
 // Unlock unlocks the device.
-func (l lock) Unlock(ctx context.Context) error { return does(ctx, l.d, l.d.verbs.Lock.Unlock) }
+func (l lock) Unlock(ctx context.Context) error { return l.d.Do(ctx, l.d.verbs.Lock.Unlock) }
 
 // Locked reads back whether the device is locked.
 func (l lock) Locked(ctx context.Context) (bool, error) {
@@ -248,7 +248,7 @@ type heater struct{ d *Device }
 
 // SetTarget sets the target temperature.
 func (h heater) SetTarget(ctx context.Context, celsius float64) error {
-	return does(ctx, h.d, func(ctx context.Context) error {
+	return h.d.Do(ctx, func(ctx context.Context) error {
 		if err := h.d.verbs.Heat.Targets.Check(celsius); err != nil {
 			return err
 		}
@@ -360,7 +360,7 @@ type whitener struct{ d *Device }
 
 // SetColorTemperature sets the color temperature in kelvin.
 func (w whitener) SetColorTemperature(ctx context.Context, kelvin float64) error {
-	return does(ctx, w.d, func(ctx context.Context) error {
+	return w.d.Do(ctx, func(ctx context.Context) error {
 		if warmest, coldest := w.ColorTemperatureRange(); !(kelvin >= warmest && kelvin <= coldest) {
 			return drivers.MarkNothingDone(fmt.Errorf("%v K is not between %v and %v", kelvin, warmest, coldest))
 		}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var (
@@ -109,22 +110,21 @@ func (c *Cover) Close(ctx context.Context) error { return c.OpenTo(ctx, 0) }
 // OpenTo moves the cover to a position in percent. A position between the ends needs an
 // estimate, which exists only after the cover has reached an end.
 func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
-	_, err := drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (struct{}, error) {
+	return c.Do(ctx, func(ctx context.Context) error {
 		if !(percent >= 0 && percent <= 100) {
-			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
+			return drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
 		ctx, release, err := c.errand.Begin(ctx, "moving")
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		defer release()
 		err = c.to(ctx, percent)
 		if err != nil && drivers.IsStopped(ctx) {
-			return struct{}{}, drivers.ErrStopped
+			return drivers.ErrStopped
 		}
-		return struct{}{}, err
+		return err
 	})
-	return err
 }
 
 func (c *Cover) to(ctx context.Context, percent float64) error {
@@ -185,17 +185,10 @@ func (c *Cover) pause(ctx context.Context, way *direction) error {
 	left := c.cfg.DeadTime - time.Since(c.off)
 	same := c.last == way
 	c.mu.Unlock()
-	if same || left <= 0 {
+	if same || left <= 0 || wait.For(ctx, left) {
 		return nil
 	}
-	t := time.NewTimer(left)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return ctx.Err()
 }
 
 // begin turns one relay on if the line of the other reads back as off.

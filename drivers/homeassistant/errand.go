@@ -54,18 +54,14 @@ func (v *vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress))
 
 // Dock terminates the present task and sends the robot to its dock.
 func (v *vacuum) Dock(ctx context.Context) error {
-	inner, done, err := v.Begin(ctx)
+	err := v.Do(ctx, func(ctx context.Context) error {
+		if _, err := v.entity.state(ctx); err != nil { // without a state, the present task continues
+			return drivers.MarkNothingDone(err)
+		}
+		return v.errand.End(ctx)
+	})
 	if err != nil {
 		return err
-	}
-	if _, err = v.entity.state(inner); err != nil { // without a state, the present task continues
-		err = drivers.MarkNothingDone(err)
-	} else {
-		err = v.errand.End(inner)
-	}
-	done()
-	if err != nil {
-		return v.WithName(err)
 	}
 	return v.run(ctx, homeward, deed{service: "return_to_base", needs: vacuumHome}, nil)
 }
@@ -95,47 +91,39 @@ func (v *vacuum) do(ctx context.Context, d deed, s state) error {
 
 // run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(drivers.Progress)) error {
-	ctx, done, err := v.Begin(ctx)
-	if err != nil {
+	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
+		s, err := v.entity.state(ctx)
+		switch {
+		case err != nil:
+			err = drivers.MarkNothingDone(err)
+		case what == homeward && s.State == isDocked:
+			return nil
+		case s.wrong() != nil:
+			err = drivers.MarkNothingDone(s.wrong())
+		case what != homeward && s.State == isCleaning:
+			err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
+		default:
+			err = does.can(s)
+		}
+		if err != nil {
+			return err
+		}
+		if progress == nil {
+			progress = func(drivers.Progress) {}
+		} else {
+			v.trouble.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
+			defer v.trouble.End()
+		}
+		j := &journey{what: what, began: v.entity.now(), progress: progress}
+		if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
+			progress(drivers.Progress{Activity: what})
+			err = v.follow(ctx, j)
+		}
+		if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands && !errors.Is(err, drivers.ErrNothingDone) {
+			err = v.brake(ctx, err)
+		}
 		return err
-	}
-	defer done()
-	ctx, release, err := v.errand.Begin(ctx, what)
-	if err != nil {
-		return v.WithName(err)
-	}
-	defer release()
-	s, err := v.entity.state(ctx)
-	switch {
-	case err != nil:
-		err = drivers.MarkNothingDone(err)
-	case what == homeward && s.State == isDocked:
-		return nil
-	case s.wrong() != nil:
-		err = drivers.MarkNothingDone(s.wrong())
-	case what != homeward && s.State == isCleaning:
-		err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
-	default:
-		err = does.can(s)
-	}
-	if err != nil {
-		return v.VerbError(ctx, err)
-	}
-	if progress == nil {
-		progress = func(drivers.Progress) {}
-	} else {
-		v.trouble.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
-		defer v.trouble.End()
-	}
-	j := &journey{what: what, began: v.entity.now(), progress: progress}
-	if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
-		progress(drivers.Progress{Activity: what})
-		err = v.follow(ctx, j)
-	}
-	if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands && !errors.Is(err, drivers.ErrNothingDone) {
-		err = v.brake(ctx, err)
-	}
-	return v.VerbError(ctx, err)
+	})
 }
 
 // follow waits for the end of a task.
@@ -280,13 +268,12 @@ func (v *vacuum) Pause(ctx context.Context) error {
 // Resume continues the task, also after a person has solved a problem.
 func (v *vacuum) Resume(ctx context.Context) error {
 	if again := v.trouble.ResumeCommand(); again != nil {
-		_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
+		return v.Do(ctx, func(ctx context.Context) error {
 			if err := again(ctx); err != nil {
-				return struct{}{}, err
+				return err
 			}
-			return struct{}{}, v.becomes(ctx, "resume", func(s state) bool { return s.State == isCleaning })
+			return v.becomes(ctx, "resume", func(s state) bool { return s.State == isCleaning })
 		})
-		return err
 	}
 	return v.steer(ctx, deed{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
 }
@@ -294,22 +281,21 @@ func (v *vacuum) Resume(ctx context.Context) error {
 // steer sends a command for the present task, and waits until the robot has one of the
 // states in want.
 func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
-	_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
+	return v.Do(ctx, func(ctx context.Context) error {
 		s, err := v.entity.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.MarkNothingDone(err)
+			return drivers.MarkNothingDone(err)
 		case slices.Contains(want, s.State):
-			return struct{}{}, nil
+			return nil
 		case !slices.Contains(from, s.State):
-			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
 		}
 		if err := v.do(ctx, d, s); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, v.becomes(ctx, d.service, func(s state) bool { return slices.Contains(want, s.State) })
+		return v.becomes(ctx, d.service, func(s state) bool { return slices.Contains(want, s.State) })
 	})
-	return err
 }
 
 // Stop terminates the task, no matter which client started it.

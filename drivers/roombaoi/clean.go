@@ -43,18 +43,14 @@ func (r *Robot) CleanSpot(ctx context.Context, progress func(drivers.Progress)) 
 
 // Dock terminates the present task and sends the robot to its dock.
 func (r *Robot) Dock(ctx context.Context) error {
-	inner, done, err := r.Begin(ctx)
+	err := r.Do(ctx, func(ctx context.Context) error {
+		if _, err := r.look(ctx); err != nil { // without a reading, the present task continues
+			return drivers.MarkNothingDone(err)
+		}
+		return r.errand.End(ctx)
+	})
 	if err != nil {
 		return err
-	}
-	if _, err = r.look(inner); err != nil { // without a reading, the present task continues
-		err = drivers.MarkNothingDone(err)
-	} else {
-		err = r.errand.End(inner)
-	}
-	done()
-	if err != nil {
-		return r.WithName(err)
 	}
 	return r.run(ctx, homeward, opDock, nil)
 }
@@ -63,44 +59,36 @@ const homeward = "driving to its dock"
 
 // run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (r *Robot) run(ctx context.Context, what string, op byte, progress func(drivers.Progress)) error {
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, release, err := r.errand.Begin(ctx, what)
-	if err != nil {
-		return r.WithName(err)
-	}
-	defer release()
-	defer r.trouble.End()
-	if progress == nil {
-		progress = func(drivers.Progress) {}
-	} else {
-		r.trouble.Begin(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
-	}
-	s, err := r.free(ctx, op)
-	switch {
-	case err != nil:
-		return r.VerbError(ctx, err)
-	case op == opDock && s.docked:
-		return nil
-	}
-	r.setPaused(false)
-	progress(drivers.Progress{Activity: what})
-	if err = r.tell(ctx, opStart, op); err != nil {
-		if !errors.Is(err, drivers.ErrNothingDone) {
-			r.brake(ctx) // the robot may have received the command
+	return r.errand.Run(ctx, &r.Base, what, func(ctx context.Context) error {
+		defer r.trouble.End()
+		if progress == nil {
+			progress = func(drivers.Progress) {}
+		} else {
+			r.trouble.Begin(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
 		}
-		return r.VerbError(ctx, err)
-	}
-	j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
-	if err = r.follow(ctx, &j); err != nil {
-		r.brake(ctx)
-	} else {
-		r.setLoose(false)
-	}
-	return r.VerbError(ctx, err)
+		s, err := r.free(ctx, op)
+		switch {
+		case err != nil:
+			return err
+		case op == opDock && s.docked:
+			return nil
+		}
+		r.setPaused(false)
+		progress(drivers.Progress{Activity: what})
+		if err = r.tell(ctx, opStart, op); err != nil {
+			if !errors.Is(err, drivers.ErrNothingDone) {
+				r.brake(ctx) // the robot may have received the command
+			}
+			return err
+		}
+		j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
+		if err = r.follow(ctx, &j); err != nil {
+			r.brake(ctx)
+		} else {
+			r.setLoose(false)
+		}
+		return err
+	})
 }
 
 // free returns the state of the robot, and an error if it cannot accept a task.
@@ -251,51 +239,49 @@ func (r *Robot) end(ctx context.Context) error {
 
 // Pause stops the robot. Resume starts the cleaning again, like its button.
 func (r *Robot) Pause(ctx context.Context) error {
-	_, err := drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (struct{}, error) {
+	return r.Do(ctx, func(ctx context.Context) error {
 		_, moves, err := r.moves(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.MarkNothingDone(err)
+			return drivers.MarkNothingDone(err)
 		case !moves && r.isPaused():
-			return struct{}{}, nil
+			return nil
 		case !moves:
-			return struct{}{}, drivers.MarkNothingDone(errors.New("the robot has no task that it could pause"))
+			return drivers.MarkNothingDone(errors.New("the robot has no task that it could pause"))
 		}
 		r.setPaused(true)
 		if err := r.stop(ctx); err != nil {
 			r.setPaused(false)
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }
 
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
-	_, err := drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (struct{}, error) {
+	return r.Do(ctx, func(ctx context.Context) error {
 		again := r.trouble.ResumeCommand()
 		switch {
 		case again != nil:
 		case r.isPaused():
 			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
 		default:
-			return struct{}{}, drivers.MarkNothingDone(errors.New("this driver has not paused the robot"))
+			return drivers.MarkNothingDone(errors.New("this driver has not paused the robot"))
 		}
 		if s, err := r.free(ctx, opClean); err != nil {
-			return struct{}{}, fmt.Errorf("%w (battery %.0f %%)", err, s.battery)
+			return fmt.Errorf("%w (battery %.0f %%)", err, s.battery)
 		}
 		if err := again(ctx); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		r.setPaused(false)
 		for {
 			if _, moves, err := r.moves(ctx); err == nil && moves || ctx.Err() != nil {
-				return struct{}{}, ctx.Err()
+				return ctx.Err()
 			}
 		}
 	})
-	return err
 }
 
 // Stop terminates the task. If the robot does not receive the stop command, its task

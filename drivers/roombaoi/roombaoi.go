@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var (
@@ -194,14 +195,10 @@ func (r *Robot) moves(ctx context.Context) (state, bool, error) {
 const lookAgain = 300 * time.Millisecond
 
 func (r *Robot) wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, d) {
 		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
+	return nil
 }
 
 // KeepsState reports whether Halt keeps the state of the robot.

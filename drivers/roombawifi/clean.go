@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 const homeward = "driving to its dock"
@@ -56,16 +57,14 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 
 // Dock terminates the present task and sends the robot to its dock.
 func (r *Robot) Dock(ctx context.Context) error {
-	inner, done, err := r.Begin(ctx)
+	err := r.Do(ctx, func(ctx context.Context) error {
+		if err := r.with(ctx, func(report) error { return nil }); err != nil { // without a connection, the present task continues
+			return err
+		}
+		return r.errand.End(ctx)
+	})
 	if err != nil {
 		return err
-	}
-	if err = r.with(inner, func(report) error { return nil }); err == nil { // without a connection, the present task continues
-		err = r.errand.End(inner)
-	}
-	done()
-	if err != nil {
-		return r.WithName(err)
 	}
 	return r.run(ctx, homeward, nil, func(ctx context.Context, s report) error {
 		if h := s.Mission.trouble(); h != nil {
@@ -89,38 +88,29 @@ func (r *Robot) Dock(ctx context.Context) error {
 // run starts a task with begin, and follows it to its end. If the task ends early, run
 // stops the robot.
 func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Progress), begin func(context.Context, report) error) error {
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, release, err := r.errand.Begin(ctx, what)
-	if err != nil {
-		return r.WithName(err)
-	}
-	defer release()
-	defer r.trouble.End()
-	if progress == nil {
-		progress = func(drivers.Progress) {}
-	}
-	err = r.with(ctx, func(s report) error {
-		if what == homeward && s.Mission.docked() {
-			return nil
+	return r.errand.Run(ctx, &r.Base, what, func(ctx context.Context) error {
+		defer r.trouble.End()
+		if progress == nil {
+			progress = func(drivers.Progress) {}
 		}
-		if err := begin(ctx, s); err != nil {
-			if !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) {
-				r.brake(ctx) // the robot may have received the command
+		return r.with(ctx, func(s report) error {
+			if what == homeward && s.Mission.docked() {
+				return nil
 			}
-			return err
-		}
-		progress(drivers.Progress{Activity: what})
-		if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
-			r.brake(ctx)
-			return err
-		}
-		return nil
+			if err := begin(ctx, s); err != nil {
+				if !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) {
+					r.brake(ctx) // the robot may have received the command
+				}
+				return err
+			}
+			progress(drivers.Progress{Activity: what})
+			if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
+				r.brake(ctx)
+				return err
+			}
+			return nil
+		})
 	})
-	return r.VerbError(ctx, err)
 }
 
 // journey is the progress of one task.
@@ -188,12 +178,8 @@ const maxSilent = time.Minute
 func (r *Robot) follow(ctx context.Context, j *journey) error {
 	heard := r.now()
 	for {
-		t := time.NewTimer(r.cfg.Poll)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !wait.For(ctx, r.cfg.Poll) {
 			return ctx.Err()
-		case <-t.C:
 		}
 		r.link.mu.Lock()
 		s, moved := r.link.known, r.link.moved
@@ -309,12 +295,9 @@ func (r *Robot) tells(ctx context.Context, what string, tell func(context.Contex
 // Stop terminates the task. If the robot does not receive the stop command, its task
 // continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer done()
-	return "", r.VerbError(ctx, r.errand.Interrupt(ctx, func(ctx context.Context) error {
-		return r.with(ctx, func(report) error { return r.stop(ctx) })
-	}))
+	return "", r.Do(ctx, func(ctx context.Context) error {
+		return r.errand.Interrupt(ctx, func(ctx context.Context) error {
+			return r.with(ctx, func(report) error { return r.stop(ctx) })
+		})
+	})
 }

@@ -129,14 +129,11 @@ func (r *Robot) with(ctx context.Context, f func(report) error) error {
 }
 
 // see runs a verb that changes nothing.
-func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (v T, err error) {
-	ctx, done, err := r.Begin(ctx)
-	if err != nil {
+func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (T, error) {
+	return drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (v T, err error) {
+		err = r.with(ctx, func(s report) (err error) { v, err = f(s); return err })
 		return v, err
-	}
-	defer done()
-	err = r.with(ctx, func(s report) (err error) { v, err = f(s); return err })
-	return v, r.VerbError(ctx, err)
+	})
 }
 
 // Docked reports whether the robot is in its dock.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // setOutTime is how long the robot may need to set out.
@@ -33,31 +34,23 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 
 // run executes one task of the robot, from its command to its end.
 func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (errand, error), progress func(drivers.Progress)) error {
-	ctx, done, err := v.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	ctx, release, err := v.errand.Begin(ctx, what)
-	if err != nil {
-		return v.WithName(err)
-	}
-	defer release()
-	e, err := plan(ctx)
-	if err == nil && progress != nil {
-		v.trouble.Begin(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
-		defer v.trouble.End()
-	}
-	if err == nil {
-		err = v.send(ctx, e)
-		if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
-			err = v.brake(ctx, err) // the robot may have received the command
+	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
+		e, err := plan(ctx)
+		if err == nil && progress != nil {
+			v.trouble.Begin(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
+			defer v.trouble.End()
 		}
-	}
-	if err == nil {
-		err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
-	}
-	return v.VerbError(ctx, err)
+		if err == nil {
+			err = v.send(ctx, e)
+			if err != nil && !errors.Is(err, drivers.ErrNothingDone) {
+				err = v.brake(ctx, err) // the robot may have received the command
+			}
+		}
+		if err == nil {
+			err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
+		}
+		return err
+	})
 }
 
 // errand is a command to the robot.
@@ -172,14 +165,10 @@ func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
 const maxSilent = 30
 
 func (v *Vacuum) wait(ctx context.Context) error {
-	t := time.NewTimer(v.cfg.Poll)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
+	if !wait.For(ctx, v.cfg.Poll) {
 		return ctx.Err()
-	case <-t.C:
-		return nil
 	}
+	return nil
 }
 
 // brake stops the robot, even if ctx has ended, and no matter which state it reports,
@@ -219,23 +208,16 @@ func (v *Vacuum) end(ctx context.Context) error {
 
 // Dock terminates the present task and sends the robot to its dock.
 func (v *Vacuum) Dock(ctx context.Context) error {
-	ctx, done, err := v.Begin(ctx)
+	err := v.Do(ctx, func(ctx context.Context) error {
+		if _, err := v.state(ctx); err != nil { // without a state, the present task continues
+			return drivers.MarkNothingDone(err)
+		}
+		return v.errand.End(ctx)
+	})
 	if err != nil {
 		return err
 	}
-	defer done()
-	if _, err := v.state(ctx); err != nil { // without a state, the present task continues
-		return v.VerbError(ctx, drivers.MarkNothingDone(err))
-	}
-	if err := v.errand.End(ctx); err != nil {
-		return v.VerbError(ctx, err)
-	}
-	ctx, release, err := v.errand.Begin(ctx, "driving to its dock")
-	if err != nil {
-		return v.WithName(err)
-	}
-	defer release()
-	return v.VerbError(ctx, v.dock(ctx))
+	return v.errand.Run(ctx, &v.Base, homeward, v.dock)
 }
 
 func (v *Vacuum) dock(ctx context.Context) (err error) {

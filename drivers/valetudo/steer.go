@@ -28,29 +28,28 @@ func (v *Vacuum) does(action string) func(context.Context) error {
 
 // steer sends a command for the present task, and waits until want accepts the state.
 func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Context) error, want, from func(state) bool) error {
-	_, err := drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (struct{}, error) {
+	return v.Do(ctx, func(ctx context.Context) error {
 		s, err := v.state(ctx)
 		switch {
 		case err != nil:
-			return struct{}{}, drivers.MarkNothingDone(err)
+			return drivers.MarkNothingDone(err)
 		case want(s):
-			return struct{}{}, nil
+			return nil
 		case !from(s):
-			return struct{}{}, drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
 		}
 		if err := tell(ctx); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		for {
 			if s, err = v.state(ctx); err == nil && want(s) {
-				return struct{}{}, nil
+				return nil
 			}
 			if v.wait(ctx) != nil {
-				return struct{}{}, fmt.Errorf("after the command %s the robot is %s", what, s.doing())
+				return fmt.Errorf("after the command %s the robot is %s", what, s.doing())
 			}
 		}
 	})
-	return err
 }
 
 // Stop terminates the task, no matter which client started it. If the robot does not

@@ -112,8 +112,12 @@ func (h *Dispatcher) follow(ctx context.Context) {
 		from := h.at.Pos
 		h.mu.Unlock()
 		err := h.x.Changes(ctx, from, func(c thread.Change) error {
-			if c.Envelope.Ref != "" && !c.Removed && h.isWanted() {
+			switch {
+			case c.Envelope.Ref == "" || c.Removed:
+			case h.isWanted():
 				h.takeThread(ctx, c)
+			default: // a later executor with an address gets changes of the status only
+				h.setSeen(c.Envelope.Ref, seenThread{c.Envelope.Status, c.Envelope.Serial})
 			}
 			return h.advance(ctx, c)
 		})
@@ -200,13 +204,17 @@ func (h *Dispatcher) takeMissed(ctx context.Context, ref string) {
 			continue
 		}
 		if i > 0 && !known {
-			h.mu.Lock()
-			h.status.set(ref, seenThread{code: was})
-			h.mu.Unlock()
+			h.setSeen(ref, seenThread{code: was})
 		}
 		known = true
 		h.queueEvent(exchange.Event{Thread: asOf(t.Envelope, m, code, i == last), Message: m})
 	}
+}
+
+func (h *Dispatcher) setSeen(ref string, t seenThread) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.status.set(ref, t)
 }
 
 // read reads a thread. It tries three times, because a thread that stays unreadable must not hold

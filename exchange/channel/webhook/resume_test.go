@@ -169,3 +169,26 @@ func TestOldPositionRepeatsNothing(t *testing.T) {
 		h.stop()
 	})
 }
+
+// The first executor with an address gets the changes of an older thread, and nothing about a
+// message that does not change its status.
+func TestFirstAddressGetsChangesOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t)
+		defer h.stop()
+		h.post("pi", `{"config":{"executor":{"id":"pi","capabilities":["look"]}}}`)
+		ref := h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
+		h.post("pi", `{"re":"`+ref+`","MESS":[{"status":{"code":"claimed"}}]}`)
+		h.post("pi", `{"re":"`+ref+`","epoch":1,"MESS":[{"status":{"code":"in_progress"}}]}`)
+		h.settle(time.Second)
+		h.join("agent", "swim", "agent.example", "")
+		h.settle(time.Second)
+		h.post("pi", `{"re":"`+ref+`","epoch":1,"MESS":[{"status":{"code":"in_progress","message":"soon"}}]}`)
+		h.settle(time.Second)
+		h.post("pi", `{"re":"`+ref+`","epoch":1,"MESS":[{"status":{"code":"failed","reason":{"type":"other","detail":"no light","effect":"none"}}}]}`)
+		h.settle(time.Second)
+		if got, _ := h.events("agent.example"); !slices.Equal(got, []string{"status_changed failed"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}

@@ -9,14 +9,19 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
 // backoff delays the messages to a recipient after the server has rejected one.
 type backoff struct {
-	until time.Time
-	wait  time.Duration
+	until    time.Time
+	failures int
 }
+
+// backoffTime is the wait after failures that follow each other. It has no jitter, because all
+// recipients are at one server.
+var backoffTime = wait.Backoff{First: firstWait, Last: lastWait, Jitter: func(limit time.Duration) time.Duration { return limit }}
 
 // outbox sends the stored messages to mail agents, and gives HTTP clients theirs.
 type outbox struct {
@@ -133,8 +138,8 @@ func (b *outbox) handleError(ctx context.Context, e outboxEntry, err error) erro
 		return err
 	}
 	r := b.backoffs[e.To]
-	r.wait = min(max(2*r.wait, firstWait), lastWait)
-	r.until = b.now().Add(r.wait)
+	r.failures++
+	r.until = b.now().Add(backoffTime.After(r.failures))
 	b.backoffs[e.To] = r
 	return nil
 }

@@ -25,7 +25,7 @@ func TestDifferences(t *testing.T) {
 		"A `message_id` is a UUID v4":                     formats("TestDecisions"), // D1
 		"Times are in UTC":                                formats("TestDecisions"), // D18
 		"`priority` and `priority_value`":                 formats("TestDecisions"), // D5
-		"`metadata` has any content":                      formats("TestInvalidMessagesAreReported"),
+		"`metadata` has any content":                      formats("TestInvalidMessagesAreRejected"),
 		"A rejection and a report":                        here("TestInvalidMessagesAreReported", "TestInvalidHTTPRequests"),
 		"A report for each invalid message":               here("TestInvalidMessagesAreReported"),
 		"No secrets in messages":                          here("TestDecisions"), // D20

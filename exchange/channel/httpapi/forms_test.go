@@ -112,7 +112,7 @@ func wantNamed(h *harness, one, ref string, large, small []byte) {
 }
 
 // A text that is too long for a message becomes an attachment by itself.
-func TestALongTextIsAnAttachment(t *testing.T) {
+func TestLongTextIsAttachment(t *testing.T) {
 	h := startHarness(t, httpapi.Config{})
 	long := strings.Repeat("a long story. ", 20_000)
 	ref := h.create(h.op, fmt.Sprintf(`{"intent":"read this","context":["short",%q]}`, long))

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +18,26 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(cleanUp{m}, map[string]func(){"messkit": main})
+	testscript.Main(cleanUp{m}, map[string]func(){"messkit": mainOrPlain})
+}
+
+// raced reports whether the race detector runs.
+var raced bool
+
+// plainBinary is the environment variable with a messkit that is built without the race detector.
+const plainBinary = "TEST_PLAIN_BINARY"
+
+// mainOrPlain is the command messkit of scripts. A server is this program, with the race detector if
+// the tests have it. A command that ends by itself is the plain binary then, which is ten times
+// faster.
+func mainOrPlain() {
+	servers := []string{"run", "exchange", "mcp", "guard"}
+	if name := os.Getenv(plainBinary); name != "" && len(os.Args) > 1 && !slices.Contains(servers, os.Args[1]) {
+		err := syscall.Exec(name, os.Args, os.Environ())
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	main()
 }
 
 // cleanUp runs all tests, and removes its files.
@@ -41,12 +62,17 @@ func (t cleanUp) Run() int {
 // TestScripts runs the command line as users do: a real exchange on a real port, a separate home
 // folder, one file per command.
 func TestScripts(t *testing.T) {
+	plain := ""
+	if raced {
+		plain = buildMesskit(t)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("TZ", "UTC")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
+			e.Setenv(plainBinary, plain)
 			web := freeport.Address(e.T())
 			e.Setenv("ADDR", web)
 			e.Setenv("MESSKIT_URL", "http://"+web)

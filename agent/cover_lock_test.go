@@ -63,9 +63,9 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		says     string
 	}{
 		{"opens", &shutter{until: 100}, capabilities.Open, mess.Completed, mess.ReadBack, "", "The it is open."},
-		{"closes", &shutter{is: 30}, capabilities.Shut, mess.Completed, mess.ReadBack, "", "The it is closed."},
+		{"closes", &shutter{is: 30}, capabilities.Close, mess.Completed, mess.ReadBack, "", "The it is closed."},
 		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		{"has not moved", &shutter{is: 50, stuck: drivers.ErrNotMoved}, capabilities.Shut, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		{"has not moved", &shutter{is: 50, stuck: drivers.ErrNotMoved}, capabilities.Close, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not read it back: no answer"},
 		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
 		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},

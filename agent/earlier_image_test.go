@@ -19,7 +19,7 @@ func (a earlierImageResolver) Resolve(req mess.Request) capabilities.Outcome {
 	thread, _ := req.Context[0].Extra.Get("thread")
 	pictures, _ := req.Context[0].Extra.Get("pictures")
 	return capabilities.Outcome{Plan: &capabilities.Plan{
-		Device: "fridge-cam", Capability: "take-photo", Command: capabilities.Earlier, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Reversible: true,
+		Device: "fridge-cam", Capability: "take-photo", Command: capabilities.EarlierImages, Effect: capabilities.Query, Risk: capabilities.RiskObserve, Reversible: true,
 		Args: mess.Object{{Key: "thread", Value: thread}, {Key: "pictures", Value: pictures}},
 	}}
 }

@@ -36,11 +36,11 @@ func (w sentences) addDefaults() {
 	w["what's in the fridge?"] = plan(capabilities.Plan{
 		Device: "fridge-cam", Command: capabilities.Observe, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "look into the fridge",
 	})
-	w["vacuum the kitchen"] = capabilities.Outcome{Question: &capabilities.Question{
+	w["vacuum the kitchen"] = capabilities.Outcome{Question: &capabilities.Clarification{
 		Field: "area", Text: "Rice near the sink and crumbs by the stove: which area?", Options: []string{"near sink", "stove", "both"},
 	}}
 	w["vacuum both"] = plan(cleanPlan("near sink", "stove"))
-	w["open the safe"] = capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "there is no safe here", Nearest: []string{"fridge"}}}
+	w["open the safe"] = capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "there is no safe here", Nearest: []string{"fridge"}}}
 	w["juggle"] = plan(capabilities.Plan{Device: "porch-lamp", Command: capabilities.Clean, Summary: "juggle"})
 }
 
@@ -72,10 +72,10 @@ func (w sentences) Resolve(req mess.Request) capabilities.Outcome {
 	if out, ok := w[req.Intent]; ok {
 		return out
 	}
-	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "not understood: " + req.Intent}}
+	return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "not understood: " + req.Intent}}
 }
 
-func (w sentences) Answer(q capabilities.Question, reply mess.Object, text string, _ mess.Request) capabilities.Outcome {
+func (w sentences) Answer(q capabilities.Clarification, reply mess.Object, text string, _ mess.Request) capabilities.Outcome {
 	area, _ := reply.Get(q.Field)
 	switch area {
 	case "both":
@@ -84,7 +84,7 @@ func (w sentences) Answer(q capabilities.Question, reply mess.Object, text strin
 		p := cleanPlan("stove")
 		return capabilities.Outcome{Plan: &p}
 	}
-	return capabilities.Outcome{Question: &capabilities.Question{Field: q.Field, Text: text + " is no area. " + q.Text, Options: q.Options}}
+	return capabilities.Outcome{Question: &capabilities.Clarification{Field: q.Field, Text: text + " is no area. " + q.Text, Options: q.Options}}
 }
 
 func (w sentences) Offers() []mess.Capability {

@@ -20,17 +20,18 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// positionAt returns a position where the sun is high when a bubble's clock begins, or one where it is
-// night.
-func positionAt(daylight bool) *capabilities.Position {
+// positionAt returns a position where the sun is high when a bubble's clock begins, or one
+// where it is night.
+func positionAt(daylight bool) *capabilities.LatLng {
 	if daylight {
-		return &capabilities.Position{Lat: 0, Lng: 180}
+		return &capabilities.LatLng{Lat: 0, Lng: 180}
 	}
-	return &capabilities.Position{Lat: 0, Lng: 0}
+	return &capabilities.LatLng{Lat: 0, Lng: 0}
 }
 
-// useSimulatedHome turns a harness into a simulated home with messkit's resolver, and returns its world.
-func (h *harness) useSimulatedHome(where *capabilities.Position) *sim.World {
+// useSimulatedHome turns a harness into a simulated home with messkit's resolver, and
+// returns its world.
+func (h *harness) useSimulatedHome(where *capabilities.LatLng) *sim.World {
 	h.t.Helper()
 	shared := &drivers.Shared{}
 	var things []resolver.Device
@@ -38,14 +39,14 @@ func (h *harness) useSimulatedHome(where *capabilities.Position) *sim.World {
 		kind, config string
 		capabilities.Device
 	}{
-		{"sim-bulb", "line: porch-lamp", capabilities.Device{Name: "porch-light", Class: "light", Area: "porch", SeenBy: "porch-camera"}},
+		{"sim-bulb", "line: porch-lamp", capabilities.Device{Name: "porch-light", Class: "light", Area: "porch", VerificationCamera: "porch-camera"}},
 		{"sim-bulb", "line: hall-light", capabilities.Device{Name: "hall-light", Class: "light", Area: "hall"}},
 		{"sim-plug", "line: fan", capabilities.Device{Name: "bedroom-fan", Class: "fan", Area: "bedroom"}},
-		{"sim-camera", "room: porch", capabilities.Device{Name: "porch-camera", Class: "camera", Area: "porch", Sees: []string{"porch"}}},
-		{"sim-camera", "room: fridge", capabilities.Device{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}}},
+		{"sim-camera", "room: porch", capabilities.Device{Name: "porch-camera", Class: "camera", Area: "porch", FieldOfView: []string{"porch"}}},
+		{"sim-camera", "room: fridge", capabilities.Device{Name: "fridge-camera", Class: "camera", Area: "kitchen", FieldOfView: []string{"fridge"}}},
 		{"sim-cover", "line: garage-door", capabilities.Device{Name: "garage-door", Class: "garage-door", Area: "garage", Aliases: []string{"garage"}}},
 		{"sim-lock", "line: front-door", capabilities.Device{Name: "front-door-lock", Class: "lock", Area: "hall"}},
-		{"sim-printer", "files: [vase]", capabilities.Device{Name: "printer", Class: "printer", Area: "office", Spots: []capabilities.Spot{{Name: "vase", Room: "vase"}}}},
+		{"sim-printer", "files: [vase]", capabilities.Device{Name: "printer", Class: "printer", Area: "office", WorkAreas: []capabilities.WorkArea{{Name: "vase", Room: "vase"}}}},
 		{"sim-rover", "{}", capabilities.Device{Name: "rover", Class: "rover"}},
 		{"sim-sensor", "reads: [{quantity: motion}]", capabilities.Device{Name: "hall-motion", Class: "motion-sensor", Area: "hall"}},
 		{"sim-vacuum", "{}", capabilities.Device{Name: "robot", Label: "vacuum", Class: "vacuum"}},
@@ -66,13 +67,13 @@ func (h *harness) useSimulatedHome(where *capabilities.Position) *sim.World {
 				label = strings.ReplaceAll(d.Name, "-", " ")
 			}
 			d.Label = label
-			h.more = append(h.more, device.Device{Name: d.Name, Label: label, SeenBy: d.SeenBy, Driver: dev})
+			h.more = append(h.more, device.Device{Name: d.Name, Label: label, SeenBy: d.VerificationCamera, Driver: dev})
 			things = append(things, resolver.Device{Device: d.Device, Driver: dev})
 		}
 	}
 	h.cfg.Fit = picture.Fit
 	h.policyCfg.MaxActs.Requester, h.policyCfg.MaxActs.All = policy.Rate{N: 1000, Per: time.Minute}, policy.Rate{N: 1000, Per: time.Minute}
-	h.reads = resolver.New(catalog.Default(), things).In(capabilities.Home{Where: where, Facts: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
+	h.reads = resolver.New(catalog.Default(), things).In(capabilities.Home{Location: where, SiteCapabilities: []string{"home-kitchen-access"}}, func() (time.Time, error) { return time.Now().UTC(), nil })
 	w, err := sim.WorldOf(drivers.Env{Shared: shared})
 	if err != nil {
 		h.t.Fatal(err)

@@ -225,7 +225,7 @@ func TestStatesOfCoversLocksAndPauses(t *testing.T) {
 		plan := func(c capabilities.Command) capabilities.Plan {
 			return capabilities.Plan{Command: c, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}
 		}
-		h.addDevice("gate", &slowGate{}, map[string]capabilities.Plan{"open": plan(capabilities.Open), "shut": plan(capabilities.Shut)})
+		h.addDevice("gate", &slowGate{}, map[string]capabilities.Plan{"open": plan(capabilities.Open), "shut": plan(capabilities.Close)})
 		h.addDevice("lock", &slowLock{}, map[string]capabilities.Plan{"lock": plan(capabilities.Lock), "unlock": plan(capabilities.Unlock)})
 		mopping := plan(capabilities.Clean)
 		mopping.Args = mess.Object{{Key: "areas", Value: []any{"stove", "sink"}}}

@@ -62,7 +62,7 @@ func withSteps(t *testing.T, capability string, break_ bool, test func(h *harnes
 }
 
 func TestStepsRunInOrder(t *testing.T) {
-	withSteps(t, capabilities.Several, false, func(h *harness, second, third *lamp) {
+	withSteps(t, capabilities.SeveralCapabilities, false, func(h *harness, second, third *lamp) {
 		ref := h.send(requester, `request: {intent: "all on"}`)
 		if s := h.wantStatus(ref, mess.Completed); s.Evidence != mess.ReadBack {
 			t.Errorf("evidence %q, want read_back", s.Evidence)
@@ -78,7 +78,7 @@ func TestStepsRunInOrder(t *testing.T) {
 // Of several orders, those after a failure do not begin; of one order for several devices, the
 // others proceed.
 func TestFailedStep(t *testing.T) {
-	for capability, want := range map[string]string{capabilities.Several: "", "switch-on": "on"} {
+	for capability, want := range map[string]string{capabilities.SeveralCapabilities: "", "switch-on": "on"} {
 		withSteps(t, capability, true, func(h *harness, _, third *lamp) {
 			ref := h.send(requester, `request: {intent: "all on"}`)
 			s := h.wantStatus(ref, mess.Partial)
@@ -194,7 +194,7 @@ func TestDelayedStep(t *testing.T) {
 			h.addDevice("second", second, nil)
 			later := step("second", true)
 			later.After = 10 * time.Minute
-			plan := planWithSteps(capabilities.Several, step("porch-lamp", true), later)
+			plan := planWithSteps(capabilities.SeveralCapabilities, step("porch-lamp", true), later)
 			h.sentences["one, then the other"] = capabilities.Outcome{Plan: &plan}
 		}, func(h *harness) {
 			ref := h.send(requester, `request: {intent: "one, then the other"}`)
@@ -274,7 +274,7 @@ func TestOrderForManyDevices(t *testing.T) {
 	for capability, c := range map[string]struct {
 		most int
 		took time.Duration
-	}{"switch-on": {8, 9 * time.Second}, capabilities.Several: {1, 3 * time.Second}} {
+	}{"switch-on": {8, 9 * time.Second}, capabilities.SeveralCapabilities: {1, 3 * time.Second}} {
 		t.Run(capability, func(t *testing.T) {
 			at := &concurrentCalls{}
 			var lamps []*slowSwitch
@@ -295,7 +295,7 @@ func TestOrderForManyDevices(t *testing.T) {
 				if at.most != c.most || s.Reason == nil {
 					t.Fatalf("%d at a time, and after %v: %+v", at.most, c.took, s)
 				}
-				if capability == capabilities.Several {
+				if capability == capabilities.SeveralCapabilities {
 					h.wantStatus(ref, mess.Failed)
 					return
 				}
@@ -316,7 +316,7 @@ func TestStepsAreReported(t *testing.T) {
 		h.addDevice("third", &lamp{}, nil)
 		later, last := step("second", true), step("third", true)
 		later.After, last.After = 2*time.Second, 2*time.Second
-		plan := planWithSteps(capabilities.Several, step("porch-lamp", true), later, last)
+		plan := planWithSteps(capabilities.SeveralCapabilities, step("porch-lamp", true), later, last)
 		h.sentences["all on"] = capabilities.Outcome{Plan: &plan}
 	}, func(h *harness) {
 		ref := h.send(requester, `request: {intent: "all on"}`)

@@ -148,7 +148,7 @@ func TestShutdownRevertsCompletedSteps(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
 		h.addDeskLamp(d, true)
 		h.lamp.takes = 5 * time.Second
-		both := planWithSteps(capabilities.Several, step("desk-lamp", true), step("porch-lamp", true))
+		both := planWithSteps(capabilities.SeveralCapabilities, step("desk-lamp", true), step("porch-lamp", true))
 		h.sentences["both"] = capabilities.Outcome{Plan: &both}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: both}")

@@ -16,7 +16,7 @@ import (
 // reason that blocks the device.
 func TestUselessQuestionIsNotAsked(t *testing.T) {
 	withHarnessSetup(t, func(h *harness) {
-		h.sentences["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Question{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
+		h.sentences["vacuum somewhere"] = capabilities.Outcome{Question: &capabilities.Clarification{Field: "area", Text: "where?", Options: []string{"stove", "both"}}}
 		h.policyCfg.Devices = map[string]policy.Limits{"vacuum": {Locked: true}}
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: vacuum somewhere}")
@@ -34,8 +34,8 @@ func TestUselessQuestionIsNotAsked(t *testing.T) {
 func TestLaterUselessQuestionIsNotAsked(t *testing.T) {
 	locked := false
 	r := answerTree{
-		"":     {Question: &capabilities.Question{Field: "what", Options: []string{"rug"}}},
-		"rug":  {Question: &capabilities.Question{Field: "area", Options: []string{"stove", "sink"}}},
+		"":     {Question: &capabilities.Clarification{Field: "what", Options: []string{"rug"}}},
+		"rug":  {Question: &capabilities.Clarification{Field: "area", Options: []string{"stove", "sink"}}},
 		"sink": planOf(cleanPlan("sink")), "stove": planOf(cleanPlan("stove")),
 	}
 	check := func(capabilities.Plan) (policy.Decision, error) {
@@ -67,7 +67,7 @@ func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 		}
 	}
 	two := []string{"sink", "stove"}
-	r := answerTree{"sink": planOf(cleanPlan("sink")), "stove": planOf(cleanPlan("stove")), "no": {Refusal: &capabilities.Refusal{Reason: "nothing is done"}}}
+	r := answerTree{"sink": planOf(cleanPlan("sink")), "stove": planOf(cleanPlan("stove")), "no": {Refusal: &capabilities.Rejection{Reason: "nothing is done"}}}
 	many := make([]string, 65)
 	for i := range many {
 		many[i] = two[i%2]
@@ -90,7 +90,7 @@ func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 		"the gate has other words": {two, func(capabilities.Plan) (policy.Decision, error) { return policy.Decision{}, errors.New("ouch") }, ""},
 	} {
 		got := ""
-		if no := task.Unanswerable(r, c.check, capabilities.Question{Field: "area", Options: c.options}, mess.Request{}); no != nil {
+		if no := task.Unanswerable(r, c.check, capabilities.Clarification{Field: "area", Options: c.options}, mess.Request{}); no != nil {
 			got = no.Rule
 		}
 		if got != c.want {
@@ -107,6 +107,6 @@ type answerTree map[string]capabilities.Outcome
 func (t answerTree) Resolve(mess.Request) capabilities.Outcome { return t[""] }
 func (t answerTree) Offers() []mess.Capability                 { return nil }
 
-func (t answerTree) Answer(_ capabilities.Question, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
+func (t answerTree) Answer(_ capabilities.Clarification, _ mess.Object, text string, _ mess.Request) capabilities.Outcome {
 	return t[text]
 }

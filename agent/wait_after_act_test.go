@@ -15,7 +15,7 @@ import (
 // addLampThenWait adds a plan that switches a lamp on, and then waits for a meter.
 func (h *harness) addLampThenWait(m *fakeMeter) {
 	h.more = []device.Device{{Name: "meter", SeenBy: "fridge-cam", Driver: m}}
-	p := planWithSteps(capabilities.Several, step("porch-lamp", true), waitPlan(capabilities.Watch, "until", "above", "value", 20.0, "quantity", "temperature", "limit", "default"))
+	p := planWithSteps(capabilities.SeveralCapabilities, step("porch-lamp", true), waitPlan(capabilities.WaitForCondition, "until", "above", "value", 20.0, "quantity", "temperature", "limit", "default"))
 	p.Want = []string{"confirmation", "structured"}
 	h.sentences["on, and tell me"] = capabilities.Outcome{Plan: &p}
 }

@@ -96,7 +96,7 @@ func lastConfirmation(h *harness, ref string) (yes bool) {
 
 func TestWaitReportsAtOnce(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Minute)
 		if s := h.wantStatus(ref, mess.InProgress); !strings.Contains(s.Message, "watching; now: closed") {
 			t.Errorf("%+v", s)
@@ -116,7 +116,7 @@ func TestWaitReportsAtOnce(t *testing.T) {
 
 func TestWaitReadsSilentDevice(t *testing.T) {
 	m := &fakeMeter{silent: true, value: drivers.Reading{Quantity: "temperature", Value: 68, Unit: "°F"}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "above", "value", 25.0, "quantity", "temperature", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Minute)
 		h.wantStatus(ref, mess.InProgress)
 		m.set(77) // it is 25 °C, and not above
@@ -143,7 +143,7 @@ func TestConditionComparesUnitOfPlan(t *testing.T) {
 		{drivers.Reading{Quantity: "power", Value: 2000, Unit: "VA"}, 1000, mess.Failed, "it measures power in VA, which cannot be converted to W"},
 	} {
 		m := &fakeMeter{value: c.reading}
-		withWait(t, m, waitPlan(capabilities.Watch, "until", "above", "value", c.above, "quantity", c.reading.Quantity, "limit", "default"), func(h *harness, ref string) {
+		withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "above", "value", c.above, "quantity", c.reading.Quantity, "limit", "default"), func(h *harness, ref string) {
 			h.advance(time.Second)
 			s := h.wantStatus(ref, c.want)
 			text := s.Message
@@ -159,7 +159,7 @@ func TestConditionComparesUnitOfPlan(t *testing.T) {
 
 func TestConditionAlreadyTrueIsReported(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 0}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Second)
 		h.wantStatus(ref, mess.Completed)
 		h.wantAnswer(ref, "The meter: open. It was so already when the watch began.")
@@ -170,7 +170,7 @@ func TestConditionAlreadyTrueIsReported(t *testing.T) {
 func TestWaitWithoutResult(t *testing.T) {
 	for limit, want := range map[string]mess.Code{"asked": mess.Completed, "default": mess.Failed} {
 		m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-		withWait(t, m, waitPlan(capabilities.Watch, "until", "change", "quantity", "contact", "limit", limit), func(h *harness, ref string) {
+		withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "change", "quantity", "contact", "limit", limit), func(h *harness, ref string) {
 			h.advance(10*time.Minute - time.Second)
 			h.wantStatus(ref, mess.InProgress)
 			h.advance(2 * time.Second)
@@ -191,7 +191,7 @@ func TestWaitWithoutResult(t *testing.T) {
 
 func TestWaitIsCancelled(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Minute)
 		h.send(requester, "cancel: {re: "+ref+"}")
 		h.advance(time.Second)
@@ -204,7 +204,7 @@ func TestWaitIsCancelled(t *testing.T) {
 // The time of a wait continues during a downtime, and the answer mentions that downtime.
 func TestWaitContinuesInNextRun(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "default"), func(h *harness, ref string) {
 		h.advance(4 * time.Minute)
 		h.stopAgent()
 		h.wantStatus(ref, mess.InProgress)
@@ -218,7 +218,7 @@ func TestWaitContinuesInNextRun(t *testing.T) {
 		h.wantAnswer(ref, "The meter: open, seen at", "6m0s after the watch began", "the program restarted during this watch")
 	})
 	m = &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
 		h.advance(4 * time.Minute)
 		h.stopAgent()
 		h.advance(time.Minute)
@@ -231,7 +231,7 @@ func TestWaitContinuesInNextRun(t *testing.T) {
 
 func TestFinishedApplianceIsReported(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "power", Value: 500, Unit: "W"}}
-	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitUntilDone, "until", "done", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Minute)
 		m.set(2) // it pauses
 		h.advance(50 * time.Second)
@@ -246,13 +246,13 @@ func TestFinishedApplianceIsReported(t *testing.T) {
 		h.wantAnswer(ref, "The meter has finished: it is at 2 W for 1m0s, and took up to 700 W.")
 	})
 	m = &fakeMeter{value: drivers.Reading{Quantity: "power", Value: 1, Unit: "W"}}
-	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitUntilDone, "until", "done", "limit", "default"), func(h *harness, ref string) {
 		h.advance(65 * time.Second)
 		h.wantStatus(ref, mess.Completed)
 		h.wantAnswer(ref, "The meter is not at work", "the agent has not seen it work since the watch began")
 	})
 	m = &fakeMeter{value: drivers.Reading{Quantity: "temperature", Value: 1, Unit: "°C"}}
-	withWait(t, m, waitPlan(capabilities.Await, "until", "done", "limit", "default"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitUntilDone, "until", "done", "limit", "default"), func(h *harness, ref string) {
 		h.advance(time.Second)
 		if s := h.wantStatus(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "the agent cannot tell when it has finished: it measures no power now") {
 			t.Errorf("%+v", s.Reason)
@@ -263,7 +263,7 @@ func TestFinishedApplianceIsReported(t *testing.T) {
 // A device may be silent for a while; after a longer silence, the wait ends.
 func TestWaitEndsAfterLongSilence(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	p := waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked")
+	p := waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "asked")
 	p.For = time.Hour
 	withWait(t, m, p, func(h *harness, ref string) {
 		h.advance(time.Minute)
@@ -284,7 +284,7 @@ func TestWaitEndsAfterLongSilence(t *testing.T) {
 // Frequent change events of a device do not cause readings without a pause.
 func TestWaitLimitsReadings(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	withWait(t, m, waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
+	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
 		for range 1000 {
 			m.bell.Notify()
 			h.advance(10 * time.Millisecond)
@@ -301,7 +301,7 @@ func TestWaitLimitsReadings(t *testing.T) {
 
 func TestNumberOfWaitsIsLimited(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
-	p := waitPlan(capabilities.Watch, "until", "open", "quantity", "contact", "limit", "default")
+	p := waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "default")
 	withHarnessSetup(t, func(h *harness) {
 		h.cfg.Watch.AtOnce = 2
 		h.more = []device.Device{{Name: "meter", Driver: m}}

@@ -30,8 +30,8 @@ type Parameter struct {
 	Max  *float64 `yaml:"max"`
 }
 
-// Outside returns why the parameter cannot have the value, or "" if it can.
-func (p Parameter) Outside(value any) string {
+// RangeError returns why the parameter cannot have the value, or "" if it can.
+func (p Parameter) RangeError(value any) string {
 	n, number := value.(float64)
 	_, text := value.(string)
 	switch {

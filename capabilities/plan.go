@@ -82,13 +82,13 @@ func (p Plan) Repeatable() bool {
 // Outcome is the interpretation of a request. It has exactly one of plan, question and refusal.
 type Outcome struct {
 	Plan     *Plan
-	Question *Question
-	Refusal  *Refusal
-	Explain  Explanation
+	Question *Clarification
+	Refusal  *Rejection
+	Explain  Trace
 }
 
-// Question is the question that the requester must answer before there is a plan.
-type Question struct {
+// Clarification is the question that the requester must answer before there is a plan.
+type Clarification struct {
 	Field   string   // the name of the answer
 	Text    string   // "Rice near the sink and crumbs by the stove: which area?"
 	Options []string // the answers that fit
@@ -97,14 +97,14 @@ type Question struct {
 	Given mess.Object
 }
 
-// Refusal is the reason for an outcome without a plan.
-type Refusal struct {
+// Rejection is the reason for an outcome without a plan.
+type Rejection struct {
 	Reason  string   // for the requester: the missing part, and the alternatives of this home
 	Nearest []string // the nearest names or capabilities
 }
 
-// Explanation shows how the interpreter reached an outcome.
-type Explanation struct {
+// Trace shows how the interpreter reached an outcome.
+type Trace struct {
 	Template   string            // the matching sentence template
 	Capability string            // of the text, with any outcome
 	Evidence   mess.Evidence     // of the effect, once it is complete
@@ -120,21 +120,21 @@ const NoneOfThese = "none of these"
 // Image is the type of content that a request for an image wants.
 const Image = "image"
 
-// Begins returns when a plan of this moment begins.
-func (p *Plan) Begins(now time.Time) time.Time {
+// BeginTime returns when a plan of this moment begins.
+func (p *Plan) BeginTime(now time.Time) time.Time {
 	if p.NotBefore.IsZero() {
 		return now
 	}
 	return p.NotBefore
 }
 
-// Seen is the state that a search for an object asks about.
-const Seen = "there"
+// Present is the state that a search for an object asks about.
+const Present = "there"
 
 // AnyOf stands before the state that a plan asks about if one of several devices is enough
 // for a yes.
 const AnyOf = "any "
 
-// AsksFor returns the state that a plan asks about, and whether one of several devices is
+// QueriedState returns the state that a plan asks about, and whether one of several devices is
 // enough for a yes.
-func (p Plan) AsksFor() (state string, any bool) { return strings.CutPrefix(p.Asks, AnyOf) }
+func (p Plan) QueriedState() (state string, any bool) { return strings.CutPrefix(p.Asks, AnyOf) }

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Position is the position of a home on the earth.
-type Position struct {
+// LatLng is the position of a home on the earth.
+type LatLng struct {
 	Lat float64 // degrees north
 	Lng float64 // degrees east
 }
 
 // Known reports whether the coordinates are in their ranges.
-func (p Position) Known() bool {
+func (p LatLng) Known() bool {
 	return math.Abs(p.Lat) <= 90 && math.Abs(p.Lng) <= 180 // so that NaN is not
 }
 
-// Horizon is the elevation of the sun at sunrise and sunset, in degrees: refraction, and
-// half the width of the sun.
-const Horizon = -0.833
+// SunriseElevation is the elevation of the sun at sunrise and sunset, in degrees:
+// refraction, and half the width of the sun.
+const SunriseElevation = -0.833
 
 // Elevation returns how high the sun stands at a time, in degrees over the horizon: the
 // low-precision formula of the Astronomical Almanac, good for 0.01 degrees from
 // 1950 to 2050.
-func (p Position) Elevation(at time.Time) float64 {
+func (p LatLng) Elevation(at time.Time) float64 {
 	n := float64(at.UnixMilli())/86400e3 + 2440587.5 - 2451545 // days since J2000
 	rad := func(degrees float64) float64 { return math.Mod(degrees, 360) * math.Pi / 180 }
 	mean, anomaly := rad(280.460+0.9856474*n), rad(357.528+0.9856003*n)
@@ -37,11 +37,11 @@ func (p Position) Elevation(at time.Time) float64 {
 }
 
 // Daylight reports whether the sun is up.
-func (p Position) Daylight(at time.Time) bool { return p.Elevation(at) > Horizon }
+func (p LatLng) Daylight(at time.Time) bool { return p.Elevation(at) > SunriseElevation }
 
 // NextCrossing returns when the sun next rises over, or sinks below, an elevation after
 // from, to the second. Near the poles there may be none within a day.
-func (p Position) NextCrossing(from time.Time, up bool, elevation float64) (time.Time, bool) {
+func (p LatLng) NextCrossing(from time.Time, up bool, elevation float64) (time.Time, bool) {
 	const pace = 10 * time.Minute
 	over := func(at time.Time) bool { return p.Elevation(at) > elevation }
 	for at := from; at.Before(from.Add(24 * time.Hour)); at = at.Add(pace) {

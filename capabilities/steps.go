@@ -19,15 +19,15 @@ func (p Plan) NeedsRefill() bool {
 // MayFollowItself reports whether the plan may run again as soon as it has ended.
 func (p Plan) MayFollowItself() bool {
 	for _, step := range p.Each() {
-		if step.Command == SetSwitch && step.For == 0 || step.Command == Print || step.Command.Watches() {
+		if step.Command == SetSwitch && step.For == 0 || step.Command == Print || step.Command.IsWait() {
 			return false
 		}
 	}
 	return true
 }
 
-// Several is the capability of a plan whose steps have different capabilities.
-const Several = "several"
+// SeveralCapabilities is the capability of a plan whose steps have different capabilities.
+const SeveralCapabilities = "several"
 
 // Each returns the steps of the plan. A plan without steps is its own only step.
 func (p Plan) Each() []Plan {
@@ -45,7 +45,7 @@ func Sequence(steps []Plan) Plan {
 	devices := make([]string, len(steps))
 	for i, s := range steps {
 		if s.Capability != p.Capability {
-			p.Capability = Several
+			p.Capability = SeveralCapabilities
 		}
 		if IsGraver(string(p.Risk), string(s.Risk), AllRisks) {
 			p.Risk = s.Risk

@@ -148,10 +148,10 @@ func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) 
 // noYesOrNoReason explains why the answer is neither yes nor no.
 func noYesOrNoReason(plan capabilities.Plan) string {
 	for _, step := range plan.Each() {
-		switch asked, _ := step.AsksFor(); asked {
+		switch asked, _ := step.QueriedState(); asked {
 		case "":
 			return "the answer to this is neither yes nor no"
-		case capabilities.Seen:
+		case capabilities.Present:
 			thing, _ := step.Args.Get("thing")
 			return fmt.Sprintf("the observations do not say whether there is %v", thing)
 		}
@@ -162,7 +162,7 @@ func noYesOrNoReason(plan capabilities.Plan) string {
 // setYes sets yes or no if the plan asks a yes-or-no question; is names the state that makes
 // it a yes.
 func (run Run) setYes(r *Result, is string, so bool) {
-	asked, _ := run.Plan.AsksFor()
+	asked, _ := run.Plan.QueriedState()
 	if asked == "working" && is == "on" { // "is the fan running?"
 		asked = is
 	}
@@ -195,7 +195,7 @@ func (run Run) yesFromMeasurements(r *Result, readings []drivers.Reading) {
 // yesFromFacts answers a question from a device's observations: a named thing is there, and only
 // an explicit statement means that it is not.
 func (run Run) yesFromFacts(ctx context.Context, r *Result, facts []drivers.Fact) {
-	asked, _ := run.Plan.AsksFor()
+	asked, _ := run.Plan.QueriedState()
 	if dev, ok := run.Device.Driver.(drivers.DockReader); ok && asked == "docked" {
 		if in, err := run.Pass.Docked(ctx, dev); err == nil {
 			r.Yes = &in
@@ -208,7 +208,7 @@ func (run Run) yesFromFacts(ctx context.Context, r *Result, facts []drivers.Fact
 	}
 	value, _ := run.Plan.Args.Get("thing")
 	thing, _ := value.(string)
-	if asked != capabilities.Seen || thing == "" {
+	if asked != capabilities.Present || thing == "" {
 		return
 	}
 	for _, f := range facts {

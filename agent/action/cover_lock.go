@@ -21,7 +21,7 @@ func (run Run) moveOrLock(ctx context.Context) Result {
 	switch d := run.Device.Driver; run.Plan.Command {
 	case capabilities.Open:
 		err, state = run.Pass.Open(ctx, d.(drivers.Opener)), "open"
-	case capabilities.Shut:
+	case capabilities.Close:
 		err, state = run.Pass.Close(ctx, d.(drivers.Opener)), "closed"
 	case capabilities.OpenTo:
 		percent, ok := numberArg(run.Plan.Args, "opening")
@@ -122,7 +122,7 @@ const positionInterval = 2 * time.Second
 // on its way. It must report the same position twice, and no end position, where it may not
 // have started. A lock has no position in between, and a late command may still turn it.
 func hasStopped(ctx context.Context, c capabilities.Command, now string, look func() (string, error)) bool {
-	if c != capabilities.Open && c != capabilities.Shut && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
+	if c != capabilities.Open && c != capabilities.Close && c != capabilities.OpenTo || now == wording.Opening(0) || now == wording.Opening(100) {
 		return false
 	}
 	if !wait.For(ctx, positionInterval) {

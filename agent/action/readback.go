@@ -139,7 +139,7 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 			return nil // the start of the change is unknown
 		}
 		return readbackWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
-	case capabilities.Tint:
+	case capabilities.SetColor:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
 		want, wrong := drivers.ParseColor(text)
@@ -151,7 +151,7 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 		return readbackWith(d, (*policy.Pass).AtRest, func(still bool) (bool, string) {
 			return still, map[bool]string{true: "standing still", false: "moving"}[still]
 		})
-	case capabilities.Open, capabilities.Shut:
+	case capabilities.Open, capabilities.Close:
 		open := plan.Command == capabilities.Open
 		return readbackWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
 			return open && is > 99 || !open && is < 1, wording.Opening(is)
@@ -161,7 +161,7 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 		return readbackWith(d, (*policy.Pass).Opening, func(is float64) (bool, string) {
 			return math.Abs(is-want) <= drivers.OpeningTolerance, wording.Opening(is)
 		})
-	case capabilities.Warm:
+	case capabilities.SetColorTemperature:
 		want, absolute := numberArg(plan.Args, "kelvin")
 		if !absolute {
 			return nil

@@ -147,7 +147,7 @@ func isWeaker(a, b mess.Evidence) bool { return b == "" || evidenceLevels[a] < e
 // addYes combines the answer of one step with the result. The combined answer exists if each
 // step has one; it is yes if all are yes, or if one is and that is enough.
 func (r *Result) addYes(step capabilities.Plan, one Result, first bool) {
-	_, any := step.AsksFor()
+	_, any := step.QueriedState()
 	switch {
 	case first, one.Yes == nil:
 		r.Yes = one.Yes

@@ -29,7 +29,7 @@ func NewActivity(most int) *Activity {
 // activityNames names the states of moving devices by their command.
 var activityNames = map[capabilities.Command]string{
 	capabilities.Clean: "cleaning", capabilities.CleanSpot: "cleaning", capabilities.Dock: "returning",
-	capabilities.Open: "opening", capabilities.Shut: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
+	capabilities.Open: "opening", capabilities.Close: "closing", capabilities.OpenTo: "opening", capabilities.Lock: "locking", capabilities.Unlock: "unlocking",
 }
 
 // Of returns the activity of a device in words, "" for none that lasts.
@@ -112,7 +112,7 @@ func (a *Activity) Estimate(p capabilities.Plan) time.Duration {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p.Command.Watches() {
+	if p.Command.IsWait() {
 		return p.For
 	}
 	if took, ok := a.durations[p.Device+" "+string(p.Command)]; ok {

@@ -50,12 +50,12 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(switches, capabilities.SetSwitch)
 	add(switches && reads, capabilities.Toggle)
 	add(lamp, capabilities.Dim)
-	add(painted, capabilities.Tint)
-	add(warms, capabilities.Warm)
+	add(painted, capabilities.SetColor)
+	add(warms, capabilities.SetColorTemperature)
 	add(reads || measures, capabilities.ReadState)
 	add(cleans, capabilities.Clean, capabilities.Dock)
 	add(spots, capabilities.CleanSpot)
-	add(opens, capabilities.Open, capabilities.Shut)
+	add(opens, capabilities.Open, capabilities.Close)
 	add(positions, capabilities.OpenTo)
 	add(locks, capabilities.Lock, capabilities.Unlock)
 	add(pauses, capabilities.Pause, capabilities.Resume)
@@ -65,8 +65,8 @@ func Commands(d drivers.Device) []capabilities.Command {
 	add(turns, capabilities.TurnTo)
 	add(heats, capabilities.SetTemperature)
 	add(presses, capabilities.Press)
-	add(watchable(d), capabilities.Watch)
-	add(showsEnd(d), capabilities.Await)
+	add(watchable(d), capabilities.WaitForCondition)
+	add(showsEnd(d), capabilities.WaitUntilDone)
 	return list
 }
 
@@ -83,7 +83,7 @@ func hasState(d drivers.Device) bool {
 // observes by an image, and the images of an earlier thread need no driver.
 func Able(d drivers.Device, c capabilities.Command) bool {
 	all := Commands(d)
-	return slices.Contains(all, c) || c == capabilities.Observe && slices.Contains(all, capabilities.TakePhoto) || c == capabilities.Earlier
+	return slices.Contains(all, c) || c == capabilities.Observe && slices.Contains(all, capabilities.TakePhoto) || c == capabilities.EarlierImages
 }
 
 // watchable reports whether a device reports a state.

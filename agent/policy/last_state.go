@@ -100,7 +100,7 @@ func (p *Pass) storeCommanded(verb string) {
 		is("docked", true)
 	case capabilities.Open:
 		r.Quantity, r.Value = "opening", 100
-	case capabilities.Shut:
+	case capabilities.Close:
 		r.Quantity = "opening"
 	case capabilities.OpenTo:
 		part("opening", "opening")

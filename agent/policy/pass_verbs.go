@@ -19,9 +19,9 @@ type verb struct {
 
 // verbs has the commands that Pass.do carries out.
 var verbs = map[capabilities.Command]verb{
-	capabilities.Dim: {name: "dim"}, capabilities.Tint: {name: "tint"}, capabilities.Warm: {name: "set the white"},
+	capabilities.Dim: {name: "dim"}, capabilities.SetColor: {name: "tint"}, capabilities.SetColorTemperature: {name: "set the white"},
 	capabilities.SetTemperature: {name: "set the temperature"},
-	capabilities.Open:           {name: "open", long: true}, capabilities.OpenTo: {name: "open", long: true}, capabilities.Shut: {name: "close", long: true},
+	capabilities.Open:           {name: "open", long: true}, capabilities.OpenTo: {name: "open", long: true}, capabilities.Close: {name: "close", long: true},
 	capabilities.Lock: {name: "lock"}, capabilities.Unlock: {name: "unlock"},
 	capabilities.TurnTo: {name: "turn", long: true}, capabilities.Dock: {name: "dock", long: true}, capabilities.CleanSpot: {name: "clean the spot", long: true},
 	capabilities.Pause: {name: "pause"}, capabilities.Resume: {name: "resume"}, capabilities.Stop: {name: "stop"},
@@ -94,7 +94,7 @@ type ColorLight interface {
 // SetColor sets the color of a light and switches it on.
 func (p *Pass) SetColor(ctx context.Context, l ColorLight, c drivers.Color) error {
 	colour, _ := p.order.Args.Get("colour")
-	return p.do(ctx, capabilities.Tint, colour == c.String(), func(ctx context.Context) error {
+	return p.do(ctx, capabilities.SetColor, colour == c.String(), func(ctx context.Context) error {
 		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.SetColor(ctx, c) })
 	})
 }
@@ -108,7 +108,7 @@ type ColorTemperatureLight interface {
 // SetColorTemperature sets the color temperature of a light, in kelvin, and switches it on.
 func (p *Pass) SetColorTemperature(ctx context.Context, l ColorTemperatureLight, kelvin float64) error {
 	_, changes := p.order.Args.Get("change")
-	return p.do(ctx, capabilities.Warm, changes || p.planHas("kelvin", kelvin), func(ctx context.Context) error {
+	return p.do(ctx, capabilities.SetColorTemperature, changes || p.planHas("kelvin", kelvin), func(ctx context.Context) error {
 		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.SetColorTemperature(ctx, kelvin) })
 	})
 }
@@ -183,7 +183,7 @@ func (p *Pass) Open(ctx context.Context, o drivers.Opener) error {
 
 // Close closes a cover, a door or a valve.
 func (p *Pass) Close(ctx context.Context, o drivers.Opener) error {
-	return p.do(ctx, capabilities.Shut, true, o.Close)
+	return p.do(ctx, capabilities.Close, true, o.Close)
 }
 
 // OpenTo opens a cover to a position, in percent.

@@ -187,7 +187,7 @@ func TurnsOn(p capabilities.Plan) bool {
 	case capabilities.Dim:
 		return !dimsToZero(p)
 	}
-	return p.Command == capabilities.Tint || p.Command == capabilities.Warm || p.Command == capabilities.Press
+	return p.Command == capabilities.SetColor || p.Command == capabilities.SetColorTemperature || p.Command == capabilities.Press
 }
 
 func turnsOff(p capabilities.Plan) bool {

@@ -123,7 +123,7 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 				}
 				pass.End()
 				if c.shut {
-					plan.Command = capabilities.Shut
+					plan.Command = capabilities.Close
 					pass := begin(t, g, plan)
 					if err := pass.Close(t.Context(), s); err != nil {
 						t.Error(err)

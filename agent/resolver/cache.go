@@ -42,7 +42,7 @@ func (c *cache[T]) of(r *Resolver, told bool, build func([]capabilities.Device) 
 	for i, p := range r.spots {
 		list, known, revision := p.now()
 		if c.revisions[i] = revision; known && told {
-			devices[p.device].Spots = list
+			devices[p.device].WorkAreas = list
 		}
 	}
 	c.value, c.known = build(devices), true

@@ -45,7 +45,7 @@ func (r *Resolver) In(setting capabilities.Home, clock func() (time.Time, error)
 }
 
 // Device describes a device with the knowledge of people. Its driver determines Commands, and
-// Spots while it can report them; the given Spots count otherwise.
+// WorkAreas while it can report them; the given WorkAreas count otherwise.
 type Device struct {
 	capabilities.Device
 	Driver drivers.Device
@@ -58,11 +58,11 @@ func New(c *catalog.Catalog, devices []Device) *Resolver {
 	r := &Resolver{catalogue: c}
 	for i, t := range devices {
 		t.Commands = device.Commands(t.Driver)
-		_, t.Maps = t.Driver.(drivers.Mapper)
-		t.Within, t.Positions = limitsOf(t.Driver)
+		_, t.DrawsMap = t.Driver.(drivers.Mapper)
+		t.Limits, t.NamedAngles = limitsOf(t.Driver)
 		t.Quantities = readableQuantities(t.Driver)
 		if a, ok := t.Driver.(drivers.AreaLister); ok {
-			t.Places = true
+			t.ReportsAreas = true
 			r.spots = append(r.spots, &spotCache{index: len(r.spots), device: i, name: t.Name, of: a, moved: func() { r.current() }})
 		}
 		if p, ok := t.Driver.(drivers.AreaReporter); ok && t.Area == "" {
@@ -90,14 +90,14 @@ func readableQuantities(d drivers.Device) []string {
 }
 
 // limitsOf returns the limits of a device for the parameters of plans, and its named angles.
-func limitsOf(d drivers.Device) (map[string]capabilities.Range, []capabilities.Pose) {
+func limitsOf(d drivers.Device) (map[string]capabilities.Range, []capabilities.NamedAngle) {
 	limits := map[string]capabilities.Range{}
-	var list []capabilities.Pose
+	var list []capabilities.NamedAngle
 	if t, ok := d.(drivers.Turner); ok {
 		turns := t.AngleLimits()
 		limits["angle"] = capabilities.Range{Min: turns.Min, Max: turns.Max}
 		for _, p := range turns.NamedAngles {
-			list = append(list, capabilities.Pose{Name: p.Name, Angle: p.Degrees})
+			list = append(list, capabilities.NamedAngle{Name: p.Name, Angle: p.Degrees})
 		}
 	}
 	if w, ok := d.(drivers.ColorTemperatureSetter); ok {
@@ -117,7 +117,7 @@ func (r *Resolver) Resolve(req mess.Request) capabilities.Outcome {
 }
 
 // Answer implements runtime.Resolver.
-func (r *Resolver) Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
+func (r *Resolver) Answer(q capabilities.Clarification, reply mess.Object, text string, req mess.Request) capabilities.Outcome {
 	return r.resolveCurrent(func(i *interpret.Interpreter) capabilities.Outcome { return i.Answer(q, reply, text, req) })
 }
 

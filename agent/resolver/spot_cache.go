@@ -21,7 +21,7 @@ type spotCache struct {
 	moved  func() // called in the background after a change
 
 	mu       sync.Mutex
-	list     []capabilities.Spot
+	list     []capabilities.WorkArea
 	known    bool          // it has answered once
 	revision int           // number of changes of list
 	slow     bool          // its last answer came after areasWithin
@@ -37,7 +37,7 @@ const (
 )
 
 // now returns the stored places; list is nil if there are none.
-func (p *spotCache) now() (list []capabilities.Spot, known bool, turn int) {
+func (p *spotCache) now() (list []capabilities.WorkArea, known bool, turn int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.list, p.known, p.revision
@@ -77,7 +77,7 @@ func (p *spotCache) answer(over chan struct{}) {
 }
 
 // take stores an answer and reports whether the places have changed.
-func (p *spotCache) take(list []capabilities.Spot, err error, slow bool, over chan struct{}) (changed bool) {
+func (p *spotCache) take(list []capabilities.WorkArea, err error, slow bool, over chan struct{}) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slow = slow
@@ -119,14 +119,14 @@ func (p *spotCache) over(asked <-chan struct{}, late *time.Timer) bool {
 
 func (p *spotCache) isSlow() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.slow }
 
-func readSpots(ctx context.Context, a drivers.AreaLister) ([]capabilities.Spot, error) {
+func readSpots(ctx context.Context, a drivers.AreaLister) ([]capabilities.WorkArea, error) {
 	areas, err := a.Areas(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]capabilities.Spot, len(areas))
+	list := make([]capabilities.WorkArea, len(areas))
 	for i, one := range areas {
-		list[i] = capabilities.Spot{Name: one.Name, Room: one.Room, Note: one.Note}
+		list[i] = capabilities.WorkArea{Name: one.Name, Room: one.Room, Note: one.Note}
 	}
 	return list, nil
 }

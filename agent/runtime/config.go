@@ -96,7 +96,7 @@ type Watches struct {
 
 // DefaultWatches returns the default settings.
 func DefaultWatches() Watches {
-	return Watches{Default: capabilities.WatchFor, Longest: capabilities.WatchLongest, Every: 5 * time.Second, AtOnce: 32}
+	return Watches{Default: capabilities.DefaultWatchDuration, Longest: capabilities.DefaultMaxWatchDuration, Every: 5 * time.Second, AtOnce: 32}
 }
 
 func (w Watches) filled() Watches {

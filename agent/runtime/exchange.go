@@ -33,7 +33,7 @@ type Resolver interface {
 	Resolve(req mess.Request) capabilities.Outcome
 	// Answer continues from a question. reply holds the answers by field, text the rest of the
 	// answer.
-	Answer(q capabilities.Question, reply mess.Object, text string, req mess.Request) capabilities.Outcome
+	Answer(q capabilities.Clarification, reply mess.Object, text string, req mess.Request) capabilities.Outcome
 	// Offers returns the capabilities for the registration of the executor.
 	Offers() []mess.Capability
 }

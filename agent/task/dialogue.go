@@ -24,7 +24,7 @@ const maxQuestions = 8
 // clarify asks questions until there is a plan. It does not repeat the open question of an earlier
 // run.
 func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabilities.Plan, error) {
-	var last capabilities.Question
+	var last capabilities.Clarification
 	again := 0
 	for range maxQuestions {
 		if out.Question == nil {
@@ -57,8 +57,9 @@ func (t *task) clarify(ctx context.Context, out capabilities.Outcome) (*capabili
 	return nil, notDone("not_understood", fmt.Sprintf("asked %d times and it is still not clear what to do; make a new request that says all", maxQuestions))
 }
 
-// applyAnswer applies an answer to a question. It returns an error if the next question is useless.
-func (t *task) applyAnswer(q capabilities.Question, s reply) (capabilities.Outcome, error) {
+// applyAnswer applies an answer to a question. It returns an error if the next question is
+// useless.
+func (t *task) applyAnswer(q capabilities.Clarification, s reply) (capabilities.Outcome, error) {
 	out := t.Resolver.Answer(q, s.answers, s.text, t.req)
 	if out.Question != nil {
 		if no := t.unanswerable(*out.Question); no != nil {
@@ -69,12 +70,12 @@ func (t *task) applyAnswer(q capabilities.Question, s reply) (capabilities.Outco
 }
 
 // unanswerable returns why a question of this thread is useless, nil if it is not.
-func (t *task) unanswerable(q capabilities.Question) *policy.Rejection {
+func (t *task) unanswerable(q capabilities.Clarification) *policy.Rejection {
 	return Unanswerable(t.Resolver, t.Gate.Check, q, t.req)
 }
 
 // askQuestion sends a question and records it, so that the next run waits for the answer.
-func (t *task) askQuestion(ctx context.Context, q capabilities.Question) error {
+func (t *task) askQuestion(ctx context.Context, q capabilities.Clarification) error {
 	err := t.sendStatus(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{
 		{Field: q.Field, Question: q.Text, Options: q.Options},
 	}})
@@ -94,9 +95,9 @@ func (t *task) askQuestion(ctx context.Context, q capabilities.Question) error {
 
 // questionRecord is the journal's record of a question.
 type questionRecord struct {
-	Question capabilities.Question `json:"question"`
-	Request  mess.Request          `json:"request"`
-	By       string                `json:"by,omitempty"` // the requester
+	Question capabilities.Clarification `json:"question"`
+	Request  mess.Request               `json:"request"`
+	By       string                     `json:"by,omitempty"` // the requester
 }
 
 // clearQuestion records that the thread no longer waits for an answer.
@@ -293,11 +294,11 @@ var lastingRules = []string{"stop", "locked", "disarmed", "quiet_hours"}
 // answer that may succeed ends the search.
 const maxAnswersTried = 64
 
-// Unanswerable returns the rejection that makes a question useless: no offered answer can lead to
-// an act now, and the policy rejects at least one of them. It returns nil if one answer may
-// succeed, or if the question offers none. check is the check of the safety policy; Barred changes
-// nothing.
-func Unanswerable(r runtime.Resolver, check func(capabilities.Plan) (policy.Decision, error), q capabilities.Question, req mess.Request) *policy.Rejection {
+// Unanswerable returns the rejection that makes a question useless: no offered answer can
+// lead to an act now, and the policy rejects at least one of them. It returns nil if one
+// answer may succeed, or if the question offers none. check is the check of the safety
+// policy; Barred changes nothing.
+func Unanswerable(r runtime.Resolver, check func(capabilities.Plan) (policy.Decision, error), q capabilities.Clarification, req mess.Request) *policy.Rejection {
 	b := answerSearch{r: r, check: check, req: req, left: maxAnswersTried}
 	if b.anyMaySucceed(q) {
 		return nil
@@ -315,11 +316,11 @@ type answerSearch struct {
 }
 
 // anyMaySucceed reports whether an answer may succeed, or whether that is unknown.
-func (b *answerSearch) anyMaySucceed(q capabilities.Question) bool {
+func (b *answerSearch) anyMaySucceed(q capabilities.Clarification) bool {
 	return len(q.Options) == 0 || slices.ContainsFunc(q.Options, func(option string) bool { return b.maySucceed(q, option) })
 }
 
-func (b *answerSearch) maySucceed(q capabilities.Question, option string) bool {
+func (b *answerSearch) maySucceed(q capabilities.Clarification, option string) bool {
 	if b.left--; b.left < 0 {
 		return true
 	}

@@ -227,7 +227,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	}
 	g.Go(func() error { t.reportProgress(told, p); return nil })
 	idle := t.Activity.Begin(plan)
-	if plan.Command.Watches() {
+	if plan.Command.IsWait() {
 		defer t.Activity.BeginWait()()
 	}
 	r := run.Do(ctx)

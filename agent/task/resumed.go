@@ -28,7 +28,7 @@ func (t *task) canReattach(m intentRecord, times int) bool {
 	if d == nil || m.At.IsZero() || times >= maxFollows || m.Past == nil && len(m.Plan.Steps) > 0 {
 		return false
 	}
-	if plan.Command.Watches() {
+	if plan.Command.IsWait() {
 		return device.Able(d.Driver, plan.Command)
 	}
 	if plan.Command != capabilities.Print {

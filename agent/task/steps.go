@@ -24,14 +24,14 @@ const maxConcurrent = 8
 // concurrentCommands lists the commands that may run concurrently on different devices. Cleaning,
 // moving, printing and capturing images run one after the other.
 var concurrentCommands = []capabilities.Command{
-	capabilities.SetSwitch, capabilities.Dim, capabilities.Tint, capabilities.Warm, capabilities.SetTemperature,
-	capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Lock, capabilities.ReadState,
+	capabilities.SetSwitch, capabilities.Dim, capabilities.SetColor, capabilities.SetColorTemperature, capabilities.SetTemperature,
+	capabilities.Open, capabilities.Close, capabilities.OpenTo, capabilities.Lock, capabilities.ReadState,
 }
 
 // hasIndependentSteps reports whether the steps of a plan are independent: one order for several
 // devices, none of which depends on another.
 func (t *task) hasIndependentSteps(plan capabilities.Plan) bool {
-	if plan.Capability == capabilities.Several || slices.Contains(plan.Want, capabilities.Image) {
+	if plan.Capability == capabilities.SeveralCapabilities || slices.Contains(plan.Want, capabilities.Image) {
 		return false
 	}
 	seen := map[string]bool{}
@@ -105,7 +105,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 			r = results[i]
 		} else {
 			wait.For(ctx, step.After) // the step reports the end of ctx
-			if i > 0 && step.Command.Watches() {
+			if i > 0 && step.Command.IsWait() {
 				t.storeCompletedSteps(ctx, plan, all)
 			}
 			r = t.performStep(ctx, asked, plan, step)
@@ -120,7 +120,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 		if !apart {
 			t.reportSteps(ctx, all.Done, plan.Steps[i+1:])
 		}
-		if r.Err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.Several) {
+		if r.Err != nil && !apart && (ctx.Err() != nil || plan.Capability == capabilities.SeveralCapabilities) {
 			for _, rest := range plan.Steps[i+1:] { // later steps may depend on it
 				all.Remaining = append(all.Remaining, rest.Summary)
 			}

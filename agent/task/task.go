@@ -29,16 +29,16 @@ type task struct {
 
 	verdict      policy.Decision // the check of the plan
 	plan         *capabilities.Plan
-	confirmed    string                 // digest of the confirmed plan
-	resumed      bool                   // an earlier run has begun it
-	firstCommand time.Time              // time of the first possible command of an earlier run; zero: none
-	question     *capabilities.Question // an open question of an earlier run
-	claimSent    bool                   // the agent has sent a claim
-	ended        time.Time              // when the result was known; zero before
-	completed    *completedSteps        // results of the earlier steps, if only a wait condition is left; else nil
-	reattachFrom time.Time              // when an earlier run began an activity that continues on its own; zero: none
-	steps        steps                  // progress of a plan with steps
-	began        time.Time              // first act or reading; zero before, and after a restart
+	confirmed    string                      // digest of the confirmed plan
+	resumed      bool                        // an earlier run has begun it
+	firstCommand time.Time                   // time of the first possible command of an earlier run; zero: none
+	question     *capabilities.Clarification // an open question of an earlier run
+	claimSent    bool                        // the agent has sent a claim
+	ended        time.Time                   // when the result was known; zero before
+	completed    *completedSteps             // results of the earlier steps, if only a wait condition is left; else nil
+	reattachFrom time.Time                   // when an earlier run began an activity that continues on its own; zero: none
+	steps        steps                       // progress of a plan with steps
+	began        time.Time                   // first act or reading; zero before, and after a restart
 
 	// Guarded by Tasks.mu.
 	epoch        uint64                  // of the claim; 0 before it
@@ -254,7 +254,7 @@ func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (why mes
 	return why, nil
 }
 
-func rejectionText(r capabilities.Refusal) string {
+func rejectionText(r capabilities.Rejection) string {
 	if len(r.Nearest) == 0 || slices.ContainsFunc(r.Nearest, func(n string) bool { return strings.Contains(r.Reason, n) }) {
 		return r.Reason
 	}
@@ -275,7 +275,7 @@ func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision
 			return policy.Decision{}, ts.notReadyText(d.Name, err)
 		}
 	}
-	if p.Command.Watches() {
+	if p.Command.IsWait() {
 		if err := ts.Activity.MayWatch(); err != nil {
 			return policy.Decision{}, err
 		}
@@ -288,7 +288,7 @@ func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision
 		}
 	}
 	v, err := ts.Gate.Evaluate(ctx, p)
-	if err != nil || p.Command == capabilities.Earlier { // the plan needs no device
+	if err != nil || p.Command == capabilities.EarlierImages { // the plan needs no device
 		return v, err
 	}
 	return v, d.Open(ctx, ts.Gate)

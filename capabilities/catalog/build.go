@@ -174,7 +174,7 @@ func (c *Catalog) put(form []grammar.Term, s *grammar.Pattern) {
 // waits adds the events of a capability to a separate automaton: such words are no sentence, and
 // order nothing.
 func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Capability, list []grammar.Variant) {
-	if len(list) > 0 && !c.Command.Watches() {
+	if len(list) > 0 && !c.Command.IsWait() {
 		b.wrong("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
 	}
 	for _, one := range list {

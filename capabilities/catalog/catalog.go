@@ -42,7 +42,7 @@ type Catalog struct {
 	TimeWords        map[string]bool               // folded words of times and of orders for an image
 	IDWords          map[string][]lexicon.Spelling // words of each capability's id
 	DescriptionWords map[string][]string           // words of each capability's id, and of its description
-	skipped          []Skipped                     // sentences of Home Assistant without a meaning here
+	skipped          []SkippedSentence             // sentences of Home Assistant without a meaning here
 	ImageEndings     *lexicon.PhraseSet            // ends of a text that ask for an image after the act
 }
 
@@ -116,14 +116,15 @@ func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 	return c, nil
 }
 
-// Skipped is a sentence of Home Assistant's files that the catalog cannot map to a capability.
-type Skipped struct {
+// SkippedSentence is a sentence of Home Assistant's files that the catalog cannot map to a
+// capability.
+type SkippedSentence struct {
 	Sentence string // with its file, line and intent
 	Why      string // the reason, which many sentences share
 }
 
 // Skipped returns the sentences of Home Assistant's files that have no meaning here.
-func (c *Catalog) Skipped() []Skipped { return slices.Clone(c.skipped) }
+func (c *Catalog) Skipped() []SkippedSentence { return slices.Clone(c.skipped) }
 
 // Definitions lists the capabilities in the order of the catalog.
 func (c *Catalog) Definitions() []capabilities.Definition {
@@ -193,12 +194,12 @@ type builder struct {
 	hassLists   map[string]hassList    // the same
 	hassForms   map[string][]hassForms // by capability
 	others      hassFiles
-	skipped     []Skipped
+	skipped     []SkippedSentence
 
-	first   bool               // the builder reads the first tree
-	own     map[string]bool    // files of the other trees
-	leave   map[string]LeftOut // of these, those that the builder skips
-	lenient bool               // an undefined rule or list is no mistake
+	first   bool                    // the builder reads the first tree
+	own     map[string]bool         // files of the other trees
+	leave   map[string]IgnoredWords // of these, those that the builder skips
+	lenient bool                    // an undefined rule or list is no mistake
 }
 
 // layouts are the patterns of file paths: at the top, and in the layout of Home Assistant for a

@@ -17,8 +17,8 @@ type named struct {
 	path string
 }
 
-// Named returns a tree that has the path in messages.
-func Named(tree fs.FS, path string) fs.FS { return named{tree, path} }
+// WithPathInErrors returns a tree that has the path in messages.
+func WithPathInErrors(tree fs.FS, path string) fs.FS { return named{tree, path} }
 
 // displayPath returns the path of a file for messages.
 func displayPath(tree fs.FS, name string) string {

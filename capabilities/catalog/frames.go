@@ -185,7 +185,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(l.Lists.Colours)) {
-		if !HexColour(l.Lists.Colours[text]) {
+		if !IsHexColor(l.Lists.Colours[text]) {
 			wrong("colours: %s: %q is no colour; write it like \"#ff8800\"", text, l.Lists.Colours[text])
 		}
 		l.Colors.Add(w.Tokens(text), l.Lists.Colours[text])
@@ -250,8 +250,8 @@ func (l *FrameLexicon) sorts(w *lexicon.Lexicon, c *Catalog) {
 	l.Spelled = lexicon.LongSpellings(l.OrderWords, l.NamingWords)
 }
 
-// HexColour reports whether s is a color like "#ff8800".
-func HexColour(s string) bool {
+// IsHexColor reports whether s is a color like "#ff8800".
+func IsHexColor(s string) bool {
 	hex, sharp := strings.CutPrefix(s, "#")
 	return sharp && len(hex) == 6 && strings.Trim(hex, "0123456789abcdef") == ""
 }

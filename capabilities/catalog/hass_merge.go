@@ -37,7 +37,7 @@ func (b *builder) mergeHass() {
 			}
 		}
 		if why := h.read(); why != "" {
-			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text), why})
+			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text), why})
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 		if _, fixed := c.Args[p.Name]; fixed {
 			continue
 		}
-		if _, ok := given.Get(p.Name); !ok && p.Type == "number" || !ok && c.Command == capabilities.Tint {
+		if _, ok := given.Get(p.Name); !ok && p.Type == "number" || !ok && c.Command == capabilities.SetColor {
 			return false
 		}
 	}
@@ -165,7 +165,7 @@ func (h *hassReader) fits(v hassForm, c *grammar.Capability) bool {
 		}
 	}
 	for _, f := range v.args {
-		if slices.ContainsFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == f.Key && p.Outside(f.Value) != "" }) {
+		if slices.ContainsFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == f.Key && p.RangeError(f.Value) != "" }) {
 			return false
 		}
 	}
@@ -357,7 +357,7 @@ func (b *builder) mergeSkips() {
 		switch {
 		case slices.Contains(own, text):
 		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
-			b.skipped = append(b.skipped, Skipped{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they mean something here, so the interpreter never skips them"})
+			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they mean something here, so the interpreter never skips them"})
 		case said[text] || len(b.words.Tokens(text)) == 0:
 			b.wrong("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it expresses a wish, and the frames read it as one

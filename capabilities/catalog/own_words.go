@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
-// LeftOut is a file of words that has a mistake.
-type LeftOut struct {
+// IgnoredWords is a file of words that has a mistake.
+type IgnoredWords struct {
 	File   string   // or the folder, where nothing of it can be used
 	Why    error    // its first mistake, with its line
 	More   int      // how many more mistakes it has
@@ -23,7 +23,7 @@ type LeftOut struct {
 }
 
 // String returns the file and its mistake in one line.
-func (l LeftOut) String() string {
+func (l IgnoredWords) String() string {
 	text := fmt.Sprintf("%s: left out: %v", l.File, l.Why)
 	if l.More > 0 {
 		text += fmt.Sprintf(" (and %d more)", l.More)
@@ -37,15 +37,15 @@ func (l LeftOut) String() string {
 	return text
 }
 
-// WithoutWords makes a catalog of the built-in files alone, for an unreadable folder, and
+// BuiltInOnly makes a catalog of the built-in files alone, for an unreadable folder, and
 // says why. The folder may have made any capability stricter, so each plan that acts needs
 // a confirmation.
-func WithoutWords(folder string, why error) (*Catalog, []LeftOut) {
+func BuiltInOnly(folder string, why error) (*Catalog, []IgnoredWords) {
 	c, err := newBuilder().load(English())
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
-	return c, []LeftOut{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
+	return c, []IgnoredWords{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
 }
 
 // maxTries bounds how often LoadWords builds the catalog again.
@@ -54,14 +54,14 @@ const maxTries = 8
 // LoadWords makes a catalog of the built-in files and the files of tree. It leaves out each
 // file of tree with a mistake, so that there always is a catalog. Such a file may have made
 // a capability stricter, so each plan of a capability that it defines needs a confirmation.
-func LoadWords(tree fs.FS) (*Catalog, []LeftOut) {
-	leave := map[string]LeftOut{}
+func LoadWords(tree fs.FS) (*Catalog, []IgnoredWords) {
+	leave := map[string]IgnoredWords{}
 	for range maxTries {
 		b := newBuilder()
 		b.lenient, b.leave = true, leave
 		c, err := b.load(English(), tree)
 		if err == nil {
-			left := slices.SortedFunc(maps.Values(leave), func(a, b LeftOut) int { return strings.Compare(a.File, b.File) })
+			left := slices.SortedFunc(maps.Values(leave), func(a, b IgnoredWords) int { return strings.Compare(a.File, b.File) })
 			for i := range left {
 				left[i].Asking = c.asking(tree, left[i].File)
 			}
@@ -75,7 +75,7 @@ func LoadWords(tree fs.FS) (*Catalog, []LeftOut) {
 }
 
 // withoutFolder returns the catalog of the built-in files alone.
-func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
+func withoutFolder(tree fs.FS) (*Catalog, []IgnoredWords) {
 	b := newBuilder()
 	b.lenient = true
 	_, err := b.load(English(), tree)
@@ -83,7 +83,7 @@ func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	if wrong != nil {
 		panic(wrong) // the files are part of the program
 	}
-	all := LeftOut{File: displayPath(tree, "."), Why: errors.New(firstOf(err))}
+	all := IgnoredWords{File: displayPath(tree, "."), Why: errors.New(firstOf(err))}
 	for _, file := range slices.Sorted(maps.Keys(b.own)) {
 		if b.own[file] {
 			all.Asking = append(all.Asking, c.asking(tree, file)...)
@@ -91,7 +91,7 @@ func withoutFolder(tree fs.FS) (*Catalog, []LeftOut) {
 	}
 	slices.Sort(all.Asking)
 	all.Asking = slices.Compact(all.Asking)
-	return c, []LeftOut{all}
+	return c, []IgnoredWords{all}
 }
 
 // blame notes the files of the tree that have mistakes. It reports whether there are new
@@ -110,7 +110,7 @@ func (b *builder) blame(err error) (found bool) {
 		if again {
 			l.More++
 		} else {
-			l = LeftOut{File: p.File, Why: errors.New(p.Text)}
+			l = IgnoredWords{File: p.File, Why: errors.New(p.Text)}
 			if p.Line > 0 {
 				l.Why = fmt.Errorf("line %d: %s", p.Line, p.Text)
 			}

@@ -39,13 +39,13 @@ func (c *Catalog) MatchYesNo(text string) (yes, no, stop bool) {
 	return char == "" && !w.IsQuestion(text, tokens) && (w.Whole(w.Yes, tokens) || w.Affirms(tokens)), false, false
 }
 
-// SaysStop reports whether an answer says stop.
-func (c *Catalog) SaysStop(text string) bool {
+// IsStop reports whether an answer says stop.
+func (c *Catalog) IsStop(text string) bool {
 	return len(text) <= lexicon.MaxText && c.Words.Whole(c.Words.Stop, c.Words.Tokens(text))
 }
 
-// TakesBack reports whether an answer withdraws the request.
-func (c *Catalog) TakesBack(text string) bool {
+// IsWithdrawal reports whether an answer withdraws the request.
+func (c *Catalog) IsWithdrawal(text string) bool {
 	if len(text) > lexicon.MaxText {
 		return false
 	}

@@ -84,7 +84,7 @@ func (x *Utterance) inEach(m lexicon.SlotValue, areas []string) (lexicon.SlotVal
 	m.Devices = nil
 	for _, area := range areas {
 		outside := x.Home.OutsideTest(area)
-		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.Home.Site.Devices[d].Spots) > 0 })
+		there := slices.DeleteFunc(slices.Clone(of), func(d int) bool { return outside(d) || len(x.Home.Site.Devices[d].WorkAreas) > 0 })
 		if len(there) == 0 {
 			return m, false
 		}

@@ -24,16 +24,16 @@ type Home struct {
 func (r *Home) PlaceNames() []string {
 	var list []string
 	for _, d := range r.Site.Devices {
-		list = append(append(append(list, d.Area), Rooms(d.Spots)...), d.Sees...)
+		list = append(append(append(list, d.Area), Rooms(d.WorkAreas)...), d.FieldOfView...)
 	}
 	return lexicon.Distinct(list)
 }
 
-// Reaches reports whether a device stands in a place, sees it or works on it.
-func Reaches(d capabilities.Device, place string) bool {
+// IsAtPlace reports whether a device stands in a place, sees it or works on it.
+func IsAtPlace(d capabilities.Device, place string) bool {
 	same := func(s string) bool { return strings.EqualFold(s, place) }
-	return same(d.Area) || slices.ContainsFunc(d.Sees, same) ||
-		slices.ContainsFunc(d.Spots, func(s capabilities.Spot) bool { return same(s.Name) || same(s.Room) })
+	return same(d.Area) || slices.ContainsFunc(d.FieldOfView, same) ||
+		slices.ContainsFunc(d.WorkAreas, func(s capabilities.WorkArea) bool { return same(s.Name) || same(s.Room) })
 }
 
 // NewHome makes a home with an index of all names.
@@ -69,7 +69,7 @@ func (r *Home) OfClass(class, area string) []int {
 	if area == "" || len(list) == 0 {
 		return list
 	}
-	return r.Index.Among(r.Index.InArea(area), func(d int) bool { return r.Class[d] == class })
+	return r.Index.FittingAmong(r.Index.InArea(area), func(d int) bool { return r.Class[d] == class })
 }
 
 // OutsideTest returns a test of whether a device is not in the area, for many devices.

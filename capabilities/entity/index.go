@@ -45,10 +45,10 @@ func newIndex(r *Home) *Index {
 		label := r.Label(d)
 		same := lexicon.FoldKey(label)
 		x.Labels[label], x.Called[same] = append(x.Labels[label], d), append(x.Called[same], d)
-		if len(dev.Spots) > 0 {
+		if len(dev.WorkAreas) > 0 {
 			x.reaching = append(x.reaching, d)
 		}
-		for _, s := range dev.Spots {
+		for _, s := range dev.WorkAreas {
 			if list := x.Spots[s.Name]; len(list) == 0 || list[len(list)-1] != d {
 				x.Spots[s.Name] = append(list, d)
 			}
@@ -84,8 +84,8 @@ func (x *Index) sort(r *Home) {
 	}
 }
 
-// Those returns the devices of the kinds that fit. It calls fits for one device of each kind.
-func (x *Index) Those(fits func(d int) bool) []int {
+// Fitting returns the devices of the kinds that fit. It calls fits for one device of each kind.
+func (x *Index) Fitting(fits func(d int) bool) []int {
 	var lists [][]int
 	for _, k := range x.kinds {
 		if fits(k.devices[0]) {
@@ -114,8 +114,9 @@ func (x *Index) Count(fits func(d int) bool) (n int) {
 	return n
 }
 
-// Among returns the devices of a list whose kinds fit. It calls fits for one device of each kind.
-func (x *Index) Among(list []int, fits func(d int) bool) []int {
+// FittingAmong returns the devices of a list whose kinds fit. It calls fits for one device
+// of each kind.
+func (x *Index) FittingAmong(list []int, fits func(d int) bool) []int {
 	verdicts := make([]int8, len(x.kinds)) // 0: not asked yet
 	var found []int
 	for _, d := range list {

@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Cover marks the words that are part of a name.
-func (x *Utterance) Cover() []bool {
+// MarkNames marks the words that are part of a name.
+func (x *Utterance) MarkNames() []bool {
 	cover := make([]bool, len(x.Tokens))
 	for i := range x.Tokens {
 		end := i + x.Words().Fillers.Longest(x.Tokens, i)
@@ -23,18 +23,18 @@ func (x *Utterance) Cover() []bool {
 	return cover
 }
 
-// BareName returns the text if it is nothing but the name of a thing, else "".
-func (x *Utterance) BareName() string {
+// OnlyNameText returns the text if it is nothing but the name of a thing, else "".
+func (x *Utterance) OnlyNameText() string {
 	for _, kind := range []string{"device", "area", "view", "spot"} {
-		if m := x.Bare(kind); m != nil {
+		if m := x.OnlyName(kind); m != nil {
 			return lexicon.Join(x.Tokens[x.SkipArticles(0):m.End])
 		}
 	}
 	return ""
 }
 
-// Bare returns the value of a text that is only a name of this kind, otherwise nil.
-func (x *Utterance) Bare(kind string) *lexicon.SlotValue {
+// OnlyName returns the value of a text that is only a name of this kind, otherwise nil.
+func (x *Utterance) OnlyName(kind string) *lexicon.SlotValue {
 	list := x.SlotValues(kind, x.SkipArticles(0))
 	if i := slices.IndexFunc(list, func(m lexicon.SlotValue) bool { return x.SkipArticles(m.End) == len(x.Tokens) }); i >= 0 {
 		return &list[i]
@@ -65,9 +65,9 @@ type NameSpan struct {
 	Known     bool
 }
 
-// Lasting returns the span of a length of time from word i on, with its "for". It includes one
-// without a meaning, like "for 0 seconds", and is empty if there is none.
-func (x *Utterance) Lasting(i int) NameSpan {
+// DurationSpan returns the span of a length of time from word i on, with its "for". It
+// includes one without a meaning, like "for 0 seconds", and is empty if there is none.
+func (x *Utterance) DurationSpan(i int) NameSpan {
 	w := x.Words()
 	n := w.Lasting.Longest(x.Tokens, i)
 	from := i + n

@@ -22,7 +22,7 @@ type NameMeaning struct {
 	Last    string // as the last of them writes it
 	how     lexicon.Specificity
 	devices []int
-	spots   []capabilities.Spot
+	spots   []capabilities.WorkArea
 }
 
 // addMeaning adds a meaning to a name. A more specific meaning replaces the others.
@@ -82,10 +82,10 @@ func newNameIndex(r *Home) *NameIndex {
 		for _, name := range lexicon.Distinct(append([]string{d.Name, d.Label}, d.Aliases...)) {
 			add(n.devices, name, NameMeaning{how: lexicon.ByName, devices: []int{i}})
 		}
-		for _, p := range d.Positions {
+		for _, p := range d.NamedAngles {
 			add(n.positions, p.Name, NameMeaning{value: p.Name, how: lexicon.ByName, devices: []int{i}})
 		}
-		for _, area := range lexicon.Distinct(append([]string{d.Area}, Rooms(d.Spots)...)) {
+		for _, area := range lexicon.Distinct(append([]string{d.Area}, Rooms(d.WorkAreas)...)) {
 			add(n.Areas, area, NameMeaning{value: area})
 			for _, other := range c.Frames.Lists.Places[strings.ToLower(area)] {
 				if !r.HasPlace(other) {
@@ -94,18 +94,18 @@ func newNameIndex(r *Home) *NameIndex {
 			}
 			add(n.Views, area, NameMeaning{value: area, how: lexicon.ByPlace, devices: []int{i}})
 		}
-		for _, view := range d.Sees {
+		for _, view := range d.FieldOfView {
 			for _, text := range lexicon.Distinct(append([]string{view}, c.ClassWords[c.Class(view)]...)) {
 				add(n.Views, text, NameMeaning{value: view, how: lexicon.ByName, devices: []int{i}})
 			}
 		}
-		for _, s := range d.Spots {
+		for _, s := range d.WorkAreas {
 			for _, t := range spotPhrases(c.Words, s) {
-				addMeaning(n.Spots, t, NameMeaning{value: s.Name, how: lexicon.ByName, devices: []int{i}, spots: []capabilities.Spot{s}})
+				addMeaning(n.Spots, t, NameMeaning{value: s.Name, how: lexicon.ByName, devices: []int{i}, spots: []capabilities.WorkArea{s}})
 			}
 		}
-		for _, room := range Rooms(d.Spots) {
-			add(n.Spots, room, NameMeaning{value: room, how: lexicon.ByName, devices: []int{i}, spots: []capabilities.Spot{{Name: room, Room: room}}})
+		for _, room := range Rooms(d.WorkAreas) {
+			add(n.Spots, room, NameMeaning{value: room, how: lexicon.ByName, devices: []int{i}, spots: []capabilities.WorkArea{{Name: room, Room: room}}})
 		}
 	}
 	n.Words = map[string]bool{}
@@ -118,8 +118,8 @@ func newNameIndex(r *Home) *NameIndex {
 
 // signed returns the names of a device that have signs in them.
 func signed(d capabilities.Device) []string {
-	list := append([]string{d.Name, d.Label, d.Area}, append(d.Aliases[:len(d.Aliases):len(d.Aliases)], d.Sees...)...)
-	for _, s := range d.Spots {
+	list := append([]string{d.Name, d.Label, d.Area}, append(d.Aliases[:len(d.Aliases):len(d.Aliases)], d.FieldOfView...)...)
+	for _, s := range d.WorkAreas {
 		list = append(list, s.Name, s.Room, s.Note)
 	}
 	list = slices.DeleteFunc(list, func(name string) bool {
@@ -133,7 +133,7 @@ func signed(d capabilities.Device) []string {
 }
 
 // Rooms returns the rooms of the spots, each once.
-func Rooms(spots []capabilities.Spot) []string {
+func Rooms(spots []capabilities.WorkArea) []string {
 	var list []string
 	for _, s := range spots {
 		list = append(list, s.Room)
@@ -143,7 +143,7 @@ func Rooms(spots []capabilities.Spot) []string {
 
 // spotPhrases returns the ways to name a spot: by its name, with another word for "near", with
 // its room, and by its note: "rice spill by the kitchen sink".
-func spotPhrases(w *lexicon.Lexicon, s capabilities.Spot) [][]lexicon.Token {
+func spotPhrases(w *lexicon.Lexicon, s capabilities.WorkArea) [][]lexicon.Token {
 	if s.Name == s.Room {
 		return nil
 	}

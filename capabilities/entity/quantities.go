@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// UnitUnsaid is the unit of a number that needs one, in a text that names none.
-const UnitUnsaid = "unsaid"
+// UnspecifiedUnit is the unit of a number that needs one, in a text that names none.
+const UnspecifiedUnit = "unsaid"
 
 // amountMatches returns the readings of the words from i on as an amount of the kind.
 func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
@@ -39,7 +39,7 @@ func (x *Utterance) amountMatches(kind string, i int) []lexicon.SlotValue {
 	case "angle":
 		w.EachCardinal(x.Tokens, i, func(end int, n float64) {
 			if united(l.Degrees, end, n); end == len(x.Tokens) && !x.IsName(i) { // the interpreter asks whether these are degrees
-				list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n), Unit: UnitUnsaid})
+				list = append(list, lexicon.SlotValue{End: end, Amount: n, Value: lexicon.DecimalText(n), Unit: UnspecifiedUnit})
 			}
 		})
 	case "temperature":
@@ -93,7 +93,7 @@ func (r *Home) Bounds(d int, key string, limits capabilities.Range) string {
 
 // Turnable returns the angles and positions of device d, as a sentence for a person.
 func (r *Home) Turnable(d int) string {
-	limits, names := r.Site.Devices[d].Within["angle"], PositionNames(r.Site.Devices[d].Positions)
+	limits, names := r.Site.Devices[d].Limits["angle"], AngleNames(r.Site.Devices[d].NamedAngles)
 	s := fmt.Sprintf("it turns from %s to %s degrees", lexicon.DecimalText(limits.Min), lexicon.DecimalText(limits.Max))
 	if len(names) > 0 {
 		s += ", and knows " + strings.Join(names, ", ")
@@ -101,8 +101,8 @@ func (r *Home) Turnable(d int) string {
 	return s
 }
 
-// PositionNames returns the names of the positions.
-func PositionNames(list []capabilities.Pose) []string {
+// AngleNames returns the names of the positions.
+func AngleNames(list []capabilities.NamedAngle) []string {
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Name)

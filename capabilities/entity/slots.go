@@ -113,12 +113,12 @@ func within[T any](p *lexicon.Trie[T], w *lexicon.Lexicon, tokens []lexicon.Toke
 	if i == len(tokens) || p.Children == nil {
 		return
 	}
-	if next := p.After(tokens[i]); next != nil {
+	if next := p.Next(tokens[i]); next != nil {
 		within(next, w, tokens, i+1, yield)
 		return
 	}
 	if n := w.Fillers.Longest(tokens, i); n > 0 && i+n < len(tokens) {
-		if next := p.After(tokens[i+n]); next != nil {
+		if next := p.Next(tokens[i+n]); next != nil {
 			within(next, w, tokens, i+n+1, yield)
 		}
 	}

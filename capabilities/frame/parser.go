@@ -122,9 +122,9 @@ func (f *Parser) NameEnd(i int) int {
 	return max(f.Text.LongestSlot("area", i), f.Text.LongestSlot("device", i), f.Text.LongestSlot("spot", i))
 }
 
-// Acting reports whether the words order an act on a device. "Turn" or "make" alone does not, nor
-// does the "on" of "the light on the porch".
-func (f *Parser) Acting(from, to int) (is bool) {
+// OrdersAct reports whether the words order an act on a device. "Turn" or "make" alone does
+// not, nor does the "on" of "the light on the porch".
+func (f *Parser) OrdersAct(from, to int) (is bool) {
 	l := &f.Text.Home.Catalog.Frames
 	verb := false // before this word
 	for i := from; i < to; i++ {
@@ -138,8 +138,8 @@ func (f *Parser) Acting(from, to int) (is bool) {
 	return is
 }
 
-// Setting reports whether the words have a color or a level.
-func (f *Parser) Setting(from, to int) bool {
+// HasSetting reports whether the words have a color or a level.
+func (f *Parser) HasSetting(from, to int) bool {
 	l, tokens := &f.Text.Home.Catalog.Frames, f.Text.Tokens
 	for i := from; i < to; i++ {
 		w := f.Text.Words()
@@ -177,7 +177,7 @@ func (f *Parser) signal(i int, so Reading) {
 			return
 		case s == l.Bits["joint"] && so.verb.Has(l.Bits["turn"]): // "turn on the light" joins nothing
 			return
-		case s == l.Bits["on"] && len(so.Devices) > 0 && f.Place(end): // "the light on the porch" is a light
+		case s == l.Bits["on"] && len(so.Devices) > 0 && f.IsPlace(end): // "the light on the porch" is a light
 			return
 		}
 		f.from(end, next)
@@ -186,14 +186,14 @@ func (f *Parser) signal(i int, so Reading) {
 	if n > 0 && (so.Signals.Has(l.Bits[catalog.LevelFeature]) && l.Colors.Longest(f.Text.Tokens, i+n) > 0 || so.Signals.Has(l.Bits[catalog.ColorFeature]) && f.Text.PercentAt(i+n)) { // "red and 30 percent"
 		f.from(i+n, so)
 	}
-	if n > 0 && len(so.Devices)+len(so.Places) > 0 && f.Place(i+n) {
+	if n > 0 && len(so.Devices)+len(so.Places) > 0 && f.IsPlace(i+n) {
 		so.Listed = true
 		f.from(i+n, so)
 	}
 }
 
-// Place reports whether a name begins at word i.
-func (f *Parser) Place(i int) bool {
+// IsPlace reports whether a name begins at word i.
+func (f *Parser) IsPlace(i int) bool {
 	x := f.Text
 	return i < len(x.Tokens) && (len(x.SlotValues("area", i)) > 0 || len(x.SlotValues("device", i)) > 0 || len(x.SlotValues("spot", i)) > 0)
 }
@@ -201,7 +201,7 @@ func (f *Parser) Place(i int) bool {
 // noun reports whether a noun begins at word i that another word can join.
 func (f *Parser) noun(i int) bool {
 	l, tokens := &f.Text.Home.Catalog.Frames, f.Text.Tokens
-	if f.Place(i) || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
+	if f.IsPlace(i) || l.Colors.Longest(tokens, i) > 0 || l.Levels.Longest(tokens, i) > 0 {
 		return true
 	}
 	is := false

@@ -38,7 +38,7 @@ func SwitchesAnother(x *entity.Utterance, from, before, i int) bool {
 	if at < len(x.Tokens) && x.Home.Catalog.Frames.LooseWords[x.Tokens[at].Folded] {
 		at = x.SkipArticles(at + 1)
 	}
-	return other && f.Place(at)
+	return other && f.IsPlace(at)
 }
 
 // IsOnOrOff reports whether a word is "on" or "off".
@@ -48,10 +48,10 @@ func IsOnOrOff(x *entity.Utterance, t lexicon.Token) (is bool) {
 	return is && !l.OrderWords[t.Folded]
 }
 
-// AnyPlace reports whether a name begins among the words.
-func (f *Parser) AnyPlace(from, to int) bool {
+// HasPlace reports whether a name begins among the words.
+func (f *Parser) HasPlace(from, to int) bool {
 	for ; from < to; from++ {
-		if f.Place(from) {
+		if f.IsPlace(from) {
 			return true
 		}
 	}

@@ -99,7 +99,7 @@ func (c *Capability) SetsLight() bool {
 	switch c.Command {
 	case capabilities.SetSwitch:
 		return c.Args["on"] == true
-	case capabilities.Dim, capabilities.Tint, capabilities.Warm:
+	case capabilities.Dim, capabilities.SetColor, capabilities.SetColorTemperature:
 		return true
 	}
 	return false

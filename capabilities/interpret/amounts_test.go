@@ -14,19 +14,19 @@ import (
 func measured() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "blind", Label: "bedroom blind", Aliases: []string{"blinds"}, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{
-			capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState,
+			capabilities.Open, capabilities.Close, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState,
 		}},
-		{Name: "garage", Label: "garage door", Class: "garage-door", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut}},
+		{Name: "garage", Label: "garage door", Class: "garage-door", Commands: []capabilities.Command{capabilities.Open, capabilities.Close}},
 		{
 			Name: "lamp", Label: "desk lamp", Class: "light", Area: "office",
-			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Tint, capabilities.Warm},
-			Within:   map[string]capabilities.Range{"kelvin": {Min: 2200, Max: 5500}},
+			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.SetColor, capabilities.SetColorTemperature},
+			Limits:   map[string]capabilities.Range{"kelvin": {Min: 2200, Max: 5500}},
 		},
-		{Name: "strip", Label: "shelf strip", Class: "light", Area: "hall", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Tint}},
+		{Name: "strip", Label: "shelf strip", Class: "light", Area: "hall", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.SetColor}},
 		{
 			Name: "pan", Label: "camera pan", Aliases: []string{"camera"}, Class: "servo", Commands: []capabilities.Command{capabilities.TurnTo},
-			Within:    map[string]capabilities.Range{"angle": {Min: 20, Max: 160}},
-			Positions: []capabilities.Pose{{Name: "left", Angle: 30}, {Name: "the door", Angle: 120}},
+			Limits:      map[string]capabilities.Range{"angle": {Min: 20, Max: 160}},
+			NamedAngles: []capabilities.NamedAngle{{Name: "left", Angle: 30}, {Name: "the door", Angle: 120}},
 		},
 		{Name: "cam", Label: "porch camera", Class: "camera", Area: "porch", Commands: []capabilities.Command{capabilities.TakePhoto}},
 	}})

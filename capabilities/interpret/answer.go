@@ -13,37 +13,37 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Answer resolves a request again with the answer to a question about it. The map answers has the
-// answers by field. If it has none for the field of the question, text is the answer in words;
-// otherwise text is a remark. An answer that fits no option, or that has a limit in its remark,
-// repeats the question. An answer that says stop withdraws the request.
-func (r *Interpreter) Answer(q capabilities.Question, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
+// Answer resolves a request again with the answer to a question about it. The map answers
+// has the answers by field. If it has none for the field of the question, text is the answer
+// in words; otherwise text is a remark. An answer that fits no option, or that has a limit
+// in its remark, repeats the question. An answer that says stop withdraws the request.
+func (r *Interpreter) Answer(q capabilities.Clarification, answers mess.Object, text string, req mess.Request) capabilities.Outcome {
 	var raw any = text
 	if v, ok := answers.Get(q.Field); ok {
 		raw = v
 	}
 	p := reply.NewMatcher(&r.Home, q, req)
 	picked := p.Pick(raw)
-	if raw != any(text) && r.Catalog.SaysStop(text) {
+	if raw != any(text) && r.Catalog.IsStop(text) {
 		raw, picked = text, nil
 	} else if raw != any(text) && r.limitsAny(text) {
 		picked = nil
 	}
 	if len(picked) == 0 {
 		switch said, _ := raw.(string); {
-		case r.Catalog.TakesBack(said):
-			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the requester withdrew it; nothing happens"}}
-		case p.TakesNone(said):
-			return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer picks none of them; nothing happens"}}
+		case r.Catalog.IsWithdrawal(said):
+			return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the requester withdrew it; nothing happens"}}
+		case p.RejectsAll(said):
+			return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the answer picks none of them; nothing happens"}}
 		}
 		again := q
 		return capabilities.Outcome{Question: &again}
 	}
 	switch { // the answer rejects all options, so no other reading of the request counts
 	case picked[0] == capabilities.NoneOfThese:
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer picks none of the options; say it in other words"}}
+		return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the answer picks none of the options; say it in other words"}}
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: "the answer was no; nothing happens"}}
+		return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the answer was no; nothing happens"}}
 	}
 	return r.resolveWith(req, append(resolve.WithoutKey(q.Given, q.Field), mess.Field{Key: q.Field, Value: picked}))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // question returns the question of the interpreter about a request.
-func question(t *testing.T, r *interpret.Interpreter, req mess.Request) capabilities.Question {
+func question(t *testing.T, r *interpret.Interpreter, req mess.Request) capabilities.Clarification {
 	t.Helper()
 	o := r.Resolve(req)
 	if o.Question == nil {

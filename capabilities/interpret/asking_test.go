@@ -18,13 +18,13 @@ func rich() *interpret.Interpreter {
 	h.Devices = append(h.Devices,
 		capabilities.Device{Name: "fan", Label: "bedroom fan", Class: "fan", Area: "bedroom", Commands: on, Quantities: []string{}},
 		capabilities.Device{Name: "pump", Label: "garden pump", Class: "pump", Area: "garden", Commands: on},
-		capabilities.Device{Name: "hall-lamp", Label: "hall light", Class: "light", Area: "hall", Commands: append(on, capabilities.Dim, capabilities.Tint), Quantities: []string{}},
+		capabilities.Device{Name: "hall-lamp", Label: "hall light", Class: "light", Area: "hall", Commands: append(on, capabilities.Dim, capabilities.SetColor), Quantities: []string{}},
 		capabilities.Device{
 			Name: "garage-door", Label: "garage door", Class: "garage-door", Area: "garage", Quantities: []string{"contact"},
-			Commands: []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.ReadState},
+			Commands: []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.ReadState},
 		})
 	h.Now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	h.Facts = []string{"home-kitchen-access"}
+	h.SiteCapabilities = []string{"home-kitchen-access"}
 	return interpret.New(catalog.Default(), h)
 }
 

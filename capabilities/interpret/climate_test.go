@@ -16,13 +16,13 @@ func heated() *interpret.Interpreter {
 	thermostat := []capabilities.Command{capabilities.SetSwitch, capabilities.Toggle, capabilities.ReadState, capabilities.SetTemperature}
 	within := map[string]capabilities.Range{"temperature": {Min: 5, Max: 30}}
 	return interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
-		{Name: "living", Label: "living room thermostat", Class: "heater", Area: "living room", Commands: thermostat, Within: within},
-		{Name: "bath", Label: "bathroom heating", Class: "heater", Area: "bathroom", Commands: thermostat, Within: within},
-		{Name: "ac", Label: "bedroom air conditioner", Aliases: []string{"ac"}, Class: "air-conditioner", Area: "bedroom", Commands: thermostat, Within: map[string]capabilities.Range{"temperature": {Min: 16, Max: 30}}},
+		{Name: "living", Label: "living room thermostat", Class: "heater", Area: "living room", Commands: thermostat, Limits: within},
+		{Name: "bath", Label: "bathroom heating", Class: "heater", Area: "bathroom", Commands: thermostat, Limits: within},
+		{Name: "ac", Label: "bedroom air conditioner", Aliases: []string{"ac"}, Class: "air-conditioner", Area: "bedroom", Commands: thermostat, Limits: map[string]capabilities.Range{"temperature": {Min: 16, Max: 30}}},
 		{Name: "fire", Label: "office heater", Class: "heater", Area: "office", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}},
 		{Name: "climate", Label: "living room thermometer", Class: "thermometer", Area: "living room", Commands: []capabilities.Command{capabilities.ReadState}},
-		{Name: "lamp", Label: "living room lamp", Class: "light", Area: "living room", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Warm}, Within: map[string]capabilities.Range{"kelvin": {Min: 2000, Max: 6500}}},
-		{Name: "pan", Label: "camera pan", Class: "servo", Area: "hall", Commands: []capabilities.Command{capabilities.TurnTo}, Within: map[string]capabilities.Range{"angle": {Min: 0, Max: 180}}},
+		{Name: "lamp", Label: "living room lamp", Class: "light", Area: "living room", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.SetColorTemperature}, Limits: map[string]capabilities.Range{"kelvin": {Min: 2000, Max: 6500}}},
+		{Name: "pan", Label: "camera pan", Class: "servo", Area: "hall", Commands: []capabilities.Command{capabilities.TurnTo}, Limits: map[string]capabilities.Range{"angle": {Min: 0, Max: 180}}},
 	}})
 }
 

@@ -62,7 +62,7 @@ func (x *request) namesOther(i int, plan *capabilities.Plan) bool {
 	for _, m := range x.SlotValues("area", i) {
 		if !slices.ContainsFunc(plan.Each(), func(s capabilities.Plan) bool {
 			d := x.r.Index.Device(s.Device)
-			return d >= 0 && s.Command != capabilities.Clean && entity.Reaches(home.Devices[d], m.Value)
+			return d >= 0 && s.Command != capabilities.Clean && entity.IsAtPlace(home.Devices[d], m.Value)
 		}) && !x.r.cleans(plan, m.Value) {
 			return true
 		}
@@ -94,7 +94,7 @@ func (r *Interpreter) cleans(plan *capabilities.Plan, place string) bool {
 		for _, area := range areas {
 			in := strings.EqualFold(area, place)
 			if d := r.Index.Device(s.Device); d >= 0 {
-				in = in || slices.ContainsFunc(r.Site.Devices[d].Spots, func(sp capabilities.Spot) bool {
+				in = in || slices.ContainsFunc(r.Site.Devices[d].WorkAreas, func(sp capabilities.WorkArea) bool {
 					return strings.EqualFold(sp.Room, place) && (sp.Name == area) || strings.EqualFold(sp.Name, place) && sp.Room == area
 				})
 			}
@@ -253,7 +253,7 @@ func (x *request) confirmWithContext(p capabilities.Plan, doubts []string, conte
 	if context {
 		says = "the context says"
 	}
-	q := capabilities.Question{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), p.Summary), Options: []string{"yes", "no"}}
+	q := capabilities.Clarification{Field: "context", Text: fmt.Sprintf("%s %s: shall I %s?", says, lexicon.QuoteList(doubts), p.Summary), Options: []string{"yes", "no"}}
 	other := x.correctedPlan(&p, doubts)
 	if other != nil {
 		q.Options = []string{p.Summary, other.Summary}

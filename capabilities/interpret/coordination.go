@@ -28,7 +28,7 @@ func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bo
 	for _, without := range []string{catalog.LevelFeature, catalog.ColorFeature} {
 		one := ways[i]
 		one.Signals &^= l.Bits[without]
-		able := x.Able(x.FrameReadings([]frame.Reading{one}))
+		able := x.Executable(x.FrameReadings([]frame.Reading{one}))
 		if len(able) == 0 {
 			return capabilities.Outcome{}, false
 		}
@@ -41,7 +41,7 @@ func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bo
 		}
 		steps = append(steps, out.Plan.Each()...)
 	}
-	return x.InOrder(steps), true
+	return x.Sequence(steps), true
 }
 
 // leavesDeviceOut reports whether a device can do the reading, but one of the named devices
@@ -52,7 +52,7 @@ func (x *request) leavesDeviceOut(rd resolve.Hypothesis) bool {
 		return false
 	}
 	rd.Devices = x.Candidates(&rd)
-	return len(rd.Devices) > 0 && rd.Partly()
+	return len(rd.Devices) > 0 && rd.IsPartial()
 }
 
 // parseEachDevice reads one order for several devices that no single capability supports
@@ -76,11 +76,11 @@ func (x *request) parseEachDevice(list []resolve.Hypothesis) (capabilities.Outco
 			steps = appendStep(steps, len(steps), step)
 		}
 	}
-	if out, ok := x.Together(steps); !ok {
+	if out, ok := x.RejectMixedTimes(steps); !ok {
 		return out, true
 	}
-	x.Explain = capabilities.Explanation{Template: "one order for each of several things", Score: 1, Capability: capabilities.Sequence(steps).Capability}
-	return x.InOrder(steps), true
+	x.Explain = capabilities.Trace{Template: "one order for each of several things", Score: 1, Capability: capabilities.Sequence(steps).Capability}
+	return x.Sequence(steps), true
 }
 
 // keepOneName returns the words with one of the names, without the other names and their
@@ -171,7 +171,7 @@ func (x *request) withClass(tokens []lexicon.Token, class string) []lexicon.Toke
 // namesThing reports whether the words name a device or a place.
 func (x *request) namesThing(tokens []lexicon.Token) bool {
 	f := frame.Parser{Text: &entity.Utterance{Home: &x.r.Home, Tokens: tokens}}
-	return f.AnyPlace(0, len(tokens))
+	return f.HasPlace(0, len(tokens))
 }
 
 // namesDevice reports whether the words name a device.

@@ -12,7 +12,7 @@ import (
 // A blind goes up and down with the usual words. A report about it moves nothing.
 func TestBlindOrdersAndReports(t *testing.T) {
 	h := house()
-	h.Devices = append(h.Devices, capabilities.Device{Name: "bedroom-blind", Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut}})
+	h.Devices = append(h.Devices, capabilities.Device{Name: "bedroom-blind", Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Close}})
 	r := interpret.New(catalog.Default(), h)
 	for intent, want := range map[string]string{
 		"blinds down":                       "close bedroom-blind",

@@ -54,7 +54,7 @@ frames:
 classes: [1, 2]
 `)},
 	}
-	_, err := catalog.Load(catalog.English(), catalog.Named(tree, "words"))
+	_, err := catalog.Load(catalog.English(), catalog.WithPathInErrors(tree, "words"))
 	if err == nil {
 		t.Fatal("nothing is wrong")
 	}
@@ -84,7 +84,7 @@ classes: [1, 2]
 	}
 
 	tree["c.yaml"] = &fstest.MapFile{Data: []byte("a: [\n")}
-	if _, err := catalog.Load(catalog.English(), catalog.Named(tree, "words")); err == nil || !strings.Contains(err.Error(), "words/c.yaml:1: not YAML") {
+	if _, err := catalog.Load(catalog.English(), catalog.WithPathInErrors(tree, "words")); err == nil || !strings.Contains(err.Error(), "words/c.yaml:1: not YAML") {
 		t.Errorf("a file that is no YAML: %v", err)
 	}
 }
@@ -114,7 +114,7 @@ capabilities:
     summary: unlock the {device}
     sentences: ["open sesame {device}"]
 `)}}
-	c, err := catalog.Load(catalog.English(), catalog.Named(tree, "words"))
+	c, err := catalog.Load(catalog.English(), catalog.WithPathInErrors(tree, "words"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func (x *request) parseDisjunction() (capabilities.Outcome, bool) {
 // askWhichOfTwo returns the index of the option that the requester picked. ok is false if
 // out is the question.
 func (x *request) askWhichOfTwo(options []string) (at int, out capabilities.Outcome, ok bool) {
-	q := capabilities.Question{Field: "meaning", Text: "which of the two: " + lexicon.OrList(options) + "?", Options: options}
+	q := capabilities.Clarification{Field: "meaning", Text: "which of the two: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
@@ -91,13 +91,13 @@ func (x *request) splitAlternatives(left, right []lexicon.Token) (one, other []l
 		return nil, nil
 	}
 	switch {
-	case start >= 0 && rf.Place(first) && start > 0: // "turn on A or B"
+	case start >= 0 && rf.IsPlace(first) && start > 0: // "turn on A or B"
 		return slices.Concat(left, right[rf.NameEnd(first):]), slices.Concat(left[:start:start], right)
 	case frame.OpensOrder(&r.Utterance, 0) && start > 0: // "turn on A or dim B"
 		return left, right
 	case frame.OpensOrder(&r.Utterance, 0) && start < 0 && frame.OpensOrder(&l.Utterance, 0): // "dim or turn off A"
 		for i := range right {
-			if rf.Place(i) && rf.NameEnd(i) == len(right) {
+			if rf.IsPlace(i) && rf.NameEnd(i) == len(right) {
 				from := i
 				if i > 0 && x.Words().Articles.Longest(right, i-1) > 0 {
 					from--
@@ -115,7 +115,7 @@ func (x *request) splitAlternatives(left, right []lexicon.Token) (one, other []l
 func (x *request) parseAlternatives(at int) (capabilities.Outcome, bool) {
 	behind := at + 1
 	var plans [2]capabilities.Plan
-	var how capabilities.Explanation
+	var how capabilities.Trace
 	found := false
 	for _, from := range append(x.thingsBefore(at), 0) {
 		for _, end := range append(x.thingsFrom(x.SkipArticles(behind)), len(x.Tokens)) {
@@ -140,7 +140,7 @@ func (x *request) parseAlternatives(at int) (capabilities.Outcome, bool) {
 }
 
 // askWhichPlan asks which of two plans the requester means.
-func (x *request) askWhichPlan(plans [2]capabilities.Plan, how capabilities.Explanation) capabilities.Outcome {
+func (x *request) askWhichPlan(plans [2]capabilities.Plan, how capabilities.Trace) capabilities.Outcome {
 	x.Explain = how
 	at, out, ok := x.askWhichOfTwo([]string{plans[0].Summary, plans[1].Summary})
 	if !ok {
@@ -155,7 +155,7 @@ func (x *request) askWhichPlan(plans [2]capabilities.Plan, how capabilities.Expl
 
 // planWithout returns the plan of an order without some of its words, or nil if there is no
 // such plan.
-func (x *request) planWithout(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Explanation) {
+func (x *request) planWithout(before, behind []lexicon.Token) (*capabilities.Plan, capabilities.Trace) {
 	req := x.Message
 	req.Intent = withPauses(slices.Concat(before, behind))
 	y := x.r.newPart(req, nil)
@@ -265,7 +265,7 @@ func (x *request) beginsPart(i int) bool {
 		return false
 	}
 	f := frame.Parser{Text: &x.Utterance}
-	return f.Place(i) || f.Setting(i, i+1) || x.BeginsOrder(i) || frame.IsOnOrOff(&x.Utterance, x.Tokens[i]) || x.Words().CardinalEnd(x.Tokens, i) > i
+	return f.IsPlace(i) || f.HasSetting(i, i+1) || x.BeginsOrder(i) || frame.IsOnOrOff(&x.Utterance, x.Tokens[i]) || x.Words().CardinalEnd(x.Tokens, i) > i
 }
 
 // withoutEmphasis removes the "do" before an order: "do turn on the fan". It keeps the "do"

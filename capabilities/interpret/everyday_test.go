@@ -13,8 +13,8 @@ import (
 // crowd is a home for many kinds of requests.
 func crowd() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
-	light := append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)
-	door := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.ReadState}
+	light := append([]capabilities.Command{capabilities.Dim, capabilities.SetColor}, on...)
+	door := []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.ReadState}
 	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "kitchen-light", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: light},
 		{Name: "hall-light", Label: "hall light", Class: "light", Area: "hall", Commands: light},

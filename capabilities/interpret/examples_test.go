@@ -15,9 +15,9 @@ func TestExamplesInRefusalsWork(t *testing.T) {
 	camera := []capabilities.Command{capabilities.TakePhoto}
 	for name, devices := range map[string][]capabilities.Device{
 		"a robot alone":              {{Name: "vacuum", Class: "vacuum", Commands: robot}},
-		"a robot with rooms":         {{Name: "vacuum", Class: "vacuum", Places: true, Spots: []capabilities.Spot{{Name: "hall", Room: "hall"}}, Commands: robot}},
+		"a robot with rooms":         {{Name: "vacuum", Class: "vacuum", ReportsAreas: true, WorkAreas: []capabilities.WorkArea{{Name: "hall", Room: "hall"}}, Commands: robot}},
 		"a camera without a view":    {{Name: "yard-cam", Class: "camera", Commands: camera}},
-		"a camera with one":          {{Name: "yard-cam", Class: "camera", Sees: []string{"front door"}, Commands: camera}},
+		"a camera with one":          {{Name: "yard-cam", Class: "camera", FieldOfView: []string{"front door"}, Commands: camera}},
 		"a lamp and a camera":        {{Name: "lamp", Class: "light", Commands: []capabilities.Command{capabilities.SetSwitch}}, {Name: "cam", Class: "camera", Commands: camera}},
 		"a robot and a blind camera": {{Name: "vacuum", Class: "vacuum", Commands: robot}, {Name: "cam", Class: "camera", Commands: camera}},
 	} {

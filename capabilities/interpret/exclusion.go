@@ -37,8 +37,8 @@ func (x *request) parseWithout(i, end int) (capabilities.Outcome, bool) {
 	part := x.part
 	x.part = true
 	defer func() { x.part = part }()
-	x.Cut(slices.Concat(x.Tokens[:i], x.Tokens[end:]))
-	if able := x.Able(x.Readings); len(able) > 0 {
+	x.ReadOnly(slices.Concat(x.Tokens[:i], x.Tokens[end:]))
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	return x.parseFallbacks()
@@ -46,7 +46,7 @@ func (x *request) parseWithout(i, end int) (capabilities.Outcome, bool) {
 
 // excludedNames reads the names from word i on, joined by "and" or commas. end is 0 if
 // there are none.
-func (x *request) excludedNames(i int) (end int, names []resolve.Exempted) {
+func (x *request) excludedNames(i int) (end int, names []resolve.ExcludedThing) {
 	w := x.Words()
 	for {
 		for n := 1; n > 0 && i < len(x.Tokens); i += n {
@@ -71,7 +71,7 @@ func (x *request) excludedNames(i int) (end int, names []resolve.Exempted) {
 
 // longestName returns the longest name of devices or a place at word i. to is 0 if there is
 // none.
-func (x *request) longestName(i int) (to int, one resolve.Exempted) {
+func (x *request) longestName(i int) (to int, one resolve.ExcludedThing) {
 	if i >= len(x.Tokens) {
 		return 0, one
 	}
@@ -81,7 +81,7 @@ func (x *request) longestName(i int) (to int, one resolve.Exempted) {
 				continue
 			}
 			if m.End > to {
-				to, one = m.End, resolve.Exempted{}
+				to, one = m.End, resolve.ExcludedThing{}
 			}
 			if kind == "device" {
 				one.Devices = append(one.Devices, m.Devices...)
@@ -100,7 +100,7 @@ func (x *request) parseOnly() (capabilities.Outcome, bool) {
 	f := frame.Parser{Text: &x.Utterance, Skips: x.MaxSkips}
 	for i := 1; i < len(x.Tokens); i++ {
 		n := x.Words().Solely.Longest(x.Tokens, i)
-		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.Place(x.SkipArticles(i+n)) {
+		if n == 0 || x.IsName(i) || x.SkipArticles(i+n) < len(x.Tokens) && !f.IsPlace(x.SkipArticles(i+n)) {
 			continue
 		}
 		said := lexicon.Join(x.Tokens[i : i+n])

@@ -18,7 +18,7 @@ func lamps() *interpret.Interpreter {
 	for _, area := range []string{"kitchen", "hall", "bedroom", "porch"} {
 		home.Devices = append(home.Devices, capabilities.Device{
 			Name: area + "-light", Class: "light", Area: area,
-			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Toggle, capabilities.Dim, capabilities.Tint},
+			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Toggle, capabilities.Dim, capabilities.SetColor},
 		})
 	}
 	home.Devices = append(home.Devices,
@@ -26,7 +26,7 @@ func lamps() *interpret.Interpreter {
 		capabilities.Device{Name: "heater", Class: "heater", Area: "hall", Commands: []capabilities.Command{capabilities.SetSwitch}},
 		capabilities.Device{
 			Name: "vacuum", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock},
-			Spots: []capabilities.Spot{{Name: "kitchen", Room: "kitchen"}, {Name: "hall", Room: "hall"}, {Name: "bedroom", Room: "bedroom"}},
+			WorkAreas: []capabilities.WorkArea{{Name: "kitchen", Room: "kitchen"}, {Name: "hall", Room: "hall"}, {Name: "bedroom", Room: "bedroom"}},
 		},
 	)
 	return interpret.New(catalog.Default(), home)
@@ -113,7 +113,7 @@ func TestRepetitionIsAPlanWithSteps(t *testing.T) {
 			t.Errorf("%q: %+v, want a plan for %s", text, out, want)
 			continue
 		}
-		if got := devicesOf(out.Plan); got != want || out.Plan.Capability != capabilities.Several {
+		if got := devicesOf(out.Plan); got != want || out.Plan.Capability != capabilities.SeveralCapabilities {
 			t.Errorf("%q: %s of %s, want %s of several, so that a failure ends it", text, got, out.Plan.Capability, want)
 		}
 	}

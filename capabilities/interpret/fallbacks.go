@@ -35,19 +35,19 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case len(t.Said) == 0:
 		return x.parseWithoutTime()
 	}
-	x.Cut(rest)
+	x.ReadOnly(rest)
 	out, ok = capabilities.Outcome{}, false
-	if able := x.Able(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		out, ok = x.Choose(able), true
 	} else if out, ok = x.try((*request).parseWait); !ok {
 		out, ok = x.parseWithoutTime()
 	}
 	switch {
-	case !ok && len(t.Said) == 1 && x.BareName() != "": // "hall light at 20"
-		x.Cut(all)
+	case !ok && len(t.Said) == 1 && x.OnlyNameText() != "": // "hall light at 20"
+		x.ReadOnly(all)
 		return x.parseFrames()
 	case !ok && len(x.Readings) > 0: // without the time it is a sentence that no device can do
-		return x.Cannot(), true
+		return x.RejectUnable(), true
 	case !ok:
 		return out, false
 	case out.Plan == nil:
@@ -60,8 +60,8 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	if no, ok := x.setTimes(&p, t); !ok {
 		return no, true
 	}
-	if length := p.Each()[0].For; t.Ends && length >= timeexpr.NearlyADay && p.Actuates() {
-		return x.AskConfirmation(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.Said, " "), capabilities.DurationText(length), resolve.OnDay(p.Begins(x.r.Site.Now).Add(length)))), true
+	if length := p.Each()[0].For; t.Ends && length >= timeexpr.PastTimeDoubt && p.Actuates() {
+		return x.AskConfirmation(p, fmt.Sprintf("%q is %s, until %s: ", strings.Join(t.Said, " "), capabilities.DurationText(length), resolve.OnDay(p.BeginTime(x.r.Site.Now).Add(length)))), true
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
@@ -88,8 +88,8 @@ func (x *request) parseCausative() (capabilities.Outcome, bool) {
 	if end == from || verb >= len(x.Tokens) || x.Tokens[end].Pause || !x.r.Catalog.Vocabulary[x.Tokens[verb].Folded] {
 		return capabilities.Outcome{}, false
 	}
-	x.Cut(slices.Concat(x.Tokens[verb:verb+1], x.Tokens[from:end], x.Tokens[verb+1:]))
-	if able := x.Able(x.Readings); len(able) > 0 {
+	x.ReadOnly(slices.Concat(x.Tokens[verb:verb+1], x.Tokens[from:end], x.Tokens[verb+1:]))
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	return capabilities.Outcome{}, false
@@ -106,8 +106,8 @@ func (x *request) hasMeaning() bool {
 
 // noteSubject notes the capability of a text whose time is unclear.
 func (x *request) noteSubject(rest []lexicon.Token) {
-	x.Cut(rest)
-	if able := x.Able(x.Readings); len(able) > 0 {
+	x.ReadOnly(rest)
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		x.Explain.Capability = able[0].Capability.ID
 	} else if out, ok := x.parseWithoutTime(); ok && out.Refusal == nil {
 		return // it is noted
@@ -129,7 +129,7 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Exact || x.MaxSkips == 0 && !x.KnowsAllWords() {
 		return capabilities.Outcome{}, false
 	}
-	all, bare := x.Tokens, x.BareName()
+	all, bare := x.Tokens, x.OnlyNameText()
 	x.SetTokens(x.Words().Bare(all))
 	f := frame.Parser{Text: &x.Utterance, Skips: x.MaxSkips}
 	ways := f.Readings()
@@ -141,9 +141,9 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 		x.SetTokens(all)
 		return capabilities.Outcome{}, false
 	}
-	able := x.Able(list)
+	able := x.Executable(list)
 	if x.MaxSkips > 0 && len(able) > 0 {
-		able = x.Fewest(able)
+		able = x.FewestSkipped(able)
 	}
 	if len(able) > 0 && slices.ContainsFunc(list, x.leavesDeviceOut) {
 		able[0].Doubt = cmp.Or(able[0].Doubt, "it may be for other devices")
@@ -170,7 +170,7 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false // a query is possible
 	default:
 		x.Readings = list
-		return x.Cannot(), true
+		return x.RejectUnable(), true
 	}
 	return x.Choose(able), true
 }
@@ -202,7 +202,7 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 	}
 	x.Tokens = x.withoutListNumber(x.Words().Tokens(req.Intent))
 	x.IsQuestion = x.Words().IsQuestion(req.Intent, x.Tokens)
-	m := x.Bare("device")
+	m := x.OnlyName("device")
 	if m == nil || len(m.Devices) != 1 || len(x.Tokens) > lexicon.MaxTokens {
 		return capabilities.Outcome{}, false
 	}
@@ -212,7 +212,7 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 	}
 	options = append(options[:min(len(options), resolve.MaxGuesses)], capabilities.NoneOfThese)
 	text := fmt.Sprintf("%q is a name without an order: %s?", lexicon.Join(x.Tokens[x.SkipArticles(0):m.End]), lexicon.OrList(options))
-	picked, out, ok := x.AskClarification(capabilities.Question{Field: "order", Text: text, Options: options})
+	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "order", Text: text, Options: options})
 	switch {
 	case !ok:
 		return out, true
@@ -246,7 +246,7 @@ func (x *request) setTimes(p *capabilities.Plan, t timeexpr.Timing) (capabilitie
 			if len(p.Steps) > 0 {
 				one = &p.Steps[i]
 			}
-			if limit, _ := one.Args.Get("limit"); one.Command.Watches() && limit == "default" {
+			if limit, _ := one.Args.Get("limit"); one.Command.IsWait() && limit == "default" {
 				one.Summary = strings.TrimSuffix(one.Summary, fmt.Sprintf(", for %s at most", capabilities.DurationText(one.For)))
 				if out, ok := x.LastingFor(one, lasts); !ok {
 					return out, false

@@ -13,7 +13,7 @@ import (
 // In a home with a garage door, "garage" is that door, and the interpreter asks before it
 // moves. A name of a device stays a name, even if a stop word is in it.
 func TestDeviceNamesWinOverStopWords(t *testing.T) {
-	cover := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState}
+	cover := []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.OpenTo, capabilities.Stop, capabilities.ReadState}
 	r := interpret.New(catalog.Default(), capabilities.Home{Devices: []capabilities.Device{
 		{Name: "garage-door", Label: "garage door", Class: "garage-door", Area: "garage", Commands: cover},
 		{Name: "vacuum", Label: "vacuum", Class: "vacuum", Aliases: []string{"robot"}, Area: "hall", Commands: []capabilities.Command{capabilities.Clean, capabilities.Stop, capabilities.Dock}},

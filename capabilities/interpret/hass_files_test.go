@@ -169,7 +169,7 @@ func TestHomeAssistantMistakesHaveFileAndLine(t *testing.T) {
 
 // The error lists all mistakes, file by file.
 func TestHomeAssistantMistakesAreListedTogether(t *testing.T) {
-	_, err := catalog.Load(catalog.English(), catalog.Named(fstest.MapFS{
+	_, err := catalog.Load(catalog.English(), catalog.WithPathInErrors(fstest.MapFS{
 		"a.yaml": {Data: []byte("intents:\n  HassTurnOn: [\"<nope> {name}\", \"zap [ {name}\"]\nlists: {x: 5}\n")},
 		"b.yaml": {Data: []byte("language: de\nintents: {}\n")},
 	}, "words"))
@@ -218,12 +218,12 @@ intents:
 		t.Errorf("left out: %q, want the one with two parameters", left)
 	}
 	r := interpret.New(c, capabilities.Home{Devices: []capabilities.Device{
-		{Name: "lamp", Label: "lamp", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.Tint}},
+		{Name: "lamp", Label: "lamp", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim, capabilities.SetColor}},
 		{Name: "spot", Label: "spot", Class: "light", Area: "attic", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.Dim}},
 		{Name: "stove", Label: "stove", Class: "heater", Area: "attic", Commands: []capabilities.Command{capabilities.SetTemperature}},
 		{Name: "blind", Label: "blind", Class: "blind", Area: "attic", Commands: []capabilities.Command{capabilities.OpenTo}},
 		{Name: "meter", Label: "meter", Class: "thermometer", Area: "attic", Commands: []capabilities.Command{capabilities.ReadState}, Quantities: []string{"temperature"}},
-		{Name: "robot", Label: "robot", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, Spots: []capabilities.Spot{{Name: "attic", Room: "attic"}}},
+		{Name: "robot", Label: "robot", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, WorkAreas: []capabilities.WorkArea{{Name: "attic", Room: "attic"}}},
 	}})
 	for intent, want := range map[string]string{
 		"rig the lamp to 40":             "set the lamp to 40 percent",

@@ -8,7 +8,7 @@ import (
 )
 
 // spills are two spots in one room.
-var spills = []capabilities.Spot{
+var spills = []capabilities.WorkArea{
 	{Name: "kitchen", Room: "kitchen"},
 	{Name: "hall", Room: "hall"},
 	{Name: "near sink", Room: "kitchen", Note: "rice spill"},
@@ -24,10 +24,10 @@ func house() capabilities.Home {
 		}
 	}
 	camera := func(name, label, area string, commands []capabilities.Command, sees ...string) capabilities.Device {
-		return capabilities.Device{Name: name, Label: label, Class: "camera", Area: area, Sees: sees, Commands: commands}
+		return capabilities.Device{Name: name, Label: label, Class: "camera", Area: area, FieldOfView: sees, Commands: commands}
 	}
 	porch := lamp("porch-lamp", "porch light", "porch")
-	porch.Aliases, porch.SeenBy = []string{"front door light"}, "porch-cam"
+	porch.Aliases, porch.VerificationCamera = []string{"front door light"}, "porch-cam"
 	return capabilities.Home{Devices: []capabilities.Device{
 		porch,
 		lamp("reading-lamp", "reading lamp", "living room"),
@@ -39,7 +39,7 @@ func house() capabilities.Home {
 			Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState},
 		},
 		{
-			Name: "robot", Label: "vacuum", Class: "vacuum", Area: "hall", Spots: spills,
+			Name: "robot", Label: "vacuum", Class: "vacuum", Area: "hall", WorkAreas: spills,
 			Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.ReadState},
 		},
 		{Name: "bath-climate", Label: "bathroom sensor", Class: "thermometer", Area: "bathroom", Commands: []capabilities.Command{capabilities.ReadState}},

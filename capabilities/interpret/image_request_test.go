@@ -61,7 +61,7 @@ func TestAnswerKeepsTheImage(t *testing.T) {
 func TestVacuumShowsItsMap(t *testing.T) {
 	home := house()
 	for i := range home.Devices {
-		home.Devices[i].Maps = home.Devices[i].Name == "robot"
+		home.Devices[i].DrawsMap = home.Devices[i].Name == "robot"
 	}
 	r := interpret.New(catalog.Default(), home)
 	o := r.Resolve(ask("vacuum near the sink and show me"))

@@ -18,7 +18,7 @@ func TestAtEqualsANewInterpreter(t *testing.T) {
 		now   time.Time
 		unset string
 	}{{}, {now: sunday}, {now: sunday.Add(9 * time.Hour)}, {now: sunday, unset: "the clock was never set"}} {
-		home.Now, home.Unset = c.now, c.unset
+		home.Now, home.ClockDoubt = c.now, c.unset
 		made := interpret.New(catalog.Default(), home)
 		for _, intent := range []string{"turn on the porch light", "turn on the porch light at 7 pm", "turn off the heater in ten minutes", "turn on the porch light until 20:00"} {
 			if got, want := r.At(c.now, c.unset).Resolve(ask(intent)), made.Resolve(ask(intent)); !reflect.DeepEqual(got, want) {

@@ -18,7 +18,7 @@ func appliances() *interpret.Interpreter {
 	}
 	lamp := func(name, area string) capabilities.Device {
 		d := plug(name, "light", area)
-		d.Commands = append(d.Commands, capabilities.Dim, capabilities.Tint)
+		d.Commands = append(d.Commands, capabilities.Dim, capabilities.SetColor)
 		return d
 	}
 	return interpret.New(catalog.Default(), capabilities.Home{
@@ -26,7 +26,7 @@ func appliances() *interpret.Interpreter {
 		Devices: []capabilities.Device{
 			plug("heater", "heater", "bathroom"), plug("tv", "tv", "living room"), lamp("kitchen-light", "kitchen"), lamp("hall-light", "hall"),
 			{
-				Name: "vacuum", Class: "vacuum", Area: "hall", Spots: spills,
+				Name: "vacuum", Class: "vacuum", Area: "hall", WorkAreas: spills,
 				Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.ReadState, capabilities.Stop},
 			},
 		},

@@ -26,7 +26,7 @@ func New(c *catalog.Catalog, home capabilities.Home) *Interpreter {
 // arguments are as in Home.
 func (r *Interpreter) At(now time.Time, unset string) *Interpreter {
 	at := *r
-	at.Site.Now, at.Site.Unset = now, unset
+	at.Site.Now, at.Site.ClockDoubt = now, unset
 	return &at
 }
 
@@ -211,7 +211,7 @@ func isWholeOrder(c *catalog.Catalog, t []lexicon.Token) bool {
 			order = lexicon.Join(slices.Concat(t[:i], []lexicon.Token{{Text: other}}, t[i+n:]))
 		}
 	}
-	for class, can := range map[string][]capabilities.Command{"switch": {capabilities.SetSwitch, capabilities.Toggle}, "door": {capabilities.Open, capabilities.Shut}, "lock": {capabilities.Lock, capabilities.Unlock}, "vacuum": {capabilities.Pause, capabilities.Resume, capabilities.Stop}} {
+	for class, can := range map[string][]capabilities.Command{"switch": {capabilities.SetSwitch, capabilities.Toggle}, "door": {capabilities.Open, capabilities.Close}, "lock": {capabilities.Lock, capabilities.Unlock}, "vacuum": {capabilities.Pause, capabilities.Resume, capabilities.Stop}} {
 		home := capabilities.Home{Devices: []capabilities.Device{{Name: other, Class: class, Commands: can}}}
 		plan := New(c, home).Resolve(mess.Request{Intent: order}).Plan
 		if plan != nil && len(plan.Unused) == 0 {

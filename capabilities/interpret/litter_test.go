@@ -14,12 +14,12 @@ import (
 // kitchenOf is a home with the devices of the examples in the specifications. Its vacuum
 // knows only rooms.
 func kitchenOf() *interpret.Interpreter {
-	cover := []capabilities.Command{capabilities.Open, capabilities.Shut}
+	cover := []capabilities.Command{capabilities.Open, capabilities.Close}
 	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
 		{Name: "cooker", Label: "rice cooker", Class: "rice-cooker", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}},
 		{Name: "main-water-valve", Class: "valve", Commands: cover},
-		{Name: "fridge-camera", Class: "camera", Area: "kitchen", Sees: []string{"fridge"}, Commands: []capabilities.Command{capabilities.TakePhoto, capabilities.Observe}},
-		{Name: "vacuum", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, Spots: []capabilities.Spot{{Name: "kitchen", Room: "kitchen"}, {Name: "living room", Room: "living room"}}},
+		{Name: "fridge-camera", Class: "camera", Area: "kitchen", FieldOfView: []string{"fridge"}, Commands: []capabilities.Command{capabilities.TakePhoto, capabilities.Observe}},
+		{Name: "vacuum", Class: "vacuum", Commands: []capabilities.Command{capabilities.Clean}, WorkAreas: []capabilities.WorkArea{{Name: "kitchen", Room: "kitchen"}, {Name: "living room", Room: "living room"}}},
 	}})
 }
 

@@ -25,7 +25,7 @@ func (x *request) withoutNegation() {
 func (x *request) quotesOrder() bool {
 	for _, said := range lexicon.Quotations(x.Message.Intent) {
 		y := x.r.withTokens(x.Words().Tokens(said))
-		if y.BareName() == "" && y.hasOrderWord() {
+		if y.OnlyNameText() == "" && y.hasOrderWord() {
 			return true
 		}
 	}
@@ -124,7 +124,7 @@ func (r *Interpreter) splitRemarks(req mess.Request) (more mess.Request, remarks
 			return req, nil, false
 		}
 		said = said[r.Catalog.Courtesy.Reasons.Longest(said, 0):]
-		if put := x.withName(r.ThingOf(said)); put != nil && p.from < parts[from].from {
+		if put := x.withName(r.NamedThing(said)); put != nil && p.from < parts[from].from {
 			y := r.withTokens(said)
 			y.Message = bare
 			order = put
@@ -205,7 +205,7 @@ func (x *request) verbAt() int {
 func (x *request) withName(name string) []lexicon.Token {
 	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
 	verb := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.r.Catalog.Frames.OrderWords[t.Folded] })
-	if at < 0 || name == "" || x.r.ThingOf(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
+	if at < 0 || name == "" || x.r.NamedThing(x.Tokens[verb+1:]) != "" { // "lock" and "vacuum" are things, too
 		return nil
 	}
 	return slices.Concat(x.Tokens[:at], x.Words().Tokens(name), x.Tokens[at+1:])

@@ -14,11 +14,11 @@ func numberedHome(devices ...capabilities.Device) *interpret.Interpreter {
 }
 
 func bulb(name, area string) capabilities.Device {
-	return capabilities.Device{Name: name, Class: "light", Area: area, Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Dim, capabilities.Warm}}
+	return capabilities.Device{Name: name, Class: "light", Area: area, Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Dim, capabilities.SetColorTemperature}}
 }
 
 func blind(name string) capabilities.Device {
-	return capabilities.Device{Name: name, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo, capabilities.ReadState}}
+	return capabilities.Device{Name: name, Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.OpenTo, capabilities.ReadState}}
 }
 
 // A number behind a name belongs to the name. It is no value if no device of this home has

@@ -18,7 +18,7 @@ var sunday = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func dimming() *interpret.Interpreter {
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	return interpret.New(catalog.Default(), capabilities.Home{Now: sunday, Devices: []capabilities.Device{
-		{Name: "lamp", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: append([]capabilities.Command{capabilities.Dim, capabilities.Tint}, on...)},
+		{Name: "lamp", Label: "kitchen light", Class: "light", Area: "kitchen", Commands: append([]capabilities.Command{capabilities.Dim, capabilities.SetColor}, on...)},
 		{Name: "fan", Label: "bedroom fan", Class: "fan", Area: "bedroom", Commands: on},
 		{Name: "heater", Label: "bathroom heater", Class: "heater", Area: "bathroom", Commands: on},
 	}})

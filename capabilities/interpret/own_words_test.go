@@ -27,7 +27,7 @@ func newLayout() fstest.MapFS {
 }
 
 func TestLoadWordsReadsCurrentLayout(t *testing.T) {
-	c, left := catalog.LoadWords(catalog.Named(newLayout(), "words"))
+	c, left := catalog.LoadWords(catalog.WithPathInErrors(newLayout(), "words"))
 	files := ""
 	for _, one := range left {
 		files += one.File + " "
@@ -55,7 +55,7 @@ func TestLoadWordsLeavesOutFiles(t *testing.T) {
 		"broken.yaml":  {Data: []byte("capabilities: [{id: open-gate\n")},
 		"foreign.yaml": {Data: []byte("language: fr\nlists: {x: {wildcard: true}}\n")},
 	}
-	c, left := catalog.LoadWords(catalog.Named(tree, "words"))
+	c, left := catalog.LoadWords(catalog.WithPathInErrors(tree, "words"))
 	if len(left) != 3 {
 		t.Fatalf("left out: %v", left)
 	}

@@ -40,7 +40,7 @@ func init() {
 		{"sentence of the catalog", nil, (*request).parseSentence},
 		{"no change", nil, (*request).rejectNoChange},
 		{"fallbacks", nil, (*request).parseFallbacks},
-		{"words of a capability", nil, (*request).Score},
+		{"words of a capability", nil, (*request).ScoreWords},
 		{"repair", nil, (*request).recoverUnknown},
 	}
 	unknownStart = []pass{
@@ -124,7 +124,7 @@ func (x *request) parse() capabilities.Outcome {
 	if out, ok := x.firstOf(passes); ok {
 		return out
 	}
-	x.Read()
+	x.FindReadings()
 	if out, ok := x.firstOf(sentences); ok {
 		return out
 	}
@@ -149,14 +149,14 @@ func (x *request) parseUnknownStart() (capabilities.Outcome, bool) {
 
 // parseRequired reads a request that names its capability. It always has an outcome.
 func (x *request) parseRequired() (capabilities.Outcome, bool) {
-	x.Read()
+	x.FindReadings()
 	return x.resolveRequired(), true
 }
 
 // parseSentence reads a text that is a sentence of the catalog, also one with "and show me"
 // at its end.
 func (x *request) parseSentence() (capabilities.Outcome, bool) {
-	if able := x.Able(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	if acts := x.ImageRequest(); len(acts) > 0 {

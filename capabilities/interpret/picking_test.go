@@ -93,7 +93,7 @@ func TestOtherOneNeedsAnExcludedOne(t *testing.T) {
 	}
 	h := house()
 	for _, lamp := range []int{1, 2} {
-		h.Devices[lamp].Commands = append(h.Devices[lamp].Commands, capabilities.Watch)
+		h.Devices[lamp].Commands = append(h.Devices[lamp].Commands, capabilities.WaitForCondition)
 	}
 	r = interpret.New(catalog.Default(), h)
 	req = ask("tell me when the living room light goes on")

@@ -14,13 +14,13 @@ func workshop() capabilities.Home {
 	return capabilities.Home{Devices: []capabilities.Device{
 		{
 			Name: "prusa", Label: "printer", Class: "printer", Area: "workshop",
-			Commands: []capabilities.Command{capabilities.Print, capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Observe, capabilities.ReadState},
-			Spots:    []capabilities.Spot{{Name: "benchy"}, {Name: "calibration cube"}},
+			Commands:  []capabilities.Command{capabilities.Print, capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Observe, capabilities.ReadState},
+			WorkAreas: []capabilities.WorkArea{{Name: "benchy"}, {Name: "calibration cube"}},
 		},
 		{
 			Name: "vacuum", Label: "vacuum", Class: "vacuum", Area: "hall",
-			Commands: []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.CleanSpot, capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Observe},
-			Spots:    []capabilities.Spot{{Name: "hall", Room: "hall"}},
+			Commands:  []capabilities.Command{capabilities.Clean, capabilities.Dock, capabilities.CleanSpot, capabilities.Pause, capabilities.Resume, capabilities.Stop, capabilities.Observe},
+			WorkAreas: []capabilities.WorkArea{{Name: "hall", Room: "hall"}},
 		},
 	}}
 }
@@ -79,11 +79,11 @@ func TestPrintsAndVacuumsAreSteered(t *testing.T) {
 // The refusal of an unknown file lists the known ones.
 func TestUnknownFileListsKnownFiles(t *testing.T) {
 	home := workshop()
-	for want, spots := range map[string][]capabilities.Spot{
-		`not understood: "rocket"; the printer has benchy, calibration cube`: home.Devices[0].Spots,
+	for want, spots := range map[string][]capabilities.WorkArea{
+		`not understood: "rocket"; the printer has benchy, calibration cube`: home.Devices[0].WorkAreas,
 		`not understood: "rocket"; the printer has no known file`:            nil,
 	} {
-		home.Devices[0].Spots = spots
+		home.Devices[0].WorkAreas = spots
 		out := interpret.New(catalog.Default(), home).Resolve(ask("print the rocket"))
 		if out.Refusal == nil || !strings.HasPrefix(out.Refusal.Reason, want) {
 			t.Errorf("%+v, want %s", out.Refusal, want)

@@ -72,7 +72,7 @@ func (r *Interpreter) withReferences(intent, before string) string {
 	there := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return t.Text == "there" })
 	exists := there > 0 && slices.Contains([]string{"is", "are", "was", "were"}, tokens[there-1].Text) && len(tokens) > there+1 // "is there milk"
 	points := slices.IndexFunc(tokens, func(t lexicon.Token) bool { return w.Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	if (there < 0 || exists) && (points < 0 || r.ThingOf(tokens) != "") {
+	if (there < 0 || exists) && (points < 0 || r.NamedThing(tokens) != "") {
 		return intent
 	}
 	p := r.resolveText(mess.Request{Intent: before}, nil).Plan
@@ -94,7 +94,7 @@ func (r *Interpreter) withReferences(intent, before string) string {
 
 // subjectOf returns the subject of a plan: the view of the camera, otherwise the device.
 func (r *Interpreter) subjectOf(p *capabilities.Plan, d int, before string) string {
-	sees := r.Site.Devices[d].Sees
+	sees := r.Site.Devices[d].FieldOfView
 	if p.Effect != capabilities.Query || len(sees) == 0 {
 		return r.Label(d)
 	}
@@ -186,17 +186,17 @@ func (r *Interpreter) parseEarlierPicture(req mess.Request) (out capabilities.Ou
 	}
 	p := r.Resolve(mess.Request{Intent: before}).Plan
 	if p == nil {
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: fmt.Sprintf("no device here did %s", thread)}}, true
+		return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: fmt.Sprintf("no device here did %s", thread)}}, true
 	}
 	pictures, _ := at.Extra.Get("pictures")
 	if list, _ := pictures.([]any); len(list) == 0 {
-		return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: thread + " has no picture; for a new one say \"take a photo\" and of what"}}, true
+		return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: thread + " has no picture; for a new one say \"take a photo\" and of what"}}, true
 	}
 	return capabilities.Outcome{Plan: &capabilities.Plan{
-		Capability: lastStep(p).Capability, Device: lastStep(p).Device, Command: capabilities.Earlier, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
+		Capability: lastStep(p).Capability, Device: lastStep(p).Device, Command: capabilities.EarlierImages, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Reversible: true,
 		Args:    mess.Object{{Key: "thread", Value: thread}, {Key: "pictures", Value: pictures}},
 		Summary: "send the picture of " + thread + " again",
-	}, Explain: capabilities.Explanation{Capability: lastStep(p).Capability, Score: 1}}, true
+	}, Explain: capabilities.Trace{Capability: lastStep(p).Capability, Score: 1}}, true
 }
 
 // lastStep returns the last step of a plan, or the plan itself if it has no steps.

@@ -53,7 +53,7 @@ func TestReferences(t *testing.T) {
 			}
 			req.Context = []mess.Entry{entry}
 			o := resolver().Resolve(req)
-			earlier := o.Plan != nil && o.Plan.Command == capabilities.Earlier
+			earlier := o.Plan != nil && o.Plan.Command == capabilities.EarlierImages
 			switch {
 			case earlier != (pictures != nil && strings.HasPrefix(want, "earlier ")):
 				t.Errorf("%q, pictures %v: %s", said, pictures, got(o))

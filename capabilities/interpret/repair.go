@@ -33,7 +33,7 @@ func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 			x.SetTokens(tokens)
 			x.Readings = nil
 			x.UnknownWords, x.MaxSkips = lost, skips
-			if skips == 0 && x.BareName() != "" { // "vacuum" of "vacuum the garden"
+			if skips == 0 && x.OnlyNameText() != "" { // "vacuum" of "vacuum the garden"
 				return capabilities.Outcome{}, false
 			}
 			out, ok := x.parseRest()
@@ -94,8 +94,8 @@ func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 // parseRest reads the rest of the text as a sentence, otherwise by its words.
 func (x *request) parseRest() (capabilities.Outcome, bool) {
 	if x.MaxSkips == 0 {
-		x.Read()
-		acts := slices.DeleteFunc(x.Able(x.Readings), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
+		x.FindReadings()
+		acts := slices.DeleteFunc(x.Executable(x.Readings), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			return x.Choose(acts), true
 		}
@@ -264,7 +264,7 @@ func (x *request) parseCorrected(tokens []lexicon.Token, wrong []int) (capabilit
 	x.UnknownWords, x.Corrections = was, is
 	out, ok := x.parseRest()
 	if !ok {
-		if out, ok = x.Score(); ok && !x.isAct(x.Explain.Capability) { // the refusal of a query names the nearest words
+		if out, ok = x.ScoreWords(); ok && !x.isAct(x.Explain.Capability) { // the refusal of a query names the nearest words
 			return capabilities.Outcome{}, false
 		}
 	}
@@ -282,7 +282,7 @@ const maxRecovered = 20
 // hasConditionOrTime reports whether the text has a condition or a time.
 func (x *request) hasConditionOrTime() bool {
 	for i := range x.Tokens {
-		if timeexpr.IsForeign(&x.Utterance, i) {
+		if timeexpr.IsUnsupported(&x.Utterance, i) {
 			return true
 		}
 	}
@@ -316,7 +316,7 @@ func (r *Interpreter) wordsNear(word string) (list []string) {
 	meant := lexicon.NewSpelling(word)
 	for _, known := range [][]lexicon.Spelling{r.nameSpellings, r.Catalog.Frames.Spelled} {
 		for _, one := range known {
-			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.Apart(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
+			if one.Word[0] != word[0] && one.Word[len(one.Word)-1] != word[len(word)-1] || meant.MinDistance(one) > 1 || !lexicon.IsSwapped(one.Word, word) && lexicon.Distance(word, one.Word) > 1 {
 				continue
 			}
 			if !slices.Contains(list, one.Word) {
@@ -331,5 +331,5 @@ func (r *Interpreter) wordsNear(word string) (list []string) {
 // fits reports whether a sentence is for a device or place that the text names, or for a class of
 // device in this home.
 func (x *request) fits(rd resolve.Hypothesis) bool {
-	return x.Suits(&rd) == 1 || rd.Slot("device") == nil && x.r.Has(rd.Capability.Classes)
+	return x.ClassScore(&rd) == 1 || rd.Slot("device") == nil && x.r.HasClass(rd.Capability.Classes)
 }

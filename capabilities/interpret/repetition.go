@@ -66,8 +66,8 @@ func (x *request) repeatPlan(p capabilities.Plan, n int) capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("%d times would take %s, and that is longer than one request may wait; make a request for each", n, capabilities.DurationText(total)), nil)
 	}
 	all := capabilities.Sequence(steps)
-	all.NotBefore, all.Capability = begin, capabilities.Several // after a failure, the next one does not begin
-	return x.Several(all, false, "")
+	all.NotBefore, all.Capability = begin, capabilities.SeveralCapabilities // after a failure, the next one does not begin
+	return x.StepsOutcome(all, false, "")
 }
 
 // untilTold is the option of a question about a duration that sets no end.
@@ -104,8 +104,8 @@ func withWords(o capabilities.Outcome, said string) capabilities.Outcome {
 
 // askDuration asks for the duration of a plan. long offers hours.
 func (x *request) askDuration(p capabilities.Plan, said string, long bool) capabilities.Outcome {
-	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.Switches(step, true) || step.For > 0 }) {
-		q := capabilities.Question{Field: "stays", Text: fmt.Sprintf("%q has no effect, because nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
+	if slices.ContainsFunc(p.Each(), func(step capabilities.Plan) bool { return !resolve.SwitchesTo(step, true) || step.For > 0 }) {
+		q := capabilities.Clarification{Field: "stays", Text: fmt.Sprintf("%q has no effect, because nothing here ends it then: shall I %s?", said, p.Summary), Options: []string{"yes", "no"}}
 		switch picked, out, ok := x.AskClarification(q); {
 		case !ok:
 			return out
@@ -114,7 +114,7 @@ func (x *request) askDuration(p capabilities.Plan, said string, long bool) capab
 		}
 		return capabilities.Outcome{Plan: &p}
 	}
-	q := capabilities.Question{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
+	q := capabilities.Clarification{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
 	if long {
 		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
 	}
@@ -160,7 +160,7 @@ func (x *request) parseFinalDuration() (capabilities.Outcome, bool) {
 		}
 		said := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.parseWithout(i, end)
-		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !resolve.Switches(*p, true) {
+		if p := out.Plan; !ok || p == nil || len(p.Steps) > 0 || p.For > 0 || !p.NotBefore.IsZero() || p.Command != capabilities.Move && !resolve.SwitchesTo(*p, true) {
 			return capabilities.Outcome{}, false
 		}
 		p := *out.Plan

@@ -23,7 +23,7 @@ func several() *interpret.Interpreter {
 		}
 	}
 	light := []capabilities.Command{capabilities.SetSwitch, capabilities.Dim}
-	blind := []capabilities.Command{capabilities.Open, capabilities.Shut, capabilities.OpenTo}
+	blind := []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.OpenTo}
 	h := house()
 	h.Devices = append(
 		h.Devices[3:],
@@ -40,7 +40,7 @@ func several() *interpret.Interpreter {
 func TestEverydayAnswers(t *testing.T) {
 	r := several()
 	var req mess.Request
-	var q capabilities.Question
+	var q capabilities.Clarification
 	for line := range strings.Lines(answers) {
 		line = strings.TrimSpace(line)
 		if intent, ok := strings.CutPrefix(line, "# "); ok {

@@ -240,7 +240,7 @@ func (r *Interpreter) subjectOfHint(h *hint, out capabilities.Outcome) string {
 	if out.Question == nil || !h.remark && (c == nil || !c.SetsLight() || !r.isRemark(h.text) || r.limits(h.text)) {
 		return ""
 	}
-	return r.ThingOf(r.Catalog.Words.Tokens(h.text))
+	return r.NamedThing(r.Catalog.Words.Tokens(h.text))
 }
 
 // optionOf returns the option of a question that a hint picks. A hint never confirms a
@@ -252,7 +252,7 @@ func (r *Interpreter) optionOf(out capabilities.Outcome, text string, req mess.R
 	}
 	p := reply.NewMatcher(&r.Home, *q, req)
 	list := p.Pick(text)
-	if len(list) != 1 || !slices.Contains(p.Single(), list[0]) {
+	if len(list) != 1 || !slices.Contains(p.SingleOptions(), list[0]) {
 		return "", ""
 	}
 	return q.Field, list[0]

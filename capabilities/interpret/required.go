@@ -16,7 +16,7 @@ import (
 // resolveRequired makes the outcome of a request whose requires names capabilities: the
 // text may say less than a sentence, but must not contradict them.
 func (x *request) resolveRequired() capabilities.Outcome {
-	if able := x.Able(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Readings); len(able) > 0 {
 		return x.Choose(able)
 	}
 	if out, ok := x.parseRelated(); ok {
@@ -41,7 +41,7 @@ func (x *request) resolveRequired() capabilities.Outcome {
 		if !ok {
 			return out
 		}
-		able = append(able, x.Able([]resolve.Hypothesis{rd})...)
+		able = append(able, x.Executable([]resolve.Hypothesis{rd})...)
 	}
 	switch {
 	case len(able) == 0:
@@ -108,7 +108,7 @@ func (x *request) parseRequiredFrames() (capabilities.Outcome, bool) {
 func (x *request) rejectContradiction() capabilities.Outcome {
 	d := x.Demand
 	x.Demand = resolve.Demand{}
-	able := x.Able(x.Readings)
+	able := x.Executable(x.Readings)
 	x.Demand = d
 	if len(able) == 0 {
 		return x.NotUnderstood()
@@ -120,7 +120,7 @@ func (x *request) rejectContradiction() capabilities.Outcome {
 // parseFromRequires reads a text that matches no sentence with the help of requires. Words that
 // order another capability contradict it. Able checks the names of other devices. Unknown words
 // are allowed if requires names the device, unless the precision is exact.
-func (x *request) parseFromRequires(w *resolve.Wanted) (resolve.Hypothesis, capabilities.Outcome, bool) {
+func (x *request) parseFromRequires(w *resolve.RequiredCapability) (resolve.Hypothesis, capabilities.Outcome, bool) {
 	rd := resolve.Hypothesis{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires", Quantity: w.Quantity}}
 	if x.IsQuestion && w.Effect != capabilities.Query {
 		return rd, x.Reject(fmt.Sprintf("a question never acts, and requires asks for %s; say it as an order", w.ID), nil), false
@@ -128,7 +128,7 @@ func (x *request) parseFromRequires(w *resolve.Wanted) (resolve.Hypothesis, capa
 	own := x.r.Catalog.WordsOf[w.ID]
 	var leftover []string
 	for i := 0; i < len(x.Tokens); {
-		if n := x.Mention(&rd, i); n > 0 {
+		if n := x.ReadName(&rd, i); n > 0 {
 			i += n
 			continue
 		}

@@ -210,7 +210,7 @@ func TestSpots(t *testing.T) {
 func TestCleanFloorAsksNothing(t *testing.T) {
 	h := house()
 	i := slices.IndexFunc(h.Devices, func(d capabilities.Device) bool { return d.Name == "robot" })
-	h.Devices[i].Spots = h.Devices[i].Spots[:2] // the rooms alone
+	h.Devices[i].WorkAreas = h.Devices[i].WorkAreas[:2] // the rooms alone
 	o := interpret.New(catalog.Default(), h).Resolve(ask("vacuum the kitchen"))
 	if o.Plan == nil {
 		t.Fatalf("Resolve = %q, want a plan", got(o))
@@ -222,7 +222,7 @@ func TestCleanFloorAsksNothing(t *testing.T) {
 
 func TestExplanation(t *testing.T) {
 	o := resolver().Resolve(ask("switch the porch lamp on for ten minutes"))
-	want := capabilities.Explanation{
+	want := capabilities.Trace{
 		Template:   "<turn> {device} [<in> {area}] [to] on [for {duration}]",
 		Capability: "switch-on",
 		Evidence:   mess.ReadBack,

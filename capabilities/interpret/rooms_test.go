@@ -107,7 +107,7 @@ func TestUnknownRoomListsKnownRooms(t *testing.T) {
 		}
 	}
 	for places, why := range map[bool]string{true: "the robot has no known rooms; check whether it answers", false: "the robot knows no rooms: it cleans everything"} {
-		home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", Places: places, Commands: []capabilities.Command{capabilities.Clean}}}}
+		home := capabilities.Home{Devices: []capabilities.Device{{Name: "robot", Class: "vacuum", ReportsAreas: places, Commands: []capabilities.Command{capabilities.Clean}}}}
 		o = interpret.New(catalog.Default(), home).Resolve(ask("vacuum the attic"))
 		if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, `not understood: "attic"; `+why) {
 			t.Errorf("without rooms, Places: %t: %q", places, got(o))

@@ -53,17 +53,17 @@ func (x *request) clauseEnds() []int {
 func (x *request) joinsOrders(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	first := x.SkipArticles(from)
-	if x.IsQuestion || !f.Place(at) || !frame.OpensOrder(&x.Utterance, from) && !f.Place(first) {
+	if x.IsQuestion || !f.IsPlace(at) || !frame.OpensOrder(&x.Utterance, from) && !f.IsPlace(first) {
 		return false
 	}
 	if !frame.OpensOrder(&x.Utterance, from) {
 		from = f.NameEnd(first)
 	}
 	at = f.NameEnd(at)
-	if end := x.partEnd(at); end > to && !f.AnyPlace(at, end) { // "hall light: on"
+	if end := x.partEnd(at); end > to && !f.HasPlace(at, end) { // "hall light: on"
 		to = end
 	}
-	return (f.Acting(from, i) || f.Setting(from, i)) && (f.Acting(at, to) || f.Setting(at, to))
+	return (f.OrdersAct(from, i) || f.HasSetting(from, i)) && (f.OrdersAct(at, to) || f.HasSetting(at, to))
 }
 
 // isUneven reports whether only the later of two devices behind one verb has a value or a color.
@@ -72,7 +72,7 @@ func (x *request) joinsOrders(from, i, at int) bool {
 func (x *request) isUneven(from, i, at int) bool {
 	f, to := frame.Parser{Text: &x.Utterance}, x.partEnd(at)
 	off := slices.ContainsFunc(x.Tokens[from:i], func(t lexicon.Token) bool { return t.Folded == "off" })
-	return !off && frame.OpensOrder(&x.Utterance, from) && !f.Setting(from, i) && f.Setting(f.NameEnd(at), to) && !f.Acting(f.NameEnd(at), to)
+	return !off && frame.OpensOrder(&x.Utterance, from) && !f.HasSetting(from, i) && f.HasSetting(f.NameEnd(at), to) && !f.OrdersAct(f.NameEnd(at), to)
 }
 
 // partEnd returns the index of the next word that can begin another part of the text.
@@ -135,7 +135,7 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 		if len(out.Plan.Steps) == 0 {
 			about = out.Plan.Device
 		}
-		if n := len(steps) - 1; n >= 0 && steps[n].Command.Watches() {
+		if n := len(steps) - 1; n >= 0 && steps[n].Command.IsWait() {
 			return x.Reject(fmt.Sprintf("of several things, %q: no order can follow a wait (%s); ask for it when the wait ends", part, steps[n].Summary), nil), true
 		}
 		earlier := len(steps)
@@ -153,16 +153,16 @@ func (x *request) parseSequence() (capabilities.Outcome, bool) {
 	case pause > 0:
 		return x.Reject(fmt.Sprintf("no order follows the wait for %s; leave it out", capabilities.DurationText(pause)), nil), true
 	}
-	if out, ok := x.Together(steps); !ok {
+	if out, ok := x.RejectMixedTimes(steps); !ok {
 		return out, true
 	}
 	for i, s := range steps[1:] {
-		if one := steps[i]; one.For > s.After && one.Device == s.Device && resolve.Switches(s, false) {
+		if one := steps[i]; one.For > s.After && one.Device == s.Device && resolve.SwitchesTo(s, false) {
 			return x.Reject(fmt.Sprintf("to %s, and to %s before that ends, contradict each other; say one of the two", one.Summary, s.Summary), nil), true
 		}
 	}
-	x.Explain = capabilities.Explanation{Template: "several orders", Score: 1, Capability: capabilities.Sequence(steps).Capability}
-	out := x.InOrder(steps)
+	x.Explain = capabilities.Trace{Template: "several orders", Score: 1, Capability: capabilities.Sequence(steps).Capability}
+	out := x.Sequence(steps)
 	if x.uneven && out.Plan != nil && out.Plan.Actuates() {
 		if p := x.planForAll(); p != nil && p.Summary != out.Plan.Summary {
 			picked, no, ok := x.askWhichOfTwo([]string{p.Summary, out.Plan.Summary})
@@ -216,7 +216,7 @@ const maxPause = time.Hour
 // and off at dawn". It is 0 if p does not.
 func (x *request) offAfter(p *capabilities.Plan, before []capabilities.Plan) time.Duration {
 	n := len(before) - 1
-	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !resolve.Switches(before[n], true) || !resolve.Switches(*p, false) {
+	if n < 0 || p.NotBefore.IsZero() || before[n].Device != p.Device || !resolve.SwitchesTo(before[n], true) || !resolve.SwitchesTo(*p, false) {
 		return 0
 	}
 	begin := before[n].NotBefore

@@ -63,7 +63,7 @@ func mansion() capabilities.Home {
 	add("robot", "vacuum", "", capabilities.Clean, capabilities.Dock)
 	for _, room := range []string{"kitchen", "living room", "dining room", "bedroom", "hallway"} {
 		robot := &h.Devices[len(h.Devices)-1]
-		robot.Spots = append(robot.Spots, capabilities.Spot{Name: room, Room: room})
+		robot.WorkAreas = append(robot.WorkAreas, capabilities.WorkArea{Name: room, Room: room})
 	}
 	return h
 }

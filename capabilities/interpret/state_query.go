@@ -64,7 +64,7 @@ func (x *request) queryWithout(before, behind []lexicon.Token) *capabilities.Pla
 	req.Intent = withPauses(slices.Concat(before, behind)) + "?"
 	y := x.r.newPart(req, nil)
 	out := y.parse()
-	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.Watches() || y.Explain.Score < 1 {
+	if out.Plan == nil || out.Plan.Actuates() || out.Plan.Command.IsWait() || y.Explain.Score < 1 {
 		return nil
 	}
 	x.Explain = y.Explain
@@ -136,25 +136,25 @@ func (x *request) parseWait() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Loose {
 		return capabilities.Outcome{}, false
 	}
-	f, ok := x.WaitsFor()
+	f, ok := x.WaitCondition()
 	if !ok {
 		return capabilities.Outcome{}, false
 	}
-	x.Read()
-	if able := x.Able(x.Readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
+	x.FindReadings()
+	if able := x.Executable(x.Readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
 		return x.Choose(able), true
 	}
 	x.SetTokens(f.Event)
 	x.Readings = nil
 	x.Wait = &f
 	x.readEvents(f.Object)
-	able := x.Able(x.Readings)
+	able := x.Executable(x.Readings)
 	switch {
 	case len(able) > 0:
 		x.ImageWords = f.Photo
 		return x.Choose(able), true
 	case len(x.Readings) > 0:
-		return x.Cannot(), true
+		return x.RejectUnable(), true
 	case x.JoinsNames():
 		x.Explain.Leftover = lexicon.Texts(x.Tokens)
 		return x.Reject(fmt.Sprintf("%q: one request waits for one event, and no order can follow it; make a request for each", lexicon.Join(x.Tokens)), nil), true

@@ -29,7 +29,7 @@ func TestElevation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (capabilities.Position{Lat: c.lat, Lng: c.lng}).Elevation(at); math.Abs(got-c.want) > 0.4 {
+		if got := (capabilities.LatLng{Lat: c.lat, Lng: c.lng}).Elevation(at); math.Abs(got-c.want) > 0.4 {
 			t.Errorf("at %v,%v on %s the sun stands at %.2f, want %.1f", c.lat, c.lng, c.at, got, c.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestElevation(t *testing.T) {
 func berlin(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
 	h := house()
-	h.Where = &capabilities.Position{Lat: 52.52, Lng: 13.405}
+	h.Location = &capabilities.LatLng{Lat: 52.52, Lng: 13.405}
 	var err error
 	if h.Now, err = time.Parse(time.RFC3339, at); err != nil {
 		t.Fatal(err)

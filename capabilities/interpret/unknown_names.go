@@ -15,7 +15,7 @@ import (
 // rice spill in front of the kitchen sink". The vacuum has no spot of that name. It asks whether
 // the requester means the room.
 func (x *request) parseLitter() (capabilities.Outcome, bool) {
-	if x.part || x.Sweeping() < 0 {
+	if x.part || x.OrderedCleaner() < 0 {
 		return capabilities.Outcome{}, false
 	}
 	w, litter := x.Words(), x.r.Catalog.Context.Litter
@@ -30,8 +30,8 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if !some || !placed {
 		return capabilities.Outcome{}, false
 	}
-	x.Read()
-	known := len(x.Able(x.Readings)) > 0
+	x.FindReadings()
+	known := len(x.Executable(x.Readings)) > 0
 	x.Readings = nil
 	if known {
 		return capabilities.Outcome{}, false
@@ -134,7 +134,7 @@ func (x *request) rejectUnknownNumber() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	x.Explain.Leftover = []string{name}
-	return x.Reject(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.Near(lexicon.Texts(x.Tokens[from:at]))), true
+	return x.Reject(fmt.Sprintf("nothing here has the name %q; say the name of the thing, and an amount with its unit, like \"to 50 percent\"", name), x.r.NearestNames(lexicon.Texts(x.Tokens[from:at]))), true
 }
 
 // nameNumberEnd returns the end of a number at word i that may belong to the name before

@@ -17,20 +17,20 @@ func watchHouse() *interpret.Interpreter {
 	h := house()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	sensor := func(name, label, class, area string, aliases ...string) capabilities.Device {
-		return capabilities.Device{Name: name, Label: label, Class: class, Area: area, Aliases: aliases, Commands: []capabilities.Command{capabilities.ReadState, capabilities.Watch}}
+		return capabilities.Device{Name: name, Label: label, Class: class, Area: area, Aliases: aliases, Commands: []capabilities.Command{capabilities.ReadState, capabilities.WaitForCondition}}
 	}
 	door := sensor("front-door", "front door sensor", "contact-sensor", "porch", "front door", "door")
-	door.SeenBy = "porch-cam"
+	door.VerificationCamera = "porch-cam"
 	h.Devices = append(h.Devices, door,
 		sensor("porch-motion", "porch motion", "motion-sensor", "porch", "front door", "door"),
 		sensor("climate", "climate", "thermometer", "living room"),
 		sensor("garage", "garage door", "garage-door", "garage"),
-		capabilities.Device{Name: "washer", Label: "washing machine", Class: "washer", Area: "cellar", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Watch, capabilities.Await}},
-		capabilities.Device{Name: "kettle", Label: "kettle", Class: "kettle", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.Watch}},
+		capabilities.Device{Name: "washer", Label: "washing machine", Class: "washer", Area: "cellar", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.WaitForCondition, capabilities.WaitUntilDone}},
+		capabilities.Device{Name: "kettle", Label: "kettle", Class: "kettle", Area: "kitchen", Commands: []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState, capabilities.WaitForCondition}},
 	)
 	for i, d := range h.Devices {
 		if d.Class == "light" {
-			h.Devices[i].Commands = append(slices.Clone(d.Commands), capabilities.Watch)
+			h.Devices[i].Commands = append(slices.Clone(d.Commands), capabilities.WaitForCondition)
 		}
 	}
 	return interpret.New(catalog.Default(), h)
@@ -118,7 +118,7 @@ func TestStateQuestionDoesNotWait(t *testing.T) {
 func TestWatchesThatAreRequired(t *testing.T) {
 	req := mess.Request{Intent: "watch it", Requires: []mess.Capability{{ID: "watch-sensor", Meta: mess.Object{{Key: "devices", Value: "garage"}, {Key: "quantity", Value: "contact"}, {Key: "for", Value: "PT5M"}}}}}
 	out := watchHouse().Resolve(req)
-	if out.Plan == nil || out.Plan.Device != "garage" || out.Plan.For != 5*time.Minute || out.Plan.Command != capabilities.Watch {
+	if out.Plan == nil || out.Plan.Device != "garage" || out.Plan.For != 5*time.Minute || out.Plan.Command != capabilities.WaitForCondition {
 		t.Fatalf("%s, %+v", told(out), out.Plan)
 	}
 	req.Intent, req.Requires[0].Meta = "tell me when the garage door opens", nil
@@ -133,8 +133,8 @@ func TestWatchesThatAreRequired(t *testing.T) {
 
 func TestHowLongAWatchMayLast(t *testing.T) {
 	h := house()
-	h.WatchFor, h.WatchLongest = 2*time.Minute, 10*time.Minute
-	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.Watch}})
+	h.DefaultWatch, h.MaxWatch = 2*time.Minute, 10*time.Minute
+	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.WaitForCondition}})
 	r := interpret.New(catalog.Default(), h)
 	for intent, want := range map[string]string{
 		"tell me when the gate opens":     "watch the gate until it is open, for 2 minutes at most",

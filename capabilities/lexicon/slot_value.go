@@ -38,14 +38,14 @@ type SlotValue struct {
 	End         int
 	Value       string // area, view or quantity as the home writes it
 	Specificity Specificity
-	Devices     []int               // possible devices
-	Class       string              // if the words name a class
-	All         bool                // "all lights"
-	Count       int                 // "two lights"; 0 without a number
-	Number      string              // the word for it
-	Spots       []capabilities.Spot // places to work on
-	Parts       []NamedGroup        // the groups of a list of names
-	Rooms       []string            // several of them, by name; nil for one
+	Devices     []int                   // possible devices
+	Class       string                  // if the words name a class
+	All         bool                    // "all lights"
+	Count       int                     // "two lights"; 0 without a number
+	Number      string                  // the word for it
+	Spots       []capabilities.WorkArea // places to work on
+	Parts       []NamedGroup            // the groups of a list of names
+	Rooms       []string                // several of them, by name; nil for one
 	Duration    time.Duration
 	Amount      float64 // percent, degrees or kelvin, or of a number
 	Unit        string  // of a number, as a quantity has it; "" for none

@@ -63,7 +63,7 @@ func Likeness(a, b Spelling) float64 {
 	switch {
 	case a.Word == b.Word:
 		return 1
-	case min(a.n, b.n) < 4, longer-min(a.n, b.n) > MaxDistance, same(a.Apart(b)) <= 0.35:
+	case min(a.n, b.n) < 4, longer-min(a.n, b.n) > MaxDistance, same(a.MinDistance(b)) <= 0.35:
 		return 0
 	}
 	if same := same(Distance(a.Word, b.Word)); same > 0.35 {
@@ -99,8 +99,8 @@ func Spellings(words []string) []Spelling {
 	return list
 }
 
-// Apart returns a lower bound of Distance, faster than Distance itself.
-func (s Spelling) Apart(other Spelling) int {
+// MinDistance returns a lower bound of Distance, faster than Distance itself.
+func (s Spelling) MinDistance(other Spelling) int {
 	return max(bits.OnesCount32(s.letters&^other.letters), bits.OnesCount32(other.letters&^s.letters), s.n-other.n, other.n-s.n)
 }
 

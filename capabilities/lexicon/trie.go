@@ -60,12 +60,12 @@ func (p *Trie[T]) Each(tokens []Token, i int, yield func(end int, value T)) {
 		if i == len(tokens) {
 			return
 		}
-		p = p.After(tokens[i])
+		p = p.Next(tokens[i])
 	}
 }
 
-// After returns the node behind the word, nil if no phrase continues with it.
-func (p *Trie[T]) After(t Token) *Trie[T] {
+// Next returns the node behind the word, nil if no phrase continues with it.
+func (p *Trie[T]) Next(t Token) *Trie[T] {
 	if p.filter&bitOf(t.Folded) == 0 {
 		return nil
 	}

@@ -102,10 +102,10 @@ func broken(text string) bool {
 func (p Matcher) less(picked, denied []string, others bool) []string {
 	every := slices.Equal(picked, p.every())
 	if every && len(denied) > 0 {
-		picked = p.Single()
+		picked = p.SingleOptions()
 	}
 	if others {
-		left := slices.DeleteFunc(p.Single(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
+		left := slices.DeleteFunc(p.SingleOptions(), func(o string) bool { return slices.Contains(denied, o) || slices.Contains(picked, o) })
 		if len(denied)+len(picked) == 0 || len(left) != 1 {
 			return nil
 		}

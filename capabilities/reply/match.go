@@ -21,12 +21,12 @@ const ForField = "for"
 // Matcher reads the answers to one question.
 type Matcher struct {
 	*entity.Home
-	question     capabilities.Question
+	question     capabilities.Clarification
 	requestWords map[string]bool // folded words of the request, which an answer may say again
 }
 
 // NewMatcher returns a matcher for the answers to a question about a request.
-func NewMatcher(r *entity.Home, q capabilities.Question, req mess.Request) Matcher {
+func NewMatcher(r *entity.Home, q capabilities.Clarification, req mess.Request) Matcher {
 	p := Matcher{r, q, map[string]bool{}}
 	if len(req.Intent) <= lexicon.MaxText {
 		w := r.Catalog.Words
@@ -38,8 +38,8 @@ func NewMatcher(r *entity.Home, q capabilities.Question, req mess.Request) Match
 	return p
 }
 
-// TakesNone reports whether an answer rejects all options.
-func (p Matcher) TakesNone(text string) bool {
+// RejectsAll reports whether an answer rejects all options.
+func (p Matcher) RejectsAll(text string) bool {
 	w := p.Catalog.Words
 	if len(text) > lexicon.MaxText || w.IsQuestion(text, w.Tokens(text)) {
 		return false
@@ -87,7 +87,7 @@ func (p Matcher) text(text string) []string {
 		return nil
 	}
 	tokens := w.Tokens(text)
-	if len(tokens) == 0 || p.Catalog.SaysStop(text) {
+	if len(tokens) == 0 || p.Catalog.IsStop(text) {
 		return nil
 	}
 	for _, o := range options {
@@ -147,8 +147,8 @@ func (p Matcher) yesNo(text string) []string {
 	return nil
 }
 
-// Single returns the options without those that take all or none.
-func (p Matcher) Single() []string {
+// SingleOptions returns the options without those that take all or none.
+func (p Matcher) SingleOptions() []string {
 	return slices.DeleteFunc(slices.Clone(p.question.Options), func(o string) bool { return o == "both" || o == "all" || o == capabilities.NoneOfThese })
 }
 
@@ -159,7 +159,7 @@ func (p Matcher) every() []string {
 			return []string{o}
 		}
 	}
-	return p.Single()
+	return p.SingleOptions()
 }
 
 // part returns the options that one part of an answer means.
@@ -170,12 +170,12 @@ func (p Matcher) part(tokens []lexicon.Token) []string {
 	}
 	n := w.All.Longest(tokens, 0)
 	if w.Whole(w.Every, tokens) || n > 0 && w.AnyOne.Longest(tokens, 0) == 0 && p.common(tokens[n:]) {
-		if count := w.Lists.Counts[tokens[0].Text]; count > 0 && count != len(p.Single()) {
+		if count := w.Lists.Counts[tokens[0].Text]; count > 0 && count != len(p.SingleOptions()) {
 			return nil
 		}
 		return p.every()
 	}
-	if some := byNumber(w, p.question.Options, len(p.Single()), tokens); len(some) > 0 {
+	if some := byNumber(w, p.question.Options, len(p.SingleOptions()), tokens); len(some) > 0 {
 		return some
 	}
 	if o := p.byWords(tokens); o != "" {
@@ -186,7 +186,7 @@ func (p Matcher) part(tokens []lexicon.Token) []string {
 
 // common reports whether the words hold for all options: "lights".
 func (p Matcher) common(tokens []lexicon.Token) bool {
-	for _, o := range p.Single() {
+	for _, o := range p.SingleOptions() {
 		if !p.knownAll(o, tokens) {
 			return false
 		}
@@ -321,7 +321,7 @@ func about(r *entity.Home, option string) string {
 			more = append(append(more, dev.Name, dev.Area), dev.Aliases...)
 			more = append(more, r.Catalog.ClassWords[r.Class[d]]...)
 		}
-		for _, s := range dev.Spots {
+		for _, s := range dev.WorkAreas {
 			if s.Name == option {
 				more = append(more, s.Note)
 			}

@@ -59,7 +59,7 @@ func (r *Resolver) examples() string {
 		if c == nil || len(list) == 3 {
 			continue
 		}
-		for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, "", d) && (id != "switch-on" || r.Class[d] == "light") }) {
+		for _, d := range r.Index.Fitting(func(d int) bool { return r.CanDo(c, "", d) && (id != "switch-on" || r.Class[d] == "light") }) {
 			if say := r.Example(c, d, r.Site.Devices[d]); say != "" {
 				list = append(list, fmt.Sprintf("%q", say))
 				break
@@ -76,12 +76,12 @@ func (r *Resolver) examples() string {
 // observes nothing with a name.
 func (r *Resolver) Example(c *grammar.Capability, d int, dev capabilities.Device) string {
 	rd, areas := &Hypothesis{Pattern: &grammar.Pattern{Capability: c}}, []string(nil)
-	if len(dev.Spots) > 0 && c.Command == capabilities.Clean {
-		areas = []string{dev.Spots[0].Room}
+	if len(dev.WorkAreas) > 0 && c.Command == capabilities.Clean {
+		areas = []string{dev.WorkAreas[0].Room}
 	}
 	switch {
-	case len(dev.Sees) > 0:
-		rd.Slots = []grammar.BoundSlot{{Kind: "view", Name: "view", Match: &lexicon.SlotValue{Value: dev.Sees[0]}}}
+	case len(dev.FieldOfView) > 0:
+		rd.Slots = []grammar.BoundSlot{{Kind: "view", Name: "view", Match: &lexicon.SlotValue{Value: dev.FieldOfView[0]}}}
 	case c.ID == "take-photo":
 		return "take a photo with the " + r.Label(d)
 	case c.ID == "look":
@@ -124,7 +124,7 @@ func Offers(c *catalog.Catalog, home capabilities.Home) []mess.Capability {
 func (r *Resolver) Offers() []mess.Capability {
 	var list []mess.Capability
 	for _, c := range r.Catalog.Capabilities {
-		if can := r.Index.Those(func(d int) bool { return r.CanOffer(c, d) }); len(can) > 0 {
+		if can := r.Index.Fitting(func(d int) bool { return r.CanOffer(c, d) }); len(can) > 0 {
 			devices, areas := r.offerOf(can)
 			meta := mess.Object{{Key: "devices", Value: devices}}
 			if len(areas) > 0 {
@@ -137,7 +137,7 @@ func (r *Resolver) Offers() []mess.Capability {
 			list = append(list, mess.Capability{ID: c.ID, Meta: meta})
 		}
 	}
-	for _, id := range r.Site.Facts {
+	for _, id := range r.Site.SiteCapabilities {
 		list = append(list, mess.Capability{ID: id, Meta: mess.Object{{Key: "effect", Value: string(capabilities.Query)}}})
 	}
 	return list
@@ -159,7 +159,7 @@ func (r *Resolver) offerOf(can []int) (devices, areas []any) {
 	for _, d := range can {
 		dev := &r.Site.Devices[d]
 		devices = append(devices, dev.Name)
-		for _, place := range lexicon.Distinct(slices.Concat([]string{dev.Area}, entity.Rooms(dev.Spots), dev.Sees)) {
+		for _, place := range lexicon.Distinct(slices.Concat([]string{dev.Area}, entity.Rooms(dev.WorkAreas), dev.FieldOfView)) {
 			places[strings.ToLower(place)] = true
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Able returns the readings that a device can do, the most specific first.
-func (x *Request) Able(readings []Hypothesis) []Hypothesis {
+// Executable returns the readings that a device can do, the most specific first.
+func (x *Request) Executable(readings []Hypothesis) []Hypothesis {
 	var list []Hypothesis
 	for _, rd := range readings {
 		if !x.Demand.setQuantity(&rd) {
 			continue
 		}
-		if rd.Devices = x.Candidates(&rd); len(rd.Devices) > 0 && !rd.Partly() {
+		if rd.Devices = x.Candidates(&rd); len(rd.Devices) > 0 && !rd.IsPartial() {
 			list = append(list, rd)
 		}
 	}
 	if len(list) == 0 {
 		for _, rd := range readings {
-			if rd.Devices = x.namedSensors(&rd); len(rd.Devices) > 0 && !rd.Partly() {
+			if rd.Devices = x.namedSensors(&rd); len(rd.Devices) > 0 && !rd.IsPartial() {
 				list = append(list, rd)
 			}
 		}
@@ -48,9 +48,9 @@ func (x *Request) namedSensors(rd *Hypothesis) []int {
 func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	var list []int
 	if meant, named := x.namedDevices(rd); named {
-		list = x.Resolver.Index.Among(meant, fits)
+		list = x.Resolver.Index.FittingAmong(meant, fits)
 	} else {
-		list = x.Resolver.Index.Those(fits)
+		list = x.Resolver.Index.Fitting(fits)
 	}
 	if x.Demand.location == "" && x.Demand.Capabilities == nil {
 		return list
@@ -64,7 +64,7 @@ func (x *Request) Candidates(rd *Hypothesis) []int {
 	list := x.devicesThat(rd, func(d int) bool {
 		return x.Resolver.CanDo(rd.Capability, quantity, d) && rd.Pattern.Suits(x.Resolver.Class[d])
 	})
-	full := x.Resolver.Index.Among(list, func(d int) bool {
+	full := x.Resolver.Index.FittingAmong(list, func(d int) bool {
 		return slices.Contains(x.Resolver.Site.Devices[d].Commands, rd.Capability.Command)
 	})
 	if len(full) > 0 {
@@ -85,7 +85,7 @@ func (r *Resolver) whereKept(list []int, thing string) []int {
 		if !slices.Contains(things, thing) {
 			continue
 		}
-		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.Site.Devices[d].Sees, place) })
+		kept := slices.DeleteFunc(slices.Clone(list), func(d int) bool { return !slices.Contains(r.Site.Devices[d].FieldOfView, place) })
 		if len(kept) > 0 {
 			return kept
 		}

@@ -17,9 +17,9 @@ func WithoutKey(o mess.Object, key string) mess.Object {
 	return slices.DeleteFunc(slices.Clone(o), func(f mess.Field) bool { return f.Key == key })
 }
 
-// AskClarification returns the answer to a question if the request has one. Otherwise ok is false
-// and out is the question.
-func (x *Request) AskClarification(q capabilities.Question) (picked []string, out capabilities.Outcome, ok bool) {
+// AskClarification returns the answer to a question if the request has one. Otherwise ok is
+// false and out is the question.
+func (x *Request) AskClarification(q capabilities.Clarification) (picked []string, out capabilities.Outcome, ok bool) {
 	q.Given = x.Given
 	if lost := x.DroppedText(); !strings.HasPrefix(q.Text, lost) {
 		q.Text = lost + q.Text
@@ -49,13 +49,13 @@ func (x *Request) chooseDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bo
 		return nil, x.Reject(reason, options), false
 	}
 	text := "which one: " + lexicon.OrList(options) + "?"
-	picked, out, ok := x.AskClarification(capabilities.Question{Field: "device", Text: text, Options: options})
+	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "device", Text: text, Options: options})
 	if !ok {
 		return nil, out, false
 	}
-	if len(picked) > 1 && rd.Capability.Command.Watches() {
+	if len(picked) > 1 && rd.Capability.Command.IsWait() {
 		text := "one request watches one thing; which one: " + lexicon.OrList(options) + "?"
-		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "device", Text: text, Options: options, Given: WithoutKey(x.Given, "device")}}, false
+		return nil, capabilities.Outcome{Question: &capabilities.Clarification{Field: "device", Text: text, Options: options, Given: WithoutKey(x.Given, "device")}}, false
 	}
 	devices := make([]int, len(picked))
 	for i, one := range picked {
@@ -118,9 +118,9 @@ func (x *Request) chooseAreas(rd *Hypothesis, d int) ([]string, capabilities.Out
 	if m == nil || len(areas) != 1 || x.hasRequiredAreas(rd) {
 		return areas, capabilities.Outcome{}, true
 	}
-	var spots []capabilities.Spot
-	for _, s := range x.Resolver.Site.Devices[d].Spots {
-		room := slices.Contains(m.Spots, capabilities.Spot{Name: s.Room, Room: s.Room})
+	var spots []capabilities.WorkArea
+	for _, s := range x.Resolver.Site.Devices[d].WorkAreas {
+		room := slices.Contains(m.Spots, capabilities.WorkArea{Name: s.Room, Room: s.Room})
 		if s.Name != s.Room && (room || slices.Contains(m.Spots, s)) {
 			spots = append(spots, s)
 		}
@@ -133,11 +133,11 @@ func (x *Request) chooseAreas(rd *Hypothesis, d int) ([]string, capabilities.Out
 
 // askRoom asks for the room if the text says "the room".
 func (x *Request) askRoom(d int) ([]string, capabilities.Outcome, bool) {
-	options := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
+	options := entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas)
 	if len(options) < 2 {
 		return options, capabilities.Outcome{}, true
 	}
-	picked, out, ok := x.AskClarification(capabilities.Question{Field: "area", Text: "which room: " + lexicon.OrList(options) + "?", Options: options})
+	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "area", Text: "which room: " + lexicon.OrList(options) + "?", Options: options})
 	return picked, out, ok
 }
 
@@ -147,7 +147,7 @@ const maxFiles = 12
 // askFile asks for the file if the text names none.
 func (x *Request) askFile(d int) ([]string, capabilities.Outcome, bool) {
 	var options []string
-	for _, s := range x.Resolver.Site.Devices[d].Spots {
+	for _, s := range x.Resolver.Site.Devices[d].WorkAreas {
 		options = append(options, s.Name)
 	}
 	switch {
@@ -156,10 +156,10 @@ func (x *Request) askFile(d int) ([]string, capabilities.Outcome, bool) {
 	case len(options) > maxFiles:
 		return nil, x.Reject(fmt.Sprintf("there are %d files on the %s; say which to print", len(options), x.Resolver.Label(d)), options[:maxFiles]), false
 	}
-	picked, out, ok := x.AskClarification(capabilities.Question{Field: "file", Text: "which file: " + lexicon.OrList(options) + "?", Options: options})
+	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "file", Text: "which file: " + lexicon.OrList(options) + "?", Options: options})
 	if ok && len(picked) > 1 {
 		text := "one request prints one file; which one: " + lexicon.OrList(options) + "?"
-		return nil, capabilities.Outcome{Question: &capabilities.Question{Field: "file", Text: text, Options: options, Given: WithoutKey(x.Given, "file")}}, false
+		return nil, capabilities.Outcome{Question: &capabilities.Clarification{Field: "file", Text: text, Options: options, Given: WithoutKey(x.Given, "file")}}, false
 	}
 	return picked, out, ok
 }
@@ -176,7 +176,7 @@ func (x *Request) printerOf() int {
 // rejectUnknownFile refuses a file that the printer does not have.
 func (x *Request) rejectUnknownFile(d int, leftover []string) capabilities.Outcome {
 	var names []string
-	for _, s := range x.Resolver.Site.Devices[d].Spots {
+	for _, s := range x.Resolver.Site.Devices[d].WorkAreas {
 		names = append(names, s.Name)
 	}
 	names = names[:min(len(names), maxFiles)]
@@ -199,7 +199,7 @@ func (x *Request) hasRequiredAreas(rd *Hypothesis) bool {
 }
 
 // askSpots asks which of the spots of a room the requester means.
-func (x *Request) askSpots(spots []capabilities.Spot) ([]string, capabilities.Outcome, bool) {
+func (x *Request) askSpots(spots []capabilities.WorkArea) ([]string, capabilities.Outcome, bool) {
 	var options, said []string
 	for _, s := range spots {
 		if slices.Contains(options, s.Name) {
@@ -212,7 +212,7 @@ func (x *Request) askSpots(spots []capabilities.Spot) ([]string, capabilities.Ou
 		return options, capabilities.Outcome{}, true
 	}
 	text := lexicon.UpperFirst(strings.Join(said, " and ")) + ": which?"
-	picked, out, ok := x.AskClarification(capabilities.Question{Field: "area", Text: text, Options: append(slices.Clone(options), lexicon.BothOrAll(len(options)))})
+	picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "area", Text: text, Options: append(slices.Clone(options), lexicon.BothOrAll(len(options)))})
 	if !ok {
 		return nil, out, false
 	}
@@ -225,7 +225,7 @@ func (x *Request) askSpots(spots []capabilities.Spot) ([]string, capabilities.Ou
 // AskConfirmation turns a plan into a question for a confirmation; The question begins with the
 // text because. The outcome is the plan if the request has the confirmation.
 func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilities.Outcome {
-	q := capabilities.Question{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
+	q := capabilities.Clarification{Field: "go_ahead", Text: because + "shall I " + p.Summary + "?", Options: []string{"yes", "no"}}
 	picked, out, ok := x.AskClarification(q)
 	if !ok {
 		return out
@@ -239,9 +239,9 @@ func (x *Request) AskConfirmation(p capabilities.Plan, because string) capabilit
 // namedRooms returns the rooms of an order that names more than one. It does not ask about
 // the spots in each. ok is false if device d does not know one of them.
 func (x *Request) namedRooms(m *lexicon.SlotValue, d int) ([]string, capabilities.Outcome, bool) {
-	spots := x.Resolver.Site.Devices[d].Spots
+	spots := x.Resolver.Site.Devices[d].WorkAreas
 	for _, room := range m.Rooms {
-		if !slices.ContainsFunc(spots, func(s capabilities.Spot) bool {
+		if !slices.ContainsFunc(spots, func(s capabilities.WorkArea) bool {
 			return strings.EqualFold(s.Name, room) || strings.EqualFold(s.Room, room)
 		}) {
 			return nil, x.rejectRoom(d, room), false
@@ -252,13 +252,13 @@ func (x *Request) namedRooms(m *lexicon.SlotValue, d int) ([]string, capabilitie
 
 // rejectRoom refuses a room that a cleaner does not know.
 func (x *Request) rejectRoom(d int, room string) capabilities.Outcome {
-	known := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
+	known := entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas)
 	return x.Reject(fmt.Sprintf("the %s does not know the way to the %s; it knows %s", x.Resolver.Label(d), room, listPlaces(known)), known)
 }
 
-// Sweeping returns the cleaner that the text orders to clean, or -1 if it orders none. "The
-// vacuum" is a name, and "is it clean" is no order.
-func (x *Request) Sweeping() int {
+// OrderedCleaner returns the cleaner that the text orders to clean, or -1 if it orders none.
+// "The vacuum" is a name, and "is it clean" is no order.
+func (x *Request) OrderedCleaner() int {
 	politely := slices.ContainsFunc(x.Tokens, func(t lexicon.Token) bool { return t.Folded == "you" })
 	for i, t := range x.Tokens {
 		switch t.Folded {
@@ -284,10 +284,10 @@ func (x *Request) Sweeping() int {
 
 // roomsText says which rooms a cleaner knows, for a room that it does not know.
 func (x *Request) roomsText(d int) string {
-	if known := entity.Rooms(x.Resolver.Site.Devices[d].Spots); len(known) > 0 {
+	if known := entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas); len(known) > 0 {
 		return fmt.Sprintf("the %s knows these rooms: %s", x.Resolver.Label(d), strings.Join(known, ", "))
 	}
-	if !x.Resolver.Site.Devices[d].Places {
+	if !x.Resolver.Site.Devices[d].ReportsAreas {
 		return fmt.Sprintf("the %s knows no rooms: it cleans everything", x.Resolver.Label(d))
 	}
 	return fmt.Sprintf("the %s has no known rooms; check whether it answers, and whether it has a map with rooms", x.Resolver.Label(d))

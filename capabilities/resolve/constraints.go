@@ -24,7 +24,7 @@ func (x *Request) readLocation(a *mess.TargetArea) (capabilities.Outcome, bool) 
 		return x.Reject(fmt.Sprintf("constraints.location: this home does not know positions on a map; name a place, like %s, or leave it out", listPlaces(x.Resolver.PlaceNames())), nil), true
 	}
 	if x.Demand.location = x.placeOf(a.Name); x.Demand.location == "" && !w.Whole(w.Home, w.Tokens(a.Name)) {
-		return x.Reject(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, listPlaces(x.Resolver.PlaceNames())), x.Resolver.Near(lexicon.Split(a.Name))), true
+		return x.Reject(fmt.Sprintf("constraints.location: there is no place %q here; there are %s", a.Name, listPlaces(x.Resolver.PlaceNames())), x.Resolver.NearestNames(lexicon.Split(a.Name))), true
 	}
 	return capabilities.Outcome{}, false
 }
@@ -130,7 +130,7 @@ func (x *Request) rejectUnknownLimits(rd *Hypothesis) (capabilities.Outcome, boo
 func (x *Request) rejectOtherPlace(d int, areas []string) (capabilities.Outcome, bool) {
 	place := x.Demand.location
 	for _, area := range areas {
-		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.Resolver.Site.Devices[d].Spots, func(s capabilities.Spot) bool {
+		in := strings.EqualFold(area, place) || slices.ContainsFunc(x.Resolver.Site.Devices[d].WorkAreas, func(s capabilities.WorkArea) bool {
 			return s.Name == area && strings.EqualFold(s.Room, place)
 		})
 		if place != "" && !in {
@@ -159,10 +159,10 @@ func (x *Request) CheckEnvironment(p *capabilities.Plan) (capabilities.Outcome, 
 		switch {
 		case !up && want != "darkness":
 			return x.Reject(fmt.Sprintf("constraints.environment: nothing here can tell %q; ask when it is so, and leave it out", want), nil), false
-		case home.Where == nil || home.Now.IsZero() || home.Unset != "":
+		case home.Location == nil || home.Now.IsZero() || home.ClockDoubt != "":
 			return no("this home does not know its position (agent: position) or the time; ask when it is so, and leave it out")
-		case home.Where.Daylight(at) != up:
-			return no("the sun stands at %.0f degrees; ask when it is so", home.Where.Elevation(at))
+		case home.Location.Daylight(at) != up:
+			return no("the sun stands at %.0f degrees; ask when it is so", home.Location.Elevation(at))
 		}
 	}
 	return capabilities.Outcome{}, true

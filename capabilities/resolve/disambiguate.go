@@ -119,7 +119,7 @@ func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 	if len(of) == 1 {
 		return x.settle(of[0])
 	}
-	q := capabilities.Question{Field: "meaning", Text: "which is meant: " + lexicon.OrList(options) + "?", Options: options}
+	q := capabilities.Clarification{Field: "meaning", Text: "which is meant: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.AskClarification(q)
 	if !ok {
 		return out

@@ -167,11 +167,11 @@ func (x *Request) readPlaceAlone(rd *Hypothesis, f *catalog.Frame, so frame.Read
 	if so.Signals.Has(l.Bits["on"]) && !so.Signals.Has(l.Bits["turn"]|l.Bits["make"]|l.Bits["want"]|l.Bits["should"]) && so.Places[0].From > 0 { // "on the porch"
 		return false
 	}
-	if c := f.Of.Command; c != capabilities.SetSwitch && c != capabilities.Dim && c != capabilities.Tint || c == capabilities.SetSwitch && !so.Signals.Has(l.Bits["on"]|l.Bits["off"]) {
+	if c := f.Of.Command; c != capabilities.SetSwitch && c != capabilities.Dim && c != capabilities.SetColor || c == capabilities.SetSwitch && !so.Signals.Has(l.Bits["on"]|l.Bits["off"]) {
 		return false
 	}
 	m := lexicon.SlotValue{Specificity: lexicon.ByPlace, Value: so.Places[0].Match.Value, Class: f.Class}
-	m.Devices = x.Resolver.Index.Among(x.Resolver.Index.InArea(m.Value), func(d int) bool {
+	m.Devices = x.Resolver.Index.FittingAmong(x.Resolver.Index.InArea(m.Value), func(d int) bool {
 		return (f.Class == "" || f.Of.Command == capabilities.SetSwitch || x.Resolver.Class[d] == f.Class) && x.Resolver.CanOffer(f.Of, d)
 	})
 	rd.Slots = append(rd.Slots, grammar.BoundSlot{Kind: "device", Name: "device", From: 0, Match: &m})

@@ -114,14 +114,14 @@ func (x *Request) DroppedText() string {
 	if from, _ := w.Conditionals.Find(w.Tokens(x.UnknownWords[0])); from >= 0 {
 		return fmt.Sprintf("nothing here waits for %q; without that, ", x.UnknownWords[0])
 	}
-	if d := x.Sweeping(); d >= 0 {
+	if d := x.OrderedCleaner(); d >= 0 {
 		return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; " + x.roomsText(d) + "; without that, "
 	}
 	return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; without that, "
 }
 
-// Fewest returns the readings that skip the fewest words, and the same words.
-func (x *Request) Fewest(able []Hypothesis) []Hypothesis {
+// FewestSkipped returns the readings that skip the fewest words, and the same words.
+func (x *Request) FewestSkipped(able []Hypothesis) []Hypothesis {
 	best := slices.MinFunc(able, func(a, b Hypothesis) int { return cmp.Compare(a.pieces, b.pieces) })
 	x.UnknownWords = best.lost
 	return slices.DeleteFunc(able, func(rd Hypothesis) bool { return rd.pieces != best.pieces || !slices.Equal(rd.lost, best.lost) })

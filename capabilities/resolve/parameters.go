@@ -50,7 +50,7 @@ func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 	case so.Signals.Has(l.Bits[catalog.LevelFeature]) && f.Of.Command == capabilities.Dim:
 		o = o.Set("level", so.Level)
 	}
-	if so.Colour != "" && f.Of.Command == capabilities.Tint {
+	if so.Colour != "" && f.Of.Command == capabilities.SetColor {
 		o = o.Set("colour", so.Colour)
 	}
 	return o
@@ -60,7 +60,7 @@ func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 func (x *Request) askByOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 	percent := lexicon.DecimalText(math.Abs(rd.number)) + " percent"
 	options := []string{"to " + percent, "by " + percent}
-	q := capabilities.Question{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.Doubt, lexicon.OrList(options)), Options: options}
+	q := capabilities.Clarification{Field: reply.AmountField, Text: fmt.Sprintf("%s: %s?", rd.Doubt, lexicon.OrList(options)), Options: options}
 	picked, out, ok := x.AskClarification(q)
 	switch {
 	case !ok:
@@ -78,7 +78,7 @@ func (x *Request) askByOrTo(rd *Hypothesis) (capabilities.Outcome, bool) {
 // askParameter asks for a parameter that a frame leaves open, and sets it.
 func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	l := &x.Resolver.Catalog.Frames
-	var q capabilities.Question
+	var q capabilities.Clarification
 	values := map[string]any{}
 	switch rd.asks {
 	case "":
@@ -86,14 +86,14 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	case reply.AmountField:
 		return x.askByOrTo(rd)
 	case "colour":
-		q = capabilities.Question{Field: "colour", Text: "which colour?"}
+		q = capabilities.Clarification{Field: "colour", Text: "which colour?"}
 		for _, name := range l.Lists.Offered {
 			if hex, ok := l.Lists.Colours[name]; ok {
 				q.Options, values[name] = append(q.Options, name), hex
 			}
 		}
 	case "level":
-		q = capabilities.Question{Field: "level", Options: []string{lexicon.DecimalText(rd.number) + " percent"}}
+		q = capabilities.Clarification{Field: "level", Options: []string{lexicon.DecimalText(rd.number) + " percent"}}
 		values[q.Options[0]] = rd.number
 		if tenth := rd.number * 10; rd.number <= 10 && tenth > 0 {
 			q.Options = append(q.Options, lexicon.DecimalText(tenth)+" percent")
@@ -119,10 +119,10 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 // its angle, and a degree of closing to a degree of opening.
 func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
 	if m := rd.Slot("position"); m != nil {
-		list := x.Resolver.Site.Devices[d].Positions
-		at := slices.IndexFunc(list, func(p capabilities.Pose) bool { return strings.EqualFold(p.Name, m.Value) })
+		list := x.Resolver.Site.Devices[d].NamedAngles
+		at := slices.IndexFunc(list, func(p capabilities.NamedAngle) bool { return strings.EqualFold(p.Name, m.Value) })
 		if at < 0 {
-			return x.Reject(fmt.Sprintf("the %s has no position called %q; %s", x.Resolver.Label(d), m.Value, x.Resolver.Turnable(d)), entity.PositionNames(list)), false
+			return x.Reject(fmt.Sprintf("the %s has no position called %q; %s", x.Resolver.Label(d), m.Value, x.Resolver.Turnable(d)), entity.AngleNames(list)), false
 		}
 		rd.Args = rd.Args.Set("angle", list[at].Angle)
 	}
@@ -135,7 +135,7 @@ func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, boo
 		values := []float64{percent, 100 - percent}
 		at := 0
 		if percent != 50 {
-			picked, out, ok := x.AskClarification(capabilities.Question{Field: "opening", Text: "how far: " + lexicon.OrList(options) + "?", Options: options})
+			picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "opening", Text: "how far: " + lexicon.OrList(options) + "?", Options: options})
 			if !ok {
 				return out, false
 			}
@@ -146,7 +146,7 @@ func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, boo
 		rd.Args = WithoutKey(rd.Args, "closing").Set("opening", values[at])
 	}
 	for _, a := range rd.Args {
-		limits, bounded := x.Resolver.Site.Devices[d].Within[a.Key]
+		limits, bounded := x.Resolver.Site.Devices[d].Limits[a.Key]
 		n, number := a.Value.(float64)
 		if bounded && number && (n < limits.Min || n > limits.Max) {
 			return x.Reject(fmt.Sprintf("the %s cannot take %s %s; %s", x.Resolver.Label(d), lexicon.DecimalText(n), grammar.UnitOf(rd.Capability, a.Key), x.Resolver.Bounds(d, a.Key, limits)), nil), false

@@ -26,7 +26,7 @@ func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.P
 	if t := rd.Value("thing"); t != "" {
 		p.Args = p.Args.Set("thing", t)
 	}
-	if q := rd.Value("quantity"); q != "" && p.Command != capabilities.Await {
+	if q := rd.Value("quantity"); q != "" && p.Command != capabilities.WaitUntilDone {
 		p.Args = append(p.Args, mess.Field{Key: "quantity", Value: q})
 	}
 	if p.Command == capabilities.Clean {
@@ -42,7 +42,7 @@ func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.P
 		p.For = m.Duration
 	}
 	summary, consequences := c.Summary, c.Consequences
-	if Switches(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on while the driver presses it
+	if SwitchesTo(p, true) && slices.Contains(dev.Commands, capabilities.Press) { // it is on while the driver presses it
 		p.Command, p.Args = capabilities.Press, nil
 		summary, consequences = "press the {device}", "the {device} will be pressed and released, and what that sets off will be done"
 	}
@@ -102,7 +102,7 @@ func (r *Resolver) slotText(name string, rd *Hypothesis, d int, areas []string) 
 	case "rooms":
 		return r.placesText(d, r.roomsOf(d, areas))
 	case "view":
-		if sees := r.Site.Devices[d].Sees; rd.Value("view") == "" && rd.Value("thing") != "" && len(sees) == 1 {
+		if sees := r.Site.Devices[d].FieldOfView; rd.Value("view") == "" && rd.Value("thing") != "" && len(sees) == 1 {
 			return sees[0]
 		}
 		return cmp.Or(rd.Value("view"), "view")
@@ -147,7 +147,7 @@ func (r *Resolver) placesText(d int, areas []string) string {
 	said := make([]string, len(areas))
 	for i, area := range areas {
 		said[i] = "the " + area
-		for _, s := range r.Site.Devices[d].Spots {
+		for _, s := range r.Site.Devices[d].WorkAreas {
 			if s.Name == area && s.Name != s.Room {
 				said[i] = area
 			}
@@ -161,7 +161,7 @@ func (r *Resolver) roomsOf(d int, areas []string) []string {
 	list := make([]string, len(areas))
 	for i, area := range areas {
 		list[i] = area
-		for _, s := range r.Site.Devices[d].Spots {
+		for _, s := range r.Site.Devices[d].WorkAreas {
 			if s.Name == area && s.Room != "" {
 				list[i] = s.Room
 			}
@@ -178,9 +178,9 @@ func withoutDoubleArticles(s string) string {
 	return s
 }
 
-// ThingOf returns the one device or place that words name, or "" if they name none or
+// NamedThing returns the one device or place that words name, or "" if they name none or
 // several.
-func (r *Resolver) ThingOf(tokens []lexicon.Token) (name string) {
+func (r *Resolver) NamedThing(tokens []lexicon.Token) (name string) {
 	x := &Request{Resolver: r, Utterance: entity.Utterance{Home: &r.Home, Tokens: tokens}}
 	for i := 0; i < len(tokens); i++ {
 		end := max(x.LongestSlot("device", i), x.LongestSlot("area", i), x.LongestSlot("spot", i))

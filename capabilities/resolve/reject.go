@@ -16,13 +16,13 @@ import (
 // Reject returns a refusal with a reason, and the names of nearest that come closest to the
 // words.
 func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
-	return capabilities.Outcome{Refusal: &capabilities.Refusal{Reason: reason, Nearest: x.closest(nearest)}}
+	return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: reason, Nearest: x.closest(nearest)}}
 }
 
 // NotUnderstood says why no device can do a reading of the text.
 func (x *Request) NotUnderstood() capabilities.Outcome {
 	if len(x.Readings) > 0 {
-		return x.Cannot()
+		return x.RejectUnable()
 	}
 	if out, bad := x.rejectPast(); bad {
 		return out
@@ -48,8 +48,8 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		}
 		return x.rejectUnknown(leftover)
 	}
-	if name := x.BareName(); name != "" {
-		return x.Reject(fmt.Sprintf("%q is a name without an order; say what, like \"turn on\" or \"look at\"", name), x.Resolver.Near([]string{name}))
+	if name := x.OnlyNameText(); name != "" {
+		return x.Reject(fmt.Sprintf("%q is a name without an order; say what, like \"turn on\" or \"look at\"", name), x.Resolver.NearestNames([]string{name}))
 	}
 	if x.JoinsNames() {
 		if x.IsQuestion {
@@ -79,7 +79,7 @@ func (x *Request) rejectManyPictures() (capabilities.Outcome, bool) {
 // rejectPronoun refuses a text that names its device only by "it" or "that".
 func (x *Request) rejectPronoun() (capabilities.Outcome, bool) {
 	at := slices.IndexFunc(x.Tokens, func(t lexicon.Token) bool { return x.Words().Referring.Longest([]lexicon.Token{t}, 0) > 0 })
-	if at <= 0 || x.Resolver.ThingOf(x.Tokens[1:]) != "" {
+	if at <= 0 || x.Resolver.NamedThing(x.Tokens[1:]) != "" {
 		return capabilities.Outcome{}, false
 	}
 	return x.Reject(fmt.Sprintf("%q: no earlier request says what that is; say its name", x.Tokens[at].Text), nil), true
@@ -106,8 +106,8 @@ func (x *Request) rejectUnknown(leftover []string) capabilities.Outcome {
 	if d := x.printerOf(); d >= 0 {
 		return x.rejectUnknownFile(d, leftover)
 	}
-	reason, near := "not understood: "+lexicon.QuoteList(leftover), x.Resolver.Near(leftover)
-	if d := x.Sweeping(); d >= 0 {
+	reason, near := "not understood: "+lexicon.QuoteList(leftover), x.Resolver.NearestNames(leftover)
+	if d := x.OrderedCleaner(); d >= 0 {
 		reason += "; " + x.roomsText(d)
 	} else if len(near) == 0 {
 		reason += "; " + x.Resolver.abilities()
@@ -121,7 +121,7 @@ func (x *Request) rejectUnknown(leftover []string) capabilities.Outcome {
 // unrecognized returns the words that no sentence and no name has, without those from word
 // from to word to.
 func (x *Request) unrecognized(from, to int) []string {
-	cover := x.Cover()
+	cover := x.MarkNames()
 	var list []string
 	for i, t := range x.Tokens {
 		if i >= from && i < to {
@@ -135,10 +135,10 @@ func (x *Request) unrecognized(from, to int) []string {
 	return list
 }
 
-// Cannot says why no device can do a text that the interpreter understood. Of several
+// RejectUnable says why no device can do a text that the interpreter understood. Of several
 // readings it takes the one that says most about the device.
-func (x *Request) Cannot() capabilities.Outcome {
-	rd := slices.MaxFunc(x.Readings, func(a, b Hypothesis) int { return cmp.Or(x.Suits(&a)-x.Suits(&b), int(a.How-b.How)) })
+func (x *Request) RejectUnable() capabilities.Outcome {
+	rd := slices.MaxFunc(x.Readings, func(a, b Hypothesis) int { return cmp.Or(x.ClassScore(&a)-x.ClassScore(&b), int(a.How-b.How)) })
 	x.Explain.Template, x.Explain.Capability = rd.Text, rd.Capability.ID
 	m, doing := rd.Slot("device"), x.Resolver.labelsThatCan(rd.Capability, rd.Value("quantity"))
 	switch {
@@ -146,7 +146,7 @@ func (x *Request) Cannot() capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("nothing in %s can %s", x.Demand.location, rd.Capability.Description), doing)
 	case rd.Slot("view") != nil:
 		return x.Reject(fmt.Sprintf("no camera here sees the %s", rd.Value("view")), doing)
-	case m == nil && len(rd.Classes) > 0 && !x.Resolver.Has(rd.Classes):
+	case m == nil && len(rd.Classes) > 0 && !x.Resolver.HasClass(rd.Classes):
 		return x.Reject(fmt.Sprintf("there is no %s here", lexicon.SpaceHyphens(strings.Join(rd.Classes, " or "))), doing)
 	case m == nil && rd.Value("area") != "" && len(doing) > 0:
 		return x.Reject(fmt.Sprintf("nothing in the %s can %s; these can: %s", rd.Value("area"), rd.Capability.Description, strings.Join(doing, ", ")), doing)
@@ -215,14 +215,14 @@ func stops(rd Hypothesis) bool {
 	return rd.Capability.Command == capabilities.Stop || switches && !on
 }
 
-// Has reports whether a device has one of the classes.
-func (r *Resolver) Has(classes []string) bool {
+// HasClass reports whether a device has one of the classes.
+func (r *Resolver) HasClass(classes []string) bool {
 	return slices.ContainsFunc(classes, func(class string) bool { return len(r.Index.ByClass[class]) > 0 })
 }
 
-// Suits returns 1 if the capability is for the class of the named device, or for all
+// ClassScore returns 1 if the capability is for the class of the named device, or for all
 // classes.
-func (x *Request) Suits(rd *Hypothesis) int {
+func (x *Request) ClassScore(rd *Hypothesis) int {
 	m := rd.Slot("device")
 	if m == nil {
 		return 0
@@ -240,7 +240,7 @@ func (x *Request) Suits(rd *Hypothesis) int {
 // labelsThatCan returns the names of the devices that can do a capability.
 func (r *Resolver) labelsThatCan(c *grammar.Capability, quantity string) []string {
 	var list []string
-	for _, d := range r.Index.Those(func(d int) bool { return r.CanDo(c, quantity, d) }) {
+	for _, d := range r.Index.Fitting(func(d int) bool { return r.CanDo(c, quantity, d) }) {
 		list = append(list, r.Label(d))
 	}
 	return list
@@ -272,7 +272,7 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 			continue
 		}
 		why := ""
-		switch s := x.Lasting(i); {
+		switch s := x.DurationSpan(i); {
 		case s.End > 0:
 			lasts = s
 			i = s.End - 1

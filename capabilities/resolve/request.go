@@ -26,7 +26,7 @@ func NewResolver(c *catalog.Catalog, home capabilities.Home) *Resolver {
 			r.IDs = append(r.IDs, one.ID)
 		}
 	}
-	r.IDs = append(r.IDs, home.Facts...)
+	r.IDs = append(r.IDs, home.SiteCapabilities...)
 	return r
 }
 
@@ -41,7 +41,7 @@ type Request struct {
 	Given        mess.Object     // answers to earlier questions, by field
 	Demand       Demand          // of requires and constraints
 	Readings     []Hypothesis
-	Explain      capabilities.Explanation
+	Explain      capabilities.Trace
 	Wait         *WaitCondition // the condition to wait for; nil for none
 	ImageWords   string         // the words that ask for an image after the act, "" for none
 	Exclusion    *Exclusion     // the excluded things; nil for none

@@ -25,7 +25,7 @@ func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
 	var unknown []string
 	for _, one := range x.Message.Requires {
 		c := x.Resolver.Catalog.Find(one.ID)
-		if slices.Contains(x.Resolver.Site.Facts, one.ID) {
+		if slices.Contains(x.Resolver.Site.SiteCapabilities, one.ID) {
 			if err := x.checkSiteCapability(one.Meta); err != nil {
 				return x.Reject(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 			}
@@ -35,7 +35,7 @@ func (x *Request) ReadDemand() (capabilities.Outcome, bool) {
 			unknown = append(unknown, one.ID)
 			continue
 		}
-		w := Wanted{Capability: c}
+		w := RequiredCapability{Capability: c}
 		if err := x.readMetadata(&w, one.Meta); err != nil {
 			return x.Reject(fmt.Sprintf("requires: %s: %v", one.ID, err), nil), true
 		}
@@ -66,7 +66,7 @@ func (x *Request) placeOf(name string) string {
 }
 
 // readMetadata reads the metadata of a capability in requires.
-func (x *Request) readMetadata(w *Wanted, meta any) error {
+func (x *Request) readMetadata(w *RequiredCapability, meta any) error {
 	if meta == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (x *Request) readMetadata(w *Wanted, meta any) error {
 }
 
 // readKey reads one key of the metadata.
-func (x *Request) readKey(w *Wanted, key string, texts []string) error {
+func (x *Request) readKey(w *RequiredCapability, key string, texts []string) error {
 	switch key {
 	case "device", "devices":
 		w.Devices = texts
@@ -123,7 +123,7 @@ func (x *Request) readKey(w *Wanted, key string, texts []string) error {
 var otherNames = map[string]string{"brightness": "level", "color": "colour"}
 
 // parameter returns the name of the parameter for a key of the metadata.
-func (w *Wanted) parameter(key string) (name string, is bool) {
+func (w *RequiredCapability) parameter(key string) (name string, is bool) {
 	return w.FindParameter(key, otherNames[key])
 }
 
@@ -137,7 +137,7 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 		if hex, ok := x.Resolver.Catalog.Frames.Lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
 			return hex, nil
 		}
-		if name == "colour" && !catalog.HexColour(strings.ToLower(said)) {
+		if name == "colour" && !catalog.IsHexColor(strings.ToLower(said)) {
 			return nil, fmt.Errorf("colour: %q is no known color; write a name, like red, or #rrggbb", said)
 		}
 		return strings.ToLower(said), nil
@@ -150,7 +150,7 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	if i := slices.IndexFunc(l.Lists.Frames, func(f *catalog.Frame) bool { return f.Of == c && f.Change != 0 }); i >= 0 && name == "change" {
 		n = math.Copysign(n, l.Lists.Frames[i].Change)
 	}
-	if why := p.Outside(n); why != "" {
+	if why := p.RangeError(n); why != "" {
 		return nil, errors.New(why)
 	}
 	return n, nil
@@ -210,8 +210,8 @@ func (x *Request) checkSiteCapability(meta any) error {
 	return nil
 }
 
-// Mention reads a name at word i into the reading, and returns the number of its words.
-func (x *Request) Mention(rd *Hypothesis, i int) int {
+// ReadName reads a name at word i into the reading, and returns the number of its words.
+func (x *Request) ReadName(rd *Hypothesis, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
 		var best *lexicon.SlotValue
 		list := x.FillSlot(kind, i)
@@ -235,13 +235,14 @@ func (x *Request) Mention(rd *Hypothesis, i int) int {
 // Demand holds the demands of a request outside its text: requires, and the location of its
 // constraints. It has priority over the text.
 type Demand struct {
-	Capabilities []Wanted // none: any
-	location     string   // an area of this home; "" for anywhere
+	Capabilities []RequiredCapability // none: any
+	location     string               // an area of this home; "" for anywhere
 	duration     time.Duration
 }
 
-// Wanted is a capability of requires with its metadata. An empty field allows everything.
-type Wanted struct {
+// RequiredCapability is a capability of requires with its metadata. An empty field allows
+// everything.
+type RequiredCapability struct {
 	*grammar.Capability
 	Devices  []string
 	Areas    []string
@@ -250,7 +251,7 @@ type Wanted struct {
 }
 
 // knownKeys returns the keys that the metadata of a capability may have.
-func (w *Wanted) knownKeys() string {
+func (w *RequiredCapability) knownKeys() string {
 	list := []string{"areas", "devices", "executor", "for", "quantity"}
 	if w.Effect != capabilities.Query {
 		for _, p := range w.Parameters {
@@ -262,7 +263,7 @@ func (w *Wanted) knownKeys() string {
 }
 
 // of returns the demand for the capability, or nil if there is none.
-func (d *Demand) of(c *grammar.Capability) *Wanted {
+func (d *Demand) of(c *grammar.Capability) *RequiredCapability {
 	for i := range d.Capabilities {
 		if d.Capabilities[i].Capability == c {
 			return &d.Capabilities[i]
@@ -273,7 +274,7 @@ func (d *Demand) of(c *grammar.Capability) *Wanted {
 
 // Allows reports whether the request allows a device for a capability.
 func (d *Demand) Allows(r *Resolver, c *grammar.Capability, dev capabilities.Device) bool {
-	if d.location != "" && !entity.Reaches(dev, d.location) {
+	if d.location != "" && !entity.IsAtPlace(dev, d.location) {
 		return false
 	}
 	if d.Capabilities == nil {
@@ -284,7 +285,7 @@ func (d *Demand) Allows(r *Resolver, c *grammar.Capability, dev capabilities.Dev
 		return false
 	}
 	named := len(w.Devices) == 0 || slices.ContainsFunc(w.Devices, func(name string) bool { return dev.HasName(name) })
-	return named && !slices.ContainsFunc(w.Areas, func(area string) bool { return !entity.Reaches(dev, area) })
+	return named && !slices.ContainsFunc(w.Areas, func(area string) bool { return !entity.IsAtPlace(dev, area) })
 }
 
 // setQuantity reports whether a reading asks for the quantity that the request demands of

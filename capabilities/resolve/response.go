@@ -19,22 +19,22 @@ func (x *Request) ImageRequest() []Hypothesis {
 		if n := x.Resolver.Catalog.ImageEndings.Longest(tail, 0); n == 0 || n < len(tail) {
 			continue
 		}
-		x.Cut(all[:i])
-		acts := slices.DeleteFunc(x.Able(x.Readings), func(rd Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
+		x.ReadOnly(all[:i])
+		acts := slices.DeleteFunc(x.Executable(x.Readings), func(rd Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			x.ImageWords = lexicon.Join(all[i:])
 			return acts
 		}
 	}
-	x.Cut(all)
+	x.ReadOnly(all)
 	return nil
 }
 
-// Cut reads these words alone.
-func (x *Request) Cut(tokens []lexicon.Token) {
+// ReadOnly reads these words alone.
+func (x *Request) ReadOnly(tokens []lexicon.Token) {
 	x.SetTokens(tokens)
 	x.Readings = nil
-	x.Read()
+	x.FindReadings()
 }
 
 // addImage adds an image after the act to a plan if the text asks for one with "and show
@@ -44,7 +44,7 @@ func (x *Request) addImage(p *capabilities.Plan, d int) (capabilities.Outcome, b
 	if x.ImageWords == "" {
 		return capabilities.Outcome{}, false
 	}
-	if x.Resolver.cameraOf(d) == "" && p.Command == capabilities.Clean && x.Resolver.Site.Devices[d].Maps {
+	if x.Resolver.cameraOf(d) == "" && p.Command == capabilities.Clean && x.Resolver.Site.Devices[d].DrawsMap {
 		p.Summary += ", and show its map"
 		return capabilities.Outcome{}, false
 	}
@@ -62,18 +62,18 @@ func (x *Request) addImage(p *capabilities.Plan, d int) (capabilities.Outcome, b
 // one, or the device itself.
 func (r *Resolver) cameraOf(d int) string {
 	dev := r.Site.Devices[d]
-	if dev.SeenBy == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
+	if dev.VerificationCamera == "" && slices.Contains(dev.Commands, capabilities.TakePhoto) {
 		return dev.Name
 	}
-	return dev.SeenBy
+	return dev.VerificationCamera
 }
 
-// AskedState returns the state that a yes/no question asks about: "on", "closed", Seen. It
+// QueriedState returns the state that a yes/no question asks about: "on", "closed", Seen. It
 // is "" if the text asks about none, or about several.
-func (x *Request) AskedState(p *capabilities.Plan) string {
+func (x *Request) QueriedState(p *capabilities.Plan) string {
 	w := x.Words()
 	y := &Request{Resolver: x.Resolver, Utterance: entity.Utterance{Home: &x.Resolver.Home, Tokens: x.Whole}, Message: x.Message}
-	if p.Effect != capabilities.Query || p.Command.Watches() {
+	if p.Effect != capabilities.Query || p.Command.IsWait() {
 		return ""
 	}
 	if from, _ := w.Openly.Find(y.Tokens); from >= 0 { // "what", "how"
@@ -83,7 +83,7 @@ func (x *Request) AskedState(p *capabilities.Plan) string {
 		return lexicon.Join(y.Tokens[from:to])
 	}
 	if _, looks := p.Args.Get("thing"); looks {
-		return capabilities.Seen
+		return capabilities.Present
 	}
 	state, any := "", ""
 	for i, t := range y.Tokens {

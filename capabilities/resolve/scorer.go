@@ -28,10 +28,10 @@ type scored struct {
 	leftover []string
 }
 
-// Score reads a text that matches no sentence by its words in any order. The interpreter
+// ScoreWords reads a text that matches no sentence by its words in any order. The interpreter
 // asks about such a reading. If the precision is loose, it does the best reading that
 // changes nothing.
-func (x *Request) Score() (capabilities.Outcome, bool) {
+func (x *Request) ScoreWords() (capabilities.Outcome, bool) {
 	if len(x.Readings) > 0 || x.Message.Precision == mess.Exact || len(x.Tokens) == 0 || x.JoinsNames() {
 		return capabilities.Outcome{}, false
 	}
@@ -73,7 +73,7 @@ func (x *Request) askGuess(list []scored) capabilities.Outcome {
 	for i := range list {
 		options = append(options, x.Summary(&list[i].Hypothesis))
 	}
-	q := capabilities.Question{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", lexicon.Join(x.Tokens), lexicon.OrList(append(options, capabilities.NoneOfThese)))}
+	q := capabilities.Clarification{Field: "meaning", Text: fmt.Sprintf("by %q, is this meant: %s?", lexicon.Join(x.Tokens), lexicon.OrList(append(options, capabilities.NoneOfThese)))}
 	q.Options = append(slices.Clone(options), capabilities.NoneOfThese)
 	picked, out, ok := x.AskClarification(q)
 	switch {
@@ -96,7 +96,7 @@ func (x *Request) guesses() []scored {
 		if !ok {
 			continue
 		}
-		for _, rd := range x.Able([]Hypothesis{s.Hypothesis}) {
+		for _, rd := range x.Executable([]Hypothesis{s.Hypothesis}) {
 			s.Hypothesis = rd
 			list = append(list, s)
 		}
@@ -120,7 +120,7 @@ func (x *Request) scoreOf(c *grammar.Capability) (scored, bool) {
 	own, words, weight := x.Resolver.Catalog.WordsOf[c.ID], 0, 0.0
 	for i := 0; i < len(x.Tokens); {
 		t := x.Tokens[i]
-		if n := cmp.Or(x.Mention(&s.Hypothesis, i), x.Words().Fillers.Longest(x.Tokens, i)); n > 0 {
+		if n := cmp.Or(x.ReadName(&s.Hypothesis, i), x.Words().Fillers.Longest(x.Tokens, i)); n > 0 {
 			i += n
 			continue
 		}

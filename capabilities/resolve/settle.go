@@ -13,10 +13,10 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Partly reports whether one of several names means no device that can execute the reading, or
-// means several that can and does not mean all of them. Such a reading does not count: it would
-// leave a device out, or act on others.
-func (rd *Hypothesis) Partly() bool {
+// IsPartial reports whether one of several names means no device that can execute the
+// reading, or means several that can and does not mean all of them. Such a reading does not
+// count: it would leave a device out, or act on others.
+func (rd *Hypothesis) IsPartial() bool {
 	m := rd.Slot("device")
 	return m != nil && slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool {
 		can := len(p.Devices) - len(lexicon.Subtract(p.Devices, rd.Devices))
@@ -65,8 +65,8 @@ func (rd *Hypothesis) Value(kind string) string {
 	return ""
 }
 
-// Read finds the readings of the text in all sentences.
-func (x *Request) Read() {
+// FindReadings finds the readings of the text in all sentences.
+func (x *Request) FindReadings() {
 	walk := grammar.Walker{Words: x.Words(), Tokens: x.Tokens, Fill: x.FillSlot}
 	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
 		if s.Asked && !x.IsQuestion {
@@ -83,7 +83,7 @@ func (x *Request) Read() {
 					return
 				}
 			}
-			if b.Kind == "angle" && b.Match.Unit == entity.UnitUnsaid {
+			if b.Kind == "angle" && b.Match.Unit == entity.UnspecifiedUnit {
 				rd.Doubt = "the text does not say degrees"
 			}
 			if b.Kind == "amount" && b.Name == b.Kind { // of no parameter: "two cups"
@@ -107,7 +107,7 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 	if sweeps {
 		rd.Doubt = cmp.Or(rd.Doubt, "the text names no kind of device")
 	}
-	if rd.Capability.Command.Watches() && rd.All && len(rd.Devices) > 1 {
+	if rd.Capability.Command.IsWait() && rd.All && len(rd.Devices) > 1 {
 		return x.Reject(fmt.Sprintf("one request watches one thing; make a request for each of %s", strings.Join(x.Resolver.Labels(rd.Devices), ", ")), x.Resolver.Labels(rd.Devices))
 	}
 	if m := rd.Slot("device"); rd.All && !rd.sole && len(rd.Devices) > 1 && (sweeps || m == nil || rd.Capability.Effect == capabilities.Query || len(rd.Capability.Classes) == 1 || m.Specificity != lexicon.Unspecified && (m.Count == 0 || m.Count == len(rd.Devices))) {
@@ -154,14 +154,14 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 		rd.Pattern = &one
 	}
 	plan := x.Resolver.planFor(rd, d, areas)
-	if plan.Command.Watches() {
+	if plan.Command.IsWait() {
 		if out, ok := x.setWatchDuration(&plan); !ok {
 			return out
 		}
 	}
 	for _, p := range rd.Capability.Parameters {
-		if value, given := plan.Args.Get(p.Name); given && p.Outside(value) != "" {
-			return x.Reject(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.Outside(value)), nil)
+		if value, given := plan.Args.Get(p.Name); given && p.RangeError(value) != "" {
+			return x.Reject(fmt.Sprintf("%s: %s; ask for that", plan.Capability, p.RangeError(value)), nil)
 		}
 	}
 	x.addResponse(&plan, d, areas)
@@ -212,7 +212,7 @@ func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outc
 	case lasts == 0 || lasts == plan.For:
 	case plan.For != 0:
 		return x.Reject(fmt.Sprintf("the text says %s, but requires says %s; make them agree", capabilities.DurationText(plan.For), capabilities.DurationText(lasts)), nil), true
-	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.Watches():
+	case plan.Command != capabilities.SetSwitch && plan.Command != capabilities.Move && !plan.Command.IsWait():
 		return x.Reject(fmt.Sprintf("requires: for: %s takes no duration; leave it out", plan.Capability), nil), true
 	default:
 		plan.For = lasts
@@ -221,7 +221,7 @@ func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outc
 	if plan.For > 0 && plan.Command == capabilities.Press {
 		return x.Reject(fmt.Sprintf("%s is not possible: messkit presses and releases the %s at once, and it does not stay on; leave the time out", plan.Summary, x.Resolver.Label(d)), nil), true
 	}
-	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.Watches() {
+	if on, _ := plan.Args.Get("on"); plan.For > 0 && on != true && plan.Command != capabilities.Move && !plan.Command.IsWait() {
 		return x.Reject(fmt.Sprintf("%s is not possible: only an order that turns something on can have a length of time, and the %s stays off until another order; leave the time out",
 			plan.Summary, x.Resolver.Label(d)), nil), true
 	}
@@ -230,7 +230,7 @@ func (x *Request) setDuration(plan *capabilities.Plan, d int) (capabilities.Outc
 
 // addResponse puts what the requester wants to get back into a plan for device d.
 func (x *Request) addResponse(plan *capabilities.Plan, d int, areas []string) {
-	plan.Want, plan.Asks = x.responseTypes(), x.AskedState(plan)
+	plan.Want, plan.Asks = x.responseTypes(), x.QueriedState(plan)
 	if slices.Contains(plan.Want, "location") {
 		if plan.Command == capabilities.Clean {
 			plan.Place = strings.Join(x.Resolver.roomsOf(d, areas), ", ")

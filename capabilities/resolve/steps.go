@@ -53,7 +53,7 @@ func (x *Request) planForEach(rd *Hypothesis, devices []int) capabilities.Outcom
 		rd.Args, rd.Doubt = one.Args, one.Doubt // the answer for the first device holds for all
 		steps = append(steps, *out.Plan)
 	}
-	return x.Several(capabilities.Sequence(steps), x.IsDoubtful(rd), x.DroppedText()+x.DoubtText(rd))
+	return x.StepsOutcome(capabilities.Sequence(steps), x.IsDoubtful(rd), x.DroppedText()+x.DoubtText(rd))
 }
 
 // unable returns the devices of the named class that cannot do it.
@@ -61,9 +61,9 @@ func (x *Request) unable(rd *Hypothesis, m *lexicon.SlotValue) []int {
 	return slices.DeleteFunc(slices.Clone(m.Devices), func(d int) bool { return slices.Contains(rd.Devices, d) || !x.allows(rd, d) || x.Demand.location != "" })
 }
 
-// Several returns the outcome of a plan with steps. It asks about a plan with too many
+// StepsOutcome returns the outcome of a plan with steps. It asks about a plan with too many
 // steps.
-func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) capabilities.Outcome {
+func (x *Request) StepsOutcome(p capabilities.Plan, doubtful bool, because string) capabilities.Outcome {
 	if n := len(p.Steps); p.Actuates() && n > x.Resolver.maxSteps() {
 		return x.AskConfirmation(p, fmt.Sprintf("%sthat is %d things at once, and more than %d need a confirmation: ", because, n, x.Resolver.maxSteps()))
 	}
@@ -73,9 +73,9 @@ func (x *Request) Several(p capabilities.Plan, doubtful bool, because string) ca
 	return capabilities.Outcome{Plan: &p}
 }
 
-// InOrder returns the outcome of steps that follow one another. A wait before the first
+// Sequence returns the outcome of steps that follow one another. A wait before the first
 // step becomes the time when the plan begins.
-func (x *Request) InOrder(steps []capabilities.Plan) capabilities.Outcome {
+func (x *Request) Sequence(steps []capabilities.Plan) capabilities.Outcome {
 	begin := steps[0].NotBefore
 	if wait := steps[0].After; wait > 0 {
 		if x.Resolver.Site.Now.IsZero() {
@@ -95,7 +95,7 @@ func (x *Request) InOrder(steps []capabilities.Plan) capabilities.Outcome {
 		p = capabilities.Sequence(steps)
 	}
 	p.NotBefore = begin
-	return x.Several(p, x.IsQuestion || x.InQuotes, x.DoubtText(&Hypothesis{}))
+	return x.StepsOutcome(p, x.IsQuestion || x.InQuotes, x.DoubtText(&Hypothesis{}))
 }
 
 // UntilOff joins "turn it on, wait, turn it off" to one step with a duration, so that the
@@ -106,7 +106,7 @@ func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
 	var pause time.Duration
 	for i, s := range steps {
 		more := slices.ContainsFunc(steps[i+1:], func(later capabilities.Plan) bool { return later.Device == s.Device })
-		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && Switches(list[n], true) && Switches(s, false) && !more {
+		if n := len(list) - 1; n >= 0 && s.After > 0 && s.Device == list[n].Device && list[n].For == 0 && SwitchesTo(list[n], true) && SwitchesTo(s, false) && !more {
 			list[n].For = s.After
 			list[n].Summary += " for " + capabilities.DurationText(s.After)
 			pause = s.After
@@ -118,15 +118,15 @@ func UntilOff(steps []capabilities.Plan) []capabilities.Plan {
 	return list
 }
 
-// Switches reports whether a plan switches something on (want is true) or off.
-func Switches(p capabilities.Plan, want bool) bool {
+// SwitchesTo reports whether a plan switches something on (want is true) or off.
+func SwitchesTo(p capabilities.Plan, want bool) bool {
 	on, _ := p.Args.Get("on")
 	return p.Command == capabilities.SetSwitch && on == want
 }
 
-// Together refuses orders that do not all begin at the same time. In "turn on the lamp and the
-// heater in ten minutes" the time may be for one or for both.
-func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, bool) {
+// RejectMixedTimes refuses orders that do not all begin at the same time. In "turn on the
+// lamp and the heater in ten minutes" the time may be for one or for both.
+func (x *Request) RejectMixedTimes(steps []capabilities.Plan) (capabilities.Outcome, bool) {
 	for _, s := range steps[1:] {
 		if !s.NotBefore.Equal(steps[0].NotBefore) {
 			return x.Reject("of several things, each begins at another time, or the text does not say it of each; make a request for each", nil), false
@@ -139,18 +139,18 @@ func (x *Request) Together(steps []capabilities.Plan) (capabilities.Outcome, boo
 // kitchen".
 type Exclusion struct {
 	Said  string
-	Names []Exempted
+	Names []ExcludedThing
 }
 
-// Exempted is one excluded thing, with all possible meanings of its words.
-type Exempted struct {
+// ExcludedThing is one excluded thing, with all possible meanings of its words.
+type ExcludedThing struct {
 	Said    string
 	Devices []int
 	Areas   []string
 }
 
 // has reports whether the exclusion has device d.
-func (e Exempted) has(r *Resolver, d int) bool {
+func (e ExcludedThing) has(r *Resolver, d int) bool {
 	return slices.Contains(e.Devices, d) || slices.ContainsFunc(e.Areas, func(area string) bool { return r.IsIn(d, area) })
 }
 
@@ -162,7 +162,7 @@ func (x *Request) withoutExcluded(rd *Hypothesis) ([]int, capabilities.Outcome, 
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(rd.Devices), func(d int) bool {
-		return slices.ContainsFunc(x.Exclusion.Names, func(one Exempted) bool { return one.has(x.Resolver, d) })
+		return slices.ContainsFunc(x.Exclusion.Names, func(one ExcludedThing) bool { return one.has(x.Resolver, d) })
 	})
 	if len(kept) == 0 {
 		return nil, x.Reject(fmt.Sprintf("%q leaves nothing to do", x.Exclusion.Said), nil), false
@@ -172,7 +172,7 @@ func (x *Request) withoutExcluded(rd *Hypothesis) ([]int, capabilities.Outcome, 
 
 // otherRooms returns the rooms that a cleaner knows without the excluded ones.
 func (x *Request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
-	kept := entity.Rooms(x.Resolver.Site.Devices[d].Spots)
+	kept := entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas)
 	known := len(kept)
 	for _, one := range x.Exclusion.Names {
 		n := len(kept)
@@ -180,7 +180,7 @@ func (x *Request) otherRooms(d int) ([]string, capabilities.Outcome, bool) {
 			return slices.ContainsFunc(one.Areas, func(a string) bool { return strings.EqualFold(a, room) })
 		})
 		if len(kept) == n {
-			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Said, x.Resolver.Label(d), listPlaces(entity.Rooms(x.Resolver.Site.Devices[d].Spots))), nil), false
+			return nil, x.Reject(fmt.Sprintf("%q: the %s knows no room of that name; it knows %s", x.Exclusion.Said, x.Resolver.Label(d), listPlaces(entity.Rooms(x.Resolver.Site.Devices[d].WorkAreas))), nil), false
 		}
 	}
 	if known == 0 || len(kept) == 0 {

@@ -30,14 +30,14 @@ func (r *Resolver) rangesText() string {
 // Nearest returns the names that are near the words, otherwise the capabilities of this
 // home.
 func (r *Resolver) Nearest(words []string) []string {
-	if list := r.Near(words); len(list) > 0 {
+	if list := r.NearestNames(words); len(list) > 0 {
 		return list
 	}
 	return r.offeredIDs()
 }
 
-// Near returns the names of this home that are nearest to the words.
-func (r *Resolver) Near(words []string) []string {
+// NearestNames returns the names of this home that are nearest to the words.
+func (r *Resolver) NearestNames(words []string) []string {
 	type near struct {
 		name string
 		far  int
@@ -50,7 +50,7 @@ func (r *Resolver) Near(words []string) []string {
 	for i, b := range r.SpelledNames.Words {
 		best := lexicon.MaxDistance
 		for _, a := range asked {
-			if a.Apart(b) < lexicon.MaxDistance {
+			if a.MinDistance(b) < lexicon.MaxDistance {
 				best = min(best, lexicon.Distance(a.Word, b.Word))
 			}
 		}
@@ -158,7 +158,7 @@ func (r *Resolver) allNames() []string {
 	var list []string
 	for d, dev := range r.Site.Devices {
 		list = append(list, r.Label(d), dev.Area)
-		list = append(append(list, dev.Sees...), entity.Rooms(dev.Spots)...)
+		list = append(append(list, dev.FieldOfView...), entity.Rooms(dev.WorkAreas)...)
 	}
 	for _, c := range r.Catalog.Capabilities {
 		list = append(list, c.ID)

@@ -172,7 +172,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 		}
 		return 0, at, capabilities.Outcome{}, true
 	}
-	if why := x.Resolver.Site.Unset; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
+	if why := x.Resolver.Site.ClockDoubt; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
 		return 1, at, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
 	}
 	end += w.Exactly.Longest(x.Tokens, end)
@@ -189,7 +189,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 	case d.Half >= 0:
 		hour = hour%12 + d.Half
 	default:
-		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, lexicon.OrList(options)), Options: options})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: at %s?", said, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return end, at, out, false
 		}
@@ -198,7 +198,7 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 	if hour == 0 && minute == 0 && (d.Tomorrow || d.Weekday >= 0) {
 		at = d.At(now, 0, 0)
 		nights := []string{OnDay(at), OnDay(at.AddDate(0, 0, 1))}
-		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, lexicon.OrList(nights)), Options: nights})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q may be when that day begins or when it ends: %s?", said, lexicon.OrList(nights)), Options: nights})
 		if !ok {
 			return end, at, out, false
 		}
@@ -231,7 +231,7 @@ func (x *Request) checkClockChange(at time.Time, hour, minute int) (time.Time, c
 			continue
 		}
 		options := []string{first.Format("15:04 MST"), second.Format("15:04 MST")}
-		picked, out, ok := x.AskClarification(capabilities.Question{Field: "clock", Text: fmt.Sprintf("the clocks go back on that day, and %02d:%02d is there twice: %s?", hour, minute, lexicon.OrList(options)), Options: options})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "clock", Text: fmt.Sprintf("the clocks go back on that day, and %02d:%02d is there twice: %s?", hour, minute, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return at, out, false
 		}
@@ -265,14 +265,14 @@ func (x *Request) readClockRange(i int, t *timeexpr.Timing) (end int, out capabi
 	_, _, _, sure1 := w.ReadHour(x.Tokens, from+n)
 	_, _, _, sure2 := w.ReadHour(x.Tokens, first+to)
 	bare := sure1 && sure2 && first == from+n+1 && last == first+to+1 && !timeexpr.PlainClock(&x.Utterance, i, end) && x.Tokens[from+n].Text[0] != '0' // "from 19 to 21" may be degrees
-	lasts := !bare && timeexpr.DelayingFrom(w, x.Tokens[from:from+n]) && w.Ending.Longest(x.Tokens, first)+w.Toward.Longest(x.Tokens, first) > 0
+	lasts := !bare && timeexpr.NamesBegin(w, x.Tokens[from:from+n]) && w.Ending.Longest(x.Tokens, first)+w.Toward.Longest(x.Tokens, first) > 0
 	switch {
 	case !lasts: // "between 7 and 9": some time then, or all of it
 		return i, x.Reject(fmt.Sprintf("%q is a span of time; say when it begins and when it ends, like \"from 7 pm to 9 pm\"", said), nil), false
 	case !t.Begin.IsZero() || t.Lasts > 0 || t.Ends:
 		return i, x.Reject(fmt.Sprintf("%q: the text has more than one time; say one", said), nil), false
-	case x.Resolver.Site.Unset != "":
-		return i, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", said, x.Resolver.Site.Unset), nil), false
+	case x.Resolver.Site.ClockDoubt != "":
+		return i, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", said, x.Resolver.Site.ClockDoubt), nil), false
 	}
 	begin, begins, out, ok := x.rangeEnds(from+n, first+to, d, said)
 	x.Explain.Leftover = nil
@@ -303,7 +303,7 @@ func (x *Request) rangeEnds(i, k int, d timeexpr.Day, said string) (begin, end t
 	if !sure1 && !sure2 && d.Half < 0 {
 		clock := func(add int) string { return fmt.Sprintf("%02d:%02d to %02d:%02d", h1%12+add, m1, (h2%12+add)%24, m2) }
 		options := []string{clock(0), clock(12)}
-		picked, out, ok := x.AskClarification(capabilities.Question{Field: "time", Text: fmt.Sprintf("%q: %s?", said, lexicon.OrList(options)), Options: options})
+		picked, out, ok := x.AskClarification(capabilities.Clarification{Field: "time", Text: fmt.Sprintf("%q: %s?", said, lexicon.OrList(options)), Options: options})
 		if !ok {
 			return begin, end, out, false
 		}

@@ -50,8 +50,9 @@ func (x *Request) notifyEnd(i int) (end int, photo string) {
 	return x.phraseEnd(w.Tell, i), ""
 }
 
-// WaitsFor returns the condition that a text waits for. It returns false for any other text.
-func (x *Request) WaitsFor() (f WaitCondition, ok bool) {
+// WaitCondition returns the condition that a text waits for. It returns false for any other
+// text.
+func (x *Request) WaitCondition() (f WaitCondition, ok bool) {
 	w, all := &x.Resolver.Catalog.Waiting, x.Tokens
 	defer func() { x.Tokens = all }()
 	x.Tokens, f.lasts = timeexpr.WithoutLimit(&x.Utterance)

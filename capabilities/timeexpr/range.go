@@ -5,9 +5,9 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// DelayingFrom reports whether the word before a range says when it begins, as "from" does
+// NamesBegin reports whether the word before a range says when it begins, as "from" does
 // and "between" does not.
-func DelayingFrom(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
+func NamesBegin(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 	return w.At.Longest(tokens, 0) == len(tokens)
 }
 

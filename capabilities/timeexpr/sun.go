@@ -14,21 +14,21 @@ const twilight = -6
 // SunTime returns the next sunrise, sunset, dawn or dusk after a time. why is the reason for a
 // missing time, otherwise "".
 func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, why string) {
-	if why := r.Site.Unset; why != "" {
+	if why := r.Site.ClockDoubt; why != "" {
 		return at, "the time of day is unknown: " + why + "; say a length of time, or set the clock"
 	}
-	if r.Site.Where == nil {
+	if r.Site.Location == nil {
 		return at, "this home does not know its position; write it into the configuration (agent: position), or say a time"
 	}
 	if tomorrow {
 		from = r.Site.Now
 		from = time.Date(from.Year(), from.Month(), from.Day()+1, 0, 0, 0, 0, from.Location())
 	}
-	elevation := capabilities.Horizon
+	elevation := capabilities.SunriseElevation
 	if which == "dawn" || which == "dusk" {
 		elevation = twilight
 	}
-	at, ok := r.Site.Where.NextCrossing(from, which == "up" || which == "dawn", elevation)
+	at, ok := r.Site.Location.NextCrossing(from, which == "up" || which == "dawn", elevation)
 	if !ok {
 		return at, "the sun does not do that here within a day; say a time"
 	}

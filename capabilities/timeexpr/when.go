@@ -7,15 +7,15 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// IsForeign reports whether a condition or a time begins at word i that no executor
+// IsUnsupported reports whether a condition or a time begins at word i that no executor
 // supports.
-func IsForeign(x *entity.Utterance, i int) bool {
+func IsUnsupported(x *entity.Utterance, i int) bool {
 	return !x.IsName(i) && (x.Words().Conditionals.Longest(x.Tokens, i) > 0 || IsDated(x, i))
 }
 
 // IsDated reports whether a time begins at word i.
 func IsDated(x *entity.Utterance, i int) bool {
-	return x.BeginsTime(i) || x.BeginsTime(i+1) && x.Words().Clock.Longest(x.Tokens, i) > 0 || x.Lasting(i).End > 0
+	return x.BeginsTime(i) || x.BeginsTime(i+1) && x.Words().Clock.Longest(x.Tokens, i) > 0 || x.DurationSpan(i).End > 0
 }
 
 // DelayEnd returns the end of "after ten minutes" at word i, or i if there is none.
@@ -162,6 +162,6 @@ func ApproximateDuration(x *entity.Utterance, i int) (end int, d time.Duration) 
 	return end, d
 }
 
-// NearlyADay is the duration until a clock time from which on the requester may mean the
+// PastTimeDoubt is the duration until a clock time from which on the requester may mean the
 // time that has passed.
-const NearlyADay = 18 * time.Hour
+const PastTimeDoubt = 18 * time.Hour

@@ -28,7 +28,7 @@ func TestDocumentedWaitsRun(t *testing.T) {
 			t.Errorf("%q: %+v %+v", m[1], out.Question, out.Refusal)
 			continue
 		}
-		if steps := out.Plan.Each(); !steps[len(steps)-1].Command.Watches() {
+		if steps := out.Plan.Each(); !steps[len(steps)-1].Command.IsWait() {
 			t.Errorf("%q: %s", m[1], out.Plan.Summary)
 		}
 	}

@@ -136,7 +136,7 @@ type position struct {
 
 // Validate returns an error for each coordinate out of range.
 func (p position) Validate() error {
-	if !(capabilities.Position{Lat: p.Lat, Lng: p.Lng}).Known() {
+	if !(capabilities.LatLng{Lat: p.Lat, Lng: p.Lng}).Known() {
 		return fmt.Errorf("lat: %v, %v is not on the earth; write degrees north (-90 to 90) and east (-180 to 180)", p.Lat, p.Lng)
 	}
 	return nil
@@ -144,7 +144,7 @@ func (p position) Validate() error {
 
 // Catalogue returns the built-in catalog together with the user's own words. The list has
 // each file of the words folder that messkit cannot use, or the folder itself.
-func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
+func (c Agent) Catalogue() (*catalog.Catalog, []catalog.IgnoredWords) {
 	if c.Words == "" {
 		return catalog.Default(), nil
 	}
@@ -154,9 +154,9 @@ func (c Agent) Catalogue() (*catalog.Catalog, []catalog.LeftOut) {
 		err = errors.New("it is empty; put YAML files there, or take agent: words: away")
 	}
 	if err != nil { // a disk without a mount yet may contain the folder
-		return catalog.WithoutWords(dir, err)
+		return catalog.BuiltInOnly(dir, err)
 	}
-	return catalog.LoadWords(catalog.Named(os.DirFS(dir), filepath.ToSlash(dir)))
+	return catalog.LoadWords(catalog.WithPathInErrors(os.DirFS(dir), filepath.ToSlash(dir)))
 }
 
 // Values of clock.

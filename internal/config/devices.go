@@ -62,9 +62,9 @@ type Device struct {
 // DeviceSet has all devices, by name.
 type DeviceSet struct {
 	Devices   []Device
-	Catalogue *catalog.Catalog    // capabilities and their words; nil: the built-in ones
-	LeftOut   []catalog.LeftOut   // files with words that messkit cannot use
-	Notes     strictyaml.Problems // hints that are no errors
+	Catalogue *catalog.Catalog       // capabilities and their words; nil: the built-in ones
+	LeftOut   []catalog.IgnoredWords // files with words that messkit cannot use
+	Notes     strictyaml.Problems    // hints that are no errors
 }
 
 // OpenDevices makes the devices of a configuration, of the kinds in registry, and does not
@@ -177,8 +177,8 @@ func (h *DeviceSet) Resolver() *resolver.Resolver {
 	things := make([]resolver.Device, len(h.Devices))
 	for i, d := range h.Devices {
 		things[i] = resolver.Device{Driver: d.Dev, Device: capabilities.Device{
-			Name: d.Name, Label: d.label(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, Sees: d.Sees, SeenBy: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
-			Spots: d.rooms(),
+			Name: d.Name, Label: d.label(), Aliases: d.Aliases, Class: d.EffectiveClass(), Area: d.Area, FieldOfView: d.Sees, VerificationCamera: d.SeenBy, Risk: d.Risk, Effect: d.effect(),
+			WorkAreas: d.rooms(),
 		}}
 	}
 	return resolver.New(cmp.Or(h.Catalogue, catalog.Default()), things)
@@ -245,15 +245,15 @@ func (h *DeviceSet) Limits() map[string]policy.Limits {
 	return limits
 }
 
-func (d Device) rooms() []capabilities.Spot {
+func (d Device) rooms() []capabilities.WorkArea {
 	_, prints := d.Dev.(drivers.Printer)
 	rooms := d.Rooms
 	if m, ok := d.Dev.(drivers.RoomLister); ok && len(rooms) == 0 {
 		rooms = m.Rooms()
 	}
-	spots := make([]capabilities.Spot, len(rooms))
+	spots := make([]capabilities.WorkArea, len(rooms))
 	for i, r := range rooms {
-		spots[i] = capabilities.Spot{Name: r, Room: r}
+		spots[i] = capabilities.WorkArea{Name: r, Room: r}
 		if prints {
 			spots[i].Room = "" // on a printer it is a file
 		}

@@ -31,7 +31,7 @@ type executor struct {
 	id      string
 	agent   *agent.Agent
 	outputs *startedDevices
-	words   []catalog.LeftOut           // unusable files of words
+	words   []catalog.IgnoredWords      // unusable files of words
 	link    func(context.Context) error // maintains the connection to the exchange; nil without one
 }
 

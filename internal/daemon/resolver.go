@@ -18,9 +18,9 @@ func PreviewResolver(c *config.Config) *resolver.Resolver {
 }
 
 func resolverWithClock(c *config.Config, unset func() error) *resolver.Resolver {
-	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, Facts: c.Agent.Facts, WatchFor: c.Agent.Watch.Default, WatchLongest: c.Agent.Watch.Longest}
+	setting := capabilities.Home{MaxSteps: c.Agent.MaxSteps, SiteCapabilities: c.Agent.Facts, DefaultWatch: c.Agent.Watch.Default, MaxWatch: c.Agent.Watch.Longest}
 	if p := c.Agent.Position; p != nil {
-		setting.Where = &capabilities.Position{Lat: p.Lat, Lng: p.Lng}
+		setting.Location = &capabilities.LatLng{Lat: p.Lat, Lng: p.Lng}
 	}
 	return c.Opened.Resolver().In(setting, func() (time.Time, error) { return time.Now(), unset() })
 }

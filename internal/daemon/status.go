@@ -170,7 +170,7 @@ func written(size, total, today int64, up time.Duration) writtenJSON {
 }
 
 // UnusedWords returns each unusable file of words, with the reason.
-func UnusedWords(words []catalog.LeftOut) (list []string) {
+func UnusedWords(words []catalog.IgnoredWords) (list []string) {
 	for _, one := range words {
 		list = append(list, one.String())
 	}

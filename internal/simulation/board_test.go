@@ -80,13 +80,13 @@ func (sentences) Resolve(req mess.Request) capabilities.Outcome {
 			p.Risk, p.Consequences = capabilities.RiskMotion, "it moves about"
 		}
 		if w[3] == "ask" {
-			return capabilities.Outcome{Question: &capabilities.Question{Field: "sure", Text: "which?", Options: []string{"this"}}}
+			return capabilities.Outcome{Question: &capabilities.Clarification{Field: "sure", Text: "which?", Options: []string{"this"}}}
 		}
 	}
 	return capabilities.Outcome{Plan: &p}
 }
 
-func (sentences) Answer(_ capabilities.Question, _ mess.Object, _ string, req mess.Request) capabilities.Outcome {
+func (sentences) Answer(_ capabilities.Clarification, _ mess.Object, _ string, req mess.Request) capabilities.Outcome {
 	req.Intent = strings.Replace(req.Intent, " ask", " plain", 1)
 	return sentences{}.Resolve(req)
 }

@@ -81,7 +81,7 @@ func TestTriggerIsReadBack(t *testing.T) {
 				if c.says != "" {
 					h.wantAnswer(ref, c.says)
 				}
-				if did := c.dev.(interface{ did() string }).did(); did != c.did {
+				if did := c.dev.(interface{ acts() string }).acts(); did != c.did {
 					t.Errorf("it did %q, want %q", did, c.did)
 				}
 			})

@@ -33,6 +33,12 @@ var executorMutants = []mutant{
 	{"files of an older version count again", []edit{{
 		"agent/localpolicy/adopt.go", "; !begun {", "; !begun || begun {",
 	}}, "./agent/localpolicy TestAdoptOnce"},
+	{"acts that an older version has written do not count", []edit{{
+		"agent/localpolicy/adopt.go", "b, err := f.oldLedger()", "b, err := journal.Ledger{}, error(nil)",
+	}}, "./cmd/messkit TestUpgradeOfStoppedSystem"},
+	{"a key of the configuration has another name", []edit{{
+		"exchange/exchange.go", "`yaml:\"quiet_lease\"`", "`yaml:\"lease_without_heartbeat\"`",
+	}}, "./cmd/messkit TestUpgradeAcceptsConfigurations/keys"},
 	{"started work is begun again", []edit{{
 		"agent/task/recovery.go", "harmless := m.Plan.Repeatable()", "harmless := true",
 	}}, "./agent TestCrash"},

@@ -246,3 +246,12 @@ func listed(chips []Chip) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// CheckBias returns an error for an unknown bias of a line.
+func CheckBias(bias string) error {
+	switch bias {
+	case "", "up", "down", "none":
+		return nil
+	}
+	return fmt.Errorf("bias: %q is unknown; write up, down or none, or omit the key", bias)
+}

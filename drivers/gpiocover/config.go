@@ -49,11 +49,7 @@ func (c Config) Validate() error {
 	if c.Up != "" && c.line(c.Up).Same() == c.line(c.Down).Same() {
 		errs = append(errs, fmt.Errorf("down: %s is also the line of up; use a separate relay for each direction", c.Down))
 	}
-	switch c.Bias {
-	case "", "up", "down", "none":
-	default:
-		errs = append(errs, fmt.Errorf("bias: %q is unknown; write up, down or none, or omit the key", c.Bias))
-	}
+	errs = append(errs, board.CheckBias(c.Bias))
 	switch {
 	case c.TravelTime == 0:
 		errs = append(errs, errors.New("travel_time: is missing; measure the time from closed to open, and write it, like 24s"))

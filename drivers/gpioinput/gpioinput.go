@@ -52,11 +52,7 @@ func (c Config) Validate() error {
 	if c.Quantity == "" {
 		errs = append(errs, errors.New("quantity: empty; write contact, motion, presence or another quantity"))
 	}
-	switch c.Bias {
-	case "", "up", "down", "none":
-	default:
-		errs = append(errs, fmt.Errorf("bias: %q is unknown; write up, down or none", c.Bias))
-	}
+	errs = append(errs, board.CheckBias(c.Bias))
 	if c.Debounce < 0 || c.Debounce > maxDebounce {
 		errs = append(errs, fmt.Errorf("debounce: %v is not between 0 and %v", c.Debounce, maxDebounce))
 	}
@@ -121,7 +117,7 @@ func (i *Input) Connection() gobot.Connection { return i.pin }
 // Start requests the line.
 func (i *Input) Start() error {
 	if err := errors.Join(i.pin.Connect(), i.gpio.Start()); err != nil {
-		return fmt.Errorf("%s: %w", i.Name(), err)
+		return i.WithName(err)
 	}
 	i.MarkStarted()
 	return nil
@@ -130,10 +126,7 @@ func (i *Input) Start() error {
 // Halt releases the line. An input is always in a safe state.
 func (i *Input) Halt() error {
 	i.StopVerbs()
-	if err := errors.Join(i.gpio.Halt(), i.pin.Finalize()); err != nil {
-		return fmt.Errorf("%s: %w", i.Name(), err)
-	}
-	return nil
+	return i.WithName(errors.Join(i.gpio.Halt(), i.pin.Finalize()))
 }
 
 // Changes returns a channel that closes at the next edge of the line.
@@ -141,18 +134,15 @@ func (i *Input) Changes() <-chan struct{} { return i.bell.Changes() }
 
 // Read reads the line: 1 is an event now or within the last Hold.
 func (i *Input) Read(ctx context.Context) ([]drivers.Reading, error) {
-	_, done, err := i.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	level, err := i.gpio.DigitalRead()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", i.Name(), err)
-	}
-	now := i.now()
-	if last := i.last.Load(); last != 0 && now.Sub(time.Unix(0, last)) <= i.cfg.Hold {
-		level = 1
-	}
-	return []drivers.Reading{{Quantity: i.cfg.Quantity, Value: float64(level), At: now}}, nil
+	return drivers.DoValue(ctx, &i.Base, func(context.Context) ([]drivers.Reading, error) {
+		level, err := i.gpio.DigitalRead()
+		if err != nil {
+			return nil, err
+		}
+		now := i.now()
+		if last := i.last.Load(); last != 0 && now.Sub(time.Unix(0, last)) <= i.cfg.Hold {
+			level = 1
+		}
+		return []drivers.Reading{{Quantity: i.cfg.Quantity, Value: float64(level), At: now}}, nil
+	})
 }

@@ -40,11 +40,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %q would keep the button pressed, which pulse releases after %v; omit the key", key, word, c.Pulse))
 		}
 	}
-	switch c.Bias {
-	case "", "up", "down", "none":
-	default:
-		errs = append(errs, fmt.Errorf("bias: %q is unknown; write up, down or none, or omit the key", c.Bias))
-	}
+	errs = append(errs, board.CheckBias(c.Bias))
 	if c.Pulse != 0 && (c.Pulse < minPulse || c.Pulse > maxPulse) {
 		errs = append(errs, fmt.Errorf("pulse: %v is not between %v and %v", c.Pulse, minPulse, maxPulse))
 	}

@@ -113,12 +113,13 @@ func (o *output) write(on bool) error {
 // read reads the line back.
 func (o *output) read() (bool, error) {
 	level, err := o.pin.DigitalRead(o.cfg.Line)
-	return level == 1, o.WithName(err)
+	return level == 1, err
 }
 
 // Safe reads back whether the line is at its safe level.
 func (o *output) Safe(context.Context) (bool, error) {
-	return o.cfg.IsSafe(o.read)
+	safe, err := o.cfg.IsSafe(o.read)
+	return safe, o.WithName(err)
 }
 
 // Inspect checks whether the line exists and is free.
@@ -138,22 +139,12 @@ type Relay struct{ *output }
 
 // Switch turns the relay on or off.
 func (r *Relay) Switch(ctx context.Context, on bool) error {
-	_, done, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return r.WithName(r.write(on))
+	return r.Do(ctx, func(context.Context) error { return r.write(on) })
 }
 
 // On reads the line back.
 func (r *Relay) On(ctx context.Context) (bool, error) {
-	_, done, err := r.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer done()
-	return r.read()
+	return drivers.DoValue(ctx, &r.Base, func(context.Context) (bool, error) { return r.read() })
 }
 
 // Button is a button that a relay presses: a garage door, the power button of a computer.

@@ -80,7 +80,7 @@ func (t *Thermometer) Resources() []drivers.Resource {
 // Start allows measurements. The chip may be connected later.
 func (t *Thermometer) Start() error {
 	if err := t.chip.Start(); err != nil {
-		return fmt.Errorf("%s: %w", t.Name(), err)
+		return t.WithName(err)
 	}
 	t.MarkStarted()
 	return nil
@@ -91,23 +91,17 @@ func (t *Thermometer) Halt() error { t.StopVerbs(); return nil }
 
 // Read measures for 0.75 s, and for twice that time right after power-on.
 func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
-	ctx, done, err := t.Begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	celsius, err := t.chip.Temperature()
-	if errors.Is(err, errFresh) && ctx.Err() == nil {
-		celsius, err = t.chip.Temperature()
-	}
-	if ctx.Err() != nil {
-		return nil, t.EndReason(ctx)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.Name(), err)
-	}
-	value := math.Round(float64(celsius)*1e4) / 1e4
-	return []drivers.Reading{{Quantity: "temperature", Value: value, Unit: "°C", At: t.now()}}, nil
+	return drivers.DoValue(ctx, &t.Base, func(ctx context.Context) ([]drivers.Reading, error) {
+		celsius, err := t.chip.Temperature()
+		if errors.Is(err, errFresh) && ctx.Err() == nil {
+			celsius, err = t.chip.Temperature()
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		value := math.Round(float64(celsius)*1e4) / 1e4
+		return []drivers.Reading{{Quantity: "temperature", Value: value, Unit: "°C", At: t.now()}}, err
+	})
 }
 
 // bus is a Gobot adaptor with one chip.

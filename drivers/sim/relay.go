@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/messkit/messkit/drivers"
 )
@@ -82,12 +81,9 @@ func openRelayAs(env drivers.Env, whole any, cfg *RelayConfig, decode func(any) 
 	if err := decode(whole); err != nil {
 		return nil, err
 	}
-	w, err := WorldOf(env)
+	w, err := worldWith(env, cfg.Line, &cfg.File)
 	if err != nil {
 		return nil, err
-	}
-	if err := w.keep(cfg.Line, &cfg.File); err != nil {
-		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	return NewRelay(env.Name, *cfg, w), nil
 }

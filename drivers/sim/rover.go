@@ -51,12 +51,9 @@ func openRover(env drivers.Env, decode func(any) error) (drivers.Device, error) 
 	if err := decode(&cfg); err != nil {
 		return nil, err
 	}
-	w, err := WorldOf(env)
+	w, err := worldWith(env, cfg.Line, &cfg.File)
 	if err != nil {
 		return nil, err
-	}
-	if err := w.keep(cfg.Line, &cfg.File); err != nil {
-		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	return &Rover{Base: drivers.NewBase(env.Name), cfg: cfg, world: w}, nil
 }

@@ -219,22 +219,31 @@ func (w *World) opens(device, line string, percent float64) error {
 // hand is the Device of an Event without a device.
 const hand = "hand"
 
-// keep stores a line in the file of a configuration, if there is one. Other processes may
-// switch the line in the file as well, and all relays of the line use the same file. keep
-// makes the name absolute, because an order may reach a process with another working folder.
-func (w *World) keep(line string, name *string) (err error) {
-	if *name == "" {
-		return nil
+// worldWith returns the world of the program, which stores a line in the file of a
+// configuration, if there is one. Other processes may switch the line in the file as well,
+// and all relays of the line use the same file. worldWith makes the name absolute, because a
+// command of the watchdog may reach a process with another working folder.
+func worldWith(env drivers.Env, line string, name *string) (*World, error) {
+	w, err := WorldOf(env)
+	if err != nil || *name == "" {
+		return w, err
 	}
-	if *name, err = filepath.Abs(*name); err != nil {
-		return err
+	if *name, err = filepath.Abs(*name); err == nil {
+		err = w.keep(line, *name)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
+	}
+	return w, nil
+}
+
+func (w *World) keep(line, name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if f, kept := w.files[line]; kept && f != file(*name) {
+	if f, kept := w.files[line]; kept && f != file(name) {
 		return fmt.Errorf("file: line %s already has the file %s; use the same file or another line", line, f)
 	}
-	w.files[line] = file(*name)
+	w.files[line] = file(name)
 	return nil
 }
 

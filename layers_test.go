@@ -151,10 +151,10 @@ var layers = map[string]layer{
 	},
 	"drivers/mqttclient": {below: []string{"drivers", "internal/wait"}, from: []string{"github.com/eclipse/paho.mqtt.golang"}},
 	"drivers/mqttdevice": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/mqttclient", "drivers/web", "internal/address", "internal/order", "internal/strictyaml"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/mqttclient", "drivers/web", "internal/address", "internal/order"},
 	},
 	"drivers/httpdevice": {
-		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web", "internal/strictyaml"},
+		below: []string{"drivers", "drivers/family", "drivers/mdns", "drivers/web"},
 	},
 	"drivers/sim": {
 		below: []string{"drivers", "internal/durable", "internal/picture", "internal/wait"},

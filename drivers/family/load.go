@@ -146,3 +146,25 @@ func Names(own fs.FS, dir string) []string {
 }
 
 func known(own fs.FS, dir string) string { return strings.Join(Names(own, dir), ", ") }
+
+// Head contains the keys of every template. Templates embed it.
+type Head struct {
+	About string           `yaml:"about"`
+	Docs  string           `yaml:"docs"`  // address of the manufacturer's description of the messages
+	Class string           `yaml:"class"` // light, plug, ...
+	With  map[string]Param `yaml:"with"`
+}
+
+// Check returns the errors in the settings of a device. It reports no errors in a template of
+// the user, because the driver reports them when it opens the device.
+func (t *Templates[T]) Check(own fs.FS, s Settings, params func(*T) map[string]Param) []error {
+	one, err := t.Load(own, s.Families, s.Family)
+	if _, users := errors.AsType[strictyaml.Problems](err); users {
+		return nil
+	}
+	if err != nil {
+		return []error{err}
+	}
+	_, errs := Resolve(params(one), s.With)
+	return errs
+}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/web"
-	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // Config is the configuration of one device.
@@ -23,12 +22,6 @@ func DefaultConfig() Config {
 // the errors in a user's template.
 func (c Config) Validate() error {
 	errs := []error{c.Config.Validate(), c.Settings.Validate()}
-	t, err := templates.Load(Families(), c.Families, c.Family)
-	if _, own := errors.AsType[strictyaml.Problems](err); err == nil {
-		_, more := family.Resolve(t.With, c.With)
-		errs = append(errs, more...)
-	} else if !own {
-		errs = append(errs, err)
-	}
+	errs = append(errs, templates.Check(Families(), c.Settings, func(t *Template) map[string]family.Param { return t.With })...)
 	return errors.Join(errs...)
 }

@@ -15,15 +15,12 @@ import (
 // Template is the content of a template file. docs/drivers/httpdevice.md explains every
 // key.
 type Template struct {
-	About    string                  `yaml:"about"`
-	Docs     string                  `yaml:"docs"`  // address of the manufacturer's description of the messages
-	Class    string                  `yaml:"class"` // light, plug, ...
-	Token    string                  `yaml:"token"` // header for token:; Authorization for a bearer token
-	With     map[string]family.Param `yaml:"with"`
-	Fault    string                  `yaml:"fault"` // path in the JSON answer to a command that exists only if the device has rejected it; "": any answer is a success
-	Switch   *Switch                 `yaml:"switch"`
-	Cover    *Cover                  `yaml:"cover"`
-	Readings []Reading               `yaml:"readings"`
+	family.Head
+	Token    string    `yaml:"token"` // header for token:; Authorization for a bearer token
+	Fault    string    `yaml:"fault"` // path in the JSON answer to a command that exists only if the device has rejected it; "": any answer is a success
+	Switch   *Switch   `yaml:"switch"`
+	Cover    *Cover    `yaml:"cover"`
+	Readings []Reading `yaml:"readings"`
 }
 
 // Switch describes the calls of a switch.

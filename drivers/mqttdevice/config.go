@@ -11,7 +11,6 @@ import (
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/internal/address"
-	"github.com/messkit/messkit/internal/strictyaml"
 )
 
 // Config is the configuration of one device.
@@ -53,13 +52,7 @@ func (c Config) Validate() error {
 	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
-	t, err := templates.Load(Families(), c.Families, c.Family)
-	if _, own := errors.AsType[strictyaml.Problems](err); err == nil { // New reports the errors of a user's template
-		_, more := family.Resolve(t.With, c.With)
-		errs = append(errs, more...)
-	} else if !own {
-		errs = append(errs, err)
-	}
+	errs = append(errs, templates.Check(Families(), c.Settings, func(t *Template) map[string]family.Param { return t.With })...)
 	return errors.Join(errs...)
 }
 

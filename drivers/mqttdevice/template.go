@@ -15,15 +15,12 @@ import (
 // Template is the content of a template file. docs/drivers/mqttdevice.md explains every
 // key.
 type Template struct {
-	About        string                  `yaml:"about"`
-	Docs         string                  `yaml:"docs"`  // address of the manufacturer's description of the messages
-	Class        string                  `yaml:"class"` // light, plug, ...
-	With         map[string]family.Param `yaml:"with"`
-	Availability *State                  `yaml:"availability"` // on means online
-	Through      *State                  `yaml:"through"`      // state of the bridge of the device; off means offline, too
-	Switch       *Switch                 `yaml:"switch"`
-	Cover        *Cover                  `yaml:"cover"`
-	Readings     []Reading               `yaml:"readings"`
+	family.Head
+	Availability *State    `yaml:"availability"` // on means online
+	Through      *State    `yaml:"through"`      // state of the bridge of the device; off means offline, too
+	Switch       *Switch   `yaml:"switch"`
+	Cover        *Cover    `yaml:"cover"`
+	Readings     []Reading `yaml:"readings"`
 }
 
 // Message is a message to the device. The driver never sends it as retained.

@@ -39,7 +39,7 @@ func (l *testLink) logText() string {
 }
 
 // over runs a scenario with a link that waits the full limit of each backoff.
-func over(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, l *testLink)) {
+func over(t *testing.T, first func(*brokertest.Behavior), story func(t *testing.T, l *testLink)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := &testLink{b: &brokertest.Broker{}, got: make(chan broker.Message, 16), log: &strings.Builder{}}
@@ -88,7 +88,7 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l.b.Set(func(b *brokertest.Behaviour) { b.Gone = true })
+		l.b.Set(func(b *brokertest.Behavior) { b.Gone = true })
 		l.b.Cut()
 		time.Sleep(time.Hour)
 		if err := l.Publish(t.Context(), broker.Message{Topic: "x"}); !errors.Is(err, broker.ErrDown) {
@@ -104,7 +104,7 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 			}
 		}
 		heard := make(chan string, 1)
-		l.b.Set(func(b *brokertest.Behaviour) {
+		l.b.Set(func(b *brokertest.Behavior) {
 			b.Gone = false
 			b.Published = func(topic string, payload []byte, _ func(string, []byte, bool)) {
 				if topic == "x" {
@@ -127,7 +127,7 @@ func TestOnlyLongSessionResetsBackoff(t *testing.T) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l.b.Set(func(b *brokertest.Behaviour) { b.Kick = true })
+		l.b.Set(func(b *brokertest.Behavior) { b.Kick = true })
 		time.Sleep(10 * time.Minute)
 		l.b.Cut()
 		time.Sleep(30 * time.Minute)
@@ -162,7 +162,7 @@ func (l *testLink) closeRepeatedly(t *testing.T, sessions int) []time.Duration {
 // its own topic. The link waits a minute, and logs the reason.
 func TestTakenOverSessionIsDetected(t *testing.T) {
 	n := 0
-	other := func(b *brokertest.Behaviour) {
+	other := func(b *brokertest.Behavior) {
 		b.Subscribed = func(answer func(string, []byte, bool)) {
 			n++
 			answer("status", fmt.Appendf(nil, "ready other %d", n), true)
@@ -183,7 +183,7 @@ func TestTakenOverSessionIsDetected(t *testing.T) {
 // take this for another client, and connects again within five seconds. It may find the status of
 // an earlier run, and its own.
 func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
-	own := func(b *brokertest.Behaviour) {
+	own := func(b *brokertest.Behavior) {
 		last := "ready of an earlier run"
 		var mu sync.Mutex
 		b.Published = func(topic string, payload []byte, _ func(string, []byte, bool)) {
@@ -217,7 +217,7 @@ func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 // If the broker does not let a client read its own status, only many closed sessions in a row are
 // a sign of another client.
 func TestUnreadableStatusNeedsManyTakeovers(t *testing.T) {
-	over(t, func(b *brokertest.Behaviour) { b.Deny = "status" }, func(t *testing.T, l *testLink) {
+	over(t, func(b *brokertest.Behavior) { b.Deny = "status" }, func(t *testing.T, l *testLink) {
 		d := l.closeRepeatedly(t, 10)
 		for i, gap := range d[:7] {
 			if gap > 5*time.Second {
@@ -237,7 +237,7 @@ func TestBirthAndWill(t *testing.T) {
 			t.Fatal(err)
 		}
 		heard := make(chan string, 16)
-		l.b.Set(func(b *brokertest.Behaviour) {
+		l.b.Set(func(b *brokertest.Behavior) {
 			b.Published = func(_ string, payload []byte, _ func(string, []byte, bool)) { heard <- string(payload) }
 		})
 		l.b.Cut()
@@ -252,7 +252,7 @@ func TestBirthAndWill(t *testing.T) {
 
 // After a wrong password, Session returns ErrRefused with the first attempt.
 func TestRejectedSessionReturnsErrRefused(t *testing.T) {
-	refuses := func(b *brokertest.Behaviour) { b.Refuse = 5 }
+	refuses := func(b *brokertest.Behavior) { b.Refuse = 5 }
 	over(t, refuses, func(t *testing.T, l *testLink) {
 		if _, err := l.Session(t.Context()); !errors.Is(err, broker.ErrRefused) {
 			t.Errorf("got %v", err)
@@ -269,7 +269,7 @@ func TestPublishWithoutAckFails(t *testing.T) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l.b.Set(func(b *brokertest.Behaviour) { b.Swallow = true })
+		l.b.Set(func(b *brokertest.Behavior) { b.Swallow = true })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := l.Publish(ctx, broker.Message{Topic: "x", Payload: []byte("y")}); err == nil {
@@ -328,7 +328,7 @@ func TestPanicDropsMessage(t *testing.T) {
 				m.Done()
 			},
 		}, slog.New(slog.NewTextHandler(&log, nil)))
-		b.Set(func(b *brokertest.Behaviour) {
+		b.Set(func(b *brokertest.Behavior) {
 			b.Subscribed = func(send func(string, []byte, bool)) {
 				send("to/me", []byte("bad"), false)
 				send("to/me", []byte("good"), false)

@@ -126,7 +126,7 @@ func TestRequestBetweenTwoExchanges(t *testing.T) {
 	if is.Extra, is.ID = strip(is.Extra), "mine"; err != nil || asJSON(t, was) != asJSON(t, is) {
 		t.Errorf("asked %s\ncame  %s", asJSON(t, was), asJSON(t, is))
 	}
-	if n := len(far.Deeds()); n != 1 {
+	if n := len(far.Acts()); n != 1 {
 		t.Errorf("done %d times", n)
 	}
 }
@@ -155,7 +155,7 @@ func TestQuestionsPassTwoChannels(t *testing.T) {
 	home.thread(ref, is(mess.NeedsInput))
 	home.post(anna, "re: "+ref+"\nMESS: [{reply: {answers: {area: sink}}}]")
 	home.thread(ref, is(mess.Completed))
-	if got := fmt.Sprint(far.Deeds()); !strings.Contains(got, "sink") {
+	if got := fmt.Sprint(far.Acts()); !strings.Contains(got, "sink") {
 		t.Error(got)
 	}
 	ref = home.wants(`{intent: confirm, requires: [take-photo], confirm_before: true}`)

@@ -31,9 +31,9 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 	all := h.fetches(orchestrator, says("in progress"))
-	h.About(refIn(text), `[{status: {code: in_progress, progress_pct: 12, message: 'the token is sesame-of-the-"house", and 1234 a number'}}]`)
+	h.SendTo(refIn(text), `[{status: {code: in_progress, progress_pct: 12, message: 'the token is sesame-of-the-"house", and 1234 a number'}}]`)
 	all = append(all, h.fetches(orchestrator, says("1234 a number"))...)
-	h.About(refIn(text), `[{status: {code: completed}}, {response: {content: ['it was sesame-of-the-"house"']}}]`)
+	h.SendTo(refIn(text), `[{status: {code: completed}}, {response: {content: ['it was sesame-of-the-"house"']}}]`)
 	all = append(all, h.fetches(orchestrator, ends)...)
 
 	t.Run("D1 our ids are UUIDs", func(t *testing.T) {

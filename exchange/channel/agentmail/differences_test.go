@@ -85,7 +85,7 @@ func taskAfterDeadline(t *testing.T) {
 		h := overHTTP(t)
 		ref := refIn(h.posts(http.StatusAccepted, assignment("msg-1", "bd-1", "wait", `,"deadline":"`+time.Now().Add(time.Minute).UTC().Format(time.RFC3339)+`"`)))
 		time.Sleep(2 * time.Minute) // fake time
-		h.About(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+		h.SendTo(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
 		all := h.fetches(orchestrator, ends)
 		if c := all[len(all)-1].Body.(*format.TaskCompletion); c.Status != "complete" {
 			t.Errorf("%+v", c)
@@ -233,7 +233,7 @@ func TestCriteriaWithMESSContext(t *testing.T) {
 	h.fetches(orchestrator, func(all []format.Message) bool {
 		return len(all) > 0 && strings.Contains(asText(t, all[len(all)-1]), "begun")
 	})
-	h.About(ref, `[{status: {code: completed}}]`)
+	h.SendTo(ref, `[{status: {code: completed}}]`)
 	all := h.fetches(orchestrator, ends)
 	if text := asText(t, all[len(all)-1]); !strings.Contains(text, `{"criterion":"it is clean","met":"not_checked"}`) {
 		t.Error(text)

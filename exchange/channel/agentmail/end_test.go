@@ -150,12 +150,12 @@ func TestTaskWaitsForDependencies(t *testing.T) {
 	h.open()
 	h.asks("bd-40", assignment("msg-40", "bd-40", "photo"))
 	h.until(boss, "bd-40", format.TypeTaskCompletion)
-	if n := len(h.Deeds()); n != 1 {
+	if n := len(h.Acts()); n != 1 {
 		t.Fatalf("%d are done before bd-41", n)
 	}
 	h.asks("bd-41", assignment("msg-41", "bd-41", "photo"))
-	if c := body[*format.TaskCompletion](t, h.until(boss, "bd-42", format.TypeTaskCompletion)); c.Status != "complete" || len(h.Deeds()) != 3 {
-		t.Errorf("%+v %v", c, h.Deeds())
+	if c := body[*format.TaskCompletion](t, h.until(boss, "bd-42", format.TypeTaskCompletion)); c.Status != "complete" || len(h.Acts()) != 3 {
+		t.Errorf("%+v %v", c, h.Acts())
 	}
 	h.asks("bd-50", depends("msg-50", "bd-50", `"bd-49"`))
 	h.asks("bd-49", assignment("msg-49", "bd-49", "fail"))
@@ -163,8 +163,8 @@ func TestTaskWaitsForDependencies(t *testing.T) {
 	if r.Error.Code != "dependency" || r.NeedsHumanIntervention {
 		t.Errorf("%+v", r)
 	}
-	if c := body[*format.TaskCompletion](t, h.until(boss, "bd-50", format.TypeTaskCompletion)); c.Status != "blocked" || len(h.Deeds()) != 3 {
-		t.Errorf("%+v %v", c, h.Deeds())
+	if c := body[*format.TaskCompletion](t, h.until(boss, "bd-50", format.TypeTaskCompletion)); c.Status != "blocked" || len(h.Acts()) != 3 {
+		t.Errorf("%+v %v", c, h.Acts())
 	}
 }
 

@@ -120,39 +120,39 @@ func (h *fixture) open() {
 func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
-		h.About(ref, `[{status: {code: claimed, estimate: 5s}}]`)
+		h.SendTo(ref, `[{status: {code: claimed, estimate: 5s}}]`)
 		switch i.Intent {
 		case "photo":
 			h.photo(ctx, ref)
-			h.Did(i.Intent)
+			h.RecordAct(i.Intent)
 		case "ask":
-			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+			h.SendTo(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
 		case "confirm":
-			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true, confirm_within: PT5M}}]`)
+			h.SendTo(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, reversible: true, confirm_within: PT5M}}]`)
 		case "late":
-			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, confirm_within: PT0.001S}}]`)
+			h.SendTo(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, confirm_within: PT0.001S}}]`)
 		case "operator":
-			h.About(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
+			h.SendTo(ref, `[{status: {code: needs_confirmation, action: open the door, action_hash: abc, confirm_by: operator}}]`)
 		case "wait":
-			h.About(ref, `[{status: {code: in_progress, message: begun}}]`)
+			h.SendTo(ref, `[{status: {code: in_progress, message: begun}}]`)
 		case "fail":
-			h.About(ref, `[{status: {code: failed, reason: {type: jam, detail: the brush is stuck, effect: partial}, recoverable: true, suggestion: free the brush}}]`)
+			h.SendTo(ref, `[{status: {code: failed, reason: {type: jam, detail: the brush is stuck, effect: partial}, recoverable: true, suggestion: free the brush}}]`)
 		}
 	case *mess.Reply:
 		if i.Confirm != nil && !*i.Confirm {
-			h.About(ref, `[{status: {code: cancelled}}]`)
+			h.SendTo(ref, `[{status: {code: cancelled}}]`)
 			return
 		}
-		h.About(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
-		h.Did(fmt.Sprint("after reply ", i.Answers))
-		h.About(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
+		h.SendTo(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.RecordAct(fmt.Sprint("after reply ", i.Answers))
+		h.SendTo(ref, `[{status: {code: completed, evidence: acknowledged}}, {response: {content: [done]}}]`)
 	case *mess.Cancel:
-		h.About(ref, `[{status: {code: cancelled, reason: {detail: it was stopped, effect: partial}}}]`)
+		h.SendTo(ref, `[{status: {code: cancelled, reason: {detail: it was stopped, effect: partial}}}]`)
 	}
 }
 
 func (h *fixture) photo(ctx context.Context, ref string) {
-	h.About(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
+	h.SendTo(ref, `[{status: {code: in_progress, progress_pct: 40, message: looking}}]`)
 	h.Photo(ctx, ref, picture(), "2026-11-21T09:44:50Z")
 }
 

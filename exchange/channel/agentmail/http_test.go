@@ -113,7 +113,7 @@ func TestOverHTTP(t *testing.T) {
 			return m.Type == format.TypeTaskCompletion && format.TaskOf(m.Body) == "bd-2"
 		})
 	})
-	if n := len(h.Deeds()); n != 2 {
+	if n := len(h.Acts()); n != 2 {
 		t.Errorf("%d were done", n)
 	}
 }
@@ -170,7 +170,7 @@ func TestInvalidHTTPRequests(t *testing.T) {
 	if code, text := h.calls(exchange.Actor{ID: boss, Roles: exchange.Observer}, http.MethodPost, "", good); code != http.StatusForbidden {
 		t.Errorf("%d %s", code, text)
 	}
-	if len(h.Deeds()) != 0 {
+	if len(h.Acts()) != 0 {
 		t.Error("something was done")
 	}
 }

@@ -81,7 +81,7 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 		}
 		ids[one.MessageID] = true
 	}
-	if got := h.Deeds(); len(got) != 4 {
+	if got := h.Acts(); len(got) != 4 {
 		t.Errorf("done: %v", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 		}
 		return n == 2
 	})
-	if len(h.Deeds()) != 1 {
+	if len(h.Acts()) != 1 {
 		t.Error("it was done again")
 	}
 	h.asks("bd-1", assignment("msg-3", "bd-1", "wait"))
@@ -133,7 +133,7 @@ func TestQuestionInPlainText(t *testing.T) {
 	}
 	h.asks("bd-1", "near the sink\n> where?")
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
-	if got := fmt.Sprint(h.Deeds()); !strings.Contains(got, "near the sink") || strings.Contains(got, "where?") {
+	if got := fmt.Sprint(h.Acts()); !strings.Contains(got, "near the sink") || strings.Contains(got, "where?") {
 		t.Error(got)
 	}
 }
@@ -175,12 +175,12 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 			return n == i+1 && found
 		})
 	}
-	if len(h.Deeds()) != 0 {
+	if len(h.Acts()) != 0 {
 		t.Fatal("it was done without a yes")
 	}
 	h.asks("bd-1", saying("m-8", "bd-1", now(), `"reply":{"confirm":true,"re":"`+q.MessageID+`","action_hash":"abc"}`))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
-	if len(h.Deeds()) != 1 {
+	if len(h.Acts()) != 1 {
 		t.Error("it was not done")
 	}
 }
@@ -192,8 +192,8 @@ func TestEarlyConfirmationIsIgnored(t *testing.T) {
 	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
 	h.asks("bd-1", "yes")
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
-	if len(h.Deeds()) != 0 || r.NeedsHumanIntervention {
-		t.Errorf("%v %+v", h.Deeds(), r)
+	if len(h.Acts()) != 0 || r.NeedsHumanIntervention {
+		t.Errorf("%v %+v", h.Acts(), r)
 	}
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	h.heard(boss, toldOfTheQuestion)
@@ -207,7 +207,7 @@ func TestLateConfirmationIsIgnored(t *testing.T) {
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	h.asks("bd-1", saying("m-1", "bd-1", now(), `"reply":{"confirm":true}`))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
-	if !strings.Contains(r.Error.Message, "the time for it") || len(h.Deeds()) != 0 {
+	if !strings.Contains(r.Error.Message, "the time for it") || len(h.Acts()) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -222,7 +222,7 @@ func TestOperatorConfirmations(t *testing.T) {
 	}
 	h.asks("bd-1", "yes")
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
-	if r.Error.Code != "forbidden" || len(h.Deeds()) != 0 {
+	if r.Error.Code != "forbidden" || len(h.Acts()) != 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -312,7 +312,7 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 	if n := len(h.adapter.Status().Refused); n != len(bad)+4 {
 		t.Errorf("%d are recorded", n)
 	}
-	if len(h.Deeds()) != 0 {
+	if len(h.Acts()) != 0 {
 		t.Error("something was done")
 	}
 }

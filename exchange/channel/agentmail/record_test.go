@@ -22,7 +22,7 @@ func TestAcceptanceCriteriaAndUnusedFields(t *testing.T) {
 	h.fetches(orchestrator, func(all []format.Message) bool {
 		return len(all) > 0 && strings.Contains(asText(t, all[len(all)-1]), "begun")
 	})
-	h.About(refIn(text), `[{status: {code: completed}}, {response: {content: [done], acceptance_criteria: [{criterion: it is clean, met: true}]}}]`)
+	h.SendTo(refIn(text), `[{status: {code: completed}}, {response: {content: [done], acceptance_criteria: [{criterion: it is clean, met: true}]}}]`)
 	all := h.fetches(orchestrator, ends)
 	c := all[len(all)-1].Body.(*format.TaskCompletion)
 	data, _ := json.Marshal(c.Metadata)

@@ -313,44 +313,44 @@ func (h *fixture) takes(e wire.Envelope) map[string]any {
 func (h *fixture) react(ctx context.Context, ref string, item mess.Item) {
 	switch i := item.(type) {
 	case *mess.Request:
-		h.Did("request " + i.Intent)
-		h.About(ref, `[{status: {code: claimed}}]`)
+		h.RecordAct("request " + i.Intent)
+		h.SendTo(ref, `[{status: {code: claimed}}]`)
 		switch i.Intent {
 		case "photo":
 			h.photo(ctx, ref, 640)
 		case "small photo":
 			h.photo(ctx, ref, 48)
 		case "ask":
-			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
+			h.SendTo(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?", options: [sink, stove]}]}}]`)
 		case "ask two":
-			h.About(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?"}, {field: depth, question: "how deep?"}]}}]`)
+			h.SendTo(ref, `[{status: {code: needs_input, questions: [{field: area, question: "where?"}, {field: depth, question: "how deep?"}]}}]`)
 		case "confirm":
-			h.About(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, consequences: It may drip.}}]`)
+			h.SendTo(ref, `[{status: {code: needs_confirmation, action: open the valve, action_hash: abc, consequences: It may drip.}}]`)
 		case "fail":
-			h.About(ref, `[{status: {code: in_progress}}]`)
-			h.About(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
+			h.SendTo(ref, `[{status: {code: in_progress}}]`)
+			h.SendTo(ref, `[{status: {code: failed, reason: {type: interrupted, effect: unknown, detail: power cut}}}]`)
 		case "forever":
-			h.About(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
+			h.SendTo(ref, `[{status: {code: in_progress, progress_pct: 10, message: looking, eta: "2030-01-01T09:00:00+01:00"}}]`)
 		default:
-			h.About(ref, `[{status: {code: in_progress}}]`)
-			h.About(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)
+			h.SendTo(ref, `[{status: {code: in_progress}}]`)
+			h.SendTo(ref, `[{status: {code: completed, evidence: read_back}}, {response: {content: ["47 tanks"]}}]`)
 		}
 	case *mess.Reply:
 		if i.Confirm != nil && !*i.Confirm {
-			h.About(ref, `[{status: {code: cancelled}}]`)
+			h.SendTo(ref, `[{status: {code: cancelled}}]`)
 			return
 		}
-		h.Did("reply " + textOf(i.Answers))
-		h.About(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
-		h.About(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
+		h.RecordAct("reply " + textOf(i.Answers))
+		h.SendTo(ref, `[{status: {code: in_progress, action_hash: abc}}]`)
+		h.SendTo(ref, `[{status: {code: completed}}, {response: {content: [done]}}]`)
 	case *mess.Cancel:
-		h.About(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
+		h.SendTo(ref, `[{status: {code: cancelled, reason: {effect: partial}}}]`)
 	}
 }
 
 // count returns how often the executor did something.
 func (h *fixture) count(what string) (n int) {
-	for _, one := range h.Deeds() {
+	for _, one := range h.Acts() {
 		if one == what {
 			n++
 		}
@@ -359,7 +359,7 @@ func (h *fixture) count(what string) (n int) {
 }
 
 func (h *fixture) photo(ctx context.Context, ref string, side int) {
-	h.About(ref, `[{status: {code: in_progress}}]`)
+	h.SendTo(ref, `[{status: {code: in_progress}}]`)
 	h.Photo(ctx, ref, picture(side, side), "")
 }
 

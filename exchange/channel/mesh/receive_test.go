@@ -407,7 +407,7 @@ func TestRestart(t *testing.T) {
 		return ref != ""
 	})
 	h.stop()
-	h.About(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
+	h.SendTo(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
 	h.open()
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "at last" {
 		t.Errorf("%+v", r.Payload)

@@ -34,7 +34,7 @@ func TestQuestions(t *testing.T) {
 	}
 	h.takes(answer("msg_a", q.ID, "sink"))
 	if r, _ := h.hub.wait(t, responseTo("msg_1")); r.Payload.Body != "done" || h.count(`reply {"area":"sink"}`) != 1 {
-		t.Errorf("%+v %v", r.Payload, h.Deeds())
+		t.Errorf("%+v %v", r.Payload, h.Acts())
 	}
 }
 
@@ -50,7 +50,7 @@ func TestSeveralQuestions(t *testing.T) {
 	h.takes(answer("msg_b", again.ID, "area: sink\ndepth: 2 cm"))
 	h.hub.wait(t, responseTo("msg_1"))
 	if h.count(`reply {"area":"sink","depth":"2 cm"}`) != 1 {
-		t.Errorf("%v", h.Deeds())
+		t.Errorf("%v", h.Acts())
 	}
 }
 
@@ -73,7 +73,7 @@ func TestConfirmations(t *testing.T) {
 	h.takes(answer("msg_m", again.ID, "yes?"))
 	third, _ := h.hub.wait(t, func(e wire.Envelope) bool { return questionOf(e) && e.ID != q.ID && e.ID != again.ID })
 	if h.count("reply null") != 0 {
-		t.Fatalf("%v", h.Deeds())
+		t.Fatalf("%v", h.Acts())
 	}
 	h.takes(answer("msg_old", q.ID, "yes")) // to an earlier question
 	h.takes(answer("msg_y", third.ID, "yes"))
@@ -221,8 +221,8 @@ func TestLegacyText(t *testing.T) {
 			t.Errorf("%q: %d %v", text, code, v)
 		}
 	}
-	if !h.audited("received_text") || len(h.Deeds()) != 0 {
-		t.Errorf("%v", h.Deeds())
+	if !h.audited("received_text") || len(h.Acts()) != 0 {
+		t.Errorf("%v", h.Acts())
 	}
 }
 
@@ -269,8 +269,8 @@ func TestTextsAreHandedOn(t *testing.T) {
 	if code, v := h.raw("/hooks/agent", tokenHere, `{"message":"ping"}`); code != http.StatusServiceUnavailable {
 		t.Error(code, v)
 	}
-	if len(h.Deeds()) != 0 {
-		t.Errorf("%v", h.Deeds())
+	if len(h.Acts()) != 0 {
+		t.Errorf("%v", h.Acts())
 	}
 }
 

@@ -177,10 +177,10 @@ func TestAcksInTime(t *testing.T) {
 		ref := page.Threads[0].Ref
 		for _, pct := range []int{20, 30, 40} {
 			later(6 * time.Second) // at 7, 13 and 19 s
-			h.About(ref, fmt.Sprintf(`[{status: {code: in_progress, progress_pct: %d}}]`, pct))
+			h.SendTo(ref, fmt.Sprintf(`[{status: {code: in_progress, progress_pct: %d}}]`, pct))
 		}
 		later(5 * time.Minute)
-		h.About(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
+		h.SendTo(ref, `[{status: {code: completed}}, {response: {content: ["at last"]}}]`)
 		later(time.Second)
 		came, _ := hub.all()
 		same(t, "told", came, []string{"5s ack in_progress", "35s ack in_progress", "5m19s response completed"})

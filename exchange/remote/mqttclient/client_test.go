@@ -24,7 +24,7 @@ var quiet = slog.New(slog.DiscardHandler)
 const top = "mess/1/home/"
 
 // overPipe runs a story with an executor at a test broker, in fake time.
-func overPipe(t *testing.T, first func(*brokertest.Behaviour), story func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker)) {
+func overPipe(t *testing.T, first func(*brokertest.Behavior), story func(t *testing.T, c *mqttclient.Client, b *brokertest.Broker)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := &brokertest.Broker{}
@@ -52,7 +52,7 @@ func overPipe(t *testing.T, first func(*brokertest.Behaviour), story func(t *tes
 }
 
 // taken answers every published message with an ack.
-func taken(b *brokertest.Behaviour) {
+func taken(b *brokertest.Behavior) {
 	b.Swallow = false
 	b.Published = func(topic string, payload []byte, answer func(string, []byte, bool)) {
 		if m, err := mess.Parse(payload); err == nil && topic == top+"e/pi/out" {
@@ -67,7 +67,7 @@ func TestUnacknowledgedMessageIsResent(t *testing.T) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
 			t.Fatal(err)
 		}
-		b.Set(func(b *brokertest.Behaviour) { b.Swallow = true })
+		b.Set(func(b *brokertest.Behavior) { b.Swallow = true })
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if _, err := c.Send(ctx, mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); !errors.Is(err, mess.Unavailable) {
@@ -86,9 +86,9 @@ func TestMessageDuringOutageIsSentOnce(t *testing.T) {
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
 			t.Fatal(err)
 		}
-		b.Set(func(b *brokertest.Behaviour) { b.Gone = true })
+		b.Set(func(b *brokertest.Behavior) { b.Gone = true })
 		b.Cut()
-		go func() { time.Sleep(time.Hour); b.Set(func(b *brokertest.Behaviour) { b.Gone = false }) }()
+		go func() { time.Sleep(time.Hour); b.Set(func(b *brokertest.Behavior) { b.Gone = false }) }()
 		began := time.Now()
 		if _, err := c.Send(t.Context(), mess.Message{Items: []mess.Item{&mess.Query{Type: "status"}}}); err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestMessageDuringOutageIsSentOnce(t *testing.T) {
 
 // The topic "now" carries orders only: another item next to a stop overtakes no message.
 func TestOnlyOrdersOvertakeMessages(t *testing.T) {
-	beside := func(b *brokertest.Behaviour) {
+	beside := func(b *brokertest.Behavior) {
 		taken(b)
 		b.Subscribed = func(send func(string, []byte, bool)) {
 			send(top+"e/pi/in", []byte(`{"re":"r1","MESS":[{"request":{"intent":"look"}}]}`), false)
@@ -133,7 +133,7 @@ func TestOnlyOrdersOvertakeMessages(t *testing.T) {
 // A stop and a drain overtake queued messages. The client discards retained orders and invalid
 // payloads. The latch leads to a stop with the same id each time.
 func TestIncomingOrders(t *testing.T) {
-	all := func(b *brokertest.Behaviour) {
+	all := func(b *brokertest.Behavior) {
 		taken(b)
 		b.Subscribed = func(send func(string, []byte, bool)) {
 			send(top+"e/pi/in", []byte(`{"re":"old","MESS":[{"cancel":{}}]}`), true)

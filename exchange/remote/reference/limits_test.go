@@ -39,7 +39,7 @@ func TestUnchangedThreadIsNotResent(t *testing.T) {
 		_, stop := b.follow()
 		time.Sleep(1000 * time.Second)
 		stop()
-		if n := p.Asked("GET", "list"); n < 60 || n > 210 || same < n-2 {
+		if n := p.RequestCount("GET", "list"); n < 60 || n > 210 || same < n-2 {
 			t.Errorf("asked %d times in 1000 s, %d with a tag", n, same)
 		}
 		p.SetFault(func(w http.ResponseWriter, r *http.Request) bool { same--; w.WriteHeader(503); return true })

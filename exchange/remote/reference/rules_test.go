@@ -251,7 +251,7 @@ func TestDeclineWritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if n := p.Asked("PATCH", "update"); n != 0 || len(m.all()) != 1 {
+		if n := p.RequestCount("PATCH", "update"); n != 0 || len(m.all()) != 1 {
 			t.Errorf("%d updates, %d offers", n, len(m.all()))
 		}
 	})

@@ -15,7 +15,7 @@ import (
 // Broker is a broker with the faults of a Behaviour. Change them with Set.
 type Broker struct {
 	mu      sync.Mutex
-	b       Behaviour
+	b       Behavior
 	dials   []time.Time
 	conn    net.Conn
 	serving sync.WaitGroup
@@ -24,8 +24,8 @@ type Broker struct {
 	wills   [][]byte
 }
 
-// Behaviour sets the faults of a broker.
-type Behaviour struct {
+// Behavior sets the faults of a broker.
+type Behavior struct {
 	Gone    bool   // no broker listens
 	Kick    bool   // accept connections, then close them
 	Refuse  byte   // the return code of its CONNACK
@@ -38,13 +38,13 @@ type Behaviour struct {
 }
 
 // Set changes the behavior of the broker.
-func (b *Broker) Set(change func(*Behaviour)) {
+func (b *Broker) Set(change func(*Behavior)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	change(&b.b)
 }
 
-func (b *Broker) does() Behaviour {
+func (b *Broker) behavior() Behavior {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b
@@ -121,7 +121,7 @@ func (b *Broker) serve(conn net.Conn) {
 
 // take handles one packet, and returns false when the connection ends with it.
 func (b *Broker) take(conn net.Conn, p packets.ControlPacket) bool {
-	does := b.does()
+	does := b.behavior()
 	switch p := p.(type) {
 	case *packets.ConnectPacket:
 		b.mu.Lock()

@@ -30,7 +30,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.key }
 
-func no(code int, key string) error { return &refusal{code, key} }
+func rejection(code int, key string) error { return &refusal{code, key} }
 
 // errType is the error of an untyped program for a value of the wrong type.
 var errType = errors.New("type error")
@@ -39,7 +39,7 @@ var does = map[string]func(*call) (int, any, error){
 	"health": (*call).health, "register": (*call).register, "list": (*call).list, "create": (*call).create, "thread": (*call).thread,
 	"update": (*call).update, "attachment": (*call).attachment, "executors": (*call).executorList, "profile": (*call).profile,
 	"capabilities": func(*call) (int, any, error) { return 200, map[string]any{"capabilities": []any{}}, nil },
-	"unsupported":  func(*call) (int, any, error) { return 0, nil, no(400, "unsupported") },
+	"unsupported":  func(*call) (int, any, error) { return 0, nil, rejection(400, "unsupported") },
 }
 
 func (c *call) serve() {
@@ -86,7 +86,7 @@ func (c *call) route() (int, any, error) {
 			return 0, nil, err
 		}
 	}
-	return 0, nil, no(404, "no_route")
+	return 0, nil, rejection(404, "no_route")
 }
 
 // authenticate takes the exchange's id from between the first two _ of the key, and compares the
@@ -94,24 +94,24 @@ func (c *call) route() (int, any, error) {
 func (c *call) authenticate(exchange string) error {
 	key, ok := strings.CutPrefix(c.r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return no(401, "no_key")
+		return rejection(401, "no_key")
 	}
 	parts := strings.Split(key, "_")
 	if len(parts) < 3 {
-		return no(401, "bad_key")
+		return rejection(401, "bad_key")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.executors {
 		if e.key == key && e.exchange == parts[1] {
 			if e.exchange != exchange {
-				return no(403, "other_exchange")
+				return rejection(403, "other_exchange")
 			}
 			c.who = fmt.Sprint(e.doc["id"])
 			return nil
 		}
 	}
-	return no(401, "bad_key")
+	return rejection(401, "bad_key")
 }
 
 // read decodes the body like the server.
@@ -129,10 +129,10 @@ func (c *call) read() error {
 		return err
 	}
 	if c.q.BodyLimit > 0 && int64(len(text)) > c.q.BodyLimit {
-		return no(413, "too_large")
+		return rejection(413, "too_large")
 	}
 	if json.Unmarshal(text, &c.body) != nil {
-		return no(400, "bad_json")
+		return rejection(400, "bad_json")
 	}
 	return nil
 }

@@ -15,16 +15,16 @@ import (
 func (c *call) register() (int, any, error) {
 	id, _ := c.body["executor_id"].(string)
 	if id == "" {
-		return 0, nil, no(400, "no_id")
+		return 0, nil, rejection(400, "no_id")
 	}
 	if !c.id.MatchString(id) {
-		return 0, nil, no(400, "bad_id")
+		return 0, nil, rejection(400, "bad_id")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.executors {
 		if e.exchange == c.names["ex"] && e.doc["id"] == id {
-			return 0, nil, no(409, "taken")
+			return 0, nil, rejection(409, "taken")
 		}
 	}
 	var random [16]byte
@@ -40,7 +40,7 @@ func (c *call) register() (int, any, error) {
 
 func (c *call) profile() (int, any, error) {
 	if c.names["id"] != c.who {
-		return 0, nil, no(403, "not_yours")
+		return 0, nil, rejection(403, "not_yours")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,14 +74,14 @@ func (c *call) create() (int, any, error) {
 	case c.q.TypeErrors && c.body["intent"] != nil && !isText:
 		return 0, nil, errType
 	case c.body["intent"] == nil || intent == "" && isText:
-		return 0, nil, no(400, "no_intent")
+		return 0, nil, rejection(400, "no_intent")
 	}
 	priority := c.body["priority"]
 	if priority == nil {
 		priority = "normal"
 	}
 	if word, _ := priority.(string); len(c.q.Priorities) > 0 && !slices.Contains(c.q.Priorities, word) {
-		return 0, nil, no(400, "bad_priority")
+		return 0, nil, rejection(400, "bad_priority")
 	}
 	if v, ok := c.body[c.q.AlsoHints]; ok && c.body["response_hint"] == nil {
 		c.body["response_hint"] = v
@@ -115,13 +115,13 @@ func (c *call) create() (int, any, error) {
 // find returns a copy of the thread of the path.
 func (c *call) find() (thread, error) {
 	if !c.ref.MatchString(c.names["ref"]) {
-		return thread{}, no(400, "bad_ref")
+		return thread{}, rejection(400, "bad_ref")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.threads[c.names["ref"]]
 	if t == nil {
-		return thread{}, no(404, "no_thread")
+		return thread{}, rejection(404, "no_thread")
 	}
 	is := *t
 	is.Messages = slices.Clone(t.Messages)
@@ -139,7 +139,7 @@ func (c *call) update() (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if lag, _ := c.ways(); lag != nil {
+	if lag, _ := c.network(); lag != nil {
 		time.Sleep(lag())
 	}
 	status, set := c.body["status"]
@@ -150,7 +150,7 @@ func (c *call) update() (int, any, error) {
 			return 0, nil, errType
 		}
 		if c.q.Statuses[word] == "" {
-			return 0, nil, no(400, "bad_status")
+			return 0, nil, rejection(400, "bad_status")
 		}
 	}
 	c.mu.Lock()
@@ -230,5 +230,5 @@ func (c *call) attachment() (int, any, error) {
 			}
 		}
 	}
-	return 0, nil, no(404, "no_attachment")
+	return 0, nil, rejection(404, "no_attachment")
 }

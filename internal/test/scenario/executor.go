@@ -34,7 +34,7 @@ func NewExecutor(t testing.TB, x *exchange.Exchange) *Executor {
 
 // Register registers the executor.
 func (e *Executor) Register() {
-	e.Says(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
+	e.SendText(`config: {executor: {id: kitchen-pi, versions: [1.1.0], capabilities: [take-photo]}}`)
 }
 
 // Run receives messages until ctx ends.
@@ -54,8 +54,8 @@ func (e *Executor) Run(ctx context.Context) {
 	})
 }
 
-// Says sends the message in a YAML text.
-func (e *Executor) Says(text string) {
+// SendText sends the message in a YAML text.
+func (e *Executor) SendText(text string) {
 	m, err := mess.Parse([]byte(text))
 	if err == nil {
 		_, err = e.Send(context.Background(), m)
@@ -65,8 +65,8 @@ func (e *Executor) Says(text string) {
 	}
 }
 
-// About sends items about a thread.
-func (e *Executor) About(ref, items string) { e.Says("re: " + ref + "\nMESS: " + items) }
+// SendTo sends items about a thread.
+func (e *Executor) SendTo(ref, items string) { e.SendText("re: " + ref + "\nMESS: " + items) }
 
 // Photo completes a request with a photo, fridge.jpg.
 func (e *Executor) Photo(ctx context.Context, ref string, jpeg []byte, capturedAt mess.Time) {
@@ -83,15 +83,15 @@ func (e *Executor) Photo(ctx context.Context, ref string, jpeg []byte, capturedA
 	}
 }
 
-// Did records an action.
-func (e *Executor) Did(what string) {
+// RecordAct records an action.
+func (e *Executor) RecordAct(what string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.done = append(e.done, what)
 }
 
-// Deeds returns the recorded actions in their order.
-func (e *Executor) Deeds() []string {
+// Acts returns the recorded actions in their order.
+func (e *Executor) Acts() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.done)

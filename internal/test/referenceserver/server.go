@@ -114,8 +114,8 @@ func (s *Server) KeepAlive() time.Duration {
 	return d
 }
 
-// Asked returns the number of requests for a method and route: Asked("PATCH", "update").
-func (s *Server) Asked(method, does string) int {
+// RequestCount returns the number of requests for a method and route: RequestCount("PATCH", "update").
+func (s *Server) RequestCount(method, does string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked[method+" "+does]
@@ -144,7 +144,7 @@ func (s *Server) SetFault(fault func(w http.ResponseWriter, r *http.Request) boo
 	s.fault = fault
 }
 
-func (s *Server) ways() (lag func() time.Duration, fault func(http.ResponseWriter, *http.Request) bool) {
+func (s *Server) network() (lag func() time.Duration, fault func(http.ResponseWriter, *http.Request) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lag, s.fault
@@ -161,7 +161,7 @@ func (s *Server) stamp() string { return s.now().UTC().Format(s.q.Time) }
 
 // ServeHTTP answers like the reference server, with its fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, fault := s.ways(); fault != nil && fault(w, r) {
+	if _, fault := s.network(); fault != nil && fault(w, r) {
 		return
 	}
 	s.Answer(w, r)

@@ -175,18 +175,18 @@ func TestStopMidwayOfCover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {
 				var mu sync.Mutex // a halt runs concurrently with the call that it ends
-				var p family.Place
-				travel := family.Travel{
+				var p family.CoverPosition
+				travel := family.Movement{
 					Go: func(context.Context) error {
 						mu.Lock()
 						defer mu.Unlock()
-						p.Known, p.Moves = true, true
+						p.Known, p.Moving = true, true
 						return nil
 					},
-					Look: func(context.Context) (family.Place, error) {
+					Look: func(context.Context) (family.CoverPosition, error) {
 						mu.Lock()
 						defer mu.Unlock()
-						if p.Moves {
+						if p.Moving {
 							p.Percent++
 						}
 						return p, nil
@@ -194,7 +194,7 @@ func TestStopMidwayOfCover(t *testing.T) {
 					Stop: func(context.Context) error {
 						mu.Lock()
 						defer mu.Unlock()
-						p.Moves = c.wild
+						p.Moving = c.wild
 						return nil
 					},
 					To: 100, Limit: time.Hour, Every: time.Second, Timeout: 4 * time.Second,

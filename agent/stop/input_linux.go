@@ -40,7 +40,7 @@ const (
 func (l *gpioInput) Watch(ctx context.Context, stops func(bool)) (err error) {
 	edges := make(chan struct{}, 1)
 	line, at, err := board.Open(l.chips, board.Line{Chip: l.cfg.Chip, Line: strconv.Itoa(l.cfg.Line)}, board.Request{
-		Label: board.Label("stop"), Start: board.Input, Bias: l.cfg.Bias, Debounce: debounce,
+		Label: board.ConsumerName("stop"), Start: board.Input, Bias: l.cfg.Bias, Debounce: debounce,
 		Edge: func(bool) {
 			wait.Notify(edges)
 		},

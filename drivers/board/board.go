@@ -33,9 +33,9 @@ func (l Line) String() string {
 	return "line " + l.Line + " of " + l.Chip
 }
 
-// Same returns an identity that is equal for all known spellings of a line. "GPIO17" equals
+// Identity returns an identity that is equal for all known spellings of a line. "GPIO17" equals
 // 17 on the header of a Raspberry Pi, which is the default chip and gpiochip0.
-func (l Line) Same() string {
+func (l Line) Identity() string {
 	name, chip := strings.TrimSpace(l.Line), strings.TrimPrefix(strings.TrimSpace(l.Chip), "/dev/")
 	if n, err := strconv.Atoi(strings.TrimPrefix(name, "GPIO")); err == nil {
 		name = strconv.Itoa(n)
@@ -46,9 +46,9 @@ func (l Line) Same() string {
 	return strings.TrimSpace("line " + name + " " + chip)
 }
 
-// Found returns the position of the line on this host, such as "gpiochip0 17", or "" if
+// Location returns the position of the line on this host, such as "gpiochip0 17", or "" if
 // this host has no such line.
-func (l Line) Found(k Chips) string {
+func (l Line) Location(k Chips) string {
 	p, err := Find(k, l)
 	if err != nil {
 		return ""
@@ -81,8 +81,8 @@ const (
 	Input              // an input
 )
 
-// StartOf returns On or Off.
-func StartOf(on bool) Start {
+// StartLevel returns On or Off.
+func StartLevel(on bool) Start {
 	if on {
 		return On
 	}
@@ -100,9 +100,9 @@ type Request struct {
 	Edge      func(active bool) // called at each change of an input; it must not block
 }
 
-// Held is a line that this process has requested. Its values are logical: active or not.
-// Its methods return ErrGone if the chip has vanished.
-type Held interface {
+// RequestedLine is a line that this process has requested. Its values are logical: active or
+// not. Its methods return ErrGone if the chip has vanished.
+type RequestedLine interface {
 	Value() (bool, error)
 	Set(on bool) error
 	Close() error
@@ -127,10 +127,10 @@ type Info struct {
 type Chips interface {
 	List() ([]Chip, error)
 	Info(chip string, offset int) (Info, error)
-	Request(chip string, offset int, r Request) (Held, error)
+	Request(chip string, offset int, r Request) (RequestedLine, error)
 	// Borrow returns a line that another process of the same user has requested. Both
 	// processes then control it. holder is the Consumer of the line.
-	Borrow(chip string, offset int, holder string) (Held, error)
+	Borrow(chip string, offset int, holder string) (RequestedLine, error)
 }
 
 var (
@@ -142,14 +142,14 @@ var (
 	ErrBusy = errors.New("is in use")
 )
 
-// Place is the position of a line.
-type Place struct {
+// Position is the position of a line.
+type Position struct {
 	Chip   Chip
 	Offset int
 	Name   string // name of the line; "" if it has none
 }
 
-func (p Place) String() string {
+func (p Position) String() string {
 	if p.Name == "" {
 		return fmt.Sprintf("line %d of %s", p.Offset, p.Chip.Name)
 	}
@@ -160,17 +160,17 @@ func (p Place) String() string {
 var header = []string{"pinctrl-rp1", "pinctrl-bcm2712", "pinctrl-bcm2711", "pinctrl-bcm2835"}
 
 // Find searches all chips for a line, or only the chip that the line names.
-func Find(k Chips, l Line) (Place, error) {
+func Find(k Chips, l Line) (Position, error) {
 	all, err := k.List()
 	if err != nil {
-		return Place{}, cannotBeHad(l, err)
+		return Position{}, cannotBeHad(l, err)
 	}
 	chips := slices.DeleteFunc(slices.Clone(all), func(c Chip) bool { return l.Chip != "" && !c.called(l.Chip) })
 	switch {
 	case len(all) == 0:
-		return Place{}, fmt.Errorf("%s %w: this host has no GPIO chip; connect the chip, and check that messkit may open /dev/gpiochip*", l, ErrAbsent)
+		return Position{}, fmt.Errorf("%s %w: this host has no GPIO chip; connect the chip, and check that messkit may open /dev/gpiochip*", l, ErrAbsent)
 	case len(chips) == 0:
-		return Place{}, fmt.Errorf("%s %w: the host has no such chip; its chips: %s", l, ErrAbsent, listed(all))
+		return Position{}, fmt.Errorf("%s %w: the host has no such chip; its chips: %s", l, ErrAbsent, listed(all))
 	}
 	if n, err := strconv.Atoi(l.Line); err == nil {
 		return byNumber(l, chips, n)
@@ -185,15 +185,15 @@ func (c Chip) called(name string) bool {
 
 // byNumber returns the line with this number on the only chip, or on the header of a
 // Raspberry Pi.
-func byNumber(l Line, chips []Chip, n int) (Place, error) {
+func byNumber(l Line, chips []Chip, n int) (Position, error) {
 	c, ok := only(chips)
 	switch {
 	case !ok:
-		return Place{}, fmt.Errorf("%s: several chips may have it; write chip: with one of %s", l, listed(chips))
+		return Position{}, fmt.Errorf("%s: several chips may have it; write chip: with one of %s", l, listed(chips))
 	case n < 0 || n >= c.Lines:
-		return Place{}, fmt.Errorf("%s: %s has lines 0 to %d; write one of those numbers, or a name", l, c.Name, c.Lines-1)
+		return Position{}, fmt.Errorf("%s: %s has lines 0 to %d; write one of those numbers, or a name", l, c.Name, c.Lines-1)
 	}
-	return Place{Chip: c, Offset: n}, nil
+	return Position{Chip: c, Offset: n}, nil
 }
 
 // only returns the only chip, or else the chip of the header of a Raspberry Pi.
@@ -211,12 +211,12 @@ func only(chips []Chip) (Chip, bool) {
 
 // byName returns the line with this name. If the device tree of a Raspberry Pi names no
 // lines, GPIO17 is number 17 on the header.
-func byName(k Chips, l Line, chips []Chip) (Place, error) {
-	var found []Place
+func byName(k Chips, l Line, chips []Chip) (Position, error) {
+	var found []Position
 	for _, c := range chips {
 		for n := range c.Lines {
 			if info, err := k.Info(c.Name, n); err == nil && info.Name == l.Line {
-				found = append(found, Place{c, n, info.Name})
+				found = append(found, Position{c, n, info.Name})
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func byName(k Chips, l Line, chips []Chip) (Place, error) {
 		return found[0], nil
 	}
 	if len(found) > 1 {
-		return Place{}, fmt.Errorf("%s: %d lines have that name (%s, %s); write chip: as well", l, len(found), found[0], found[1])
+		return Position{}, fmt.Errorf("%s: %d lines have that name (%s, %s); write chip: as well", l, len(found), found[0], found[1])
 	}
 	number, numbered := strings.CutPrefix(l.Line, "GPIO")
 	if n, err := strconv.Atoi(number); numbered && err == nil {
@@ -232,7 +232,7 @@ func byName(k Chips, l Line, chips []Chip) (Place, error) {
 			return byNumber(l, []Chip{c}, n)
 		}
 	}
-	return Place{}, fmt.Errorf("%s %w: no line has that name; write another name, or its number and chip: (%s)", l, ErrAbsent, listed(chips))
+	return Position{}, fmt.Errorf("%s %w: no line has that name; write another name, or its number and chip: (%s)", l, ErrAbsent, listed(chips))
 }
 
 // listed returns the names of the chips for people.

@@ -68,7 +68,7 @@ func TestBusy(t *testing.T) {
 		{"spi0 CS0", `line 17 of gpiochip0 (GPIO17) is in use by "spi0 CS0"; remove dtparam=spi=on`},
 		{"onewire@0", `is in use by "onewire@0"; remove dtoverlay=w1-gpio`},
 		{"gpioset", `is in use by "gpioset"; stop that program`},
-		{board.Label("lamp"), `; two devices of the configuration`},
+		{board.ConsumerName("lamp"), `; two devices of the configuration`},
 		{"", "is in use by the kernel; find the overlay"},
 	} {
 		c := boardtest.Pi()
@@ -124,7 +124,7 @@ func TestForce(t *testing.T) {
 	c.Pull("gpiochip0", 17, true)
 	check := func(what string, req board.Request, changed, level bool) {
 		t.Helper()
-		got, err := board.Force(c, line, req)
+		got, err := board.ForceLevel(c, line, req)
 		if err != nil || got != changed || c.Level("gpiochip0", 17) != level {
 			t.Errorf("%s: changed=%t, level %t: %v", what, got, c.Level("gpiochip0", 17), err)
 		}
@@ -132,7 +132,7 @@ func TestForce(t *testing.T) {
 	check("an input that reads high", off, true, false)
 	check("an output that is low", off, false, false)
 	check("an output that is low, high", on, true, true)
-	o := board.NewOutput(c, line, board.Request{Start: board.On, Label: board.Label("lamp")})
+	o := board.NewOutput(c, line, board.Request{Start: board.On, Label: board.ConsumerName("lamp")})
 	if err := o.Connect(); err != nil {
 		t.Fatal(err)
 	}
@@ -145,20 +145,20 @@ func TestForce(t *testing.T) {
 	check("a chip that is not there", on, false, false)
 	c.Replug("gpiochip0")
 	c.Take("gpiochip0", 17, "gpioset")
-	if _, err := board.Force(c, line, off); !errors.Is(err, board.ErrBusy) {
+	if _, err := board.ForceLevel(c, line, off); !errors.Is(err, board.ErrBusy) {
 		t.Errorf("held by another program: %v", err)
 	}
 }
 
 func TestLineSame(t *testing.T) {
-	want := board.Line{Line: "27"}.Same()
+	want := board.Line{Line: "27"}.Identity()
 	for _, l := range []board.Line{{Line: "GPIO27"}, {Line: " 027 "}, {Chip: "gpiochip0", Line: "27"}, {Chip: "/dev/gpiochip0", Line: "GPIO27"}, {Chip: "pinctrl-rp1", Line: "27"}} {
-		if l.Same() != want {
-			t.Errorf("%s: %q, want %q", l, l.Same(), want)
+		if l.Identity() != want {
+			t.Errorf("%s: %q, want %q", l, l.Identity(), want)
 		}
 	}
 	for _, l := range []board.Line{{Line: "GPIO2"}, {Line: "LED27"}, {Chip: "gpiochip1", Line: "27"}} {
-		if l.Same() == want {
+		if l.Identity() == want {
 			t.Errorf("%s is another", l)
 		}
 	}

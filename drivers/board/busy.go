@@ -7,7 +7,7 @@ import (
 
 // BusyError reports that another process or driver uses a line.
 type BusyError struct {
-	Place  Place
+	Place  Position
 	Holder string // consumer of the line; "" if the kernel does not report it
 }
 

@@ -9,53 +9,53 @@ import (
 	"gobot.io/x/gobot/v2/drivers/gpio"
 )
 
-// Source is an input line as a Gobot adaptor. Each pin name reads this line. It is safe for
+// InputLine is an input line as a Gobot adaptor. Each pin name reads this line. It is safe for
 // concurrent use.
-type Source struct {
+type InputLine struct {
 	chips Chips
 	line  Line
 	req   Request
 
 	mu   sync.Mutex
 	name string
-	held Held
-	at   Place
+	held RequestedLine
+	at   Position
 }
 
 var (
-	_ gobot.Adaptor      = (*Source)(nil)
-	_ gpio.DigitalReader = (*Source)(nil)
+	_ gobot.Adaptor      = (*InputLine)(nil)
+	_ gpio.DigitalReader = (*InputLine)(nil)
 )
 
-// NewSource returns an input. It does not request the line yet.
-func NewSource(k Chips, l Line, req Request) *Source {
+// NewInputLine returns an input. It does not request the line yet.
+func NewInputLine(k Chips, l Line, req Request) *InputLine {
 	req.Start = Input
-	return &Source{chips: k, line: l, req: req, name: "board"}
+	return &InputLine{chips: k, line: l, req: req, name: "board"}
 }
 
 // Name returns the name of the adaptor.
-func (s *Source) Name() string {
+func (s *InputLine) Name() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.name
 }
 
 // SetName changes the name of the adaptor.
-func (s *Source) SetName(name string) {
+func (s *InputLine) SetName(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.name = name
 }
 
 // Connect requests the line.
-func (s *Source) Connect() error {
+func (s *InputLine) Connect() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open()
 }
 
 // Finalize releases the line.
-func (s *Source) Finalize() error {
+func (s *InputLine) Finalize() error {
 	s.mu.Lock()
 	held := s.held
 	s.held = nil
@@ -67,7 +67,7 @@ func (s *Source) Finalize() error {
 }
 
 // DigitalRead reads the line: 1 is active.
-func (s *Source) DigitalRead(string) (int, error) {
+func (s *InputLine) DigitalRead(string) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for again := true; ; again = false {
@@ -94,7 +94,7 @@ func (s *Source) DigitalRead(string) (int, error) {
 }
 
 // open requests the line if this process does not have it. The caller holds mu.
-func (s *Source) open() (err error) {
+func (s *InputLine) open() (err error) {
 	if s.held != nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (Kernel) Info(chip string, offset int) (Info, error) {
 
 // Request requests a line. The kernel cannot debounce the lines of chips behind USB or I2C;
 // Request then requests them without debouncing.
-func (k Kernel) Request(chip string, offset int, r Request) (Held, error) {
+func (k Kernel) Request(chip string, offset int, r Request) (RequestedLine, error) {
 	h, err := k.request(chip, offset, r)
 	if errors.Is(err, unix.EINVAL) && r.Debounce > 0 {
 		r.Debounce = 0
@@ -67,7 +67,7 @@ func (k Kernel) Request(chip string, offset int, r Request) (Held, error) {
 	return h, err
 }
 
-func (Kernel) request(chip string, offset int, r Request) (Held, error) {
+func (Kernel) request(chip string, offset int, r Request) (RequestedLine, error) {
 	options := []gpiocdev.LineReqOption{gpiocdev.WithConsumer(r.Label)}
 	if r.ActiveLow {
 		options = append(options, gpiocdev.AsActiveLow)
@@ -172,7 +172,7 @@ func (h held) Close() error      { return h.line.Close() }
 // Linux 5.6). It finds the descriptor in the fdinfo of that process (Linux 6.1). The other
 // process must belong to the same user. If the kernel uses Yama, the other process must
 // also have named this process as its tracer.
-func (Kernel) Borrow(chip string, offset int, holder string) (Held, error) {
+func (Kernel) Borrow(chip string, offset int, holder string) (RequestedLine, error) {
 	pid, err := pidOf(holder)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ func (Kernel) List() ([]Chip, error) { return nil, errLinux }
 func (Kernel) Info(string, int) (Info, error) { return Info{}, errLinux }
 
 // Request returns an error.
-func (Kernel) Request(string, int, Request) (Held, error) { return nil, errLinux }
+func (Kernel) Request(string, int, Request) (RequestedLine, error) { return nil, errLinux }
 
 // Borrow returns an error.
-func (Kernel) Borrow(string, int, string) (Held, error) { return nil, errLinux }
+func (Kernel) Borrow(string, int, string) (RequestedLine, error) { return nil, errLinux }

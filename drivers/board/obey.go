@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Force sets a line to the level of req.Start on behalf of a process that is dead or
+// ForceLevel sets a line to the level of req.Start on behalf of a process that is dead or
 // frozen, and reports whether that changed the level. If another messkit process of the
-// same user has the line, both control it for a moment. Force changes nothing if the chip
+// same user has the line, both control it for a moment. ForceLevel changes nothing if the chip
 // is absent: an absent chip drives nothing, and its lines are inputs when it returns.
-func Force(k Chips, l Line, req Request) (changed bool, err error) {
+func ForceLevel(k Chips, l Line, req Request) (changed bool, err error) {
 	p, err := Find(k, l)
 	switch {
 	case errors.Is(err, ErrAbsent):
@@ -41,7 +41,7 @@ func Force(k Chips, l Line, req Request) (changed bool, err error) {
 }
 
 // forceFree sets a line that no process has requested.
-func forceFree(k Chips, p Place, info Info, req Request, on bool) (changed bool, err error) {
+func forceFree(k Chips, p Position, info Info, req Request, on bool) (changed bool, err error) {
 	if !info.Output { // the level of an input shows the external circuit, not the last output
 		h, err := k.Request(p.Chip.Name, p.Offset, req)
 		if err != nil {

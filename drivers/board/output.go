@@ -14,8 +14,10 @@ import (
 // and the name of the device follow.
 const labelPrefix = "messkit "
 
-// Label returns the consumer name of a line that this process requests for a device.
-func Label(device string) string { return fmt.Sprintf("%s%d %s", labelPrefix, os.Getpid(), device) }
+// ConsumerName returns the consumer name of a line that this process requests for a device.
+func ConsumerName(device string) string {
+	return fmt.Sprintf("%s%d %s", labelPrefix, os.Getpid(), device)
+}
 
 // Output is an output line as a Gobot adaptor. Each pin name writes this line. It is safe
 // for concurrent use.
@@ -26,8 +28,8 @@ type Output struct {
 
 	mu   sync.Mutex
 	name string
-	held Held // nil before the request of the line
-	at   Place
+	held RequestedLine // nil before the request of the line
+	at   Position
 }
 
 var (
@@ -104,7 +106,7 @@ func (o *Output) DigitalRead(string) (int, error) {
 
 // set makes the line active or inactive. The caller holds mu.
 func (o *Output) set(on bool) error {
-	return o.use(StartOf(on), func() error { return o.held.Set(on) })
+	return o.use(StartLevel(on), func() error { return o.held.Set(on) })
 }
 
 // use calls f with the line. If the chip has vanished, use requests the line again and
@@ -142,9 +144,9 @@ func (o *Output) open(start Start) (err error) {
 	return err
 }
 
-// Look finds the line and describes its state, without a request. It returns a *BusyError
+// Status finds the line and describes its state, without a request. It returns a *BusyError
 // if another consumer has the line.
-func (o *Output) Look() (string, error) {
+func (o *Output) Status() (string, error) {
 	p, err := Find(o.chips, o.line)
 	if err != nil {
 		return "", err
@@ -160,7 +162,7 @@ func (o *Output) Look() (string, error) {
 }
 
 // Open finds a line and requests it.
-func Open(k Chips, l Line, req Request) (Held, Place, error) {
+func Open(k Chips, l Line, req Request) (RequestedLine, Position, error) {
 	p, err := Find(k, l)
 	if err != nil {
 		return nil, p, err

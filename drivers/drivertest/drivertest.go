@@ -32,9 +32,9 @@ func Level(on func() bool) Option { return func(b *bench) { b.level = on } }
 // the last command.
 func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
 
-// Obey sets the RunWatchdogCommand function of the kind. The suite requires it for a
-// WatchdogTarget with orders.
-func Obey(obey func(order []byte) (changed bool, err error)) Option {
+// RunWatchdogCommand sets the RunWatchdogCommand function of the kind. The suite requires it
+// for a WatchdogTarget with orders.
+func RunWatchdogCommand(obey func(order []byte) (changed bool, err error)) Option {
 	return func(b *bench) { b.obey = obey }
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func all(d *device) []Option {
-	return []Option{Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), Obey(d.obey)}
+	return []Option{Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), RunWatchdogCommand(d.obey)}
 }
 
 func TestADeviceThatIsRightPasses(t *testing.T) {

@@ -21,12 +21,12 @@ func CheckPlace(where, place string, with map[string]Param) error {
 	case strings.ContainsAny(place, "[]"):
 		return fmt.Errorf("%s: %q has brackets; write the number of a list item after a dot, like meters.0.power", where, place)
 	}
-	return errors.Join(CheckGaps(where, Gaps(place), with)...)
+	return errors.Join(CheckPlaceholders(where, Placeholders(place), with)...)
 }
 
-// CheckGaps returns an error for each name in gaps without a value. own lists the names
+// CheckPlaceholders returns an error for each name in gaps without a value. own lists the names
 // that messkit sets.
-func CheckGaps(where string, gaps []string, with map[string]Param, own ...string) []error {
+func CheckPlaceholders(where string, gaps []string, with map[string]Param, own ...string) []error {
 	var errs []error
 	for _, g := range gaps {
 		if _, known := with[g]; !known && !slices.Contains(own, g) {
@@ -71,7 +71,7 @@ func CheckNames(with map[string]Param, own ...string) []error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(with)) {
 		switch {
-		case !slices.Equal(Gaps("{"+name+"}"), []string{name}):
+		case !slices.Equal(Placeholders("{"+name+"}"), []string{name}):
 			errs = append(errs, fmt.Errorf("with.%s: {%s} is not a valid placeholder; use only letters, digits and _", name, name))
 		case slices.Contains(own, name):
 			errs = append(errs, fmt.Errorf("with.%s: messkit sets {%s} itself; use another name", name, name))

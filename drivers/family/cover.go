@@ -15,26 +15,26 @@ import (
 
 // Cover contains the functions of a cover.
 type Cover struct {
-	Open, Shut func(context.Context) error
-	Opening    func(context.Context) (float64, error) // position in percent
+	Open, Close func(context.Context) error
+	Opening     func(context.Context) (float64, error) // position in percent
 	// To moves the cover to a position in percent. It is nil if the cover knows only its
 	// two ends.
 	To func(ctx context.Context, percent float64) error
 	// Stop stops the cover, no matter which client moved it, and returns when the cover
 	// reports that it stands still. It is nil if the cover cannot stop.
 	Stop func(context.Context) error
-	// Moves reports whether the device says that it moves. Stands reports whether it stands
+	// IsMoving reports whether the device says that it moves. IsAtRest reports whether it stands
 	// still; some devices do not report movement, so Stands compares positions.
-	Moves, Stands func(context.Context) (bool, error)
+	IsMoving, IsAtRest func(context.Context) (bool, error)
 
-	look func(context.Context) (Place, error)
+	look func(context.Context) (CoverPosition, error)
 }
 
 // NewCover returns a cover that moves to its ends by open and shut, and to a position in
 // percent by to. to may be nil.
-func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
+func NewCover(open, shut Movement, to func(percent float64) Movement) *Cover {
 	c := &Cover{
-		Open: open.Do, Shut: shut.Do, Stop: open.Stand, Stands: open.stands, look: open.Look,
+		Open: open.Do, Close: shut.Do, Stop: open.StopAndWait, IsAtRest: open.isAtRest, look: open.Look,
 		Opening: func(ctx context.Context) (float64, error) {
 			p, err := open.Look(ctx)
 			if err != nil {
@@ -43,9 +43,9 @@ func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 			return Opening(p)
 		},
 	}
-	c.Moves = func(ctx context.Context) (bool, error) {
+	c.IsMoving = func(ctx context.Context) (bool, error) {
 		p, err := open.Look(ctx)
-		return p.Moves, err
+		return p.Moving, err
 	}
 	if to != nil {
 		c.To = func(ctx context.Context, percent float64) error { return to(percent).Do(ctx) }
@@ -53,31 +53,31 @@ func NewCover(open, shut Travel, to func(percent float64) Travel) *Cover {
 	return c
 }
 
-// Place is the position that the device of a cover reports.
-type Place struct {
+// CoverPosition is the position that the device of a cover reports.
+type CoverPosition struct {
 	Percent float64 // 0 closed, 100 open
 	Known   bool    // whether Percent is valid
 	End     bool    // the device reports only a word for closed or open: Percent is 0, or 100 for any other position
-	Moves   bool
+	Moving  bool
 }
 
-// Report describes the words of a template for the state of a cover.
-type Report struct {
+// StateWords describes the words of a template for the state of a cover.
+type StateWords struct {
 	Moving []string `yaml:"moving"` // words for a moving cover
 	Open   []string `yaml:"open"`   // words for a fully open cover, if it reports no position
 	Closed []string `yaml:"closed"` // words for a closed cover
 }
 
-// Scale describes the position scale of a template.
-type Scale struct {
+// PositionScale describes the position scale of a template.
+type PositionScale struct {
 	Closed string `yaml:"closed"` // position for closed: 0, or 100 for a reversed scale; may contain {names}
 }
 
-func (s Scale) reversed(v Values) bool { return v.Text(s.Closed) == "100" }
+func (s PositionScale) reversed(v Values) bool { return v.Text(s.Closed) == "100" }
 
 // Percent converts a position of the template to percent open. ok is false for an invalid
 // position: an uncalibrated device reports -1, 101 or nothing.
-func (s Scale) Percent(v Values, found any) (percent float64, ok bool) {
+func (s PositionScale) Percent(v Values, found any) (percent float64, ok bool) {
 	n, number := Number(found)
 	if !number || n < 0 || n > 100 {
 		return 0, false
@@ -89,7 +89,7 @@ func (s Scale) Percent(v Values, found any) (percent float64, ok bool) {
 }
 
 // Word returns the {position} for a position in percent open.
-func (s Scale) Word(v Values, percent float64) string {
+func (s PositionScale) Word(v Values, percent float64) string {
 	percent = math.Round(percent)
 	if s.reversed(v) {
 		percent = 100 - percent
@@ -98,8 +98,8 @@ func (s Scale) Word(v Values, percent float64) string {
 }
 
 // Add adds the state in word to p.
-func (r Report) Add(p *Place, word string) {
-	p.Moves = slices.Contains(r.Moving, word)
+func (r StateWords) Add(p *CoverPosition, word string) {
+	p.Moving = slices.Contains(r.Moving, word)
 	if p.Known {
 		return
 	}
@@ -111,12 +111,12 @@ func (r Report) Add(p *Place, word string) {
 	}
 }
 
-// Travel describes one movement of a cover.
-type Travel struct {
-	Go   func(context.Context) error          // starts the movement
-	Look func(context.Context) (Place, error) // reads the present position from the device
-	Stop func(context.Context) error          // nil if the cover cannot stop
-	To   float64                              // target in percent
+// Movement describes one movement of a cover.
+type Movement struct {
+	Go   func(context.Context) error                  // starts the movement
+	Look func(context.Context) (CoverPosition, error) // reads the present position from the device
+	Stop func(context.Context) error                  // nil if the cover cannot stop
+	To   float64                                      // target in percent
 	// Limit is the longest duration of the movement. Every is the poll interval. Timeout
 	// limits the time until a stopped cover stands still.
 	Limit, Every, Timeout time.Duration
@@ -131,9 +131,9 @@ const setsOut = 5
 
 // Do moves the cover and returns when it has reached its target. If the movement fails
 // early and the cover may still move, Do stops it.
-func (t Travel) Do(ctx context.Context) error {
+func (t Movement) Do(ctx context.Context) error {
 	p, err := t.Look(ctx)
-	if err == nil && !p.Known && !p.Moves && t.To > 0 && t.To < 100 {
+	if err == nil && !p.Known && !p.Moving && t.To > 0 && t.To < 100 {
 		_, err = Opening(p)
 	}
 	if err != nil {
@@ -147,12 +147,13 @@ func (t Travel) Do(ctx context.Context) error {
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, errStands) {
 		return err
 	}
-	return Cut(err, heard, t.brake(ctx))
+	return MovementError(err, heard, t.brake(ctx))
 }
 
-// Cut returns the error of a movement that failed with err. heard reports whether the cover
-// has acknowledged the command; stop is the error of the stop command after that, or nil.
-func Cut(err error, heard bool, stop error) error {
+// MovementError returns the error of a movement that failed with err. heard reports whether
+// the cover has acknowledged the command; stop is the error of the stop command after that,
+// or nil.
+func MovementError(err error, heard bool, stop error) error {
 	switch {
 	case stop != nil:
 		return fmt.Errorf("%w; %w: it does not stop: %v", err, drivers.ErrMayAct, stop) // stop without %w, because the cover moves: the error must not be ErrNothingDone
@@ -167,12 +168,12 @@ var errStands = errors.New("the cover stands still")
 
 // arrive waits until the cover has reached its target. from is its position before the
 // command.
-func (t Travel) arrive(ctx context.Context, from Place) error {
+func (t Movement) arrive(ctx context.Context, from CoverPosition) error {
 	within, cancel := context.WithTimeout(ctx, t.Limit)
 	defer cancel()
 	tick := time.NewTicker(t.Every)
 	defer tick.Stop()
-	var last Place
+	var last CoverPosition
 	there, still := 0, 0
 	for {
 		select {
@@ -190,7 +191,7 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 			return fmt.Errorf("the cover has not reached its target after %v", t.Limit)
 		case err != nil:
 			return fmt.Errorf("the cover has the command, and does not report its position: %v", err) // no %w, because the cover may move
-		case p.Moves:
+		case p.Moving:
 			there, still = 0, 0
 		case p.Known && math.Abs(p.Percent-t.To) <= drivers.OpeningTolerance:
 			if still = 0; p != last {
@@ -219,16 +220,16 @@ func (t Travel) arrive(ctx context.Context, from Place) error {
 }
 
 // brake stops the cover, even if ctx has ended, and returns when the cover stands still.
-func (t Travel) brake(ctx context.Context) error {
+func (t Movement) brake(ctx context.Context) error {
 	if t.Stop == nil {
 		return errors.New("the cover has no stop command")
 	}
-	return t.Stand(context.WithoutCancel(ctx))
+	return t.StopAndWait(context.WithoutCancel(ctx))
 }
 
-// Stand stops the cover and returns when the cover reports that it stands still. It repeats
-// the command while the cover moves.
-func (t Travel) Stand(ctx context.Context) error {
+// StopAndWait stops the cover and returns when the cover reports that it stands still. It
+// repeats the command while the cover moves.
+func (t Movement) StopAndWait(ctx context.Context) error {
 	if err := t.Stop(ctx); err != nil {
 		return err
 	}
@@ -236,7 +237,7 @@ func (t Travel) Stand(ctx context.Context) error {
 	defer cancel()
 	tick := time.NewTicker(t.Every)
 	defer tick.Stop()
-	var last Place
+	var last CoverPosition
 	var unseen error // error of the last reading
 	for n := 0; ; n++ {
 		p, err := t.Look(within)
@@ -246,9 +247,9 @@ func (t Travel) Stand(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil && n > 0 && !p.Moves && p == last:
+		case err == nil && n > 0 && !p.Moving && p == last:
 			return nil
-		case err == nil && n > 0 && p.Moves && within.Err() == nil:
+		case err == nil && n > 0 && p.Moving && within.Err() == nil:
 			if err := t.Stop(within); err != nil && within.Err() == nil {
 				return err
 			}
@@ -269,11 +270,11 @@ func (t Travel) Stand(ctx context.Context) error {
 	}
 }
 
-// stands reads the position twice and reports whether it is the same and the cover does not
+// isAtRest reads the position twice and reports whether it is the same and the cover does not
 // move.
-func (t Travel) stands(ctx context.Context) (bool, error) {
+func (t Movement) isAtRest(ctx context.Context) (bool, error) {
 	was, err := t.Look(ctx)
-	if err != nil || was.Moves {
+	if err != nil || was.Moving {
 		return false, err
 	}
 	if !wait.For(ctx, t.Every) {
@@ -296,9 +297,9 @@ func (c *Cover) Readings(now func() time.Time) func(context.Context) ([]drivers.
 
 // Opening returns the position in percent. It returns an error while the cover moves, or if
 // the position is unknown.
-func Opening(p Place) (float64, error) {
+func Opening(p CoverPosition) (float64, error) {
 	switch {
-	case p.Moves:
+	case p.Moving:
 		return 0, errors.New("the cover is moving")
 	case !p.Known:
 		return 0, errors.New("the device does not report its position; calibrate it, or open or close it completely")
@@ -308,7 +309,7 @@ func Opening(p Place) (float64, error) {
 
 // Openings returns the contact of the closed position, and the position in percent if the
 // device reports it.
-func Openings(p Place, at time.Time) ([]drivers.Reading, error) {
+func Openings(p CoverPosition, at time.Time) ([]drivers.Reading, error) {
 	percent, err := Opening(p)
 	if err != nil {
 		return nil, err

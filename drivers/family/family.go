@@ -35,27 +35,27 @@ type Verbs struct {
 	Open  func(context.Context) error // called before any other function, and again after Close
 	Close func()
 
-	Switch    func(ctx context.Context, on bool) error
-	SwitchFor func(ctx context.Context, limit time.Duration) error // turns the device on with its own timer
-	TimerLeft func()                                               // reports that an earlier process has set the timer; requires SwitchFor
-	TimerFor  func(limit time.Duration) time.Duration              // see drivers.TimerRounder; requires SwitchFor
-	On        func(context.Context) (bool, error)
-	Read      func(context.Context) ([]drivers.Reading, error)
+	Switch        func(ctx context.Context, on bool) error
+	SwitchFor     func(ctx context.Context, limit time.Duration) error // turns the device on with its own timer
+	TimerMayBeSet func()                                               // reports that an earlier process has set the timer; requires SwitchFor
+	RoundTimer    func(limit time.Duration) time.Duration              // see drivers.TimerRounder; requires SwitchFor
+	On            func(context.Context) (bool, error)
+	Read          func(context.Context) ([]drivers.Reading, error)
 
 	// Changes implements drivers.Notifier. It is nil if the device does not notice changes.
 	Changes func() <-chan struct{}
 
-	// Last runs f so that its effect remains, even if the device executes an earlier
+	// RunLast runs f so that its effect remains, even if the device executes an earlier
 	// command late. It is nil if the device executes commands in order.
-	Last func(ctx context.Context, f func(context.Context) error) error
+	RunLast func(ctx context.Context, f func(context.Context) error) error
 
 	// Area returns the area of the device, or "" if unknown. It is nil if the device never
 	// knows its area.
 	Area func() string
 
-	// Holds returns the resources that no other device may use. It is nil if there are
+	// Resources returns the resources that no other device may use. It is nil if there are
 	// none.
-	Holds func() []drivers.Resource
+	Resources func() []drivers.Resource
 
 	// Cover and Lock exclude Switch and Light. Each requires Read.
 	Cover *Cover
@@ -64,18 +64,18 @@ type Verbs struct {
 	// Press is nil for a device without an action. It excludes all other verbs.
 	Press *Press
 
-	// Heat is nil for a device without a target temperature. It requires Switch and Read.
-	Heat *Heat
+	// Thermostat is nil for a device without a target temperature. It requires Switch and Read.
+	Thermostat *Thermostat
 
 	// Light is nil for a device without a brightness. It requires Switch.
 	Light *Light
 }
 
-// Heat contains the functions of a thermostat, in °C.
-type Heat struct {
-	Set     func(ctx context.Context, celsius float64) error // celsius is within Targets
-	Target  func(context.Context) (float64, error)
-	Targets drivers.TargetRange
+// Thermostat contains the functions of a thermostat, in °C.
+type Thermostat struct {
+	Set         func(ctx context.Context, celsius float64) error // celsius is within TargetRange
+	Target      func(context.Context) (float64, error)
+	TargetRange drivers.TargetRange
 }
 
 // Lock contains the functions of a lock.
@@ -84,36 +84,36 @@ type Lock struct {
 	Locked       func(context.Context) (bool, error)
 }
 
-// Light contains the functions of a lamp beyond on and off. Dim requires Level, and Tint
-// requires Colour.
+// Light contains the functions of a lamp beyond on and off. Dim requires Level, and SetColor
+// requires Color.
 type Light struct {
-	Dim    func(ctx context.Context, percent float64) error // percent is above 0
-	Level  func(context.Context) (float64, error)
-	Tint   func(ctx context.Context, c drivers.Color) error // nil if the lamp has no colors
-	Colour func(context.Context) (drivers.Color, error)
-	White  *White // nil if the lamp has a fixed color temperature
+	Dim              func(ctx context.Context, percent float64) error // percent is above 0
+	Level            func(context.Context) (float64, error)
+	SetColor         func(ctx context.Context, c drivers.Color) error // nil if the lamp has no colors
+	Color            func(context.Context) (drivers.Color, error)
+	ColorTemperature *ColorTemperature // nil if the lamp has a fixed color temperature
 }
 
-// White contains the functions of a lamp with a variable color temperature.
-type White struct {
-	Warm             func(ctx context.Context, kelvin float64) error // kelvin is between Warmest and Coldest
-	Warmth           func(context.Context) (float64, error)
+// ColorTemperature contains the functions of a lamp with a variable color temperature.
+type ColorTemperature struct {
+	Set              func(ctx context.Context, kelvin float64) error // kelvin is between Warmest and Coldest
+	Read             func(context.Context) (float64, error)
 	Warmest, Coldest float64 // limits in kelvin
 }
 
 // Device implements every device of a template.
 type Device struct {
 	drivers.Base
-	class    string
-	levels   drivers.SwitchLevels
-	verbs    Verbs
-	link     *drivers.Connection
-	haltTime time.Duration
-	turn     sync.Mutex // serializes Start and Halt
-	live     bool       // set since Start; guarded by turn
-	users    chan int   // semaphore that contains the number of users of the open device
-	errand   drivers.ExclusiveTask
-	loose    atomic.Bool // a cover that may move, because a stop failed
+	class     string
+	levels    drivers.SwitchLevels
+	verbs     Verbs
+	link      *drivers.Connection
+	haltTime  time.Duration
+	startHalt sync.Mutex // serializes Start and Halt
+	started   bool       // set since Start; guarded by startHalt
+	users     chan int   // semaphore that contains the number of users of the open device
+	movement  drivers.ExclusiveTask
+	mayMove   atomic.Bool // a cover that may move, because a stop failed
 }
 
 // New returns a device with these verbs. haltTime limits the commands for the initial and
@@ -140,10 +140,10 @@ func (d *Device) Connection() *drivers.Connection { return d.link }
 
 // Resources returns the resources that no other device may use.
 func (d *Device) Resources() []drivers.Resource {
-	if d.verbs.Holds == nil {
+	if d.verbs.Resources == nil {
 		return nil
 	}
-	return d.verbs.Holds()
+	return d.verbs.Resources()
 }
 
 // Class returns the class of the device.
@@ -159,15 +159,15 @@ func (d *Device) Area() string {
 
 // Start opens the device and sets its initial level.
 func (d *Device) Start() error {
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.startHalt.Lock()
+	defer d.startHalt.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
 	defer cancel()
-	if !d.live {
+	if !d.started {
 		if err := d.connect(ctx); err != nil {
 			return d.WithName(err)
 		}
-		d.live = true
+		d.started = true
 	}
 	if d.verbs.Switch != nil && d.levels.Initial != "keep" {
 		if err := d.verbs.Switch(ctx, d.levels.Initial == "on"); err != nil {
@@ -182,8 +182,8 @@ func (d *Device) Start() error {
 // Halt sets the safe level and closes the device.
 func (d *Device) Halt() error {
 	d.StopVerbs()
-	d.turn.Lock()
-	defer d.turn.Unlock()
+	d.startHalt.Lock()
+	defer d.startHalt.Unlock()
 	defer d.end()
 	ctx, cancel := context.WithTimeout(context.Background(), d.haltTime)
 	defer cancel()
@@ -210,8 +210,8 @@ func (d *Device) haltCover(ctx context.Context) error {
 		return fmt.Errorf("the cover may move, and did not receive the stop command: %v", err) // no %w, because the cover may have received a command to move
 	}
 	defer d.disconnect()
-	if !d.loose.Load() {
-		moves, err := d.verbs.Cover.Moves(ctx)
+	if !d.mayMove.Load() {
+		moves, err := d.verbs.Cover.IsMoving(ctx)
 		if err != nil {
 			return fmt.Errorf("the device does not report whether it moves: %v", err)
 		}
@@ -220,25 +220,25 @@ func (d *Device) haltCover(ctx context.Context) error {
 		}
 	}
 	if err := d.last(ctx, d.verbs.Cover.Stop); err != nil {
-		d.loose.Store(true)
+		d.mayMove.Store(true)
 		return fmt.Errorf("the cover may move, and the stop command failed: %v", err)
 	}
-	d.loose.Store(false)
+	d.mayMove.Store(false)
 	return nil
 }
 
 // last runs f as the last command of the device.
 func (d *Device) last(ctx context.Context, f func(context.Context) error) error {
-	if d.verbs.Last == nil {
+	if d.verbs.RunLast == nil {
 		return f(ctx)
 	}
-	return d.verbs.Last(ctx, f)
+	return d.verbs.RunLast(ctx, f)
 }
 
 // end releases the resources of Start. The caller holds turn.
 func (d *Device) end() {
-	if d.live {
-		d.live = false
+	if d.started {
+		d.started = false
 		d.disconnect()
 	}
 }

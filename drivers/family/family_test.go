@@ -63,7 +63,7 @@ func FuzzPick(f *testing.F) {
 			}
 			return
 		}
-		found, ok := family.Pick(v, path)
+		found, ok := family.Lookup(v, path)
 		if ok != (found != nil) {
 			t.Errorf("%v, %t", found, ok)
 		}

@@ -28,8 +28,8 @@ func (v Values) With(more Values) Values {
 // gap matches a {name} in a template.
 var gap = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\}`)
 
-// Gaps lists the names in a text of a template.
-func Gaps(s string) []string {
+// Placeholders lists the names in a text of a template.
+func Placeholders(s string) []string {
 	var names []string
 	for _, g := range gap.FindAllString(s, -1) {
 		names = append(names, g[1:len(g)-1])
@@ -37,21 +37,21 @@ func Gaps(s string) []string {
 	return names
 }
 
-// GapsIn lists the names in a JSON body.
-func GapsIn(body any) []string {
+// PlaceholdersIn lists the names in a JSON body.
+func PlaceholdersIn(body any) []string {
 	switch body := body.(type) {
 	case string:
-		return Gaps(body)
+		return Placeholders(body)
 	case []any:
 		var all []string
 		for _, one := range body {
-			all = append(all, GapsIn(one)...)
+			all = append(all, PlaceholdersIn(one)...)
 		}
 		return all
 	case map[string]any:
 		var all []string
 		for k, one := range body {
-			all = append(all, append(GapsIn(one), Gaps(k)...)...)
+			all = append(all, append(PlaceholdersIn(one), Placeholders(k)...)...)
 		}
 		slices.Sort(all)
 		return all
@@ -59,9 +59,9 @@ func GapsIn(body any) []string {
 	return nil
 }
 
-// Needed returns an error if a message to the device contains none of the names that it
-// exists for. A timer command without a time, for example, would never end.
-func Needed(where string, filled, names []string) error {
+// RequirePlaceholder returns an error if a message to the device contains none of the names
+// that it exists for. A timer command without a time, for example, would never end.
+func RequirePlaceholder(where string, filled, names []string) error {
 	if len(names) == 0 || slices.ContainsFunc(filled, func(g string) bool { return slices.Contains(names, g) }) {
 		return nil
 	}

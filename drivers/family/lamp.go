@@ -18,7 +18,7 @@ type Lamp struct {
 	Dim    *Setting // {level} is the brightness; nil: the lamp has a fixed brightness
 	Full   float64  // value of {level} and of the answer for 100 %
 	White  *Setting // {kelvin} and {mireds}; nil: the color temperature is fixed
-	Warmth Warmth   // with valid limits if White is not nil
+	Warmth Warmth   // with valid limits if ColorTemperature is not nil
 	Tint   *Setting // {red}, {green} and {blue}, 0 to 255, and {hex}; nil: the lamp has no colors
 }
 
@@ -29,11 +29,11 @@ func (l Lamp) Light() *Light {
 	}
 	v := &Light{Dim: l.dim, Level: l.level}
 	if l.Tint != nil {
-		v.Tint, v.Colour = l.tint, l.color
+		v.SetColor, v.Color = l.tint, l.color
 	}
 	if l.White != nil {
-		v.White = &White{Warm: l.warm, Warmth: l.warmth}
-		v.White.Warmest, v.White.Coldest, _ = l.Warmth.Limits(l.Values) // the caller has checked the limits
+		v.ColorTemperature = &ColorTemperature{Set: l.warm, Read: l.warmth}
+		v.ColorTemperature.Warmest, v.ColorTemperature.Coldest, _ = l.Warmth.Limits(l.Values) // the caller has checked the limits
 	}
 	return v
 }
@@ -80,7 +80,7 @@ func (l Lamp) warm(ctx context.Context, kelvin float64) error {
 	words := l.Warmth.Words(kelvin)
 	return l.White.Set(ctx, l.Values.With(words), Want{words["kelvin"] + " K", func(answer []byte) (bool, string, error) {
 		is, err := l.warmthIn(answer)
-		return err == nil && Near(is, kelvin), fmt.Sprintf("%.0f K", is), err
+		return err == nil && IsNearKelvin(is, kelvin), fmt.Sprintf("%.0f K", is), err
 	}})
 }
 

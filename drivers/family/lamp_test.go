@@ -19,7 +19,7 @@ func TestColours(t *testing.T) {
 		`{"c":[255,136,0,12]}`: {R: 255, G: 136}, `{"c":{"r":255,"g":136,"b":0,"x":1}}`: {R: 255, G: 136}, `{"c":"FF880000"}`: {R: 255, G: 136},
 		`{"c":"#ff8800"}`: {R: 255, G: 136}, `{"c":"rgb,255,136,0"}`: {R: 255, G: 136},
 	} {
-		if got, err := lit([]byte(answer)).Colour(t.Context()); err != nil || got != want {
+		if got, err := lit([]byte(answer)).Color(t.Context()); err != nil || got != want {
 			t.Errorf("%s: %v, %v", answer, got, err)
 		}
 	}
@@ -32,7 +32,7 @@ func FuzzLight(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		light := lit(data)
-		if c, err := light.Colour(t.Context()); err != nil && c != (drivers.Color{}) {
+		if c, err := light.Color(t.Context()); err != nil && c != (drivers.Color{}) {
 			t.Errorf("%v beside %v", c, err)
 		}
 		l, err := light.Level(t.Context())

@@ -19,8 +19,8 @@ import (
 
 const maxFile = 64 << 10 // bytes of a template
 
-// Own returns the templates that are part of a driver, in its folder families.
-func Own(files embed.FS) fs.FS {
+// BuiltIn returns the templates that are part of a driver, in its folder families.
+func BuiltIn(files embed.FS) fs.FS {
 	own, err := fs.Sub(files, "families")
 	if err != nil {
 		panic(err) // cannot fail, because the folder is embedded
@@ -85,9 +85,9 @@ func (t *Templates[T]) Load(own fs.FS, dir, name string) (*T, error) {
 	return one, nil
 }
 
-// Besides adds the errors in the template of a configuration to the errors in the
+// JoinTemplateErrors adds the errors in the template of a configuration to the errors in the
 // configuration, so that the user sees all at once.
-func (s Settings) Besides(err error, own fs.FS, out any) error {
+func (s Settings) JoinTemplateErrors(err error, own fs.FS, out any) error {
 	mistakes, ok := errors.AsType[strictyaml.Problems](err)
 	more, too := errors.AsType[strictyaml.Problems](Load(own, s.Families, s.Family, out))
 	if !ok || !too {

@@ -26,10 +26,10 @@ func Parse(data []byte) (any, error) {
 	return v, nil
 }
 
-// Pick finds a value in JSON by its path: keys and list indexes with dots between them
+// Lookup finds a value in JSON by its path: keys and list indexes with dots between them
 // ("status.print_stats.state", "meters.0.power"). "" is the whole answer. It does not find
 // null.
-func Pick(v any, path string) (any, bool) {
+func Lookup(v any, path string) (any, bool) {
 	for path != "" && v != nil {
 		var key string
 		key, path, _ = strings.Cut(path, ".")
@@ -60,7 +60,7 @@ func (v Values) Find(path string, answer []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, ok := Pick(parsed, path)
+	found, ok := Lookup(parsed, path)
 	if !ok {
 		return nil, &missingError{path}
 	}
@@ -72,9 +72,9 @@ type missingError struct{ path string }
 
 func (e *missingError) Error() string { return "the device reports no " + e.path }
 
-// Word returns a scalar in the notation of templates: ON, true, 1. It returns false for
+// ScalarText returns a scalar in the notation of templates: ON, true, 1. It returns false for
 // lists and objects.
-func Word(v any) (string, bool) {
+func ScalarText(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
 		return v, true
@@ -89,7 +89,7 @@ func Word(v any) (string, bool) {
 // Number returns a number, or 1 or 0 for a truth value. It accepts numbers in strings,
 // because some devices send them.
 func Number(v any) (float64, bool) {
-	word, ok := Word(v)
+	word, ok := ScalarText(v)
 	switch {
 	case !ok:
 		return 0, false
@@ -148,8 +148,8 @@ func (l Level) word(path string, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found, ok := Pick(in, path)
-	word, scalar := Word(found)
+	found, ok := Lookup(in, path)
+	word, scalar := ScalarText(found)
 	if !ok || !scalar {
 		return "", fmt.Errorf("the answer of the device has no %s", path)
 	}

@@ -28,7 +28,7 @@ func (r Reading) In(v Values, answer []byte, at time.Time) (*drivers.Reading, er
 		return nil, err
 	}
 	f, number := Number(found)
-	switch word, _ := Word(found); {
+	switch word, _ := ScalarText(found); {
 	case number:
 	case word != "":
 		return nil, fmt.Errorf("the device reports %.40q, which is not a number", word)

@@ -69,10 +69,10 @@ func (t timer) SwitchFor(ctx context.Context, on bool, limit time.Duration) erro
 }
 
 // TimerMayBeSet reports that an earlier process has set the timer.
-func (t timer) TimerMayBeSet() { t.d.verbs.TimerLeft() }
+func (t timer) TimerMayBeSet() { t.d.verbs.TimerMayBeSet() }
 
 // RoundTimer returns how long the timer runs for a time.
-func (t timer) RoundTimer(limit time.Duration) time.Duration { return t.d.verbs.TimerFor(limit) }
+func (t timer) RoundTimer(limit time.Duration) time.Duration { return t.d.verbs.RoundTimer(limit) }
 
 // sensor implements drivers.Sensor.
 type sensor struct{ d *Device }
@@ -102,19 +102,19 @@ type heater struct{ d *Device }
 // SetTarget sets the target temperature.
 func (h heater) SetTarget(ctx context.Context, celsius float64) error {
 	return h.d.Do(ctx, func(ctx context.Context) error {
-		if err := h.d.verbs.Heat.Targets.Check(celsius); err != nil {
+		if err := h.d.verbs.Thermostat.TargetRange.Check(celsius); err != nil {
 			return err
 		}
-		return h.d.verbs.Heat.Set(ctx, celsius)
+		return h.d.verbs.Thermostat.Set(ctx, celsius)
 	})
 }
 
 // TargetRange returns the range of target temperatures.
-func (h heater) TargetRange() drivers.TargetRange { return h.d.verbs.Heat.Targets }
+func (h heater) TargetRange() drivers.TargetRange { return h.d.verbs.Thermostat.TargetRange }
 
 // Target reads back the target temperature.
 func (h heater) Target(ctx context.Context) (float64, error) {
-	return drivers.DoValue(ctx, &h.d.Base, h.d.verbs.Heat.Target)
+	return drivers.DoValue(ctx, &h.d.Base, h.d.verbs.Thermostat.Target)
 }
 
 // shape returns a device with exactly the methods of its verbs, because callers find verbs
@@ -123,7 +123,7 @@ func shape(d *Device) drivers.Device {
 	v := d.verbs
 	switch {
 	case v.Cover != nil:
-		return moving(d)
+		return shapeCover(d)
 	case v.Press != nil:
 		return struct {
 			*Device
@@ -145,7 +145,7 @@ func shape(d *Device) drivers.Device {
 			sensor
 		}{d, sensor{d}}
 	}
-	if v.Heat != nil {
+	if v.Thermostat != nil {
 		return struct {
 			switcher
 			heater
@@ -153,7 +153,7 @@ func shape(d *Device) drivers.Device {
 		}{switcher{d}, heater{d}, sensor{d}}
 	}
 	if v.Light != nil {
-		return lamp(d)
+		return shapeLamp(d)
 	}
 	switch {
 	case v.SwitchFor != nil && v.Read != nil:

@@ -25,18 +25,18 @@ type cover struct{ d *Device }
 func (c cover) Open(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Open) }
 
 // Close closes the cover.
-func (c cover) Close(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Shut) }
+func (c cover) Close(ctx context.Context) error { return c.moves(ctx, c.d.verbs.Cover.Close) }
 
 func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 	return c.d.Do(ctx, func(ctx context.Context) error {
-		ctx, release, err := c.d.errand.Begin(ctx, "moving")
+		ctx, release, err := c.d.movement.Begin(ctx, "moving")
 		if err != nil {
 			return err
 		}
 		defer release()
 		err = f(ctx)
 		if !errors.Is(err, drivers.ErrNothingDone) {
-			c.d.loose.Store(errors.Is(err, drivers.ErrMayAct))
+			c.d.mayMove.Store(errors.Is(err, drivers.ErrMayAct))
 		}
 		if err != nil && drivers.IsStopped(ctx) && !errors.Is(err, drivers.ErrMayAct) {
 			return drivers.ErrStopped
@@ -49,26 +49,26 @@ func (c cover) moves(ctx context.Context, f func(context.Context) error) error {
 // stop a movement that another client started; only Halt does.
 func (c cover) Detach() error {
 	c.d.StopVerbs() // may set loose
-	if c.d.loose.Load() {
+	if c.d.mayMove.Load() {
 		return c.d.Halt()
 	}
-	c.d.turn.Lock()
-	defer c.d.turn.Unlock()
+	c.d.startHalt.Lock()
+	defer c.d.startHalt.Unlock()
 	c.d.end()
 	return nil
 }
 
 // Safe reads back whether the cover stands still.
 func (c cover) Safe(ctx context.Context) (bool, error) {
-	moves, err := c.looks(ctx, c.d.verbs.Cover.Moves)
-	return err == nil && !moves && !c.d.loose.Load(), err
+	moves, err := c.looks(ctx, c.d.verbs.Cover.IsMoving)
+	return err == nil && !moves && !c.d.mayMove.Load(), err
 }
 
 // AtRest reads back whether the cover stands still. It returns an error if the cover may
 // still execute an earlier command.
 func (c cover) AtRest(ctx context.Context) (bool, error) {
-	stands, err := c.looks(ctx, c.d.verbs.Cover.Stands)
-	if err == nil && c.d.loose.Load() {
+	stands, err := c.looks(ctx, c.d.verbs.Cover.IsAtRest)
+	if err == nil && c.d.mayMove.Load() {
 		err = c.d.WithName(drivers.ErrMayAct)
 	}
 	return err == nil && stands, err
@@ -108,16 +108,16 @@ type stopper struct{ d *Device }
 // Stop stops the cover, no matter which client moved it.
 func (s stopper) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &s.d.Base, func(ctx context.Context) (string, error) {
-		err := errors.Join(s.d.errand.End(ctx), s.d.verbs.Cover.Stop(ctx))
+		err := errors.Join(s.d.movement.End(ctx), s.d.verbs.Cover.Stop(ctx))
 		if err == nil {
-			s.d.loose.Store(false)
+			s.d.mayMove.Store(false)
 		}
 		return "", err
 	})
 }
 
-// moving is shape for a cover.
-func moving(d *Device) drivers.Device {
+// shapeCover is shape for a cover.
+func shapeCover(d *Device) drivers.Device {
 	c := d.verbs.Cover
 	switch {
 	case c.To != nil && c.Stop != nil:

@@ -10,10 +10,10 @@ import (
 var (
 	_ drivers.Dimmer                 = dimmer{}
 	_ drivers.LevelReader            = dimmer{}
-	_ drivers.ColorSetter            = tinter{}
-	_ drivers.ColorReader            = tinter{}
-	_ drivers.ColorTemperatureSetter = whitener{}
-	_ drivers.ColorTemperatureReader = whitener{}
+	_ drivers.ColorSetter            = colorSetter{}
+	_ drivers.ColorReader            = colorSetter{}
+	_ drivers.ColorTemperatureSetter = colorTemperatureSetter{}
+	_ drivers.ColorTemperatureReader = colorTemperatureSetter{}
 )
 
 // dimmer implements drivers.Dimmer.
@@ -37,162 +37,162 @@ func (m dimmer) Level(ctx context.Context) (float64, error) {
 	return drivers.DoValue(ctx, &m.d.Base, m.d.verbs.Light.Level)
 }
 
-// tinter implements drivers.ColorSetter.
-type tinter struct{ d *Device }
+// colorSetter implements drivers.ColorSetter.
+type colorSetter struct{ d *Device }
 
 // SetColor sets the color.
-func (p tinter) SetColor(ctx context.Context, c drivers.Color) error {
-	return p.d.Do(ctx, func(ctx context.Context) error { return p.d.verbs.Light.Tint(ctx, c) })
+func (p colorSetter) SetColor(ctx context.Context, c drivers.Color) error {
+	return p.d.Do(ctx, func(ctx context.Context) error { return p.d.verbs.Light.SetColor(ctx, c) })
 }
 
 // Color reads back the color.
-func (p tinter) Color(ctx context.Context) (drivers.Color, error) {
-	return drivers.DoValue(ctx, &p.d.Base, p.d.verbs.Light.Colour)
+func (p colorSetter) Color(ctx context.Context) (drivers.Color, error) {
+	return drivers.DoValue(ctx, &p.d.Base, p.d.verbs.Light.Color)
 }
 
-// whitener implements drivers.ColorTemperatureSetter.
-type whitener struct{ d *Device }
+// colorTemperatureSetter implements drivers.ColorTemperatureSetter.
+type colorTemperatureSetter struct{ d *Device }
 
 // SetColorTemperature sets the color temperature in kelvin.
-func (w whitener) SetColorTemperature(ctx context.Context, kelvin float64) error {
+func (w colorTemperatureSetter) SetColorTemperature(ctx context.Context, kelvin float64) error {
 	return w.d.Do(ctx, func(ctx context.Context) error {
 		if warmest, coldest := w.ColorTemperatureRange(); !(kelvin >= warmest && kelvin <= coldest) {
 			return drivers.MarkNothingDone(fmt.Errorf("%v K is not between %v and %v", kelvin, warmest, coldest))
 		}
-		return w.d.verbs.Light.White.Warm(ctx, kelvin)
+		return w.d.verbs.Light.ColorTemperature.Set(ctx, kelvin)
 	})
 }
 
 // ColorTemperatureRange returns the limits of the color temperature.
-func (w whitener) ColorTemperatureRange() (warmest, coldest float64) {
-	return w.d.verbs.Light.White.Warmest, w.d.verbs.Light.White.Coldest
+func (w colorTemperatureSetter) ColorTemperatureRange() (warmest, coldest float64) {
+	return w.d.verbs.Light.ColorTemperature.Warmest, w.d.verbs.Light.ColorTemperature.Coldest
 }
 
 // ColorTemperature reads back the color temperature in kelvin.
-func (w whitener) ColorTemperature(ctx context.Context) (float64, error) {
-	return drivers.DoValue(ctx, &w.d.Base, w.d.verbs.Light.White.Warmth)
+func (w colorTemperatureSetter) ColorTemperature(ctx context.Context) (float64, error) {
+	return drivers.DoValue(ctx, &w.d.Base, w.d.verbs.Light.ColorTemperature.Read)
 }
 
 // Combinations of the verbs of lamps, without timers and sensors.
 type (
-	dims struct {
+	dimmableLamp struct {
 		switcher
 		dimmer
 	}
-	tints struct {
-		dims
-		tinter
+	colorLamp struct {
+		dimmableLamp
+		colorSetter
 	}
-	whitens struct {
-		dims
-		whitener
+	whiteLamp struct {
+		dimmableLamp
+		colorTemperatureSetter
 	}
-	paints struct {
-		tints
-		whitener
+	fullColorLamp struct {
+		colorLamp
+		colorTemperatureSetter
 	}
 )
 
-// lamp is shape for a lamp.
-func lamp(d *Device) drivers.Device {
-	l := dims{switcher{d}, dimmer{d}}
+// shapeLamp is shape for a lamp.
+func shapeLamp(d *Device) drivers.Device {
+	l := dimmableLamp{switcher{d}, dimmer{d}}
 	switch light := d.verbs.Light; {
-	case light.Tint != nil && light.White != nil:
-		return painted(d, paints{tints{l, tinter{d}}, whitener{d}})
-	case light.White != nil:
-		return whitened(d, whitens{l, whitener{d}})
-	case light.Tint != nil:
-		return tinted(d, tints{l, tinter{d}})
+	case light.SetColor != nil && light.ColorTemperature != nil:
+		return shapeFullColorLamp(d, fullColorLamp{colorLamp{l, colorSetter{d}}, colorTemperatureSetter{d}})
+	case light.ColorTemperature != nil:
+		return shapeWhiteLamp(d, whiteLamp{l, colorTemperatureSetter{d}})
+	case light.SetColor != nil:
+		return shapeColorLamp(d, colorLamp{l, colorSetter{d}})
 	}
-	return dimmed(d, l)
+	return shapeDimmer(d, l)
 }
 
-func dimmed(d *Device, l dims) drivers.Device {
+func shapeDimmer(d *Device, l dimmableLamp) drivers.Device {
 	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
 	case timed && reads:
 		return struct {
-			dims
+			dimmableLamp
 			timer
 			sensor
 		}{l, timer{d}, sensor{d}}
 	case timed:
 		return struct {
-			dims
+			dimmableLamp
 			timer
 		}{l, timer{d}}
 	case reads:
 		return struct {
-			dims
+			dimmableLamp
 			sensor
 		}{l, sensor{d}}
 	}
 	return l
 }
 
-func tinted(d *Device, l tints) drivers.Device {
+func shapeColorLamp(d *Device, l colorLamp) drivers.Device {
 	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
 	case timed && reads:
 		return struct {
-			tints
+			colorLamp
 			timer
 			sensor
 		}{l, timer{d}, sensor{d}}
 	case timed:
 		return struct {
-			tints
+			colorLamp
 			timer
 		}{l, timer{d}}
 	case reads:
 		return struct {
-			tints
+			colorLamp
 			sensor
 		}{l, sensor{d}}
 	}
 	return l
 }
 
-func whitened(d *Device, l whitens) drivers.Device {
+func shapeWhiteLamp(d *Device, l whiteLamp) drivers.Device {
 	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
 	case timed && reads:
 		return struct {
-			whitens
+			whiteLamp
 			timer
 			sensor
 		}{l, timer{d}, sensor{d}}
 	case timed:
 		return struct {
-			whitens
+			whiteLamp
 			timer
 		}{l, timer{d}}
 	case reads:
 		return struct {
-			whitens
+			whiteLamp
 			sensor
 		}{l, sensor{d}}
 	}
 	return l
 }
 
-func painted(d *Device, l paints) drivers.Device {
+func shapeFullColorLamp(d *Device, l fullColorLamp) drivers.Device {
 	timed, reads := d.verbs.SwitchFor != nil, d.verbs.Read != nil
 	switch {
 	case timed && reads:
 		return struct {
-			paints
+			fullColorLamp
 			timer
 			sensor
 		}{l, timer{d}, sensor{d}}
 	case timed:
 		return struct {
-			paints
+			fullColorLamp
 			timer
 		}{l, timer{d}}
 	case reads:
 		return struct {
-			paints
+			fullColorLamp
 			sensor
 		}{l, sensor{d}}
 	}

@@ -29,13 +29,13 @@ func (t *TimedOn) SwitchFor(ctx context.Context, limit time.Duration) error {
 	}
 	err := t.Set(ctx, Values{"for": value})
 	if !errors.Is(err, drivers.ErrNothingDone) {
-		t.Left()
+		t.MarkSet()
 	}
 	return err
 }
 
-// Left records that the timer is set, if the device keeps the setting.
-func (t *TimedOn) Left() {
+// MarkSet records that the timer is set, if the device keeps the setting.
+func (t *TimedOn) MarkSet() {
 	if t.Stays {
 		t.isSet.Store(true)
 	}
@@ -44,8 +44,8 @@ func (t *TimedOn) Left() {
 // IsSet reports whether the device still has the setting of the timer.
 func (t *TimedOn) IsSet() bool { return t != nil && t.isSet.Load() }
 
-// Removed records that the device no longer has the setting of the timer.
-func (t *TimedOn) Removed() {
+// MarkRemoved records that the device no longer has the setting of the timer.
+func (t *TimedOn) MarkRemoved() {
 	if t != nil {
 		t.isSet.Store(false)
 	}

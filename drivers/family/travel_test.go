@@ -35,9 +35,9 @@ func TestTravelInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stops, moves := 0, true
-				travel := family.Travel{
+				travel := family.Movement{
 					Go:   func(context.Context) error { return c.tell },
-					Look: func(context.Context) (family.Place, error) { return family.Place{Moves: moves}, nil },
+					Look: func(context.Context) (family.CoverPosition, error) { return family.CoverPosition{Moving: moves}, nil },
 					Stop: func(context.Context) error {
 						stops++
 						moves = moves && (c.stop != nil || stops <= c.ignores)
@@ -62,13 +62,13 @@ func TestReadingErrorBeforeCommand(t *testing.T) {
 	offline := drivers.MarkNothingDone(errors.New("it is offline"))
 	synctest.Test(t, func(t *testing.T) {
 		went := false
-		travel := family.Travel{
+		travel := family.Movement{
 			Go: func(context.Context) error { went = true; return nil },
-			Look: func(context.Context) (family.Place, error) {
+			Look: func(context.Context) (family.CoverPosition, error) {
 				if went {
-					return family.Place{}, offline
+					return family.CoverPosition{}, offline
 				}
-				return family.Place{Moves: true}, nil
+				return family.CoverPosition{Moving: true}, nil
 			},
 			Stop: func(context.Context) error { return nil },
 			To:   100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
@@ -76,7 +76,7 @@ func TestReadingErrorBeforeCommand(t *testing.T) {
 		if err := travel.Do(t.Context()); err == nil || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "does not report its position: it is offline") {
 			t.Errorf("%v", err)
 		}
-		travel.Look = func(context.Context) (family.Place, error) { return family.Place{}, offline }
+		travel.Look = func(context.Context) (family.CoverPosition, error) { return family.CoverPosition{}, offline }
 		if err := travel.Do(t.Context()); err == nil || err.Error() != "it is offline" || !errors.Is(err, drivers.ErrNothingDone) {
 			t.Errorf("%v", err)
 		}
@@ -98,13 +98,13 @@ func TestHaltOfCovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops, ignores int
 		var moves, away bool
-		travel := family.Travel{
+		travel := family.Movement{
 			Go: func(context.Context) error { moves = true; return nil },
-			Look: func(context.Context) (family.Place, error) {
+			Look: func(context.Context) (family.CoverPosition, error) {
 				if away {
-					return family.Place{}, errors.New("no answer")
+					return family.CoverPosition{}, errors.New("no answer")
 				}
-				return family.Place{Moves: moves}, nil
+				return family.CoverPosition{Moving: moves}, nil
 			},
 			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
 			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
@@ -200,20 +200,20 @@ func TestHaltOfCovers(t *testing.T) {
 // not stand still.
 func TestCoverAtRest(t *testing.T) {
 	for name, c := range map[string]struct {
-		places []family.Place
+		places []family.CoverPosition
 		want   bool
 	}{
-		"stands":                     {[]family.Place{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
-		"is on its way, and says so": {[]family.Place{{Percent: 40, Known: true, Moves: true}}, false},
-		"is on its way":              {[]family.Place{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
-		"tells no place":             {[]family.Place{{}, {}}, true},
+		"stands":                     {[]family.CoverPosition{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
+		"is on its way, and says so": {[]family.CoverPosition{{Percent: 40, Known: true, Moving: true}}, false},
+		"is on its way":              {[]family.CoverPosition{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
+		"tells no place":             {[]family.CoverPosition{{}, {}}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			looks := 0
-			travel := family.Travel{
+			travel := family.Movement{
 				Go:   func(context.Context) error { return errors.New("no answer") },
 				Stop: func(context.Context) error { return errors.New("no answer") },
-				Look: func(context.Context) (family.Place, error) {
+				Look: func(context.Context) (family.CoverPosition, error) {
 					looks++
 					return c.places[min(looks, len(c.places))-1], nil
 				},
@@ -242,13 +242,13 @@ func TestCoverAtRest(t *testing.T) {
 
 // A cover that reports only words has no position between closed and open.
 func TestOpenings(t *testing.T) {
-	for want, tell := range map[string]func(*family.Place){
-		"contact 0, opening 40": func(p *family.Place) { p.Percent, p.Known = 40, true },
-		"contact 1, opening 0":  func(p *family.Place) { p.Known = true },
-		"contact 0":             func(p *family.Place) { family.Report{Open: []string{"open"}}.Add(p, "open") },
-		"contact 1":             func(p *family.Place) { family.Report{Closed: []string{"closed"}}.Add(p, "closed") },
+	for want, tell := range map[string]func(*family.CoverPosition){
+		"contact 0, opening 40": func(p *family.CoverPosition) { p.Percent, p.Known = 40, true },
+		"contact 1, opening 0":  func(p *family.CoverPosition) { p.Known = true },
+		"contact 0":             func(p *family.CoverPosition) { family.StateWords{Open: []string{"open"}}.Add(p, "open") },
+		"contact 1":             func(p *family.CoverPosition) { family.StateWords{Closed: []string{"closed"}}.Add(p, "closed") },
 	} {
-		var p family.Place
+		var p family.CoverPosition
 		tell(&p)
 		list, err := family.Openings(p, time.Now())
 		var said []string
@@ -259,7 +259,7 @@ func TestOpenings(t *testing.T) {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}
-	if list, err := family.Openings(family.Place{Known: true, Moves: true}, time.Now()); err == nil {
+	if list, err := family.Openings(family.CoverPosition{Known: true, Moving: true}, time.Now()); err == nil {
 		t.Errorf("one that moves reads as %v", list)
 	}
 }

@@ -39,8 +39,8 @@ func (w Warmth) Words(kelvin float64) Values {
 // Kelvin returns the color temperature of an answer. It returns an error if the color mode
 // of the answer is not white.
 func (w Warmth) Kelvin(v Values, answer, found any) (float64, error) {
-	if mode, ok := Pick(answer, v.Text(w.Mode)); ok && w.Mode != "" {
-		if word, _ := Word(mode); !slices.Contains(w.Modes, word) {
+	if mode, ok := Lookup(answer, v.Text(w.Mode)); ok && w.Mode != "" {
+		if word, _ := ScalarText(mode); !slices.Contains(w.Modes, word) {
 			return 0, errors.New("the lamp shows a color")
 		}
 	}
@@ -54,5 +54,6 @@ func (w Warmth) Kelvin(v Values, answer, found any) (float64, error) {
 	return n, nil
 }
 
-// Near reports whether two color temperatures are equal for a device that rounds to mireds.
-func Near(a, b float64) bool { return math.Abs(mired/a-mired/b) <= 3 }
+// IsNearKelvin reports whether two color temperatures are equal for a device that rounds to
+// mireds.
+func IsNearKelvin(a, b float64) bool { return math.Abs(mired/a-mired/b) <= 3 }

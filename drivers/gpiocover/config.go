@@ -46,7 +46,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s: %s", l[0], strings.TrimPrefix(err.Error(), "line: ")))
 		}
 	}
-	if c.Up != "" && c.line(c.Up).Same() == c.line(c.Down).Same() {
+	if c.Up != "" && c.line(c.Up).Identity() == c.line(c.Down).Identity() {
 		errs = append(errs, fmt.Errorf("down: %s is also the line of up; use a separate relay for each direction", c.Down))
 	}
 	errs = append(errs, board.CheckBias(c.Bias))
@@ -81,7 +81,7 @@ func (c Config) travel(up bool) time.Duration {
 // request returns the request options of the lines for a device. The lines are off from the
 // request on.
 func (c Config) request(device string) board.Request {
-	r := board.Request{Label: board.Label(device), ActiveLow: c.ActiveLow, OpenDrain: c.OpenDrain, Bias: c.Bias, Start: board.Off}
+	r := board.Request{Label: board.ConsumerName(device), ActiveLow: c.ActiveLow, OpenDrain: c.OpenDrain, Bias: c.Bias, Start: board.Off}
 	if r.Bias == "" { // the pull resistors set the level of released lines
 		r.Bias = map[bool]string{true: "up", false: "down"}[c.ActiveLow]
 	}

@@ -40,7 +40,7 @@ var (
 func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
-		RunWatchdogCommand: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+		RunWatchdogCommand: func(order []byte) (bool, error) { return RunWatchdogCommand(board.Kernel{}, order) },
 	}
 }
 
@@ -311,8 +311,8 @@ func (c *Cover) Safe(ctx context.Context) (bool, error) { return c.AtRest(ctx) }
 
 // Inspect checks whether both lines exist and are free.
 func (c *Cover) Inspect(context.Context) (string, error) {
-	up, err := c.up.pin.Look()
-	down, err2 := c.down.pin.Look()
+	up, err := c.up.pin.Status()
+	down, err2 := c.down.pin.Status()
 	if err := errors.Join(err, err2); err != nil {
 		return "", c.WithName(err)
 	}
@@ -324,7 +324,7 @@ func (c *Cover) Resources() []drivers.Resource {
 	var list []drivers.Resource
 	for _, way := range [][2]string{{"up", c.cfg.Up}, {"down", c.cfg.Down}} {
 		l := c.cfg.line(way[1])
-		list = append(list, drivers.Resource{Key: way[0], Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(c.chips) }})
+		list = append(list, drivers.Resource{Key: way[0], Label: l.String(), Identity: l.Identity(), Location: func() string { return l.Location(c.chips) }})
 	}
 	return list
 }

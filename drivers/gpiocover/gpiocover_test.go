@@ -50,7 +50,7 @@ func newBlind(at float64) *blind {
 	return &blind{Chips: boardtest.Pi(), at: at, full: 20 * time.Second, rest: time.Hour}
 }
 
-func (b *blind) Request(chip string, offset int, r board.Request) (board.Held, error) {
+func (b *blind) Request(chip string, offset int, r board.Request) (board.RequestedLine, error) {
 	h, err := b.Chips.Request(chip, offset, r)
 	if err != nil {
 		return nil, err
@@ -60,13 +60,13 @@ func (b *blind) Request(chip string, offset int, r board.Request) (board.Held, e
 }
 
 type relay struct {
-	board.Held
+	board.RequestedLine
 	b      *blind
 	offset int
 }
 
 func (r *relay) Set(on bool) error {
-	err := r.Held.Set(on)
+	err := r.RequestedLine.Set(on)
 	if err == nil {
 		r.b.driven(r.offset, on)
 	}
@@ -152,7 +152,7 @@ func TestSuite(t *testing.T) {
 				drivertest.Acts(func() int { b.mu.Lock(); defer b.mu.Unlock(); return b.starts }),
 				drivertest.Level(on),
 				drivertest.Force(func(on bool) { b.Pull(chip, up, on != low) }),
-				drivertest.Obey(func(order []byte) (bool, error) { return gpiocover.Obey(b.Chips, order) }),
+				drivertest.RunWatchdogCommand(func(order []byte) (bool, error) { return gpiocover.RunWatchdogCommand(b.Chips, order) }),
 			)
 		})
 	}
@@ -287,12 +287,12 @@ func TestStuckRelayBlocksTheOther(t *testing.T) {
 // stuck simulates chips whose lines never change.
 type stuck struct{ *blind }
 
-func (s stuck) Request(chip string, offset int, r board.Request) (board.Held, error) {
+func (s stuck) Request(chip string, offset int, r board.Request) (board.RequestedLine, error) {
 	h, err := s.Chips.Request(chip, offset, r)
 	return deaf{h}, err
 }
 
-type deaf struct{ board.Held }
+type deaf struct{ board.RequestedLine }
 
 func (deaf) Set(bool) error { return nil }
 
@@ -375,14 +375,14 @@ func TestTimeDown(t *testing.T) {
 	})
 }
 
-// Obey rejects invalid orders without a panic.
+// RunWatchdogCommand rejects invalid orders without a panic.
 func FuzzObey(f *testing.F) {
 	f.Add([]byte(`{"lines":[{"line":"GPIO17"},{"line":"GPIO27"}],"device":"blind"}`))
 	f.Add([]byte(`{"lines":[{"line":""}]}`))
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, order []byte) {
 		c := boardtest.Pi()
-		_, _ = gpiocover.Obey(c, order) // both relays must be off after any result
+		_, _ = gpiocover.RunWatchdogCommand(c, order) // both relays must be off after any result
 		var o struct {
 			ActiveLow bool `json:"active_low"`
 		}

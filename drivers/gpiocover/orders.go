@@ -25,16 +25,16 @@ func (c *Cover) WatchdogCommands() drivers.WatchdogCommands {
 	return drivers.WatchdogCommands{Off: data, Safe: data}
 }
 
-// Obey executes an order on both lines. An error of the first line does not prevent the
-// second.
-func Obey(chips board.Chips, data []byte) (changed bool, err error) {
+// RunWatchdogCommand executes an order on both lines. An error of the first line does not
+// prevent the second.
+func RunWatchdogCommand(chips board.Chips, data []byte) (changed bool, err error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
 		return false, fmt.Errorf("gpiocover: invalid order: %w", err)
 	}
 	for _, line := range o.Lines {
-		has, fault := board.Force(chips, line, board.Request{
-			Label: board.Label(o.Device), Start: board.Off, ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,
+		has, fault := board.ForceLevel(chips, line, board.Request{
+			Label: board.ConsumerName(o.Device), Start: board.Off, ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,
 		})
 		changed, err = changed || has, errors.Join(err, fault)
 	}

@@ -84,7 +84,7 @@ type Input struct {
 	cfg   Config
 	chips board.Chips
 	now   func() time.Time
-	pin   *board.Source
+	pin   *board.InputLine
 	gpio  *gpio.DirectPinDriver
 	bell  drivers.Signal // signals each edge of the line
 	last  atomic.Int64   // time of the last event in Unix nanoseconds
@@ -93,14 +93,14 @@ type Input struct {
 // New returns an input for a valid configuration.
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
 	i := &Input{Base: drivers.NewBase(name), cfg: cfg, chips: chips, now: now}
-	req := board.Request{Label: board.Label(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
+	req := board.Request{Label: board.ConsumerName(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}
 	req.Edge = func(bool) {
 		if cfg.Hold > 0 {
 			i.last.Store(now().UnixNano()) // each edge is the begin or the end of an event
 		}
 		i.bell.Notify()
 	}
-	i.pin = board.NewSource(chips, cfg.line(), req)
+	i.pin = board.NewInputLine(chips, cfg.line(), req)
 	i.gpio = gpio.NewDirectPinDriver(i.pin, cfg.Line)
 	return i
 }
@@ -108,7 +108,7 @@ func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Inpu
 // Resources returns the line.
 func (i *Input) Resources() []drivers.Resource {
 	l := i.cfg.line()
-	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(i.chips) }}}
+	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Identity(), Location: func() string { return l.Location(i.chips) }}}
 }
 
 // Connection returns the Gobot adaptor of the line.

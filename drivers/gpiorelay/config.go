@@ -51,7 +51,7 @@ func (c Config) line() board.Line { return board.Line{Chip: c.Chip, Line: c.Line
 
 // request returns the request options of the line for a device.
 func (c Config) request(device string) board.Request {
-	r := board.Request{Label: board.Label(device), ActiveLow: c.ActiveLow, OpenDrain: c.OpenDrain, Bias: c.Bias, Start: startOf(c.Initial)}
+	r := board.Request{Label: board.ConsumerName(device), ActiveLow: c.ActiveLow, OpenDrain: c.OpenDrain, Bias: c.Bias, Start: startOf(c.Initial)}
 	if r.Bias == "" && c.Safe == "off" {
 		// If the kernel turns a released line into an input, the pull resistor sets its
 		// level.

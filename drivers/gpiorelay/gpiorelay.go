@@ -39,7 +39,7 @@ func Kind() drivers.Kind {
 	return drivers.Kind{
 		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
 		Discover:           func(context.Context) []drivers.FoundDevice { return Find(board.Kernel{}) },
-		RunWatchdogCommand: func(order []byte) (bool, error) { return Obey(board.Kernel{}, order) },
+		RunWatchdogCommand: func(order []byte) (bool, error) { return RunWatchdogCommand(board.Kernel{}, order) },
 	}
 }
 
@@ -124,14 +124,14 @@ func (o *output) Safe(context.Context) (bool, error) {
 
 // Inspect checks whether the line exists and is free.
 func (o *output) Inspect(context.Context) (string, error) {
-	what, err := o.pin.Look()
+	what, err := o.pin.Status()
 	return what, o.WithName(err)
 }
 
 // Resources returns the line.
 func (o *output) Resources() []drivers.Resource {
 	l := o.cfg.line()
-	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Same(), Location: func() string { return l.Found(o.chips) }}}
+	return []drivers.Resource{{Key: "line", Label: l.String(), Identity: l.Identity(), Location: func() string { return l.Location(o.chips) }}}
 }
 
 // Relay is a switch.

@@ -50,7 +50,7 @@ func TestSuite(t *testing.T) {
 				drivertest.Acts(func() int { return len(c.Log(chip, line)) }),
 				drivertest.Level(on),
 				drivertest.Force(func(on bool) { c.Pull(chip, line, on != cfg.ActiveLow) }),
-				drivertest.Obey(func(order []byte) (bool, error) { return gpiorelay.Obey(c, order) }),
+				drivertest.RunWatchdogCommand(func(order []byte) (bool, error) { return gpiorelay.RunWatchdogCommand(c, order) }),
 			)
 		})
 	}
@@ -161,11 +161,11 @@ func FuzzObey(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, order []byte) {
 		c := boardtest.Pi()
-		changed, err := gpiorelay.Obey(c, order)
+		changed, err := gpiorelay.RunWatchdogCommand(c, order)
 		if err != nil && changed {
 			t.Errorf("it has changed something, and failed: %v", err)
 		}
-		if again, err := gpiorelay.Obey(c, order); err == nil && again {
+		if again, err := gpiorelay.RunWatchdogCommand(c, order); err == nil && again {
 			t.Error("the same order twice has changed something twice")
 		}
 	})

@@ -26,15 +26,15 @@ func (o *output) WatchdogCommands() drivers.WatchdogCommands {
 	})
 }
 
-// Obey executes an order on a free line, or on a line that a frozen messkit process of the
-// same user has.
-func Obey(chips board.Chips, data []byte) (changed bool, err error) {
+// RunWatchdogCommand executes an order on a free line, or on a line that a frozen messkit
+// process of the same user has.
+func RunWatchdogCommand(chips board.Chips, data []byte) (changed bool, err error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
 		return false, fmt.Errorf("gpiorelay: invalid order: %w", err)
 	}
-	changed, err = board.Force(chips, o.Line, board.Request{
-		Label: board.Label(o.Device), Start: board.StartOf(o.On), ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,
+	changed, err = board.ForceLevel(chips, o.Line, board.Request{
+		Label: board.ConsumerName(o.Device), Start: board.StartLevel(o.On), ActiveLow: o.ActiveLow, OpenDrain: o.OpenDrain, Bias: o.Bias,
 	})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", o.Device, err)

@@ -7,7 +7,7 @@ import (
 
 // findAreas reads the areas of the entities: the area of the entity itself, or else of its
 // device. If a list is unavailable, the areas remain unknown.
-func (h *hub) findAreas(ctx context.Context, s *socket) {
+func (h *connection) findAreas(ctx context.Context, s *socket) {
 	names := map[string]string{}
 	for _, a := range list[struct {
 		ID   string `json:"area_id"`
@@ -56,7 +56,7 @@ func list[T any](ctx context.Context, s *socket, command string) []T {
 }
 
 // area returns the area of an entity, or "" if unknown.
-func (h *hub) area(id string) string {
+func (h *connection) area(id string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.areas[id]

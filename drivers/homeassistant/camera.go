@@ -11,7 +11,7 @@ import (
 var _ drivers.Photographer = (*camera)(nil)
 
 // camera is a camera entity.
-type camera struct{ plain }
+type camera struct{ statelessDevice }
 
 // Class returns the class of the device.
 func (c *camera) Class() string { return "camera" }

@@ -58,11 +58,11 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 		return err
 	}
 	var told error
-	stop := e.web.Last(context.WithoutCancel(ctx), func(ctx context.Context) error { told = e.stopped(ctx); return told })
+	stop := e.web.RunLast(context.WithoutCancel(ctx), func(ctx context.Context) error { told = e.stopped(ctx); return told })
 	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // the cover stands still, and may still set out
 		stop, heard = nil, false
 	}
-	return family.Cut(err, heard, stop)
+	return family.MovementError(err, heard, stop)
 }
 
 // stand stops a cover, no matter which client moved it, and waits until it reports that it
@@ -145,5 +145,5 @@ func (e *entity) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return family.Openings(family.Place{Percent: is, Known: true, End: s.Attributes.Position == nil}, e.now())
+	return family.Openings(family.CoverPosition{Percent: is, Known: true, End: s.Attributes.Position == nil}, e.now())
 }

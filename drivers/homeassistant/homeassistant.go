@@ -43,7 +43,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type entity struct {
 	cfg  Config
 	web  *web.Client
-	hub  *hub // nil: only REST
+	hub  *connection // nil: only REST
 	now  func() time.Time
 	code drivers.Secret // code of a lock
 }
@@ -62,31 +62,31 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	if cfg.Live {
-		if e.hub, err = hubOf(env, cfg, client.Secrets().Token); err != nil {
+		if e.hub, err = connectionOf(env, cfg, client.Secrets().Token); err != nil {
 			return nil, err
 		}
 	}
 	switch cfg.domain() {
 	case "camera":
-		return &camera{newPlain(name, e)}, nil
+		return &camera{newStatelessDevice(name, e)}, nil
 	case "vacuum":
 		return newVacuum(name, e, env.Log), nil
 	}
 	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
 }
 
-// hubOf returns the hub that all entities of one Home Assistant share.
-func hubOf(env drivers.Env, cfg Config, token drivers.Secret) (*hub, error) {
+// connectionOf returns the connection that all entities of one Home Assistant share.
+func connectionOf(env drivers.Env, cfg Config, token drivers.Secret) (*connection, error) {
 	key := "homeassistant " + cfg.URL + " " + string(token) // only in memory
-	h, err := env.Shared.Get(key, func() (any, error) { return newHub(cfg.URL, token, cfg.Timeout, env.Log), nil })
+	h, err := env.Shared.Get(key, func() (any, error) { return newConnection(cfg.URL, token, cfg.Timeout, env.Log), nil })
 	if err != nil {
 		return nil, err
 	}
-	return h.(*hub), nil
+	return h.(*connection), nil
 }
 
 func (e *entity) verbs() family.Verbs {
-	v := family.Verbs{Last: e.web.Last}
+	v := family.Verbs{RunLast: e.web.RunLast}
 	if e.hub != nil {
 		v.Open = func(context.Context) error { e.hub.open(e.cfg.Entity); return nil }
 		v.Close = func() { e.hub.close(e.cfg.Entity) }
@@ -98,10 +98,10 @@ func (e *entity) verbs() family.Verbs {
 		v.Read = e.read
 		return v
 	}
-	v.Holds = e.holds
+	v.Resources = e.holds
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Shut: e.shut, Opening: e.opening, Stop: e.stand, Moves: e.moves, Stands: e.stands}
+		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.stands}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}
@@ -116,17 +116,17 @@ func (e *entity) verbs() family.Verbs {
 	v.Switch, v.On = e.turn, e.on
 	if e.cfg.domain() == "climate" {
 		v.Switch, v.Read = e.mode, e.readClimate
-		v.Heat = &family.Heat{Set: e.heat, Target: e.target, Targets: drivers.TargetRange{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
+		v.Thermostat = &family.Thermostat{Set: e.heat, Target: e.target, TargetRange: drivers.TargetRange{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
 		return v
 	}
 	if e.cfg.Dims {
 		v.Light = &family.Light{Dim: e.dim, Level: e.level}
 	}
 	if e.cfg.Colours {
-		v.Light.Tint, v.Light.Colour = e.tint, e.colour
+		v.Light.SetColor, v.Light.Color = e.tint, e.colour
 	}
 	if e.cfg.Coldest > 0 {
-		v.Light.White = &family.White{Warm: e.warm, Warmth: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
+		v.Light.ColorTemperature = &family.ColorTemperature{Set: e.warm, Read: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
 	}
 	return v
 }
@@ -261,7 +261,7 @@ func (e *entity) orderOf(ctx context.Context, was state, service string, data ma
 func (e *entity) order(ctx context.Context, service string, data map[string]any) error {
 	if e.hub != nil {
 		if c := e.hub.socket(); c != nil {
-			if err := e.web.InTurn(ctx); err != nil {
+			if err := e.web.WaitTurn(ctx); err != nil {
 				return drivers.MarkNothingDone(err)
 			}
 			err := c.order(ctx, "call_service", map[string]any{
@@ -393,7 +393,7 @@ func parseState(data []byte, id string) (state, error) {
 		return state{}, errors.New("the answer is not a state of the entity; check that url is a Home Assistant")
 	}
 	if s.State == "unknown" && (strings.HasPrefix(id, "sensor.") || strings.HasPrefix(id, "binary_sensor.")) {
-		return state{}, untold(id)
+		return state{}, notSentError(id)
 	}
 	if s.State == "unavailable" || s.State == "unknown" && !stateless(id) || s.State == "" {
 		return state{}, fmt.Errorf("%s is %q in Home Assistant; check it there", id, s.State)

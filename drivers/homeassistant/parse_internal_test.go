@@ -19,7 +19,7 @@ func FuzzMessages(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		h := newHub("http://x", "", time.Second, slog.New(slog.DiscardHandler))
+		h := newConnection("http://x", "", time.Second, slog.New(slog.DiscardHandler))
 		h.watched["sensor.a"], h.states = 1, map[string]state{}
 		waits := make(chan result, 1)
 		s := &socket{waiting: map[uint64]chan result{7: waits}, events: h.hear}

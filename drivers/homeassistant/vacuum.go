@@ -59,7 +59,7 @@ const (
 
 // vacuum is a robot vacuum entity.
 type vacuum struct {
-	plain
+	statelessDevice
 	log     *slog.Logger
 	errand  drivers.ExclusiveTask // task of this driver
 	trouble drivers.HelpWait
@@ -70,7 +70,7 @@ type vacuum struct {
 type roomVacuum struct{ *vacuum }
 
 func newVacuum(name string, e *entity, log *slog.Logger) drivers.Device {
-	v := &vacuum{plain: newPlain(name, e), log: log}
+	v := &vacuum{statelessDevice: newStatelessDevice(name, e), log: log}
 	if len(e.cfg.Segments) > 0 {
 		return roomVacuum{v}
 	}
@@ -109,9 +109,9 @@ func (v *vacuum) Halt() error {
 	if v.entity.cfg.levels().Safe != "keep" {
 		ctx, cancel := context.WithTimeout(context.Background(), haltTimes*v.entity.cfg.Timeout)
 		defer cancel()
-		err = v.entity.web.Last(ctx, v.rest)
+		err = v.entity.web.RunLast(ctx, v.rest)
 	}
-	return errors.Join(v.WithName(err), v.plain.Halt())
+	return errors.Join(v.WithName(err), v.statelessDevice.Halt())
 }
 
 // KeepsState reports whether Halt keeps the state of the robot.

@@ -90,7 +90,7 @@ func (f *fetcher) login(ctx context.Context, u *url.URL) (*http.Response, error)
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || f.account.User == "" || !sameOrigin(u, f.home) {
 			return resp, err
 		}
-		c, cerr := web.Choose(resp.Header.Values("WWW-Authenticate"))
+		c, cerr := web.ChooseChallenge(resp.Header.Values("WWW-Authenticate"))
 		if try > 0 && !c.Stale() {
 			return resp, nil
 		}

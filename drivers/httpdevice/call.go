@@ -94,7 +94,7 @@ func obeys(body []byte, fault string) error {
 	if err != nil {
 		return err
 	}
-	if found, ok := family.Pick(answer, fault); ok {
+	if found, ok := family.Lookup(answer, fault); ok {
 		return fmt.Errorf("the device reports a fault, with %s %.40v", fault, found)
 	}
 	return nil
@@ -110,8 +110,8 @@ func expect(want map[string]string, values family.Values, body []byte) error {
 	}
 	for _, where := range slices.Sorted(maps.Keys(want)) {
 		place, wanted := values.Text(where), values.Text(want[where])
-		found, _ := family.Pick(answer, place)
-		word, ok := family.Word(found)
+		found, _ := family.Lookup(answer, place)
+		word, ok := family.ScalarText(found)
 		switch {
 		case !ok:
 			return fmt.Errorf("the answer of the device has no %s; check the family of the device, and the number", place)

@@ -20,13 +20,13 @@ type Cover struct {
 	Position string        `yaml:"position"` // path in the answer: 0 to 100; any other value is unknown
 	State    *CoverState   `yaml:"state"`
 	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
-	family.Scale
+	family.PositionScale
 }
 
 // CoverState describes the word for the movement.
 type CoverState struct {
 	Value string `yaml:"value"` // path in the answer
-	family.Report
+	family.StateWords
 }
 
 // lookEvery is the poll interval during a movement.
@@ -39,13 +39,13 @@ func (d *device) cover() *family.Cover {
 		return nil
 	}
 	return family.Motor[Call]{
-		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.Scale, Takes: c.Takes, Values: d.values,
+		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
 		Begin: d.do, End: d.do, Look: d.place, Every: lookEvery, Timeout: drivers.StopTimeout,
 	}.Cover()
 }
 
 // place reads the present position.
-func (d *device) place(ctx context.Context) (p family.Place, err error) {
+func (d *device) place(ctx context.Context) (p family.CoverPosition, err error) {
 	c := d.template.Cover
 	body, err := d.ask(ctx, Call{Get: c.Get}, d.values)
 	if err != nil {
@@ -55,16 +55,16 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 	if err != nil {
 		return p, err
 	}
-	if found, ok := family.Pick(answer, d.values.Text(c.Position)); ok && c.Position != "" {
+	if found, ok := family.Lookup(answer, d.values.Text(c.Position)); ok && c.Position != "" {
 		p.Percent, p.Known = c.Percent(d.values, found)
 	}
 	if c.State == nil {
 		return p, nil
 	}
-	found, _ := family.Pick(answer, d.values.Text(c.State.Value))
-	word, ok := family.Word(found)
+	found, _ := family.Lookup(answer, d.values.Text(c.State.Value))
+	word, ok := family.ScalarText(found)
 	if !ok {
-		return family.Place{}, errors.New("the device does not report whether it moves; check its family, and its mode as a cover")
+		return family.CoverPosition{}, errors.New("the device does not report whether it moves; check its family, and its mode as a cover")
 	}
 	c.State.Add(&p, word)
 	return p, nil
@@ -77,13 +77,13 @@ func (t *Template) checkCover() []error {
 		errs = append(errs, t.checkCalls("cover.to", c.To, "position")...)
 	}
 	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With))
-	var state *family.Report
+	var state *family.StateWords
 	if s := c.State; s != nil {
-		state = &s.Report
+		state = &s.StateWords
 		errs = append(errs, family.CheckPlace("cover.state.value", s.Value, t.With))
 		if s.Value == "" {
 			errs = append(errs, errors.New("cover.state: needs value: the path of the word in the answer"))
 		}
 	}
-	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != "", State: state, Scale: c.Scale, Switch: t.Switch != nil}, t.With)...)
+	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != "", State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
 }

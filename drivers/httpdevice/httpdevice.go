@@ -29,7 +29,7 @@ func Kind() drivers.Kind {
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
-		return nil, cfg.Besides(err, Families(), new(Template))
+		return nil, cfg.JoinTemplateErrors(err, Families(), new(Template))
 	}
 	return New(env.Name, cfg, env.Log, env.Now)
 }
@@ -80,14 +80,14 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 
 // verbs returns the verbs of the template.
 func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Last: d.web.Last, Holds: d.holds}
+	v := family.Verbs{RunLast: d.web.RunLast, Resources: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
 		if t := s.OnFor; t != nil {
 			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
 				return d.act(ctx, t.Calls, d.values.With(values))
 			}}
-			v.SwitchFor, v.TimerLeft, v.TimerFor = d.timer.SwitchFor, d.timer.Left, t.Lasts
+			v.SwitchFor, v.TimerMayBeSet, v.RoundTimer = d.timer.SwitchFor, d.timer.MarkSet, t.Lasts
 		}
 	}
 	if v.Cover = d.cover(); v.Cover != nil {
@@ -124,7 +124,7 @@ func (d *device) undo(ctx context.Context) error {
 	}
 	err := d.do(ctx, d.template.Switch.OnFor.Undo, d.values)
 	if err == nil {
-		d.timer.Removed()
+		d.timer.MarkRemoved()
 	}
 	return err
 }

@@ -103,7 +103,7 @@ var files embed.FS
 var templates family.Templates[Template]
 
 // Families returns the templates of the program.
-func Families() fs.FS { return family.Own(files) }
+func Families() fs.FS { return family.BuiltIn(files) }
 
 // Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
@@ -204,11 +204,11 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		}
 		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
 			errs = append(errs, family.CheckPlace(where+".expect", place, t.With))
-			errs = append(errs, family.CheckGaps(where+".expect", family.Gaps(c.Expect[place]), t.With, more...)...)
+			errs = append(errs, family.CheckPlaceholders(where+".expect", family.Placeholders(c.Expect[place]), t.With, more...)...)
 		}
-		gaps := slices.Concat(family.Gaps(path), family.GapsIn(c.JSON))
+		gaps := slices.Concat(family.Placeholders(path), family.PlaceholdersIn(c.JSON))
 		filled = append(filled, gaps...)
-		errs = append(errs, family.CheckGaps(where, gaps, t.With, append(more, "username", "password")...)...)
+		errs = append(errs, family.CheckPlaceholders(where, gaps, t.With, append(more, "username", "password")...)...)
 	}
-	return append(errs, family.Needed(list, filled, more))
+	return append(errs, family.RequirePlaceholder(list, filled, more))
 }

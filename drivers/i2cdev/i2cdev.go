@@ -35,9 +35,9 @@ func Kinds() []drivers.Kind {
 		{Name: "i2c-ads1115", Class: "sensor", About: "ADS1115: voltages, or the quantities that they represent (Gobot)", Open: sensor(DefaultADS1115Config, NewADS1115)},
 		{Name: "i2c-bme280", Class: "thermometer", About: "BME280: temperature, humidity, air pressure (Gobot)", Open: sensor(DefaultBoschConfig, NewBME280)},
 		{Name: "i2c-bmp280", Class: "thermometer", About: "BMP280: temperature, air pressure (Gobot)", Open: sensor(DefaultBoschConfig, NewBMP280)},
-		{Name: "i2c-mcp23017", Class: "relay", About: "relay on a board with an MCP23017 (Gobot)", Open: output(DefaultMCP23017Config, NewMCP23017), RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyMCP23017(System{}, order) }},
-		{Name: "i2c-pca9685", Class: "switch", About: "servo of two positions on a PCA9685 (Gobot)", Open: output(DefaultPCA9685Config, NewPCA9685), RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyPCA9685(System{}, order) }},
-		{Name: "i2c-servo", Class: "servo", About: "servo that turns to angles, on a PCA9685 (Gobot)", Open: output(DefaultServoConfig, NewServo), RunWatchdogCommand: func(order []byte) (bool, error) { return ObeyServo(System{}, order) }},
+		{Name: "i2c-mcp23017", Class: "relay", About: "relay on a board with an MCP23017 (Gobot)", Open: output(DefaultMCP23017Config, NewMCP23017), RunWatchdogCommand: func(order []byte) (bool, error) { return RunMCP23017Command(System{}, order) }},
+		{Name: "i2c-pca9685", Class: "switch", About: "servo of two positions on a PCA9685 (Gobot)", Open: output(DefaultPCA9685Config, NewPCA9685), RunWatchdogCommand: func(order []byte) (bool, error) { return RunPCA9685Command(System{}, order) }},
+		{Name: "i2c-servo", Class: "servo", About: "servo that turns to angles, on a PCA9685 (Gobot)", Open: output(DefaultServoConfig, NewServo), RunWatchdogCommand: func(order []byte) (bool, error) { return RunServoCommand(System{}, order) }},
 		{Name: "i2c-sht3x", Class: "thermometer", About: "SHT30, SHT31, SHT35: temperature, humidity (Gobot)", Open: sensor(DefaultSHT3xConfig, NewSHT3x)},
 	}
 }

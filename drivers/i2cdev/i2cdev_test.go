@@ -71,7 +71,7 @@ func TestSuiteOfOutputs(t *testing.T) {
 	}{
 		"mcp23017": {
 			func(b *i2ctest.Bus) drivers.Device { return i2cdev.NewMCP23017("pump", mcp, b) },
-			i2cdev.ObeyMCP23017,
+			i2cdev.RunMCP23017Command,
 			func(b *i2ctest.Bus) bool {
 				c := b.Chips[0x20].(*i2ctest.Expander)
 				return c.Values[0x01]&8 == 0 && c.Values[0x15]&8 == 0
@@ -87,7 +87,7 @@ func TestSuiteOfOutputs(t *testing.T) {
 		},
 		"pca9685": {
 			func(b *i2ctest.Bus) drivers.Device { return i2cdev.NewPCA9685("lid", pca, b) },
-			i2cdev.ObeyPCA9685,
+			i2cdev.RunPCA9685Command,
 			func(b *i2ctest.Bus) bool {
 				c := b.Chips[0x40].(*i2ctest.Registers)
 				return c.Values[8] == 410&0xff && c.Values[9] == 410>>8
@@ -116,7 +116,7 @@ func TestSuiteOfOutputs(t *testing.T) {
 				drivertest.Acts(func() (n int) { b.With(func() { n = b.Writes }); return n }),
 				drivertest.Level(level),
 				drivertest.Force(func(on bool) { b.With(func() { tt.force(b, on) }) }),
-				drivertest.Obey(func(order []byte) (bool, error) { return tt.obey(b, order) }),
+				drivertest.RunWatchdogCommand(func(order []byte) (bool, error) { return tt.obey(b, order) }),
 			)
 		})
 	}
@@ -344,7 +344,7 @@ func FuzzObey(f *testing.F) {
 	f.Add([]byte(`{"address":"0x40","port":{"channel":15,"on":1,"off":2,"frequency":50}}`))
 	f.Add([]byte(`{"address":"0x40","port":{"channel":-1,"frequency":0}}`))
 	f.Fuzz(func(t *testing.T, order []byte) {
-		for _, obey := range []func(i2cdev.Buses, []byte) (bool, error){i2cdev.ObeyMCP23017, i2cdev.ObeyPCA9685} {
+		for _, obey := range []func(i2cdev.Buses, []byte) (bool, error){i2cdev.RunMCP23017Command, i2cdev.RunPCA9685Command} {
 			if changed, err := obey(board(), order); err != nil && changed {
 				t.Error("it has changed something, and failed")
 			}

@@ -38,8 +38,10 @@ func NewMCP23017(name string, cfg MCP23017Config, buses Buses) *Output {
 	return &Output{Base: drivers.NewBase(name), at: cfg.At, SwitchLevels: cfg.SwitchLevels, port: pin{cfg.Pin, cfg.ActiveLow}, buses: buses}
 }
 
-// ObeyMCP23017 executes orders for such relays.
-func ObeyMCP23017(buses Buses, order []byte) (bool, error) { return Obey[pin](buses, order) }
+// RunMCP23017Command executes orders for such relays.
+func RunMCP23017Command(buses Buses, order []byte) (bool, error) {
+	return RunWatchdogCommand[pin](buses, order)
+}
 
 // pin is one pin of an MCP23017.
 type pin struct {

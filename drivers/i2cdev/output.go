@@ -88,8 +88,9 @@ func (o *Output) WatchdogCommands() drivers.WatchdogCommands {
 	return o.SwitchLevels.WatchdogCommands(func(on bool) any { return order[port]{o.at, o.Name(), o.port, on} })
 }
 
-// Obey executes an order for a port of type P, unless the port already has the level.
-func Obey[P port](buses Buses, data []byte) (changed bool, err error) {
+// RunWatchdogCommand executes an order for a port of type P, unless the port already has the
+// level.
+func RunWatchdogCommand[P port](buses Buses, data []byte) (changed bool, err error) {
 	var o order[P]
 	if err := json.Unmarshal(data, &o); err != nil {
 		return false, fmt.Errorf("i2cdev: invalid order: %w", err)

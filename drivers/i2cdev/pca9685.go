@@ -63,8 +63,10 @@ func NewPCA9685(name string, cfg PCA9685Config, buses Buses) *Output {
 	return &Output{Base: drivers.NewBase(name), at: cfg.At, SwitchLevels: cfg.SwitchLevels, port: cfg.servo(), buses: buses}
 }
 
-// ObeyPCA9685 executes orders for such servos.
-func ObeyPCA9685(buses Buses, order []byte) (bool, error) { return Obey[servo](buses, order) }
+// RunPCA9685Command executes orders for such servos.
+func RunPCA9685Command(buses Buses, order []byte) (bool, error) {
+	return RunWatchdogCommand[servo](buses, order)
+}
 
 // servo is a channel with two positions, in 4096ths of a period.
 type servo struct {

@@ -361,8 +361,8 @@ func (s *Servo) WatchdogCommands() drivers.WatchdogCommands {
 	return drivers.WatchdogCommands{Safe: data}
 }
 
-// ObeyServo executes orders for such servos, unless the servo already has the pulse.
-func ObeyServo(buses Buses, data []byte) (changed bool, err error) {
+// RunServoCommand executes orders for such servos, unless the servo already has the pulse.
+func RunServoCommand(buses Buses, data []byte) (changed bool, err error) {
 	var o servoOrder
 	if err := json.Unmarshal(data, &o); err != nil {
 		return false, fmt.Errorf("i2cdev: invalid order: %w", err)

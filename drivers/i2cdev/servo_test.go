@@ -153,7 +153,7 @@ func TestServoOrders(t *testing.T) {
 			t.Fatalf("%s: %+v", name, orders)
 		}
 		for _, want := range []bool{true, false} {
-			if changed, err := i2cdev.ObeyServo(b, orders.Safe); err != nil || changed != want || pulse(b, 0) != tt.want {
+			if changed, err := i2cdev.RunServoCommand(b, orders.Safe); err != nil || changed != want || pulse(b, 0) != tt.want {
 				t.Errorf("%s: changed=%t %v, pulse %d", name, changed, err, pulse(b, 0))
 			}
 		}
@@ -163,7 +163,7 @@ func TestServoOrders(t *testing.T) {
 	}
 	for _, order := range []string{"", "{", `{"angle":181}`, `{"angle":-2}`, `{"angle":4,"pulses":{"channel":16}}`} {
 		b := board()
-		if changed, err := i2cdev.ObeyServo(b, []byte(order)); err == nil || changed || writes(b) != 0 {
+		if changed, err := i2cdev.RunServoCommand(b, []byte(order)); err == nil || changed || writes(b) != 0 {
 			t.Errorf("order %q is obeyed", order)
 		}
 	}

@@ -143,11 +143,11 @@ func join(t *testing.T, c *mqttclient.Client, filters ...string) *mqttclient.Mem
 }
 
 // hears waits until payload is the last message of a topic.
-func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient.Heard {
+func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient.Received {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	h, ok := m.Await(ctx, topic, func(h mqttclient.Heard) bool { return string(h.Payload) == payload })
+	h, ok := m.Await(ctx, topic, func(h mqttclient.Received) bool { return string(h.Payload) == payload })
 	if !ok {
 		t.Fatalf("on %s came %q last, want %q", topic, h.Payload, payload)
 	}
@@ -157,7 +157,7 @@ func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient
 // back waits until the client has a connection to the broker.
 func back(t *testing.T, c *mqttclient.Client) {
 	t.Helper()
-	is, _, _ := c.Away()
+	is, _, _ := c.Disconnected()
 	if is == nil {
 		return
 	}

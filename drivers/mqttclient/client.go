@@ -269,9 +269,9 @@ func (c *Client) here(s *session) bool {
 	return true
 }
 
-// Away returns the time of the lost connection and its cause. back closes when the client
-// has a connection again; it is nil while there is one.
-func (c *Client) Away() (back <-chan struct{}, since time.Time, why error) {
+// Disconnected returns the time of the lost connection and its cause. back closes when the
+// client has a connection again; it is nil while there is one.
+func (c *Client) Disconnected() (back <-chan struct{}, since time.Time, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.back, c.lost, c.why

@@ -65,7 +65,7 @@ func TestRetainedMessagesReachLateMember(t *testing.T) {
 	if h := hears(t, first, "bridge", "new"); h.Retained || h.Number != 2 {
 		t.Errorf("who was there heard %+v", h)
 	}
-	if err := c.Again(t.Context(), first, "bridge"); err != nil {
+	if err := c.Resubscribe(t.Context(), first, "bridge"); err != nil {
 		t.Fatal(err)
 	}
 	hears(t, first, "bridge", "old")
@@ -100,7 +100,7 @@ func TestSubscribeInBatches(t *testing.T) {
 	for _, cl := range b.clients() {
 		cl.Stop(io.EOF)
 	}
-	until(t, "the end is not noticed", func() bool { is, _, _ := c.Away(); return is != nil })
+	until(t, "the end is not noticed", func() bool { is, _, _ := c.Disconnected(); return is != nil })
 	back(t, c)
 	check()
 	b.says(t, "long/1", "on", false)
@@ -146,7 +146,7 @@ func TestForbiddenTopicGetsItsOwnConnection(t *testing.T) {
 		if err := c.Publish(t.Context(), "forbidden", nil, nil); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 			t.Fatal(err)
 		}
-		if is, _, _ := c.Away(); is != nil {
+		if is, _, _ := c.Disconnected(); is != nil {
 			t.Error("the connection of all has ended")
 		}
 		if err := c.Publish(t.Context(), "allowed", nil, nil); err != nil {
@@ -172,7 +172,7 @@ func TestForbiddenTopicGetsItsOwnConnection(t *testing.T) {
 func TestAbandonedMessageNeverArrives(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t)
-	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "tcp://"))
+	link := drivertest.NewProxy(t, strings.TrimPrefix(b.address, "tcp://"))
 	c := newClient("tcp://"+link.Addr().String(), time.Second)
 	m := join(t, c, "state")
 	goOn := link.Stall()
@@ -192,7 +192,7 @@ func TestAbandonedMessageNeverArrives(t *testing.T) {
 			t.Errorf("a message that may have arrived: %v", err)
 		}
 	}
-	until(t, "the connection stays", func() bool { is, _, _ := c.Away(); return is != nil })
+	until(t, "the connection stays", func() bool { is, _, _ := c.Disconnected(); return is != nil })
 	if err := send(t.Context(), "later"); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("a message without a connection: %v", err)
 	}
@@ -201,7 +201,7 @@ func TestAbandonedMessageNeverArrives(t *testing.T) {
 	if err := send(t.Context(), "after"); err != nil {
 		t.Error(err)
 	}
-	if err := c.Again(t.Context(), m, "state"); err != nil {
+	if err := c.Resubscribe(t.Context(), m, "state"); err != nil {
 		t.Error(err)
 	}
 	if sent := noted(b, func() []string { return b.sent }); !slices.Equal(sent, []string{"after"}) {

@@ -12,8 +12,8 @@ const (
 	maxTopics  = 1 << 16  // limit for an inbox with wildcards
 )
 
-// Heard is the last message of a topic.
-type Heard struct {
+// Received is the last message of a topic.
+type Received struct {
 	Payload  []byte
 	At       time.Time
 	Retained bool // the broker stored it, so its age is unknown
@@ -23,7 +23,7 @@ type Heard struct {
 // message is the last message of a topic.
 type message struct {
 	topic string
-	Heard
+	Received
 }
 
 const fewTopics = 8
@@ -33,8 +33,8 @@ const fewTopics = 8
 // ready for use. It is safe for concurrent use.
 type Inbox struct {
 	mu     sync.Mutex
-	few    []message        // up to fewTopics topics, because a map costs more memory for most devices
-	last   map[string]Heard // all topics, if there are more; else nil
+	few    []message           // up to fewTopics topics, because a map costs more memory for most devices
+	last   map[string]Received // all topics, if there are more; else nil
 	number int
 	news   chan struct{} // closes at the next message; nil if no caller waits
 }
@@ -46,7 +46,7 @@ func (i *Inbox) put(topic string, payload []byte, retained bool, at time.Time) {
 		return
 	}
 	i.number++
-	i.set(topic, Heard{payload, at, retained, i.number})
+	i.set(topic, Received{payload, at, retained, i.number})
 	if i.news != nil {
 		close(i.news)
 		i.news = nil
@@ -54,35 +54,35 @@ func (i *Inbox) put(topic string, payload []byte, retained bool, at time.Time) {
 }
 
 // set replaces the message of a topic. The caller holds mu.
-func (i *Inbox) set(topic string, h Heard) {
+func (i *Inbox) set(topic string, h Received) {
 	n := slices.IndexFunc(i.few, func(m message) bool { return m.topic == topic })
 	switch {
 	case i.last != nil:
 		i.last[topic] = h
 	case n >= 0:
-		i.few[n].Heard = h
+		i.few[n].Received = h
 	case len(i.few) < fewTopics:
 		i.few = append(i.few, message{topic, h})
 	default:
-		i.last = map[string]Heard{topic: h}
+		i.last = map[string]Received{topic: h}
 		for _, m := range i.few {
-			i.last[m.topic] = m.Heard
+			i.last[m.topic] = m.Received
 		}
 		i.few = nil
 	}
 }
 
 // find returns the message of a topic. The caller holds mu.
-func (i *Inbox) find(topic string) (Heard, bool) {
+func (i *Inbox) find(topic string) (Received, bool) {
 	if h, ok := i.last[topic]; ok {
 		return h, true
 	}
 	for _, m := range i.few {
 		if m.topic == topic {
-			return m.Heard, true
+			return m.Received, true
 		}
 	}
-	return Heard{}, false
+	return Received{}, false
 }
 
 // Now returns the number of received messages.
@@ -101,7 +101,7 @@ func (i *Inbox) Changes() <-chan struct{} {
 	return news
 }
 
-func (i *Inbox) get(topic string) (Heard, bool, <-chan struct{}) {
+func (i *Inbox) get(topic string) (Received, bool, <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.news == nil {
@@ -113,7 +113,7 @@ func (i *Inbox) get(topic string) (Heard, bool, <-chan struct{}) {
 
 // Await waits until is returns true for the last message of a topic. If ctx ends before
 // that, Await returns the last message and false.
-func (i *Inbox) Await(ctx context.Context, topic string, is func(Heard) bool) (Heard, bool) {
+func (i *Inbox) Await(ctx context.Context, topic string, is func(Received) bool) (Received, bool) {
 	for {
 		h, ok, news := i.get(topic)
 		if ok && is(h) {

@@ -227,8 +227,8 @@ func (c *Client) granted(ctx context.Context, s *session, filters []string) (cod
 	return nil, errors.New("the broker rejects every subscription")
 }
 
-// Again requests the retained messages of a filter for a member, and waits for the answer.
-func (c *Client) Again(ctx context.Context, m *Member, filter string) error {
+// Resubscribe requests the retained messages of a filter for a member, and waits for the answer.
+func (c *Client) Resubscribe(ctx context.Context, m *Member, filter string) error {
 	r := newRequest(1)
 	c.mu.Lock()
 	s := c.session

@@ -230,7 +230,7 @@ func TestStalledPublishIsDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.device(t, tasmota)
-	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "mqtt://"))
+	link := drivertest.NewProxy(t, strings.TrimPrefix(b.address, "mqtt://"))
 	d := started(t, strings.Replace(at("mqtt://"+link.Addr().String(), "tasmota"), "timeout: 1m", "timeout: 1s", 1))
 	if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
 		t.Fatal(on, err)
@@ -270,7 +270,7 @@ func TestStalledPublishOfAnotherDevice(t *testing.T) {
 	if err := b.AddHook(c, nil); err != nil {
 		t.Fatal(err)
 	}
-	link := drivertest.NewLink(t, strings.TrimPrefix(b.address, "mqtt://"))
+	link := drivertest.NewProxy(t, strings.TrimPrefix(b.address, "mqtt://"))
 	var others drivers.Shared
 	device := func(name string, m maker) drivers.Device {
 		b.device(t, m)

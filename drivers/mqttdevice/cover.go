@@ -19,7 +19,7 @@ type Cover struct {
 	Position *Value        `yaml:"position"`
 	State    *CoverState   `yaml:"state"`
 	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
-	family.Scale
+	family.PositionScale
 }
 
 // CoverState describes the topic with the word for the movement.
@@ -27,7 +27,7 @@ type CoverState struct {
 	Topic string   `yaml:"topic"`
 	Value string   `yaml:"value"`
 	Ask   *Message `yaml:"ask"`
-	family.Report
+	family.StateWords
 	Optional bool `yaml:"optional"` // some devices of the family do not send this word
 }
 
@@ -43,7 +43,7 @@ func (d *device) cover() *family.Cover {
 		return nil
 	}
 	return family.Motor[Message]{
-		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.Scale, Takes: c.Takes, Values: d.values,
+		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
 		Begin: d.begin, End: d.command, Look: d.place, Every: lookEvery, Timeout: 2 * d.timeout,
 	}.Cover()
 }
@@ -57,9 +57,9 @@ func (d *device) begin(ctx context.Context, list []Message, values family.Values
 }
 
 // place reads the present position from the device.
-func (d *device) place(ctx context.Context) (p family.Place, err error) {
+func (d *device) place(ctx context.Context) (p family.CoverPosition, err error) {
 	c := d.template.Cover
-	var h mqttclient.Heard
+	var h mqttclient.Received
 	if v := c.Position; v != nil {
 		if h, err = d.told(ctx, *v); err != nil {
 			return p, err
@@ -79,7 +79,7 @@ func (d *device) place(ctx context.Context) (p family.Place, err error) {
 		}
 	}
 	found, err := d.values.Find(c.State.Value, h.Payload)
-	word, ok := family.Word(found)
+	word, ok := family.ScalarText(found)
 	switch {
 	case err == nil && ok:
 		c.State.Add(&p, word)
@@ -103,10 +103,10 @@ func (t *Template) checkCover() []error {
 	if c.Position != nil {
 		errs = append(errs, t.checkValue("cover.position", c.Position))
 	}
-	var state *family.Report
+	var state *family.StateWords
 	if c.State != nil {
-		state = &c.State.Report
+		state = &c.State.StateWords
 		errs = append(errs, t.checkValue("cover.state", c.State.from()))
 	}
-	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != nil, State: state, Scale: c.Scale, Switch: t.Switch != nil}, t.With)...)
+	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != nil, State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
 }

@@ -89,7 +89,7 @@ func (l *link) again(ctx context.Context, topic string) error {
 	if gone := l.gone(); gone != nil {
 		return drivers.MarkNothingDone(gone)
 	}
-	if err := l.client.Again(ctx, l.member, topic); err != nil {
+	if err := l.client.Resubscribe(ctx, l.member, topic); err != nil {
 		return err
 	}
 	if l.client.Refuses(topic) {
@@ -122,7 +122,7 @@ func (e *awayError) Error() string { return e.text }
 
 // gone returns an error while the broker is unreachable, else nil.
 func (l *link) gone() error {
-	back, since, why := l.client.Away()
+	back, since, why := l.client.Disconnected()
 	if back == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (l *link) gone() error {
 
 // reach waits a moment for an unreachable broker, because a restart is short.
 func (l *link) reach(ctx context.Context) error {
-	back, _, _ := l.client.Away()
+	back, _, _ := l.client.Disconnected()
 	if back == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ func Kind() drivers.Kind {
 func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 	cfg := DefaultConfig()
 	if err := decode(&cfg); err != nil {
-		return nil, cfg.Besides(err, Families(), new(Template))
+		return nil, cfg.JoinTemplateErrors(err, Families(), new(Template))
 	}
 	return New(env.Name, cfg, env)
 }
@@ -113,14 +113,14 @@ func (d *device) topics() []string {
 
 // verbs returns the verbs of the template.
 func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Open: d.open, Close: d.close, Holds: d.holds}
+	v := family.Verbs{Open: d.open, Close: d.close, Resources: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
 		if t := s.OnFor; t != nil {
 			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
 				return d.tell(ctx, t.Messages, d.values.With(values), true)
 			}}
-			v.SwitchFor, v.TimerLeft, v.TimerFor = d.timer.SwitchFor, d.timer.Left, t.Lasts
+			v.SwitchFor, v.TimerMayBeSet, v.RoundTimer = d.timer.SwitchFor, d.timer.MarkSet, t.Lasts
 		}
 	}
 	if v.Cover = d.cover(); v.Cover != nil {
@@ -153,7 +153,7 @@ func (d *device) turn(ctx context.Context, on bool) error {
 	}
 	err := d.tell(ctx, list, d.values, on)
 	if err == nil {
-		d.timer.Removed()
+		d.timer.MarkRemoved()
 	}
 	return err
 }
@@ -218,7 +218,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
 		turn, cancel := context.WithTimeout(within, pause)
-		_, obeyed := d.member.Await(turn, d.values.Text(v.Topic), func(h mqttclient.Heard) bool {
+		_, obeyed := d.member.Await(turn, d.values.Text(v.Topic), func(h mqttclient.Received) bool {
 			is, _, err := want.Is(h.Payload)
 			return h.Number > from && !h.Retained && err == nil && is
 		})
@@ -277,7 +277,7 @@ func (d *device) there(ctx context.Context, a *State) error {
 	topic := d.values.Text(a.Topic)
 	within, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
-	h, ok := d.member.Await(within, topic, func(mqttclient.Heard) bool { return true })
+	h, ok := d.member.Await(within, topic, func(mqttclient.Received) bool { return true })
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -306,9 +306,9 @@ func (d *device) on(ctx context.Context) (bool, error) {
 
 // told reads the present value: from the device if it answers questions, else from the
 // retained message.
-func (d *device) told(ctx context.Context, v Value) (mqttclient.Heard, error) {
+func (d *device) told(ctx context.Context, v Value) (mqttclient.Received, error) {
 	if err := d.online(ctx); err != nil {
-		return mqttclient.Heard{}, err
+		return mqttclient.Received{}, err
 	}
 	topic := d.values.Text(v.Topic)
 	from := d.member.Now()
@@ -316,18 +316,18 @@ func (d *device) told(ctx context.Context, v Value) (mqttclient.Heard, error) {
 	defer cancel()
 	for {
 		if err := d.askAgain(ctx, v, topic); err != nil {
-			return mqttclient.Heard{}, err
+			return mqttclient.Received{}, err
 		}
 		turn, cancel := context.WithTimeout(within, askEvery)
-		h, ok := d.member.Await(turn, topic, func(h mqttclient.Heard) bool { return h.Number > from && (v.Ask == nil || !h.Retained) })
+		h, ok := d.member.Await(turn, topic, func(h mqttclient.Received) bool { return h.Number > from && (v.Ask == nil || !h.Retained) })
 		cancel()
 		switch {
 		case ctx.Err() != nil:
-			return mqttclient.Heard{}, ctx.Err()
+			return mqttclient.Received{}, ctx.Err()
 		case ok:
 			return d.settled(ctx, topic, h), nil
 		case within.Err() != nil:
-			return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s in %v; check the name of the device", topic, d.timeout)))
+			return mqttclient.Received{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s in %v; check the name of the device", topic, d.timeout)))
 		}
 	}
 }
@@ -344,11 +344,11 @@ const askFirst = 100 * time.Millisecond
 const settle = 50 * time.Millisecond
 
 // settled returns the last message of a topic after a pause.
-func (d *device) settled(ctx context.Context, topic string, h mqttclient.Heard) mqttclient.Heard {
+func (d *device) settled(ctx context.Context, topic string, h mqttclient.Received) mqttclient.Received {
 	turn, cancel := context.WithTimeout(ctx, settle)
 	defer cancel()
 	for {
-		next, newer := d.member.Await(turn, topic, func(n mqttclient.Heard) bool { return n.Number > h.Number })
+		next, newer := d.member.Await(turn, topic, func(n mqttclient.Received) bool { return n.Number > h.Number })
 		if !newer {
 			return h
 		}

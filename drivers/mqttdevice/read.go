@@ -16,7 +16,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 	if err := d.online(ctx); err != nil {
 		return nil, err
 	}
-	fresh := map[string]mqttclient.Heard{}
+	fresh := map[string]mqttclient.Received{}
 	var list []drivers.Reading
 	for _, r := range d.template.Readings {
 		topic := d.values.Text(r.Topic)
@@ -57,23 +57,23 @@ func (silence) Is(err error) bool {
 }
 
 // latest returns the last message of a topic for a reading.
-func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclient.Heard, error) {
+func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclient.Received, error) {
 	from := d.member.Now()
 	if r.Ask != nil {
 		if err := d.ask(ctx, r.Ask, d.values); err != nil {
-			return mqttclient.Heard{}, err
+			return mqttclient.Received{}, err
 		}
 	} else {
 		from = 0
 	}
 	within, cancel := context.WithTimeout(ctx, d.patience(r))
 	defer cancel()
-	h, ok := d.member.Await(within, topic, func(h mqttclient.Heard) bool { return h.Number > from && (r.Retained || !h.Retained) })
+	h, ok := d.member.Await(within, topic, func(h mqttclient.Received) bool { return h.Number > from && (r.Retained || !h.Retained) })
 	switch {
 	case ctx.Err() != nil:
-		return mqttclient.Heard{}, ctx.Err()
+		return mqttclient.Received{}, ctx.Err()
 	case !ok:
-		return mqttclient.Heard{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s; check the name of the device", topic)))
+		return mqttclient.Received{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s; check the name of the device", topic)))
 	}
 	return h, nil
 }

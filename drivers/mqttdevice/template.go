@@ -96,7 +96,7 @@ var files embed.FS
 var templates family.Templates[Template]
 
 // Families returns the templates of the program.
-func Families() fs.FS { return family.Own(files) }
+func Families() fs.FS { return family.BuiltIn(files) }
 
 // Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
@@ -204,17 +204,17 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 		if m.JSON != nil && m.Payload != "" {
 			errs = append(errs, fmt.Errorf("%s: has payload and json; remove one of them", where))
 		}
-		gaps := slices.Concat(family.Gaps(m.Payload), family.GapsIn(m.JSON))
+		gaps := slices.Concat(family.Placeholders(m.Payload), family.PlaceholdersIn(m.JSON))
 		filled = append(filled, gaps...)
-		errs = append(errs, family.CheckGaps(where, gaps, t.With, more...)...)
+		errs = append(errs, family.CheckPlaceholders(where, gaps, t.With, more...)...)
 		errs = append(errs, t.checkTopic(where, m.Topic))
 	}
-	return append(errs, family.Needed(all, filled, more))
+	return append(errs, family.RequirePlaceholder(all, filled, more))
 }
 
 func (t *Template) checkTopic(where, topic string) error {
 	if topic == "" || strings.ContainsAny(topic, "+#\x00") {
 		return fmt.Errorf("%s: %q is not a topic; write one without + and #", where, topic)
 	}
-	return errors.Join(family.CheckGaps(where, family.Gaps(topic), t.With)...)
+	return errors.Join(family.CheckPlaceholders(where, family.Placeholders(topic), t.With)...)
 }

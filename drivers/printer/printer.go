@@ -92,7 +92,7 @@ func (p *Printer) Halt() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*p.cfg.Timeout)
 	defer cancel()
-	return p.WithName(p.web.Last(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
+	return p.WithName(p.web.RunLast(ctx, func(ctx context.Context) error { _, err := p.stop(ctx); return err }))
 }
 
 // Detach lets a print continue.

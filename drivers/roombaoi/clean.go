@@ -81,7 +81,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 			}
 			return err
 		}
-		j := journey{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
+		j := cleanProgress{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
 		if err = r.follow(ctx, &j); err != nil {
 			r.brake(ctx)
 		} else {
@@ -113,8 +113,8 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	return s, nil
 }
 
-// journey is the progress of one task, derived from the sensors.
-type journey struct {
+// cleanProgress is the progress of one task, derived from the sensors.
+type cleanProgress struct {
 	what     string
 	op       byte
 	fromDock bool
@@ -128,7 +128,7 @@ type journey struct {
 }
 
 // step evaluates the present state. over reports the end of the task.
-func (j *journey) step(s state, paused bool) (over bool, err error) {
+func (j *cleanProgress) step(s state, paused bool) (over bool, err error) {
 	moved := s.moved(j.last)
 	j.last = s
 	help, err := j.trouble.Update(j.now(), s.trouble(), moved)
@@ -173,7 +173,7 @@ func (j *journey) step(s state, paused bool) (over bool, err error) {
 }
 
 // follow polls until the task ends.
-func (r *Robot) follow(ctx context.Context, j *journey) error {
+func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 	silent := 0
 	for {
 		if err := r.wait(ctx, r.cfg.Poll); err != nil {

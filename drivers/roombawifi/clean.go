@@ -104,7 +104,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 				return err
 			}
 			progress(drivers.Progress{Activity: what})
-			if err := r.follow(ctx, &journey{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
+			if err := r.follow(ctx, &cleanProgress{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
 				r.brake(ctx)
 				return err
 			}
@@ -113,8 +113,8 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 	})
 }
 
-// journey is the progress of one task.
-type journey struct {
+// cleanProgress is the progress of one task.
+type cleanProgress struct {
 	what     string
 	began    time.Time
 	out      bool // the robot has set out
@@ -123,7 +123,7 @@ type journey struct {
 }
 
 // step evaluates the present state. over reports the end of the task.
-func (j *journey) step(s report, now time.Time) (over bool, err error) {
+func (j *cleanProgress) step(s report, now time.Time) (over bool, err error) {
 	m := *s.Mission
 	help, err := j.trouble.Update(now, m.trouble(), m.moves())
 	if err != nil {
@@ -175,7 +175,7 @@ const (
 const maxSilent = time.Minute
 
 // follow polls until the task ends.
-func (r *Robot) follow(ctx context.Context, j *journey) error {
+func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 	heard := r.now()
 	for {
 		if !wait.For(ctx, r.cfg.Poll) {

@@ -24,8 +24,8 @@ func (r *Relay) WatchdogCommands() drivers.WatchdogCommands {
 	return r.cfg.WatchdogCommands(func(on bool) any { return order{r.cfg.File, r.Name(), on} })
 }
 
-// obey executes an order, unless the line already has the level.
-func obey(data []byte) (changed bool, err error) {
+// runWatchdogCommand executes an order, unless the line already has the level.
+func runWatchdogCommand(data []byte) (changed bool, err error) {
 	var o order
 	if err := json.Unmarshal(data, &o); err != nil {
 		return false, fmt.Errorf("sim: invalid order: %w", err)

@@ -12,18 +12,18 @@ import "github.com/messkit/messkit/drivers"
 func Kinds() []drivers.Kind {
 	return []drivers.Kind{
 		{Name: "sim-camera", Class: "camera", About: "simulated camera: renders a room of the simulated home", Open: factory(DefaultCameraConfig, NewCamera)},
-		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, RunWatchdogCommand: obey},
-		{Name: "sim-bulb", Class: "light", About: "simulated bulb with brightness, color and color temperature", Open: openBulb, RunWatchdogCommand: obey},
-		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, RunWatchdogCommand: obey},
+		{Name: "sim-lamp", Class: "light", About: "simulated lamp on a relay (Gobot)", Open: openLamp, RunWatchdogCommand: runWatchdogCommand},
+		{Name: "sim-bulb", Class: "light", About: "simulated bulb with brightness, color and color temperature", Open: openBulb, RunWatchdogCommand: runWatchdogCommand},
+		{Name: "sim-plug", Class: "plug", About: "simulated plug with a coffee machine (Gobot)", Open: openPlug, RunWatchdogCommand: runWatchdogCommand},
 		{Name: "sim-cover", Class: "blind", About: "simulated blind or garage door, with positions", Open: factory(zero[CoverConfig], newCover)},
 		{Name: "sim-lock", Class: "lock", About: "simulated lock of a door", Open: factory(zero[LineConfig], newLock)},
-		{Name: "sim-meter", Class: "plug", About: "simulated plug that measures power", Open: openMeter, RunWatchdogCommand: obey},
-		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that works for a while and measures its power", Open: openAppliance, RunWatchdogCommand: obey},
+		{Name: "sim-meter", Class: "plug", About: "simulated plug that measures power", Open: openMeter, RunWatchdogCommand: runWatchdogCommand},
+		{Name: "sim-appliance", Class: "coffee-machine", About: "simulated appliance that works for a while and measures its power", Open: openAppliance, RunWatchdogCommand: runWatchdogCommand},
 		{Name: "sim-sensor", Class: "sensor", About: "simulated sensor: temperature, humidity, motion, contact, moisture, ...", Open: factory(zero[SensorConfig], NewSensor)},
 		{Name: "sim-servo", Class: "servo", About: "simulated servo that turns to angles, and reports its angle", Open: factory(DefaultServoConfig, newServo)},
 		{Name: "sim-printer", Class: "printer", About: "simulated 3D printer: print, progress, pause, cancel", Open: factory(DefaultPrinterConfig, NewPrinter)},
-		{Name: "sim-rover", Class: "rover", About: "simulated rover that moves while its lease is renewed", Open: openRover, RunWatchdogCommand: obey},
-		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that maintains a target temperature", Open: openThermostat, RunWatchdogCommand: obey},
+		{Name: "sim-rover", Class: "rover", About: "simulated rover that moves while its lease is renewed", Open: openRover, RunWatchdogCommand: runWatchdogCommand},
+		{Name: "sim-thermostat", Class: "heater", About: "simulated heater that maintains a target temperature", Open: openThermostat, RunWatchdogCommand: runWatchdogCommand},
 		{Name: "sim-vacuum", Class: "vacuum", About: "simulated vacuum with a map", Open: factory(DefaultVacuumConfig, NewVacuum)},
 	}
 }

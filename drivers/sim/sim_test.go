@@ -101,7 +101,7 @@ func TestKindsConform(t *testing.T) {
 				drivertest.Acts(func() int { return len(world.Log()) }),
 				drivertest.Level(func() bool { return world.Line(k.line) }),
 				drivertest.Force(func(on bool) { world.SetLine(k.line, on) }),
-				drivertest.Obey(kind(k.kind).RunWatchdogCommand),
+				drivertest.RunWatchdogCommand(kind(k.kind).RunWatchdogCommand),
 			)
 		})
 	}

@@ -26,14 +26,14 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	} else {
 		none.Remaining = []string{"everything"}
 	}
-	if err := v.run(ctx, what, func(ctx context.Context) (errand, error) { return v.plan(ctx, areas) }, progress); err != nil {
+	if err := v.run(ctx, what, func(ctx context.Context) (cleanTask, error) { return v.plan(ctx, areas) }, progress); err != nil {
 		return none, err
 	}
 	return drivers.Outcome{Done: areas}, nil
 }
 
 // run executes one task of the robot, from its command to its end.
-func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (errand, error), progress func(drivers.Progress)) error {
+func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (cleanTask, error), progress func(drivers.Progress)) error {
 	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
 		e, err := plan(ctx)
 		if err == nil && progress != nil {
@@ -47,21 +47,21 @@ func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context
 			}
 		}
 		if err == nil {
-			err = v.watch(ctx, newJourney(v.now(), what, e.floor, progress))
+			err = v.watch(ctx, newCleanProgress(v.now(), what, e.floor, progress))
 		}
 		return err
 	})
 }
 
-// errand is a command to the robot.
-type errand struct {
+// cleanTask is a command to the robot.
+type cleanTask struct {
 	path  string
 	order map[string]any
 	floor float64 // area of the task in cm²; 0 if unknown
 }
 
 // send sends the command of a task.
-func (v *Vacuum) send(ctx context.Context, e errand) error {
+func (v *Vacuum) send(ctx context.Context, e cleanTask) error {
 	err := v.put(ctx, e.path, e.order)
 	if e.path == zonesPath {
 		return spotless(err)
@@ -71,30 +71,30 @@ func (v *Vacuum) send(ctx context.Context, e errand) error {
 
 // plan returns the command for a cleaning task, or an error if the robot cannot accept it
 // now.
-func (v *Vacuum) plan(ctx context.Context, areas []string) (errand, error) {
+func (v *Vacuum) plan(ctx context.Context, areas []string) (cleanTask, error) {
 	if err := v.free(ctx); err != nil {
-		return errand{}, err
+		return cleanTask{}, err
 	}
 	if len(areas) == 0 {
-		return errand{controlPath, map[string]any{"action": "start"}, v.floor(ctx, nil)}, nil
+		return cleanTask{controlPath, map[string]any{"action": "start"}, v.floor(ctx, nil)}, nil
 	}
 	rooms, err := v.rooms(ctx)
 	if err != nil {
-		return errand{}, drivers.MarkNothingDone(err)
+		return cleanTask{}, drivers.MarkNothingDone(err)
 	}
 	ids := make([]string, len(areas))
 	for i, a := range areas {
 		at := slices.IndexFunc(rooms, func(r room) bool { return r.Name == a })
 		if at < 0 {
-			return errand{}, drivers.MarkNothingDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
+			return cleanTask{}, drivers.MarkNothingDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
 		}
 		if wrong := missing(rooms[at : at+1]); wrong != nil {
-			return errand{}, drivers.MarkNothingDone(wrong)
+			return cleanTask{}, drivers.MarkNothingDone(wrong)
 		}
 		ids[i] = rooms[at].ID
 	}
 	order := map[string]any{"action": "start_segment_action", "segment_ids": ids, "iterations": v.cfg.Passes, "customOrder": true}
-	return errand{segmentsPath, order, v.floor(ctx, ids)}, nil
+	return cleanTask{segmentsPath, order, v.floor(ctx, ids)}, nil
 }
 
 // free returns nil if the robot can accept a task.
@@ -121,7 +121,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 }
 
 // watch waits for the end of a task. If the task ends early, watch stops the robot.
-func (v *Vacuum) watch(ctx context.Context, j *journey) (err error) {
+func (v *Vacuum) watch(ctx context.Context, j *cleanProgress) (err error) {
 	defer func() {
 		if _, stands := errors.AsType[*drivers.HelpError](err); err != nil && !stands {
 			err = v.brake(ctx, err)
@@ -175,7 +175,7 @@ func (v *Vacuum) wait(ctx context.Context) error {
 // because it may not have set out yet. err is the reason; the result also reports whether
 // the robot may set out later.
 func (v *Vacuum) brake(ctx context.Context, err error) error {
-	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.web.Last(ctx, v.end) })
+	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.web.RunLast(ctx, v.end) })
 	v.loose.Store(stop != nil)
 	return drivers.JoinStopError(err, stop)
 }
@@ -236,5 +236,5 @@ func (v *Vacuum) dock(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	return v.watch(ctx, newJourney(v.now(), homeward, 0, nil))
+	return v.watch(ctx, newCleanProgress(v.now(), homeward, 0, nil))
 }

@@ -20,9 +20,9 @@ func (v *Vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress))
 }
 
 // spot returns the command, or an error if the robot cannot accept it now.
-func (v *Vacuum) spot(ctx context.Context) (errand, error) {
+func (v *Vacuum) spot(ctx context.Context) (cleanTask, error) {
 	if err := v.free(ctx); err != nil {
-		return errand{}, err
+		return cleanTask{}, err
 	}
 	f, err := v.readFloor(ctx)
 	var x, y float64
@@ -30,10 +30,10 @@ func (v *Vacuum) spot(ctx context.Context) (errand, error) {
 		x, y, err = f.robot()
 	}
 	if err != nil {
-		return errand{}, drivers.MarkNothingDone(err)
+		return cleanTask{}, drivers.MarkNothingDone(err)
 	}
 	zone := map[string]any{"points": corners(x, y), "iterations": v.cfg.Passes}
-	return errand{zonesPath, map[string]any{"action": "clean", "zones": []any{zone}}, spotEdge * spotEdge}, nil
+	return cleanTask{zonesPath, map[string]any{"action": "clean", "zones": []any{zone}}, spotEdge * spotEdge}, nil
 }
 
 // robot returns the position of the robot in cm.

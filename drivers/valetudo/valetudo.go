@@ -96,7 +96,7 @@ func (v *Vacuum) Halt() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), haltCalls*v.cfg.Timeout)
 	defer cancel()
-	return v.WithName(v.web.Last(ctx, v.stop))
+	return v.WithName(v.web.RunLast(ctx, v.stop))
 }
 
 // KeepsState reports whether Halt keeps the state of the robot.

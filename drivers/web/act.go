@@ -101,10 +101,10 @@ func (c *Client) Unsure() {
 	c.late.unsure()
 }
 
-// Last runs do so that its effect remains. It runs do at once, and again after the device
+// RunLast runs do so that its effect remains. It runs do at once, and again after the device
 // has answered the calls that it may execute late. For a minute after an unanswered call,
 // Last returns ErrMayAct, and the caller must repeat it.
-func (c *Client) Last(ctx context.Context, do func(context.Context) error) error {
+func (c *Client) RunLast(ctx context.Context, do func(context.Context) error) error {
 	ctx = context.WithValue(ctx, lastWord{}, true)
 	told := c.late.one() != nil
 	err := do(ctx)
@@ -120,8 +120,8 @@ func (c *Client) Last(ctx context.Context, do func(context.Context) error) error
 	return c.late.doubt()
 }
 
-// InTurn waits until the device has answered all earlier commands.
-func (c *Client) InTurn(ctx context.Context) error {
+// WaitTurn waits until the device has answered all earlier commands.
+func (c *Client) WaitTurn(ctx context.Context) error {
 	if ctx.Value(lastWord{}) != nil {
 		return nil
 	}

@@ -92,7 +92,7 @@ func TestLast(t *testing.T) {
 	s, c := newSlow(t)
 	s.cut(t, c)
 	times := 0
-	err := c.Last(t.Context(), func(ctx context.Context) error {
+	err := c.RunLast(t.Context(), func(ctx context.Context) error {
 		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/off", Acts: true})
 		if times++; times == 1 { // the late call ends before the first answer to Last
 			close(s.let)
@@ -107,7 +107,7 @@ func TestLast(t *testing.T) {
 	if got := strings.Join(s.did(), " "); got != "/off /late /between /off" {
 		t.Error("it was done in the order ", got)
 	}
-	if err := c.Last(t.Context(), func(ctx context.Context) error {
+	if err := c.RunLast(t.Context(), func(ctx context.Context) error {
 		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/once", Acts: true})
 		return err
 	}); err != nil {
@@ -155,7 +155,7 @@ func TestUnanswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := error(errors.New("not asked"))
-		err := c.Last(t.Context(), func(ctx context.Context) error { asked = c.Unanswered(ctx); return nil })
+		err := c.RunLast(t.Context(), func(ctx context.Context) error { asked = c.Unanswered(ctx); return nil })
 		if asked != nil || errors.Is(err, drivers.ErrMayAct) != drops {
 			t.Errorf("hangs up: %t, as the last: %v, then %v", drops, asked, err)
 		}
@@ -178,16 +178,16 @@ func TestLastAfterUnansweredCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		nothing := func(context.Context) error { return nil }
-		if err := c.Last(t.Context(), nothing); err != nil {
+		if err := c.RunLast(t.Context(), nothing); err != nil {
 			t.Errorf("it was told nothing: %v", err)
 		}
 		c.Unsure()
 		time.Sleep(50 * time.Second)
-		if err := c.Last(t.Context(), nothing); !errors.Is(err, drivers.ErrMayAct) {
+		if err := c.RunLast(t.Context(), nothing); !errors.Is(err, drivers.ErrMayAct) {
 			t.Errorf("it was silent: %v", err)
 		}
 		time.Sleep(11 * time.Second)
-		if err := c.Last(t.Context(), nothing); err != nil {
+		if err := c.RunLast(t.Context(), nothing); err != nil {
 			t.Errorf("after a minute: %v", err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestStalledCommandIsDropped(t *testing.T) {
 	var did sync.Map
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { did.Store(r.URL.Path, true) }))
 	t.Cleanup(s.Close)
-	link := drivertest.NewLink(t, s.Listener.Addr().String())
+	link := drivertest.NewProxy(t, s.Listener.Addr().String())
 	cfg := web.DefaultConfig()
 	cfg.URL, cfg.Timeout = "http://"+link.Addr().String(), 200*time.Millisecond
 	c, err := web.New(cfg, "")

@@ -97,9 +97,9 @@ func isAuth(qop string) bool { return strings.EqualFold(strings.TrimSpace(qop), 
 // Stale reports that the password was right and only the nonce has expired.
 func (c Challenge) Stale() bool { return strings.EqualFold(c.params["stale"], "true") }
 
-// Choose returns the most secure of the challenges in WWW-Authenticate headers. It ignores
-// invalid headers.
-func Choose(headers []string) (Challenge, error) {
+// ChooseChallenge returns the most secure of the challenges in WWW-Authenticate headers. It
+// ignores invalid headers.
+func ChooseChallenge(headers []string) (Challenge, error) {
 	var best Challenge
 	var seen []string
 	for _, h := range headers {

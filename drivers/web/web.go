@@ -122,7 +122,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if call.Acts {
-		if err := c.InTurn(ctx); err != nil {
+		if err := c.WaitTurn(ctx); err != nil {
 			return Answer{}, c.explain(ctx, u, call, drivers.MarkNothingDone(err))
 		}
 	}
@@ -180,7 +180,7 @@ func (c *Client) login(ctx context.Context, u *url.URL, call Call) (*http.Respon
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || c.secrets.User == "" {
 			return resp, err
 		}
-		ch, cerr := Choose(resp.Header.Values("WWW-Authenticate"))
+		ch, cerr := ChooseChallenge(resp.Header.Values("WWW-Authenticate"))
 		if try > 0 && !ch.Stale() {
 			return resp, nil
 		}

@@ -166,7 +166,7 @@ func (c *Chips) Info(chip string, offset int) (board.Info, error) {
 }
 
 // Request implements board.Chips.
-func (c *Chips) Request(chip string, offset int, r board.Request) (board.Held, error) {
+func (c *Chips) Request(chip string, offset int, r board.Request) (board.RequestedLine, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.line(chip, offset)
@@ -190,7 +190,7 @@ func (c *Chips) Request(chip string, offset int, r board.Request) (board.Held, e
 }
 
 // Borrow implements board.Chips.
-func (c *Chips) Borrow(chip string, offset int, _ string) (board.Held, error) {
+func (c *Chips) Borrow(chip string, offset int, _ string) (board.RequestedLine, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.line(chip, offset)

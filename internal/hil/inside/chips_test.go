@@ -182,7 +182,7 @@ func TestBridgeI2CSuites(t *testing.T) {
 	}{
 		"mcp23017": {
 			func() drivers.Device { return i2cdev.NewMCP23017("pump", mcp, i2cdev.System{}) },
-			func(order []byte) (bool, error) { return i2cdev.ObeyMCP23017(i2cdev.System{}, order) },
+			func(order []byte) (bool, error) { return i2cdev.RunMCP23017Command(i2cdev.System{}, order) },
 			func() bool { return reg(0x20, 0)&32 == 0 && reg(0x20, 0x14)&32 != 0 },
 			func(on bool) {
 				b.ask(t, "poke %d 0 %d", 0x20, reg(0x20, 0)&^32)
@@ -191,7 +191,7 @@ func TestBridgeI2CSuites(t *testing.T) {
 		},
 		"pca9685": {
 			func() drivers.Device { return i2cdev.NewPCA9685("lid", pca, i2cdev.System{}) },
-			func(order []byte) (bool, error) { return i2cdev.ObeyPCA9685(i2cdev.System{}, order) },
+			func(order []byte) (bool, error) { return i2cdev.RunPCA9685Command(i2cdev.System{}, order) },
 			func() bool { return reg(0x40, 16)|reg(0x40, 17)<<8 == 410 },
 			func(on bool) {
 				b.ask(t, "poke %d 0 %d", 0x40, 0x81)
@@ -212,7 +212,7 @@ func TestBridgeI2CSuites(t *testing.T) {
 					return nil
 				}),
 				drivertest.Acts(func() int { acts = b.ask(t, "writes")[0]; return acts }),
-				drivertest.Level(tt.level), drivertest.Force(tt.force), drivertest.Obey(tt.obey),
+				drivertest.Level(tt.level), drivertest.Force(tt.force), drivertest.RunWatchdogCommand(tt.obey),
 			)
 		})
 	}

@@ -57,7 +57,7 @@ func TestBridgeRelaySuite(t *testing.T) {
 		drivertest.Acts(func() int { return b.writes(t) }),
 		drivertest.Level(func() bool { return b.level(t, 3) }),
 		drivertest.Force(func(on bool) { b.drive(t, 3, on) }),
-		drivertest.Obey(gpiorelay.Kind().RunWatchdogCommand),
+		drivertest.RunWatchdogCommand(gpiorelay.Kind().RunWatchdogCommand),
 	)
 }
 
@@ -174,7 +174,7 @@ func TestBridgeFrozenHolder(t *testing.T) {
 	}
 	orders := relay("7", nil).(drivers.WatchdogTarget).WatchdogCommands()
 	for _, want := range []bool{true, false} {
-		if changed, err := gpiorelay.Obey(board.Kernel{}, orders.Off); err != nil || changed != want {
+		if changed, err := gpiorelay.RunWatchdogCommand(board.Kernel{}, orders.Off); err != nil || changed != want {
 			t.Errorf("changed=%t, want %t: %v", changed, want, err)
 		}
 		if b.level(t, 7) {

@@ -14,8 +14,8 @@ import (
 // homeward is the task to return to the dock.
 const homeward = "driving to its dock"
 
-// journey follows the state of the robot during one task.
-type journey struct {
+// cleanProgress follows the state of the robot during one task.
+type cleanProgress struct {
 	what     string
 	began    time.Time
 	out      bool    // the robot has set out
@@ -25,12 +25,12 @@ type journey struct {
 	told     float64 // last reported percentage
 }
 
-func newJourney(now time.Time, what string, floor float64, progress func(drivers.Progress)) *journey {
+func newCleanProgress(now time.Time, what string, floor float64, progress func(drivers.Progress)) *cleanProgress {
 	if progress == nil {
 		progress = func(drivers.Progress) {}
 	}
 	progress(drivers.Progress{Activity: what})
-	return &journey{what: what, began: now, floor: floor, progress: progress}
+	return &cleanProgress{what: what, began: now, floor: floor, progress: progress}
 }
 
 // almost is the highest percentage before the robot reports its end.
@@ -38,7 +38,7 @@ const almost = 99
 
 // step evaluates the present state; area is the cleaned area in cm², or 0 if unknown. over
 // reports the end of the task.
-func (j *journey) step(s state, now time.Time, area float64, t *drivers.HelpWait) (over bool, err error) {
+func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.HelpWait) (over bool, err error) {
 	percent := 0.0
 	if j.floor > 0 {
 		percent = min(almost, 100*area/j.floor)
@@ -80,7 +80,7 @@ func (j *journey) step(s state, now time.Time, area float64, t *drivers.HelpWait
 }
 
 // tell reports the progress, which never decreases.
-func (j *journey) tell(percent float64, doing string) {
+func (j *cleanProgress) tell(percent float64, doing string) {
 	j.told = min(100, max(j.told, percent))
 	j.progress(drivers.Progress{Percent: j.told, Activity: doing})
 }

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Link is a network between a client and a server that a test can stall, as if it lost
+// Proxy is a network between a client and a server that a test can stall, as if it lost
 // packets: after the stall the client's kernel repeats them, unless the client has reset
 // the connection.
-type Link struct {
+type Proxy struct {
 	net.Listener
 
 	mu    sync.Mutex
@@ -20,14 +20,14 @@ type Link struct {
 	conns []net.Conn    // connections of clients
 }
 
-// NewLink returns a link to the server at an address.
-func NewLink(t *testing.T, server string) *Link {
+// NewProxy returns a link to the server at an address.
+func NewProxy(t *testing.T, server string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &Link{Listener: l, goes: make(chan struct{})}
+	k := &Proxy{Listener: l, goes: make(chan struct{})}
 	close(k.goes)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
@@ -52,7 +52,7 @@ func NewLink(t *testing.T, server string) *Link {
 }
 
 // carry copies bytes from a client to the server while the link is not stalled.
-func (k *Link) carry(s, c net.Conn) {
+func (k *Proxy) carry(s, c net.Conn) {
 	b := make([]byte, 4096)
 	for {
 		n, err := c.Read(b)
@@ -90,7 +90,7 @@ func timedOut(err error) bool {
 }
 
 // Stall blocks the bytes of the client until a call of the returned function.
-func (k *Link) Stall() (goOn func()) {
+func (k *Proxy) Stall() (goOn func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	stalled := make(chan struct{})

@@ -22,10 +22,10 @@ const (
 	refusedPause = 10 * time.Minute // after a rejected token, because Home Assistant bans clients with many attempts
 )
 
-// hub is the shared connection of all entities of one Home Assistant. The connection exists
-// while any of them is open. The hub stores their states and ignores other entities.
+// connection is the shared connection of all entities of one Home Assistant. The connection
+// exists while any of them is open. The hub stores their states and ignores other entities.
 // Without a connection, entities use REST.
-type hub struct {
+type connection struct {
 	url   string
 	token drivers.Secret
 	limit time.Duration
@@ -48,12 +48,12 @@ type hub struct {
 	more chan struct{} // signals new entries in fresh
 }
 
-func newHub(url string, token drivers.Secret, limit time.Duration, log *slog.Logger) *hub {
-	return &hub{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, fresh: map[string]uint64{}, bell: make(chan struct{}), more: make(chan struct{}, 1)}
+func newConnection(url string, token drivers.Secret, limit time.Duration, log *slog.Logger) *connection {
+	return &connection{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, fresh: map[string]uint64{}, bell: make(chan struct{}), more: make(chan struct{}, 1)}
 }
 
 // open adds an entity, and starts the connection in the background if it is the first.
-func (h *hub) open(entity string) {
+func (h *connection) open(entity string) {
 	h.turn.Lock()
 	defer h.turn.Unlock()
 	h.mu.Lock()
@@ -73,7 +73,7 @@ func (h *hub) open(entity string) {
 }
 
 // close removes an entity, and closes the connection after the last.
-func (h *hub) close(entity string) {
+func (h *connection) close(entity string) {
 	h.turn.Lock()
 	defer h.turn.Unlock()
 	h.mu.Lock()
@@ -90,7 +90,7 @@ func (h *hub) close(entity string) {
 }
 
 // run connects repeatedly.
-func (h *hub) run(ctx context.Context) {
+func (h *connection) run(ctx context.Context) {
 	pause, told := firstPause, false
 	for ctx.Err() == nil {
 		worked, err := h.session(ctx)
@@ -121,7 +121,7 @@ func (h *hub) run(ctx context.Context) {
 }
 
 // session runs one connection until its end; worked reports whether it became ready.
-func (h *hub) session(ctx context.Context) (worked bool, err error) {
+func (h *connection) session(ctx context.Context) (worked bool, err error) {
 	s, err := dial(ctx, h.url, h.token, h.limit, h.hear)
 	if err != nil {
 		return false, err
@@ -151,7 +151,7 @@ func (h *hub) session(ctx context.Context) (worked bool, err error) {
 }
 
 // tend reads the states of new entities, and sends heartbeats until one has no answer.
-func (h *hub) tend(ctx context.Context, s *socket) error {
+func (h *connection) tend(ctx context.Context, s *socket) error {
 	t := time.NewTicker(pulse)
 	defer t.Stop()
 	for {
@@ -172,7 +172,7 @@ func (h *hub) tend(ctx context.Context, s *socket) error {
 
 // settle subscribes, and then reads the present states, so it misses no change; a change in
 // between arrives twice.
-func (h *hub) settle(ctx context.Context, s *socket) error {
+func (h *connection) settle(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	h.states, h.fresh = map[string]state{}, map[string]uint64{}
 	h.mu.Unlock()
@@ -192,7 +192,7 @@ func (h *hub) settle(ctx context.Context, s *socket) error {
 
 // learn reads the states and the areas of all entities. One list serves all entities that
 // were added before the request.
-func (h *hub) learn(ctx context.Context, s *socket) error {
+func (h *connection) learn(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	fresh := maps.Clone(h.fresh)
 	h.mu.Unlock()
@@ -218,7 +218,7 @@ func (h *hub) learn(ctx context.Context, s *socket) error {
 // all takes the states of the watched entities from a list. It ignores entities that were
 // added after the request, because their state in the list may be older than the last
 // event.
-func (h *hub) all(data json.RawMessage, fresh map[string]uint64) error {
+func (h *connection) all(data json.RawMessage, fresh map[string]uint64) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
 		return errors.New("the states of Home Assistant are not a list")
@@ -238,7 +238,7 @@ func (h *hub) all(data json.RawMessage, fresh map[string]uint64) error {
 }
 
 // hear processes an event.
-func (h *hub) hear(e event) {
+func (h *connection) hear(e event) {
 	if e.Type == "state_changed" {
 		h.take(e.Data.ID, e.Data.New, true)
 	}
@@ -246,7 +246,7 @@ func (h *hub) hear(e event) {
 
 // take stores the state of a watched entity. A state from an event is never older than the
 // list, so the list does not replace it.
-func (h *hub) take(id string, data json.RawMessage, event bool) {
+func (h *connection) take(id string, data json.RawMessage, event bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watched[id] == 0 || h.states == nil {
@@ -268,20 +268,20 @@ func (h *hub) take(id string, data json.RawMessage, event bool) {
 }
 
 // ring signals a change. The caller holds mu.
-func (h *hub) ring() {
+func (h *connection) ring() {
 	close(h.bell)
 	h.bell = make(chan struct{})
 }
 
 // changes returns a channel that closes at the next change.
-func (h *hub) changes() <-chan struct{} {
+func (h *connection) changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.bell
 }
 
 // socket returns the ready connection, or nil.
-func (h *hub) socket() *socket {
+func (h *connection) socket() *socket {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.live
@@ -289,7 +289,7 @@ func (h *hub) socket() *socket {
 
 // state returns the present state of an entity. It sends a ping first: the answer arrives
 // after all earlier changes. live is false without a connection.
-func (h *hub) state(ctx context.Context, id string) (s state, live bool, err error) {
+func (h *connection) state(ctx context.Context, id string) (s state, live bool, err error) {
 	c := h.socket()
 	if c == nil {
 		return state{}, false, nil

@@ -13,7 +13,7 @@ import (
 
 // Clean cleans rooms, or everything. Home Assistant reports no percentage.
 func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	left, what, does := drivers.Outcome{Remaining: areas}, isCleaning, deed{service: "start", needs: vacuumStart}
+	left, what, does := drivers.Outcome{Remaining: areas}, isCleaning, vacuumService{service: "start", needs: vacuumStart}
 	if len(areas) == 0 {
 		left.Remaining = []string{"everything"}
 	} else {
@@ -22,7 +22,7 @@ func (v *vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 		if err != nil {
 			return left, v.WithName(err)
 		}
-		does = deed{"clean_area", map[string]any{"cleaning_area_id": ids}, vacuumAreas}
+		does = vacuumService{"clean_area", map[string]any{"cleaning_area_id": ids}, vacuumAreas}
 	}
 	if err := v.run(ctx, what, does, progress); err != nil {
 		return left, err
@@ -49,7 +49,7 @@ func (c Config) areaIDs(rooms []string) ([]string, error) {
 
 // CleanSpot cleans the spot on which the robot stands.
 func (v *vacuum) CleanSpot(ctx context.Context, progress func(drivers.Progress)) error {
-	return v.run(ctx, "cleaning the spot", deed{service: "clean_spot", needs: vacuumSpot}, progress)
+	return v.run(ctx, "cleaning the spot", vacuumService{service: "clean_spot", needs: vacuumSpot}, progress)
 }
 
 // Dock terminates the present task and sends the robot to its dock.
@@ -63,18 +63,18 @@ func (v *vacuum) Dock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.run(ctx, homeward, deed{service: "return_to_base", needs: vacuumHome}, nil)
+	return v.run(ctx, homeward, vacuumService{service: "return_to_base", needs: vacuumHome}, nil)
 }
 
-// deed is a service call for a vacuum.
-type deed struct {
+// vacuumService is a service call for a vacuum.
+type vacuumService struct {
 	service string
 	data    map[string]any
 	needs   int // flag in supported_features
 }
 
 // can returns an error if the robot lacks the feature in Home Assistant.
-func (d deed) can(s state) error {
+func (d vacuumService) can(s state) error {
 	if s.Attributes.Features&d.needs == 0 {
 		return drivers.MarkNothingDone(fmt.Errorf("the robot has no %s according to Home Assistant (supported_features %d)", d.service, s.Attributes.Features))
 	}
@@ -82,7 +82,7 @@ func (d deed) can(s state) error {
 }
 
 // do calls the service if the robot has the feature.
-func (v *vacuum) do(ctx context.Context, d deed, s state) error {
+func (v *vacuum) do(ctx context.Context, d vacuumService, s state) error {
 	if err := d.can(s); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (v *vacuum) do(ctx context.Context, d deed, s state) error {
 }
 
 // run starts a task and follows it to its end. If the task ends early, run stops the robot.
-func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(drivers.Progress)) error {
+func (v *vacuum) run(ctx context.Context, what string, does vacuumService, progress func(drivers.Progress)) error {
 	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
 		s, err := v.entity.state(ctx)
 		switch {
@@ -114,7 +114,7 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 			v.trouble.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
 			defer v.trouble.End()
 		}
-		j := &journey{what: what, began: v.entity.now(), progress: progress}
+		j := &cleanProgress{what: what, began: v.entity.now(), progress: progress}
 		if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
 			progress(drivers.Progress{Activity: what})
 			err = v.follow(ctx, j)
@@ -127,7 +127,7 @@ func (v *vacuum) run(ctx context.Context, what string, does deed, progress func(
 }
 
 // follow waits for the end of a task.
-func (v *vacuum) follow(ctx context.Context, j *journey) error {
+func (v *vacuum) follow(ctx context.Context, j *cleanProgress) error {
 	for silent := 0; ; {
 		changed := v.entity.changes()
 		doubt := v.errand.LastStop()
@@ -172,8 +172,8 @@ func (v *vacuum) wait(ctx context.Context, changed <-chan struct{}) error {
 	return nil
 }
 
-// journey is the progress of one task in Home Assistant.
-type journey struct {
+// cleanProgress is the progress of one task in Home Assistant.
+type cleanProgress struct {
 	what     string
 	began    time.Time
 	out      bool // the robot has set out
@@ -182,7 +182,7 @@ type journey struct {
 }
 
 // step evaluates the present state. over reports the end of the task.
-func (j *journey) step(s state, now time.Time, t *drivers.HelpWait) (over bool, err error) {
+func (j *cleanProgress) step(s state, now time.Time, t *drivers.HelpWait) (over bool, err error) {
 	help, err := t.Update(now, s.wrong(), s.State == isCleaning)
 	if err != nil {
 		return false, err
@@ -216,7 +216,7 @@ func (j *journey) step(s state, now time.Time, t *drivers.HelpWait) (over bool, 
 // brake stops the robot, even if ctx has ended. err is the reason; the result also reports
 // whether the robot may set out later.
 func (v *vacuum) brake(ctx context.Context, err error) error {
-	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.entity.web.Last(ctx, v.end) })
+	stop := drivers.StopRobot(ctx, v.log, func(ctx context.Context) error { return v.entity.web.RunLast(ctx, v.end) })
 	v.loose.Store(stop != nil)
 	return drivers.JoinStopError(err, stop)
 }
@@ -262,7 +262,7 @@ func (v *vacuum) becomes(ctx context.Context, service string, is func(state) boo
 
 // Pause stops the robot where it is. Resume continues its task.
 func (v *vacuum) Pause(ctx context.Context) error {
-	return v.steer(ctx, deed{service: "pause", needs: vacuumPause}, []string{isPaused}, []string{isCleaning, isReturning})
+	return v.steer(ctx, vacuumService{service: "pause", needs: vacuumPause}, []string{isPaused}, []string{isCleaning, isReturning})
 }
 
 // Resume continues the task, also after a person has solved a problem.
@@ -275,12 +275,12 @@ func (v *vacuum) Resume(ctx context.Context) error {
 			return v.becomes(ctx, "resume", func(s state) bool { return s.State == isCleaning })
 		})
 	}
-	return v.steer(ctx, deed{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
+	return v.steer(ctx, vacuumService{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
 }
 
 // steer sends a command for the present task, and waits until the robot has one of the
 // states in want.
-func (v *vacuum) steer(ctx context.Context, d deed, want, from []string) error {
+func (v *vacuum) steer(ctx context.Context, d vacuumService, want, from []string) error {
 	return v.Do(ctx, func(ctx context.Context) error {
 		s, err := v.entity.state(ctx)
 		switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// plain implements the common part of entities without a template.
-type plain struct {
+// statelessDevice implements the common part of entities without a template.
+type statelessDevice struct {
 	drivers.Base
 	entity *entity
 	link   *drivers.Connection
@@ -15,15 +15,15 @@ type plain struct {
 	open   bool       // guarded by turn
 }
 
-func newPlain(name string, e *entity) plain {
-	return plain{Base: drivers.NewBase(name), entity: e, link: drivers.NewHubConnection(e.web.Host())}
+func newStatelessDevice(name string, e *entity) statelessDevice {
+	return statelessDevice{Base: drivers.NewBase(name), entity: e, link: drivers.NewHubConnection(e.web.Host())}
 }
 
 // Connection returns the host of the device.
-func (p *plain) Connection() *drivers.Connection { return p.link }
+func (p *statelessDevice) Connection() *drivers.Connection { return p.link }
 
 // Start opens the device. It sends no request to Home Assistant.
-func (p *plain) Start() error {
+func (p *statelessDevice) Start() error {
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if h := p.entity.hub; h != nil && !p.open {
@@ -35,7 +35,7 @@ func (p *plain) Start() error {
 }
 
 // Halt terminates the verbs under way.
-func (p *plain) Halt() error {
+func (p *statelessDevice) Halt() error {
 	p.StopVerbs()
 	p.turn.Lock()
 	defer p.turn.Unlock()
@@ -47,7 +47,7 @@ func (p *plain) Halt() error {
 }
 
 // Area returns the area of the entity in Home Assistant.
-func (p *plain) Area() string {
+func (p *statelessDevice) Area() string {
 	if p.entity.hub == nil {
 		return ""
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// untold is the error of a sensor without a state since the start of Home Assistant. It is
+// notSentError is the error of a sensor without a state since the start of Home Assistant. It is
 // drivers.ErrNoReadingYet.
-type untold string
+type notSentError string
 
-func (u untold) Error() string {
+func (u notSentError) Error() string {
 	return fmt.Sprintf("%s is \"unknown\" in Home Assistant: it has sent no state yet, and may sleep", string(u))
 }
 
-func (untold) Is(err error) bool {
+func (notSentError) Is(err error) bool {
 	return err == drivers.ErrNoReadingYet || err == drivers.ErrNoReading
 }

@@ -45,8 +45,8 @@ func TestCrashTable(t *testing.T) {
 		back  bool               // the program starts again
 		want  [4]expectedOutcome // for a query, an idempotent plan, a plan for once with readback, and one without
 	}{
-		{"before the gate", "before sending in_progress", true, [4]expectedOutcome{startedAgain.withActs(0), startedAgain, startedAgain, startedAgain}},
-		{"after the gate, before the intent", "after sending in_progress", true, [4]expectedOutcome{startedAgain.withActs(0), startedAgain, startedAgain, startedAgain}},
+		{"before the start permission", "before sending in_progress", true, [4]expectedOutcome{startedAgain.withActs(0), startedAgain, startedAgain, startedAgain}},
+		{"after the start permission, before the intent", "after sending in_progress", true, [4]expectedOutcome{startedAgain.withActs(0), startedAgain, startedAgain, startedAgain}},
 		{"after the intent, before the act", "before the act", true, [4]expectedOutcome{repeatedAndDone.withActs(0), repeatedAndDone, unknownEffect.withActs(0), unknownEffect.withActs(0)}},
 		{"after the act, before its result", "after the act", true, [4]expectedOutcome{repeatedAndDone.withActs(0), doneOnce, doneOnce, unknownEffect}},
 		{"after the result, before the look", "before the look", true, [4]expectedOutcome{repeatedAndDone.withActs(0), doneOnce, doneOnce, doneOnce}},

@@ -138,7 +138,7 @@ func (h *harness) register(actor exchange.Actor, capabilities string) {
 	h.send(actor, "config: {executor: {id: "+actor.ID+", capabilities: ["+capabilities+"], versions: [1.0.0, 1.1.0], holding: []}}")
 }
 
-// sendHeartbeats sends heartbeats for a claim of who during d, and returns the last ack.
+// sendHeartbeats sends heartbeats for a claim of the actor during d, and returns the last ack.
 func (h *harness) sendHeartbeats(actor exchange.Actor, ref string, epoch string, d time.Duration) mess.Ack {
 	h.t.Helper()
 	var ack mess.Ack
@@ -187,7 +187,7 @@ type subscription struct {
 	stop func()
 }
 
-// subscribe follows the exchange as who from now on.
+// subscribe follows the exchange as the actor from now on.
 func (h *harness) subscribe(actor exchange.Actor, after string) *subscription {
 	h.t.Helper()
 	e := &subscription{}

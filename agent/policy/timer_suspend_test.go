@@ -17,7 +17,7 @@ type suspendClock struct{ slept atomic.Int64 }
 
 func (s *suspendClock) suspend(d time.Duration) { s.slept.Add(int64(d)) }
 
-// withSuspend is inHouse with a machine that can sleep, and a watchdog.
+// withSuspend is withLamp with a machine that can sleep, and a watchdog.
 func withSuspend(t *testing.T, dev policy.Limits, test func(*testing.T, *policy.Policy, *lamp, *suspendClock, *fakeWatchdog)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -23,7 +23,7 @@ func (h *instance) openInvitation(name, host, ability string) *chromium.Tab {
 	return h.openInvitationAt(strings.Replace(h.url, "127.0.0.1", host, 1), name, ability)
 }
 
-// openInvitationAt is comesIn at an address of the exchange.
+// openInvitationAt is openInvitation at an address of the exchange.
 func (h *instance) openInvitationAt(address, name, ability string) *chromium.Tab {
 	h.t.Helper()
 	p := h.b.Open(h.t, 360, 740)

@@ -28,7 +28,7 @@ func hasOwnMounts(t *testing.T) bool {
 	return mayMount(t)
 }
 
-// mayMount is inOwnMounts for a test that mounts only file systems in memory.
+// mayMount is hasOwnMounts for a test that mounts only file systems in memory.
 func mayMount(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(insideEnv) != "" {

@@ -74,7 +74,7 @@ var runBefore = map[string]func(*pageRunner){
 	"command-line": func(g *pageRunner) { g.run("messkit init --yes --for 1s\n") },
 }
 
-// fencesOf returns the fences of a page without the sections in elsewhereWalked.
+// fencesOf returns the fences of a page without the sections in runElsewhere.
 func fencesOf(t *testing.T, page string) (all []fence) {
 	t.Helper()
 	text, err := os.ReadFile("../../" + page)

@@ -107,7 +107,7 @@ func (h *cutHarness) runUntilCut() {
 }
 
 // cloneDisk clones the disk, and returns the sizes of the valves' logs. If a valve moves during
-// that, its act could be before or after the cut, and cutAll repeats both.
+// that, its act could be before or after the cut, and cloneDisk repeats both.
 func (h *cutHarness) cloneDisk() (clone string, sizes []int64) {
 	h.Helper()
 	h.cuts++

@@ -159,7 +159,7 @@ func TestEachMissingSyncIsDetected(t *testing.T) {
 	}
 }
 
-// The source contains each sync in madeUpFor.
+// The source contains each sync in redundantSyncs.
 func TestRedundantSyncsExist(t *testing.T) {
 	sites := syncSites(t)
 	for site := range redundantSyncs {

@@ -207,7 +207,7 @@ func startServerProcess(b *testing.B, store string) *serverProcess {
 	return s
 }
 
-// TestBenchmarkServerIsOwnProcess is no test but the process that serveApart starts.
+// TestBenchmarkServerIsOwnProcess is no test but the process that startServerProcess starts.
 func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 	where := os.Getenv(apart)
 	if where == "" {

@@ -7,12 +7,13 @@ set -eEuo pipefail
 
 commit=eba9bbae
 cd "$(dirname "$0")/.."
-target=$PWD/cmd/messkit/testdata/compat.tar.gz
+root=$PWD
+target=$root/cmd/messkit/testdata/compat.tar.gz
 work=$(mktemp -d)
 pid=
 cleanup() {
 	[ -z "$pid" ] || kill -KILL "$pid" 2>/dev/null || true
-	git worktree remove --force "$work/source" 2>/dev/null || true
+	git -C "$root" worktree remove --force "$work/source" 2>/dev/null || true
 	rm -rf "$work"
 }
 trap cleanup EXIT

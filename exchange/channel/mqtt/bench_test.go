@@ -132,7 +132,8 @@ func TestBenchLatency(t *testing.T) {
 	}
 }
 
-// runAgent runs an executor with a relay, over the broker.
+// runAgent runs an executor with a relay, over the broker. As in production, the policy records each
+// act and each pending switch-off in the journal.
 func (h *harness) runAgent(r *relay) {
 	h.Helper()
 	x, err := mqttclient.New(mqttclient.Config{Address: broker.Address{URL: "mqtt://" + h.addr}, Exchange: "home", Executor: "bench"}, quiet)
@@ -146,7 +147,11 @@ func (h *harness) runAgent(r *relay) {
 	home := resolver.New(catalog.Default(), []resolver.Device{{Driver: r, Device: capabilities.Device{Name: "bench-lamp", Label: "bench lamp", Class: "light"}}})
 	cfg := agent.DefaultConfig()
 	cfg.ID = "bench"
-	a := agent.New(cfg, x, home, []device.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, policy.New(policy.DefaultConfig(), time.Now, quiet), j, time.Now, quiet)
+	limits := policy.DefaultConfig()
+	limits.Defaults.MaxOn = time.Hour
+	g := policy.New(limits, time.Now, quiet)
+	g.UseLedger(j, []string{"bench-lamp"})
+	a := agent.New(cfg, x, home, []device.Device{{Name: "bench-lamp", Label: "bench lamp", Driver: r}}, g, j, time.Now, quiet)
 	hangUp := runUntilStopped(h.T, x.Run)
 	end := runUntilStopped(h.T, a.Run)
 	h.Cleanup(func() {

@@ -129,7 +129,7 @@ func TestRolesOfCalls(t *testing.T) {
 	h.wantStatus(http.StatusBadRequest, ask, http.MethodPost, "/console/plan", `{"intent":" "}`)
 	h.wantStatus(http.StatusForbidden, ask, http.MethodGet, "/console/refused", "")
 	h.wantStatus(http.StatusOK, op, http.MethodGet, "/console/refused", "")
-	want := []string{"release by op at the place", "lock lamp", "arm motion"}
+	want := []string{"release by op on the host", "lock lamp", "arm motion"}
 	if !slices.Equal(h.daemon.calls, want) {
 		t.Errorf("done: %q, want %q", h.daemon.calls, want)
 	}

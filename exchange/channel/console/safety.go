@@ -88,7 +88,7 @@ func writeText(w http.ResponseWriter, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	_, _ = io.WriteString(w, text+"\nGo back to see how the devices stand.\n") // the browser has gone if it fails
+	_, _ = io.WriteString(w, text+"\nGo back to the page for the state of the devices.\n") // the browser has gone if it fails
 }
 
 // requireLocal rejects callers that are not on the host, with the command to run there.
@@ -97,7 +97,7 @@ func (g *request) requireLocal(command string) error {
 	case g.cfg.LocalExecutor == nil:
 		return errNoLocalExecutor
 	case !isLocal(g.r):
-		return mess.Errorf(mess.Forbidden, "only at the place, after you have looked: %s on the executor's own machine, or this page in a browser there", command)
+		return mess.Errorf(mess.Forbidden, "only a person on the host may do this; check the devices, and then run there: %s, or use this page in a browser there", command)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (g *request) resetStop() error {
 	}
 	var cleared []string
 	if err := g.permitActing(in.Code, func() (err error) {
-		cleared, err = g.cfg.LocalExecutor.ResetStop(g.who.ID+" at the place", in.Anyway)
+		cleared, err = g.cfg.LocalExecutor.ResetStop(g.who.ID+" on the host", in.Anyway)
 		return err
 	}); err != nil {
 		return err

@@ -293,7 +293,7 @@ func (c *Console) newLink(within time.Duration, make func(secret [32]byte) link)
 	}
 	c.removeOldestLink(l.by)
 	if len(c.links) >= maxLinks {
-		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use them, or wait until they end", maxLinks)
+		return "", l.ends, mess.Errorf(mess.Conflict, "there are %d links already; use one of them, or wait until one expires", maxLinks)
 	}
 	c.links[name] = l
 	return token, l.ends, nil

@@ -48,10 +48,10 @@ func planWithSteps(capability string, steps ...capabilities.Plan) capabilities.P
 	return capabilities.Plan{Capability: capability, Risk: capabilities.RiskComfort, Effect: capabilities.Idempotent, Summary: "all of it", Steps: steps}
 }
 
-func withSteps(t *testing.T, capability string, break_ bool, test func(h *harness, second, third *lamp)) {
+func withSteps(t *testing.T, capability string, isBroken bool, test func(h *harness, second, third *lamp)) {
 	second, third := &lamp{}, &lamp{}
 	withHarnessSetup(t, func(h *harness) {
-		if break_ {
+		if isBroken {
 			second.broken = errors.New("the wire is cut")
 		}
 		h.addDevice("second", second, nil)

@@ -43,7 +43,7 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 		}
 		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
 	}
-	return []mess.Item{x.requestsAck(in, p.requests, entries)}, nil
+	return []mess.Item{x.requestsAck(p.requests, entries)}, nil
 }
 
 // checkRequestID rejects ids that mean something else, because such a request would hide another
@@ -66,7 +66,7 @@ func isRef(text string) bool {
 }
 
 // requestsAck returns the ack of one or several requests.
-func (x *Exchange) requestsAck(in Inbound, reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
+func (x *Exchange) requestsAck(reqs []*mess.Request, entries []mess.AckEntry) *mess.Ack {
 	ack := &mess.Ack{ReceivedAt: mess.TimeOf(x.now())}
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()

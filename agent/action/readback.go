@@ -48,6 +48,7 @@ func ReadSight(ctx context.Context, set *device.Set, plan capabilities.Plan) Sig
 // Finding is the conclusion from a reading about a plan that had begun.
 type Finding string
 
+// The findings of a reading.
 const (
 	FoundDone    Finding = "done"
 	FoundNotDone Finding = "not done"

@@ -127,6 +127,7 @@ type Done struct {
 // DefaultDone returns settings for a device with a display and no cycling heater.
 func DefaultDone() Done { return Done{Below: 5, For: 2 * time.Minute} }
 
+// Filled returns the settings with the defaults for zero values.
 func (d Done) Filled() Done {
 	return Done{Below: cmp.Or(d.Below, DefaultDone().Below), For: cmp.Or(d.For, DefaultDone().For)}
 }

@@ -271,7 +271,7 @@ func TestDecodedPixelsAreLimited(t *testing.T) {
 	large := scene(t, side, 200, true)
 	synctest.Test(t, func(t *testing.T) {
 		var at, most, fits atomic.Int64
-		r := imaging.NewCameras(func(ctx context.Context, data []byte, lim picture.Limits) (picture.Picture, error) {
+		r := imaging.NewCameras(func(_ context.Context, data []byte, _ picture.Limits) (picture.Picture, error) {
 			fits.Add(1)
 			info, err := picture.Inspect(data)
 			if err != nil {

@@ -47,10 +47,12 @@ type Backoff struct {
 	reach *reach // nil: nothing ends a wait
 }
 
+// NewBackoff returns a backoff whose waits end when r reports an answer of the exchange.
 func NewBackoff(jitter func(limit time.Duration) time.Duration, r *reach) Backoff {
 	return Backoff{wait.Backoff{First: firstWait, Last: lastWait, Jitter: jitter}, r}
 }
 
+// Backoff returns a new backoff whose waits end with an answer of the exchange.
 func (s *Session) Backoff() Backoff { return NewBackoff(s.Config.Jitter, &s.reach) }
 
 // The longest wait after the first failure, and the longest of all. After a delivery that

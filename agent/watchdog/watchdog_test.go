@@ -249,7 +249,7 @@ func TestWatchdog(t *testing.T) {
 		},
 		{
 			name: "the agent sends messages again after a while, and switches on anew",
-			story: func(a *agent, w *world) {
+			story: func(a *agent, _ *world) {
 				wait(time.Minute)
 				a.sendBeats(time.Second)
 				a.on("porch", 1, time.Hour)

@@ -17,6 +17,7 @@ func Counted(words []string) string {
 	return fmt.Sprintf("%d of them", len(words))
 }
 
+// AnyList returns words as values for JSON.
 func AnyList(words []string) []any {
 	var list []any
 	for _, w := range words {
@@ -49,6 +50,7 @@ func List(words []string) string {
 	}
 }
 
+// Sentences joins the sentences that are not empty with spaces.
 func Sentences(s ...string) string {
 	var said []string
 	for _, one := range s {

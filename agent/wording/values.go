@@ -25,6 +25,7 @@ func Opening(percent float64) string {
 	return Rounded(percent) + " % open"
 }
 
+// OnOff returns "on" or "off".
 func OnOff(on bool) string {
 	if on {
 		return "on"

@@ -46,7 +46,7 @@ func (b *builder) hassListOf(file string, p strictyaml.Pair) (hassList, bool) {
 		b.wrong("%s:%d: lists: %s: "+format, append([]any{file, line, p.Key}, args...)...)
 		return list, false
 	}
-	values, numbers, any_ := p.Value.Get("values"), p.Value.Get("range"), p.Value.Get("wildcard")
+	values, numbers, wildcard := p.Value.Get("values"), p.Value.Get("range"), p.Value.Get("wildcard")
 	switch {
 	case values != nil && values.Kind == strictyaml.List:
 		for _, v := range values.List {
@@ -64,7 +64,7 @@ func (b *builder) hassListOf(file string, p strictyaml.Pair) (hassList, bool) {
 			return wrong(numbers.Line, "no range; write from: and to: with numbers, the smaller first")
 		}
 		return hassList{ranged: true, from: from, to: to}, true
-	case any_ != nil && any_.Kind == strictyaml.Bool:
+	case wildcard != nil && wildcard.Kind == strictyaml.Bool:
 		return list, true
 	}
 	return wrong(p.Line, "no list; write values:, range: or wildcard: true")

@@ -8,7 +8,7 @@ import (
 
 // ofPlaces returns devices of one class in several places, whose class stands behind the
 // places: "kitchen and hall lights". Each place must have one.
-func (x *Utterance) ofPlaces(i int, first lexicon.SlotValue) []lexicon.SlotValue {
+func (x *Utterance) ofPlaces(first lexicon.SlotValue) []lexicon.SlotValue {
 	areas := []string{first.Value}
 	end := first.End
 	for joined := false; !joined; {

@@ -48,7 +48,7 @@ func (x *Utterance) someDevice(i int) []lexicon.SlotValue {
 			j++
 		}
 		list = append(list, x.classMatches(j, area.Value)...)
-		list = append(list, x.ofPlaces(i, area)...)
+		list = append(list, x.ofPlaces(area)...)
 	}
 	return list
 }

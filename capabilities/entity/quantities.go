@@ -128,7 +128,7 @@ func (x *Utterance) numberValues(i int) []lexicon.SlotValue {
 		if letters == "" {
 			more(i+1, n)
 		} else {
-			x.Home.Catalog.Measures.Each(x.Words().Tokens(letters), 0, func(to int, unit string) { add(i+1, n, unit) })
+			x.Home.Catalog.Measures.Each(x.Words().Tokens(letters), 0, func(_ int, unit string) { add(i+1, n, unit) })
 		}
 		return list
 	}

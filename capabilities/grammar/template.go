@@ -18,6 +18,7 @@ type Template struct {
 // PartKind is the kind of a part of a template.
 type PartKind int
 
+// The kinds of parts.
 const (
 	WordPart  PartKind = iota // a word
 	SlotPart                  // a slot

@@ -83,7 +83,7 @@ func (x *request) parseRelated() (capabilities.Outcome, bool) {
 		}
 	}
 	for _, d := range entity.Union(len(x.r.Index.Every), meant) {
-		if x.r.CanDo(w.Capability, "", d) && x.Demand.Allows(&x.r.Resolver, w.Capability, x.r.Site.Devices[d]) {
+		if x.r.CanDo(w.Capability, "", d) && x.Demand.Allows(w.Capability, x.r.Site.Devices[d]) {
 			rd.Devices = append(rd.Devices, d)
 		}
 	}

@@ -26,6 +26,7 @@ func (m SlotValue) MergeInto(list []SlotValue) []SlotValue {
 // Specificity is how exactly words name a device. A greater value is more exact.
 type Specificity int
 
+// The specificities, from the least exact to the most exact one.
 const (
 	Unspecified Specificity = iota // no word for it
 	ByClass                        // "the light"

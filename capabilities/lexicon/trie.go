@@ -127,9 +127,9 @@ func (w *Lexicon) Whole(s *PhraseSet, tokens []Token) bool {
 }
 
 // Find returns where the first phrase begins and ends; -1, -1 if there is none.
-func (s *Trie[T]) Find(tokens []Token) (from, to int) {
+func (p *Trie[T]) Find(tokens []Token) (from, to int) {
 	for i := range tokens {
-		if n := s.Longest(tokens, i); n > 0 {
+		if n := p.Longest(tokens, i); n > 0 {
 			return i, i + n
 		}
 	}

@@ -221,7 +221,7 @@ func byNumber(w *lexicon.Lexicon, options []string, count int, tokens []lexicon.
 			return nil
 		}
 	}
-	if counted && !numbered && (quantified(w, tokens) || numeric(w, options)) {
+	if counted && !numbered && (quantified(w, tokens) || numeric(options)) {
 		return nil
 	}
 	if to = max(to, n); n < 1 || to > len(options) || to > n && to > count {
@@ -242,7 +242,7 @@ func quantified(w *lexicon.Lexicon, tokens []lexicon.Token) bool {
 }
 
 // numeric reports whether an option has a number of its own.
-func numeric(w *lexicon.Lexicon, options []string) bool {
+func numeric(options []string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return strings.ContainsAny(o, "0123456789") })
 }
 

@@ -55,7 +55,7 @@ func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	if x.Demand.location == "" && x.Demand.Capabilities == nil {
 		return list
 	}
-	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(x.Resolver, rd.Capability, x.Resolver.Site.Devices[d]) })
+	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(rd.Capability, x.Resolver.Site.Devices[d]) })
 }
 
 // Candidates returns the devices that can execute the reading.

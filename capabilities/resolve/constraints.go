@@ -117,7 +117,7 @@ func similarKey(key string) string {
 }
 
 // rejectUnknownLimits refuses an act if an unknown key of the request may limit it.
-func (x *Request) rejectUnknownLimits(rd *Hypothesis) (capabilities.Outcome, bool) {
+func (x *Request) rejectUnknownLimits() (capabilities.Outcome, bool) {
 	for _, f := range x.Message.Extra {
 		if similarKey(f.Key) != "" || slices.Contains(unsupportedLimits, strings.ToLower(strings.NewReplacer("-", "_", " ", "_").Replace(f.Key))) {
 			return x.rejectKey("", f.Key), true

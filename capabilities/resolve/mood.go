@@ -86,7 +86,7 @@ func (x *Request) hasWish() (is bool) {
 // isActivity reports whether the word at i names the present activity of a device: "running".
 func (x *Request) isActivity(i int) (is bool) {
 	l := &x.Resolver.Catalog.Frames
-	l.Signals.Each(x.Tokens, i, func(end int, s catalog.Feature) {
+	l.Signals.Each(x.Tokens, i, func(_ int, s catalog.Feature) {
 		is = is || s.Has(l.Bits[catalog.Gerund]|l.Bits["go"]|l.Bits["process"])
 	})
 	return is
@@ -95,7 +95,7 @@ func (x *Request) isActivity(i int) (is bool) {
 // SaysSwitch reports whether a word at i names a switched state.
 func (r *Resolver) SaysSwitch(tokens []lexicon.Token, i int) (is bool) {
 	l := &r.Catalog.Frames
-	l.Signals.Each(tokens, i, func(end int, s catalog.Feature) {
+	l.Signals.Each(tokens, i, func(_ int, s catalog.Feature) {
 		is = is || s.Has(l.Bits["on"]|l.Bits["off"]|l.Bits["up"]|l.Bits["down"]|l.Bits["brighter"]|l.Bits["darker"])
 	})
 	return is

@@ -273,7 +273,7 @@ func (d *Demand) of(c *grammar.Capability) *RequiredCapability {
 }
 
 // Allows reports whether the request allows a device for a capability.
-func (d *Demand) Allows(r *Resolver, c *grammar.Capability, dev capabilities.Device) bool {
+func (d *Demand) Allows(c *grammar.Capability, dev capabilities.Device) bool {
 	if d.location != "" && !entity.IsAtPlace(dev, d.location) {
 		return false
 	}

@@ -117,7 +117,7 @@ func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
 		return x.Reject(fmt.Sprintf("%q excludes something, and only an order for several things can do that; name the things that you mean", x.Exclusion.Said), nil)
 	}
 	if rd.Capability.Effect != capabilities.Query {
-		if out, bad := x.rejectUnknownLimits(rd); bad {
+		if out, bad := x.rejectUnknownLimits(); bad {
 			return out
 		}
 	}

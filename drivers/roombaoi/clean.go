@@ -23,11 +23,11 @@ const (
 func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	left := drivers.Outcome{Remaining: areas}
 	if len(areas) > 0 {
-		if _, done, err := r.Begin(ctx); err != nil {
+		_, done, err := r.Begin(ctx)
+		if err != nil {
 			return left, err
-		} else {
-			done()
 		}
+		done()
 		return left, r.WithName(drivers.MarkNothingDone(fmt.Errorf("the robot has no rooms, so it cannot clean %s; ask it to clean everything", strings.Join(areas, ", "))))
 	}
 	if err := r.run(ctx, "cleaning", opClean, progress); err != nil {

@@ -45,7 +45,7 @@ func started(t *testing.T, b *bench) *roombaoi.Robot {
 
 func TestConformance(t *testing.T) {
 	b := newBench(t)
-	drivertest.Run(t, func(t *testing.T) drivers.Device { b.renew(); return quick(b) },
+	drivertest.Run(t, func(*testing.T) drivers.Device { b.renew(); return quick(b) },
 		drivertest.Safe(func() error {
 			if b.robot().moves() {
 				return errors.New("it moves")

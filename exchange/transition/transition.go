@@ -1,3 +1,5 @@
+// Package transition decides about each change of a thread: whether a message is legal in its
+// state, and which state follows. It has no store and no clock.
 package transition
 
 import (

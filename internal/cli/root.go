@@ -88,12 +88,12 @@ It carries an exchange of its own, so that one board is a whole system.`,
 	root.AddCommand(
 		runCommand(a), exchangeCommand(a),
 		requests.AskCommand(a), requests.ReplyCommand(a), requests.CancelCommand(a), requests.ListCommand(a), requests.ShowCommand(a), requests.WatchCommand(a),
-		thread.ThreadCommand(a), thread.ArchiveCommand(a), journal.JournalCommand(a), statusCommand(a),
+		thread.Command(a), thread.ArchiveCommand(a), journal.Command(a), statusCommand(a),
 		safety.LockCommand(a), safety.UnlockCommand(a), unreserveCommand(a), safety.ArmCommand(a), safety.DisarmCommand(a),
-		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.MeshCommand(a),
+		safety.StopCommand(a), safety.ClearCommand(a), executors.HoldCommand(a), executors.ResumeCommand(a), executors.ForgetCommand(a), mcpserver.MCPCommand(a), mesh.Command(a),
 		consoleCommand(a), inviteCommand(a),
-		keys.KeysCommand(a), executors.WebhooksCommand(a), executors.RefusedCommand(a), requests.PlanCommand(a), doctor.DevicesCommand(a), discoverCommand(a), doctor.InitCommand(a), executors.CapabilitiesCommand(a),
-		doctor.CheckCommand(a), doctor.DoctorCommand(a), simulateFleetCommand(a), versionCommand(a), guardCommand(a), pictureCommand(a), completionCommand(a),
+		keys.Command(a), executors.WebhooksCommand(a), executors.RefusedCommand(a), requests.PlanCommand(a), doctor.DevicesCommand(a), discoverCommand(a), doctor.InitCommand(a), executors.CapabilitiesCommand(a),
+		doctor.CheckCommand(a), doctor.Command(a), simulateFleetCommand(a), versionCommand(a), guardCommand(a), pictureCommand(a), completionCommand(a),
 	)
 	addCompletions(root)
 	plainArgs(root)

@@ -281,6 +281,8 @@ func (c *Config) CheckZones() error {
 	return wrong.Err()
 }
 
+// SimulatedHome is the configuration of the simulated home.
+//
 //go:embed home.yaml
 var SimulatedHome []byte
 

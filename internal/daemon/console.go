@@ -25,7 +25,7 @@ import (
 type localExecutor struct {
 	cfg *config.Config
 	o   *startedDevices
-	own *ownExchange // contains the agent
+	own *OwnExchange // contains the agent
 }
 
 var _ console.LocalExecutor = (*localExecutor)(nil)

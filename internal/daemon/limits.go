@@ -6,7 +6,7 @@ import "github.com/messkit/messkit/internal/resources"
 const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
 
 // limits returns the use of each limit of the exchange.
-func (e *ownExchange) limits() []resources.Use {
+func (e *OwnExchange) limits() []resources.Use {
 	list := e.door.Connections()
 	if e.mqtt != nil && e.mqtt.own != nil {
 		list = append(list, e.mqtt.own.Use())

@@ -16,7 +16,7 @@ import (
 )
 
 // openMESH makes the MESH channel of an exchange.
-func (e *ownExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure bool, log *slog.Logger) (*mesh.Adapter, error) {
+func (e *OwnExchange) openMESH(ctx context.Context, cfg *config.Exchange, secure bool, log *slog.Logger) (*mesh.Adapter, error) {
 	addr := e.listener.Addr()
 	if ip, ok := addr.(*net.TCPAddr); ok && ip.IP.IsUnspecified() && cfg.MESH.URL == "" {
 		return nil, errors.New("exchange: mesh: url: is missing; write where peers reach this machine, like http://192.168.1.20:8420")

@@ -14,7 +14,7 @@ type confirmJSON struct {
 	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start
 }
 
-func (e *ownExchange) confirm() confirmJSON {
+func (e *OwnExchange) confirm() confirmJSON {
 	c := confirmJSON{By: e.x.ConfirmBy()}
 	if at := e.model.Load(); at != 0 {
 		c.Model = new(time.Unix(at, 0).UTC())
@@ -23,7 +23,7 @@ func (e *ownExchange) confirm() confirmJSON {
 }
 
 // modelSeen records that a process of this user has used a model's interface.
-func (e *ownExchange) modelSeen() { e.model.Store(time.Now().Unix()) }
+func (e *OwnExchange) modelSeen() { e.model.Store(time.Now().Unix()) }
 
 // Warning returns a text if a model could confirm its own requests, and "" otherwise.
 func (c confirmJSON) Warning() string {

@@ -145,7 +145,7 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 }
 
 // openAll opens the exchange of this program, and makes the agent for it.
-func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*ownExchange, *executor, error) {
+func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedDevices, log *slog.Logger) (*OwnExchange, *executor, error) {
 	here := &localExecutor{cfg: cfg, o: o}
 	e, err := OpenExchange(ctx, a, cfg.Exchange, here, log)
 	if err != nil {
@@ -165,8 +165,8 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	return e, e.agent, nil
 }
 
-// ownExchange is the exchange of this program with its channels, ready to run.
-type ownExchange struct {
+// OwnExchange is the exchange of this program with its channels, ready to run.
+type OwnExchange struct {
 	x        *exchange.Exchange
 	store    *files.Store
 	door     *httpapi.Server
@@ -187,7 +187,7 @@ type ownExchange struct {
 
 // OpenExchange opens the store, the keys and the port, and prints its address. here is the
 // executor in this program, or nil.
-func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here *localExecutor, log *slog.Logger) (*ownExchange, error) {
+func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here *localExecutor, log *slog.Logger) (*OwnExchange, error) {
 	if err := durable.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w; choose a folder with --data", err)
 	}
@@ -211,7 +211,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
-	e := &ownExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
+	e := &OwnExchange{x: x, hooks: hooks, store: store, listener: l, id: cfg.ID, data: cfg.Data, began: time.Now()}
 	guests := map[string]httpapi.MountedHandler{}
 	if cfg.MCP.Enabled {
 		e.mcp = mcp.NewHTTPServer(x, cfg.MCP, output.Version, log)
@@ -256,7 +256,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 }
 
 // console makes the console of the exchange.
-func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
+func (e *OwnExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.door.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
@@ -270,7 +270,7 @@ func (e *ownExchange) console(ctx context.Context, k *keys.Keys, here *localExec
 	return console.Open(ctx, e.x, k, c, log)
 }
 
-func (e *ownExchange) close() error {
+func (e *OwnExchange) close() error {
 	err := errors.Join(e.listener.Close(), e.store.Close())
 	if e.mqtt != nil {
 		err = errors.Join(err, e.mqtt.close())
@@ -279,7 +279,7 @@ func (e *ownExchange) close() error {
 }
 
 // Run runs the exchange and its channels until ctx ends.
-func (e *ownExchange) Run(ctx context.Context) error {
+func (e *OwnExchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	defer collector.DefaultPace().Keep()()
 	g.Go(func() error { return e.x.Run(ctx) })

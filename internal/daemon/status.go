@@ -91,7 +91,7 @@ type deviceState struct {
 const leastFree = 4 << 20
 
 // storage returns the reason why the exchange cannot store, now or soon, or nil.
-func (e *ownExchange) storage() error {
+func (e *OwnExchange) storage() error {
 	if err := e.store.Err(); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (e *ownExchange) storage() error {
 }
 
 // health returns the public part of the status: whether it works, without the reason.
-func (e *ownExchange) health() map[string]any {
+func (e *OwnExchange) health() map[string]any {
 	if e.storage() != nil {
 		return map[string]any{"status": "degraded", "storage": "failing"}
 	}
@@ -110,7 +110,7 @@ func (e *ownExchange) health() map[string]any {
 }
 
 // status returns a Status for the HTTP API.
-func (e *ownExchange) status() any {
+func (e *OwnExchange) status() any {
 	up := time.Since(e.began)
 	now, total, today := e.store.Written()
 	s := Status{

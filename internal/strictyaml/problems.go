@@ -101,9 +101,8 @@ func lineOf(v *Value, path string) int {
 	line := v.Line
 	for path != "" && v != nil {
 		path = strings.TrimPrefix(path, ".")
-		if rest, ok := strings.CutPrefix(path, "["); ok {
-			v, path = item(v, rest)
-		} else {
+		rest, ok := strings.CutPrefix(path, "[")
+		if !ok {
 			end := strings.IndexAny(path, ".[")
 			if end < 0 {
 				end = len(path)
@@ -113,6 +112,7 @@ func lineOf(v *Value, path string) int {
 			line, path = max(line, at), path[end:]
 			continue
 		}
+		v, path = item(v, rest)
 		if v != nil {
 			line = v.Line
 		}

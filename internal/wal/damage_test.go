@@ -169,7 +169,7 @@ func FuzzDamaged(f *testing.F) {
 	f.Add(30, []byte{1}, false)
 	f.Add(0, []byte("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), true)
 	f.Add(60, []byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), true)
-	f.Fuzz(func(t *testing.T, at int, with []byte, again bool) {
+	f.Fuzz(func(t *testing.T, at int, with []byte, _ bool) {
 		dir := t.TempDir()
 		write(t, small, dir, lines(20)...)
 		all := segments(t, dir)

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// ErrInUse: another program has the log open.
+// ErrInUse means that another program has the log open.
 var ErrInUse = errors.New("in use")
 
 // inUse is the error with the process that has the log open.

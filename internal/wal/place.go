@@ -26,7 +26,7 @@ func placeOf(seq uint64, at int64, record []byte) Place {
 // Size of the record, in bytes.
 func (p Place) Size() int { return int(p.size) }
 
-// ErrMoved: a compaction has made the place invalid.
+// ErrMoved means that a compaction has made the place invalid.
 var ErrMoved = errors.New("the record has moved")
 
 // Record reads a record again. The error is ErrMoved, an error of the disk, or a *CorruptError.

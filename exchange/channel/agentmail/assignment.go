@@ -134,11 +134,11 @@ func (as *assignments) proceed(ctx context.Context, a Agent, ref string) error {
 		return as.change(func(s *state) { delete(s.Given, ref) })
 	}
 	if !th.Needs.ConfirmBefore || g.Begun {
-		return as.start(ctx, a, ref, g, th)
+		return as.start(ctx, a, ref, g)
 	}
 	if c := th.Confirm; c != nil && c.Epoch == g.Epoch {
 		if c.Given != nil && *c.Given {
-			return as.start(ctx, a, ref, g, th)
+			return as.start(ctx, a, ref, g)
 		}
 		return nil // a person has not answered yet, or has said no
 	}
@@ -171,7 +171,7 @@ func (as *assignments) postAs(ctx context.Context, a Agent, ref string, g *assig
 
 // start gets the start permission and queues the assignment. The agent may act from then on. After
 // a crash between the two, the next run asks for the permission again.
-func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assignment, th exchange.Thread) error {
+func (as *assignments) start(ctx context.Context, a Agent, ref string, g *assignment) error {
 	g.Begun = true
 	if err := as.save(ref, g); err != nil {
 		return err

@@ -50,7 +50,7 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 	mail := server(t)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	var n atomic.Int32
-	mail.Fail(func(tool string, after bool) error { // every other call fails, half of them after their work
+	mail.Fail(func(_ string, after bool) error { // every other call fails, half of them after their work
 		if i := n.Add(1); i%5 == 0 && after == (i%2 == 0) {
 			return errors.New("gone")
 		}

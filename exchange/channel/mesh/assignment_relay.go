@@ -65,11 +65,11 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 // follow posts the messages of the peer to the thread until the task has ended.
 func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error {
 	for {
-		if now, ok := as.get(g.Ref); ok {
-			g = now
-		} else {
+		now, ok := as.get(g.Ref)
+		if !ok {
 			return nil
 		}
+		g = now
 		a, changed, ok := as.requests.now(g.Ask)
 		if !ok {
 			return as.forget(ctx, g.Ref)

@@ -65,11 +65,14 @@ func TestRecordedRequestsAreTaken(t *testing.T) {
 		t.Fatalf("%d lines", len(lines))
 	}
 	for _, line := range lines {
-		var r struct{ Case, Method, Path, Body, To_agent string }
+		var r struct {
+			Case, Method, Path, Body string
+			To                       string `json:"to_agent"`
+		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatal(err)
 		}
-		agent := agents[r.To_agent]
+		agent := agents[r.To]
 		want := http.StatusAccepted
 		switch {
 		case r.Case == "f05-131k", r.Case == "f08-badmeta":

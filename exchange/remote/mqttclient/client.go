@@ -1,3 +1,4 @@
+// Package mqttclient connects an executor to its exchange over an MQTT broker.
 package mqttclient
 
 import (

@@ -1,3 +1,4 @@
+// Package reference connects an executor to a MESS reference server over HTTP.
 package reference
 
 import (

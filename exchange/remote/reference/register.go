@@ -50,7 +50,7 @@ func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error
 	if e.Instance == "" || e.Capabilities == nil { // a heartbeat
 		return ack, nil
 	}
-	others, err := f.leftovers(ctx, e, known)
+	others, err := f.leftovers(ctx, known)
 	ack.Threads = append(ack.Threads, others...)
 	return ack, err
 }
@@ -86,7 +86,7 @@ var atWork = []string{"claimed", "in_progress", "in-progress", "needs_input", "n
 
 // leftovers handles threads of an earlier run that this run does not know. It makes a thread
 // without a start pending again, and returns the others to the executor.
-func (f *Client) leftovers(ctx context.Context, e mess.Executor, known map[string]bool) ([]mess.HeldThread, error) {
+func (f *Client) leftovers(ctx context.Context, known map[string]bool) ([]mess.HeldThread, error) {
 	found := map[string]bool{}
 	for _, word := range atWork {
 		list, err := f.list(ctx, word)

@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 	t.Helper()
 	now := time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
-	ref := newRef(t, s, id)
+	ref := newRef(s, id)
 	req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
 	step := thread.Step{
 		Keys:     []thread.Key{{Owner: "agent", Name: id}},
@@ -63,7 +63,7 @@ func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 }
 
 // newRef returns the next ref of a day.
-func newRef(t *testing.T, s *files.Store, id string) string {
+func newRef(s *files.Store, id string) string {
 	return messeaf.Ref("2026-02-01", s.Serials()["2026-02-01"]+1, id)
 }
 

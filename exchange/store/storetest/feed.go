@@ -131,11 +131,11 @@ func feedWhileWriting(t *testing.T, s thread.Store) {
 			if c.Level {
 				return nil
 			}
-			if one := c.Envelope.Ref + string(c.Rev); seen[one] {
+			one := c.Envelope.Ref + string(c.Rev)
+			if seen[one] {
 				return fmt.Errorf("%s came twice with revision %q", c.Envelope.Ref, c.Rev)
-			} else {
-				seen[one] = true
 			}
+			seen[one] = true
 			if c.Envelope.Status.Terminal() {
 				done[c.Envelope.Ref] = true
 			}

@@ -26,7 +26,7 @@ type OpenQuestion struct {
 
 // ask asks the person at the terminal the open question. Without a terminal it prints the
 // command that answers.
-func (f *follower) ask() error {
+func (f *Follower) ask() error {
 	s, asked := output.LastStatus(f.thread.Messages)
 	re := asked.Ref
 	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
@@ -51,7 +51,7 @@ func (f *follower) ask() error {
 
 // unask withdraws a question that is no longer open: another person has answered, or the
 // thread has ended.
-func (f *follower) unask() error {
+func (f *Follower) unask() error {
 	if f.asking == nil {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (f *follower) unask() error {
 
 // howToAnswer prints the command that answers. It names the question, so that the answer
 // cannot confirm another one.
-func (f *follower) howToAnswer(s *mess.Status, re string) error {
+func (f *Follower) howToAnswer(s *mess.Status, re string) error {
 	ref := f.ref
 	if s.Code == mess.NeedsConfirmation {
 		ref = cmp.Or(re, f.ref)
@@ -72,7 +72,7 @@ func (f *follower) howToAnswer(s *mess.Status, re string) error {
 }
 
 // prompt asks for the next answer.
-func (f *follower) prompt(in io.Reader) error {
+func (f *Follower) prompt(in io.Reader) error {
 	text := "  do it? [y/N] "
 	if q, ok := f.asking.next(); ok {
 		text = "  " + output.Printable(q.Key()) + "? "
@@ -96,7 +96,7 @@ func (q *OpenQuestion) next() (mess.Question, bool) {
 }
 
 // typed handles a line from the keyboard.
-func (f *follower) typed(ctx context.Context, line typedLine) error {
+func (f *Follower) typed(ctx context.Context, line typedLine) error {
 	f.keys.taken()
 	if errors.Is(line.err, io.EOF) && f.asking != nil { // the input has ended
 		q := f.asking
@@ -129,7 +129,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 	if errors.Is(err, mess.Forbidden) && r.Confirm != nil { // another method confirms it; continue to wait
 		ref, _, _ := strings.Cut(q.Re, "/")
 		how := ""
-		if h, ok := errors.AsType[*output.HintError](HintUnconfirmed(f.app, err, r, ref)); ok {
+		if h, ok := errors.AsType[*output.HintError](HintUnconfirmed(err, r, ref)); ok {
 			how = fmt.Sprintf("  %s\n", h.Hint)
 		}
 		_, err = fmt.Fprintf(f.out, "  %s\n%s", output.Printable(err.Error()), how)
@@ -138,7 +138,7 @@ func (f *follower) typed(ctx context.Context, line typedLine) error {
 }
 
 // again asks once more, with a hint.
-func (f *follower) again(how string) error {
+func (f *Follower) again(how string) error {
 	if _, err := fmt.Fprintf(f.out, "  %s\n", how); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (k *keyboard) read(from io.Reader) {
 func (k *keyboard) taken() { k.busy = false }
 
 // HintUnconfirmed adds a remedy to the error of a rejected confirmation.
-func HintUnconfirmed(a *output.Env, err error, r *mess.Reply, ref string) error {
+func HintUnconfirmed(err error, r *mess.Reply, ref string) error {
 	refused, ok := errors.AsType[*mess.Error](err)
 	if r.Confirm == nil || !*r.Confirm || !ok || refused.Code != mess.Forbidden || !strings.HasPrefix(refused.Text, "confirm: ") {
 		return err

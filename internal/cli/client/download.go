@@ -32,7 +32,7 @@ func (w *FollowOptions) Folder(c *cobra.Command) error {
 }
 
 // Save writes the attachments of a response to files.
-func (f *follower) Save(ctx context.Context, m mess.Message) error {
+func (f *Follower) Save(ctx context.Context, m mess.Message) error {
 	for _, item := range m.Items {
 		r, ok := item.(*mess.Response)
 		if !ok {
@@ -51,7 +51,7 @@ func (f *follower) Save(ctx context.Context, m mess.Message) error {
 
 // saveMedia writes one attachment to a new file, prints its name, and shows the image if the
 // terminal can.
-func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
+func (f *Follower) saveMedia(ctx context.Context, media mess.Media) error {
 	data, name, err := mediaBytes(ctx, f.x, f.ref, media)
 	if err != nil || data == nil {
 		return err
@@ -76,7 +76,7 @@ func (f *follower) saveMedia(ctx context.Context, media mess.Media) error {
 const maxShown = 10 << 20
 
 // inline shows an image file, if the terminal can.
-func (f *follower) inline(ctx context.Context, name string) error {
+func (f *Follower) inline(ctx context.Context, name string) error {
 	in, ok := f.app.In.(*os.File)
 	if f.live == nil || !ok || f.keys.busy { // typed text must not count as an answer of the terminal
 		return nil

@@ -55,8 +55,8 @@ func Follow(ctx context.Context, a *output.Env, x *httpclient.Client, ref string
 	return f.end(ctx, errors.Join(err, f.unask()))
 }
 
-// follower follows one thread, in one goroutine.
-type follower struct {
+// Follower follows one thread, in one goroutine.
+type Follower struct {
 	app    *output.Env
 	x      *httpclient.Client
 	ref    string
@@ -74,8 +74,8 @@ type follower struct {
 }
 
 // NewFollower makes a follower of the thread ref. It reads nothing yet.
-func NewFollower(a *output.Env, x *httpclient.Client, ref string, w *FollowOptions) *follower {
-	f := &follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
+func NewFollower(a *output.Env, x *httpclient.Client, ref string, w *FollowOptions) *Follower {
+	f := &Follower{app: a, x: x, ref: ref, w: w, out: a.Out, seen: map[string]bool{}, no: map[string]string{}, began: time.Now()}
 	if a.Screen != nil && !w.AsJSON {
 		f.live = terminal.NewLive(a.Screen, a.Columns)
 		f.out = f.live
@@ -85,7 +85,7 @@ func NewFollower(a *output.Env, x *httpclient.Client, ref string, w *FollowOptio
 
 // run reads the thread after each event, until its end. Concurrently it handles the keyboard and
 // draws the progress.
-func (f *follower) run(ctx context.Context) error {
+func (f *Follower) run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	news := make(chan struct{}, 1)
 	g.Go(func() error {
@@ -100,7 +100,7 @@ func (f *follower) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
+func (f *Follower) listen(ctx context.Context, news <-chan struct{}) error {
 	redraw, stop := f.redraws()
 	defer stop()
 	period := time.NewTicker(cmp.Or(f.w.Look, lookPeriod))
@@ -126,7 +126,7 @@ func (f *follower) listen(ctx context.Context, news <-chan struct{}) error {
 }
 
 // skip marks all earlier messages as printed.
-func (f *follower) skip(ctx context.Context) error {
+func (f *Follower) skip(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
 	for i, m := range t.Messages {
 		f.seen[messageKey(i, m)] = true
@@ -142,7 +142,7 @@ func messageKey(i int, m mess.Message) string {
 }
 
 // Look prints new messages. It returns errEnded when the thread has ended.
-func (f *follower) Look(ctx context.Context) error {
+func (f *Follower) Look(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
 	if errors.Is(err, mess.Unavailable) {
 		return f.absent(ctx, err)
@@ -167,7 +167,7 @@ func (f *follower) Look(ctx context.Context) error {
 	return errors.Join(f.ask(), f.draw())
 }
 
-func (f *follower) show(ctx context.Context, m mess.Message) error {
+func (f *Follower) show(ctx context.Context, m mess.Message) error {
 	if f.w.AsJSON {
 		return f.Save(ctx, m)
 	}
@@ -186,7 +186,7 @@ func (f *follower) show(ctx context.Context, m mess.Message) error {
 }
 
 // end returns the error for the exit code.
-func (f *follower) end(ctx context.Context, err error) error {
+func (f *Follower) end(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		if ctx.Err() != nil {
 			return output.Hint(fmt.Errorf("%s: it goes on without you", f.ref), "messkit show %s tells how it went, messkit cancel %s stops it", f.ref, f.ref)

@@ -17,7 +17,7 @@ const (
 )
 
 // absent records that the exchange did not answer. An error ends the waiting.
-func (f *follower) absent(ctx context.Context, why error) error {
+func (f *Follower) absent(ctx context.Context, why error) error {
 	longest := cmp.Or(f.w.Absent, longestAbsent)
 	switch {
 	case ctx.Err() != nil:
@@ -33,7 +33,7 @@ func (f *follower) absent(ctx context.Context, why error) error {
 }
 
 // back records that the exchange answers again.
-func (f *follower) back() error {
+func (f *Follower) back() error {
 	if f.Away.IsZero() {
 		return nil
 	}
@@ -42,7 +42,7 @@ func (f *follower) back() error {
 }
 
 // note prints a line to standard error, and repeats an open question.
-func (f *follower) note(format string, args ...any) error {
+func (f *Follower) note(format string, args ...any) error {
 	out := f.out
 	if f.w.AsJSON {
 		out = f.app.Err

@@ -28,7 +28,7 @@ func inPlace(m mess.Message) bool {
 
 // redraws sends each second, and after a change of the terminal's size, to request a new drawing
 // of the line. Without a terminal it never sends.
-func (f *follower) redraws() (<-chan struct{}, func()) {
+func (f *Follower) redraws() (<-chan struct{}, func()) {
 	again, done := make(chan struct{}), make(chan struct{})
 	if f.live == nil {
 		return again, func() {}
@@ -54,7 +54,7 @@ func (f *follower) redraws() (<-chan struct{}, func()) {
 }
 
 // draw shows the progress while no question is open.
-func (f *follower) draw() error {
+func (f *Follower) draw() error {
 	if f.live == nil || f.asking != nil {
 		return nil
 	}

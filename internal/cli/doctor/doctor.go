@@ -27,8 +27,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// DoctorCommand returns the command messkit doctor.
-func DoctorCommand(a *output.Env) *cobra.Command {
+// Command returns the command messkit doctor.
+func Command(a *output.Env) *cobra.Command {
 	var k client.Client
 	var file string
 	var asJSON bool

@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/config"
 )
 
-// JournalCommand returns the command messkit journal.
-func JournalCommand(a *output.Env) *cobra.Command {
+// Command returns the command messkit journal.
+func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "journal COMMAND",
 		Short: "Read and check the executor's journal as it lies on the disk",

@@ -34,8 +34,8 @@ func warnStillListed(ctx context.Context, a *output.Env, x *httpclient.Client, a
 	return p.Err
 }
 
-// KeysCommand returns the command messkit keys.
-func KeysCommand(a *output.Env) *cobra.Command {
+// Command returns the command messkit keys.
+func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys COMMAND",
 		Short: "Say who may speak to the exchange, and in which roles",

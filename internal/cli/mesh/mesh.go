@@ -18,8 +18,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// MeshCommand returns the command messkit mesh.
-func MeshCommand(a *output.Env) *cobra.Command {
+// Command returns the command messkit mesh.
+func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mesh",
 		Short: "Speak with other agents of a mesh (MESH 1.0)",
@@ -42,14 +42,14 @@ func withAgent(k *client.Client, f func(meshAgent) error) error {
 		return err
 	}
 	err = f(meshAgent{x})
-	if errors.Is(err, mess.NotFound) && IsOff(k, err) {
+	if errors.Is(err, mess.NotFound) && IsOff(err) {
 		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/how-to/mesh.md)")
 	}
 	return k.Unreachable(err)
 }
 
 // IsOff reports whether an exchange does not know of meshes.
-func IsOff(k *client.Client, err error) bool {
+func IsOff(err error) bool {
 	r, ok := errors.AsType[*mess.Error](err)
 	return ok && r.Code == mess.NotFound && r.Text == "there is nothing at this path"
 }

@@ -126,7 +126,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 		if ref == mess.Last && r.Confirm != nil && errors.Is(err, mess.Invalid) {
 			return output.Hint(err, "name it: messkit reply REF; messkit show last tells its REF")
 		}
-		return client.HintUnconfirmed(a, err, r, ref)
+		return client.HintUnconfirmed(err, r, ref)
 	}
 	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
 	if k.doWait {

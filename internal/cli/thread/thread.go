@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// ThreadCommand returns the command messkit thread.
-func ThreadCommand(a *output.Env) *cobra.Command {
+// Command returns the command messkit thread.
+func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "thread COMMAND",
 		Short: "Read, check, archive and move threads as they lie on the disk",

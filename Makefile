@@ -56,11 +56,12 @@ deps:
 	@$(MAKE) --no-print-directory bin/go2rtc
 
 .PHONY: lint
-lint: bin/gofumpt bin/staticcheck
-	@echo "== gofumpt, vet, staticcheck"
+lint: bin/gofumpt bin/staticcheck bin/revive
+	@echo "== gofumpt, vet, staticcheck, revive"
 	@test -z "$$(bin/gofumpt -l $(GO_FILES) | tee /dev/stderr)" || { echo "these files are not formatted; run make fmt"; exit 1; }
 	go vet ./...
 	bin/staticcheck ./...
+	bin/revive -config scripts/revive.toml ./...
 	@echo "== plain English"
 	@scripts/need.sh python3:python3
 	@python3 scripts/plain.py --limit docs.headless=1 --limit docs.passive=18 --limit docs.long=4 \
@@ -240,7 +241,7 @@ binaries: build dist/messkit-darwin-arm64
 sizes: build ## size of the binaries, and memory when idle, with their limits
 	@scripts/sizes.sh
 
-bin/gofumpt bin/staticcheck bin/deadcode: tools/go.mod
+bin/gofumpt bin/staticcheck bin/revive bin/deadcode: tools/go.mod
 	@echo "== building $@ (once)"
 	@mkdir -p bin
 	GOBIN=$(CURDIR)/bin go -C tools install $$(awk '$$NF ~ "/$(@F)$$" { print $$NF }' tools/go.mod)

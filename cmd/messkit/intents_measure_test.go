@@ -40,7 +40,7 @@ type figures struct {
 	intents  map[string]tally
 	folds    [folds]tally
 	all      tally
-	false_   []string // unrelated sentences with a plan that actuates
+	mistaken []string // unrelated sentences with a plan that actuates
 	asking   int      // unrelated sentences with a question
 	others   int
 	wrong    []string
@@ -78,7 +78,7 @@ func measure(t testing.TB, r *interpret.Interpreter) figures {
 		f.others++
 		switch out := r.Resolve(mess.Request{Intent: s.Text}); {
 		case out.Plan != nil && out.Plan.Actuates():
-			f.false_ = append(f.false_, fmt.Sprintf("%s: %q would %s", s.Intent, s.Text, out.Plan.Summary))
+			f.mistaken = append(f.mistaken, fmt.Sprintf("%s: %q would %s", s.Intent, s.Text, out.Plan.Summary))
 		case out.Question != nil:
 			f.asking++
 		}
@@ -128,7 +128,7 @@ func (f figures) table() string {
 		row(intent, f.intents[intent])
 	}
 	row("**all**", f.all)
-	fmt.Fprintf(&b, "\nOf %d sentences about other things, %d would be acted on, and %d asked about.\n", f.others, len(f.false_), f.asking)
+	fmt.Fprintf(&b, "\nOf %d sentences about other things, %d would be acted on, and %d asked about.\n", f.others, len(f.mistaken), f.asking)
 	fmt.Fprintf(&b, "\nRecall by fifths of the sentences:")
 	for i, n := range f.folds {
 		fmt.Fprintf(&b, " %.1f %%", n.recall())

@@ -166,7 +166,7 @@ const leastRecall = 82
 // sentence about a device.
 func TestIntents(t *testing.T) {
 	f := measure(t, simulatedInterpreter(t))
-	for _, list := range [][]string{f.wrong, f.dropped, f.false_} {
+	for _, list := range [][]string{f.wrong, f.dropped, f.mistaken} {
 		for _, line := range list {
 			t.Error(line)
 		}

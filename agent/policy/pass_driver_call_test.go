@@ -116,3 +116,24 @@ func TestHangingDeviceDelaysNoOther(t *testing.T) {
 		}
 	})
 }
+
+// An act that begins during a stop ends at once. It waits neither for a new permission nor for a
+// driver that hangs.
+func TestActDuringStopDoesNotWait(t *testing.T) {
+	withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+		pass := begin(t, g, switchPlan(true, 0))
+		defer pass.End()
+		pass.RequirePermission(time.Now().Add(-time.Hour), func(ctx context.Context) (time.Time, error) {
+			<-ctx.Done() // the exchange does not answer
+			return time.Time{}, ctx.Err()
+		})
+		g.Stop("smoke")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		wantRejection(t, pass.Switch(ctx, l, true), "stop", "smoke")
+		if took := time.Since(began); took != 0 || l.history() != "" {
+			t.Errorf("the act ended after %v, and the lamp went %q; want 0s and no command", took, l.history())
+		}
+	})
+}

@@ -60,3 +60,30 @@ func TestMaxOnCountsFromStart(t *testing.T) {
 		})
 	}
 }
+
+// detacher is a plug that can continue alone. It records how it ends.
+type detacher struct {
+	plug
+	ended *string
+}
+
+var _ drivers.Detacher = detacher{}
+
+func (l detacher) Halt() error   { *l.ended = "halted"; return nil }
+func (l detacher) Detach() error { *l.ended = "left"; return nil }
+
+// The end of the program halts every device during a stop, also one that could continue alone.
+func TestNoDeviceContinuesDuringStop(t *testing.T) {
+	for why, want := range map[string]string{"": "left", "smoke": "halted"} {
+		withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {
+			var ended string
+			if why != "" {
+				g.Stop(why)
+			}
+			err := g.Halt(t.Context(), detacher{plug{lamp: l}, &ended}, "lamp")
+			if err != nil || ended != want {
+				t.Errorf("stop %q: the device %s, %v; want %s", why, ended, err, want)
+			}
+		})
+	}
+}

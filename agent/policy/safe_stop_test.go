@@ -96,7 +96,9 @@ func (neverSafe) Safe(context.Context) (bool, error) { return false, nil }
 // keepsState is a machine that keeps its state at a halt and reports that as safe.
 type keepsState struct{ reportsSafety }
 
-func (keepsState) Keeps() bool { return true }
+var _ drivers.StateKeeper = keepsState{}
+
+func (keepsState) KeepsState() bool { return true }
 
 // withDevices runs a test with started devices, in a bubble of fake time.
 func withDevices(t *testing.T, devices map[string]drivers.Device, test func(*testing.T, *policy.Policy)) {
@@ -341,5 +343,23 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 		cancel()
 		load.Wait()
+	})
+}
+
+// A cancelled act does not return a device to its safe level during a stop: only the stop commands
+// the device.
+func TestNoReturnToSafeLevelDuringStop(t *testing.T) {
+	m := &machine{}
+	withDevices(t, map[string]drivers.Device{"lamp": m}, func(t *testing.T, g *policy.Policy) {
+		pass := begin(t, g, planFor("lamp"))
+		defer pass.End()
+		advance(time.Second)
+		g.Stop("smoke")
+		synctest.Wait()
+		wantRejection(t, pass.ReturnToSafeLevel(t.Context(), m, true), "stop", "smoke")
+		synctest.Wait()
+		if got := m.history(); strings.Contains(got, "on") {
+			t.Errorf("the lamp: %s; want halts only", got)
+		}
 	})
 }

@@ -68,6 +68,15 @@ var policyMutants = []mutant{
 	{"stopped, and it acts", []edit{{
 		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopReason != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/policy TestNewDeviceDuringStopIsHalted|TestStopReportsUnchangedDevice|TestStopMakesEveryDeviceSafe|TestStopUnderLoad"},
+	{"an act that begins during a stop waits", []edit{{
+		"agent/policy/pass_driver_call.go", "if g.stopReason != \"\" {\n\t\tcancel(g.stopRejection())", "if false {\n\t\tcancel(g.stopRejection())",
+	}}, "./agent/policy TestActDuringStopDoesNotWait"},
+	{"a cancelled act commands a device during a stop", []edit{{
+		"agent/policy/safe_level.go", "no := p.g.notStopped(p.dev, p.order.Plan)", "no := error(nil)",
+	}}, "./agent/policy TestNoReturnToSafeLevelDuringStop"},
+	{"a device continues alone during a stop", []edit{{
+		"agent/policy/safe_lifecycle.go", `ok && g.Stopped() == "" {`, "ok {",
+	}}, "./agent/policy TestNoDeviceContinuesDuringStop"},
 
 	{"an earlier picture counts as a new one", []edit{{
 		"agent/action/observe.go", "Evidence: mess.EvidenceUnknown", "Evidence: mess.Photographed",

@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// Acts end with their ctx and at a Stop. Reading continues during a Stop, so that a client may
-// still check the state of a device.
+// Acts end with their ctx and at a Stop. A Stop rejects every new plan, also one that only reads. A
+// pass from before the Stop may still read, so that its task reports the true state of the device.
 
 // verb describes the driver call of a command.
 type verb struct {

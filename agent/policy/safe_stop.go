@@ -9,7 +9,7 @@ import (
 )
 
 // Stop cancels all running acts, makes Run take every device to its safe state without regard
-// to queues, and rejects everything until ResetStop. Another Stop repeats this. Stop does not wait.
+// to queues, and rejects every new plan and every act until ResetStop. Another Stop repeats this. Stop does not wait.
 // It is not a safety function: that needs a switch in the wire.
 func (g *Policy) Stop(why string) {
 	g.mu.Lock()
@@ -80,7 +80,8 @@ func (g *Policy) stopRejection() *Rejection {
 	return &Rejection{Rule: "stop", Text: fmt.Sprintf("a stop is active (%s); to reset it, run on the host: messkit clear", g.stopReason)}
 }
 
-// notStopped is the one rule that also applies to reading.
+// notStopped rejects every plan during a stop, also one that only reads. A pass from before the
+// stop may still read.
 func (g *Policy) notStopped(*device, capabilities.Plan) error {
 	if g.stopReason != "" {
 		return g.stopRejection()

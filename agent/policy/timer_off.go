@@ -110,9 +110,9 @@ func (g *Policy) runTimers(ctx context.Context) error {
 			if in > suspendCheckInterval {
 				break
 			}
-			g.ending(d, true)
+			g.setSwitchingOff(d, true)
 			offs.Go(func() error {
-				defer g.ending(d, false)
+				defer g.setSwitchingOff(d, false)
 				g.switchOff(ctx, d, o)
 				return nil
 			})
@@ -122,7 +122,7 @@ func (g *Policy) runTimers(ctx context.Context) error {
 }
 
 // setSwitchingOff records whether the policy is switching a device off.
-func (g *Policy) ending(d *device, now bool) {
+func (g *Policy) setSwitchingOff(d *device, now bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d.switchingOff = now

@@ -39,7 +39,7 @@ func ReadOrders(dir string) []Order {
 	return orders
 }
 
-// read does the same as Read, and returns why the latch is unreadable.
+// read does the same as ReadOrders, and returns why the latch is unreadable.
 func read(dir string) ([]Order, error) {
 	data, err := durable.Read(filepath.Join(dir, latchFile), maxFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // a path that is not a folder has no latch
@@ -80,7 +80,7 @@ func createFolder(dir string) error {
 }
 
 // WriteOrder adds an order to a folder. A running program stops as soon as the file has its name;
-// the order is on the disk when Latch returns.
+// the order is on the disk when WriteOrder returns.
 func WriteOrder(dir string, o Order) error {
 	orders := ReadOrders(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,6 +1,6 @@
 // Package stop implements the emergency stop of an executor: a latch that survives restarts and
 // power cuts. Any authorized client may set it; only a local operator may reset it. It knows
-// two methods of the safety policy, and no threads.
+// three methods of the safety policy, and no threads.
 //
 // A stop in software is not a safety function (ISO 13850, IEC 61508).
 package stop

@@ -34,11 +34,11 @@ func Query(dir string) (State, error) { return ask(dir, query{Do: doShow}) }
 // the order.
 func SendStop(dir string, o Order) (State, error) { return ask(dir, query{Do: doStop, Order: o}) }
 
-// ResetUnsaved clears the orders that the running program holds in memory alone. Use Clear for orders
+// ResetUnsaved clears the orders that the running program holds in memory alone. Use Reset for orders
 // on the disk.
 func ResetUnsaved(dir, by string) (State, error) { return ask(dir, query{Do: doClear, By: by}) }
 
-// query is one JSON object; the answer is a Held.
+// query is one JSON object; the answer is a State.
 type query struct {
 	Do    string `json:"do"`
 	Order Order  `json:"order,omitzero"` // of a stop

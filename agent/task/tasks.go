@@ -43,7 +43,7 @@ func New(d *Deps) *Tasks {
 	}
 }
 
-// Wake has the offers looked through again.
+// Wake makes dispatch check the offers again.
 func (ts *Tasks) Wake() { wait.Notify(ts.work) }
 
 // WakeOutbox has the reports in the outbox sent.
@@ -83,8 +83,8 @@ func (ts *Tasks) dispatch(ctx context.Context) error {
 }
 
 // next returns a waiting thread and gives it a place, nil if there is none. Claims of an
-// earlier run come first and need no free place; then come the offers. Under a drain offers
-// stay in the queue, except during a stop, which declines them.
+// earlier run come first and need no free place; then come the offers. During a drain
+// offers stay in the queue. A stop takes them from it, so that the agent declines them.
 func (ts *Tasks) next() *task {
 	stopped, drained := ts.Gate.StopRejection() != nil, ts.Host.IsDrained()
 	ts.mu.Lock()
@@ -121,7 +121,7 @@ func (ts *Tasks) next() *task {
 func (ts *Tasks) workOn(ctx context.Context, t *task) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !ts.begins(t, cancel) {
+	if !ts.startWork(t, cancel) {
 		return
 	}
 	t.run(ctx)
@@ -132,9 +132,9 @@ func (ts *Tasks) workOn(ctx context.Context, t *task) {
 	ts.WakeOutbox()
 }
 
-// begins records how to cancel the work on a thread. It returns false if the thread is already
+// startWork records how to cancel the work on a thread. It returns false if the thread is already
 // over.
-func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
+func (ts *Tasks) startWork(t *task, cancel context.CancelCauseFunc) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t.withdrawn {
@@ -149,7 +149,8 @@ func (ts *Tasks) begins(t *task, cancel context.CancelCauseFunc) bool {
 	return true
 }
 
-// forget removes a thread, unless a new offer of it has arrived. The caller holds Tasks.mu.
+// forget removes a thread. If the agent has abandoned it and the exchange has offered it anew, forget
+// queues the new offer. The caller holds Tasks.mu.
 func (ts *Tasks) forget(t *task) {
 	delete(ts.byRef, t.ref)
 	if t.newOffer != nil && t.abandoned {
@@ -178,7 +179,8 @@ func (ts *Tasks) Holding() []mess.HeldThread {
 	return list
 }
 
-// Agree applies the exchange's view of the claims.
+// Agree applies the answer to a heartbeat: it cancels the work on the claims that the exchange reports
+// as lost or cancelled.
 func (ts *Tasks) Agree(threads []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -222,11 +224,12 @@ func (ts *Tasks) Working() int {
 	return n
 }
 
-// DevicesOf returns the devices of an unfinished task, each with its thread.
+// DevicesOf returns the devices of the plan of an unfinished task, each with the thread of the task;
+// nil if another version wrote the plan.
 func DevicesOf(t journal.Task) map[string]string {
 	var m intentRecord
 	if json.Unmarshal(t.Intent.Plan, &m) != nil {
-		return nil // written by another version
+		return nil
 	}
 	at := map[string]string{}
 	for _, step := range m.Plan.Each() {

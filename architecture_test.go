@@ -57,3 +57,27 @@ func functions(t *testing.T, folder string) (names []string) {
 	}
 	return names
 }
+
+// TestEveryCommandHasHandler checks that agent/action has a handler for each command of
+// capabilities.AllCommands, and no other one except EarlierImages, which needs no driver.
+func TestEveryCommandHasHandler(t *testing.T) {
+	list := func(file, begin, pattern string) (names []string) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, _ := strings.Cut(string(text), begin)
+		block, _, _ := strings.Cut(after, "\n}\n")
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(block, -1) {
+			names = append(names, m[1])
+		}
+		slices.Sort(names)
+		return names
+	}
+	commands := list("capabilities/command.go", "var AllCommands = []string{", `string\((\w+)\)`)
+	handlers := list("agent/action/run.go", "var handlers = map[capabilities.Command]handler{", `capabilities\.(\w+):`)
+	handlers = slices.DeleteFunc(handlers, func(name string) bool { return name == "EarlierImages" })
+	if len(commands) < 20 || !slices.Equal(commands, handlers) {
+		t.Errorf("capabilities.AllCommands has %v, and agent/action handles %v; both must have the same commands", commands, handlers)
+	}
+}

@@ -199,7 +199,7 @@ var exchangeMutants = []mutant{
 		"exchange/storage.go", "case readErr == nil && t.Op == s.Envelope.Op:", "case false:",
 	}}, "./exchange TestUnknownStoreOutcome"},
 	{"a ref is given twice", []edit{{
-		"exchange/store/files/store.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
+		"exchange/store/files/store_append.go", `case step.After == "" && (ok || !s.isFree(ref)):`, "case false:",
 	}}, "./exchange/store/files TestConformance"},
 	{"the numbers of changes begin anew with each log", []edit{{
 		"exchange/store/files/log_compact.go", "c.last = x.last()", "c.last = 0",

@@ -22,7 +22,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,85 +207,6 @@ func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
 	}
 	return errors.Join(err, failed)
 }
-
-// Append adds one step to a thread. It waits a moment if the folders are far behind the log.
-func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
-	defer s.project.waitForFolders(ctx)
-	defer s.compactIfDue()
-	s.project.steps.Add(1)
-	defer s.project.steps.Add(-1)
-	ref := step.Envelope.Ref
-	names := []string{ref}
-	for _, k := range step.Keys {
-		names = append(names, k.Owner+"\x00"+k.Name)
-	}
-	defer s.locks.Lock(names...)()
-	r, err := s.stepRecord(ref, step)
-	if err != nil {
-		return "", err
-	}
-	was := s.index.state(ref)
-	bytes, err := s.write(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	if is := s.index.state(ref); step.After != "" {
-		s.recent.step(step, was, is, bytes)
-	} else {
-		if is.ver == step.Envelope.Ver && is.records == 1 {
-			s.recent.put(thread.Thread{Envelope: step.Envelope, Messages: step.Messages}, is, bytes)
-		}
-		s.index.noteFolder(ref, folder{fresh: true})
-	}
-	s.project.mark(ref)
-	return revOf(step.Envelope.Ver), nil
-}
-
-// stepRecord returns a step as a record, or an error if the store must not take it.
-func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
-	k, ok := s.index.thread(ref)
-	switch {
-	case !ok && step.After != "":
-		return record{}, thread.ErrNoThread
-	case step.After == "" && (ok || !s.isFree(ref)):
-		return record{}, thread.ErrStale
-	case step.After != "" && k.inLog() && (step.After != revOf(k.Ver) || step.Envelope.Ver != k.Ver+1):
-		return record{}, thread.ErrStale
-	}
-	for _, key := range step.Keys {
-		if taken, ok := s.index.find(key); ok && taken != ref {
-			return record{}, &thread.TakenError{Key: key, Ref: taken}
-		}
-	}
-	for _, b := range step.Binds {
-		if !s.blobs.has(b.SHA256) {
-			return record{}, thread.ErrNoBlob
-		}
-	}
-	if step.After != "" && !k.inLog() {
-		return s.returnToLog(ref, step)
-	}
-	return stepRecord(step)
-}
-
-// returnToLog returns a step of a thread that only its folder has, as a record of the whole
-// thread.
-func (s *Store) returnToLog(ref string, step thread.Step) (record, error) {
-	t, err := s.readEnded(ref)
-	switch {
-	case err != nil:
-		return record{}, err
-	case step.After != revOf(t.Ver) || step.Envelope.Ver != t.Ver+1:
-		return record{}, thread.ErrStale
-	}
-	r, err := threadRecord(thread.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
-	r.Thread.Keys = extraKeys(step)
-	r.Binds, r.step = step.Binds, &step
-	return r, err
-}
-
-// revOf returns the revision for a version of a thread.
-func revOf(ver uint64) thread.Rev { return thread.Rev(strconv.FormatUint(ver, 10)) }
 
 // Put stores a small document, or removes it if doc is nil.
 func (s *Store) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {

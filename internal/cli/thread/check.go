@@ -40,7 +40,7 @@ is 1 if anything is wrong.`,
 				strange += len(ignored)
 				for _, t := range all {
 					count++
-					wrong, odd := t.Check(t.Fsys)
+					wrong, odd := t.check()
 					if len(wrong) > 0 {
 						bad++
 					}
@@ -68,6 +68,29 @@ is 1 if anything is wrong.`,
 	dataFlag(c, &data)
 	c.Flags().BoolVar(&notes, "notes", false, "also what other programs may not read")
 	return c
+}
+
+// mostMoves limits how often a check follows a thread to another folder.
+const mostMoves = 5
+
+// check checks a thread. An exchange that runs moves a thread to another folder with its status, and
+// at last into an archive, so a thread that has gone from its place is looked up and checked again.
+func (t OnDisk) check() (wrong, odd messeaf.Problems) {
+	for range mostMoves {
+		wrong, odd = t.Check(t.Fsys)
+		if len(wrong) == 0 {
+			break
+		}
+		if _, err := fs.Stat(t.Fsys, t.Path); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		next, err := findThread(t.In, t.Ref)
+		if err != nil {
+			break
+		}
+		t = next
+	}
+	return wrong, odd
 }
 
 // toCheck returns the threads of a path, or the one with a ref, and the ignored files among

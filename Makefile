@@ -84,6 +84,10 @@ unit:
 	go test -race -short $(HEAVY)
 	go test -race -timeout 35m $$(go list ./... | grep -vxF $(HEAVY:./%=-e github.com/messkit/messkit/%))
 
+.PHONY: page
+page: ## pack the files of the console, which the program contains; run it after a change of exchange/channel/console/page
+	@MESSKIT_PAGE=write go test ./exchange/channel/console -run '^TestPageZipHasFolder$$' -count=1
+
 .PHONY: new-driver
 new-driver: ## write drivers/NAME with its test and page, and add it to drivers/all
 	@scripts/new-driver.sh "$(NAME)"

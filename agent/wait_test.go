@@ -140,7 +140,7 @@ func TestConditionComparesUnitOfPlan(t *testing.T) {
 		{drivers.Reading{Quantity: "temperature", Value: 293, Unit: "K"}, 25, mess.InProgress, "now: temperature 19.85 °C"},
 		{drivers.Reading{Quantity: "pressure", Value: 95_000, Unit: "Pa"}, 1000, mess.InProgress, "now: pressure 950 hPa"},
 		{drivers.Reading{Quantity: "energy", Value: 7.2, Unit: "MJ"}, 5, mess.InProgress, "now: energy 2 kWh"},
-		{drivers.Reading{Quantity: "power", Value: 2000, Unit: "VA"}, 1000, mess.Failed, "it measures power in VA, which cannot be converted to W"},
+		{drivers.Reading{Quantity: "power", Value: 2000, Unit: "VA"}, 1000, mess.Failed, "it measures power in VA, and messkit cannot convert that to W"},
 	} {
 		m := &fakeMeter{value: c.reading}
 		withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "above", "value", c.above, "quantity", c.reading.Quantity, "limit", "default"), func(h *harness, ref string) {

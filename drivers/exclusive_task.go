@@ -22,8 +22,8 @@ type ExclusiveTask struct {
 	stopCount   uint64        // number of stop commands sent
 }
 
-// Begin begins a task, or returns ErrBusy while another task runs. what names the task in
-// that error. The returned context ends with ctx and with End. The caller must call release
+// Begin begins a task with the name what. While another task runs, it returns ErrBusy with the
+// name of that task. The returned context ends with ctx and with End. The caller must call release
 // at the end of the task.
 func (e *ExclusiveTask) Begin(ctx context.Context, what string) (_ context.Context, release func(), err error) {
 	e.mu.Lock()

@@ -214,7 +214,7 @@ func servesQuantity(is, want string) bool {
 func planUnit(r drivers.Reading) (drivers.Reading, error) {
 	value, in, ok := unit.ForPlan(r.Quantity, r.Value, r.Unit)
 	if !ok {
-		return drivers.Reading{}, fmt.Errorf("it measures %s in %s, which cannot be converted to %s", r.Quantity, r.Unit, unit.OfPlan(r.Quantity))
+		return drivers.Reading{}, fmt.Errorf("it measures %s in %s, and messkit cannot convert that to %s", r.Quantity, r.Unit, unit.OfPlan(r.Quantity))
 	}
 	r.Value, r.Unit = value, in
 	return r, nil

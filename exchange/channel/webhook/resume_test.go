@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/webhook"
 )
 
-// disk is what a crash leaves of the dispatcher.
+// disk has the files that a crash leaves of the dispatcher.
 type disk struct{ file, position []byte }
 
 func (h *house) disk() (d disk) {

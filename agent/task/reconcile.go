@@ -92,7 +92,6 @@ func (ts *Tasks) endAbandoned(ctx context.Context, h mess.HeldThread) bool {
 		s = ts.afterLoss(ctx, abandonedDetail, m.Plan)
 	}
 	t.report(ctx, s, nil)
-	ts.WakeOutbox()
 	return true
 }
 
@@ -109,11 +108,13 @@ func (ts *Tasks) adopt(t *task) bool {
 	return true
 }
 
-// abandon removes a thread that adopt has added.
+// abandon removes a thread that adopt has added, and then has its report sent: the outbox sends
+// nothing for a thread in work.
 func (ts *Tasks) abandon(t *task) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.forget(t)
+	ts.WakeOutbox()
 }
 
 // reconcileClaim handles a claim that only the exchange knows. A claim without a start ends with

@@ -66,6 +66,9 @@ var executorMutants = []mutant{
 	{"a begun thread without a task waits for a restart", []edit{{
 		"agent/task/reconcile.go", "known && !(task.Open() && task.Epoch == h.Epoch) {", "known && (true || task.Open()) {",
 	}}, "./agent TestStartedThreadWithoutTaskIsReported"},
+	{"the report of a begun thread without a task waits for another report", []edit{{
+		"agent/task/reconcile.go", "\tts.forget(t)\n\tts.WakeOutbox()\n", "\tts.forget(t)\n",
+	}}, "./agent TestStartedThreadWithoutTaskIsReported"},
 	{"unknown outcome told as completed", []edit{{
 		"agent/task/recovery.go", "if is == action.FoundDone {", "if is != action.FoundNotDone || true {",
 	}}, "./agent TestCrash"},

@@ -5,85 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
-)
-
-// fault is one kind of defect of a device.
-type fault string
-
-const (
-	noName             fault = "has no name"
-	worksUnstarted     fault = "works before Start"
-	namelessErrors     fault = "errors do not name it"
-	worksAfterHalt     fault = "works after Halt"
-	ignoresContext     fault = "ignores the context"
-	hidesContext       fault = "hides why it ended"
-	haltLeavesOn       fault = "Halt leaves it on"
-	saysSafe           fault = "always says that it is safe"
-	deniesSafe         fault = "never says that it is safe"
-	safeStarted        fault = "tells whether it is safe only while it is started"
-	alwaysRests        fault = "always says that it stands still"
-	neverRests         fault = "never says that it stands still"
-	restsStarted       fault = "tells whether it stands still only while it is started"
-	secondHaltFails    fault = "the second Halt fails"
-	secondHaltPanics   fault = "the second Halt panics"
-	haltLeavesCleaning fault = "Halt leaves it cleaning"
-	startsOnce         fault = "starts once"
-	leaksGoroutine     fault = "leaks a goroutine"
-	cannotSwitchOff    fault = "cannot switch off"
-	switchesNothing    fault = "switches nothing"
-	remembers          fault = "remembers instead of reading"
-	otherOrders        fault = "other orders every time"
-	obeysNothing       fault = "obeys nothing"
-	obeysTwice         fault = "says that it has changed what it has not"
-	obeysStarted       fault = "obeys only while it is started"
-	movesOn            fault = "moves on when its lease is over"
-	movesLong          fault = "takes any lease"
-	movesNot           fault = "does not move"
-	oldPhoto           fault = "an old photo"
-	wrongMIME          fault = "a wrong MIME type"
-	noBytes            fault = "a photo without bytes"
-	wrongMap           fault = "a map without bytes"
-	noReadings         fault = "no readings"
-	notANumber         fault = "a reading is not a number"
-	saysNothing        fault = "says nothing"
-	strangeFact        fault = "a fact of a strange type"
-	sameNames          fault = "two areas of one name"
-	cleansNothing      fault = "cleans nothing"
-	forgetsDone        fault = "forgets what was done"
-	progressFallsBack  fault = "progress falls back"
-	cleansAnywhere     fault = "cleans unknown places"
-	forgetsRemaining   fault = "forgets what remains"
-	drivesOn           fault = "drives on"
-	dimsNothing        fault = "dims nothing"
-	dimsAnyhow         fault = "dims to what cannot be"
-	zeroIsOn           fault = "is on at level 0"
-	wrongColour        fault = "has another colour"
-	darkColour         fault = "a colour leaves it off"
-	neverShuts         fault = "never closes"
-	opensNot           fault = "does not open"
-	neverUnlocks       fault = "never unlocks"
-	locksNot           fault = "does not lock"
-	opensWholly        fault = "opens all the way"
-	opensAnyhow        fault = "opens as far as cannot be"
-	wrongWhite         fault = "has another white"
-	darkWhite          fault = "a white leaves it off"
-	anyWhite           fault = "takes any white"
-	turnsNot           fault = "does not turn"
-	turnsElsewhere     fault = "turns elsewhere"
-	turnsAnywhere      fault = "turns past its limits"
-	turnsSilently      fault = "does not say that nothing was done"
-	targetsNot         fault = "sets no temperature"
-	targetsAnother     fault = "keeps another temperature"
-	targetsAny         fault = "takes any temperature"
-	targetsSilently    fault = "does not say that no temperature was set"
-	targetsOn          fault = "a temperature switches it on"
 )
 
 // plain is a device without verbs.
@@ -286,35 +213,6 @@ func (d *device) Color(ctx context.Context) (drivers.Color, error) {
 	return d.colour, d.may(ctx)
 }
 
-func (d *device) Move(ctx context.Context, _ drivers.Motion, lease time.Duration) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	err := d.may(ctx)
-	switch {
-	case err != nil || d.fault == movesNot:
-		return err
-	case lease > drivers.MaxLease && d.fault != movesLong:
-		return errors.New("device: too long a lease")
-	case d.fault == movesOn:
-	case d.timer == nil:
-		d.timer = time.AfterFunc(lease, func() { d.force(false) })
-	default:
-		d.timer.Reset(lease)
-	}
-	d.on, d.done = true, d.done+1
-	return nil
-}
-
-func (d *device) StopMoving(ctx context.Context) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.may(ctx); err != nil {
-		return err
-	}
-	d.on = false
-	return nil
-}
-
 func (d *device) WatchdogCommands() drivers.WatchdogCommands {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -412,70 +310,4 @@ func (d *device) Observe(ctx context.Context) (drivers.Observation, error) {
 		o.Facts[0].Value = 1
 	}
 	return o, d.ask(ctx)
-}
-
-func (d *device) Areas(ctx context.Context) ([]drivers.Area, error) {
-	areas := []drivers.Area{{Name: "hall"}, {Name: "stairs"}}
-	if d.fault == sameNames {
-		areas[1].Name = "hall"
-	}
-	return areas, d.ask(ctx)
-}
-
-func (d *device) Dock(ctx context.Context) error { return d.ask(ctx) }
-
-func (d *device) Clean(ctx context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	for _, a := range areas {
-		if !slices.Contains([]string{"hall", "stairs"}, a) && d.fault != cleansAnywhere {
-			return drivers.Outcome{Remaining: areas}, errors.New("device: no such place; there are: hall, stairs")
-		}
-	}
-	var out drivers.Outcome
-	for i, a := range areas {
-		if err := d.step(ctx, 100*float64(i)/2, a, progress); err != nil {
-			if d.fault != forgetsRemaining {
-				out.Remaining = areas[i:]
-			}
-			return out, err
-		}
-		if d.fault != forgetsDone {
-			out.Done = append(out.Done, a)
-		}
-	}
-	return out, d.rest(ctx)
-}
-
-// step cleans one area, unless the progress callback has ended the task.
-func (d *device) step(ctx context.Context, percent float64, area string, progress func(drivers.Progress)) error {
-	if err := d.ask(ctx); err != nil {
-		return err
-	}
-	if d.fault == progressFallsBack {
-		percent = 90 - percent
-	}
-	d.setMoving(true)
-	if progress != nil {
-		progress(drivers.Progress{Percent: percent, Activity: "cleaning " + area})
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.moving = d.fault == drivesOn
-	if err := d.may(ctx); err != nil {
-		return err
-	}
-	if d.fault != cleansNothing {
-		d.done++
-	}
-	return nil
-}
-
-func (d *device) setMoving(so bool) { d.mu.Lock(); defer d.mu.Unlock(); d.moving = so }
-
-// rest ends a task without areas. With the fault of Halt it cleans until the end of the
-// test.
-func (d *device) rest(ctx context.Context) error {
-	if d.fault == haltLeavesCleaning && d.ask(ctx) == nil {
-		<-d.end
-	}
-	return d.ask(ctx)
 }

@@ -1,16 +1,9 @@
 package httpdevice_test
 
 import (
-	"context"
 	"errors"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,86 +192,6 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// The state is the answer of the device, not the last command.
-func TestDeviceThatDoesNotObey(t *testing.T) {
-	for name, f := range families {
-		if f.timer == 0 {
-			continue
-		}
-		b := newBench(t, f.device)
-		d := started(t, "family: "+name+"\nsafe: keep\nurl: "+b.URL+f.config)
-		b.device().wrong = true
-		told := d.(drivers.Switch).Switch(t.Context(), true)
-		if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
-			t.Errorf("%s: on=%t, %v", name, on, err)
-		}
-		if !strings.HasPrefix(name, "shelly-gen2") && (told == nil || !strings.Contains(told.Error(), "but the device answers")) { // these answer with the previous state, or without a state
-			t.Errorf("%s: %v", name, told)
-		}
-	}
-}
-
-func TestErrorSaysNothingDone(t *testing.T) {
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	d := started(t, "family: shelly-gen2\nsafe: keep\nurl: "+gone.URL)
-	err := d.(drivers.Switch).Switch(t.Context(), true)
-	if !errors.Is(err, drivers.ErrNothingDone) || !strings.HasPrefix(err.Error(), "desk-lamp: ") {
-		t.Error(err)
-	}
-	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server notices a disconnect after it has read the body
-		<-r.Context().Done()
-	}))
-	defer slow.Close()
-	d = started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 3s\nurl: "+slow.URL)
-	err = d.(drivers.Switch).Switch(t.Context(), true)
-	if err == nil || errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "the device may have received the command") {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	if err := d.(drivers.Switch).Switch(ctx, true); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
-}
-
-// No answer of a device redirects the driver, makes it read forever, or makes it disclose a
-// secret.
-func TestAnswersOfABadDevice(t *testing.T) {
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
-	defer elsewhere.Close()
-	for _, c := range []struct {
-		name string
-		do   http.HandlerFunc
-		want string
-	}{
-		{"redirect", func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
-		}, "answers 307"},
-		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "the answer of the device is not JSON"},
-		{"two values", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{} {}")) }, "more than one JSON value"},
-		{"nothing", func(http.ResponseWriter, *http.Request) {}, "the answer of the device is not JSON"},
-		{"another family", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"Command": "Unknown"}) }, "the device reports a fault, with Command Unknown"},
-		{"an echo of the password", func(w http.ResponseWriter, r *http.Request) {
-			http.Error(w, r.URL.RawQuery+" open sesame", http.StatusBadRequest)
-		}, "answers 400; "},
-		{"not logged in", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "the device requires a login and names no method"},
-		{"endless", func(w http.ResponseWriter, _ *http.Request) {
-			for _, err := w.Write(make([]byte, 1<<16)); err == nil; _, err = w.Write(make([]byte, 1<<16)) {
-			}
-		}, "more than 1048576 bytes"},
-	} {
-		s := httptest.NewServer(c.do)
-		d := started(t, "family: tasmota\nsafe: keep\nurl: "+s.URL+login)
-		err := d.(drivers.Switch).Switch(t.Context(), true)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "sesame") {
-			t.Errorf("%s: %v", c.name, err)
-		}
-		s.Close()
-	}
-}
-
 func TestLogsInByDigest(t *testing.T) {
 	b := newBench(t, func(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) {
 		if r.Header.Get("Authorization") == "" {
@@ -314,61 +227,6 @@ func TestLevelsAtStartAndHalt(t *testing.T) {
 	}
 }
 
-// A user's template is a file, and the driver reports every error in it.
-func TestOwnFamily(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("fan.yaml", `
-class: fan
-with: {speed: {default: "3", about: "1 to 5"}}
-switch:
-  on: [{put: "/fan/{speed}"}]
-  off: [{delete: /fan}]
-  state: {get: /fan, on: [spinning], off: [still]}
-`)
-	spins := "still"
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.Method + " " + r.URL.Path {
-		case "PUT /fan/3":
-			spins = "spinning"
-		case "DELETE /fan":
-			spins = "still"
-		}
-		_, _ = w.Write([]byte(spins + "\n"))
-	}))
-	defer s.Close()
-	d := started(t, "family: fan\nfamilies: "+dir+"\nurl: "+s.URL)
-	if d.(drivers.ClassReporter).Class() != "fan" || d.(drivers.Switch).Switch(t.Context(), true) != nil || spins != "spinning" {
-		t.Errorf("it is %s", spins)
-	}
-	if _, timed := d.(drivers.AutoOff); timed {
-		t.Error("it has a timer that nobody wrote")
-	}
-	write("bad.yaml", `
-switch:
-  on: [{get: /on, post: /on}]
-  off: [{get: "/off?x={what}"}]
-  state: {get: no, value: on}
-  on_for: {unit: 1s, max: 1h, calls: [{get: "/a/{password}?x={for}"}]}
-colour: red
-readings:
-  - {get: /x, json: {a: 1}}
-`)
-	_, err := open("family: bad\nfamilies: " + dir + "\nurl: http://x")
-	for _, want := range []string{
-		filepath.Join(dir, "bad.yaml") + ":7: colour: unknown key", "switch.on: has 2 of get, post, put and delete",
-		"switch.off: {what} has no value", "switch.on_for.calls: errors show the path", `switch.state: "no" does not begin with a /`, "readings[0]: GET has no body", "readings[0].value: is missing, or the quantity is",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in: %v", want, err)
-		}
-	}
-}
-
 func TestConfigMistakes(t *testing.T) {
 	for _, c := range []struct{ config, want string }{
 		{"url: http://x", "family: is missing; known: moonraker, octoprint, prusalink, shelly-gen1, shelly-gen1-cover, shelly-gen1-light, shelly-gen2, shelly-gen2-cct, shelly-gen2-cover, shelly-gen2-light, tasmota, tasmota-light, wled"},
@@ -391,98 +249,5 @@ func TestConfigMistakes(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), ":secret@") {
 			t.Errorf("%q: %v", c.config, err)
 		}
-	}
-}
-
-// Each template has a description and the address of the manufacturer's documentation.
-func TestTemplatesAreExplained(t *testing.T) {
-	page, err := os.ReadFile("../../docs/drivers/httpdevice.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range family.Names(httpdevice.Families(), "") {
-		var one httpdevice.Template
-		if err := family.Load(httpdevice.Families(), "", name, &one); err != nil {
-			t.Fatal(err)
-		}
-		if one.About == "" || !strings.HasPrefix(one.Docs, "https://") || one.Class == "" || !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("%s.yaml says too little of itself, or is not in docs/drivers/httpdevice.md", name)
-		}
-	}
-	all, err := fs.ReadDir(httpdevice.Families(), ".")
-	if err != nil || slices.ContainsFunc(all, fs.DirEntry.IsDir) {
-		t.Error(all, err)
-	}
-}
-
-// The driver ignores an optional reading that the device does not have, but not a fault.
-func TestOptionalReadings(t *testing.T) {
-	dir := t.TempDir()
-	const text = `readings:
-  - {quantity: power, unit: W, get: /power, value: watts}
-  - {quantity: signal, unit: dBm, get: /radio, value: rssi, optional: true}
-`
-	if err := os.WriteFile(filepath.Join(dir, "meter.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for status, want := range map[int]string{http.StatusNotFound: "", http.StatusInternalServerError: "answers 500"} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/power" {
-				w.WriteHeader(status)
-				return
-			}
-			_, _ = w.Write([]byte(`{"watts": 42}`))
-		}))
-		defer s.Close()
-		list, err := started(t, "family: meter\nfamilies: "+dir+"\nurl: "+s.URL).(drivers.Sensor).Read(t.Context())
-		if want == "" && (err != nil || len(list) != 1 || list[0].Value != 42) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%d: %v, %v", status, list, err)
-		}
-	}
-}
-
-// A timer without a time, a lamp without a brightness: a template must use the values of
-// its calls. The error names the call.
-func TestOwnFamilyWithoutItsValue(t *testing.T) {
-	dir := t.TempDir()
-	const text = `switch:
-  on:
-    - {get: /on}
-    - {get: now}
-  off: [{get: /off}]
-  state: {get: /state}
-  on_for: {unit: 1s, max: 1h, calls: [{get: /on}]}
-  dim: {calls: [{get: /dim}], get: /dim, value: level, full: 100}
-  tint: {calls: [{get: /tint}], get: /tint, value: rgb}
-`
-	if err := os.WriteFile(filepath.Join(dir, "deaf.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := open("family: deaf\nfamilies: " + dir + "\nurl: http://x")
-	for _, want := range []string{
-		`deaf.yaml:4: switch.on[1]: "now" does not begin with a /`, "deaf.yaml:7: switch.on_for.calls: the message does not contain the value for the device; write {for}",
-		"deaf.yaml:8: switch.dim.calls: the message does not contain the value for the device", "deaf.yaml:9: switch.tint.calls: the message does not contain the value for the device",
-	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in: %v", want, err)
-		}
-	}
-}
-
-// A server that accepts everything is not a plug: the page of a router, another server, an
-// error in an unexpected answer.
-func TestAnyAnswerIsNoSuccess(t *testing.T) {
-	for name, says := range map[string]string{"a page": "<html>Log in", "an error": `{"code":-103,"message":"Invalid argument"}`, "nothing": "", "null": "null"} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
-		d := started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 30s\nurl: "+s.URL)
-		for _, on := range []bool{true, false} {
-			if err := d.(drivers.Switch).Switch(t.Context(), on); err == nil || errors.Is(err, drivers.ErrNothingDone) {
-				t.Errorf("%s: told on=%t, it counts as done: %v", name, on, err)
-			}
-		}
-		if err := d.(drivers.AutoOff).SwitchFor(t.Context(), true, time.Minute); err == nil {
-			t.Errorf("%s: the timer counts as set", name)
-		}
-		s.Close()
 	}
 }

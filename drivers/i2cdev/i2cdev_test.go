@@ -13,7 +13,6 @@ import (
 	"gobot.io/x/gobot/v2/drivers/i2c"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/i2cdev/i2ctest"
 )
@@ -31,95 +30,6 @@ func board() *i2ctest.Bus {
 		0x20: &i2ctest.Expander{Registers: mcp}, 0x40: pca, 0x44: &i2ctest.SHT3x{Celsius: 21.5, Percent: 48}, 0x48: &i2ctest.ADS1115{},
 		0x76: i2ctest.BMP280(), 0x77: i2ctest.BME280(),
 	}}
-}
-
-func TestSuiteOfSensors(t *testing.T) {
-	for name, open := range map[string]func(*i2ctest.Bus) drivers.Device{
-		"bmp280": func(b *i2ctest.Bus) drivers.Device {
-			return i2cdev.NewBMP280(env("climate"), i2cdev.DefaultBoschConfig(), b)
-		},
-		"bme280": func(b *i2ctest.Bus) drivers.Device {
-			return i2cdev.NewBME280(env("climate"), i2cdev.BoschConfig{At: i2cdev.At{Address: 0x77}}, b)
-		},
-		"sht3x": func(b *i2ctest.Bus) drivers.Device {
-			return i2cdev.NewSHT3x(env("climate"), i2cdev.DefaultSHT3xConfig(), b)
-		},
-		"ads1115": func(b *i2ctest.Bus) drivers.Device {
-			return i2cdev.NewADS1115(env("level"), i2cdev.DefaultADS1115Config(), b)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b *i2ctest.Bus
-			drivertest.Run(t, func(*testing.T) drivers.Device { b = board(); return open(b) })
-			if b.Open != 0 {
-				t.Errorf("the bus is still open %d times", b.Open)
-			}
-		})
-	}
-}
-
-func TestSuiteOfOutputs(t *testing.T) {
-	mcp := i2cdev.DefaultMCP23017Config()
-	mcp.Pin, mcp.ActiveLow = "B3", true
-	pca := i2cdev.DefaultPCA9685Config()
-	pca.Initial, pca.Safe = "off", "off"
-	for name, tt := range map[string]struct {
-		open  func(*i2ctest.Bus) drivers.Device
-		obey  func(i2cdev.Buses, []byte) (bool, error)
-		level func(*i2ctest.Bus) bool
-		force func(*i2ctest.Bus, bool)
-	}{
-		"mcp23017": {
-			func(b *i2ctest.Bus) drivers.Device { return i2cdev.NewMCP23017("pump", mcp, b) },
-			i2cdev.RunMCP23017Command,
-			func(b *i2ctest.Bus) bool {
-				c := b.Chips[0x20].(*i2ctest.Expander)
-				return c.Values[0x01]&8 == 0 && c.Values[0x15]&8 == 0
-			},
-			func(b *i2ctest.Bus, on bool) {
-				c := b.Chips[0x20].(*i2ctest.Expander)
-				c.Values[0x01] &^= 8
-				c.Values[0x15] |= 8
-				if on {
-					c.Values[0x15] &^= 8
-				}
-			},
-		},
-		"pca9685": {
-			func(b *i2ctest.Bus) drivers.Device { return i2cdev.NewPCA9685("lid", pca, b) },
-			i2cdev.RunPCA9685Command,
-			func(b *i2ctest.Bus) bool {
-				c := b.Chips[0x40].(*i2ctest.Registers)
-				return c.Values[8] == 410&0xff && c.Values[9] == 410>>8
-			},
-			func(b *i2ctest.Bus, on bool) {
-				c := b.Chips[0x40].(*i2ctest.Registers)
-				c.Values[0], c.Values[0xfe] = 0x81, 121
-				c.Values[8], c.Values[9] = 205&0xff, 205>>8
-				if on {
-					c.Values[8], c.Values[9] = 410&0xff, 410>>8
-				}
-			},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b *i2ctest.Bus
-			level := func() (on bool) { b.With(func() { on = tt.level(b) }); return on }
-			drivertest.Run(
-				t, func(*testing.T) drivers.Device { b = board(); return tt.open(b) },
-				drivertest.Safe(func() error {
-					if level() {
-						return errors.New("it is on")
-					}
-					return nil
-				}),
-				drivertest.Acts(func() (n int) { b.With(func() { n = b.Writes }); return n }),
-				drivertest.Level(level),
-				drivertest.Force(func(on bool) { b.With(func() { tt.force(b, on) }) }),
-				drivertest.RunWatchdogCommand(func(order []byte) (bool, error) { return tt.obey(b, order) }),
-			)
-		})
-	}
 }
 
 func values(t *testing.T, s drivers.Sensor) string {
@@ -367,68 +277,5 @@ func TestNothingDoneWithoutABus(t *testing.T) {
 	b.With(func() { b.Gone = false; delete(b.Chips, 0x40) })
 	if err := lid.Switch(t.Context(), true); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		t.Error(err)
-	}
-}
-
-// The simulated 1-Wire bridge finds its chips like the kernel: bit by bit, in both
-// directions (application note 187).
-func TestOneWireBridge(t *testing.T) {
-	therms := []*i2ctest.DS18B20{{Serial: 0x5a1b2c, Celsius: 21.125}, {Serial: 0x5a1b2d, Celsius: -10.125}, {Serial: 7, Gone: true}}
-	d := &i2ctest.DS2482{Therms: therms}
-	do := func(n int, written ...byte) byte {
-		t.Helper()
-		read, ok := d.Transfer(written, n)
-		if !ok {
-			t.Fatalf("%x is not acknowledged", written)
-		}
-		if n == 0 {
-			return 0
-		}
-		return read[0]
-	}
-	do(0, 0xf0)
-	if got := do(1); got != 0x18 {
-		t.Fatalf("after a reset its status is %#x", got)
-	}
-	if _, ok := d.Transfer([]byte{0xc3, 0xf0}, 0); ok {
-		t.Error("it has eight buses")
-	}
-	var found []string
-	for _, way := range []byte{0, 0x80} { // the search takes both directions where the numbers differ
-		do(0, 0xb4)
-		if do(1)&2 == 0 {
-			t.Fatal("nobody is there")
-		}
-		do(0, 0xa5, 0xf0)
-		var rom uint64
-		for n := range 64 {
-			do(0, 0x78, way)
-			rom |= uint64(do(1)>>7) << n
-		}
-		found = append(found, fmt.Sprintf("28-%012x", rom>>8&0xffffffffffff))
-	}
-	if found[0] != therms[0].Name() || found[1] != therms[1].Name() {
-		t.Errorf("found %v", found)
-	}
-	memory := func() (m []byte) {
-		do(0, 0xa5, 0xbe)
-		for range 9 {
-			do(0, 0x96)
-			do(0, 0xe1, 0xe1)
-			m = append(m, do(1))
-		}
-		return m
-	}
-	do(0, 0xb4)
-	do(0, 0xa5, 0xcc)
-	do(0, 0xa5, 0x44)
-	if err := d.Hear("7 0 2"); err != nil {
-		t.Fatal(err)
-	}
-	therms[1].Gone = true
-	do(0, 0xb4)
-	do(0, 0xa5, 0xcc)
-	if m := memory(); m[0] != 0x52 || m[1] != 0x01 { // 21.125 °C is 0152h (datasheet, table 1: 25.0625 is 0191h)
-		t.Errorf("its memory is % x", m)
 	}
 }

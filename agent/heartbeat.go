@@ -30,7 +30,7 @@ func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
 			a.log.Debug("the exchange has not received a heartbeat", "err", err)
 			continue
 		}
-		a.tasks.Agree(ack.Threads)
+		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
 		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")

@@ -32,7 +32,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	failing := a.devices.Failing()
 	a.applyStops(ack.Stops)
 	a.drain.apply(ack.Drain, ack.Resume, "")
-	a.tasks.Agree(ack.Threads)
+	a.tasks.ApplyHeartbeatAnswer(ack.Threads)
 	unbegun := a.tasks.Recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
@@ -110,7 +110,7 @@ func (a *Agent) receive(ctx context.Context) error {
 		}
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")
-		a.tasks.Agree(ack.Threads)
+		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
 		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
 	}
 }

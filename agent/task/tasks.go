@@ -179,9 +179,9 @@ func (ts *Tasks) Holding() []mess.HeldThread {
 	return list
 }
 
-// Agree applies the answer to a heartbeat: it cancels the work on the claims that the exchange reports
-// as lost or cancelled.
-func (ts *Tasks) Agree(threads []mess.HeldThread) {
+// ApplyHeartbeatAnswer renews the leases of the claims that the answer to a heartbeat lists, and
+// cancels the work on the claims that the exchange reports as lost or cancelled.
+func (ts *Tasks) ApplyHeartbeatAnswer(threads []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, h := range threads {

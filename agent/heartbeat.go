@@ -31,7 +31,7 @@ func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
 			continue
 		}
 		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
-		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
+		a.tasks.ReconcileUnknownClaims(ctx, &back, asked, ack.Threads)
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.states.Apply(ack)

@@ -78,7 +78,7 @@ func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 func TestRobotThatContinuesAfterCrash(t *testing.T) {
 	for name, c := range map[string]struct {
 		robot robot
-		stray bool
+		moves bool
 	}{
 		"it cleans":          {robot{}, true},
 		"it stands":          {robot{still: true}, false},
@@ -99,11 +99,11 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 				h.advance(15 * time.Second)
 				s := h.wantStatus(ref, mess.Failed)
 				const ask = `to stop it, ask "stop the old robot"`
-				if strings.Contains(s.Suggestion, ask) != c.stray || !strings.HasSuffix(s.Suggestion, "look before retrying") {
+				if strings.Contains(s.Suggestion, ask) != c.moves || !strings.HasSuffix(s.Suggestion, "look before retrying") {
 					t.Errorf("it suggests %q", s.Suggestion)
 				}
 				failed := func() string { return h.failureOf("robot").Why }
-				if strings.Contains(failed(), ask) != c.stray {
+				if strings.Contains(failed(), ask) != c.moves {
 					t.Errorf("the status says %q", failed())
 				}
 				r.still, r.blind = true, nil

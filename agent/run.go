@@ -111,7 +111,7 @@ func (a *Agent) receive(ctx context.Context) error {
 		a.applyStops(ack.Stops)
 		a.drain.apply(ack.Drain, ack.Resume, "")
 		a.tasks.ApplyHeartbeatAnswer(ack.Threads)
-		a.tasks.GiveBackStrays(ctx, &back, asked, ack.Threads)
+		a.tasks.ReconcileUnknownClaims(ctx, &back, asked, ack.Threads)
 	}
 }
 

@@ -25,11 +25,11 @@ type unknownClaim struct {
 	handled bool      // the agent has given it back, or leaves it alone
 }
 
-// GiveBackStrays gives back the threads that two acknowledgments list as begun by this executor,
+// ReconcileUnknownClaims returns the claims that two acknowledgments list as begun by this executor,
 // and that neither the tasks nor the journal contain. It reports on those that the journal has
 // without a report. One acknowledgment is not enough, because the exchange may have written it
 // before the last report arrived. asked is the time of the request for this one.
-func (ts *Tasks) GiveBackStrays(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
+func (ts *Tasks) ReconcileUnknownClaims(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
 	list := ts.listedTwice(asked, threads)
 	if len(list) == 0 {
 		return
@@ -40,7 +40,7 @@ func (ts *Tasks) GiveBackStrays(ctx context.Context, back *errgroup.Group, asked
 	})
 }
 
-// listedTwice lists the strays that an earlier acknowledgment also listed.
+// listedTwice lists the unknown claims that an earlier acknowledgment also listed.
 func (ts *Tasks) listedTwice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

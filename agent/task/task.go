@@ -51,7 +51,7 @@ type task struct {
 	lateCommands []lateCommand           // commands that may arrive after the end
 	watchedSince time.Time               // when the watch of their devices began
 	code         mess.Code               // terminal status
-	hasPlace     bool                    // it has a place among the threads in work
+	hasSlot      bool                    // it has a slot among the threads in work
 	idle         bool                    // it waits for an answer and has not begun
 	questionEnds time.Time               // when a question times out; zero: never
 }
@@ -148,8 +148,8 @@ func (t *task) prepare(ctx context.Context) error {
 	case t.resumed:
 		return t.resume(ctx)
 	case t.question != nil:
-		t.takeQuestionPlace()
-		defer t.freeQuestionPlace()
+		t.takeQuestionSlot()
+		defer t.freeQuestionSlot()
 		return t.confirmPlan(ctx, capabilities.Outcome{Question: t.question})
 	}
 	if no := t.Gate.StopRejection(); no != nil { // a stop applies to every request
@@ -173,10 +173,10 @@ func (t *task) prepare(ctx context.Context) error {
 		return err
 	}
 	if t.mustAskFirst(out) {
-		if why := t.reserveQuestionPlace(); why.Detail != "" {
+		if why := t.reserveQuestionSlot(); why.Detail != "" {
 			return t.declineFor(ctx, why)
 		}
-		defer t.freeQuestionPlace()
+		defer t.freeQuestionSlot()
 	}
 	if err := t.claim(ctx, out.Plan); err != nil {
 		return err

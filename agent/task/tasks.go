@@ -27,7 +27,7 @@ type Tasks struct {
 	byRef           map[string]*task // by thread
 	offers          offers           // new offers
 	claimed         []*task          // claims of an earlier run that wait for work
-	places          places
+	slots           slots
 	endedEarlier    []*task                 // threads that ended at the start and whose commands may still arrive
 	deferredOffers  map[string]*offer       // offers that wait for the report on an earlier run
 	seen            recent                  // ids of received messages
@@ -39,7 +39,7 @@ type Tasks struct {
 func New(d *Deps) *Tasks {
 	return &Tasks{
 		Deps: d, work: make(chan struct{}, 1), reports: make(chan struct{}, 1),
-		byRef: map[string]*task{}, places: places{working: map[string]int{}}, deferredOffers: map[string]*offer{}, unknownClaims: map[string]unknownClaim{}, rejectedReports: map[string]uint64{},
+		byRef: map[string]*task{}, slots: slots{working: map[string]int{}}, deferredOffers: map[string]*offer{}, unknownClaims: map[string]unknownClaim{}, rejectedReports: map[string]uint64{},
 	}
 }
 
@@ -82,8 +82,8 @@ func (ts *Tasks) dispatch(ctx context.Context) error {
 	return g.Wait()
 }
 
-// next returns a waiting thread and gives it a place, nil if there is none. Claims of an
-// earlier run come first and need no free place; then come the offers. During a drain
+// next returns a waiting thread and gives it a slot, nil if there is none. Claims of an
+// earlier run come first and need no free slot; then come the offers. During a drain
 // offers stay in the queue. A stop takes them from it, so that the agent declines them.
 func (ts *Tasks) next() *task {
 	stopped, drained := ts.Gate.StopRejection() != nil, ts.Host.IsDrained()
@@ -93,7 +93,7 @@ func (ts *Tasks) next() *task {
 		t := ts.claimed[0]
 		ts.claimed = ts.claimed[1:]
 		if !t.withdrawn {
-			ts.takePlace(t)
+			ts.takeSlot(t)
 			return t
 		}
 		ts.forget(t)
@@ -102,7 +102,7 @@ func (ts *Tasks) next() *task {
 		return nil
 	}
 	for {
-		o := ts.offers.next(func(by string) bool { return ts.places.mayBegin(by, ts.Config.MaxThreads) })
+		o := ts.offers.next(func(by string) bool { return ts.slots.mayBegin(by, ts.Config.MaxThreads) })
 		if o == nil {
 			return nil
 		}
@@ -112,7 +112,7 @@ func (ts *Tasks) next() *task {
 			continue
 		}
 		ts.byRef[t.ref] = t
-		ts.takePlace(t)
+		ts.takeSlot(t)
 		return t
 	}
 }
@@ -127,7 +127,7 @@ func (ts *Tasks) workOn(ctx context.Context, t *task) {
 	t.run(ctx)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.freePlace(t)
+	ts.freeSlot(t)
 	ts.forget(t)
 	ts.WakeOutbox()
 }
@@ -138,7 +138,7 @@ func (ts *Tasks) startWork(t *task, cancel context.CancelCauseFunc) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if t.withdrawn {
-		ts.freePlace(t)
+		ts.freeSlot(t)
 		ts.forget(t)
 		return false
 	}

@@ -54,13 +54,13 @@ var executorMutants = []mutant{
 	{"the answer counts on a timer that the device does not have", []edit{{
 		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
 	}}, "./agent TestAnswerNamesWhatSwitchesOff"},
-	{"one requester takes every place", []edit{{
-		"agent/task/places.go", "(s.working[by] < free || s.working[by] == 0)", "true",
+	{"one requester takes every slot", []edit{{
+		"agent/task/slots.go", "(s.working[by] < free || s.working[by] == 0)", "true",
 	}}, "./agent TestPlacesAreSharedFairly"},
-	{"the open questions of one requester take every place", []edit{{
-		"agent/task/places.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
+	{"the open questions of one requester take every slot", []edit{{
+		"agent/task/slots.go", "if count[most] <= count[t.by]+1 || oldest < 0 {", "if true || oldest < 0 {",
 	}}, "./agent TestOpenQuestions"},
-	{"what waits for an answer holds a place", []edit{{
+	{"what waits for an answer holds a slot", []edit{{
 		"agent/task/dialogue.go", "said, err := awaitWhileIdle(ctx, t, answerTo(q.Field))", "said, err := await(ctx, t, answerTo(q.Field))",
 	}}, "./agent TestOpenQuestions"},
 	{"a begun thread without a task waits for a restart", []edit{{

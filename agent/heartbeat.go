@@ -12,18 +12,19 @@ import (
 )
 
 // heartbeat reports the claims of this executor at intervals, and also at a change of a stop or
-// a drain, and applies the answer. told is the state that the registration has reported.
-func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
+// a drain, and applies the answer. reported is the state that the exchange has from the
+// registration.
+func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
 	var back errgroup.Group
 	for {
-		if !a.waitForBeat(ctx, told) {
+		if !a.waitForBeat(ctx, reported) {
 			return back.Wait()
 		}
-		stands, _ := a.restrictions()
-		told = stands // after a failure the next heartbeat repeats it
+		current, _ := a.restrictions()
+		reported = current // after a failure the next heartbeat repeats it
 		asked := a.now()
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: stands.stopped, Held: stands.held}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Held: current.held}},
 		}})
 		a.session.Heard(!session.IsUnavailable(err))
 		if err != nil {
@@ -40,12 +41,12 @@ func (a *Agent) heartbeat(ctx context.Context, told restrictions) error {
 
 // waitForBeat waits until the next heartbeat, or until there is an unreported change; it returns
 // false after ctx has ended.
-func (a *Agent) waitForBeat(ctx context.Context, told restrictions) bool {
+func (a *Agent) waitForBeat(ctx context.Context, reported restrictions) bool {
 	t := time.NewTimer(a.session.HeartbeatInterval())
 	defer t.Stop()
 	for {
-		stands, changed := a.restrictions()
-		if !reflect.DeepEqual(stands, told) {
+		current, changed := a.restrictions()
+		if !reflect.DeepEqual(current, reported) {
 			return ctx.Err() == nil
 		}
 		select {

@@ -133,13 +133,13 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 		about[0].Value = briefReason(why)
 	}
 	about = about.Set(mess.FailingField, a.devices.Failing())
-	stands, _ := a.restrictions()
+	current, _ := a.restrictions()
 	if a.cfg.Signer != nil {
 		about = about.Set(receipt.KeyField, a.cfg.Signer.Public())
 	}
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
-		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: stands.stopped, Held: stands.held, Extra: about,
+		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Held: current.held, Extra: about,
 	}}}}, why == nil
 }
 

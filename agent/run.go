@@ -28,7 +28,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return nilAtEnd(ctx, err)
 	}
-	told, _ := a.restrictions()
+	reported, _ := a.restrictions()
 	failing := a.devices.Failing()
 	a.applyStops(ack.Stops)
 	a.drain.apply(ack.Drain, ack.Resume, "")
@@ -36,7 +36,7 @@ func (a *Agent) Run(ctx context.Context) (err error) {
 	unbegun := a.tasks.Recover(ctx, ack.Threads)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.receive(gctx) })
-	g.Go(func() error { return a.heartbeat(gctx, told) })
+	g.Go(func() error { return a.heartbeat(gctx, reported) })
 	g.Go(func() error { return a.tasks.Run(gctx, unbegun) })
 	g.Go(func() error { return a.watchJournal(gctx) })
 	g.Go(func() error { return a.states.Run(gctx) })

@@ -35,9 +35,9 @@ type DeviceStatus struct {
 
 // Seen is one reported state of a device, in words.
 type Seen struct {
-	Text string    `json:"text"` // "on", "temperature 21.5 °C"; "" for an unknown state after an act
-	AsOf time.Time `json:"as_of"`
-	Told bool      `json:"told,omitempty"` // the commanded state, with no reading since
+	Text      string    `json:"text"` // "on", "temperature 21.5 °C"; "" for an unknown state after an act
+	AsOf      time.Time `json:"as_of"`
+	Commanded bool      `json:"told,omitempty"` // the commanded state, with no reading since
 }
 
 // Status returns the current state of the agent. It calls no driver.
@@ -65,17 +65,17 @@ func (a *Agent) Status() Status {
 // describeStates converts the states of a device to words. It drops a contact that says the same as
 // an opening.
 func describeStates(list []policy.LastState) []Seen {
-	var told []Seen
+	var seen []Seen
 	for _, s := range list {
 		one := Seen{stateText(s.Reading), s.At, s.Commanded}
 		if s.Estimated {
 			one.Text += " (estimated)"
 		}
-		if !slices.ContainsFunc(told, func(t Seen) bool { return t.Text == one.Text }) {
-			told = append(told, one)
+		if !slices.ContainsFunc(seen, func(t Seen) bool { return t.Text == one.Text }) {
+			seen = append(seen, one)
 		}
 	}
-	return told
+	return seen
 }
 
 func stateText(r drivers.Reading) string {

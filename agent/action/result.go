@@ -73,14 +73,14 @@ const maxErrors = 3
 type stepErrors []error
 
 func (e stepErrors) Error() string {
-	told := make([]string, 0, maxErrors+1)
+	texts := make([]string, 0, maxErrors+1)
 	for _, err := range e[:min(len(e), maxErrors)] {
-		told = append(told, err.Error())
+		texts = append(texts, err.Error())
 	}
 	if more := len(e) - maxErrors; more > 0 {
-		told = append(told, fmt.Sprintf("%d more have failed; messkit status shows why", more))
+		texts = append(texts, fmt.Sprintf("%d more have failed; messkit status shows why", more))
 	}
-	return strings.Join(told, "; ")
+	return strings.Join(texts, "; ")
 }
 
 func (e stepErrors) Unwrap() []error { return e }

@@ -75,11 +75,11 @@ func AtProgramEnd(s *device.Set, step capabilities.Plan) string {
 // readSafeLevel corrects the result by a readback after the command to the safe level, which
 // ended with err.
 func (run Run) readSafeLevel(ctx context.Context, on, safe bool, err error, r *Result) {
-	told := Result{Err: err}
+	readback := Result{Err: err}
 	reader, reads := run.Device.Driver.(drivers.SwitchReader)
 	is, unread := safe, error(nil)
 	if reads {
-		is, unread = readUntil(ctx, &told, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
+		is, unread = readUntil(ctx, &readback, func(is bool) bool { return is == safe }, func() (bool, error) { return run.Pass.On(ctx, reader) })
 	}
 	r.Sight = Sight{Known: reads && unread == nil, So: is == on, Now: wording.OnOff(is)}
 	to := "switched " + wording.OnOff(safe)

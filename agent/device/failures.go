@@ -32,7 +32,7 @@ func (s *Set) Failing() []any {
 
 // ReportFailing reports the failing devices to the exchange at each change, until ctx ends. The
 // next change or heartbeat repeats a failed report.
-func (s *Set) ReportFailing(ctx context.Context, x *session.Session, told []any) error {
+func (s *Set) ReportFailing(ctx context.Context, x *session.Session, reported []any) error {
 	t := time.NewTicker(x.Config.Heartbeat)
 	defer t.Stop()
 	for {
@@ -43,7 +43,7 @@ func (s *Set) ReportFailing(ctx context.Context, x *session.Session, told []any)
 		case <-t.C:
 		}
 		now := s.Failing()
-		if reflect.DeepEqual(now, told) {
+		if reflect.DeepEqual(now, reported) {
 			continue
 		}
 		m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: x.Config.ID, Extra: mess.Object{{Key: mess.FailingField, Value: now}}}}}}
@@ -51,6 +51,6 @@ func (s *Set) ReportFailing(ctx context.Context, x *session.Session, told []any)
 			s.log.Debug("the exchange has not received the failing devices", "err", err)
 			continue
 		}
-		told = now
+		reported = now
 	}
 }

@@ -169,13 +169,13 @@ func (r *StateReports) ReadAllSoon() {
 
 // tell sends the states after changes, and at intervals.
 func (r *StateReports) tell(ctx context.Context, b *stateTable) {
-	var told []mess.DeviceState
+	var reported []mess.DeviceState
 	var at time.Time
 	began := r.now()
 	for waitOrSignal(ctx, r.every, r.changed) {
 		states, whole := b.states(r.now(), max(maxAge, 3*r.every))
 		now := r.now()
-		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, told, sameState) && now.Sub(at) < repeatInterval {
+		if !whole && now.Sub(began) < r.every || slices.EqualFunc(states, reported, sameState) && now.Sub(at) < repeatInterval {
 			continue
 		}
 		_, err := r.session.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: r.session.Config.ID, States: states}}}})
@@ -183,7 +183,7 @@ func (r *StateReports) tell(ctx context.Context, b *stateTable) {
 			r.log.Debug("the exchange has not received the states of the devices", "err", err)
 			continue
 		}
-		told, at = states, now
+		reported, at = states, now
 		if !waitOrSignal(ctx, minInterval, nil) {
 			return
 		}

@@ -35,7 +35,7 @@ func (g *Policy) ActCount(name string) uint64 {
 // storeStates stores readings of a device in place of older ones of the same quantities. acts is the
 // value of ActCount when the reading began; readings from before an act are outdated, and storeStates drops
 // them. The caller holds Policy.mu.
-func (g *Policy) storeStates(d *device, acts uint64, told bool, list ...drivers.Reading) {
+func (g *Policy) storeStates(d *device, acts uint64, commanded bool, list ...drivers.Reading) {
 	if acts != d.actCount {
 		return
 	}
@@ -43,14 +43,14 @@ func (g *Policy) storeStates(d *device, acts uint64, told bool, list ...drivers.
 		if r.At.IsZero() {
 			r.At = g.now()
 		}
-		if r.Quantity == "on" && !told {
+		if r.Quantity == "on" && !commanded {
 			d.noteReport(r.Value != 0, g.now())
 		}
 		at := slices.IndexFunc(d.lastStates, func(old LastState) bool { return old.Quantity == r.Quantity || old.Quantity == "" })
 		if at < 0 {
-			d.lastStates = append(d.lastStates, LastState{r, told})
+			d.lastStates = append(d.lastStates, LastState{r, commanded})
 		} else {
-			d.lastStates[at] = LastState{r, told}
+			d.lastStates[at] = LastState{r, commanded}
 		}
 	}
 }

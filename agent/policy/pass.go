@@ -39,15 +39,15 @@ func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, 
 	if _, err := g.check(o); err != nil {
 		return nil, err
 	}
-	told := false
-	tell := func(why string) {
-		if busy != nil && !told {
-			told = true
+	reported := false
+	report := func(why string) {
+		if busy != nil && !reported {
+			reported = true
 			busy(why)
 		}
 	}
 	if !isSteering(o.Plan) || o.Command == capabilities.Resume { // the other steering plans act at once, as a stop does; Resume starts motion
-		if err := g.awaitReservation(ctx, o, tell); err != nil {
+		if err := g.awaitReservation(ctx, o, report); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,7 @@ func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, 
 		held = g.tryTakeTurn(d, o.Plan)
 	case g.overtakes(d, o.Plan):
 	case o.Actuates():
-		if err := g.takeTurn(ctx, d, o.Plan, tell); err != nil {
+		if err := g.takeTurn(ctx, d, o.Plan, report); err != nil {
 			return nil, err
 		}
 		held = true
@@ -76,7 +76,7 @@ func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, 
 // takeTurn makes p the task that holds the device. It rejects p if another task stopped, cancelled
 // or switched off the device while p waited: that requester saw the device at rest and did not
 // know of p.
-func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, tell func(string)) error {
+func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, report func(string)) error {
 	breaks := g.interruptions(d)
 	select {
 	case d.turn <- struct{}{}:
@@ -84,7 +84,7 @@ func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, t
 		if neverWaits(p) {
 			return busyRejection(d, g.holder(d))
 		}
-		tell(fmt.Sprintf("%s does one task at a time, and now: %s", d.name, g.holder(d)))
+		report(fmt.Sprintf("%s does one task at a time, and now: %s", d.name, g.holder(d)))
 		select {
 		case d.turn <- struct{}{}:
 		case <-ctx.Done():
@@ -92,7 +92,7 @@ func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, t
 		}
 	}
 	g.setHolder(d, p.Summary)
-	if err := g.awaitMinInterval(ctx, d, p, breaks, tell); err != nil {
+	if err := g.awaitMinInterval(ctx, d, p, breaks, report); err != nil {
 		(&Pass{g: g, dev: d, order: Order{Plan: p}, hasTurn: true}).End()
 		return err
 	}
@@ -101,7 +101,7 @@ func (g *Policy) takeTurn(ctx context.Context, d *device, p capabilities.Plan, t
 
 // awaitMinInterval waits until the device that p holds may act again. breaks is the number of stops of
 // the device when p came.
-func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, tell func(string)) error {
+func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities.Plan, breaks uint64, report func(string)) error {
 	for {
 		g.mu.Lock()
 		ended := d.interruptions != breaks && !isDeEnergizing(p)
@@ -118,7 +118,7 @@ func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities
 		case rest == 0:
 			return nil
 		}
-		tell(d.name + " " + why)
+		report(d.name + " " + why)
 		t := time.NewTimer(rest)
 		select {
 		case <-t.C:

@@ -22,12 +22,12 @@ type cache[T any] struct {
 }
 
 // of returns the value for the current devices. build makes it from all devices, with their
-// reported places if told is true. No value outlives a change: at each call, of asks every
+// reported places if withPlaces is true. No value outlives a change: at each call, of asks every
 // device that has an area or places of its own.
-func (c *cache[T]) of(r *Resolver, told bool, build func([]capabilities.Device) T) T {
+func (c *cache[T]) of(r *Resolver, withPlaces bool, build func([]capabilities.Device) T) T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known && c.holds(r, told) {
+	if c.known && c.holds(r, withPlaces) {
 		return c.value
 	}
 	devices := make([]capabilities.Device, len(r.devices))
@@ -41,7 +41,7 @@ func (c *cache[T]) of(r *Resolver, told bool, build func([]capabilities.Device) 
 	}
 	for i, p := range r.spots {
 		list, known, revision := p.now()
-		if c.revisions[i] = revision; known && told {
+		if c.revisions[i] = revision; known && withPlaces {
 			devices[p.device].WorkAreas = list
 		}
 	}
@@ -50,13 +50,13 @@ func (c *cache[T]) of(r *Resolver, told bool, build func([]capabilities.Device) 
 }
 
 // holds reports whether the devices still report the same as when build ran.
-func (c *cache[T]) holds(r *Resolver, told bool) bool {
+func (c *cache[T]) holds(r *Resolver, withPlaces bool) bool {
 	for i, p := range r.areas {
 		if p.driver.Area() != c.areas[i] {
 			return false
 		}
 	}
-	return !told || !slices.ContainsFunc(r.spots, func(p *spotCache) bool {
+	return !withPlaces || !slices.ContainsFunc(r.spots, func(p *spotCache) bool {
 		_, _, revision := p.now()
 		return revision != c.revisions[p.index]
 	})

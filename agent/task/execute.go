@@ -204,7 +204,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 			return t.Devices.Capture(ctx, name, t.imageLimits())
 		},
 	}
-	told, done := context.WithCancel(ctx)
+	running, done := context.WithCancel(ctx)
 	defer done()
 	var g errgroup.Group
 	hush := func() {} // ends the wait for an answer; with two waits, the wrong one could receive it
@@ -212,10 +212,10 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	run.Ask = func(q mess.Question) <-chan string {
 		answer := make(chan string, 1)
 		hush()
-		told, end := context.WithCancel(told)
+		asking, end := context.WithCancel(running)
 		hush = end
 		g.Go(func() error {
-			said, err := t.askDuringTask(told, p, q)
+			said, err := t.askDuringTask(asking, p, q)
 			if err != nil {
 				t.Log.Debug("a question midway has no answer", "ref", t.ref, "err", err)
 				return nil
@@ -225,7 +225,7 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 		})
 		return answer
 	}
-	g.Go(func() error { t.reportProgress(told, p); return nil })
+	g.Go(func() error { t.reportProgress(running, p); return nil })
 	idle := t.Activity.Begin(plan)
 	if plan.Command.IsWait() {
 		defer t.Activity.BeginWait()()

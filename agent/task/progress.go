@@ -22,9 +22,9 @@ type progress struct {
 	latest drivers.Progress
 	news   chan struct{}
 
-	telling sync.Mutex // held during a report to the thread
-	muted   bool       // a question is open, and progress would withdraw it; guarded by telling
-	told    string     // the last report, "" to repeat it; guarded by telling
+	reporting sync.Mutex // held during a report to the thread
+	muted     bool       // a question is open, and progress would withdraw it; guarded by reporting
+	reported  string     // the last report, "" to repeat it; guarded by reporting
 }
 
 func newProgress() *progress { return &progress{news: make(chan struct{}, 1)} }
@@ -74,10 +74,10 @@ func (t *task) reportProgress(ctx context.Context, p *progress) {
 		}
 		pause.Reset(max(progressEvery, t.Now().Sub(began)/progressPart))
 		now := p.get()
-		p.telling.Lock()
-		say := progressText(now)
-		if p.muted || p.told == say {
-			p.telling.Unlock()
+		p.reporting.Lock()
+		text := progressText(now)
+		if p.muted || p.reported == text {
+			p.reporting.Unlock()
 			continue
 		}
 		s := &mess.Status{Code: mess.InProgress, Message: now.Activity, ProgressPct: new(min(100, max(0, now.Percent)))}
@@ -86,9 +86,9 @@ func (t *task) reportProgress(ctx context.Context, p *progress) {
 		}
 		_, err := t.Session.Send(ctx, t.message(s))
 		if err == nil {
-			p.told = say
+			p.reported = text
 		}
-		p.telling.Unlock()
+		p.reporting.Unlock()
 		if errors.Is(err, mess.StaleToken) {
 			t.all.mu.Lock()
 			t.cancelWork(runtime.ErrLost)
@@ -99,10 +99,10 @@ func (t *task) reportProgress(ctx context.Context, p *progress) {
 
 // askDuringTask asks the requester during a task and waits for the answer until ctx ends.
 func (t *task) askDuringTask(ctx context.Context, p *progress, q mess.Question) (answer string, err error) {
-	p.telling.Lock()
+	p.reporting.Lock()
 	p.muted = true
 	err = t.sendStatus(ctx, &mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{q}})
-	p.telling.Unlock()
+	p.reporting.Unlock()
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +122,7 @@ func (t *task) askDuringTask(ctx context.Context, p *progress, q mess.Question) 
 }
 
 func (p *progress) unmute() {
-	p.telling.Lock()
-	defer p.telling.Unlock()
-	p.muted, p.told = false, ""
+	p.reporting.Lock()
+	defer p.reporting.Unlock()
+	p.muted, p.reported = false, ""
 }

@@ -143,7 +143,7 @@ func (t *task) performSteps(ctx context.Context, plan capabilities.Plan) error {
 // steps holds the steps of a plan in words, for reports to the requester.
 type steps struct {
 	done, left []string
-	told       time.Time // time of the last report
+	reported   time.Time // time of the last report
 }
 
 func summaries(plans []capabilities.Plan) (list []string) {
@@ -161,10 +161,10 @@ func (t *task) reportSteps(ctx context.Context, done []string, left []capabiliti
 	if len(left) == 0 || left[0].After == 0 && now.Sub(t.began) < progressEvery {
 		return
 	}
-	if now.Sub(t.steps.told) < progressEvery {
+	if now.Sub(t.steps.reported) < progressEvery {
 		return
 	}
-	t.steps.told = now
+	t.steps.reported = now
 	ctx, cancel := context.WithTimeout(ctx, progressEvery)
 	defer cancel()
 	s := &mess.Status{Code: mess.InProgress, Message: left[0].Summary, Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left)}

@@ -84,8 +84,8 @@ func (t *task) run(ctx context.Context) {
 	if no := runtime.StopOf(ctx); no != nil {
 		err = t.endStopped(ctx, no, err)
 	}
-	switch e, told := errors.AsType[*terminalError](err); {
-	case told:
+	switch e, is := errors.AsType[*terminalError](err); {
+	case is:
 		t.report(ctx, e.status, nil)
 	case err != nil && !errors.Is(err, errDeclined):
 		held := t.claimSent && !t.resumed && runtime.ProgramEnds(ctx) && !t.returnClaim(ctx, "the program ended before the agent did anything")

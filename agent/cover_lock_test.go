@@ -60,7 +60,7 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
-		says     string
+		wantText string
 	}{
 		{"opens", &shutter{until: 100}, capabilities.Open, mess.Completed, mess.ReadBack, "", "The it is open."},
 		{"closes", &shutter{is: 30}, capabilities.Close, mess.Completed, mess.ReadBack, "", "The it is closed."},
@@ -76,8 +76,8 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 				h.addDevice("it", c.dev, map[string]capabilities.Plan{"do it": {Command: c.command, Effect: capabilities.Idempotent, Risk: capabilities.RiskComfort}})
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: do it}", c.code, c.evidence, c.effect)
-				if c.says != "" {
-					h.wantAnswer(ref, c.says)
+				if c.wantText != "" {
+					h.wantAnswer(ref, c.wantText)
 				}
 			})
 		})
@@ -167,7 +167,7 @@ func TestStopMidwayOfCover(t *testing.T) {
 		wild     bool
 		effect   mess.Effect
 		evidence mess.Evidence
-		says     string
+		wantText string
 	}{
 		"stands":         {false, mess.EffectPartial, mess.ReadBack, "it stands still"},
 		"heeds no order": {true, mess.EffectUnknown, mess.EvidenceUnknown, "it may still be moving"},
@@ -211,8 +211,8 @@ func TestStopMidwayOfCover(t *testing.T) {
 				h.postStop(requester)
 				h.advance(time.Minute)
 				s := h.wantStatus(ref, mess.Failed)
-				if s.Reason.Effect != c.effect || s.Evidence != c.evidence || !strings.Contains(s.Reason.Detail, c.says) {
-					t.Errorf("%q by %q: %s; want %q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail, c.effect, c.evidence, c.says)
+				if s.Reason.Effect != c.effect || s.Evidence != c.evidence || !strings.Contains(s.Reason.Detail, c.wantText) {
+					t.Errorf("%q by %q: %s; want %q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail, c.effect, c.evidence, c.wantText)
 				}
 				if _, r := h.last(ref); !c.wild && r.Notes != "" {
 					t.Errorf("noted: %s", r.Notes)

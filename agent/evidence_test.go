@@ -36,7 +36,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
-		says     string
+		wantText string
 		hides    string // text that the answer must not contain
 	}{
 		{name: "switch", plan: turn, dev: &struct {
@@ -69,12 +69,12 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			switcher
 			switchReader
-		}{switchReader: switchReader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back"},
+		}{switchReader: switchReader{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "could not read it back"},
 		{name: "switch and reader, which goes offline", plan: turn, dev: &struct {
 			fakeDevice
 			switcher
 			switchReader
-		}{switchReader: switchReader{err: fmt.Errorf("it: %w", drivers.MarkNothingDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, says: "could not read it back: it: it is offline"},
+		}{switchReader: switchReader{err: fmt.Errorf("it: %w", drivers.MarkNothingDone(errors.New("it is offline")))}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "could not read it back: it: it is offline"},
 		{name: "switch and reader, which is halted", plan: turn, dev: &struct {
 			fakeDevice
 			switcher
@@ -82,12 +82,12 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{
 			switcher:     switcher{fmt.Errorf("%w: %w", drivers.ErrHalted, drivers.ErrNotStarted)},
 			switchReader: switchReader{err: drivers.MarkNothingDone(fmt.Errorf("it: %w: %w", drivers.ErrHalted, drivers.ErrNotStarted))},
-		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, says: "the agent did not read it back: it has halted"},
+		}, code: mess.Failed, evidence: mess.EvidenceUnknown, effect: mess.EffectUnknown, wantText: "the agent did not read it back: it has halted"},
 		{name: "switch fails, reads as wanted", plan: turn, dev: &struct {
 			fakeDevice
 			switcher
 			switchReader
-		}{switcher: switcher{errPart}, switchReader: switchReader{on: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "the driver reported: no contact"},
+		}{switcher: switcher{errPart}, switchReader: switchReader{on: true}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "the driver reported: no contact"},
 		{name: "switch fails, reads as before", plan: turn, dev: &struct {
 			fakeDevice
 			switcher
@@ -113,7 +113,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			switcher
 			switchReader
 			failingCamera
-		}{switchReader: switchReader{on: true}, failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: no contact"},
+		}{switchReader: switchReader{on: true}, failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "there is no picture: no contact"},
 
 		{name: "seen, not asked", plan: turn, dev: &struct {
 			fakeDevice
@@ -128,7 +128,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{}, code: mess.Completed, evidence: mess.Photographed, says: "The picture is from the cam."},
+		}{}, code: mess.Completed, evidence: mess.Photographed, wantText: "The picture is from the cam."},
 		{name: "seen, an old picture", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
@@ -136,21 +136,21 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{switchReader: switchReader{on: true}}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{failingCamera: failingCamera{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old: the camera captured it 1m0s before"},
+		}{failingCamera: failingCamera{age: time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "the image is too old: the camera captured it 1m0s before"},
 		{name: "seen, a picture without a time", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
 		}{}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{failingCamera: failingCamera{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, says: "gives no capture time"},
+		}{failingCamera: failingCamera{age: -1}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "gives no capture time"},
 		{name: "seen, the camera fails", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
 		}{}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no picture: no contact"},
+		}{failingCamera: failingCamera{err: errPart}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "there is no picture: no contact"},
 		{name: "seen, the camera hangs", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
@@ -158,14 +158,14 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{switchReader: switchReader{on: true}}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{failingCamera: failingCamera{hangs: true}}, code: mess.Completed, evidence: mess.ReadBack, says: "there is no picture: "},
+		}{failingCamera: failingCamera{hangs: true}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "there is no picture: "},
 		{name: "seen, the camera is none", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
 		}{}, cam: &struct {
 			fakeDevice
 			sensor
-		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "cam takes no pictures"},
+		}{}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "cam takes no pictures"},
 		{name: "seen, nobody takes the picture", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
@@ -173,7 +173,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		}{switchReader: switchReader{on: true}}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, says: "could not deliver the picture"},
+		}{}, attach: lost, code: mess.Completed, evidence: mess.ReadBack, wantText: "could not deliver the picture"},
 		{name: "seen, the act fails", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
@@ -184,7 +184,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		{name: "asked, nothing sees it", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
-		}{}, code: mess.Completed, evidence: mess.Acknowledged, says: "no camera sees the it"},
+		}{}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "no camera sees the it"},
 
 		{name: "clean", plan: sweep, dev: &struct {
 			fakeDevice
@@ -199,12 +199,12 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			cleaner
 			mapper
-		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{err: errPart}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "there is no map"},
+		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{err: errPart}}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "there is no map"},
 		{name: "clean, an old map", plan: sweep, dev: &struct {
 			fakeDevice
 			cleaner
 			mapper
-		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, says: "is too old"},
+		}{cleaner: cleaner{out: done}, mapper: mapper{failingCamera{age: time.Hour}}}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "is too old"},
 		{name: "clean, seen", plan: shown(sweep), dev: &struct {
 			fakeDevice
 			cleaner
@@ -284,25 +284,25 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			observer
 			failingCamera
-		}{failingCamera: failingCamera{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "is too old"},
+		}{failingCamera: failingCamera{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "is too old"},
 		{name: "observe, old", plan: ask(capabilities.Observe), dev: &struct {
 			fakeDevice
 			observer
-		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, says: "its observations are 1h0m0s old"},
+		}{observer: observer{age: time.Hour}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "its observations are 1h0m0s old"},
 		{name: "read, seen", plan: shown(ask(capabilities.ReadState)), dev: &struct {
 			fakeDevice
 			switchReader
 		}{}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{}, code: mess.Completed, evidence: mess.Photographed, says: "is off. The picture is from the cam."},
+		}{}, code: mess.Completed, evidence: mess.Photographed, wantText: "is off. The picture is from the cam."},
 		{name: "read, an old picture", plan: shown(ask(capabilities.ReadState)), dev: &struct {
 			fakeDevice
 			switchReader
 		}{}, cam: &struct {
 			fakeDevice
 			failingCamera
-		}{failingCamera: failingCamera{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, says: "the image is too old"},
+		}{failingCamera: failingCamera{age: time.Second}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "the image is too old"},
 		{name: "observe, fails", plan: ask(capabilities.Observe), dev: &struct {
 			fakeDevice
 			observer
@@ -319,7 +319,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			switchReader
 			sensor
-		}{switchReader: switchReader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, says: "the agent could not read its measurements"},
+		}{switchReader: switchReader{on: true}, sensor: sensor{err: errPart}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "the agent could not read its measurements"},
 		{name: "read, and has no meter", plan: ask(capabilities.ReadState), dev: &struct {
 			fakeDevice
 			switchReader
@@ -328,11 +328,11 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 		{name: "measure", plan: ask(capabilities.ReadState), dev: &struct {
 			fakeDevice
 			sensor
-		}{}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C."},
+		}{}, code: mess.Completed, evidence: mess.ReadBack, wantText: "temperature 4.5 °C."},
 		{name: "measure, old", plan: ask(capabilities.ReadState), dev: &struct {
 			fakeDevice
 			sensor
-		}{sensor: sensor{age: 12 * time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, says: "temperature 4.5 °C (measured 12m0s ago)."},
+		}{sensor: sensor{age: 12 * time.Minute}}, code: mess.Completed, evidence: mess.ReadBack, wantText: "temperature 4.5 °C (measured 12m0s ago)."},
 		{name: "measure, fails", plan: ask(capabilities.ReadState), dev: &struct {
 			fakeDevice
 			sensor
@@ -348,7 +348,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 				h.connection.attach = c.attach
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: do it}", c.code, c.evidence, c.effect)
-				if r := h.wantAnswer(ref, c.says); c.hides != "" && strings.Contains(r.Notes, c.hides) {
+				if r := h.wantAnswer(ref, c.wantText); c.hides != "" && strings.Contains(r.Notes, c.hides) {
 					t.Errorf("it says %s", r.Notes)
 				}
 				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {

@@ -13,11 +13,11 @@ import (
 func TestEveryHintOfEveryCapability(t *testing.T) {
 	const all = "image text confirmation structured location"
 	for _, c := range []struct {
-		intent string
-		gives  string // in this order
-		yes    bool   // the expected confirmation
-		place  string
-		notes  string
+		intent        string
+		gives         string // in this order
+		wantConfirmed bool   // the expected confirmation
+		place         string
+		notes         string
 	}{
 		{"turn on the porch light", all, true, "porch", ""},
 		{"turn on the hall light", "text confirmation structured location", true, "hall", "no camera sees the hall light"},
@@ -60,8 +60,8 @@ func TestEveryHintOfEveryCapability(t *testing.T) {
 						continue
 					}
 					gives[e.Type] = true
-					if yes, ok := e.Confirmation(); ok && yes.Confirmed != c.yes {
-						t.Errorf("confirmed: %v, want %v", yes.Confirmed, c.yes)
+					if confirmation, ok := e.Confirmation(); ok && confirmation.Confirmed != c.wantConfirmed {
+						t.Errorf("confirmed: %v, want %v", confirmation.Confirmed, c.wantConfirmed)
 					}
 					if l, ok := e.Location(); ok && (place == "" || l.Name == c.place) {
 						place = l.Name

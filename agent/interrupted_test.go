@@ -32,10 +32,10 @@ func (r *robot) Dock(ctx context.Context) error {
 // known, and no person has to check before the next task.
 func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 	for name, c := range map[string]struct {
-		robot  robot
-		intent string
-		effect mess.Effect
-		says   string
+		robot    robot
+		intent   string
+		effect   mess.Effect
+		wantText string
 	}{
 		"it stands":                {robot{still: true}, "clean", mess.EffectPartial, "stopped midway; it stands still; begun, and not finished: near sink and stove"},
 		"it moves":                 {robot{}, "clean", mess.EffectUnknown, "cancelled midway; it may still be moving; begun, and not finished: near sink and stove"},
@@ -62,8 +62,8 @@ func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 				h.advance(3 * time.Second)
 				h.send(requester, "cancel: {re: "+ref+"}")
 				s := h.wantStatus(ref, mess.Cancelled)
-				if s.Reason.Effect != c.effect || !strings.HasPrefix(s.Reason.Detail, c.says) || strings.Contains(s.Reason.Detail, "done: nothing") {
-					t.Errorf("%+v, want %s: %s", s.Reason, c.effect, c.says)
+				if s.Reason.Effect != c.effect || !strings.HasPrefix(s.Reason.Detail, c.wantText) || strings.Contains(s.Reason.Detail, "done: nothing") {
+					t.Errorf("%+v, want %s: %s", s.Reason, c.effect, c.wantText)
 				}
 				if clean := c.effect == mess.EffectPartial; (len(doubts) == 0) != clean || (s.Evidence == mess.ReadBack) != clean {
 					t.Errorf("doubts: %v, evidence %s", doubts, s.Evidence)

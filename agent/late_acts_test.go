@@ -86,14 +86,14 @@ func TestReportsPassUnreliableExchange(t *testing.T) {
 // silentLamp is a lamp that never answers the first command.
 type silentLamp struct {
 	deskLamp
-	told bool
+	commanded bool
 }
 
 func (m *silentLamp) Switch(ctx context.Context, on bool) error {
-	if m.told {
+	if m.commanded {
 		return m.deskLamp.Switch(ctx, on)
 	}
-	m.told = true
+	m.commanded = true
 	m.record("on")
 	<-ctx.Done()
 	return drivers.MarkMayAct(context.Cause(ctx))

@@ -86,13 +86,13 @@ func (m *motor) Dock(context.Context) error { m.set(false); return nil }
 // loadFixture is an executor under full load with its exchange over HTTP.
 type loadFixture struct {
 	*testing.T
-	x       *exchange.Exchange
-	gate    *policy.Policy
-	stop    *stop.Latch
-	dir     string
-	relays  []*relay
-	motors  []*motor
-	intents []string
+	x            *exchange.Exchange
+	safetyPolicy *policy.Policy
+	stop         *stop.Latch
+	dir          string
+	relays       []*relay
+	motors       []*motor
+	intents      []string
 }
 
 // Amount of load.
@@ -146,11 +146,11 @@ func (w *loadFixture) run(phrases sentences, devices []device.Device, cfg policy
 	must(err)
 	j, err := journal.Open(w.TempDir())
 	must(err)
-	w.gate = policy.New(cfg, time.Now, quiet())
-	w.stop = stop.Open(stop.Config{Dir: w.dir, Devices: func() []stop.Device { return nil }}, w.gate, time.Now, quiet())
+	w.safetyPolicy = policy.New(cfg, time.Now, quiet())
+	w.stop = stop.Open(stop.Config{Dir: w.dir, Devices: func() []stop.Device { return nil }}, w.safetyPolicy, time.Now, quiet())
 	acfg := agent.DefaultConfig()
 	acfg.ID, acfg.Fit, acfg.Stop = "works", nil, w.stop
-	a := agent.New(acfg, client, phrases, devices, w.gate, j, time.Now, quiet())
+	a := agent.New(acfg, client, phrases, devices, w.safetyPolicy, j, time.Now, quiet())
 	ends := []func(){runUntilStopped(w.T, x.Run), runUntilStopped(w.T, w.stop.Run), runUntilStopped(w.T, a.Run)}
 	w.Cleanup(func() {
 		ends[2]()
@@ -299,7 +299,7 @@ func (w *loadFixture) measureRound(entrance string) time.Duration {
 	if _, err := stop.Reset(w.dir, "the test", time.Now()); err != nil {
 		w.Error(err)
 	}
-	w.waitFor("the clear", func() bool { return w.gate.Stopped() == "" })
+	w.waitFor("the clear", func() bool { return w.safetyPolicy.Stopped() == "" })
 	return took
 }
 

@@ -265,7 +265,7 @@ func (s *coolingPrinter) AtRest(context.Context) (bool, error) {
 // A stop cancels a print, which takes a moment: the thread waits for that and reports the
 // completed part. It reports a print that continues as such.
 func TestStopCancelsPrint(t *testing.T) {
-	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), says string) {
+	ends := func(p drivers.Device, code mess.Code, check func(s mess.Status), wantText string) {
 		t.Helper()
 		withHarnessSetup(t, func(h *harness) {
 			h.more = []device.Device{{Name: "press", Label: "printer", Driver: p}}
@@ -276,7 +276,7 @@ func TestStopCancelsPrint(t *testing.T) {
 			h.postStop(requester)
 			h.advance(time.Minute)
 			check(h.wantStatus(ref, code))
-			h.wantAnswer(ref, says)
+			h.wantAnswer(ref, wantText)
 		})
 	}
 	ends(&coolingPrinter{fakePrinter: &fakePrinter{}}, mess.Partial, func(s mess.Status) {

@@ -15,16 +15,16 @@ import (
 type pausingVacuum struct{ fakeDevice }
 
 func (*pausingVacuum) Clean(_ context.Context, areas []string, progress func(drivers.Progress)) (drivers.Outcome, error) {
-	says := func(d time.Duration, p drivers.Progress) {
+	repeat := func(d time.Duration, p drivers.Progress) {
 		for range d / (2 * time.Second) {
 			progress(p)
 			time.Sleep(2 * time.Second)
 		}
 	}
-	says(10*time.Second, drivers.Progress{Percent: 10, Activity: "cleaning the hall"})
-	says(10*time.Minute, drivers.Progress{Percent: 10, Activity: "cleaning the hall, paused by hand", TimeLeft: time.Hour})
-	says(time.Minute, drivers.Progress{Percent: 10.2, Activity: "cleaning the hall"})
-	says(time.Minute, drivers.Progress{Percent: 11, Activity: "cleaning the hall"})
+	repeat(10*time.Second, drivers.Progress{Percent: 10, Activity: "cleaning the hall"})
+	repeat(10*time.Minute, drivers.Progress{Percent: 10, Activity: "cleaning the hall, paused by hand", TimeLeft: time.Hour})
+	repeat(time.Minute, drivers.Progress{Percent: 10.2, Activity: "cleaning the hall"})
+	repeat(time.Minute, drivers.Progress{Percent: 11, Activity: "cleaning the hall"})
 	return drivers.Outcome{Done: areas}, nil
 }
 
@@ -40,16 +40,16 @@ func TestPauseIsReportedOnce(t *testing.T) {
 		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		h.advance(20 * time.Minute)
 		h.wantStatus(ref, mess.Completed)
-		var told []string
+		var reported []string
 		for _, m := range h.thread(ref).Messages {
 			for _, item := range m.Items {
 				if s, ok := item.(*mess.Status); ok && s.Code == mess.InProgress && s.Message != "" {
-					told = append(told, s.Message)
+					reported = append(reported, s.Message)
 				}
 			}
 		}
 		const want = "cleaning the hall|cleaning the hall, paused by hand|cleaning the hall|cleaning the hall"
-		if got := strings.Join(told, "|"); got != want {
+		if got := strings.Join(reported, "|"); got != want {
 			t.Errorf("told %q, want %q", got, want)
 		}
 	})

@@ -52,11 +52,11 @@ func TestWrongLevelIsFailure(t *testing.T) {
 func TestReadbackAfterCrash(t *testing.T) {
 	red := drivers.Color{R: 255}
 	for name, c := range map[string]struct {
-		command capabilities.Command
-		args    mess.Object
-		is      *dimmableLamp
-		code    mess.Code
-		says    string
+		command  capabilities.Command
+		args     mess.Object
+		is       *dimmableLamp
+		code     mess.Code
+		wantText string
 	}{
 		"dimmed":             {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 40.4}, mess.Completed, "reads back as 40.4 %"},
 		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 80}, mess.Failed, "now reads back as 80 %"},
@@ -83,8 +83,8 @@ func TestReadbackAfterCrash(t *testing.T) {
 				if s.Reason != nil {
 					said = s.Reason.Detail
 				}
-				if !strings.Contains(said, c.says) {
-					h.t.Errorf("it says %q, want %q in it", said, c.says)
+				if !strings.Contains(said, c.wantText) {
+					h.t.Errorf("it says %q, want %q in it", said, c.wantText)
 				}
 			})
 		})
@@ -95,9 +95,9 @@ func TestReadbackAfterCrash(t *testing.T) {
 // still report its position.
 func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 	for name, c := range map[string]struct {
-		is   float64
-		code mess.Code
-		says []string
+		is       float64
+		code     mess.Code
+		wantText []string
 	}{
 		"open":  {100, mess.Completed, []string{"it reads back as open"}},
 		"stuck": {40, mess.Failed, []string{"it now reads back as 40 % open", "the agent does not begin it again: it: locked: the configuration locks it out"}},
@@ -115,7 +115,7 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 				if s.Reason != nil {
 					said = s.Reason.Detail
 				}
-				for _, w := range c.says {
+				for _, w := range c.wantText {
 					if !strings.Contains(said, w) {
 						h.t.Errorf("it says %q, want %q in it", said, w)
 					}

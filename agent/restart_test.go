@@ -179,7 +179,7 @@ func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 	for _, c := range []struct {
 		intent string
 		waits  mess.Code
-		yes    string
+		answer string
 	}{
 		{"vacuum both", mess.NeedsConfirmation, "reply: {re: {ref}, confirm: true}"},
 		{"vacuum the kitchen", mess.NeedsInput, "reply: {re: {ref}, answers: {area: both}}"},
@@ -193,7 +193,7 @@ func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 				if s.Code != mess.Delegated || s.Reason == nil || s.Reason.Detail == "" {
 					h.t.Errorf("the thread says %+v, want why it was handed back", s)
 				}
-				if _, err := h.post(person, strings.ReplaceAll(c.yes, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
+				if _, err := h.post(person, strings.ReplaceAll(c.answer, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
 					h.t.Errorf("an answer to nobody: %v, want it refused", err)
 				}
 				h.startAgent()

@@ -64,7 +64,7 @@ func TestUnwantedStatesAreNotReported(t *testing.T) {
 	})
 }
 
-// deadPlug is a plug that does not answer while the test says so.
+// deadPlug is a plug that does not answer while the test wants that.
 type deadPlug struct {
 	fakeDevice
 	dead *atomic.Bool

@@ -322,15 +322,15 @@ func TestStepsAreReported(t *testing.T) {
 		ref := h.send(requester, `request: {intent: "all on"}`)
 		time.Sleep(10 * time.Second) // fake time
 		h.wantStatus(ref, mess.Completed)
-		var told []string
+		var reported []string
 		for _, m := range h.thread(ref).Messages {
 			for _, item := range m.Items {
 				if s, ok := item.(*mess.Status); ok && s.Code == mess.InProgress {
-					told = append(told, fmt.Sprint(len(s.Completed), "+", len(s.Remaining)))
+					reported = append(reported, fmt.Sprint(len(s.Completed), "+", len(s.Remaining)))
 				}
 			}
 		}
-		if got := strings.Join(slices.Compact(told), " "); got != "0+3 1+2 2+1" {
+		if got := strings.Join(slices.Compact(reported), " "); got != "0+3 1+2 2+1" {
 			t.Errorf("told %q, want all left first, and the last one at last", got)
 		}
 	})

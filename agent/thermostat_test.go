@@ -40,7 +40,7 @@ func TestThermostatTargetIsReadBack(t *testing.T) {
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
-		says     string
+		wantText string
 	}{
 		"cannot tell":       {&thermostat{}, mess.Completed, mess.Acknowledged, "", "The it is set to 21 °C."},
 		"is set":            {&thermostatWithReadback{is: 21}, mess.Completed, mess.ReadBack, "", "The it is set to 21 °C."},
@@ -57,8 +57,8 @@ func TestThermostatTargetIsReadBack(t *testing.T) {
 				}})
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: heat it}", c.code, c.evidence, c.effect)
-				if c.says != "" {
-					h.wantAnswer(ref, c.says)
+				if c.wantText != "" {
+					h.wantAnswer(ref, c.wantText)
 				}
 			})
 		})

@@ -61,7 +61,7 @@ func TestTriggerIsReadBack(t *testing.T) {
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
-		says     string
+		wantText string
 		did      string
 	}{
 		"cannot tell":         {&trigger{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
@@ -78,8 +78,8 @@ func TestTriggerIsReadBack(t *testing.T) {
 				h.addDevice("it", c.dev, map[string]capabilities.Plan{"set it off": {Command: capabilities.Press, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: set it off}", c.code, c.evidence, c.effect)
-				if c.says != "" {
-					h.wantAnswer(ref, c.says)
+				if c.wantText != "" {
+					h.wantAnswer(ref, c.wantText)
 				}
 				if did := c.dev.(interface{ acts() string }).acts(); did != c.did {
 					t.Errorf("it did %q, want %q", did, c.did)

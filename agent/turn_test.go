@@ -35,7 +35,7 @@ func TestTurnReportsReadback(t *testing.T) {
 		code     mess.Code
 		evidence mess.Evidence
 		effect   mess.Effect
-		says     string
+		wantText string
 	}{
 		"cannot tell": {&turnable{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
 		"is there":    {&turnableWithReadback{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
@@ -48,8 +48,8 @@ func TestTurnReportsReadback(t *testing.T) {
 				}})
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: turn it}", c.code, c.evidence, c.effect)
-				if c.says != "" {
-					h.wantAnswer(ref, c.says)
+				if c.wantText != "" {
+					h.wantAnswer(ref, c.wantText)
 				}
 			})
 		})

@@ -226,7 +226,7 @@ func TestRequestFindsBuiltIndex(t *testing.T) {
 			h.Offers() // rebuilds in the background
 		}
 	})
-	quiet := slices.DeleteFunc(manyDevices(1000), func(t resolver.Device) bool { _, knows := t.Driver.(drivers.AreaLister); return knows })
+	quiet := slices.DeleteFunc(manyDevices(1000), func(t resolver.Device) bool { _, lists := t.Driver.(drivers.AreaLister); return lists })
 	h := resolver.New(catalog.Default(), quiet)
 	h.Offers()
 	cheap(t, h)

@@ -17,7 +17,7 @@ import (
 // fakeMeter is a simulated sensor that reports changes; a silent one needs readings.
 type fakeMeter struct {
 	fakeDevice
-	bell   drivers.Signal
+	signal drivers.Signal
 	silent bool
 	value  drivers.Reading
 	broken error
@@ -42,14 +42,14 @@ func (m *fakeMeter) Changes() <-chan struct{} {
 	if m.silent {
 		return nil
 	}
-	return m.bell.Changes()
+	return m.signal.Changes()
 }
 
 func (m *fakeMeter) set(value float64) {
 	m.mu.Lock()
 	m.value.Value = value
 	m.mu.Unlock()
-	m.bell.Notify()
+	m.signal.Notify()
 }
 
 func (m *fakeMeter) setError(err error) {
@@ -82,7 +82,7 @@ func withWait(t *testing.T, m *fakeMeter, p capabilities.Plan, test func(h *harn
 }
 
 // lastConfirmation returns the yes or no of a thread's last response.
-func lastConfirmation(h *harness, ref string) (yes bool) {
+func lastConfirmation(h *harness, ref string) (confirmed bool) {
 	h.t.Helper()
 	_, r := h.last(ref)
 	for _, e := range r.Content {
@@ -286,7 +286,7 @@ func TestWaitLimitsReadings(t *testing.T) {
 	m := &fakeMeter{value: drivers.Reading{Quantity: "contact", Value: 1}}
 	withWait(t, m, waitPlan(capabilities.WaitForCondition, "until", "open", "quantity", "contact", "limit", "asked"), func(h *harness, ref string) {
 		for range 1000 {
-			m.bell.Notify()
+			m.signal.Notify()
 			h.advance(10 * time.Millisecond)
 		}
 		m.mu.Lock()

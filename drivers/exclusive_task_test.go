@@ -15,9 +15,9 @@ import (
 func TestInterrupt(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
-		err   error
-		ended bool
-		told  bool
+		err         error
+		ended       bool
+		interrupted bool
 	}{
 		"told":           {nil, true, true},
 		"may have heard": {deaf, false, true},
@@ -38,8 +38,8 @@ func TestInterrupt(t *testing.T) {
 			seen := make(chan bool, 1)
 			go func() { seen <- e.Interrupted(t.Context()) }() // waits for the result
 			close(let)
-			if told := <-seen; told != c.told {
-				t.Errorf("told: %t, want %t", told, c.told)
+			if interrupted := <-seen; interrupted != c.interrupted {
+				t.Errorf("told: %t, want %t", interrupted, c.interrupted)
 			}
 			if c.ended {
 				<-ctx.Done()

@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-func TestBell(t *testing.T) {
+func TestSignalNotifiesEachSubscriberOnce(t *testing.T) {
 	var b drivers.Signal
 	b.Notify() // without a subscriber
 	one, two := b.Changes(), b.Changes()

@@ -60,7 +60,7 @@ func TestConfirmationMustNameQuestion(t *testing.T) {
 	for _, c := range []struct {
 		name, answer string
 		why          mess.ErrorCode // "" if the exchange accepts the answer
-		word         string
+		wantText     string
 		status       mess.Code // afterwards
 	}{
 		{"the same yes again", bare, mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
@@ -83,7 +83,7 @@ func TestConfirmationMustNameQuestion(t *testing.T) {
 				if c.why == "" {
 					h.send(agent, replaceRef(c.answer, ref))
 				} else {
-					h.wantError(agent, replaceRef(c.answer, ref), c.why, replaceRef(c.word, ref))
+					h.wantError(agent, replaceRef(c.answer, ref), c.why, replaceRef(c.wantText, ref))
 				}
 				h.wantStatus(ref, c.status)
 				startText := "re: " + ref + "\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d2}}]"

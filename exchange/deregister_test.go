@@ -81,7 +81,7 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 // A deregistered executor sends any message: it is on the list again with its earlier registration.
 // It gets the stops from before, and the stops from the time when it was deregistered.
 func TestDeregisteredExecutorReturns(t *testing.T) {
-	for name, speaks := range map[string]func(*harness){
+	for name, send := range map[string]func(*harness){
 		"a heartbeat":      func(h *harness) { h.heartbeat(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
 		"a registration":   func(h *harness) { h.heartbeat(kitchen, heartbeatText) },
 		"it listens":       func(h *harness) { h.subscribe(kitchen, "") },
@@ -105,7 +105,7 @@ func TestDeregisteredExecutorReturns(t *testing.T) {
 					t.Fatal(err)
 				}
 				h.send(agent, "request: {intent: look, requires: [look]}")
-				speaks(h)
+				send(h)
 				list := h.x.Executors()
 				if len(list) != 1 || list[0].ID != kitchen.ID || len(list[0].Capabilities) != 1 || len(h.x.Deregistered()) != 0 {
 					t.Fatalf("on the list: %+v", list)

@@ -32,8 +32,8 @@ func (s *slowCreate) Append(ctx context.Context, step exchange.Step) (thread.Rev
 // before the ack to its sender causes no crash, and the exchange does not lose it.
 func TestMessageBeforeAckIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
-		says string
-		want mess.Code
+		message string
+		want    mess.Code
 	}{
 		"a note":   {"re: early\nMESS: [{note: {text: hurry}}]", mess.Pending},
 		"a cancel": {"cancel: {re: early}", mess.Cancelled},
@@ -47,7 +47,7 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 				made, said := make(chan error, 1), make(chan error, 1)
 				go func() { _, err := h.post(agent, "request: {id: early, intent: look}"); made <- err }()
 				<-store.stored
-				go func() { _, err := h.post(agent, c.says); said <- err }()
+				go func() { _, err := h.post(agent, c.message); said <- err }()
 				synctest.Wait()
 				close(store.back)
 				if err := <-made; err != nil {

@@ -11,8 +11,8 @@ import (
 // of a robot.
 func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 	for name, c := range map[string]struct {
-		by, says, want string
-		evidence       mess.Evidence
+		by, message, want string
+		evidence          mess.Evidence
 	}{
 		"nothing beside it":   {"ana", "status: {re: {ref}, code: completed}", "by ana’s word", ""},
 		"partly":              {"ana", "status: {re: {ref}, code: partial, remaining: [the rest]}", "by ana’s word", ""},
@@ -36,7 +36,7 @@ func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 				ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
 				h.send(actor, "status: {re: "+ref+", code: claimed}")
 				h.send(actor, "status: {re: "+ref+", code: in_progress}")
-				h.send(actor, replaceRef(c.says, ref))
+				h.send(actor, replaceRef(c.message, ref))
 				got := h.lastStatus(ref)
 				if got.Message != c.want || got.Evidence != c.evidence {
 					t.Errorf("the thread says %q, evidence %q, want %q, %q", got.Message, got.Evidence, c.want, c.evidence)

@@ -110,30 +110,30 @@ func TestMissingAttachmentsAreRejected(t *testing.T) {
 // Two processes may have the same id and key, as those of a copied card have.
 // The claim is one's, and so is the start.
 func TestClaimBelongsToOneProcess(t *testing.T) {
-	says := func(ref, status string) string { return "re: " + ref + "\nMESS: [{status: {" + status + "}}]" }
+	statusMessage := func(ref, status string) string { return "re: " + ref + "\nMESS: [{status: {" + status + "}}]" }
 	withHarness(t, func(h *harness) {
 		h.register(kitchen, "x")
 		ref := h.send(agent, "request: {intent: ring}").Ref
-		h.send(kitchen, says(ref, "code: claimed, instance: one"))
-		if again := h.send(kitchen, says(ref, "code: claimed, instance: one")); again.Epoch != 1 {
+		h.send(kitchen, statusMessage(ref, "code: claimed, instance: one"))
+		if again := h.send(kitchen, statusMessage(ref, "code: claimed, instance: one")); again.Epoch != 1 {
 			t.Errorf("the claim again: %+v", again)
 		}
 		for _, late := range []string{"code: claimed, instance: two", "code: claimed", "code: in_progress, instance: two", "code: in_progress"} {
-			h.wantError(kitchen, says(ref, late), mess.Conflict, "another process of the same executor")
+			h.wantError(kitchen, statusMessage(ref, late), mess.Conflict, "another process of the same executor")
 		}
 		h.wantStatus(ref, mess.Claimed)
-		h.send(kitchen, says(ref, "code: in_progress, instance: one"))
-		h.send(kitchen, says(ref, "code: in_progress, instance: one")) // it may ask for the start permission again
-		h.send(kitchen, says(ref, "code: in_progress, progress_pct: 5"))
-		h.wantError(kitchen, says(ref, "code: in_progress, instance: two"), mess.Conflict)
+		h.send(kitchen, statusMessage(ref, "code: in_progress, instance: one"))
+		h.send(kitchen, statusMessage(ref, "code: in_progress, instance: one")) // it may ask for the start permission again
+		h.send(kitchen, statusMessage(ref, "code: in_progress, progress_pct: 5"))
+		h.wantError(kitchen, statusMessage(ref, "code: in_progress, instance: two"), mess.Conflict)
 	})
 	withHarness(t, func(h *harness) { // an executor without an instance can repeat its messages
 		h.register(kitchen, "x")
 		ref := h.send(agent, "request: {intent: ring}").Ref
-		h.send(kitchen, says(ref, "code: claimed"))
-		h.send(kitchen, says(ref, "code: claimed"))
-		h.send(kitchen, says(ref, "code: in_progress"))
-		h.send(kitchen, says(ref, "code: in_progress"))
+		h.send(kitchen, statusMessage(ref, "code: claimed"))
+		h.send(kitchen, statusMessage(ref, "code: claimed"))
+		h.send(kitchen, statusMessage(ref, "code: in_progress"))
+		h.send(kitchen, statusMessage(ref, "code: in_progress"))
 	})
 }
 

@@ -198,8 +198,8 @@ func BenchmarkScaleRestart(b *testing.B) {
 func BenchmarkScaleList(b *testing.B) {
 	s := newScale(b)
 	s.fill(sizeOf(10_000, 1_000_000))
-	nobody := exchange.Actor{ID: "nobody", Roles: exchange.Requester}
-	for name, actor := range map[string]exchange.Actor{"all": {ID: "op", Roles: exchange.Operator | exchange.Observer}, "none": nobody} {
+	outsider := exchange.Actor{ID: "nobody", Roles: exchange.Requester}
+	for name, actor := range map[string]exchange.Actor{"all": {ID: "op", Roles: exchange.Operator | exchange.Observer}, "none": outsider} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				page, err := s.x.List(b.Context(), actor, exchange.Filter{Limit: 50})

@@ -194,7 +194,7 @@ func TestDuplicateMessageIsStoredOnce(t *testing.T) {
 func TestSeveralRequestsInOneMessage(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		h.register(kitchen, "cook")
-		// The second stands before the first that it depends on.
+		// The second comes before the first, which it depends on.
 		ack := h.send(agent, `[
 			{"request": {"id": "dice", "intent": "dice the onions", "constraints": {"depends_on": ["buy"]}}},
 			{"request": {"id": "buy", "intent": "buy onions"}}]`)

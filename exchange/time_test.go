@@ -222,9 +222,9 @@ func TestExchangeRestart(t *testing.T) {
 // exchange does not offer the thread again, even if the task is idempotent.
 func TestCancelSurvivesLossOfExecutor(t *testing.T) {
 	for _, c := range []struct {
-		effect string
-		want   mess.Code
-		told   mess.Effect
+		effect     string
+		want       mess.Code
+		wantEffect mess.Effect
 	}{
 		{"idempotent", mess.Failed, mess.EffectUnknown},
 		{"once", mess.Failed, mess.EffectUnknown},
@@ -242,8 +242,8 @@ func TestCancelSurvivesLossOfExecutor(t *testing.T) {
 				h.wantStatus(ref, mess.Held)
 				h.advance(2 * time.Hour)
 				h.wantStatus(ref, c.want)
-				if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Effect != c.told {
-					t.Errorf("reason = %+v, want effect %s", s.Reason, c.told)
+				if s := h.lastStatus(ref); s.Reason == nil || s.Reason.Effect != c.wantEffect {
+					t.Errorf("reason = %+v, want effect %s", s.Reason, c.wantEffect)
 				}
 				h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound)
 			})

@@ -89,8 +89,8 @@ func newBench(t *testing.T) *bench {
 	if b.key, err = k.Issue("agent", exchange.Requester); err != nil {
 		t.Fatal(err)
 	}
-	door := httpapi.New(b.x, k, httpapi.Config{EnrollmentCode: enrol}, log)
-	s := httptest.NewServer(b.wire(door.Handler()))
+	api := httpapi.New(b.x, k, httpapi.Config{EnrollmentCode: enrol}, log)
+	s := httptest.NewServer(b.wire(api.Handler()))
 	t.Cleanup(s.Close)
 	b.url = s.URL
 	b.flash()
@@ -112,7 +112,7 @@ func (b *bench) wire(next http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		if m, err := mess.Parse(body); err != nil || !says(m, c.code) || !b.cut.CompareAndSwap(c, nil) {
+		if m, err := mess.Parse(body); err != nil || !hasStatus(m, c.code) || !b.cut.CompareAndSwap(c, nil) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -127,7 +127,7 @@ func (b *bench) wire(next http.Handler) http.Handler {
 	})
 }
 
-func says(m mess.Message, code mess.Code) bool {
+func hasStatus(m mess.Message, code mess.Code) bool {
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Code == code {
 			return true
@@ -222,9 +222,9 @@ func (b *bench) unplug() {
 	<-b.ended
 }
 
-// heard waits until the board has received the ack of its last report. Before the ack, the board
+// waitForAck waits until the board has received the ack of its last report. Before the ack, the board
 // would repeat the report after a restart.
-func (b *bench) heard() {
+func (b *bench) waitForAck() {
 	b.Helper()
 	b.eventually("word about its report", func() bool {
 		data, err := os.ReadFile(filepath.Join(b.dir, "state.json"))
@@ -329,7 +329,7 @@ func (b *bench) wantDone(ref string) {
 	}
 	n := 0
 	for _, m := range b.thread(ref).Messages {
-		if says(m, mess.Completed) {
+		if hasStatus(m, mess.Completed) {
 			n++
 		}
 	}

@@ -36,7 +36,7 @@ func TestRelayKnowsDuplicates(t *testing.T) {
 	if again := b.ask(same); again != ref {
 		t.Errorf("asked again: %s, want %s", again, ref)
 	}
-	b.heard()
+	b.waitForAck()
 	b.unplug()
 	b.power()
 	b.ask(same)

@@ -14,7 +14,7 @@ func TestFailingDevices(t *testing.T) {
 	at := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
 	porch := mess.Failing{Device: "porch", At: at, Why: "the wire is cut"}
 	for name, c := range map[string]struct {
-		told any
+		item any
 		want []mess.Failing
 	}{
 		"as it is told":   {mess.FailingItems([]mess.Failing{porch}), []mess.Failing{porch}},
@@ -26,7 +26,7 @@ func TestFailingDevices(t *testing.T) {
 		"one of two":      {append([]any{nil}, mess.FailingItems([]mess.Failing{porch})...), []mess.Failing{porch}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := mess.Executor{ID: "board", Extra: mess.Object{{Key: mess.FailingField, Value: c.told}}}
+			e := mess.Executor{ID: "board", Extra: mess.Object{{Key: mess.FailingField, Value: c.item}}}
 			if got := e.FailingDevices(); !slices.Equal(got, c.want) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

@@ -206,7 +206,7 @@ func (d document) wantText(dir, want string) {
 	}
 }
 
-// Every rule that a check may name stands in the document, and no other.
+// The document contains every rule that a check may name, and no other.
 func TestDocumentListsRules(t *testing.T) {
 	var said []string
 	for _, row := range readDocument(t).table("## Rules") {

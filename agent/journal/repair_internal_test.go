@@ -41,7 +41,7 @@ func TestRepairRestoresJournal(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, eio)
 		}
 	}
-	knows := func(when, want string) {
+	wantTasks := func(when, want string) {
 		t.Helper()
 		var got []string
 		for _, task := range j.Tasks() {
@@ -51,7 +51,7 @@ func TestRepairRestoresJournal(t *testing.T) {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
-	knows("broken", "b? a!")
+	wantTasks("broken", "b? a!")
 
 	// Repair fails while the files are damaged.
 	name := filepath.Join(dir, "0000000000000001.wal")
@@ -72,7 +72,7 @@ func TestRepairRestoresJournal(t *testing.T) {
 	if err := errors.Join(j.Repair(ctx), j.Err(), j.EnsureRoom(ctx), j.Intent(ctx, intent("new"))); err != nil {
 		t.Fatal(err)
 	}
-	knows("mended", "b? new? a!")
+	wantTasks("mended", "b? new? a!")
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestRepairRestoresJournal(t *testing.T) {
 	if j, err = Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	knows("opened again", "b? new? a!")
+	wantTasks("opened again", "b? new? a!")
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,10 @@ func (s fixedState) On(context.Context) (bool, error) { return bool(s), nil }
 // A reported state is known until the next act; then the commanded state is, until the next
 // reading. A device without readings is unknown, also after a start.
 func TestKnownStateOfDevice(t *testing.T) {
-	is := func(g *policy.Policy, when, quantity string, value float64, told bool) {
+	is := func(g *policy.Policy, when, quantity string, value float64, commanded bool) {
 		t.Helper()
 		s := g.LastStates("lamp")
-		if len(s) != 1 || s[0].Quantity != quantity || s[0].Value != value || s[0].Commanded != told || s[0].At.IsZero() {
+		if len(s) != 1 || s[0].Quantity != quantity || s[0].Value != value || s[0].Commanded != commanded || s[0].At.IsZero() {
 			t.Errorf("%s: %+v", when, s)
 		}
 	}

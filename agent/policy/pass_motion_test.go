@@ -90,12 +90,12 @@ func movePlan(d time.Duration) capabilities.Plan {
 // A motion lasts as long as planned, and any other cause ends it within a lease.
 func TestMotionEnds(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		rover *rover
-		guard *fakeWatchdog
-		story func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Policy, p *policy.Pass)
-		moved string
-		err   string
+		name     string
+		rover    *rover
+		watchdog *fakeWatchdog
+		story    func(ctx context.Context, cancel context.CancelCauseFunc, g *policy.Policy, p *policy.Pass)
+		moved    string
+		err      string
 	}{
 		{name: "its time is over", moved: "0s to 3s"},
 		{
@@ -134,7 +134,7 @@ func TestMotionEnds(t *testing.T) {
 				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
-		{name: "the guard is gone", guard: &fakeWatchdog{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
+		{name: "the guard is gone", watchdog: &fakeWatchdog{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
 		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: the agent did not renew its lease of 400ms for 1s"},
 		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
@@ -142,7 +142,7 @@ func TestMotionEnds(t *testing.T) {
 			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {
 				r := cmp.Or(tt.rover, &rover{})
 				r.start = time.Now()
-				w := tt.guard
+				w := tt.watchdog
 				if w == nil {
 					w = &fakeWatchdog{}
 				}
@@ -165,8 +165,8 @@ func TestMotionEnds(t *testing.T) {
 				if r.long > drivers.MaxLease {
 					t.Errorf("a lease of %v", r.long)
 				}
-				if heard := w.messages(); !strings.HasSuffix(heard, "off") {
-					t.Errorf("the guard hears %q, and not that it stands still", heard)
+				if messages := w.messages(); !strings.HasSuffix(messages, "off") {
+					t.Errorf("the guard hears %q, and not that it stands still", messages)
 				}
 				if r.deaf > 0 {
 					t.Errorf("it was not told to stop until it had: %d", r.deaf)

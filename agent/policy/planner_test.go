@@ -177,7 +177,7 @@ func (w *world) carryOut(o policy.Order) {
 	if i == nil {
 		i = &worldDevice{thing: thing{o.Device}, w: w}
 	}
-	// It obeys the plan, or does something else under its name.
+	// The planner carries out the plan, or does something else under its name.
 	switch pick(w, 0, 0, 0, 1, 2, 3) {
 	case 0:
 		w.obey(pass, i, o.Plan)

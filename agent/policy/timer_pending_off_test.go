@@ -45,10 +45,10 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 			withLamp(t, c.dev, func(t *testing.T, _ *policy.Policy, l *lamp) {
 				kept, cfg := &fakeLedger{}, policy.DefaultConfig()
 				cfg.Devices = map[string]policy.Limits{"lamp": c.dev}
-				dies := newPolicy(cfg)
-				dies.UseLedger(kept, nil)
+				killed := newPolicy(cfg)
+				killed.UseLedger(kept, nil)
 				for _, d := range c.lasts {
-					switchLamp(t, dies, l, true, d)
+					switchLamp(t, killed, l, true, d)
 				}
 				shift := time.Duration(0)
 				if c.away < 0 {

@@ -52,17 +52,17 @@ func (w *fakeWatchdog) messages() string {
 // The watchdog learns of a device before it is on, and after it is off again.
 func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 	for _, tt := range []struct {
-		name         string
-		guard        *fakeWatchdog
-		story        func(*testing.T, *policy.Policy, *lamp)
-		heard, lamps string
+		name            string
+		watchdog        *fakeWatchdog
+		story           func(*testing.T, *policy.Policy, *lamp)
+		messages, lamps string
 	}{
 		{
 			name: "on for a while",
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 30*time.Second, "")
 			},
-			heard: "on 30s, off", lamps: "on 0s, off 30s",
+			messages: "on 30s, off", lamps: "on 0s, off 30s",
 		},
 		{
 			name: "on, and off by hand",
@@ -74,12 +74,12 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			heard: "on 1m0s, off", lamps: "on 0s, off 0s",
+			messages: "on 1m0s, off", lamps: "on 0s, off 0s",
 		},
 		{
-			name:  "a button on a line, pressed",
-			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "") },
-			heard: "on 1m0s, off", lamps: "on 0s, off 0s",
+			name:     "a button on a line, pressed",
+			story:    func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "") },
+			messages: "on 1m0s, off", lamps: "on 0s, off 0s",
 		},
 		{
 			name: "a button on a line, that may not have been released",
@@ -87,13 +87,13 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 				l.fails(1)
 				pressKnob(t, g, l, "no contact")
 			},
-			heard: "on 1m0s, off", lamps: "off 1m0s",
+			messages: "on 1m0s, off", lamps: "off 1m0s",
 		},
 		{
-			name:  "a button on a line, and the guard says no",
-			guard: &fakeWatchdog{no: errors.New("it is being switched off")},
-			story: func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
-			heard: "on 1m0s, off",
+			name:     "a button on a line, and the guard says no",
+			watchdog: &fakeWatchdog{no: errors.New("it is being switched off")},
+			story:    func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
+			messages: "on 1m0s, off",
 		},
 		{
 			name: "the driver fails: it may be on",
@@ -101,7 +101,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 				l.fails(1)
 				turnOn(t, g, l, 0, "no contact")
 			},
-			heard: "on 1m0s, off", lamps: "off 1m0s",
+			messages: "on 1m0s, off", lamps: "off 1m0s",
 		},
 		{
 			name: "it may be on at the start",
@@ -110,7 +110,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			heard: "maybe on 1m0s, off", lamps: "off 1m0s",
+			messages: "maybe on 1m0s, off", lamps: "off 1m0s",
 		},
 		{
 			name: "it is off at the start",
@@ -119,32 +119,32 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 					t.Error(err)
 				}
 			},
-			heard: "maybe on 1m0s, off",
+			messages: "maybe on 1m0s, off",
 		},
 		{
-			name:  "the guard says no",
-			guard: &fakeWatchdog{no: errors.New("it is being switched off")},
+			name:     "the guard says no",
+			watchdog: &fakeWatchdog{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "lamp: guard: it is being switched off")
 			},
-			heard: "on 1m0s, off",
+			messages: "on 1m0s, off",
 		},
 		{
-			name:  "its answer comes when the time is over",
-			guard: &fakeWatchdog{slow: 2 * time.Second},
+			name:     "its answer comes when the time is over",
+			watchdog: &fakeWatchdog{slow: 2 * time.Second},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, time.Second, "lamp: max_on: its time was over before messkit could switch it on")
 			},
-			heard: "on 1s, off", lamps: "off 2s",
+			messages: "on 1s, off", lamps: "off 2s",
 		},
 	} {
 		withLamp(t, policy.Limits{MaxOn: time.Minute}, func(t *testing.T, g *policy.Policy, l *lamp) {
-			w := cmp.Or(tt.guard, &fakeWatchdog{})
+			w := cmp.Or(tt.watchdog, &fakeWatchdog{})
 			policy.WithWatchdog(w)(g)
 			tt.story(t, g, l)
 			advance(10 * time.Minute)
-			if got := w.messages(); got != tt.heard {
-				t.Errorf("%s: the guard hears %q, want %q", tt.name, got, tt.heard)
+			if got := w.messages(); got != tt.messages {
+				t.Errorf("%s: the guard hears %q, want %q", tt.name, got, tt.messages)
 			}
 			if got := l.history(); got != tt.lamps {
 				t.Errorf("%s: the lamp: %q, want %q", tt.name, got, tt.lamps)

@@ -16,10 +16,10 @@ func TestButtonOnLine(t *testing.T) {
 		chips := boardtest.Pi()
 		cfg := DefaultInputConfig()
 		cfg.Line = 17
-		var says []bool
+		var states []bool
 		ended := make(chan error)
 		go func() {
-			ended <- (&gpioInput{cfg, chips}).Watch(context.Background(), func(stops bool) { says = append(says, stops) })
+			ended <- (&gpioInput{cfg, chips}).Watch(context.Background(), func(stops bool) { states = append(states, stops) })
 		}()
 		for i, step := range []struct {
 			do   func()
@@ -31,7 +31,7 @@ func TestButtonOnLine(t *testing.T) {
 		} {
 			step.do()
 			synctest.Wait() // no time passes: the edge event tells
-			if got := says[len(says)-1]; got != step.want {
+			if got := states[len(states)-1]; got != step.want {
 				t.Errorf("step %d: stops=%t, want %t", i, got, step.want)
 			}
 		}

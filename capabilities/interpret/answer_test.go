@@ -103,7 +103,7 @@ func TestAnswerAboutDevices(t *testing.T) {
 }
 
 func TestAnswerGoesOn(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	second := h.Devices[6]
 	second.Name, second.Label = "hoover", "old hoover"
 	h.Devices = append(h.Devices, second)
@@ -136,7 +136,7 @@ func TestAnswerGoesOn(t *testing.T) {
 func TestAnswerAfterTheOptionIsGone(t *testing.T) {
 	req := ask("turn on the light")
 	q := question(t, resolver(), req)
-	h := house()
+	h := exampleHome()
 	h.Devices[0].Commands = nil // the porch light
 	r := interpret.New(catalog.Default(), h)
 	want := "? device: reading lamp, ceiling light"

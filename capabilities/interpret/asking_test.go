@@ -13,7 +13,7 @@ import (
 
 // rich is the fixture home with a fan, a pump, and a door that reports its state.
 func rich() *interpret.Interpreter {
-	h := house()
+	h := exampleHome()
 	on := []capabilities.Command{capabilities.SetSwitch, capabilities.ReadState}
 	h.Devices = append(h.Devices,
 		capabilities.Device{Name: "fan", Label: "bedroom fan", Class: "fan", Area: "bedroom", Commands: on, Quantities: []string{}},

@@ -35,7 +35,7 @@ func TestCountBelowAllLeadsToQuestion(t *testing.T) {
 			t.Errorf("Answer(%q) = %q, want %q", answer, got(o), want)
 		}
 	}
-	h := house()
+	h := exampleHome()
 	h.Devices = h.Devices[:1]
 	one := interpret.New(catalog.Default(), h)
 	for _, intent := range []string{"turn on both lights", "turn on two lights", "switch both of the lamps on"} {

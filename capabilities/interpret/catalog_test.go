@@ -50,7 +50,7 @@ capabilities:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := interpret.New(c, house())
+	r := interpret.New(c, exampleHome())
 	if o := r.Resolve(ask("kindle the porch glim")); got(o) != "illuminate porch-lamp" {
 		t.Errorf("Resolve = %q, want illuminate porch-lamp", got(o))
 	}

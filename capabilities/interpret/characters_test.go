@@ -69,7 +69,7 @@ func TestPunctuationMeansNothing(t *testing.T) {
 
 // A name has the signs of the configuration.
 func TestSignsInNames(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	h.Devices[0].Label = "Tom & Ann's lamp #1"
 	r := interpret.New(catalog.Default(), h)
 	if o := r.Resolve(ask("turn on tom & ann's Lamp #1")); got(o) != "switch-on porch-lamp" {

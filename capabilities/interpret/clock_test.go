@@ -18,7 +18,7 @@ func clocked(t *testing.T, at string) *interpret.Interpreter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := house()
+	h := exampleHome()
 	h.Location = &capabilities.LatLng{Lat: 52.52, Lng: 13.405}
 	if h.Now, err = time.ParseInLocation("2006-01-02 15:04", at, zone); err != nil {
 		t.Fatal(err)

@@ -140,7 +140,7 @@ func TestLimitInContextComesBeforeQuestions(t *testing.T) {
 	}
 	req := mess.Request{Intent: "make it cosy", Requires: []mess.Capability{needs("switch-on", "devices", []any{"ceiling"})}}
 	req.Context = []mess.Entry{mess.TextEntry("not yet")}
-	if o := interpret.New(catalog.Default(), house()).Resolve(req); o.Refusal == nil {
+	if o := interpret.New(catalog.Default(), exampleHome()).Resolve(req); o.Refusal == nil {
 		t.Errorf("Resolve = %q, want a refusal", got(o))
 	}
 }

@@ -37,7 +37,7 @@ func corpusHomes(t *testing.T) map[string]*interpret.Interpreter {
 		"appliances": appliances(), "at noon": atNoon(), "berlin": berlin(t, "2026-06-20T09:00:00+02:00"), "clocked": clocked(t, "2026-11-28 17:00"),
 		"crowd": crowd(), "dimming": dimming(), "heated": heated(), "house": resolver(), "kitchen": kitchenOf(), "lamps": lamps(),
 		"mansion": interpret.New(catalog.Default(), mansion()), "measured": measured(), "rich": rich(), "several": several(),
-		"stage": interpret.New(catalog.Default(), stage()), "watched": watchHouse(), "workshop": interpret.New(catalog.Default(), workshop()),
+		"stage": interpret.New(catalog.Default(), stage()), "watched": watchHome(), "workshop": interpret.New(catalog.Default(), workshop()),
 	}
 }
 

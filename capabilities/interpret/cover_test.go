@@ -11,7 +11,7 @@ import (
 
 // A blind goes up and down with the usual words. A report about it moves nothing.
 func TestBlindOrdersAndReports(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	h.Devices = append(h.Devices, capabilities.Device{Name: "bedroom-blind", Class: "blind", Area: "bedroom", Commands: []capabilities.Command{capabilities.Open, capabilities.Close}})
 	r := interpret.New(catalog.Default(), h)
 	for intent, want := range map[string]string{

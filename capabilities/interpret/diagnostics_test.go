@@ -118,7 +118,7 @@ capabilities:
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := house()
+	home := exampleHome()
 	for i := range home.Devices {
 		if home.Devices[i].Class == "lock" {
 			home.Devices[i].Commands = append(home.Devices[i].Commands, capabilities.Unlock)

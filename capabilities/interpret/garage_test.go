@@ -31,7 +31,7 @@ func TestDeviceNamesWinOverStopWords(t *testing.T) {
 		"stop":                           " is no request",
 		"stop everything now":            " is no request",
 	} {
-		if got := told(r.Resolve(mess.Request{Intent: intent})); !strings.Contains(got, want) {
+		if got := describe(r.Resolve(mess.Request{Intent: intent})); !strings.Contains(got, want) {
 			t.Errorf("%q: %s, want %s", intent, got, want)
 		}
 	}

@@ -48,7 +48,7 @@ func TestHomeAssistantLanguageFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := interpret.New(c, house())
+		r := interpret.New(c, exampleHome())
 		for intent, want := range map[string]string{
 			"feed juice to the porch light":                      "switch-on porch-lamp",
 			"would you kindly feed juice to the porch light":     "switch-on porch-lamp",
@@ -97,7 +97,7 @@ expansion_rules:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := interpret.New(c, house())
+	r := interpret.New(c, exampleHome())
 	for intent, want := range map[string]string{
 		"rouse the heater": "switch-on heater", "stir the heater": "switch-on heater", "awaken up the heater": "switch-on heater",
 		"rouse up the heater": "? ", "awaken the heater": "? ", "awaken the heater gently": "no: ", "hush the heater": "no: ", "the heater softly on": "? ",
@@ -267,7 +267,7 @@ func TestHomeAssistantIntentFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	home := house()
+	home := exampleHome()
 	home.Devices = append(home.Devices, capabilities.Device{Name: "bolt", Label: "cellar bolt", Class: "lock", Commands: []capabilities.Command{capabilities.Lock, capabilities.Unlock}})
 	r := interpret.New(c, home)
 	for intent, want := range map[string]string{
@@ -310,7 +310,7 @@ intents:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := interpret.New(c, house()).Resolve(ask("kindle lights on the porch level")); got(o) != "switch-on porch-lamp" {
+	if o := interpret.New(c, exampleHome()).Resolve(ask("kindle lights on the porch level")); got(o) != "switch-on porch-lamp" {
 		t.Errorf("a floor that is a place: %s", got(o))
 	}
 	want := map[string]string{

@@ -40,7 +40,7 @@ func TestHomeAssistantLayouts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := interpret.New(c, house())
+	r := interpret.New(c, exampleHome())
 	for intent, want := range map[string]string{
 		"give juice to the porch light":     "switch-on porch-lamp",
 		"feed juice the heater":             "switch-on heater",

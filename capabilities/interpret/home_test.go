@@ -15,8 +15,8 @@ var spills = []capabilities.WorkArea{
 	{Name: "by stove", Room: "kitchen", Note: "crumbs"},
 }
 
-// house is a home with one device of most classes, and two lamps in the living room.
-func house() capabilities.Home {
+// exampleHome is a home with one device of most classes, and two lamps in the living room.
+func exampleHome() capabilities.Home {
 	lamp := func(name, label, area string) capabilities.Device {
 		return capabilities.Device{
 			Name: name, Label: label, Class: "light", Area: area,
@@ -49,7 +49,7 @@ func house() capabilities.Home {
 }
 
 func resolver() *interpret.Interpreter {
-	return interpret.New(catalog.Default(), house())
+	return interpret.New(catalog.Default(), exampleHome())
 }
 
 func ask(intent string) mess.Request { return mess.Request{Intent: intent} }

@@ -59,7 +59,7 @@ func TestAnswerKeepsTheImage(t *testing.T) {
 
 // A vacuum that draws maps shows the cleaned area, and nothing else.
 func TestVacuumShowsItsMap(t *testing.T) {
-	home := house()
+	home := exampleHome()
 	for i := range home.Devices {
 		home.Devices[i].DrawsMap = home.Devices[i].Name == "robot"
 	}

@@ -12,7 +12,7 @@ import (
 
 // An interpreter from At answers like a new one for that moment.
 func TestAtEqualsANewInterpreter(t *testing.T) {
-	home := house()
+	home := exampleHome()
 	r := interpret.New(catalog.Default(), home)
 	for _, c := range []struct {
 		now   time.Time

@@ -91,7 +91,7 @@ func TestQuotedOrderNeedsConfirmation(t *testing.T) {
 // to both.
 func TestTimeOfOneDeviceLeadsToQuestion(t *testing.T) {
 	r := appliances()
-	for text, says := range map[string]string{
+	for text, want := range map[string]string{
 		"turn on the TV for ten minutes and heater":              `"for ten minutes" may be for one device only`,
 		"turn on the TV and for ten minutes the heater":          `"for ten minutes" may be for one device only`,
 		"turn on the TV in ten minutes and the heater":           `"in ten minutes" may be for one device only`,
@@ -100,8 +100,8 @@ func TestTimeOfOneDeviceLeadsToQuestion(t *testing.T) {
 		"dim the kitchen light to 20 percent and the hall light": `the value may be for the device before "and" only`,
 	} {
 		out := r.Resolve(ask(text))
-		if out.Question == nil || !strings.Contains(out.Question.Text, says) {
-			t.Errorf("%q: plan %v, refusal %v, question %+v; want a question with %s", text, out.Plan, out.Refusal, out.Question, says)
+		if out.Question == nil || !strings.Contains(out.Question.Text, want) {
+			t.Errorf("%q: plan %v, refusal %v, question %+v; want a question with %s", text, out.Plan, out.Refusal, out.Question, want)
 		}
 	}
 	for _, text := range []string{

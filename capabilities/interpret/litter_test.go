@@ -41,7 +41,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 	if o := r.Resolve(exact); o.Question == nil || !strings.Contains(o.Question.Text, "rice spill in front of sink") {
 		t.Errorf("exactly: %s", got(o))
 	}
-	if o := interpret.New(catalog.Default(), house()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
+	if o := interpret.New(catalog.Default(), exampleHome()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
 		t.Errorf("a vacuum that knows the spill: %s", got(o))
 	}
 }

@@ -11,7 +11,7 @@ import (
 // A text that excludes, asks about the past, or withdraws an order is no order, and leads
 // to no question about the rest of it.
 func TestNonOrdersLeadToNoQuestion(t *testing.T) {
-	r := interpret.New(catalog.Default(), house())
+	r := interpret.New(catalog.Default(), exampleHome())
 	for _, intent := range []string{
 		"turn on none of the lights",
 		"turn on neither light",
@@ -36,7 +36,7 @@ func TestNonOrdersLeadToNoQuestion(t *testing.T) {
 
 // If a word ends something, the question does not offer a start.
 func TestStopIsNotOfferedAsStart(t *testing.T) {
-	r := interpret.New(catalog.Default(), house())
+	r := interpret.New(catalog.Default(), exampleHome())
 	for _, intent := range []string{
 		"stop the vacuum cleaning the kitchen", "pause the vacuum, then go on", "quit the vacuum cleaning the kitchen", "send the vacuum away", "stop turning the hall light on",
 	} {

@@ -35,7 +35,7 @@ func TestLoadWordsReadsCurrentLayout(t *testing.T) {
 	if files != "words/intents.yaml words/languages.yaml " {
 		t.Errorf("left out: %v", left)
 	}
-	r := interpret.New(c, house())
+	r := interpret.New(c, exampleHome())
 	if o := r.Resolve(ask("give some juice to the porch light")); got(o) != "switch-on porch-lamp" {
 		t.Errorf("a sentence of the folder: %s", got(o))
 	}
@@ -67,7 +67,7 @@ func TestLoadWordsLeavesOutFiles(t *testing.T) {
 	if text := left[2].String(); !strings.HasPrefix(text, "words/strict.yaml: left out: line ") || !strings.Contains(text, "need a confirmation: switch-on") {
 		t.Errorf("%q", text)
 	}
-	r := interpret.New(c, house())
+	r := interpret.New(c, exampleHome())
 	if o := r.Resolve(ask("glow the porch light")); o.Plan == nil || o.Plan.Capability != "make-glow" {
 		t.Errorf("the good file is not read: %s", got(o))
 	}
@@ -89,7 +89,7 @@ func FuzzLoadWords(f *testing.F) {
 			return
 		}
 		c, _ := catalog.LoadWords(fstest.MapFS{"a.yaml": {Data: []byte(text)}})
-		if o := interpret.New(c, house()).Resolve(ask("is the porch light on?")); o.Plan != nil && o.Plan.Actuates() {
+		if o := interpret.New(c, exampleHome()).Resolve(ask("is the porch light on?")); o.Plan != nil && o.Plan.Actuates() {
 			t.Errorf("a question acts: %s", got(o))
 		}
 	})

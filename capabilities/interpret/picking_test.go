@@ -91,7 +91,7 @@ func TestOtherOneNeedsAnExcludedOne(t *testing.T) {
 			t.Errorf("Answer(%q) = %q, want %q", answer, got(o), want)
 		}
 	}
-	h := house()
+	h := exampleHome()
 	for _, lamp := range []int{1, 2} {
 		h.Devices[lamp].Commands = append(h.Devices[lamp].Commands, capabilities.WaitForCondition)
 	}

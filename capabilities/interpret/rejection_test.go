@@ -10,7 +10,7 @@ import (
 
 // The refusal of an impossible order quotes the text and says why.
 func TestRefusalsQuoteTheText(t *testing.T) {
-	r := interpret.New(catalog.Default(), house())
+	r := interpret.New(catalog.Default(), exampleHome())
 	for intent, want := range map[string]string{
 		"undo":                       `"undo": a request does not know the one before it; "messkit cancel REF"`,
 		"Cancel that, please":        `"Take it back" on its page`,
@@ -29,7 +29,7 @@ func TestRefusalsQuoteTheText(t *testing.T) {
 
 // The nearest names share a word with the text, or all but one letter.
 func TestNearestSharesAWord(t *testing.T) {
-	r := interpret.New(catalog.Default(), house())
+	r := interpret.New(catalog.Default(), exampleHome())
 	o := r.Resolve(ask("water the plants on the balcony"))
 	if o.Refusal == nil || len(o.Refusal.Nearest) > 0 {
 		t.Errorf("nearest to what nothing here does: %s, %+v", got(o), o.Refusal)

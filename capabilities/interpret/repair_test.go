@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// An order with a word that this home does not know or cannot obey leads to a question that
+// An order with a word that this home does not know or cannot carry out leads to a question that
 // quotes the word. It never acts without a confirmation.
 func TestUnknownWordsNeedConfirmation(t *testing.T) {
 	for _, c := range []struct{ intent, names, options string }{

@@ -24,7 +24,7 @@ func several() *interpret.Interpreter {
 	}
 	light := []capabilities.Command{capabilities.SetSwitch, capabilities.Dim}
 	blind := []capabilities.Command{capabilities.Open, capabilities.Close, capabilities.OpenTo}
-	h := house()
+	h := exampleHome()
 	h.Devices = append(
 		h.Devices[3:],
 		of("kitchen light", "light", "kitchen", light...), of("hall light", "light", "hall", light...),

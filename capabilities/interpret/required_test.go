@@ -142,7 +142,7 @@ func TestLocationNarrows(t *testing.T) {
 
 func TestOffers(t *testing.T) {
 	list := func(s ...any) []any { return s }
-	h := house()
+	h := exampleHome()
 	h.Devices = h.Devices[:4] // three lamps and the porch camera
 	lights := mess.Object{{Key: "porch-lamp", Value: "light"}, {Key: "reading-lamp", Value: "light"}, {Key: "ceiling", Value: "light"}}
 	want := []mess.Capability{

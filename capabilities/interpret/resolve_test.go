@@ -208,7 +208,7 @@ func TestSpots(t *testing.T) {
 }
 
 func TestCleanFloorAsksNothing(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	i := slices.IndexFunc(h.Devices, func(d capabilities.Device) bool { return d.Name == "robot" })
 	h.Devices[i].WorkAreas = h.Devices[i].WorkAreas[:2] // the rooms alone
 	o := interpret.New(catalog.Default(), h).Resolve(ask("vacuum the kitchen"))
@@ -239,7 +239,7 @@ func TestExplanation(t *testing.T) {
 }
 
 func TestConfiguredRiskWins(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	h.Devices[0].Risk = capabilities.RiskAccess
 	o := interpret.New(catalog.Default(), h).Resolve(ask("turn on the porch light"))
 	if o.Plan == nil || o.Plan.Risk != capabilities.RiskAccess {
@@ -249,7 +249,7 @@ func TestConfiguredRiskWins(t *testing.T) {
 
 // A feeder is a switch, but its effect is once. A query of it changes nothing.
 func TestConfiguredEffectWins(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	h.Devices[0].Effect = capabilities.Once
 	for intent, want := range map[string]capabilities.Effect{
 		"turn on the porch light": capabilities.Once, "is the porch light on?": capabilities.Query,
@@ -315,7 +315,7 @@ func BenchmarkResolve(b *testing.B) {
 }
 
 func BenchmarkNewResolver(b *testing.B) {
-	c, h := catalog.Default(), house()
+	c, h := catalog.Default(), exampleHome()
 	b.ReportAllocs()
 	for b.Loop() {
 		interpret.New(c, h)

@@ -38,7 +38,7 @@ func TestElevation(t *testing.T) {
 // berlin is the fixture home in Berlin, at a time.
 func berlin(t *testing.T, at string) *interpret.Interpreter {
 	t.Helper()
-	h := house()
+	h := exampleHome()
 	h.Location = &capabilities.LatLng{Lat: 52.52, Lng: 13.405}
 	var err error
 	if h.Now, err = time.Parse(time.RFC3339, at); err != nil {
@@ -69,7 +69,7 @@ func TestUntilSunset(t *testing.T) {
 
 // A request for daylight or darkness needs the matching elevation of the sun.
 func TestEnvironmentFollowsTheSun(t *testing.T) {
-	for _, c := range []struct{ at, want, says string }{
+	for _, c := range []struct{ at, want, wantText string }{
 		{"2026-06-21T11:00:00Z", "daylight", ""},
 		{"2026-06-21T11:00:00Z", "darkness", `no: constraints.environment: "darkness": the sun stands at 61 degrees`},
 		{"2026-06-21T23:00:00Z", "darkness", ""},
@@ -77,8 +77,8 @@ func TestEnvironmentFollowsTheSun(t *testing.T) {
 		{"2026-06-21T23:00:00Z", "rain", `no: constraints.environment: nothing here can tell "rain"`},
 	} {
 		o := berlin(t, c.at).Resolve(mess.Request{Intent: "turn on the porch light", Constraints: &mess.Constraints{Environment: []string{c.want}}})
-		if acts := o.Plan != nil; acts != (c.says == "") || !acts && !strings.HasPrefix(got(o), c.says) {
-			t.Errorf("%s at %s: %q, want %q", c.want, c.at, got(o), c.says)
+		if acts := o.Plan != nil; acts != (c.wantText == "") || !acts && !strings.HasPrefix(got(o), c.wantText) {
+			t.Errorf("%s at %s: %q, want %q", c.want, c.at, got(o), c.wantText)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func atNoon() *interpret.Interpreter {
-	h := house()
+	h := exampleHome()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	return interpret.New(catalog.Default(), h)
 }

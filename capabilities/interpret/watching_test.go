@@ -13,8 +13,8 @@ import (
 )
 
 // watchHouse is a home with objects to watch.
-func watchHouse() *interpret.Interpreter {
-	h := house()
+func watchHome() *interpret.Interpreter {
+	h := exampleHome()
 	h.Now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	sensor := func(name, label, class, area string, aliases ...string) capabilities.Device {
 		return capabilities.Device{Name: name, Label: label, Class: class, Area: area, Aliases: aliases, Commands: []capabilities.Command{capabilities.ReadState, capabilities.WaitForCondition}}
@@ -36,8 +36,8 @@ func watchHouse() *interpret.Interpreter {
 	return interpret.New(catalog.Default(), h)
 }
 
-// The function told returns an outcome in a few words.
-func told(o capabilities.Outcome) string {
+// describe returns an outcome in a few words.
+func describe(o capabilities.Outcome) string {
 	switch {
 	case o.Plan != nil:
 		return o.Plan.Summary
@@ -95,8 +95,8 @@ func TestWhatIsWatched(t *testing.T) {
 		"watch":                                                              "no: ",
 		"tell me when":                                                       "no: ",
 	} {
-		out := watchHouse().Resolve(ask(intent))
-		if got := told(out); !strings.HasPrefix(got, want) {
+		out := watchHome().Resolve(ask(intent))
+		if got := describe(out); !strings.HasPrefix(got, want) {
 			t.Errorf("Resolve(%q): %s; want %s", intent, got, want)
 		}
 		if strings.HasPrefix(want, "watch") && (out.Plan == nil || out.Plan.Actuates() || out.Plan.Effect != capabilities.Query || out.Plan.For <= 0) {
@@ -108,31 +108,31 @@ func TestWhatIsWatched(t *testing.T) {
 // A question about the present state gets an answer at once, and waits for nothing.
 func TestStateQuestionDoesNotWait(t *testing.T) {
 	for _, intent := range []string{"let me know if the garage door is open", "tell me whether the front door is closed", "is the garage door open?"} {
-		out := watchHouse().Resolve(ask(intent))
+		out := watchHome().Resolve(ask(intent))
 		if out.Plan == nil || out.Plan.Command != capabilities.ReadState {
-			t.Errorf("Resolve(%q): %s", intent, told(out))
+			t.Errorf("Resolve(%q): %s", intent, describe(out))
 		}
 	}
 }
 
 func TestWatchesThatAreRequired(t *testing.T) {
 	req := mess.Request{Intent: "watch it", Requires: []mess.Capability{{ID: "watch-sensor", Meta: mess.Object{{Key: "devices", Value: "garage"}, {Key: "quantity", Value: "contact"}, {Key: "for", Value: "PT5M"}}}}}
-	out := watchHouse().Resolve(req)
+	out := watchHome().Resolve(req)
 	if out.Plan == nil || out.Plan.Device != "garage" || out.Plan.For != 5*time.Minute || out.Plan.Command != capabilities.WaitForCondition {
-		t.Fatalf("%s, %+v", told(out), out.Plan)
+		t.Fatalf("%s, %+v", describe(out), out.Plan)
 	}
 	req.Intent, req.Requires[0].Meta = "tell me when the garage door opens", nil
-	if out := watchHouse().Resolve(req); out.Plan == nil || out.Plan.Device != "garage" {
-		t.Errorf("%s", told(out))
+	if out := watchHome().Resolve(req); out.Plan == nil || out.Plan.Device != "garage" {
+		t.Errorf("%s", describe(out))
 	}
 	req.Intent = "turn on the porch light"
-	if out := watchHouse().Resolve(req); out.Plan != nil {
-		t.Errorf("%s", told(out))
+	if out := watchHome().Resolve(req); out.Plan != nil {
+		t.Errorf("%s", describe(out))
 	}
 }
 
 func TestHowLongAWatchMayLast(t *testing.T) {
-	h := house()
+	h := exampleHome()
 	h.DefaultWatch, h.MaxWatch = 2*time.Minute, 10*time.Minute
 	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.WaitForCondition}})
 	r := interpret.New(catalog.Default(), h)
@@ -142,7 +142,7 @@ func TestHowLongAWatchMayLast(t *testing.T) {
 		"watch the gate for 11 minutes":   "no: 11 minutes is longer than a watch may last here, which is 10 minutes",
 		"watch the gate for zero minutes": "no: ",
 	} {
-		if got := told(r.Resolve(ask(intent))); !strings.HasPrefix(got, want) {
+		if got := describe(r.Resolve(ask(intent))); !strings.HasPrefix(got, want) {
 			t.Errorf("Resolve(%q): %s; want %s", intent, got, want)
 		}
 	}
@@ -163,8 +163,8 @@ func TestShortQuestionsQuery(t *testing.T) {
 		"turn the porch light on?":      "? shall I turn on the porch light?",
 		"can you open the garage door?": "no: ",
 	} {
-		out := watchHouse().Resolve(ask(intent))
-		if got := told(out); !strings.HasPrefix(got, want) {
+		out := watchHome().Resolve(ask(intent))
+		if got := describe(out); !strings.HasPrefix(got, want) {
 			t.Errorf("Resolve(%q): %s; want %s", intent, got, want)
 		}
 	}

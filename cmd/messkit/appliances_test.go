@@ -12,7 +12,7 @@ import (
 // amount ("two coffees"), and about a repetition that needs a person to prepare the appliance.
 func TestApplianceRequests(t *testing.T) {
 	r := simulatedInterpreter(t)
-	for _, c := range []struct{ text, outcome, capability, says string }{
+	for _, c := range []struct{ text, outcome, capability, reason string }{
 		{"start the coffee machine", "plan", "start-appliance", "turn on the coffee machine"},
 		{"start the rice cooker", "plan", "start-appliance", "turn on the kitchen rice cooker"},
 		{"run the washing machine", "plan", "start-appliance", "turn on the washing machine"},
@@ -48,8 +48,8 @@ func TestApplianceRequests(t *testing.T) {
 		{"start the rice cooker and tell me when it is done", "plan", "several", "turn on the kitchen rice cooker, watch the kitchen rice cooker until it is done"},
 	} {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
-		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
-			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
+		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.reason) {
+			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.reason)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestApplianceRequests(t *testing.T) {
 // More requests in the simulated home: each suggestion of its documentation has a case.
 func TestSimulatedHomeAnswers(t *testing.T) {
 	r := simulatedInterpreter(t)
-	for _, c := range []struct{ text, outcome, capability, says string }{
+	for _, c := range []struct{ text, outcome, capability, reason string }{
 		{"turn on the light in the yard", "plan", "switch-on", "turn on the garden light"},
 		{"turn on the lamp in the children's bedroom", "plan", "switch-on", "turn on the kids room light"},
 		{"close the blind in the kid's room", "plan", "close", "close the kids room blind"},
@@ -93,8 +93,8 @@ func TestSimulatedHomeAnswers(t *testing.T) {
 		{"turn off all the lights", "plan", "switch-off", "turn off the garden light"},
 	} {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
-		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
-			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
+		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.reason) {
+			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.reason)
 		}
 	}
 }

@@ -23,9 +23,9 @@ func TestClearAsksAtTerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "report.json"), []byte(report), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ answer, says string }{{"\n", "nothing was changed"}, {"\x04", "nothing was changed"}, {"n\n", "nothing was changed"}, {"y\n", "cleared: smoke"}} {
+	for _, c := range []struct{ answer, wantText string }{{"\n", "nothing was changed"}, {"\x04", "nothing was changed"}, {"n\n", "nothing was changed"}, {"y\n", "cleared: smoke"}} {
 		out, err := runAtTerminal(t, home, "", map[string]string{"clear all the same? [y/N] ": c.answer}, "clear", "--data", "data")
-		if !strings.Contains(out, "not known to be safe: pump (no route)") || strings.Contains(out, "lamp") || !strings.Contains(out, c.says) {
+		if !strings.Contains(out, "not known to be safe: pump (no route)") || strings.Contains(out, "lamp") || !strings.Contains(out, c.wantText) {
 			t.Errorf("after %q: %q, %v", c.answer, out, err)
 		}
 		if cleared := len(stop.ReadOrders(dir)) == 0; cleared != (c.answer == "y\n") || cleared != (err == nil) {

@@ -287,7 +287,7 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 	other.Click("#failed button", "Dismiss")
 
 	// The page rejects the cancel of a task that has just ended, and shows its terminal status.
-	ended := func(by func(ref string), status, button, told string) {
+	ended := func(by func(ref string), status, button, message string) {
 		t.Helper()
 		other.Front()
 		ref := h.request(`{"intent": "turn on the porch light", "confirm_before": true}`)
@@ -299,12 +299,12 @@ func TestPageUpdatesKeepInput(t *testing.T) {
 		by(ref)
 		h.waitStatus(ref, status)
 		other.Click("#detail button", button)
-		other.Until(`document.querySelector("#failed p")?.textContent === "` + told + `"`)
+		other.Until(`document.querySelector("#failed p")?.textContent === "` + message + `"`)
 	}
-	yes := func(ref string) { h.run("reply", ref, "--yes") }
+	confirm := func(ref string) { h.run("reply", ref, "--yes") }
 	ended(func(ref string) { h.run("cancel", ref) }, "cancelled", "Reject", "Your rejection of “turn on the porch light” came too late and has no effect: the task has ended (cancelled).")
-	ended(yes, "completed", "Reject", "YOUR REJECTION OF “turn on the porch light” CAME TOO LATE and has no effect: the task has ended (completed).")
-	ended(yes, "completed", "Cancel task", "The exchange did not cancel “turn on the porch light”: the task has ended (completed). Its effects remain.")
+	ended(confirm, "completed", "Reject", "YOUR REJECTION OF “turn on the porch light” CAME TOO LATE and has no effect: the task has ended (completed).")
+	ended(confirm, "completed", "Cancel task", "The exchange did not cancel “turn on the porch light”: the task has ended (completed). Its effects remain.")
 	p.Front()
 	old = h.request(`{"intent": "vacuum the kitchen"}`)
 	h.waitStatus(old, "needs_input")

@@ -64,7 +64,7 @@ func (f *deployment) startExchange() {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.valveRequests.door.Store(newAPIClient(f.exchange.url, key, ""))
+	f.valveRequests.client.Store(newAPIClient(f.exchange.url, key, ""))
 }
 
 func (f *deployment) startAgent(n int) { f.agents[n] = f.startProcess(fmt.Sprint("pi-", n), "run") }
@@ -126,7 +126,7 @@ func (f *deployment) killExchange() {
 	if err := f.exchange.kill(); err != nil {
 		f.Fatal(err)
 	}
-	f.valveRequests.door.Store(nil)
+	f.valveRequests.client.Store(nil)
 	f.startExchange()
 }
 

@@ -21,8 +21,8 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 	}
 	binary := buildMesskit(t)
 	for _, disk := range []struct {
-		name, says string
-		make       func(dir string) error
+		name, wantText string
+		make           func(dir string) error
 	}{
 		{"full", "no space left on device", fillDisk},
 		{"read-only", "read-only file system", func(dir string) error {
@@ -59,7 +59,7 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 			if err := p.stop(); err != nil {
 				t.Error(err)
 			}
-			if got := p.stderr.String(); !strings.Contains(got, disk.says) || !strings.Contains(got, filepath.Join(dir, "log")) {
+			if got := p.stderr.String(); !strings.Contains(got, disk.wantText) || !strings.Contains(got, filepath.Join(dir, "log")) {
 				t.Errorf("it said: %s", got)
 			}
 			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

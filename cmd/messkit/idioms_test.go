@@ -12,7 +12,7 @@ import (
 // word, and the question contains the plan.
 func TestIdiomsAreUnderstood(t *testing.T) {
 	r := simulatedInterpreter(t)
-	for _, c := range []struct{ text, outcome, capability, says string }{
+	for _, c := range []struct{ text, outcome, capability, reason string }{
 		{"it's too bright here", "question", "dim", "which one: balcony light"},
 		{"it's too bright in the kitchen", "question", "dim", "the text does not say what to do: shall I make the kitchen light 20 percent darker?"},
 		{"the kitchen is too bright", "question", "dim", "the text does not say what to do"},
@@ -44,8 +44,8 @@ func TestIdiomsAreUnderstood(t *testing.T) {
 		{"nlock the front door", "refusal", "", ""}, // either locked or unlocked
 	} {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
-		if p.Outcome != c.outcome || c.capability != "" && p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
-			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
+		if p.Outcome != c.outcome || c.capability != "" && p.Capability != c.capability || !strings.Contains(p.Reason, c.reason) {
+			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.reason)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (i *inspection) readList() ([]threadSummary, error) {
 }
 
 // checkList checks that each ref and each intent occurs once, and that a test made each request.
-func (i *inspection) checkList(all []threadSummary, told map[string]bool) {
+func (i *inspection) checkList(all []threadSummary, requested map[string]bool) {
 	refs, intents := map[string]bool{}, map[string]bool{}
 	for _, t := range all {
 		if refs[t.Ref] {
@@ -90,7 +90,7 @@ func (i *inspection) checkList(all []threadSummary, told map[string]bool) {
 		if intents[t.Intent] {
 			i.addProblem("%s has two threads", t.Intent)
 		}
-		if !told[t.Intent] {
+		if !requested[t.Intent] {
 			i.addProblem("%s: nobody has asked for %q", t.Ref, t.Intent)
 		}
 		refs[t.Ref], intents[t.Intent] = true, true
@@ -174,9 +174,9 @@ func (i *inspection) checkThread(s scenario) bool {
 		i.addProblem("%s (%s) was acknowledged and cannot be read: %v", s.ref, s.id, err)
 		return false
 	}
-	told, least := s.markers(len(s.steps)), len(s.markers(s.acked))
-	if len(words) < least || len(words) > len(told) || !slices.Equal(words, told[:len(words)]) {
-		i.addProblem("%s: has the messages %v; acknowledged were %v", s.ref, words, told[:least])
+	sent, least := s.markers(len(s.steps)), len(s.markers(s.acked))
+	if len(words) < least || len(words) > len(sent) || !slices.Equal(words, sent[:len(words)]) {
+		i.addProblem("%s: has the messages %v; acknowledged were %v", s.ref, words, sent[:least])
 		return false
 	}
 	if want := s.expectedStatuses(len(words)); !slices.Contains(want, t.Thread.Status) {
@@ -185,7 +185,7 @@ func (i *inspection) checkThread(s scenario) bool {
 	if s.picture != "" && !bytes.Contains(t.Thread.Messages[0].MESS, []byte(s.picture)) {
 		i.addProblem("%s: its picture is not what was sent", s.ref)
 	}
-	if s.file != "" && len(words) == len(told) {
+	if s.file != "" && len(words) == len(sent) {
 		i.checkAttachment(s, t)
 	}
 	i.mu.Lock()

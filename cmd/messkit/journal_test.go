@@ -161,8 +161,8 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 		return func(dir string) error { return syscall.Mount("", dir, "", syscall.MS_REMOUNT|flags, "") }
 	}
 	for _, disk := range []struct {
-		name, says   string
-		spoil, relax func(dir string) error
+		name, wantText string
+		spoil, relax   func(dir string) error
 	}{
 		{"full", "no space: lamp does not act now", fillDisk, func(dir string) error { return os.Remove(filepath.Join(dir, "fill")) }},
 		{"read-only", "cannot record its acts", remount(syscall.MS_RDONLY), remount(0)},
@@ -176,7 +176,7 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.start(binary)
-			b.wantDisarmed(disk.says)
+			b.wantDisarmed(disk.wantText)
 			if got := b.p.stderr.String(); !strings.Contains(got, "disarmed: the journal takes no records") {
 				t.Errorf("it does not say so: %s", got)
 			}

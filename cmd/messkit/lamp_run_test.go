@@ -75,7 +75,7 @@ type lampRun struct {
 	dir    string
 	config string
 	cmd    *exec.Cmd
-	door   *apiClient
+	client *apiClient
 	log    *os.File // a file, because a remaining watchdog keeps it open, and exec would wait for the end of a pipe
 	asked  int
 }
@@ -134,7 +134,7 @@ func (l *lampRun) start() {
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.door = newAPIClient(strings.TrimSpace(line[strings.Index(line, "http://"):])+"/api/v1/exchanges/home", key, "")
+	l.client = newAPIClient(strings.TrimSpace(line[strings.Index(line, "http://"):])+"/api/v1/exchanges/home", key, "")
 }
 
 func (l *lampRun) pid() int { return l.cmd.Process.Pid }
@@ -175,7 +175,7 @@ func (l *lampRun) request(intent string) {
 	l.Helper()
 	l.asked++
 	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, intent)
-	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
+	if code, data, err := l.client.call(l.client.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
 		l.Fatalf("asked to %s: %d %s, %v", intent, code, data, err)
 	}
 }

@@ -23,14 +23,14 @@ func TestAgentMailPageRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var script, first, yes string
+	var script, first, confirmation string
 	for _, b := range mailBlocks.FindAllStringSubmatch(string(text), -1) {
 		if b[1] == "sh" {
 			script += b[2]
 			continue
 		}
 		if b[1] == "json" {
-			yes += b[2]
+			confirmation += b[2]
 			continue
 		}
 		if first == "" {
@@ -68,7 +68,7 @@ until mail "?wait=5s" > heard.json; hash=$(grep -o '"action_hash":"[^"]*"[^{]*"c
 mail "" -d "$(sed "s/573eeb31\.\.\./$hash/; s/2026-11-22T09:01:00Z/$(date -u +%FT%TZ -d +5sec)/" <<< "$YES")"
 until mail "?wait=5s" | grep '"type":"task_completion","task_id":"bd-43","status":"complete"'; do :; done`)
 	c.Dir = home
-	c.Env = append(os.Environ(), "HOME="+home, "YES="+yes, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
+	c.Env = append(os.Environ(), "HOME="+home, "YES="+confirmation, "PATH="+filepath.Dir(bin)+":"+os.Getenv("PATH"), "MESSKIT_URL="+strings.TrimSuffix(p.url, "/api/v1/exchanges/home"))
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()

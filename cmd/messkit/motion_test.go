@@ -26,7 +26,7 @@ func (l *lampRun) startMotion(words string) {
 	l.Helper()
 	l.asked++
 	body := fmt.Sprintf(`{"id":"r-%d-%d","intent":%q}`, l.pid(), l.asked, words)
-	if code, data, err := l.door.call(l.door.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
+	if code, data, err := l.client.call(l.client.operator, http.MethodPost, "/requests", body); err != nil || code != http.StatusCreated {
 		l.Fatalf("asked to %s: %d %s, %v", words, code, data, err)
 	}
 	l.wire.waitForState(l.T, true)

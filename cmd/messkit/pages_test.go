@@ -243,7 +243,7 @@ func TestDriverPagesAreComplete(t *testing.T) {
 
 // The configuration rejects a second device with the same camera, which would always be busy.
 func TestSecondDeviceOfCameraIsRejected(t *testing.T) {
-	for _, c := range []struct{ one, two, says string }{
+	for _, c := range []struct{ one, two, wantText string }{
 		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video0", "devices.b.device: the camera /dev/video0 is that of a; no two devices can have one"},
 		{"v4l2cam", "v4l2cam, width: 640, height: 480", "devices.b.device: the only camera is that of a; no two devices can have one"},
 		{"v4l2cam, device: /dev/video0", "v4l2cam, device: /dev/video2", ""},
@@ -251,7 +251,7 @@ func TestSecondDeviceOfCameraIsRejected(t *testing.T) {
 		{"rpicam", "rpicam, camera: 1", ""},
 	} {
 		file := driverPage{}.write(t, "devices:\n  a: {driver: "+c.one+", sees: [hall]}\n  b: {driver: "+c.two+", sees: [porch]}\n")
-		if out, err := runCommand(t, "check", file); (err == nil) != (c.says == "") || !strings.Contains(out, c.says) {
+		if out, err := runCommand(t, "check", file); (err == nil) != (c.wantText == "") || !strings.Contains(out, c.wantText) {
 			t.Errorf("%s and %s: %s", c.one, c.two, out)
 		}
 	}

@@ -52,7 +52,7 @@ func (h *cutHarness) enableRequests(p *process) {
 	if err != nil || p.url == "" {
 		h.Fatalf("it does not start: %v\n%s", err, &p.stderr)
 	}
-	h.valveRequests.door.Store(newAPIClient(p.url, key, ""))
+	h.valveRequests.client.Store(newAPIClient(p.url, key, ""))
 }
 
 // runUntilCut starts the program and cuts the power at a random moment: sometimes before it serves,
@@ -77,16 +77,16 @@ func (h *cutHarness) runUntilCut() {
 	} else {
 		moment /= 3
 	}
-	if h.valveRequests.door.Load() != nil && rand.IntN(2) == 0 {
+	if h.valveRequests.client.Load() != nil && rand.IntN(2) == 0 {
 		h.waitForAct(time.Second)
 		moment = time.Duration(rand.IntN(2)*rand.IntN(3000)) * time.Microsecond
 	}
 	if held && p != nil && !p.running() {
 		h.Fatal("it does not start while it is stopped")
 	}
-	if held && h.valveRequests.door.Load() != nil {
+	if held && h.valveRequests.client.Load() != nil {
 		h.checkStaysStopped()
-	} else if !held && h.valveRequests.door.Load() != nil && rand.IntN(5) == 0 {
+	} else if !held && h.valveRequests.client.Load() != nil && rand.IntN(5) == 0 {
 		moment = time.Duration(rand.IntN(2)*rand.IntN(60)) * time.Millisecond
 		h.startStopCommand()
 	}
@@ -94,7 +94,7 @@ func (h *cutHarness) runUntilCut() {
 		<-time.After(moment)
 	}
 	h.stops.ordered = h.stops.ordered || h.stops.answered.Load()
-	h.valveRequests.door.Store(nil) // no client receives the responses from now on
+	h.valveRequests.client.Store(nil) // no client receives the responses from now on
 	h.pen.Lock()
 	defer h.pen.Unlock()
 	clone, sizes := h.cloneDisk()

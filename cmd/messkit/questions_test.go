@@ -9,15 +9,15 @@ import (
 )
 
 // sentence is a text with its result in the simulated home.
-type sentence struct{ text, outcome, capability, says string }
+type sentence struct{ text, outcome, capability, reason string }
 
 func checkSentences(t *testing.T, list []sentence) {
 	t.Helper()
 	r := simulatedInterpreter(t)
 	for _, c := range list {
 		p := requests.PlannedOf(c.text, r.Resolve(mess.Request{Intent: c.text}))
-		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.says) {
-			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.says)
+		if p.Outcome != c.outcome || p.Capability != c.capability || !strings.Contains(p.Reason, c.reason) {
+			t.Errorf("%q: %s %s: %s; want %s %s: ...%s...", c.text, p.Outcome, p.Capability, p.Reason, c.outcome, c.capability, c.reason)
 		}
 	}
 }

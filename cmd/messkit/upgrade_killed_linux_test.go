@@ -175,7 +175,7 @@ func (s *upgraded) checkDevices() {
 	}
 }
 
-// checkMQTT has an executor end its task over MQTT, and its requester hear of it there.
+// checkMQTT has an executor end its task over MQTT, and waits for the result at the requester.
 func (s *upgraded) checkMQTT() {
 	s.Helper()
 	connect := func(actor string) mqtt.Client {
@@ -184,17 +184,17 @@ func (s *upgraded) checkMQTT() {
 		s.Cleanup(func() { c.Disconnect(0) })
 		return c
 	}
-	ref, heard := s.refs["mqtt"], make(chan string, 64)
+	ref, messages := s.refs["mqtt"], make(chan string, 64)
 	helper, arm := connect("helper"), connect("mq-arm")
 	s.mustFinish(helper.Subscribe("mess/1/home/a/helper/in", 1, func(_ mqtt.Client, m mqtt.Message) {
 		if text := string(m.Payload()); strings.Contains(text, "The crate is up.") {
-			heard <- text
+			messages <- text
 		}
 	}))
 	s.mustFinish(arm.Publish("mess/1/home/e/mq-arm/out", 1, false, fmt.Sprintf(
 		`{"id": "m3", "re": %q, "MESS": [{"status": {"re": %[1]q, "code": "completed"}}, {"response": {"re": %[1]q, "content": ["The crate is up."]}}]}`, ref)))
 	select {
-	case text := <-heard:
+	case text := <-messages:
 		if !strings.Contains(text, ref) {
 			s.Errorf("the requester over MQTT hears %s", text)
 		}

@@ -242,7 +242,7 @@ func difference(at string, got, want any) string {
 	return ""
 }
 
-// startReceiver starts an HTTP server at an address that stands in the fixture. It sends what comes to the
+// startReceiver starts an HTTP server at an address from the fixture. It sends what comes to the
 // channel that it returns.
 func (s *upgraded) startReceiver(address string) <-chan *http.Request {
 	s.Helper()

@@ -42,7 +42,7 @@ type valveRequest struct {
 type valveRequests struct {
 	dir    string // folder of the logs
 	valves int
-	door   atomic.Pointer[apiClient] // nil while the exchange is down
+	client atomic.Pointer[apiClient] // nil while the exchange is down
 	most   int64                     // total number of requests
 	left   atomic.Int64
 	rest   time.Duration // maximum pause between two requests for one valve; 0: none
@@ -230,13 +230,13 @@ func (e *valveRequests) isTerminal(one *valveRequest) bool {
 // call makes one HTTP call. It returns code 0 without a response, and also if the exchange went
 // down before the response arrived.
 func (e *valveRequests) call(method, path, body string, answer any) (code int) {
-	d := e.door.Load()
+	d := e.client.Load()
 	if d == nil {
 		<-time.After(5 * time.Millisecond)
 		return 0
 	}
 	code, data, err := d.call(d.operator, method, path, body)
-	if err != nil || e.door.Load() != d {
+	if err != nil || e.client.Load() != d {
 		<-time.After(5 * time.Millisecond)
 		return 0
 	}

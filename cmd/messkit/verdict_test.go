@@ -51,7 +51,7 @@ func (e *valveRequests) judge(data string) *verdict {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.checkFinalStatuses(v)
-	var told []ackedThread
+	var acked []ackedThread
 	for valve := range e.valves {
 		mine := slices.DeleteFunc(slices.Clone(e.list), func(one *valveRequest) bool { return one.valve != valve })
 		log := e.log(valve)
@@ -70,10 +70,10 @@ func (e *valveRequests) judge(data string) *verdict {
 	}
 	for _, one := range e.list {
 		if one.status != "" {
-			told = append(told, ackedThread{ref: one.ref, status: one.status})
+			acked = append(acked, ackedThread{ref: one.ref, status: one.status})
 		}
 	}
-	for _, p := range waitForFolders(data, told, patience) {
+	for _, p := range waitForFolders(data, acked, patience) {
 		v.addProblem(&v.lost, "%s", p)
 	}
 	return v

@@ -18,11 +18,11 @@ var faultRounds = []struct {
 	safe string // the lamp's safe state
 	harm func(*lampRun, int)
 }{
-	{"killed, the lamp's time runs on", "keep", func(l *lampRun, guard int) { l.kill(); l.waitForEnd(guard) }},
-	{"killed, the lamp goes off at once", "'off'", func(l *lampRun, guard int) { l.kill(); l.waitForEnd(guard) }},
+	{"killed, the lamp's time runs on", "keep", func(l *lampRun, watchdog int) { l.kill(); l.waitForEnd(watchdog) }},
+	{"killed, the lamp goes off at once", "'off'", func(l *lampRun, watchdog int) { l.kill(); l.waitForEnd(watchdog) }},
 	{"frozen", "keep", func(l *lampRun, _ int) { l.signal(syscall.SIGSTOP) }},
-	{"guard killed", "keep", func(_ *lampRun, guard int) { _ = syscall.Kill(guard, syscall.SIGKILL) }},
-	{"guard frozen", "keep", func(_ *lampRun, guard int) { _ = syscall.Kill(guard, syscall.SIGSTOP) }},
+	{"guard killed", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGKILL) }},
+	{"guard frozen", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGSTOP) }},
 }
 
 const (

@@ -18,7 +18,7 @@ import (
 func TestTravelInterrupted(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
-		tell, stop error
+		move, stop error
 		ignores    int // number of stop commands that the cover accepts and ignores
 		cut        time.Duration
 		mayAct     bool
@@ -36,7 +36,7 @@ func TestTravelInterrupted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stops, moves := 0, true
 				travel := family.Movement{
-					Go:   func(context.Context) error { return c.tell },
+					Go:   func(context.Context) error { return c.move },
 					Look: func(context.Context) (family.CoverPosition, error) { return family.CoverPosition{Moving: moves}, nil },
 					Stop: func(context.Context) error {
 						stops++
@@ -113,18 +113,18 @@ func TestHaltOfCovers(t *testing.T) {
 			Cover: family.NewCover(travel, travel, nil),
 			Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 		}).(halted)
-		start := func(hears int) {
+		start := func(ignored int) {
 			if err := d.Start(); err != nil {
 				t.Fatal(err)
 			}
-			stops, ignores, moves = 0, hears, false
+			stops, ignores, moves = 0, ignored, false
 		}
 		open := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			return d.Open(ctx)
 		}
-		stands := func(what string) {
+		wantSafe := func(what string) {
 			t.Helper()
 			if safe, err := d.Safe(t.Context()); err != nil || !safe || moves {
 				t.Errorf("%s: safe %t, %v; the cover is moving: %t", what, safe, err, moves)
@@ -135,9 +135,9 @@ func TestHaltOfCovers(t *testing.T) {
 		if err := open(); !errors.Is(err, drivers.ErrMayAct) {
 			t.Errorf("what heeds no stop is cut short with %v", err)
 		}
-		told := stops
-		if err := d.Halt(); err == nil || stops == told {
-			t.Errorf("what heeds no stop is halted: %v, after %d stops more", err, stops-told)
+		before := stops
+		if err := d.Halt(); err == nil || stops == before {
+			t.Errorf("what heeds no stop is halted: %v, after %d stops more", err, stops-before)
 		}
 		if safe, err := d.Safe(t.Context()); safe || err != nil {
 			t.Errorf("what moves on is safe: %t, %v", safe, err)
@@ -146,7 +146,7 @@ func TestHaltOfCovers(t *testing.T) {
 		if err := d.Halt(); err != nil {
 			t.Error(err)
 		}
-		stands("halted once more")
+		wantSafe("halted once more")
 
 		start(0)
 		if err := d.Halt(); err != nil || stops != 0 {
@@ -163,7 +163,7 @@ func TestHaltOfCovers(t *testing.T) {
 		if err := d.Halt(); err != nil {
 			t.Error(err)
 		}
-		stands("what a hand has set moving")
+		wantSafe("what a hand has set moving")
 
 		start(1 << 20)
 		if err := open(); err == nil {
@@ -173,7 +173,7 @@ func TestHaltOfCovers(t *testing.T) {
 		if err := d.Detach(); err != nil {
 			t.Error(err)
 		}
-		stands("what was told to move, and left")
+		wantSafe("what was told to move, and left")
 
 		start(0)
 		moves, away = true, true // moved by hand, and unreachable
@@ -186,12 +186,12 @@ func TestHaltOfCovers(t *testing.T) {
 		if err := d.Halt(); err != nil {
 			t.Error(err)
 		}
-		stands("what answers again")
+		wantSafe("what answers again")
 		moves = true
 		if err := d.Halt(); err != nil {
 			t.Error(err)
 		}
-		stands("what a hand has set moving since it was halted")
+		wantSafe("what a hand has set moving since it was halted")
 	})
 }
 
@@ -242,14 +242,14 @@ func TestCoverAtRest(t *testing.T) {
 
 // A cover that reports only words has no position between closed and open.
 func TestOpenings(t *testing.T) {
-	for want, tell := range map[string]func(*family.CoverPosition){
+	for want, set := range map[string]func(*family.CoverPosition){
 		"contact 0, opening 40": func(p *family.CoverPosition) { p.Percent, p.Known = 40, true },
 		"contact 1, opening 0":  func(p *family.CoverPosition) { p.Known = true },
 		"contact 0":             func(p *family.CoverPosition) { family.StateWords{Open: []string{"open"}}.Add(p, "open") },
 		"contact 1":             func(p *family.CoverPosition) { family.StateWords{Closed: []string{"closed"}}.Add(p, "closed") },
 	} {
 		var p family.CoverPosition
-		tell(&p)
+		set(&p)
 		list, err := family.Openings(p, time.Now())
 		var said []string
 		for _, r := range list {

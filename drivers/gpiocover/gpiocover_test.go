@@ -106,7 +106,7 @@ func (b *blind) settle() {
 	b.since = time.Now()
 }
 
-func (b *blind) is() (percent float64, stands bool) {
+func (b *blind) is() (percent float64, still bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.settle()
@@ -126,8 +126,8 @@ func moving(t *testing.T, at float64, story func(t *testing.T, c *gpiocover.Cove
 		if err := c.Halt(); err != nil {
 			t.Error(err)
 		}
-		if _, stands := b.is(); !stands || b.both || b.rest < 500*time.Millisecond {
-			t.Errorf("it stands: %t, both relays were on: %t, turned round after %v", stands, b.both, b.rest)
+		if _, still := b.is(); !still || b.both || b.rest < 500*time.Millisecond {
+			t.Errorf("it stands: %t, both relays were on: %t, turned round after %v", still, b.both, b.rest)
 		}
 	})
 }
@@ -165,10 +165,10 @@ func TestOpenTo(t *testing.T) {
 			if err := c.OpenTo(t.Context(), want); err != nil {
 				t.Fatal(err)
 			}
-			is, stands := b.is()
-			says, err := c.EstimatedOpening(t.Context())
-			if math.Abs(is-want) > 1 || !stands || says != want || err != nil {
-				t.Errorf("OpenTo(%v): it is at %v, stands: %t, says %v, %v", want, is, stands, says, err)
+			is, still := b.is()
+			estimate, err := c.EstimatedOpening(t.Context())
+			if math.Abs(is-want) > 1 || !still || estimate != want || err != nil {
+				t.Errorf("OpenTo(%v): it is at %v, stands: %t, says %v, %v", want, is, still, estimate, err)
 			}
 		}
 		list, err := c.Read(t.Context())
@@ -233,10 +233,10 @@ func TestStopDuringMove(t *testing.T) {
 		if err := <-ended; !errors.Is(err, drivers.ErrStopped) {
 			t.Error(err)
 		}
-		is, stands := b.is()
-		says, err := c.EstimatedOpening(t.Context())
-		if !stands || math.Abs(is-40) > 1 || says != 40 || err != nil {
-			t.Errorf("it is at %v, stands: %t, says %v, %v", is, stands, says, err)
+		is, still := b.is()
+		estimate, err := c.EstimatedOpening(t.Context())
+		if !still || math.Abs(is-40) > 1 || estimate != 40 || err != nil {
+			t.Errorf("it is at %v, stands: %t, says %v, %v", is, still, estimate, err)
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {
@@ -254,9 +254,9 @@ func TestHaltDuringMove(t *testing.T) {
 		if err := c.Halt(); err != nil {
 			t.Fatal(err)
 		}
-		is, stands := b.is()
-		if err := <-ended; !stands || !errors.Is(err, drivers.ErrNotStarted) {
-			t.Errorf("it stands: %t, %v", stands, err)
+		is, still := b.is()
+		if err := <-ended; !still || !errors.Is(err, drivers.ErrNotStarted) {
+			t.Errorf("it stands: %t, %v", still, err)
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {

@@ -22,7 +22,7 @@ func TestClimateUnits(t *testing.T) {
 			t.Errorf("%s: %v, %v", live, is, err)
 		}
 		list, err := d.(drivers.Sensor).Read(t.Context())
-		if err != nil || len(list) != 2 || list[0].Quantity != "temperature" || list[0].Value != 25 || list[0].Unit != "°C" || !list[0].At.Equal(heardAt) {
+		if err != nil || len(list) != 2 || list[0].Quantity != "temperature" || list[0].Value != 25 || list[0].Unit != "°C" || !list[0].At.Equal(reportedAt) {
 			t.Errorf("%s: %+v, %v", live, list, err)
 		}
 		if err := d.(drivers.Thermostat).SetTarget(t.Context(), 20); err != nil {

@@ -59,14 +59,14 @@ func TestUnansweredCommandMayAct(t *testing.T) {
 	}
 	h := newHome(t)
 	lamp, lock := started(t, config(h, "light.hall")+"live: false\ntimeout: 1s\n"), started(t, config(h, "lock.front")+"live: false\ntimeout: 1s\n")
-	for service, tell := range map[string]func() error{
+	for service, command := range map[string]func() error{
 		"light/turn_on": func() error { return lamp.(drivers.Switch).Switch(t.Context(), true) },
 		"lock/unlock":   func() error { return lock.(drivers.Locker).Unlock(t.Context()) },
 	} {
 		h.mu.Lock()
 		h.mute = service
 		h.mu.Unlock()
-		if err := tell(); err == nil || errors.Is(err, drivers.ErrNothingDone) {
+		if err := command(); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 			t.Errorf("%s: %v", service, err)
 		}
 	}
@@ -97,13 +97,13 @@ func TestCancelledCommandMayAct(t *testing.T) {
 				h.mute, h.held = "light/turn_on", held
 				h.mu.Unlock()
 				ctx, cancel := context.WithCancel(t.Context())
-				told := make(chan error, 1)
-				go func() { told <- d.(drivers.Switch).Switch(ctx, true) }()
+				result := make(chan error, 1)
+				go func() { result <- d.(drivers.Switch).Switch(ctx, true) }()
 				if !h.has(func(h *home) bool { return len(h.calls) > 0 }) {
 					t.Fatal("it was not told")
 				}
 				cancel()
-				if err := <-told; !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
+				if err := <-result; !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
 					t.Errorf("on: %v", err)
 				}
 				if answers {

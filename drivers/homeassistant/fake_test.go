@@ -20,24 +20,24 @@ const token = "eyJhbGciOiJIUzI1NiJ9.open.sesame"
 // records the real state of its entities.
 type home struct {
 	*httptest.Server
-	mu     sync.Mutex
-	sits   []*sitting // logged-in WebSocket connections
-	shut   bool       // rejects WebSocket connections
-	deaf   bool       // closes the connection during a service call, after its execution
-	mute   string     // the service that gets no answer, or a late one
-	held   chan struct{}
-	leaves string // the entity that disappears while the home lists its states
-	says   string // message of a rejected service call over REST
-	joined int    // number of subscriptions
-	states map[string]map[string]any
-	calls  []string
-	asked  map[string]bool // entities that a client has requested
-	slow   int             // number of reads until a change is visible
-	unit   string          // unit of temperatures
-	stays  bool            // robots do not finish by themselves
-	dead   bool            // services answer without an effect
-	denies string          // error code of a service call that the home has executed
-	next   func()
+	mu      sync.Mutex
+	sits    []*sitting // logged-in WebSocket connections
+	shut    bool       // rejects WebSocket connections
+	deaf    bool       // closes the connection during a service call, after its execution
+	mute    string     // the service that gets no answer, or a late one
+	held    chan struct{}
+	leaves  string // the entity that disappears while the home lists its states
+	message string // message of a rejected service call over REST
+	joined  int    // number of subscriptions
+	states  map[string]map[string]any
+	calls   []string
+	asked   map[string]bool // entities that a client has requested
+	slow    int             // number of reads until a change is visible
+	unit    string          // unit of temperatures
+	stays   bool            // robots do not finish by themselves
+	dead    bool            // services answer without an effect
+	denies  string          // error code of a service call that the home has executed
+	next    func()
 }
 
 func newHome(t *testing.T) *home {
@@ -54,7 +54,7 @@ func (h *home) renew() {
 	defer h.mu.Unlock()
 	h.calls, h.asked, h.next, h.slow, h.dead = nil, map[string]bool{}, nil, 0, false
 	h.unit = "°C"
-	h.stays, h.shut, h.deaf, h.joined, h.mute, h.held, h.leaves, h.says, h.denies = false, false, false, 0, "", nil, "", "", ""
+	h.stays, h.shut, h.deaf, h.joined, h.mute, h.held, h.leaves, h.message, h.denies = false, false, false, 0, "", nil, "", "", ""
 	h.states = map[string]map[string]any{
 		"light.hall":               {"state": "off", "brightness": 255.0, "rgb_color": []any{255.0, 255.0, 255.0}},
 		"light.desk":               {"state": "off", "brightness": 255.0, "color_mode": "color_temp", "color_temp_kelvin": 2702.0},
@@ -160,8 +160,8 @@ func (h *home) service(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	id, _ := body["entity_id"].(string)
 	domain, _, _ := strings.Cut(name, "/")
-	if h.says != "" {
-		http.Error(w, h.says, http.StatusBadRequest)
+	if h.message != "" {
+		http.Error(w, h.message, http.StatusBadRequest)
 		return
 	}
 	if h.states[id] == nil || !strings.HasPrefix(id, domain+".") {
@@ -197,7 +197,7 @@ func (h *home) does(name, id string, body map[string]any) {
 			h.robot(id, service, body)
 			return
 		}
-		defer h.tell(id)
+		defer h.publish(id)
 		is := map[string]string{"turn_on": "on", "turn_off": "off", "open_cover": "open", "close_cover": "closed", "lock": "locked", "unlock": "unlocked"}[service]
 		at := map[string]float64{"open_cover": 100, "stop_cover": 40}[service]
 		if service == "set_cover_position" {
@@ -207,7 +207,7 @@ func (h *home) does(name, id string, body map[string]any) {
 				is = "closed"
 			}
 		}
-		called := heardAt.Add(time.Duration(len(h.calls)) * time.Second).Format("2006-01-02T15:04:05.000000-07:00")
+		called := reportedAt.Add(time.Duration(len(h.calls)) * time.Second).Format("2006-01-02T15:04:05.000000-07:00")
 		switch {
 		case strings.HasPrefix(id, "script."):
 			h.states[id]["last_triggered"] = called
@@ -230,7 +230,7 @@ func (h *home) does(name, id string, body map[string]any) {
 		case id == "lock.front" && body["code"] != "4711":
 			is = "locked"
 		}
-		if _, tells := h.states[id]["current_position"]; tells {
+		if _, has := h.states[id]["current_position"]; has {
 			h.states[id]["current_position"] = at
 		}
 		h.states[id]["state"] = is
@@ -263,7 +263,7 @@ func (h *home) force(id string, on bool) {
 	way := map[string]string{"climate": "heat", "media_player": "playing"}
 	domain, _, _ := strings.Cut(id, ".")
 	h.states[id]["state"] = map[bool]string{true: cmp.Or(way[domain], "on"), false: "off"}[on]
-	h.tell(id)
+	h.publish(id)
 }
 
 func answer(w http.ResponseWriter, v any) {
@@ -271,4 +271,4 @@ func answer(w http.ResponseWriter, v any) {
 	_ = json.NewEncoder(w).Encode(v) // a disconnected client has its error already
 }
 
-var heardAt = time.Date(2026, 11, 21, 9, 45, 50, 123456000, time.UTC)
+var reportedAt = time.Date(2026, 11, 21, 9, 45, 50, 123456000, time.UTC)

@@ -140,8 +140,8 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 	return no("unknown_command", "Unknown command.")
 }
 
-// tell sends an event to all subscribers. The caller holds mu.
-func (h *home) tell(id string) {
+// publish sends an event to all subscribers. The caller holds mu.
+func (h *home) publish(id string) {
 	for _, s := range h.sits {
 		if s.sub == nil {
 			continue

@@ -125,10 +125,10 @@ func TestReadings(t *testing.T) {
 		entity string
 		want   drivers.Reading
 	}{
-		{"sensor.balcony", drivers.Reading{Quantity: "temperature", Value: 21.5, Unit: "°C", At: heardAt}},
-		{"sensor.visits", drivers.Reading{Quantity: "visits", Value: 7, Unit: "units", At: heardAt}},
-		{"binary_sensor.front_door", drivers.Reading{Quantity: "contact", Value: 0, At: heardAt}}, // the door is open
-		{"binary_sensor.hall", drivers.Reading{Quantity: "motion", Value: 1, At: heardAt}},
+		{"sensor.balcony", drivers.Reading{Quantity: "temperature", Value: 21.5, Unit: "°C", At: reportedAt}},
+		{"sensor.visits", drivers.Reading{Quantity: "visits", Value: 7, Unit: "units", At: reportedAt}},
+		{"binary_sensor.front_door", drivers.Reading{Quantity: "contact", Value: 0, At: reportedAt}}, // the door is open
+		{"binary_sensor.hall", drivers.Reading{Quantity: "motion", Value: 1, At: reportedAt}},
 	} {
 		got, err := started(t, config(h, c.entity)).(drivers.Sensor).Read(t.Context())
 		if err != nil || len(got) != 1 || !cmp.Equal(c.want, got[0]) {

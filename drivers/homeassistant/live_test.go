@@ -211,7 +211,7 @@ func TestRejectedByWebSocket(t *testing.T) {
 	d := live(t, h, &drivers.Shared{}, config(h, "switch.pump")+"safe: keep")
 	h.mu.Lock()
 	h.states["switch.pump"]["state"] = "unavailable"
-	h.tell("switch.pump")
+	h.publish("switch.pump")
 	h.mu.Unlock()
 	err := d.(drivers.Switch).Switch(t.Context(), true)
 	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), `"unavailable"`) || h.count() != 0 {
@@ -219,7 +219,7 @@ func TestRejectedByWebSocket(t *testing.T) {
 	}
 	h.mu.Lock()
 	h.states["switch.pump"]["state"] = "off"
-	h.tell("switch.pump")
+	h.publish("switch.pump")
 	delete(h.states, "switch.pump") // deleted without an event
 	h.mu.Unlock()
 	if err := d.(drivers.Switch).Switch(t.Context(), true); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "Service not found") || strings.Contains(err.Error(), "sesame") {

@@ -156,7 +156,7 @@ func TestCodeStaysSecret(t *testing.T) {
 	d := started(t, config(h, "lock.front")+"live: false\ncode: sorry\n")
 	h.mu.Lock()
 	h.next = nil
-	h.says = "the code sorry is wrong"
+	h.message = "the code sorry is wrong"
 	h.mu.Unlock()
 	err := d.(drivers.Locker).Unlock(t.Context())
 	if err == nil || strings.Contains(err.Error(), "sorry") || !errors.Is(err, drivers.ErrNothingDone) {

@@ -23,11 +23,11 @@ func (h *home) robot(id, service string, body map[string]any) {
 		}
 	}
 	h.states[id]["state"], h.next = becomes, nil
-	h.tell(id)
+	h.publish(id)
 	if end := map[string]string{"cleaning": "returning", "returning": "docked"}[becomes]; end != "" && !h.stays { // otherwise the test changes the state
 		h.next = func() {
 			h.states[id]["state"] = end
-			h.tell(id)
+			h.publish(id)
 		}
 		h.slow = 2
 	}
@@ -38,7 +38,7 @@ func (h *home) set(id, state, key string, value any) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.states[id]["state"], h.states[id][key] = state, value
-	h.tell(id)
+	h.publish(id)
 }
 
 func (h *home) stay() { h.mu.Lock(); defer h.mu.Unlock(); h.stays = true }
@@ -130,12 +130,12 @@ func TestVacuumTasks(t *testing.T) {
 			if way == "" {
 				settled(t, h, d)
 			}
-			var told []drivers.Progress
-			if err := do(t.Context(), d, func(p drivers.Progress) { told = append(told, p) }); err != nil {
+			var reports []drivers.Progress
+			if err := do(t.Context(), d, func(p drivers.Progress) { reports = append(reports, p) }); err != nil {
 				t.Errorf("%s: %v", want, err)
 			}
-			if len(told) < 2 || told[len(told)-1].Percent != 100 || !strings.HasPrefix(told[0].Activity, "cleaning") {
-				t.Errorf("%s: told %+v", want, told)
+			if len(reports) < 2 || reports[len(reports)-1].Percent != 100 || !strings.HasPrefix(reports[0].Activity, "cleaning") {
+				t.Errorf("%s: told %+v", want, reports)
 			}
 			if got := h.log(); !slices.Equal(got, []string{want}) {
 				t.Errorf("called %q, want %q", got, want)

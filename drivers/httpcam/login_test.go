@@ -131,26 +131,26 @@ func TestUnsupportedLogin(t *testing.T) {
 }
 
 // guarded serves an image for any Authorization, and counts them.
-func guarded(t *testing.T, told *atomic.Int32) http.HandlerFunc {
+func guarded(t *testing.T, logins *atomic.Int32) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" {
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 			w.WriteHeader(401)
 			return
 		}
-		told.Add(1)
+		logins.Add(1)
 		_, _ = w.Write(jpegOf(t, 1, 8, 8))
 	}
 }
 
 func TestRedirectWithinTheCamera(t *testing.T) {
-	var told atomic.Int32
+	var logins atomic.Int32
 	mux := http.NewServeMux()
-	mux.HandleFunc("/pic", guarded(t, &told))
+	mux.HandleFunc("/pic", guarded(t, &logins))
 	mux.Handle("/", http.RedirectHandler("/pic", http.StatusFound))
 	s := handle(t, mux.ServeHTTP)
-	if _, err := camera(t, s.URL, account).Photo(t.Context()); err != nil || told.Load() != 1 {
-		t.Errorf("%d log-ins, %v", told.Load(), err)
+	if _, err := camera(t, s.URL, account).Photo(t.Context()); err != nil || logins.Load() != 1 {
+		t.Errorf("%d log-ins, %v", logins.Load(), err)
 	}
 }
 
@@ -165,9 +165,9 @@ func secure(t *testing.T, h http.HandlerFunc) *httptest.Server {
 }
 
 func TestPasswordStaysWithItsOrigin(t *testing.T) {
-	var told atomic.Int32
-	other := handle(t, guarded(t, &told))
-	tls := secure(t, guarded(t, &told))
+	var logins atomic.Int32
+	other := handle(t, guarded(t, &logins))
+	tls := secure(t, guarded(t, &logins))
 	named := strings.Replace(other.URL, "http://", "http://eve:evil@", 1)
 	for _, to := range []string{other.URL + "/x?secret=1", named, strings.Replace(other.URL, "127.0.0.1", "localhost", 1), tls.URL} {
 		s := handle(t, func(w http.ResponseWriter, r *http.Request) {
@@ -188,7 +188,7 @@ func TestPasswordStaysWithItsOrigin(t *testing.T) {
 			}
 		}
 	}
-	if n := told.Load(); n != 0 {
+	if n := logins.Load(); n != 0 {
 		t.Errorf("another origin was told the password %d times", n)
 	}
 }

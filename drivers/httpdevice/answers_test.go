@@ -22,12 +22,12 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 		b := newBench(t, f.device)
 		d := started(t, "family: "+name+"\nsafe: keep\nurl: "+b.URL+f.config)
 		b.device().wrong = true
-		told := d.(drivers.Switch).Switch(t.Context(), true)
+		switchErr := d.(drivers.Switch).Switch(t.Context(), true)
 		if on, err := d.(drivers.SwitchReader).On(t.Context()); on || err != nil {
 			t.Errorf("%s: on=%t, %v", name, on, err)
 		}
-		if !strings.HasPrefix(name, "shelly-gen2") && (told == nil || !strings.Contains(told.Error(), "but the device answers")) { // these answer with the previous state, or without a state
-			t.Errorf("%s: %v", name, told)
+		if !strings.HasPrefix(name, "shelly-gen2") && (switchErr == nil || !strings.Contains(switchErr.Error(), "but the device answers")) { // these answer with the previous state, or without a state
+			t.Errorf("%s: %v", name, switchErr)
 		}
 	}
 }
@@ -96,8 +96,8 @@ func TestAnswersOfABadDevice(t *testing.T) {
 // A server that accepts everything is not a plug: the page of a router, another server, an
 // error in an unexpected answer.
 func TestAnyAnswerIsNoSuccess(t *testing.T) {
-	for name, says := range map[string]string{"a page": "<html>Log in", "an error": `{"code":-103,"message":"Invalid argument"}`, "nothing": "", "null": "null"} {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+	for name, body := range map[string]string{"a page": "<html>Log in", "an error": `{"code":-103,"message":"Invalid argument"}`, "nothing": "", "null": "null"} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 		d := started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 30s\nurl: "+s.URL)
 		for _, on := range []bool{true, false} {
 			if err := d.(drivers.Switch).Switch(t.Context(), on); err == nil || errors.Is(err, drivers.ErrNothingDone) {

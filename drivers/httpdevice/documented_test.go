@@ -30,7 +30,7 @@ type documented struct {
 
 type step struct {
 	Do, Want string
-	Hears    []exchange
+	Receives []exchange
 }
 
 type exchange struct {
@@ -47,13 +47,13 @@ func (e exchange) same(call string, body []byte) bool {
 	return e.Body == "" || json.Unmarshal([]byte(e.Body), &want) == nil && json.Unmarshal(body, &got) == nil && reflect.DeepEqual(want, got)
 }
 
-// scripted is a documented device: it answers as the step says, and accepts no other
+// scripted is a documented device: it answers as in the step, and accepts no other
 // request.
 type scripted struct {
-	mu     sync.Mutex
-	now    step
-	heard  []bool   // received requests of now.Hears
-	others []string // other received requests
+	mu       sync.Mutex
+	now      step
+	received []bool   // received requests of now.Hears
+	others   []string // other received requests
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -64,29 +64,29 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := r.Method + " " + r.URL.RequestURI()
-	i := slices.IndexFunc(s.now.Hears, func(e exchange) bool { return e.same(call, body) })
+	i := slices.IndexFunc(s.now.Receives, func(e exchange) bool { return e.same(call, body) })
 	if i < 0 {
 		s.others = append(s.others, strings.TrimSpace(call+" "+string(body)))
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
-	s.heard[i] = true
+	s.received[i] = true
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, s.now.Hears[i].Answer)
+	_, _ = io.WriteString(w, s.now.Receives[i].Answer)
 }
 
 func (s *scripted) begin(now step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
+	s.now, s.received, s.others = now, make([]bool, len(now.Receives)), nil
 }
 
 // end returns the differences from the documentation. A call ends with its answer.
 func (s *scripted) end() (wrong []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, e := range s.now.Hears {
-		if !s.heard[i] && !e.May {
+	for i, e := range s.now.Receives {
+		if !s.received[i] && !e.May {
 			wrong = append(wrong, "it was not called "+e.Call+" "+e.Body)
 		}
 	}
@@ -178,7 +178,7 @@ func TestDocumentedCalls(t *testing.T) {
 // A server that answers 200 to everything (the login page of a router, another server at
 // that address), and an error of the device with status 200, do not count as success.
 func TestForeignAnswerIsNoSuccess(t *testing.T) {
-	for name, says := range map[string]string{
+	for name, body := range map[string]string{
 		"a page":   "<!doctype html><html>Welcome to the hotel</html>",
 		"a fault":  `{"code":-103,"message":"Invalid argument"}`,
 		"a list":   "[]",
@@ -186,7 +186,7 @@ func TestForeignAnswerIsNoSuccess(t *testing.T) {
 		"a no":     `{"Command":"Unknown"}`,
 		"a log-in": `{"WARNING":"Need user=<username>&password=<password>"}`,
 	} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 		defer server.Close()
 		for _, family := range family.Names(httpdevice.Families(), "") {
 			var one httpdevice.Template
@@ -204,7 +204,7 @@ func TestForeignAnswerIsNoSuccess(t *testing.T) {
 			}
 			for _, act := range acts(one) {
 				if _, err := familytest.Do(t.Context(), started(t, config), act); err == nil {
-					t.Errorf("%s: %q is taken for obedience to %q", family, says, act)
+					t.Errorf("%s: %q is taken for obedience to %q", family, body, act)
 				}
 			}
 		}

@@ -169,15 +169,15 @@ func TestTimerOfEarlierProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		told bool
-		want time.Duration
+		timerSet bool
+		want     time.Duration
 	}{{false, 90 * time.Second}, {true, 0}} {
 		next := started(t, config+b.URL+login)
-		if c.told {
+		if c.timerSet {
 			next.(drivers.PersistentTimer).TimerMayBeSet()
 		}
 		if err := next.(drivers.Switch).Switch(t.Context(), true); err != nil || b.device().lastTimer() != c.want {
-			t.Errorf("told %t: timer %v, want %v: %v", c.told, b.device().lastTimer(), c.want, err)
+			t.Errorf("told %t: timer %v, want %v: %v", c.timerSet, b.device().lastTimer(), c.want, err)
 		}
 	}
 }

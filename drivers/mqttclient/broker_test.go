@@ -109,8 +109,8 @@ func newBroker(t *testing.T) *broker {
 	return b
 }
 
-// says publishes a message of a device.
-func (b *broker) says(t *testing.T, topic, payload string, retain bool) {
+// send publishes a message of a device.
+func (b *broker) send(t *testing.T, topic, payload string, retain bool) {
 	t.Helper()
 	if err := b.Publish(topic, []byte(payload), retain, 1); err != nil {
 		t.Fatal(err)
@@ -142,8 +142,8 @@ func join(t *testing.T, c *mqttclient.Client, filters ...string) *mqttclient.Mem
 	return m
 }
 
-// hears waits until payload is the last message of a topic.
-func hears(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient.Received {
+// waitFor waits until payload is the last message of a topic.
+func waitFor(t *testing.T, m *mqttclient.Member, topic, payload string) mqttclient.Received {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

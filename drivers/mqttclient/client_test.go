@@ -20,12 +20,12 @@ func TestMembersShareOneConnection(t *testing.T) {
 	c := newClient(b.address, patience)
 	one, two := join(t, c, "a/state"), join(t, c, "b/state", "bridge")
 	all := join(t, c, "+/state")
-	b.says(t, "a/state", "on", false)
-	b.says(t, "b/state", "off", false)
-	hears(t, one, "a/state", "on")
-	hears(t, two, "b/state", "off")
-	hears(t, all, "a/state", "on")
-	hears(t, all, "b/state", "off")
+	b.send(t, "a/state", "on", false)
+	b.send(t, "b/state", "off", false)
+	waitFor(t, one, "a/state", "on")
+	waitFor(t, two, "b/state", "off")
+	waitFor(t, all, "a/state", "on")
+	waitFor(t, all, "b/state", "off")
 	if len(one.All()) != 1 || len(two.All()) != 1 {
 		t.Errorf("messages of others: %v, %v", one.All(), two.All())
 	}
@@ -42,8 +42,8 @@ func TestMembersShareOneConnection(t *testing.T) {
 	c.Leave(all)
 	until(t, "the connection of nobody is open", func() bool { return len(b.clients()) == 0 })
 	again := join(t, c, "a/state")
-	b.says(t, "a/state", "again", false)
-	hears(t, again, "a/state", "again")
+	b.send(t, "a/state", "again", false)
+	waitFor(t, again, "a/state", "again")
 }
 
 // A member that joins late gets the retained messages. Earlier members do not get them
@@ -51,24 +51,24 @@ func TestMembersShareOneConnection(t *testing.T) {
 func TestRetainedMessagesReachLateMember(t *testing.T) {
 	b := newBroker(t)
 	c := newClient(b.address, patience)
-	b.says(t, "bridge", "old", true)
+	b.send(t, "bridge", "old", true)
 	first := join(t, c, "bridge")
-	if h := hears(t, first, "bridge", "old"); !h.Retained {
+	if h := waitFor(t, first, "bridge", "old"); !h.Retained {
 		t.Error("it counts as new")
 	}
-	b.says(t, "bridge", "new", false)
-	hears(t, first, "bridge", "new")
+	b.send(t, "bridge", "new", false)
+	waitFor(t, first, "bridge", "new")
 	late := join(t, c, "bridge", "late")
-	if h := hears(t, late, "bridge", "old"); !h.Retained {
+	if h := waitFor(t, late, "bridge", "old"); !h.Retained {
 		t.Error("it counts as new")
 	}
-	if h := hears(t, first, "bridge", "new"); h.Retained || h.Number != 2 {
+	if h := waitFor(t, first, "bridge", "new"); h.Retained || h.Number != 2 {
 		t.Errorf("who was there heard %+v", h)
 	}
 	if err := c.Resubscribe(t.Context(), first, "bridge"); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, first, "bridge", "old")
+	waitFor(t, first, "bridge", "old")
 }
 
 // The client subscribes with few packets, and repeats all subscriptions on the next
@@ -103,8 +103,8 @@ func TestSubscribeInBatches(t *testing.T) {
 	until(t, "the end is not noticed", func() bool { is, _, _ := c.Disconnected(); return is != nil })
 	back(t, c)
 	check()
-	b.says(t, "long/1", "on", false)
-	hears(t, m, "long/1", "on")
+	b.send(t, "long/1", "on", false)
+	waitFor(t, m, "long/1", "on")
 }
 
 // The client sends fewer filters in a packet to a broker that disconnects on too many, and
@@ -122,8 +122,8 @@ func TestBrokerThatDisconnects(t *testing.T) {
 	if !c.Refuses("t/forbidden") || c.Refuses("t/1") {
 		t.Error("the wrong filter is refused")
 	}
-	b.says(t, "t/59", "on", false)
-	hears(t, m, "t/59", "on")
+	b.send(t, "t/59", "on", false)
+	waitFor(t, m, "t/59", "on")
 }
 
 // A broker that disconnects a client on a forbidden topic does not disconnect the other
@@ -220,12 +220,12 @@ func TestSlowMember(t *testing.T) {
 	slow, quick := join(t, c, "many"), join(t, c, "many", "end")
 	const n = 2000
 	for i := range n {
-		b.says(t, "many", strconv.Itoa(i), false)
+		b.send(t, "many", strconv.Itoa(i), false)
 	}
-	b.says(t, "end", "end", false)
-	hears(t, quick, "end", "end")
-	hears(t, quick, "many", strconv.Itoa(n-1))
-	if h := hears(t, slow, "many", strconv.Itoa(n-1)); h.Number != n || len(slow.All()) != 1 {
+	b.send(t, "end", "end", false)
+	waitFor(t, quick, "end", "end")
+	waitFor(t, quick, "many", strconv.Itoa(n-1))
+	if h := waitFor(t, slow, "many", strconv.Itoa(n-1)); h.Number != n || len(slow.All()) != 1 {
 		t.Errorf("%d messages came, and %d are kept", h.Number, len(slow.All()))
 	}
 }

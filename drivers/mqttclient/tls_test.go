@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 	if err := c.Publish(t.Context(), "lamp/state", []byte("on"), nil); err != nil {
 		t.Fatal(err)
 	}
-	hears(t, m, "lamp/state", "on")
+	waitFor(t, m, "lamp/state", "on")
 	_, number, _ := net.SplitHostPort(l.Addr().String())
 	for address, want := range map[string]string{"tls://localhost:" + number: "certificate", "tcp://127.0.0.1:" + number: "the key broker is right (mqtts for TLS)"} {
 		if err := newClient(address, patience).Join(t.Context(), newMember("a")); err == nil || !strings.Contains(err.Error(), want) {

@@ -83,7 +83,7 @@ func TestAnnounced(t *testing.T) {
 		"homeassistant/switch/cut/off/config": "not JSON", "homeassistant/switch/x/y/config": "no template", "homeassistant/switch/x/gone/config": "no template",
 		"homeassistant/light/other/x/config": "no template", "homeassistant/light/desk/white/config": "no template", "homeassistant/light/desk/none/config": "no template",
 	}
-	var told map[string]string
+	var reasons map[string]string
 	names := map[string]string{}
 	for long := 2 * time.Second; len(names) < len(want) && long < time.Minute; long *= 2 { // Announced uses the whole time
 		ctx, cancel := context.WithTimeout(t.Context(), long)
@@ -93,11 +93,11 @@ func TestAnnounced(t *testing.T) {
 			t.Fatal(err)
 		}
 		clear(names)
-		told = map[string]string{}
+		reasons = map[string]string{}
 		for _, f := range got {
 			if f.Config == nil {
 				topic, because, _ := strings.Cut(strings.TrimPrefix(f.Where, "announced on "), ": ")
-				told[topic] = because
+				reasons[topic] = because
 				continue
 			}
 			if relay, want := f.Config["with.relay"], map[string]string{"shutter-relay-5": "5", "strip-relay-1": "1", "strip-relay-2": "2"}[f.Name]; relay != want {
@@ -119,13 +119,13 @@ func TestAnnounced(t *testing.T) {
 		t.Error(diff)
 	}
 	for topic, want := range why {
-		if !strings.Contains(told[topic], want) {
-			t.Errorf("%s is told as %q, want %q", topic, told[topic], want)
+		if !strings.Contains(reasons[topic], want) {
+			t.Errorf("%s is told as %q, want %q", topic, reasons[topic], want)
 		}
-		delete(told, topic)
+		delete(reasons, topic)
 	}
-	if len(told) > 0 {
-		t.Errorf("told as well: %q", told)
+	if len(reasons) > 0 {
+		t.Errorf("told as well: %q", reasons)
 	}
 	if len(b.retained) != 0 {
 		t.Errorf("it has sent something: %q", b.retained)

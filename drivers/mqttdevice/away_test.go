@@ -90,8 +90,8 @@ func TestBrokerGoneBeforeRetainedMessages(t *testing.T) {
 // cutter is a broker that fails on a switch-on command and restarts at once.
 type cutter struct {
 	mochi.HookBase
-	mu   sync.Mutex
-	told int
+	mu       sync.Mutex
+	commands int
 }
 
 func (c *cutter) ID() string           { return "cutter" }
@@ -103,12 +103,12 @@ func (c *cutter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet, 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told++
+	c.commands++
 	cl.Stop(io.EOF)
 	return p, packets.ErrRejectPacket
 }
 
-func (c *cutter) count() int { c.mu.Lock(); defer c.mu.Unlock(); return c.told }
+func (c *cutter) count() int { c.mu.Lock(); defer c.mu.Unlock(); return c.commands }
 
 // The driver does not repeat an unacknowledged command when the broker returns, possibly
 // hours later.
@@ -147,21 +147,21 @@ func TestUnconfirmedCommandMayAct(t *testing.T) {
 	b := newBroker(t, nil)
 	f := b.device(t, esphome)
 	d := started(t, soon(config(b, "esphome")))
-	hears := func(is bool) { f.mu.Lock(); defer f.mu.Unlock(); f.deaf = !is }
-	hears(false)
+	listen := func(is bool) { f.mu.Lock(); defer f.mu.Unlock(); f.deaf = !is }
+	listen(false)
 	if err := d.(drivers.Switch).Switch(t.Context(), true); err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("on: %v", err)
 	}
-	for i, tell := range []func() error{func() error { return d.(drivers.Switch).Switch(t.Context(), false) }, d.Halt} {
-		err := tell()
+	for i, call := range []func() error{func() error { return d.(drivers.Switch).Switch(t.Context(), false) }, d.Halt} {
+		err := call()
 		for deadline := time.Now().Add(30 * time.Second); err != nil && !errors.Is(err, drivers.ErrMayAct) && time.Now().Before(deadline); {
-			err = tell() // the broker itself may be slow
+			err = call() // the broker itself may be slow
 		}
 		if !errors.Is(err, drivers.ErrMayAct) {
 			t.Errorf("off, and halted (%d): %v", i, err)
 		}
 	}
-	hears(true)
+	listen(true)
 	for deadline := time.Now().Add(time.Minute); ; {
 		err := d.Halt()
 		if err == nil {
@@ -214,7 +214,7 @@ func (c *counter) OnPublish(cl *mochi.Client, p packets.Packet) (packets.Packet,
 	if !cl.Net.Inline && string(p.Payload) == "ON" {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.told++
+		c.commands++
 	}
 	return p, nil
 }
@@ -255,7 +255,7 @@ func TestStalledPublishIsDropped(t *testing.T) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.told > 0 {
+	if c.commands > 0 {
 		t.Error("the stalled command arrived")
 	}
 }

@@ -78,8 +78,8 @@ func TestCoversReachTheirTargets(t *testing.T) {
 				if direction != 0 || math.Abs(is-want) > drivers.OpeningTolerance {
 					t.Errorf("told as done at %v, and it moves by %d at %v", want, direction, is)
 				}
-				if says, err := d.Opening(t.Context()); err != nil || math.Abs(says-is) > 1 {
-					t.Errorf("it says %v, %v; it is at %v", says, err, is)
+				if reported, err := d.Opening(t.Context()); err != nil || math.Abs(reported-is) > 1 {
+					t.Errorf("it says %v, %v; it is at %v", reported, err, is)
 				}
 			}
 		})
@@ -127,7 +127,7 @@ func TestStopMovingCovers(t *testing.T) {
 			if err := <-task; !errors.Is(err, context.Canceled) {
 				t.Errorf("the task that was ended says %v", err)
 			}
-			stands(t, f)
+			waitForStop(t, f)
 			if n := f.cover.halts(); n < 2 {
 				t.Errorf("it was told to stop %d times", n)
 			}
@@ -150,8 +150,8 @@ func underWay(t *testing.T, f *fake) {
 	}
 }
 
-// stands waits until the cover has received the stop command, before it reaches its end.
-func stands(t *testing.T, f *fake) {
+// waitForStop waits until the cover has received the stop command, before it reaches its end.
+func waitForStop(t *testing.T, f *fake) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; <-time.After(time.Millisecond) {
 		percent, direction := f.cover.is()

@@ -34,14 +34,14 @@ type documented struct {
 }
 
 type step struct {
-	Do, Want    string
-	Hears, Says []message
+	Do, Want        string
+	Receives, Sends []message
 }
 
 type message struct {
 	Topic, Payload string
 	Retain         bool
-	Says           []message // the answer, if it differs from that of the step
+	Sends          []message // the answer, if it differs from that of the step
 }
 
 // same compares a payload with the documented one, as JSON if possible.
@@ -56,16 +56,16 @@ func (m message) same(topic string, payload []byte) bool {
 	return m.Payload == string(payload)
 }
 
-// scripted is a documented device: it answers as the step says, and accepts no other
+// scripted is a documented device: it answers as in the step, and accepts no other
 // message.
 type scripted struct {
 	mochi.HookBase
 	b *broker
 
-	mu     sync.Mutex
-	now    step
-	heard  []bool   // received messages of now.Hears
-	others []string // other received messages
+	mu       sync.Mutex
+	now      step
+	received []bool   // received messages of now.Hears
+	others   []string // other received messages
 }
 
 func (s *scripted) ID() string           { return "scripted" }
@@ -76,12 +76,12 @@ func (s *scripted) OnPublished(c *mochi.Client, p packets.Packet) {
 		return
 	}
 	s.mu.Lock()
-	known, says := false, s.now.Says
-	for i, m := range s.now.Hears {
+	known, replies := false, s.now.Sends
+	for i, m := range s.now.Receives {
 		if m.same(p.TopicName, p.Payload) {
-			known, s.heard[i] = true, true
-			if m.Says != nil {
-				says = m.Says
+			known, s.received[i] = true, true
+			if m.Sends != nil {
+				replies = m.Sends
 			}
 		}
 	}
@@ -90,11 +90,11 @@ func (s *scripted) OnPublished(c *mochi.Client, p packets.Packet) {
 	}
 	s.mu.Unlock()
 	if known {
-		s.tell(says...)
+		s.send(replies...)
 	}
 }
 
-func (s *scripted) tell(all ...message) {
+func (s *scripted) send(all ...message) {
 	for _, m := range all {
 		_ = s.b.Publish(m.Topic, []byte(m.Payload), m.Retain, 1) // an inline publish fails only in a closed broker
 	}
@@ -103,10 +103,10 @@ func (s *scripted) tell(all ...message) {
 // begin sets the present step; end reports differences from the documentation.
 func (s *scripted) begin(now step) {
 	s.mu.Lock()
-	s.now, s.heard, s.others = now, make([]bool, len(now.Hears)), nil
+	s.now, s.received, s.others = now, make([]bool, len(now.Receives)), nil
 	s.mu.Unlock()
-	if len(now.Hears) == 0 {
-		s.tell(now.Says...)
+	if len(now.Receives) == 0 {
+		s.send(now.Sends...)
 	}
 }
 
@@ -115,8 +115,8 @@ func (s *scripted) end() (wrong []string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, m := range s.now.Hears {
-		if !s.heard[i] {
+	for i, m := range s.now.Receives {
+		if !s.received[i] {
 			wrong = append(wrong, fmt.Sprintf("it was not told %s %q", m.Topic, m.Payload))
 		}
 	}
@@ -129,7 +129,7 @@ func (s *scripted) end() (wrong []string) {
 func (s *scripted) all() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !slices.Contains(s.heard, false)
+	return !slices.Contains(s.received, false)
 }
 
 // rows returns the steps that each template must pass.
@@ -176,7 +176,7 @@ func TestDocumentedMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			one.Online.Retain = true // the broker retains a will
-			s.tell(append(one.Holds, one.Online)...)
+			s.send(append(one.Holds, one.Online)...)
 			with, err := json.Marshal(one.With) // JSON is valid YAML
 			if err != nil || one.Source == "" {
 				t.Fatal(err, "and it says where it is from: ", one.Source)
@@ -185,7 +185,7 @@ func TestDocumentedMessages(t *testing.T) {
 			for _, now := range one.Steps {
 				s.begin(now)
 				got, err := familytest.Do(t.Context(), d, now.Do)
-				for end := time.Now().Add(patience); len(now.Hears) == 0 && got != now.Want && time.Now().Before(end); { // messages need a moment
+				for end := time.Now().Add(patience); len(now.Receives) == 0 && got != now.Want && time.Now().Before(end); { // messages need a moment
 					got, err = familytest.Do(t.Context(), d, now.Do)
 				}
 				if err != nil || got != now.Want {
@@ -199,7 +199,7 @@ func TestDocumentedMessages(t *testing.T) {
 				return
 			}
 			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the state arrives
-			s.tell(one.Offline)
+			s.send(one.Offline)
 			for end := time.Now().Add(patience); time.Now().Before(end); { // the state arrives after a moment
 				if _, err = familytest.Do(t.Context(), d, "is"); err != nil {
 					break

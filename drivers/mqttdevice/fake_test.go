@@ -77,21 +77,21 @@ func newBroker(t *testing.T, rules *auth.Ledger) *broker {
 // another broker.
 type wire interface {
 	Publish(topic string, payload []byte, retain bool, qos byte) error
-	Subscribe(filter string, id int, heard mochi.InlineSubFn) error
+	Subscribe(filter string, id int, handle mochi.InlineSubFn) error
 }
 
 // fake is a simulated device on a broker. It records its real state.
 type fake struct {
-	b      wire
-	mu     sync.Mutex
-	on     bool
-	timer  time.Duration
-	acts   int
-	deaf   bool          // receives nothing
-	wrong  bool          // receives commands and does not execute them
-	tell   func(f *fake) // publishes the state of the device
-	online func(f *fake, is bool)
-	cover  *blind // nil for a device that is not a cover
+	b            wire
+	mu           sync.Mutex
+	on           bool
+	timer        time.Duration
+	acts         int
+	deaf         bool          // receives nothing
+	wrong        bool          // receives commands and does not execute them
+	publishState func(f *fake) // publishes the state of the device
+	online       func(f *fake, is bool)
+	cover        *blind // nil for a device that is not a cover
 }
 
 func (f *fake) is() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.on }
@@ -108,7 +108,7 @@ func (f *fake) set(on bool, timer time.Duration) {
 	if !f.wrong {
 		f.on, f.timer = on, timer
 	}
-	f.tell(f)
+	f.publishState(f)
 }
 
 // force changes the state by hand.
@@ -116,13 +116,13 @@ func (f *fake) force(on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.on = on
-	f.tell(f)
+	f.publishState(f)
 }
 
-func (f *fake) says() { f.mu.Lock(); defer f.mu.Unlock(); f.tell(f) }
+func (f *fake) report() { f.mu.Lock(); defer f.mu.Unlock(); f.publishState(f) }
 
-// say publishes a message of the device.
-func (f *fake) say(topic string, retain bool, payload any) {
+// send publishes a message of the device.
+func (f *fake) send(topic string, retain bool, payload any) {
 	data, ok := payload.(string)
 	if !ok {
 		encoded, _ := json.Marshal(payload) // cannot fail for maps of scalars
@@ -131,7 +131,7 @@ func (f *fake) say(topic string, retain bool, payload any) {
 	_ = f.b.Publish(topic, []byte(data), retain, 1) // an inline publish fails only in a closed broker
 }
 
-func (f *fake) hear(t *testing.T, topic string, do func(payload string)) {
+func (f *fake) subscribe(t *testing.T, topic string, do func(payload string)) {
 	t.Helper()
 	err := f.b.Subscribe(topic, nextID(), func(_ *mochi.Client, _ packets.Subscription, p packets.Packet) {
 		f.mu.Lock()
@@ -160,46 +160,46 @@ type maker func(t *testing.T, f *fake)
 
 // tasmota: https://tasmota.github.io/docs/MQTT/#command-flow.
 func tasmota(t *testing.T, f *fake) {
-	f.tell = func(f *fake) {
-		f.say("stat/plug/RESULT", false, map[string]any{"POWER": onOff[f.on]})
-		f.say("stat/plug/POWER", false, onOff[f.on])
+	f.publishState = func(f *fake) {
+		f.send("stat/plug/RESULT", false, map[string]any{"POWER": onOff[f.on]})
+		f.send("stat/plug/POWER", false, onOff[f.on])
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("tele/plug/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
+		f.send("tele/plug/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
 	}
 	var pulse time.Duration
-	f.hear(t, "cmnd/plug/POWER", func(p string) {
+	f.subscribe(t, "cmnd/plug/POWER", func(p string) {
 		if p == "" {
-			f.says()
+			f.report()
 			return
 		}
 		f.set(p == "ON", pulse)
 	})
-	f.hear(t, "cmnd/plug/PulseTime", func(p string) {
+	f.subscribe(t, "cmnd/plug/PulseTime", func(p string) {
 		n, err := strconv.Atoi(p)
 		if err == nil && n >= 0 {
 			pulse = pulseTime(n)
 		}
-		f.say("stat/plug/RESULT", false, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
+		f.send("stat/plug/RESULT", false, map[string]any{"PulseTime1": map[string]any{"Set": n, "Remaining": 0}})
 	})
-	f.hear(t, "cmnd/plug/Status", func(p string) {
+	f.subscribe(t, "cmnd/plug/Status", func(p string) {
 		if p == "8" {
-			f.say("stat/plug/STATUS8", false, map[string]any{"StatusSNS": map[string]any{"ENERGY": map[string]any{"Power": 60, "Total": 3.185, "Voltage": 231}}})
+			f.send("stat/plug/STATUS8", false, map[string]any{"StatusSNS": map[string]any{"ENERGY": map[string]any{"Power": 60, "Total": 3.185, "Voltage": 231}}})
 			return
 		}
-		f.say("stat/plug/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"Wifi": map[string]any{"RSSI": 74, "Signal": -63}}})
+		f.send("stat/plug/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"Wifi": map[string]any{"RSSI": 74, "Signal": -63}}})
 	})
 }
 
 // zigbee: https://www.zigbee2mqtt.io/guide/usage/mqtt_topics_and_messages.html.
 func zigbee(t *testing.T, f *fake) {
-	f.tell = func(f *fake) {
-		f.say("zigbee2mqtt/desk lamp", false, map[string]any{"state": onOff[f.on], "linkquality": 120, "power": 8.5, "energy": 1.25, "update_available": nil})
+	f.publishState = func(f *fake) {
+		f.send("zigbee2mqtt/desk lamp", false, map[string]any{"state": onOff[f.on], "linkquality": 120, "power": 8.5, "energy": 1.25, "update_available": nil})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
+		f.send("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
 	}
-	f.hear(t, "zigbee2mqtt/desk lamp/set", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/desk lamp/set", func(p string) {
 		var m struct {
 			State  string `json:"state"`
 			OnTime int    `json:"on_time"`
@@ -208,37 +208,37 @@ func zigbee(t *testing.T, f *fake) {
 			f.set(m.State == "ON", time.Duration(m.OnTime)*time.Second)
 		}
 	})
-	f.hear(t, "zigbee2mqtt/desk lamp/get", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/desk lamp/get", func(p string) {
 		if p == `{"state":""}` {
-			f.says()
+			f.report()
 		}
 	})
 }
 
 // shelly1: https://shelly-api-docs.shelly.cloud/gen1/#shelly1-1pm-mqtt.
 func shelly1(t *testing.T, f *fake) {
-	f.tell = func(f *fake) {
-		f.say("shellies/shelly1pm-B929CC/relay/0", false, strings.ToLower(onOff[f.on]))
-		f.say("shellies/shelly1pm-B929CC/relay/0/power", false, "12.50")
+	f.publishState = func(f *fake) {
+		f.send("shellies/shelly1pm-B929CC/relay/0", false, strings.ToLower(onOff[f.on]))
+		f.send("shellies/shelly1pm-B929CC/relay/0/power", false, "12.50")
 	}
-	f.online = func(f *fake, is bool) { f.say("shellies/shelly1pm-B929CC/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellies/shelly1pm-B929CC/relay/0/command", func(p string) { f.set(p == "on", 0) })
-	f.hear(t, "shellies/shelly1pm-B929CC/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellies/shelly1pm-B929CC/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellies/shelly1pm-B929CC/relay/0/command", func(p string) { f.set(p == "on", 0) })
+	f.subscribe(t, "shellies/shelly1pm-B929CC/command", func(p string) {
 		if p == "update" {
-			f.says()
+			f.report()
 		}
 	})
 }
 
 // shelly2: https://shelly-api-docs.shelly.cloud/gen2/ComponentsAndServices/Mqtt#mqtt-control.
 func shelly2(t *testing.T, f *fake) {
-	f.tell = func(f *fake) {
-		f.say("shellyplus1pm-a8/status/switch:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "apower": 8.9, "aenergy": map[string]any{"total": 6532}})
+	f.publishState = func(f *fake) {
+		f.send("shellyplus1pm-a8/status/switch:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "apower": 8.9, "aenergy": map[string]any{"total": 6532}})
 	}
-	f.online = func(f *fake, is bool) { f.say("shellyplus1pm-a8/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellyplus1pm-a8/command/switch:0", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellyplus1pm-a8/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellyplus1pm-a8/command/switch:0", func(p string) {
 		if p == "status_update" {
-			f.says()
+			f.report()
 			return
 		}
 		word, seconds, _ := strings.Cut(p, ",")
@@ -250,35 +250,35 @@ func shelly2(t *testing.T, f *fake) {
 // homie: https://homieiot.github.io/specification/spec-core-v5_0_0/, with retained
 // properties that the device publishes on change.
 func homie(t *testing.T, f *fake) {
-	var told *bool
-	f.tell = func(f *fake) {
-		if told == nil || *told != f.on {
-			f.say("homie/5/hall/lamp/power", true, strconv.FormatBool(f.on))
-			told = new(f.on)
+	var published *bool
+	f.publishState = func(f *fake) {
+		if published == nil || *published != f.on {
+			f.send("homie/5/hall/lamp/power", true, strconv.FormatBool(f.on))
+			published = new(f.on)
 		}
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("homie/5/hall/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
+		f.send("homie/5/hall/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
 	}
-	f.hear(t, "homie/5/hall/lamp/power/set", func(p string) { f.set(p == "true", 0) })
+	f.subscribe(t, "homie/5/hall/lamp/power/set", func(p string) { f.set(p == "true", 0) })
 }
 
 // esphome: https://esphome.io/components/mqtt.html.
 func esphome(t *testing.T, f *fake) {
-	f.tell = func(f *fake) { f.say("pump/switch/main/state", true, onOff[f.on]) }
+	f.publishState = func(f *fake) { f.send("pump/switch/main/state", true, onOff[f.on]) }
 	f.online = func(f *fake, is bool) {
-		f.say("pump/status", true, map[bool]string{true: "online", false: "offline"}[is])
+		f.send("pump/status", true, map[bool]string{true: "online", false: "offline"}[is])
 	}
-	f.hear(t, "pump/switch/main/command", func(p string) { f.set(p == "ON", 0) })
+	f.subscribe(t, "pump/switch/main/command", func(p string) { f.set(p == "ON", 0) })
 }
 
 // sensor is a sleeping Zigbee2MQTT sensor that publishes on change.
 func sensor(_ *testing.T, f *fake) {
-	f.tell = func(f *fake) {
-		f.say("zigbee2mqtt/window", false, map[string]any{"contact": !f.on, "battery": 87, "temperature": 19.5, "voltage": 2985})
+	f.publishState = func(f *fake) {
+		f.send("zigbee2mqtt/window", false, map[string]any{"contact": !f.on, "battery": 87, "temperature": 19.5, "voltage": 2985})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
+		f.send("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
 	}
 }
 
@@ -292,7 +292,7 @@ func device(t *testing.T, b wire, m maker) *fake {
 	f := &fake{b: b}
 	m(t, f)
 	f.online(f, true)
-	f.says()
+	f.report()
 	return f
 }
 

@@ -12,13 +12,13 @@ import (
 // blind is the cover of a fake device. It moves by the clock and needs coverTakes from one
 // end to the other.
 type blind struct {
-	mu     sync.Mutex
-	from   float64 // percent open at the time since
-	to     float64
-	since  time.Time
-	jammed float64 // an obstacle at this position; 0: none
-	told   float64 // last published position
-	stops  int
+	mu        sync.Mutex
+	from      float64 // percent open at the time since
+	to        float64
+	since     time.Time
+	jammed    float64 // an obstacle at this position; 0: none
+	published float64 // last published position
+	stops     int
 }
 
 const (
@@ -42,7 +42,7 @@ func (f *fake) roll(t *testing.T) *blind {
 			case <-tick.C:
 			}
 			if l.step() {
-				f.says()
+				f.report()
 			}
 		}
 	})
@@ -69,8 +69,8 @@ func (l *blind) step() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	is, _ := l.at()
-	was := l.told
-	l.told = is
+	was := l.published
+	l.published = is
 	return is != was
 }
 
@@ -105,7 +105,7 @@ func (f *fake) halt(l *blind) {
 	l.to, l.since = l.from, time.Now()
 	l.stops++
 	l.mu.Unlock()
-	f.says()
+	f.report()
 }
 
 func (l *blind) halts() int { l.mu.Lock(); defer l.mu.Unlock(); return l.stops }
@@ -113,24 +113,24 @@ func (l *blind) halts() int { l.mu.Lock(); defer l.mu.Unlock(); return l.stops }
 // tasmotaCover: https://tasmota.github.io/docs/Blinds-and-Shutters/.
 func tasmotaCover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	f.tell = func(f *fake) {
+	f.publishState = func(f *fake) {
 		percent, direction := l.is()
-		f.say("stat/blind/RESULT", false, map[string]any{"Shutter1": map[string]any{"Position": percent, "Direction": direction, "Target": 0}})
+		f.send("stat/blind/RESULT", false, map[string]any{"Shutter1": map[string]any{"Position": percent, "Direction": direction, "Target": 0}})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("tele/blind/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
+		f.send("tele/blind/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
 	}
-	f.hear(t, "cmnd/blind/ShutterOpen1", func(string) { f.drive(l, 100) })
-	f.hear(t, "cmnd/blind/ShutterClose1", func(string) { f.drive(l, 0) })
-	f.hear(t, "cmnd/blind/ShutterStop1", func(string) { f.halt(l) })
-	f.hear(t, "cmnd/blind/ShutterPosition1", func(p string) {
+	f.subscribe(t, "cmnd/blind/ShutterOpen1", func(string) { f.drive(l, 100) })
+	f.subscribe(t, "cmnd/blind/ShutterClose1", func(string) { f.drive(l, 0) })
+	f.subscribe(t, "cmnd/blind/ShutterStop1", func(string) { f.halt(l) })
+	f.subscribe(t, "cmnd/blind/ShutterPosition1", func(p string) {
 		n, _ := strconv.ParseFloat(p, 64) // no number is 0, as in old firmware
 		f.drive(l, n)
 	})
-	f.hear(t, "cmnd/blind/Status", func(p string) {
+	f.subscribe(t, "cmnd/blind/Status", func(p string) {
 		percent, direction := l.is()
 		if p == "10" {
-			f.say("stat/blind/STATUS10", false, map[string]any{"StatusSNS": map[string]any{
+			f.send("stat/blind/STATUS10", false, map[string]any{"StatusSNS": map[string]any{
 				"Time": "2026-11-22T07:00:00", "Shutter1": map[string]any{"Position": percent, "Direction": direction, "Target": percent},
 			}})
 		}
@@ -141,18 +141,18 @@ func tasmotaCover(t *testing.T, f *fake) {
 // target as the position until the next question.
 func zigbeeCover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	tell := func(percent float64) {
+	report := func(percent float64) {
 		state := "OPEN"
 		if percent == 0 {
 			state = "CLOSE"
 		}
-		f.say("zigbee2mqtt/blind", false, map[string]any{"state": state, "position": percent, "linkquality": 120})
+		f.send("zigbee2mqtt/blind", false, map[string]any{"state": state, "position": percent, "linkquality": 120})
 	}
-	f.tell = func(*fake) {}
+	f.publishState = func(*fake) {}
 	f.online = func(f *fake, is bool) {
-		f.say("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
+		f.send("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
 	}
-	f.hear(t, "zigbee2mqtt/blind/set", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/blind/set", func(p string) {
 		var m struct {
 			State    string   `json:"state"`
 			Position *float64 `json:"position"`
@@ -169,12 +169,12 @@ func zigbeeCover(t *testing.T, f *fake) {
 			to = *m.Position
 		}
 		f.drive(l, to)
-		tell(to)
+		report(to)
 	})
-	f.hear(t, "zigbee2mqtt/blind/get", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/blind/get", func(p string) {
 		if p == `{"position":""}` {
 			percent, _ := l.is()
-			tell(percent)
+			report(percent)
 		}
 	})
 }
@@ -182,13 +182,13 @@ func zigbeeCover(t *testing.T, f *fake) {
 // shelly1Cover: https://shelly-api-docs.shelly.cloud/gen1/#shelly2-5-mqtt.
 func shelly1Cover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	f.tell = func(f *fake) {
+	f.publishState = func(f *fake) {
 		percent, direction := l.is()
-		f.say("shellies/shellyswitch25-68/roller/0", false, map[int]string{-1: "close", 0: "stop", 1: "open"}[direction])
-		f.say("shellies/shellyswitch25-68/roller/0/pos", false, strconv.FormatFloat(percent, 'f', -1, 64))
+		f.send("shellies/shellyswitch25-68/roller/0", false, map[int]string{-1: "close", 0: "stop", 1: "open"}[direction])
+		f.send("shellies/shellyswitch25-68/roller/0/pos", false, strconv.FormatFloat(percent, 'f', -1, 64))
 	}
-	f.online = func(f *fake, is bool) { f.say("shellies/shellyswitch25-68/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellies/shellyswitch25-68/roller/0/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellies/shellyswitch25-68/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellies/shellyswitch25-68/roller/0/command", func(p string) {
 		switch p {
 		case "open":
 			f.drive(l, 100)
@@ -198,14 +198,14 @@ func shelly1Cover(t *testing.T, f *fake) {
 			f.halt(l)
 		}
 	})
-	f.hear(t, "shellies/shellyswitch25-68/roller/0/command/pos", func(p string) {
+	f.subscribe(t, "shellies/shellyswitch25-68/roller/0/command/pos", func(p string) {
 		if n, err := strconv.ParseFloat(p, 64); err == nil {
 			f.drive(l, n)
 		}
 	})
-	f.hear(t, "shellies/shellyswitch25-68/command", func(p string) {
+	f.subscribe(t, "shellies/shellyswitch25-68/command", func(p string) {
 		if p == "update" {
-			f.says()
+			f.report()
 		}
 	})
 }
@@ -213,7 +213,7 @@ func shelly1Cover(t *testing.T, f *fake) {
 // shelly2Cover: https://shelly-api-docs.shelly.cloud/gen2/ComponentsAndServices/Cover.
 func shelly2Cover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	f.tell = func(f *fake) {
+	f.publishState = func(f *fake) {
 		percent, direction := l.is()
 		state := map[int]string{-1: "closing", 0: "stopped", 1: "opening"}[direction]
 		if direction == 0 && percent == 0 {
@@ -221,15 +221,15 @@ func shelly2Cover(t *testing.T, f *fake) {
 		} else if direction == 0 && percent == 100 {
 			state = "open"
 		}
-		f.say("shellyplus2pm-a8/status/cover:0", false, map[string]any{"id": 0, "source": "mqtt", "state": state, "pos_control": true, "current_pos": percent, "apower": 0})
+		f.send("shellyplus2pm-a8/status/cover:0", false, map[string]any{"id": 0, "source": "mqtt", "state": state, "pos_control": true, "current_pos": percent, "apower": 0})
 	}
-	f.online = func(f *fake, is bool) { f.say("shellyplus2pm-a8/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellyplus2pm-a8/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellyplus2pm-a8/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellyplus2pm-a8/command", func(p string) {
 		if p == "status_update" {
-			f.says()
+			f.report()
 		}
 	})
-	f.hear(t, "shellyplus2pm-a8/rpc", func(p string) {
+	f.subscribe(t, "shellyplus2pm-a8/rpc", func(p string) {
 		var m struct {
 			Method string `json:"method"`
 			Src    string `json:"src"`
@@ -258,19 +258,19 @@ func shelly2Cover(t *testing.T, f *fake) {
 // retained.
 func esphomeCover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	f.tell = func(f *fake) {
+	f.publishState = func(f *fake) {
 		percent, direction := l.is()
 		state := map[int]string{-1: "closing", 0: "open", 1: "opening"}[direction]
 		if direction == 0 && percent == 0 {
 			state = "closed"
 		}
-		f.say("room/cover/blind/position/state", true, strconv.FormatFloat(percent, 'f', -1, 64))
-		f.say("room/cover/blind/state", true, state)
+		f.send("room/cover/blind/position/state", true, strconv.FormatFloat(percent, 'f', -1, 64))
+		f.send("room/cover/blind/state", true, state)
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("room/status", true, map[bool]string{true: "online", false: "offline"}[is])
+		f.send("room/status", true, map[bool]string{true: "online", false: "offline"}[is])
 	}
-	f.hear(t, "room/cover/blind/command", func(p string) {
+	f.subscribe(t, "room/cover/blind/command", func(p string) {
 		switch p {
 		case "OPEN":
 			f.drive(l, 100)
@@ -280,7 +280,7 @@ func esphomeCover(t *testing.T, f *fake) {
 			f.halt(l)
 		}
 	})
-	f.hear(t, "room/cover/blind/position/command", func(p string) {
+	f.subscribe(t, "room/cover/blind/position/command", func(p string) {
 		if n, err := strconv.ParseFloat(p, 64); err == nil {
 			f.drive(l, n)
 		}
@@ -291,19 +291,19 @@ func esphomeCover(t *testing.T, f *fake) {
 // position on a reversed scale.
 func homieCover(t *testing.T, f *fake) {
 	l := f.roll(t)
-	f.tell = func(f *fake) {
+	f.publishState = func(f *fake) {
 		percent, _ := l.is()
-		f.say("homie/5/hall/blind/position", true, strconv.FormatFloat(100-percent, 'f', -1, 64))
+		f.send("homie/5/hall/blind/position", true, strconv.FormatFloat(100-percent, 'f', -1, 64))
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("homie/5/hall/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
+		f.send("homie/5/hall/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
 	}
-	f.hear(t, "homie/5/hall/blind/position/set", func(p string) {
+	f.subscribe(t, "homie/5/hall/blind/position/set", func(p string) {
 		if n, err := strconv.ParseFloat(p, 64); err == nil {
 			f.drive(l, 100-n)
 		}
 	})
-	f.hear(t, "homie/5/hall/blind/action/set", func(p string) {
+	f.subscribe(t, "homie/5/hall/blind/action/set", func(p string) {
 		if p == "stop" {
 			f.halt(l)
 		}

@@ -36,39 +36,39 @@ func hexOf(c [3]int) string { return fmt.Sprintf("%02X%02X%02X", c[0], c[1], c[2
 // tasmotaLight: https://tasmota.github.io/docs/Lights/.
 func tasmotaLight(t *testing.T, f *fake) {
 	l := &lamp{level: 100}
-	f.tell = func(f *fake) { f.say("stat/lamp/POWER", false, onOff[f.on]) }
+	f.publishState = func(f *fake) { f.send("stat/lamp/POWER", false, onOff[f.on]) }
 	f.online = func(f *fake, is bool) {
-		f.say("tele/lamp/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
+		f.send("tele/lamp/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
 	}
 	var pulse time.Duration
-	f.hear(t, "cmnd/lamp/POWER", func(p string) {
+	f.subscribe(t, "cmnd/lamp/POWER", func(p string) {
 		if p == "" {
-			f.says()
+			f.report()
 			return
 		}
 		f.set(p == "ON", pulse)
 	})
-	f.hear(t, "cmnd/lamp/PulseTime", func(p string) {
+	f.subscribe(t, "cmnd/lamp/PulseTime", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil && n >= 0 {
 			pulse = pulseTime(n)
 		}
 	})
-	f.hear(t, "cmnd/lamp/Dimmer", func(p string) {
+	f.subscribe(t, "cmnd/lamp/Dimmer", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil {
 			f.shine(l, n > 0, &n, nil, 0)
 		}
 	})
-	f.hear(t, "cmnd/lamp/Color1", func(p string) {
+	f.subscribe(t, "cmnd/lamp/Color1", func(p string) {
 		var c [3]int
 		if _, err := fmt.Sscanf(p, "#%02x%02x%02x", &c[0], &c[1], &c[2]); err == nil {
 			f.shine(l, true, nil, &c, 0)
 		}
 	})
-	f.hear(t, "cmnd/lamp/Status", func(p string) {
+	f.subscribe(t, "cmnd/lamp/Status", func(p string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if p == "11" {
-			f.say("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "Color": hexOf(l.colour) + "00"}})
+			f.send("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "Color": hexOf(l.colour) + "00"}})
 		}
 	})
 }
@@ -76,13 +76,13 @@ func tasmotaLight(t *testing.T, f *fake) {
 // zigbeeLight: https://www.zigbee2mqtt.io/guide/usage/exposes.html#light.
 func zigbeeLight(t *testing.T, f *fake) {
 	l := &lamp{level: 254}
-	f.tell = func(f *fake) {
-		f.say("zigbee2mqtt/bulb", false, map[string]any{"state": onOff[f.on], "brightness": l.level, "linkquality": 90})
+	f.publishState = func(f *fake) {
+		f.send("zigbee2mqtt/bulb", false, map[string]any{"state": onOff[f.on], "brightness": l.level, "linkquality": 90})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
+		f.send("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
 	}
-	f.hear(t, "zigbee2mqtt/bulb/set", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/bulb/set", func(p string) {
 		var m struct {
 			State      string `json:"state"`
 			OnTime     int    `json:"on_time"`
@@ -92,9 +92,9 @@ func zigbeeLight(t *testing.T, f *fake) {
 			f.shine(l, m.State == "ON", m.Brightness, nil, time.Duration(m.OnTime)*time.Second)
 		}
 	})
-	f.hear(t, "zigbee2mqtt/bulb/get", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/bulb/get", func(p string) {
 		if p == `{"brightness":"","state":""}` {
-			f.says()
+			f.report()
 		}
 	})
 }
@@ -102,16 +102,16 @@ func zigbeeLight(t *testing.T, f *fake) {
 // shelly2Light: https://shelly-api-docs.shelly.cloud/gen2/ComponentsAndServices/Light.
 func shelly2Light(t *testing.T, f *fake) {
 	l := &lamp{level: 100}
-	f.tell = func(f *fake) {
-		f.say("shellydimmerg3-a8/status/light:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "brightness": l.level})
+	f.publishState = func(f *fake) {
+		f.send("shellydimmerg3-a8/status/light:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "brightness": l.level})
 	}
-	f.online = func(f *fake, is bool) { f.say("shellydimmerg3-a8/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellydimmerg3-a8/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellydimmerg3-a8/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellydimmerg3-a8/command", func(p string) {
 		if p == "status_update" {
-			f.says()
+			f.report()
 		}
 	})
-	f.hear(t, "shellydimmerg3-a8/rpc", func(p string) {
+	f.subscribe(t, "shellydimmerg3-a8/rpc", func(p string) {
 		var m struct {
 			Method string `json:"method"`
 			Src    string `json:"src"`
@@ -131,17 +131,17 @@ func shelly2Light(t *testing.T, f *fake) {
 // shelly1Light: https://shelly-api-docs.shelly.cloud/gen1/#shelly-dimmer-1-2-mqtt.
 func shelly1Light(t *testing.T, f *fake) {
 	l := &lamp{level: 100}
-	f.tell = func(f *fake) {
-		f.say("shellies/shellydimmer2-ED/light/0", false, strings.ToLower(onOff[f.on]))
-		f.say("shellies/shellydimmer2-ED/light/0/status", false, map[string]any{"ison": f.on, "has_timer": false, "mode": "white", "brightness": l.level, "transition": 0})
+	f.publishState = func(f *fake) {
+		f.send("shellies/shellydimmer2-ED/light/0", false, strings.ToLower(onOff[f.on]))
+		f.send("shellies/shellydimmer2-ED/light/0/status", false, map[string]any{"ison": f.on, "has_timer": false, "mode": "white", "brightness": l.level, "transition": 0})
 	}
-	f.online = func(f *fake, is bool) { f.say("shellies/shellydimmer2-ED/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellies/shellydimmer2-ED/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellies/shellydimmer2-ED/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellies/shellydimmer2-ED/command", func(p string) {
 		if p == "update" {
-			f.says()
+			f.report()
 		}
 	})
-	f.hear(t, "shellies/shellydimmer2-ED/light/0/set", func(p string) {
+	f.subscribe(t, "shellies/shellydimmer2-ED/light/0/set", func(p string) {
 		var m struct {
 			Turn       string `json:"turn"`
 			Brightness *int   `json:"brightness"`
@@ -156,15 +156,15 @@ func shelly1Light(t *testing.T, f *fake) {
 // Assistant lights, with a retained state.
 func esphomeLight(t *testing.T, f *fake) {
 	l := &lamp{level: 255, colour: [3]int{255, 255, 255}}
-	f.tell = func(f *fake) {
-		f.say("strip/light/led/state", true, map[string]any{
+	f.publishState = func(f *fake) {
+		f.send("strip/light/led/state", true, map[string]any{
 			"state": onOff[f.on], "brightness": l.level, "color_mode": "rgb", "color": map[string]int{"r": l.colour[0], "g": l.colour[1], "b": l.colour[2]},
 		})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("strip/status", true, map[bool]string{true: "online", false: "offline"}[is])
+		f.send("strip/status", true, map[bool]string{true: "online", false: "offline"}[is])
 	}
-	f.hear(t, "strip/light/led/command", func(p string) {
+	f.subscribe(t, "strip/light/led/command", func(p string) {
 		var m struct {
 			State      string `json:"state"`
 			Brightness *int   `json:"brightness"`
@@ -184,27 +184,27 @@ func esphomeLight(t *testing.T, f *fake) {
 // homieLight: https://homieiot.github.io/specification/spec-core-v5_0_0/, with retained
 // properties that the device publishes on change.
 func homieLight(t *testing.T, f *fake) {
-	l, told := &lamp{level: 100, colour: [3]int{255, 255, 255}}, map[string]string{}
-	f.tell = func(f *fake) {
+	l, published := &lamp{level: 100, colour: [3]int{255, 255, 255}}, map[string]string{}
+	f.publishState = func(f *fake) {
 		for property, is := range map[string]string{
 			"power": strconv.FormatBool(f.on), "level": strconv.Itoa(l.level), "colour": fmt.Sprintf("rgb,%d,%d,%d", l.colour[0], l.colour[1], l.colour[2]),
 		} {
-			if told[property] != is {
-				told[property] = is
-				f.say("homie/5/strip/lamp/"+property, true, is)
+			if published[property] != is {
+				published[property] = is
+				f.send("homie/5/strip/lamp/"+property, true, is)
 			}
 		}
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("homie/5/strip/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
+		f.send("homie/5/strip/$state", true, map[bool]string{true: "ready", false: "lost"}[is])
 	}
-	f.hear(t, "homie/5/strip/lamp/power/set", func(p string) { f.set(p == "true", 0) })
-	f.hear(t, "homie/5/strip/lamp/level/set", func(p string) {
+	f.subscribe(t, "homie/5/strip/lamp/power/set", func(p string) { f.set(p == "true", 0) })
+	f.subscribe(t, "homie/5/strip/lamp/level/set", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil {
 			f.shine(l, f.is(), &n, nil, 0)
 		}
 	})
-	f.hear(t, "homie/5/strip/lamp/colour/set", func(p string) {
+	f.subscribe(t, "homie/5/strip/lamp/colour/set", func(p string) {
 		var c [3]int
 		if _, err := fmt.Sscanf(p, "rgb,%d,%d,%d", &c[0], &c[1], &c[2]); err == nil {
 			f.shine(l, f.is(), nil, &c, 0)

@@ -22,38 +22,38 @@ func (f *fake) whiten(l *lamp, on bool, level, white *int, timer time.Duration) 
 // tasmotaWhite: https://tasmota.github.io/docs/Lights/, a lamp of two channels.
 func tasmotaWhite(t *testing.T, f *fake) {
 	l := &lamp{level: 100, white: 153}
-	f.tell = func(f *fake) { f.say("stat/lamp/POWER", false, onOff[f.on]) }
+	f.publishState = func(f *fake) { f.send("stat/lamp/POWER", false, onOff[f.on]) }
 	f.online = func(f *fake, is bool) {
-		f.say("tele/lamp/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
+		f.send("tele/lamp/LWT", true, map[bool]string{true: "Online", false: "Offline"}[is])
 	}
 	var pulse time.Duration
-	f.hear(t, "cmnd/lamp/POWER", func(p string) {
+	f.subscribe(t, "cmnd/lamp/POWER", func(p string) {
 		if p == "" {
-			f.says()
+			f.report()
 			return
 		}
 		f.set(p == "ON", pulse)
 	})
-	f.hear(t, "cmnd/lamp/PulseTime", func(p string) {
+	f.subscribe(t, "cmnd/lamp/PulseTime", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil && n >= 0 {
 			pulse = pulseTime(n)
 		}
 	})
-	f.hear(t, "cmnd/lamp/Dimmer", func(p string) {
+	f.subscribe(t, "cmnd/lamp/Dimmer", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil {
 			f.whiten(l, n > 0, &n, nil, 0)
 		}
 	})
-	f.hear(t, "cmnd/lamp/CT", func(p string) {
+	f.subscribe(t, "cmnd/lamp/CT", func(p string) {
 		if n, err := strconv.Atoi(p); err == nil && n >= 153 && n <= 500 {
 			f.whiten(l, true, nil, &n, 0)
 		}
 	})
-	f.hear(t, "cmnd/lamp/Status", func(p string) {
+	f.subscribe(t, "cmnd/lamp/Status", func(p string) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if p == "11" {
-			f.say("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "CT": l.white}})
+			f.send("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "CT": l.white}})
 		}
 	})
 }
@@ -61,13 +61,13 @@ func tasmotaWhite(t *testing.T, f *fake) {
 // zigbeeWhite: https://www.zigbee2mqtt.io/guide/usage/exposes.html#light.
 func zigbeeWhite(t *testing.T, f *fake) {
 	l := &lamp{level: 254, white: 370}
-	f.tell = func(f *fake) {
-		f.say("zigbee2mqtt/bulb", false, map[string]any{"state": onOff[f.on], "brightness": l.level, "color_temp": l.white, "color_mode": "color_temp", "linkquality": 90})
+	f.publishState = func(f *fake) {
+		f.send("zigbee2mqtt/bulb", false, map[string]any{"state": onOff[f.on], "brightness": l.level, "color_temp": l.white, "color_mode": "color_temp", "linkquality": 90})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
+		f.send("zigbee2mqtt/bridge/state", true, map[string]string{"state": map[bool]string{true: "online", false: "offline"}[is]})
 	}
-	f.hear(t, "zigbee2mqtt/bulb/set", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/bulb/set", func(p string) {
 		var m struct {
 			State      string `json:"state"`
 			OnTime     int    `json:"on_time"`
@@ -78,9 +78,9 @@ func zigbeeWhite(t *testing.T, f *fake) {
 			f.whiten(l, m.State == "ON", m.Brightness, m.White, time.Duration(m.OnTime)*time.Second)
 		}
 	})
-	f.hear(t, "zigbee2mqtt/bulb/get", func(p string) {
+	f.subscribe(t, "zigbee2mqtt/bulb/get", func(p string) {
 		if p == `{"brightness":"","color_temp":"","state":""}` {
-			f.says()
+			f.report()
 		}
 	})
 }
@@ -88,16 +88,16 @@ func zigbeeWhite(t *testing.T, f *fake) {
 // shelly2White: https://shelly-api-docs.shelly.cloud/gen2/ComponentsAndServices/CCT.
 func shelly2White(t *testing.T, f *fake) {
 	l := &lamp{level: 100, white: 2700} // kelvin
-	f.tell = func(f *fake) {
-		f.say("shellyduo-a8/status/cct:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "brightness": l.level, "ct": l.white})
+	f.publishState = func(f *fake) {
+		f.send("shellyduo-a8/status/cct:0", false, map[string]any{"id": 0, "source": "mqtt", "output": f.on, "brightness": l.level, "ct": l.white})
 	}
-	f.online = func(f *fake, is bool) { f.say("shellyduo-a8/online", true, strconv.FormatBool(is)) }
-	f.hear(t, "shellyduo-a8/command", func(p string) {
+	f.online = func(f *fake, is bool) { f.send("shellyduo-a8/online", true, strconv.FormatBool(is)) }
+	f.subscribe(t, "shellyduo-a8/command", func(p string) {
 		if p == "status_update" {
-			f.says()
+			f.report()
 		}
 	})
-	f.hear(t, "shellyduo-a8/rpc", func(p string) {
+	f.subscribe(t, "shellyduo-a8/rpc", func(p string) {
 		var m struct {
 			Method string `json:"method"`
 			Src    string `json:"src"`
@@ -119,13 +119,13 @@ func shelly2White(t *testing.T, f *fake) {
 // Assistant lights, with a retained state.
 func esphomeWhite(t *testing.T, f *fake) {
 	l := &lamp{level: 255, white: 370}
-	f.tell = func(f *fake) {
-		f.say("strip/light/led/state", true, map[string]any{"state": onOff[f.on], "brightness": l.level, "color_mode": "color_temp", "color_temp": l.white})
+	f.publishState = func(f *fake) {
+		f.send("strip/light/led/state", true, map[string]any{"state": onOff[f.on], "brightness": l.level, "color_mode": "color_temp", "color_temp": l.white})
 	}
 	f.online = func(f *fake, is bool) {
-		f.say("strip/status", true, map[bool]string{true: "online", false: "offline"}[is])
+		f.send("strip/status", true, map[bool]string{true: "online", false: "offline"}[is])
 	}
-	f.hear(t, "strip/light/led/command", func(p string) {
+	f.subscribe(t, "strip/light/led/command", func(p string) {
 		var m struct {
 			State      string   `json:"state"`
 			Brightness *int     `json:"brightness"`

@@ -204,7 +204,7 @@ func TestReadings(t *testing.T) {
 		var got []drivers.Reading
 		err := errors.New("none")
 		for i := 0; err != nil && i < 5; i++ { // messages before the subscription get lost
-			f.says()
+			f.report()
 			got, err = s.Read(t.Context())
 		}
 		if diff := cmp.Diff(one.reads, got, cmpopts.IgnoreFields(drivers.Reading{}, "At"), cmpopts.EquateApprox(0, 1e-9)); err != nil || diff != "" {
@@ -228,7 +228,7 @@ func TestSleepingSensor(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the device has sent no measurement since messkit listens") {
 		t.Error(err)
 	}
-	f.says()
+	f.report()
 	first, err := s.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestChanges(t *testing.T) {
 	if changed == nil {
 		t.Fatal("it notices nothing")
 	}
-	f.says()
+	f.report()
 	<-changed
 	if plug := started(t, config(b, "tasmota")+"safe: keep").(drivers.Notifier); plug.Changes() != nil {
 		t.Error("a plug that has to be asked tells of changes")

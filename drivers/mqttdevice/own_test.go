@@ -27,8 +27,8 @@ func TestDocumentedSensorExample(t *testing.T) {
 	}
 	for payload, want := range map[string]string{"11.5": "", "nan": `the device reports "nan", which is not a number`} {
 		b := newBroker(t, nil)
-		for topic, says := range map[string]string{"cellar/status": "online", "cellar/sensor/temperature/state": payload} {
-			if err := b.Publish(topic, []byte(says), true, 1); err != nil {
+		for topic, message := range map[string]string{"cellar/status": "online", "cellar/sensor/temperature/state": payload} {
+			if err := b.Publish(topic, []byte(message), true, 1); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -160,9 +160,9 @@ func (s *side) Publish(topic string, payload []byte, retain bool, qos byte) erro
 	return nil
 }
 
-func (s *side) Subscribe(filter string, _ int, heard mochi.InlineSubFn) error {
+func (s *side) Subscribe(filter string, _ int, handle mochi.InlineSubFn) error {
 	return done(s.Client.Subscribe(filter, 1, func(_ paho.Client, m paho.Message) {
-		heard(nil, packets.Subscription{}, packets.Packet{TopicName: m.Topic(), Payload: m.Payload()})
+		handle(nil, packets.Subscription{}, packets.Packet{TopicName: m.Topic(), Payload: m.Payload()})
 	}))
 }
 
@@ -175,12 +175,12 @@ func (s *side) kept(t *testing.T, m *mosquitto) (topics []string) {
 		t.Fatal(err)
 	}
 	defer c.Disconnect(0)
-	heard := func(_ paho.Client, m paho.Message) {
+	handle := func(_ paho.Client, m paho.Message) {
 		if m.Retained() {
 			all <- m.Topic()
 		}
 	}
-	if err := done(c.Subscribe("#", 1, heard)); err != nil {
+	if err := done(c.Subscribe("#", 1, handle)); err != nil {
 		t.Fatal(err)
 	}
 	// Retained messages arrive before the message that follows.

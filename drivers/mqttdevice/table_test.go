@@ -38,8 +38,8 @@ func TestDocumentedTimers(t *testing.T) {
 			}
 			family := strings.TrimSuffix(filepath.Base(name), ".yaml")
 			said, listed := rows[family]
-			says := said != "" && !strings.HasPrefix(said, "none")
-			if has := strings.Contains(string(text), "on_for:"); has != says || !listed && (family == "esphome" || family == "shelly-gen1") {
+			hasTimer := said != "" && !strings.HasPrefix(said, "none")
+			if has := strings.Contains(string(text), "on_for:"); has != hasTimer || !listed && (family == "esphome" || family == "shelly-gen1") {
 				t.Errorf("%s: %s: the page says %q (listed: %t), the template has a timer: %t", driver, family, said, listed, has)
 			}
 		}

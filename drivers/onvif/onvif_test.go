@@ -233,8 +233,8 @@ func TestBadCameras(t *testing.T) {
 	if _, err := photo(t, "url: "+f.URL+login); err != nil {
 		t.Errorf("an address in lines of its own: %v", err)
 	}
-	for _, says := range []string{"welcome", "<html><body>log in</body></html>"} {
-		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, says) }))
+	for _, body := range []string{"welcome", "<html><body>log in</body></html>"} {
+		page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 		defer page.Close()
 		if _, err := photo(t, "url: "+page.URL+login); err == nil || !strings.Contains(err.Error(), "the answer is not SOAP") {
 			t.Error(err)

@@ -19,23 +19,23 @@ const key = "open-sesame-42"
 // machine is a simulated printer. It records its real state. A print has ten layers, one
 // for each read of the state.
 type machine struct {
-	mu      sync.Mutex
-	files   []string
-	phase   string // idle, printing, paused, finished, cancelled, failed, attention, offline
-	file    string
-	id      int
-	layer   int
-	began   time.Time
-	says    string
-	bed     float64
-	heats   bool
-	frozen  bool // prints no layer
-	acts    []string
-	history []map[string]any // history of Moonraker
-	deaf    bool             // accepts commands and does nothing
-	lost    int              // number of commands that it executes without an answer
-	unheard int              // number of commands that get lost before the server
-	ended   time.Time        // end of the last print
+	mu         sync.Mutex
+	files      []string
+	phase      string // idle, printing, paused, finished, cancelled, failed, attention, offline
+	file       string
+	id         int
+	layer      int
+	began      time.Time
+	message    string
+	bed        float64
+	heats      bool
+	frozen     bool // prints no layer
+	acts       []string
+	history    []map[string]any // history of Moonraker
+	deaf       bool             // accepts commands and does nothing
+	lost       int              // number of commands that it executes without an answer
+	unreceived int              // number of commands that get lost before the server
+	ended      time.Time        // end of the last print
 }
 
 const layers = 10
@@ -102,7 +102,7 @@ func (m *machine) steer(what string) bool {
 	case "pause":
 		m.phase = "paused"
 	case "resume":
-		m.phase, m.says = "printing", ""
+		m.phase, m.message = "printing", ""
 	case "cancel":
 		m.end("cancelled", "cancelled")
 		m.heats = true // the end code of the slicer did not run
@@ -148,8 +148,8 @@ func newBench(t *testing.T, kind string) *bench {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		if r.Method != http.MethodGet && m.unheard > 0 {
-			m.unheard--
+		if r.Method != http.MethodGet && m.unreceived > 0 {
+			m.unreceived--
 			m.acts = append(m.acts, "unheard")
 			w.WriteHeader(http.StatusBadGateway)
 			return
@@ -207,7 +207,7 @@ func moonraker(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 		}
 		target := map[bool]float64{true: 60}[m.heats]
 		answer(w, map[string]any{"result": map[string]any{"eventtime": 578243.5, "status": map[string]any{
-			"print_stats":    map[string]any{"filename": m.file, "total_duration": elapsed, "print_duration": elapsed, "filament_used": 11.7, "state": state, "message": m.says, "info": info},
+			"print_stats":    map[string]any{"filename": m.file, "total_duration": elapsed, "print_duration": elapsed, "filament_used": 11.7, "state": state, "message": m.message, "info": info},
 			"virtual_sdcard": map[string]any{"progress": float64(m.layer) / layers, "is_active": m.phase == "printing", "file_position": 2500},
 			"extruder":       map[string]any{"temperature": 214.8, "target": target}, "heater_bed": map[string]any{"temperature": m.bed, "target": target},
 		}}})
@@ -289,7 +289,7 @@ func octoprint(m *machine, w http.ResponseWriter, r *http.Request, body map[stri
 			job["progress"] = map[string]any{"completion": 100.0 * float64(m.layer) / layers, "printTime": m.elapsed(), "printTimeLeft": 60 * (layers - m.layer)}
 		}
 		if m.phase == "failed" || m.phase == "offline" {
-			job["error"] = m.says
+			job["error"] = m.message
 		}
 		answer(w, job)
 	case r.Method == "GET" && r.URL.Path == "/api/printer":
@@ -360,7 +360,7 @@ func prusalink(m *machine, w http.ResponseWriter, r *http.Request, _ map[string]
 		target := map[bool]float64{true: 60}[m.heats]
 		out := map[string]any{"printer": map[string]any{
 			"state": words[m.phase], "temp_bed": m.bed, "target_bed": target, "temp_nozzle": 209.9, "target_nozzle": target, "axis_z": 22.4, "flow": 100, "speed": 100,
-			"status_printer": map[string]any{"ok": m.says == "", "message": m.says},
+			"status_printer": map[string]any{"ok": m.message == "", "message": m.message},
 		}}
 		if m.file != "" {
 			out["job"] = map[string]any{"id": m.id, "progress": 100.0 * float64(m.layer) / layers, "time_remaining": 60 * (layers - m.layer), "time_printing": int(m.elapsed())}

@@ -24,13 +24,13 @@ func TestProblemNeedsPerson(t *testing.T) {
 			t.Errorf("paused by nobody knows whom: %+v, %v", s, err)
 		}
 		if b.kind != "octoprint" { // OctoPrint reports no reason for a pause
-			b.machine().set(func(m *machine) { m.frozen, m.phase, m.says = true, "paused", "Filament runout detected" })
+			b.machine().set(func(m *machine) { m.frozen, m.phase, m.message = true, "paused", "Filament runout detected" })
 			s, err := p.PrintState(t.Context(), one)
 			if err != nil || s.Finished || s.Help == nil || !strings.Contains(s.Help.Help, "load new filament") {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}
-		b.machine().set(func(m *machine) { m.phase, m.says = "failed", "Thermal runaway on the heater bed" })
+		b.machine().set(func(m *machine) { m.phase, m.message = "failed", "Thermal runaway on the heater bed" })
 		s, err := p.PrintState(t.Context(), one)
 		help, ok := errors.AsType[*drivers.HelpError](s.Err)
 		if err != nil || !s.Finished || !ok || !strings.Contains(help.Problem, "Thermal runaway") || !strings.Contains(help.Help, "let it cool down") {
@@ -58,10 +58,10 @@ func TestNoDuplicateCommands(t *testing.T) {
 		}
 		b.machine().set(func(m *machine) { m.deaf = true })
 		ctx, cancel := context.WithCancel(t.Context())
-		var told sync.WaitGroup
-		defer told.Wait()
+		var watch sync.WaitGroup
+		defer watch.Wait()
 		defer cancel()
-		told.Go(func() {
+		watch.Go(func() {
 			for ctx.Err() == nil && len(b.machine().log()) < 2 {
 				time.Sleep(time.Millisecond)
 			}
@@ -98,7 +98,7 @@ func TestLostCancel(t *testing.T) {
 		if _, err := p.Print(t.Context(), "benchy"); err != nil {
 			t.Fatal(err)
 		}
-		b.machine().set(func(m *machine) { m.unheard = 1 })
+		b.machine().set(func(m *machine) { m.unreceived = 1 })
 		if left, err := p.Stop(t.Context()); err != nil || !strings.Contains(left, "lies on the bed") {
 			t.Errorf("%q, %v", left, err)
 		}

@@ -41,8 +41,8 @@ func (r *robot) log() []string { r.mu.Lock(); defer r.mu.Unlock(); return slices
 
 func (r *robot) moves() bool { r.mu.Lock(); defer r.mu.Unlock(); return r.task != "" }
 
-// hear processes received bytes; rest is an incomplete command.
-func (r *robot) hear(data []byte) (answer, rest []byte) {
+// receive processes received bytes; rest is an incomplete command.
+func (r *robot) receive(data []byte) (answer, rest []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(data) > 0 {
@@ -205,7 +205,7 @@ func newBench(t *testing.T) *bench {
 				return
 			}
 			var answer []byte
-			answer, rest = b.robot().hear(append(rest, buf[:n]...))
+			answer, rest = b.robot().receive(append(rest, buf[:n]...))
 			if _, err := master.Write(answer); err != nil {
 				return
 			}

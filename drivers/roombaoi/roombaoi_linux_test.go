@@ -82,13 +82,13 @@ func TestCleanAndDock(t *testing.T) {
 	b := newBench(t)
 	b.robot().set(func(r *robot) { r.noisy, r.asleep = true, 3 })
 	r := started(t, b)
-	var told []drivers.Progress
-	out, err := r.Clean(t.Context(), nil, func(p drivers.Progress) { told = append(told, p) })
+	var reports []drivers.Progress
+	out, err := r.Clean(t.Context(), nil, func(p drivers.Progress) { reports = append(reports, p) })
 	if err != nil || len(out.Remaining) > 0 || !slices.Equal(b.robot().log(), []string{"clean"}) {
 		t.Fatalf("%+v, %v, %q", out, err, b.robot().log())
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || !strings.Contains(told[1].Activity, "its battery level is 80 %") {
-		t.Errorf("%+v", told)
+	if last := reports[len(reports)-1]; last.Percent != 100 || !strings.Contains(reports[1].Activity, "its battery level is 80 %") {
+		t.Errorf("%+v", reports)
 	}
 	if in, err := r.Docked(t.Context()); err != nil || !in {
 		t.Errorf("%t, %v", in, err)
@@ -125,9 +125,9 @@ func TestProblemNeedsPerson(t *testing.T) {
 	defer later.Store(0)
 	b := newBench(t)
 	r := started(t, b)
-	told := 0
+	reports := 0
 	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
-		if told++; told == 3 {
+		if reports++; reports == 3 {
 			b.robot().set(func(r *robot) { r.drop, r.left = true, 1000 })
 		}
 		if p.Help != nil { // no person comes
@@ -164,10 +164,10 @@ func TestProblemNeedsPerson(t *testing.T) {
 func TestResumeAfterProblem(t *testing.T) {
 	b := newBench(t)
 	r := started(t, b)
-	told, helps := 0, 0
+	reports, helps := 0, 0
 	resumed := make(chan error, 2)
 	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
-		if told++; told == 3 {
+		if reports++; reports == 3 {
 			b.robot().set(func(r *robot) { r.drop, r.task = true, "" }) // the robot's own task ends with that
 		}
 		if p.Help == nil {
@@ -248,9 +248,9 @@ func TestMaySetOutIsNotAtRest(t *testing.T) {
 	r := started(t, b)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	told := 0
+	reports := 0
 	_, err := r.Clean(ctx, nil, func(drivers.Progress) {
-		if told++; told == 2 { // the first report comes before the command
+		if reports++; reports == 2 { // the first report comes before the command
 			b.robot().set(func(r *robot) { r.asleep = 1 << 20 })
 			cancel()
 		}

@@ -42,7 +42,7 @@ type robot struct {
 	port   int
 	pin    string
 
-	telling sync.Mutex
+	sending sync.Mutex
 
 	mu       sync.Mutex
 	cycle    string
@@ -98,7 +98,7 @@ func newRobot(t *testing.T, legacy bool) *robot {
 				return
 			case <-tick.C:
 				if r.step() {
-					r.tell()
+					r.sendState()
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func newRobot(t *testing.T, legacy bool) *robot {
 		<-done
 		_ = r.server.Close()
 	})
-	r.tell()
+	r.sendState()
 	return r
 }
 
@@ -153,7 +153,7 @@ func (r *robot) OnACLCheck(*mochi.Client, string, bool) bool { return true }
 func (r *robot) OnSessionEstablished(c *mochi.Client, _ packets.Packet) {
 	if !c.Net.Inline {
 		r.set(func(r *robot) { r.clients = append(r.clients, c); r.most = max(r.most, len(r.clients)) })
-		r.tell()
+		r.sendState()
 	}
 }
 
@@ -200,7 +200,7 @@ func (r *robot) OnPublished(c *mochi.Client, p packets.Packet) {
 			r.cycle, r.phase, r.left = "dock", "hmUsrDock", r.steps
 		}
 	})
-	r.tell()
+	r.sendState()
 }
 
 // step makes one step; it reports whether anything changed.
@@ -224,11 +224,11 @@ func (r *robot) step() bool {
 	return true
 }
 
-// tell sends its state to the client in parts, even without a subscription, as real robots
+// sendState sends its state to the client in parts, even without a subscription, as real robots
 // do.
-func (r *robot) tell() {
-	r.telling.Lock()
-	defer r.telling.Unlock()
+func (r *robot) sendState() {
+	r.sending.Lock()
+	defer r.sending.Unlock()
 	r.mu.Lock()
 	mission := map[string]any{"cycle": r.cycle, "phase": r.phase, "error": r.fault, "notReady": r.notReady, "sqft": 215, "mssnM": 1, "initiator": "localApp"}
 	clients := slices.Clone(r.clients)

@@ -27,7 +27,7 @@ func TestSimulatedRobot(t *testing.T) {
 		Phase   string
 		Bin     struct{ Present bool }
 		Battery int
-		Told    []string
+		States  []string
 		Error   string
 	}
 	if err == nil {
@@ -36,11 +36,11 @@ func TestSimulatedRobot(t *testing.T) {
 	if err != nil || got.Error != "" || got.Phase != "charge" || !got.Bin.Present || got.Battery != 87 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if want := []string{"clean run", "clean stop", "clean run", "none stop", "clean run", "clean stop", "dock hmUsrDock"}; !slices.Equal(got.Told, want) {
-		t.Errorf("it told that client %q; want %q", got.Told, want)
+	if want := []string{"clean run", "clean stop", "clean run", "none stop", "clean run", "clean stop", "dock hmUsrDock"}; !slices.Equal(got.States, want) {
+		t.Errorf("states at that client: %q, want %q", got.States, want)
 	}
 	// The same commands as in TestCleansRoomsByName.
 	if want := []string{"start", "pause", "resume", "stop", "start map1/220101T/3/rid", "pause", "dock"}; !slices.Equal(r.log(), want) {
-		t.Errorf("that client told it %q; want %q", r.log(), want)
+		t.Errorf("commands of that client: %q, want %q", r.log(), want)
 	}
 }

@@ -45,7 +45,7 @@ func TestConformance(t *testing.T) {
 	now := newRobot(t, false)
 	drivertest.Run(t, func(*testing.T) drivers.Device {
 		now.set(func(r *robot) { r.cycle, r.phase, r.acts = "none", "charge", nil })
-		now.tell()
+		now.sendState()
 		return unopened(config(now))
 	},
 		drivertest.Safe(func() error {
@@ -71,15 +71,15 @@ func TestShortTask(t *testing.T) {
 func TestCleansRoomsByName(t *testing.T) {
 	fake := newRobot(t, false)
 	r := started(t, config(fake))
-	var told []drivers.Progress
-	out, err := r.Clean(t.Context(), []string{"hall", "kitchen"}, func(p drivers.Progress) { told = append(told, p) })
+	var reports []drivers.Progress
+	out, err := r.Clean(t.Context(), []string{"hall", "kitchen"}, func(p drivers.Progress) { reports = append(reports, p) })
 	if err != nil || !slices.Equal(out.Done, []string{"hall", "kitchen"}) || !slices.Equal(fake.log(), []string{"start map1/220101T/7/rid map1/220101T/3/rid"}) {
 		t.Fatalf("%+v, %v, %q", out, err, fake.log())
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
+	if last := reports[len(reports)-1]; last.Percent != 100 || !slices.ContainsFunc(reports, func(p drivers.Progress) bool {
 		return p.Activity == "cleaning hall, kitchen; 20 m² done; its battery level is 87 %"
 	}) {
-		t.Errorf("%+v", told)
+		t.Errorf("%+v", reports)
 	}
 	if in, err := r.Docked(t.Context()); err != nil || !in {
 		t.Errorf("%t, %v", in, err)
@@ -220,11 +220,11 @@ func TestProblemNeedsPerson(t *testing.T) {
 	fake := newRobot(t, false)
 	r := started(t, config(fake))
 	fake.set(func(f *robot) { f.steps = 1 << 20 })
-	told := 0
+	reports := 0
 	_, err := r.Clean(t.Context(), nil, func(p drivers.Progress) {
-		if told++; told == 3 {
+		if reports++; reports == 3 {
 			fake.set(func(f *robot) { f.phase, f.fault = "stuck", 2 })
-			fake.tell()
+			fake.sendState()
 		}
 		if p.Help != nil { // no person comes
 			later.Add(int64(drivers.HelpTimeout))
@@ -241,7 +241,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 		"its bin is full":                 func(f *robot) { f.notReady = 16 },
 	} {
 		fake.set(func(f *robot) { f.cycle, f.phase, f.fault, f.notReady = "none", "charge", 0, 0; set(f) })
-		fake.tell()
+		fake.sendState()
 		before := len(fake.log())
 		if _, err := r.Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), want) || len(fake.log()) != before {
 			t.Errorf("%s: %v", want, err)
@@ -250,7 +250,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 	fake.set(func(f *robot) {
 		f.cycle, f.phase, f.fault, f.notReady, f.strands, f.steps = "none", "charge", 0, 0, true, 8
 	})
-	fake.tell()
+	fake.sendState()
 	if _, err := r.Clean(t.Context(), nil, nil); err == nil || !strings.Contains(err.Error(), "the robot stands still away from its dock") {
 		t.Error(err)
 	}
@@ -263,12 +263,12 @@ func TestResumeAfterProblem(t *testing.T) {
 		fake := newRobot(t, false)
 		r := started(t, config(fake))
 		fake.set(func(f *robot) { f.steps = 1 << 20 })
-		told, helps := 0, 0
+		reports, helps := 0, 0
 		resumed := make(chan error, 1)
 		out, err := r.Clean(t.Context(), []string{"hall"}, func(p drivers.Progress) {
-			if told++; told == 2 {
+			if reports++; reports == 2 {
 				fake.set(func(f *robot) { f.phase, f.fault = "stuck", 2 })
-				fake.tell()
+				fake.sendState()
 			}
 			if p.Help == nil {
 				return
@@ -276,7 +276,7 @@ func TestResumeAfterProblem(t *testing.T) {
 			switch helps++; helps {
 			case 2:
 				fake.set(func(f *robot) { f.cycle, f.phase, f.fault, f.left, f.steps = cycle, "stop", 0, 8, 8 })
-				fake.tell()
+				fake.sendState()
 			case 6:
 				go func() { resumed <- r.Resume(t.Context()) }()
 			}

@@ -20,7 +20,7 @@ import (
 )
 
 // stub is a program with the options of the real ones: it checks them, copies an image, and
-// fails as a file tells it. DIR/ran lists each run.
+// fails as a file demands. DIR/ran lists each run.
 const stub = `#!/bin/sh
 if [ "$1" = --version ]; then
 	echo "rpicam-apps build: v1.5.0 7c1ea54f4ac7 30-06-2024 (14:09:58)"

@@ -36,7 +36,7 @@ func brightness(t *testing.T, camera drivers.Device, at image.Rectangle) int {
 	return sum / (at.Dx() * at.Dy())
 }
 
-func says(t *testing.T, d drivers.Device) drivers.Observation {
+func observe(t *testing.T, d drivers.Device) drivers.Observation {
 	t.Helper()
 	o, err := d.(drivers.Observer).Observe(t.Context())
 	if err != nil {
@@ -63,7 +63,7 @@ func TestCameraShowsTheLamp(t *testing.T) {
 		if lit := brightness(t, camera, at); lit < 2*dark+30 {
 			t.Errorf("%s: brightness is %d dark, %d lit", name, dark, lit)
 		}
-		if o := says(t, camera); !strings.Contains(o.Text, "porch light is on") {
+		if o := observe(t, camera); !strings.Contains(o.Text, "porch light is on") {
 			t.Errorf("%+v", o)
 		}
 		if err := lamp.(drivers.Switch).Switch(t.Context(), false); err != nil {
@@ -80,7 +80,7 @@ func TestThePictureShowsTheFridge(t *testing.T) {
 	camera := started(t, &shared, "sim-camera", "room: fridge")
 	milk := image.Rect(156, 240, 250, 270) // its blue label
 	full := brightness(t, camera, milk)
-	o := says(t, camera)
+	o := observe(t, camera)
 	if !strings.Contains(o.Text, "milk, 6 eggs") || !slices.Contains(o.Facts, drivers.Fact{Name: "half a lemon", Value: true}) {
 		t.Errorf("%+v", o)
 	}
@@ -89,7 +89,7 @@ func TestThePictureShowsTheFridge(t *testing.T) {
 	if empty := brightness(t, camera, milk); empty < full+30 {
 		t.Errorf("brightness is %d with milk, %d without", full, empty)
 	}
-	if o := says(t, camera); o.Text != "The fridge is empty." || len(o.Facts) != 0 {
+	if o := observe(t, camera); o.Text != "The fridge is empty." || len(o.Facts) != 0 {
 		t.Errorf("%+v", o)
 	}
 	// More items than the shelves have space for, and items without a drawing.
@@ -102,10 +102,10 @@ func TestThePictureShowsTheOtherRooms(t *testing.T) {
 	w := worldOf(t, &shared)
 	kitchen := started(t, &shared, "sim-camera", "room: kitchen")
 	living := started(t, &shared, "sim-camera", "room: living-room")
-	if o := says(t, kitchen); o.Text != "On the floor of the kitchen: rice near sink and crumbs by stove. The coffee machine is off." {
+	if o := observe(t, kitchen); o.Text != "On the floor of the kitchen: rice near sink and crumbs by stove. The coffee machine is off." {
 		t.Error(o.Text)
 	}
-	if o := says(t, living); o.Text != "The floor of the living room is clean. The vacuum is in its dock. The floor lamp is off." {
+	if o := observe(t, living); o.Text != "The floor of the living room is clean. The vacuum is in its dock. The floor lamp is off." {
 		t.Error(o.Text)
 	}
 	for _, c := range []struct {

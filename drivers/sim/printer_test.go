@@ -32,7 +32,7 @@ func TestPrinter(t *testing.T) {
 		if _, err := p.Print(ctx, "vase"); !errors.Is(err, drivers.ErrBusy) {
 			t.Errorf("a second print: %v", err)
 		}
-		stands := func(percent float64, paused, over bool) {
+		wantState := func(percent float64, paused, over bool) {
 			t.Helper()
 			s, err := p.PrintState(ctx, one)
 			if err != nil || s.Percent != percent || s.Paused != paused || s.Finished != over {
@@ -40,12 +40,12 @@ func TestPrinter(t *testing.T) {
 			}
 		}
 		time.Sleep(30 * time.Second)
-		stands(30, false, false)
+		wantState(30, false, false)
 		if err := p.Pause(ctx); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(time.Hour)
-		stands(30, true, false)
+		wantState(30, true, false)
 		if rests, err := p.AtRest(ctx); !rests || err != nil {
 			t.Errorf("paused, it rests: %t (%v)", rests, err)
 		}
@@ -60,7 +60,7 @@ func TestPrinter(t *testing.T) {
 			t.Errorf("it says %q (%v)", o.Text, err)
 		}
 		time.Sleep(50 * time.Second)
-		stands(100, false, true)
+		wantState(100, false, true)
 		if found, err := p.FindPrint(ctx, "benchy", began); err != nil || found != one {
 			t.Errorf("found %v (%v); want %v", found, err, one)
 		}

@@ -188,24 +188,24 @@ func mapLayer(kind, id string, area int, runs ...int) map[string]any {
 	return map[string]any{"__class": "MapLayer", "metaData": meta, "type": kind, "pixels": []int{}, "compressedPixels": runs}
 }
 
-// house is a server whose robot a test can replace.
-type house struct {
+// fakeServer is a server whose robot a test can replace.
+type fakeServer struct {
 	*httptest.Server
 	mu  sync.Mutex
 	now *robot
 }
 
-func newHouse(t *testing.T) *house {
+func newFakeServer(t *testing.T) *fakeServer {
 	t.Helper()
-	h := &house{now: newRobot()}
+	h := &fakeServer{now: newRobot()}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.robot().ServeHTTP(w, r) }))
 	t.Cleanup(h.Close)
 	return h
 }
 
-func (h *house) robot() *robot { h.mu.Lock(); defer h.mu.Unlock(); return h.now }
+func (h *fakeServer) robot() *robot { h.mu.Lock(); defer h.mu.Unlock(); return h.now }
 
-func (h *house) renew() *robot {
+func (h *fakeServer) renew() *robot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = newRobot()

@@ -11,12 +11,12 @@ import (
 
 func TestProblemNeedsPerson(t *testing.T) {
 	defer later.Store(0)
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	stuck := map[string]any{"severity": map[string]string{"kind": "permanent", "level": "error"}, "subsystem": "motors", "message": "Main brush jammed", "vendorErrorCode": "5"}
-	told := 0
+	reports := 0
 	_, err := v.Clean(t.Context(), nil, func(p drivers.Progress) {
-		if told++; told == 2 {
+		if reports++; reports == 2 {
 			h.robot().set(func(r *robot) { r.status, r.problem = "error", stuck })
 		}
 		if p.Help != nil { // no person comes
@@ -41,12 +41,12 @@ func TestProblemNeedsPerson(t *testing.T) {
 // After a person has freed the robot, Resume continues the same rooms. A stay in the dock
 // in between is not the end of the task.
 func TestResumeAfterProblem(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
-	told, helps := 0, 0
+	reports, helps := 0, 0
 	resumed := make(chan error, 1)
 	out, err := v.Clean(t.Context(), []string{"kitchen"}, func(p drivers.Progress) {
-		if told++; told == 2 {
+		if reports++; reports == 2 {
 			h.robot().set(func(r *robot) {
 				r.status, r.problem = "error", map[string]any{"message": "Stuck", "subsystem": "navigation"}
 			})
@@ -77,7 +77,7 @@ func TestResumeAfterProblem(t *testing.T) {
 
 // A request neither takes over nor stops the task of another client.
 func TestBusyWithAnotherClient(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.status, r.left = "cleaning", 1000 })
 	if _, err := v.Clean(t.Context(), nil, nil); !errors.Is(err, drivers.ErrBusy) || len(h.robot().log()) != 0 {
@@ -93,11 +93,11 @@ func TestBusyWithAnotherClient(t *testing.T) {
 // A robot under a bed is unreachable for a while, and its task continues; a robot that
 // charges continues by itself; a robot that never sets out is an error.
 func TestUnreachableForAWhile(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
-	told := 0
+	reports := 0
 	_, err := v.Clean(t.Context(), nil, func(p drivers.Progress) {
-		switch told++; told {
+		switch reports++; reports {
 		case 2:
 			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 5, "docked", "resumable" })
 		case 3:
@@ -107,13 +107,13 @@ func TestUnreachableForAWhile(t *testing.T) {
 			h.robot().set(func(r *robot) { r.status, r.flag = "cleaning", "none" })
 		}
 	})
-	if err != nil || told < 4 {
-		t.Errorf("%v, told %d times", err, told)
+	if err != nil || reports < 4 {
+		t.Errorf("%v, told %d times", err, reports)
 	}
 	h.robot().set(func(r *robot) { r.steps = 100000 })
-	told = 0
+	reports = 0
 	_, err = v.Clean(t.Context(), nil, func(drivers.Progress) {
-		if told++; told == 2 {
+		if reports++; reports == 2 {
 			h.robot().set(func(r *robot) { r.failures = 30 })
 		}
 	})
@@ -128,12 +128,12 @@ func TestUnreachableForAWhile(t *testing.T) {
 // If a robot was unreachable while it cleaned and now stands in the room, as after a
 // restart, its task has not succeeded.
 func TestLostSight(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.steps = 100000 })
-	told := 0
+	reports := 0
 	out, err := v.Clean(t.Context(), []string{"kitchen"}, func(drivers.Progress) {
-		if told++; told == 2 {
+		if reports++; reports == 2 {
 			h.robot().set(func(r *robot) { r.failures, r.status, r.flag = 3, "idle", "none" })
 		}
 	})
@@ -145,7 +145,7 @@ func TestLostSight(t *testing.T) {
 // If a robot cannot receive a stop or dock command, the driver continues to follow its task
 // to its end.
 func TestStopFailsWhileUnreachable(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	ended, out := h.cleaning(t, v)
 	h.robot().set(func(r *robot) { r.gone = true })
@@ -174,7 +174,7 @@ func TestStopFailsWhileUnreachable(t *testing.T) {
 // A robot that may have a command and did not stop may still set out, even if it stands
 // still now.
 func TestMaySetOutIsNotAtRest(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.cut = true })
 	if _, err := v.Clean(t.Context(), nil, nil); err == nil || errors.Is(err, drivers.ErrNothingDone) {

@@ -46,7 +46,7 @@ func quick(yaml string) (*valetudo.Vacuum, error) {
 // later is the offset of the clock of quick.
 var later atomic.Int64
 
-func started(t *testing.T, h *house) *valetudo.Vacuum {
+func started(t *testing.T, h *fakeServer) *valetudo.Vacuum {
 	t.Helper()
 	v, err := quick("url: " + h.URL + rooms)
 	if err == nil {
@@ -64,7 +64,7 @@ func started(t *testing.T, h *house) *valetudo.Vacuum {
 }
 
 func TestConformance(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	for _, config := range []string{rooms, ""} {
 		drivertest.Run(t, func(t *testing.T) drivers.Device {
 			h.renew()
@@ -87,22 +87,22 @@ func TestConformance(t *testing.T) {
 
 // People use the names of the configuration, and the robot uses its ids.
 func TestCleansRoomsByName(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	areas, err := v.Areas(t.Context())
 	want := []drivers.Area{{Name: "kitchen", Room: "kitchen"}, {Name: "living room", Room: "living room"}}
 	if diff := cmp.Diff(want, areas); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	var told []drivers.Progress
-	out, err := v.Clean(t.Context(), []string{"living room", "kitchen"}, func(p drivers.Progress) { told = append(told, p) })
+	var reports []drivers.Progress
+	out, err := v.Clean(t.Context(), []string{"living room", "kitchen"}, func(p drivers.Progress) { reports = append(reports, p) })
 	if err != nil || !slices.Equal(out.Done, []string{"living room", "kitchen"}) || !slices.Equal(h.robot().log(), []string{`start_segment_action ["17","16"]`}) {
 		t.Errorf("%+v, %v, %q", out, err, h.robot().log())
 	}
-	if told[0].Percent != 0 || told[len(told)-1].Percent != 100 || !slices.ContainsFunc(told, func(p drivers.Progress) bool {
+	if reports[0].Percent != 0 || reports[len(reports)-1].Percent != 100 || !slices.ContainsFunc(reports, func(p drivers.Progress) bool {
 		return p.Percent == 50 && p.Activity == "cleaning living room, kitchen"
 	}) {
-		t.Errorf("%+v", told)
+		t.Errorf("%+v", reports)
 	}
 	if _, err := v.Clean(t.Context(), nil, nil); err != nil || h.robot().log()[1] != "start" {
 		t.Errorf("%v, %q", err, h.robot().log())
@@ -115,17 +115,17 @@ func TestCleansRoomsByName(t *testing.T) {
 
 // A spot is a zone of 1.5 m around the position of the robot on the map, at 200, 65.
 func TestCleansTheSpot(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
-	var told []drivers.Progress
-	if err := v.CleanSpot(t.Context(), func(p drivers.Progress) { told = append(told, p) }); err != nil {
+	var reports []drivers.Progress
+	if err := v.CleanSpot(t.Context(), func(p drivers.Progress) { reports = append(reports, p) }); err != nil {
 		t.Fatal(err)
 	}
 	zone := `{"iterations":1,"points":{"pA":{"x":125,"y":-10},"pB":{"x":275,"y":-10},"pC":{"x":275,"y":140},"pD":{"x":125,"y":140}}}`
 	if got := h.robot().log(); !slices.Equal(got, []string{"clean [" + zone + "]"}) {
 		t.Errorf("it was told %q", got)
 	}
-	if last := told[len(told)-1]; last.Percent != 100 || last.Activity != "cleaning the spot" {
+	if last := reports[len(reports)-1]; last.Percent != 100 || last.Activity != "cleaning the spot" {
 		t.Errorf("it told %+v last", last)
 	}
 	for want, odd := range map[string]func(*robot){
@@ -145,7 +145,7 @@ func TestCleansTheSpot(t *testing.T) {
 // The driver stops a robot whose spot ends early. After a problem Resume cleans the same
 // place, even if the robot stands elsewhere.
 func TestResumeSpot(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -174,7 +174,7 @@ func TestResumeSpot(t *testing.T) {
 }
 
 func TestStopsWhenCancelled(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	h.robot().set(func(r *robot) { r.steps = 100000 })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -192,7 +192,7 @@ func TestStopsWhenCancelled(t *testing.T) {
 }
 
 func TestMapShowsTheHome(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	p, err := started(t, h).Map(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestMapShowsTheHome(t *testing.T) {
 }
 
 func TestBatteryAndText(t *testing.T) {
-	v := started(t, newHouse(t))
+	v := started(t, newFakeServer(t))
 	r, err := v.Read(t.Context())
 	if err != nil || len(r) != 1 || r[0].Value != 87 || r[0].Unit != "%" {
 		t.Errorf("%+v, %v", r, err)
@@ -248,7 +248,7 @@ func TestConfigMistakes(t *testing.T) {
 
 // cleaning starts a long task in the kitchen, and waits until the robot moves. ended gets
 // the result, and out a signal that the robot was seen moving.
-func (h *house) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out chan bool) {
+func (h *fakeServer) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out chan bool) {
 	h.robot().set(func(r *robot) { r.steps = 1 << 20 })
 	ended, out = make(chan error, 1), make(chan bool, 1)
 	go func() {
@@ -268,7 +268,7 @@ func (h *house) cleaning(t *testing.T, v drivers.Cleaner) (ended chan error, out
 
 // Other requests pause, resume and stop the task, and a dock command ends it.
 func TestPauseResumeStopDock(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	v := started(t, h)
 	if err := v.Pause(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Error(err)
@@ -301,7 +301,7 @@ func TestPauseResumeStopDock(t *testing.T) {
 // A segment of the configuration that the robot lacks is an error when a caller lists the
 // rooms or asks for it.
 func TestMissingSegment(t *testing.T) {
-	h := newHouse(t)
+	h := newFakeServer(t)
 	var logged lines
 	cfg := valetudo.DefaultConfig()
 	if err := strictyaml.Decode("home.yaml", []byte("url: "+h.URL+"\nsegments: {17: living room, 99: kitchen}"), &cfg); err != nil {
@@ -347,12 +347,12 @@ func TestMissingSegment(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		says, err := v.Inspect(t.Context())
+		observed, err := v.Inspect(t.Context())
 		if err != nil {
-			says = err.Error()
+			observed = err.Error()
 		}
-		if says != want {
-			t.Errorf("%s: Inspect says %q, want %q", config, says, want)
+		if observed != want {
+			t.Errorf("%s: Inspect says %q, want %q", config, observed, want)
 		}
 	}
 }

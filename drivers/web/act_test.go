@@ -21,7 +21,7 @@ import (
 // has disconnected.
 type slow struct {
 	*httptest.Server
-	heard, let chan struct{} // "/late" has arrived; the device may execute it
+	arrived, let chan struct{} // "/late" has arrived; the device may execute it
 
 	mu    sync.Mutex
 	drops bool // the device disconnects after the execution
@@ -30,10 +30,10 @@ type slow struct {
 
 func newSlow(t *testing.T) (*slow, *web.Client) {
 	t.Helper()
-	s := &slow{heard: make(chan struct{}), let: make(chan struct{})}
+	s := &slow{arrived: make(chan struct{}), let: make(chan struct{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/late" {
-			close(s.heard)
+			close(s.arrived)
 			<-s.let
 		}
 		s.mu.Lock()
@@ -59,7 +59,7 @@ func (s *slow) did() []string { s.mu.Lock(); defer s.mu.Unlock(); return slices.
 func (s *slow) cut(t *testing.T, c *web.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { <-s.heard; cancel() }()
+	go func() { <-s.arrived; cancel() }()
 	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/late", Acts: true}); !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
 		t.Fatalf("a call that was cut ends with %v", err)
 	}

@@ -19,16 +19,16 @@ func TestTimeoutErrorIsTheSameForCallAndCaller(t *testing.T) {
 	ended, cancel := context.WithCancelCause(t.Context())
 	cancel(errSlow)
 	for name, ctx := range map[string]context.Context{"the waiting": ended, "the call": t.Context()} {
-		heard := c.explain(ctx, u, Call{Acts: true}, errSlow)
-		if want := "no answer from http://lamp/on in 3s, but the device may have received the command; inspect the device"; heard.Error() != want || errors.Is(heard, drivers.ErrNothingDone) {
-			t.Errorf("%s: %v, want %s", name, heard, want)
+		received := c.explain(ctx, u, Call{Acts: true}, errSlow)
+		if want := "no answer from http://lamp/on in 3s, but the device may have received the command; inspect the device"; received.Error() != want || errors.Is(received, drivers.ErrNothingDone) {
+			t.Errorf("%s: %v, want %s", name, received, want)
 		}
 		if look := c.explain(ctx, u, Call{}, errSlow); look.Error() != "no answer from http://lamp/on in 3s; inspect the device" {
 			t.Errorf("%s: a look that was heard says %v", name, look)
 		}
-		unheard := c.explain(ctx, u, Call{Acts: true}, drivers.MarkNothingDone(errSlow))
-		if !errors.Is(unheard, drivers.ErrNothingDone) || !strings.Contains(unheard.Error(), "http://lamp/on does not answer in 3s; check that the device is on and in this network") {
-			t.Errorf("%s: %v", name, unheard)
+		notReceived := c.explain(ctx, u, Call{Acts: true}, drivers.MarkNothingDone(errSlow))
+		if !errors.Is(notReceived, drivers.ErrNothingDone) || !strings.Contains(notReceived.Error(), "http://lamp/on does not answer in 3s; check that the device is on and in this network") {
+			t.Errorf("%s: %v", name, notReceived)
 		}
 	}
 }

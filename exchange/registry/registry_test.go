@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fixture is a registry with a clock that stands still, and no exchange around it.
+// fixture is a registry with a stopped clock, and no exchange around it.
 type fixture struct {
 	*registry.Registry
 	t    testing.TB
@@ -190,14 +190,14 @@ func TestDeregister(t *testing.T) {
 	}
 }
 
-// gate is a store that blocks writes of documents of a kind until all of them wait.
-type gate struct {
+// blockingStore is a store that blocks writes of documents of a kind until all of them wait.
+type blockingStore struct {
 	thread.Store
 	kind string
 	wait sync.WaitGroup
 }
 
-func (g *gate) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
+func (g *blockingStore) Put(ctx context.Context, kind, id string, doc []byte, after thread.Rev) (thread.Rev, error) {
 	if kind == g.kind {
 		g.wait.Done()
 		g.wait.Wait()
@@ -209,7 +209,7 @@ func (g *gate) Put(ctx context.Context, kind, id string, doc []byte, after threa
 // that they share a sync, and that the executors have the stop before that.
 func TestStopIsWrittenAtOnce(t *testing.T) {
 	const n = 300
-	store := &gate{Store: memory.New(), kind: "stop"}
+	store := &blockingStore{Store: memory.New(), kind: "stop"}
 	f := open(t, store)
 	for i := range n {
 		f.register(fmt.Sprint("e", i), "x")
@@ -222,9 +222,9 @@ func TestStopIsWrittenAtOnce(t *testing.T) {
 	}()
 	for {
 		f.mu.Lock()
-		told := len(f.published)
+		published := len(f.published)
 		f.mu.Unlock()
-		if told == n {
+		if published == n {
 			break
 		}
 		time.Sleep(time.Millisecond)

@@ -319,15 +319,15 @@ func BenchmarkChoose(b *testing.B) {
 
 // Notified returns the executors with notification addresses, by id, also after changes.
 func TestNotified(t *testing.T) {
-	const told = ", notifications: [{type: ntfy, topic: t}]"
-	tab := table(t, "id: b"+told, "id: c, kind: person"+told, "id: a"+told, "id: d")
+	const withTopic = ", notifications: [{type: ntfy, topic: t}]"
+	tab := table(t, "id: b"+withTopic, "id: c, kind: person"+withTopic, "id: a"+withTopic, "id: d")
 	names := func(tab *routing.Table) (list []string) {
 		for _, e := range tab.Notified() {
 			list = append(list, e.ID)
 		}
 		return list
 	}
-	changed := tab.Without("a").With(executor(t, "id: b, notifications: null")).With(executor(t, "id: d"+told)).With(executor(t, "id: c"+told))
+	changed := tab.Without("a").With(executor(t, "id: b, notifications: null")).With(executor(t, "id: d"+withTopic)).With(executor(t, "id: c"+withTopic))
 	for _, c := range []struct {
 		tab  *routing.Table
 		want string

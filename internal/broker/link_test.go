@@ -103,19 +103,19 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 				t.Errorf("gap %d is %v", i, gap)
 			}
 		}
-		heard := make(chan string, 1)
+		received := make(chan string, 1)
 		l.b.Set(func(b *brokertest.Behavior) {
 			b.Gone = false
 			b.Published = func(topic string, payload []byte, _ func(string, []byte, bool)) {
 				if topic == "x" {
-					heard <- string(payload)
+					received <- string(payload)
 				}
 			}
 		})
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Publish(t.Context(), broker.Message{Topic: "x", Payload: []byte("now")}); err != nil || <-heard != "now" {
+		if err := l.Publish(t.Context(), broker.Message{Topic: "x", Payload: []byte("now")}); err != nil || <-received != "now" {
 			t.Errorf("not heard: %v", err)
 		}
 	})
@@ -236,12 +236,12 @@ func TestBirthAndWill(t *testing.T) {
 		if _, err := l.Session(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		heard := make(chan string, 16)
+		received := make(chan string, 16)
 		l.b.Set(func(b *brokertest.Behavior) {
-			b.Published = func(_ string, payload []byte, _ func(string, []byte, bool)) { heard <- string(payload) }
+			b.Published = func(_ string, payload []byte, _ func(string, []byte, bool)) { received <- string(payload) }
 		})
 		l.b.Cut()
-		if got := <-heard; got != "ready 2" {
+		if got := <-received; got != "ready 2" {
 			t.Errorf("birth %q", got)
 		}
 		if w := l.b.Wills(); len(w) != 2 || string(w[0]) != "lost 1" || string(w[1]) != "lost 2" {

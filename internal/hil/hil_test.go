@@ -111,7 +111,7 @@ func (x target) run(t *testing.T) {
 	if err != nil || code != 0 {
 		t.Log("\n" + report(console.String()))
 	} else {
-		t.Log("\n" + strings.Join(telling.FindAllString(report(console.String()), -1), "\n"))
+		t.Log("\n" + strings.Join(shown.FindAllString(report(console.String()), -1), "\n"))
 	}
 	if err != nil {
 		skip(t, err)
@@ -153,10 +153,10 @@ func programs(t *testing.T, arch, dir string) []hil.File {
 
 var (
 	passes = regexp.MustCompile(`(?m)^--- PASS: `)
-	// telling matches the lines of the console to show after success.
-	telling = regexp.MustCompile(`(?m)^(--- .*|.*GPLEV0 = .*|.*\$ messkit ask .*|.*ours .*, the kernel's .*)$`)
-	noise   = regexp.MustCompile(`(?m)^(=== .*|\s*)\n`)
-	escape  = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
+	// shown matches the lines of the console to show after success.
+	shown  = regexp.MustCompile(`(?m)^(--- .*|.*GPLEV0 = .*|.*\$ messkit ask .*|.*ours .*, the kernel's .*)$`)
+	noise  = regexp.MustCompile(`(?m)^(=== .*|\s*)\n`)
+	escape = regexp.MustCompile(`\x1b\[[0-9;?]*[A-Za-z]`)
 )
 
 // report returns a console's text without escape sequences and empty lines.

@@ -70,18 +70,18 @@ func TestBenchPicture(t *testing.T) {
 	}
 	dir := t.TempDir()
 	all := methods(binary, script)
-	var told strings.Builder
+	var text strings.Builder
 	for _, s := range collect(t, dir) {
 		var rows [][]cost
 		for _, name := range s.photos {
 			rows = append(rows, photograph(t, all, name, dir))
 		}
-		told.WriteString(report(t, s, all, rows))
+		text.WriteString(report(t, s, all, rows))
 	}
-	told.WriteString(of48(t, all[messkit], dir))
-	t.Logf("\n%s", told.String())
+	text.WriteString(of48(t, all[messkit], dir))
+	t.Logf("\n%s", text.String())
 	if doc := os.Getenv("MESSKIT_BENCH_DOC"); doc != "" {
-		write(t, doc, told.String())
+		write(t, doc, text.String())
 	}
 }
 

@@ -34,8 +34,8 @@ func TestOwnProcess(t *testing.T) {
 	if l.Memory < 16<<20 || l.Files < 16 {
 		t.Errorf("%+v", l)
 	}
-	before, told := resources.OpenFiles()
-	if !told {
+	before, known := resources.OpenFiles()
+	if !known {
 		t.Skip("the system does not tell which files are open")
 	}
 	for i := range 5 {

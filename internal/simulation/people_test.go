@@ -168,14 +168,14 @@ func (p *people) follow(w *order) {
 	}
 }
 
-func (p *people) answer(w *order, c *exchange.Confirm, yes bool) {
+func (p *people) answer(w *order, c *exchange.Confirm, confirmed bool) {
 	w.mu.Lock()
-	if yes && w.statusText.IsZero() {
+	if confirmed && w.statusText.IsZero() {
 		w.statusText = time.Now()
 	}
-	w.no = !yes
+	w.no = !confirmed
 	w.mu.Unlock()
-	_, _ = p.post(mess.Message{Re: mess.Refs{c.Message}, Items: []mess.Item{&mess.Reply{Confirm: &yes, ActionHash: c.ActionHash}}})
+	_, _ = p.post(mess.Message{Re: mess.Refs{c.Message}, Items: []mess.Item{&mess.Reply{Confirm: &confirmed, ActionHash: c.ActionHash}}})
 }
 
 // read reads a thread.

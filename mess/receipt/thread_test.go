@@ -23,14 +23,14 @@ func TestThread(t *testing.T) {
 		}
 		return m
 	}
-	says := func(who string, item mess.Item) mess.Message {
+	message := func(who string, item mess.Item) mess.Message {
 		return mess.Message{From: who, Epoch: 2, Items: []mess.Item{item}}
 	}
 	done := mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}
 	begun := func(plan string) mess.Message {
-		return says("pi", &mess.Status{Code: mess.InProgress, ActionHash: plan})
+		return message("pi", &mess.Status{Code: mess.InProgress, ActionHash: plan})
 	}
-	asked := says("pi", &mess.Status{Code: mess.NeedsConfirmation, ActionHash: "a"})
+	asked := message("pi", &mess.Status{Code: mess.NeedsConfirmation, ActionHash: "a"})
 	for _, c := range []struct {
 		name   string
 		status mess.Code
@@ -38,28 +38,28 @@ func TestThread(t *testing.T) {
 		wrong  string // "" for a valid thread
 	}{
 		{name: "pending", status: mess.Pending},
-		{name: "cancelled before anybody began", status: mess.Cancelled, said: []mess.Message{says("claude", &mess.Cancel{})}},
+		{name: "cancelled before anybody began", status: mess.Cancelled, said: []mess.Message{message("claude", &mess.Cancel{})}},
 		{name: "cancelled, and nobody did", status: mess.Cancelled, wrong: "without a message for it"},
-		{name: "expired", status: mess.Expired, said: []mess.Message{says("exchange", &mess.Status{Code: mess.Expired})}},
-		{name: "expired, says an executor", status: mess.Expired, said: []mess.Message{says("pi", &mess.Status{Code: mess.Expired})}, wrong: "expired by pi: there is no receipt in it"},
-		{name: "declined without a key", status: mess.Declined, said: []mess.Message{says("other", &mess.Status{Code: mess.Declined})}},
-		{name: "lost", status: mess.Failed, said: []mess.Message{says("exchange", &mess.Status{Code: mess.Failed})}},
-		{name: "lost, and done after all", status: mess.Failed, said: []mess.Message{begun("a"), says("exchange", &mess.Status{Code: mess.Failed}), signed(2, "a", done)}},
-		{name: "failed without a receipt", status: mess.Failed, said: []mess.Message{says("pi", &mess.Status{Code: mess.Failed})}, wrong: "failed by pi: there is no receipt in it"},
+		{name: "expired", status: mess.Expired, said: []mess.Message{message("exchange", &mess.Status{Code: mess.Expired})}},
+		{name: "expired, says an executor", status: mess.Expired, said: []mess.Message{message("pi", &mess.Status{Code: mess.Expired})}, wrong: "expired by pi: there is no receipt in it"},
+		{name: "declined without a key", status: mess.Declined, said: []mess.Message{message("other", &mess.Status{Code: mess.Declined})}},
+		{name: "lost", status: mess.Failed, said: []mess.Message{message("exchange", &mess.Status{Code: mess.Failed})}},
+		{name: "lost, and done after all", status: mess.Failed, said: []mess.Message{begun("a"), message("exchange", &mess.Status{Code: mess.Failed}), signed(2, "a", done)}},
+		{name: "failed without a receipt", status: mess.Failed, said: []mess.Message{message("pi", &mess.Status{Code: mess.Failed})}, wrong: "failed by pi: there is no receipt in it"},
 		{name: "completed", status: mess.Completed, said: []mess.Message{begun("a"), signed(2, "a", done)}},
-		{name: "completed, says the exchange", status: mess.Completed, said: []mess.Message{says("exchange", &done)}, wrong: "there is no receipt in it"},
+		{name: "completed, says the exchange", status: mess.Completed, said: []mess.Message{message("exchange", &done)}, wrong: "there is no receipt in it"},
 		{name: "completed, says the envelope alone", status: mess.Completed, wrong: "without a valid receipt of pi for it"},
 		{name: "failed, and the envelope says completed", status: mess.Completed, said: []mess.Message{signed(2, "a", mess.Status{Code: mess.Failed})}, wrong: "without a valid receipt of pi for it"},
-		{name: "a response alone", status: mess.Completed, said: []mess.Message{signed(2, "a", done), says("pi", &mess.Response{})}, wrong: "a response by pi without a receipt"},
+		{name: "a response alone", status: mess.Completed, said: []mess.Message{signed(2, "a", done), message("pi", &mess.Response{})}, wrong: "a response by pi without a receipt"},
 		{name: "without a plan", status: mess.Completed, said: []mess.Message{signed(2, "", done)}, wrong: "plan: is missing"},
 		{name: "another plan", status: mess.Completed, said: []mess.Message{begun("b"), signed(2, "a", done)}, wrong: "plan: the executor started b, but the receipt is for a"},
 		{name: "the plan of an earlier claim", status: mess.Completed, said: []mess.Message{begun("b"), signed(3, "a", done)}},
 		{name: "no yes", status: mess.Completed, said: []mess.Message{asked, signed(2, "a", done)}, wrong: "required a confirmation"},
-		{name: "yes", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "a", done)}},
-		{name: "yes in an answer", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Answer{Value: true}), signed(2, "a", done)}},
-		{name: "yes before it was asked", status: mess.Completed, said: []mess.Message{says("ann", &mess.Reply{Confirm: new(true)}), asked, signed(2, "a", done)}, wrong: "required a confirmation"},
-		{name: "yes to another", status: mess.Completed, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(true)}), signed(2, "b", done)}, wrong: "plan: the confirmation is for a, the receipt for b"},
-		{name: "no, and it was not done", status: mess.Cancelled, said: []mess.Message{asked, says("ann", &mess.Reply{Confirm: new(false)}), unbegun(t, s)}},
+		{name: "yes", status: mess.Completed, said: []mess.Message{asked, message("ann", &mess.Reply{Confirm: new(true)}), signed(2, "a", done)}},
+		{name: "yes in an answer", status: mess.Completed, said: []mess.Message{asked, message("ann", &mess.Answer{Value: true}), signed(2, "a", done)}},
+		{name: "yes before it was asked", status: mess.Completed, said: []mess.Message{message("ann", &mess.Reply{Confirm: new(true)}), asked, signed(2, "a", done)}, wrong: "required a confirmation"},
+		{name: "yes to another", status: mess.Completed, said: []mess.Message{asked, message("ann", &mess.Reply{Confirm: new(true)}), signed(2, "b", done)}, wrong: "plan: the confirmation is for a, the receipt for b"},
+		{name: "no, and it was not done", status: mess.Cancelled, said: []mess.Message{asked, message("ann", &mess.Reply{Confirm: new(false)}), unbegun(t, s)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			thread := messeaf.Thread{Envelope: messeaf.Envelope{Ref: "T", Executor: "pi", Status: c.status}, Messages: c.said}

@@ -204,7 +204,7 @@ func TestForeignAgentDoesTask(t *testing.T) {
 	mail.Join(project, "arm_01")
 	h := bare(t, mail, "Home-1", agentmail.Config{Agents: []agentmail.Agent{{Name: "arm_01", ID: "arm", Capabilities: []string{"pick"}}}})
 	h.open()
-	says := func(ref, id, kind, rest string) *mailboxtest.Mail {
+	post := func(ref, id, kind, rest string) *mailboxtest.Mail {
 		return mail.Post(project, "arm_01", "Home-1", kind, ref, fmt.Sprintf(
 			`{"version":"1.0.0","timestamp":"%s","sender_id":"arm_01","message_id":"%s","type":"%s","task_id":"%s",%s}`, now(), id, kind, ref, rest))
 	}
@@ -221,28 +221,28 @@ func TestForeignAgentDoesTask(t *testing.T) {
 	if th := h.thread(ref, is(mess.InProgress)); th.Phase != exchange.Started {
 		t.Error("it was sent before the start gate")
 	}
-	says(ref, "m-1", "status_update", `"update_type":"blocker","status_summary":"gripper is busy","blockers":["gripper"]`)
+	post(ref, "m-1", "status_update", `"update_type":"blocker","status_summary":"gripper is busy","blockers":["gripper"]`)
 	h.thread(ref, is(mess.Waiting))
-	says(ref, "m-2", "status_update", `"update_type":"unblocker","status_summary":"free","blockers":[],"progress":{"percentage":50}`)
+	post(ref, "m-2", "status_update", `"update_type":"unblocker","status_summary":"free","blockers":[],"progress":{"percentage":50}`)
 	h.thread(ref, is(mess.InProgress))
-	says(ref, "m-3", "error_report", `"severity":"blocking","error":{"code":"E","message":"stuck"},"reproduction_steps":[],"needs_human_intervention":true`)
+	post(ref, "m-3", "error_report", `"severity":"blocking","error":{"code":"E","message":"stuck"},"reproduction_steps":[],"needs_human_intervention":true`)
 	h.thread(ref, is(mess.Held))
-	says(ref, "m-4", "task_completion", `"status":"complete","completion_summary":"the red one is in the box","files_modified":[],"test_results":{},"errors_encountered":[]`)
+	post(ref, "m-4", "task_completion", `"status":"complete","completion_summary":"the red one is in the box","files_modified":[],"test_results":{},"errors_encountered":[]`)
 	th := h.thread(ref, is(mess.Completed))
 	if s := asStatus(th); s.Evidence != mess.Acknowledged {
 		t.Errorf("%+v", s)
 	}
 	ref = given("pick two")
-	says(ref, "m-5", "task_completion", `"status":"blocked","completion_summary":"no","files_modified":[],"test_results":{},"errors_encountered":["it fell"]`)
+	post(ref, "m-5", "task_completion", `"status":"blocked","completion_summary":"no","files_modified":[],"test_results":{},"errors_encountered":["it fell"]`)
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "it fell") {
 		t.Errorf("%+v", s)
 	}
 	ref = given("pick three") // the agent rejects the task, so it has no effect
-	says(ref, "m-6", "error_report", `"severity":"medium","error":{"code":"version_mismatch","message":"send 2","context":{"message_id":"x"}},"reproduction_steps":[],"needs_human_intervention":false`)
+	post(ref, "m-6", "error_report", `"severity":"medium","error":{"code":"version_mismatch","message":"send 2","context":{"message_id":"x"}},"reproduction_steps":[],"needs_human_intervention":false`)
 	if s := asStatus(h.thread(ref, is(mess.Failed))); s.Reason.Effect != mess.EffectNone {
 		t.Errorf("%+v", s)
 	}
-	if m := says(ref, "m-7", "task_completion", `"status":"complete","completion_summary":"late","files_modified":[],"test_results":{},"errors_encountered":[]`); !mail.Acknowledged(h.ctx, m.ID) {
+	if m := post(ref, "m-7", "task_completion", `"status":"complete","completion_summary":"late","files_modified":[],"test_results":{},"errors_encountered":[]`); !mail.Acknowledged(h.ctx, m.ID) {
 		t.Error("not acknowledged")
 	}
 	h.until("arm_01", ref, format.TypeErrorReport)
@@ -269,7 +269,7 @@ func TestTaskIsAssignedOnce(t *testing.T) {
 		h.end()
 		h.open()
 	}
-	h.heard("arm_01", func(all []said) bool { return len(all) >= len(refs) })
+	h.waitForMails("arm_01", func(all []said) bool { return len(all) >= len(refs) })
 	mail.Fail(nil)
 	for _, ref := range refs {
 		h.thread(ref, is(mess.InProgress))
@@ -277,7 +277,7 @@ func TestTaskIsAssignedOnce(t *testing.T) {
 	h.end()
 	h.open()
 	count := map[string]int{}
-	for _, one := range h.heard("arm_01", func([]said) bool { return true }) {
+	for _, one := range h.waitForMails("arm_01", func([]said) bool { return true }) {
 		count[format.TaskOf(one.Message.Body)]++
 	}
 	for _, ref := range refs {

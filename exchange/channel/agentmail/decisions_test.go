@@ -25,14 +25,14 @@ func TestDecisions(t *testing.T) {
 	if code != http.StatusAccepted {
 		t.Fatal(code, text)
 	}
-	says := func(words string) func([]format.Message) bool {
+	contains := func(words string) func([]format.Message) bool {
 		return func(all []format.Message) bool {
 			return len(all) > 0 && strings.Contains(asText(t, all[len(all)-1]), words)
 		}
 	}
-	all := h.fetches(orchestrator, says("in progress"))
+	all := h.fetches(orchestrator, contains("in progress"))
 	h.SendTo(refIn(text), `[{status: {code: in_progress, progress_pct: 12, message: 'the token is sesame-of-the-"house", and 1234 a number'}}]`)
-	all = append(all, h.fetches(orchestrator, says("1234 a number"))...)
+	all = append(all, h.fetches(orchestrator, contains("1234 a number"))...)
 	h.SendTo(refIn(text), `[{status: {code: completed}}, {response: {content: ['it was sesame-of-the-"house"']}}]`)
 	all = append(all, h.fetches(orchestrator, ends)...)
 

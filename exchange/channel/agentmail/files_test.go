@@ -35,7 +35,7 @@ func noise(t *testing.T) []byte {
 func TestImagesAreScaledForMail(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
-	begun := h.heard(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
+	begun := h.waitForMails(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
 	ref := begun[len(begun)-1].ref()
 	whole := noise(t)
 	content := []mess.Entry{mess.TextEntry("three pictures")}

@@ -184,8 +184,8 @@ type said struct {
 	format.Message
 }
 
-// heard waits until the messages of an agent are ready, and returns them.
-func (h *fixture) heard(who string, ready func([]said) bool) []said {
+// waitForMails waits until the messages of an agent are ready, and returns them.
+func (h *fixture) waitForMails(who string, ready func([]said) bool) []said {
 	h.Helper()
 	var all []said
 	_, ok := h.mail.Until(h.ctx, who, func(mails []mailboxtest.Mail) bool {
@@ -214,7 +214,7 @@ func (h *fixture) heard(who string, ready func([]said) bool) []said {
 func (h *fixture) until(who, task string, kind format.Type) said {
 	h.Helper()
 	var found said
-	h.heard(who, func(all []said) bool {
+	h.waitForMails(who, func(all []said) bool {
 		for _, one := range all {
 			if one.Type == kind && format.TaskOf(one.Message.Body) == task {
 				found = one

@@ -139,7 +139,7 @@ func TestInvalidHTTPRequests(t *testing.T) {
 	for _, one := range []struct {
 		method, query, body string
 		code                int
-		says                string
+		wantText            string
 	}{
 		{http.MethodPost, "", "turn on the light", 422, "send a task_assignment"},
 		{http.MethodPost, "", "", 422, "invalid_format"},
@@ -160,7 +160,7 @@ func TestInvalidHTTPRequests(t *testing.T) {
 		{http.MethodDelete, "?device=lamp", "", 403, "operator"},
 	} {
 		code, text := h.calls(orchestrator, one.method, one.query, one.body)
-		if code != one.code || !strings.Contains(text, one.says) {
+		if code != one.code || !strings.Contains(text, one.wantText) {
 			t.Errorf("%s %s %.60q: %d %s", one.method, one.query, one.body, code, text)
 		}
 		if strings.Contains(one.body, "error_report") && strings.Contains(text, `"report"`) {
@@ -189,7 +189,7 @@ func TestZones(t *testing.T) {
 		mode, pattern string
 		more          string
 		code          int
-		says          string
+		wantText      string
 	}{
 		{anna, "exclusive", "zone/kitchen/**", "", 202, "exclusive: zone/kitchen/** (lamp, vacuum)"},
 		{bert, "exclusive", "device/vacuum", "", 409, "vacuum is reserved by anna until"},
@@ -200,7 +200,7 @@ func TestZones(t *testing.T) {
 		{anna, "exclusive", "src/**/*.go", "", 422, "there is no such zone or device; zones: hall, kitchen"},
 	} {
 		code, text := h.calls(one.who, http.MethodPost, "", reservation(one.who.ID, fmt.Sprint("r-", i), one.mode, one.pattern, 30, one.more))
-		if code != one.code || !strings.Contains(text, one.says) {
+		if code != one.code || !strings.Contains(text, one.wantText) {
 			t.Errorf("%d: %d %s", i, code, text)
 		}
 	}

@@ -72,10 +72,10 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 		}
 		return count
 	}
-	h.heard(boss, func(all []said) bool { return len(ends(all)) == 4 })
+	h.waitForMails(boss, func(all []said) bool { return len(ends(all)) == 4 })
 	mail.Fail(nil)
 	ids := map[string]bool{}
-	for _, one := range h.heard(boss, func([]said) bool { return true }) {
+	for _, one := range h.waitForMails(boss, func([]said) bool { return true }) {
 		if ids[one.MessageID] {
 			t.Errorf("%s was sent twice", one.MessageID)
 		}
@@ -91,7 +91,7 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 	h.asks("bd-1", assignment("msg-1", "bd-1", "photo"))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 	h.asks("bd-1", assignment("msg-2", "bd-1", "photo"))
-	h.heard(boss, func(all []said) bool {
+	h.waitForMails(boss, func(all []said) bool {
 		n := 0
 		for _, one := range all {
 			if one.Type == format.TypeTaskCompletion {
@@ -110,9 +110,9 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 	}
 }
 
-// toldOfTheQuestion reports whether a status update names the open question as a blocker. The agent
+// hasBlocker reports whether a status update names the open question as a blocker. The agent
 // may get a report of the accepted task before it, or none.
-func toldOfTheQuestion(all []said) bool {
+func hasBlocker(all []said) bool {
 	return slices.ContainsFunc(all, func(one said) bool {
 		u, ok := one.Message.Body.(*format.StatusUpdate)
 		return ok && len(u.Blockers) > 0
@@ -126,7 +126,7 @@ func TestQuestionInPlainText(t *testing.T) {
 	if q.RequestType != "sync" || !strings.Contains(q.Topic, "where? (sink | stove)") {
 		t.Errorf("%+v", q)
 	}
-	all := h.heard(boss, toldOfTheQuestion)
+	all := h.waitForMails(boss, hasBlocker)
 	blocked := body[*format.StatusUpdate](t, all[len(all)-1])
 	if len(blocked.Blockers) != 1 {
 		t.Errorf("%+v", blocked)
@@ -164,7 +164,7 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 		{"yes, but slowly", "the question wants a confirmation"},
 	} {
 		h.asks("bd-1", one.body)
-		h.heard(boss, func(all []said) bool {
+		h.waitForMails(boss, func(all []said) bool {
 			n, found := 0, false
 			for _, m := range all {
 				if m.Type == format.TypeErrorReport {
@@ -196,7 +196,7 @@ func TestEarlyConfirmationIsIgnored(t *testing.T) {
 		t.Errorf("%v %+v", h.Acts(), r)
 	}
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
-	h.heard(boss, toldOfTheQuestion)
+	h.waitForMails(boss, hasBlocker)
 	h.asks("bd-1", "Yes.")
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 }
@@ -215,7 +215,7 @@ func TestLateConfirmationIsIgnored(t *testing.T) {
 func TestOperatorConfirmations(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
-	for _, one := range h.heard(boss, toldOfTheQuestion) {
+	for _, one := range h.waitForMails(boss, hasBlocker) {
 		if strings.Contains(one.Mail.Body, "in this thread") {
 			t.Errorf("it is said to answer here: %s", one.Mail.Body)
 		}
@@ -246,7 +246,7 @@ func TestServerWithSessions(t *testing.T) {
 func TestCancelAndFailure(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
 	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
-	h.heard(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
+	h.waitForMails(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
 	h.asks("bd-1", saying("m-1", "bd-1", now(), `"cancel":{"reason":"enough"}`))
 	c := body[*format.TaskCompletion](t, h.until(boss, "bd-1", format.TypeTaskCompletion))
 	if c.Status != "blocked" || c.Errors[0] != "cancelled" {
@@ -286,7 +286,7 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 	}
 	for i, one := range bad {
 		m := h.asks("", one.body)
-		h.heard(boss, func(all []said) bool {
+		h.waitForMails(boss, func(all []said) bool {
 			return len(all) == i+1 && all[i].Message.Body.(*format.ErrorReport).Error.Code == one.code
 		})
 		if !mail.Acknowledged(h.ctx, m.ID) {
@@ -306,7 +306,7 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 	if !mail.Acknowledged(h.ctx, m.ID) {
 		t.Error("the stranger's mail is not acknowledged")
 	}
-	if all := h.heard(boss, func([]said) bool { return true }); len(all) != len(bad) {
+	if all := h.waitForMails(boss, func([]said) bool { return true }); len(all) != len(bad) {
 		t.Errorf("%d answers, want %d", len(all), len(bad))
 	}
 	if n := len(h.adapter.Status().Refused); n != len(bad)+4 {

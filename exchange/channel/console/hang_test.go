@@ -107,14 +107,14 @@ func TestStopWorksWhileEverythingHangs(t *testing.T) {
 	for _, path := range c.MountedPaths() {
 		guests[path] = c
 	}
-	door := httpapi.New(x, k, httpapi.Config{Pages: c.Pages(), SessionKey: c.SessionKey, Unlimited: []string{console.StopPath}, MountedHandlers: guests}, log)
+	api := httpapi.New(x, k, httpapi.Config{Pages: c.Pages(), SessionKey: c.SessionKey, Unlimited: []string{console.StopPath}, MountedHandlers: guests}, log)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- door.Run(ctx, l) }()
+	go func() { ended <- api.Run(ctx, l) }()
 	url := "http://" + l.Addr().String()
 
 	p := b.Open(t, 360, 740)

@@ -55,9 +55,9 @@ func TestRejectedRevisionIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, says := range []string{"up to " + mcp.NewestOverStdio(), "newest is " + mcp.NewestOverHTTP} {
-		if !strings.Contains(string(page), says) {
-			t.Errorf("docs/how-to/mcp.md does not say %q", says)
+	for _, text := range []string{"up to " + mcp.NewestOverStdio(), "newest is " + mcp.NewestOverHTTP} {
+		if !strings.Contains(string(page), text) {
+			t.Errorf("docs/how-to/mcp.md does not say %q", text)
 		}
 	}
 }

@@ -22,14 +22,14 @@ type power struct {
 
 var errGone = errors.New("the power is gone")
 
-func (p *power) write(heard bool, do func() error) error {
+func (p *power) write(answered bool, do func() error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left--; p.left > 0 {
 		return do()
 	}
 	p.gone = true
-	if p.left == 0 && p.written && !heard {
+	if p.left == 0 && p.written && !answered {
 		if err := do(); err != nil {
 			return err
 		}

@@ -207,13 +207,13 @@ func ralliesOnce(t *testing.T) {
 	h.hub.code = http.StatusInternalServerError
 	r := h.report(mesh.Order{Do: "rally", Send: &mesh.Sending{To: "hub", Body: "how many?"}})
 	e, _ := h.hub.wait(t, questionOf)
-	var letters []state.Letter
+	var deadLetters []state.Letter
 	h.until("it is a dead letter", func() bool {
-		letters = h.report(mesh.Order{Do: "letters"}).Letters
-		return len(letters) > 0
+		deadLetters = h.report(mesh.Order{Do: "letters"}).Letters
+		return len(deadLetters) > 0
 	})
-	if e.TTL != 2*time.Minute || letters[0].ID != r.Taken[0].ID || letters[0].Attempts != 1 {
-		t.Errorf("ttl %v, %+v", e.TTL, letters)
+	if e.TTL != 2*time.Minute || deadLetters[0].ID != r.Taken[0].ID || deadLetters[0].Attempts != 1 {
+		t.Errorf("ttl %v, %+v", e.TTL, deadLetters)
 	}
 }
 

@@ -39,8 +39,8 @@ func (h *fixture) as(who exchange.Actor, text string) string {
 	return answer.Items[0].(*mess.Ack).Ref
 }
 
-// stands waits until a thread has a status.
-func (h *fixture) stands(ref string, want mess.Code) exchange.Thread {
+// waitStatus waits until a thread has a status.
+func (h *fixture) waitStatus(ref string, want mess.Code) exchange.Thread {
 	h.Helper()
 	var th exchange.Thread
 	h.until(ref+" is "+string(want), func() bool {
@@ -85,27 +85,27 @@ func (h *fixture) task() (wire.Envelope, func(wire.Type, string, string, wire.Ob
 func TestAPeerIsAnExecutor(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {id: r1, intent: pick up the cup, requires: [pick-and-place], priority: urgent}`)
-	e, says := h.task()
+	e, respond := h.task()
 	if e.Payload.Body != "pick up the cup" || e.ReplyTo == nil || e.Priority != "high" || !strings.Contains(e.Payload.Metadata.Get("mess"), "pick-and-place") || strings.Contains(e.Payload.Metadata.Get("mess"), `"r1"`) {
 		t.Errorf("%+v", e)
 	}
-	says(wire.Ack, "msg_ack", "on its way", nil)
-	h.until("the ack", func() bool { return strings.Contains(saidIn(h.stands(ref, mess.InProgress)), "on its way") })
-	says(wire.Request, "msg_q", "which cup?", nil)
-	h.stands(ref, mess.NeedsInput)
+	respond(wire.Ack, "msg_ack", "on its way", nil)
+	h.until("the ack", func() bool { return strings.Contains(saidIn(h.waitStatus(ref, mess.InProgress)), "on its way") })
+	respond(wire.Request, "msg_q", "which cup?", nil)
+	h.waitStatus(ref, mess.NeedsInput)
 	h.as(asker, "reply: {re: "+ref+", answers: {answer: the red one}}")
 	if r, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Response }); r.Payload.Body != "the red one" || !strings.HasPrefix(r.CorrelationID, "msg_q") {
 		t.Errorf("%+v", r)
 	}
-	says(wire.Request, "msg_c", "Shall this be done?", wire.Object{}.With("mess", `{"re":"last","MESS":[{"status":{"code":"needs_confirmation","action":"lift it","action_hash":"abc"}}]}`))
-	th := h.stands(ref, mess.NeedsConfirmation)
+	respond(wire.Request, "msg_c", "Shall this be done?", wire.Object{}.With("mess", `{"re":"last","MESS":[{"status":{"code":"needs_confirmation","action":"lift it","action_hash":"abc"}}]}`))
+	th := h.waitStatus(ref, mess.NeedsConfirmation)
 	h.as(asker, "reply: {re: "+ref+", confirm: true, action_hash: "+th.Confirm.ActionHash+"}")
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Response && e.Payload.Body == "yes" })
 	r := answer("msg_end", e.ID, "it is on the table")
 	r.Payload.Metadata = wire.Object{{Key: "grip", Value: json.RawMessage(`3`)}}
 	r.Payload.Attachments = []wire.Attachment{{Type: "inline", Data: "YSxi", Filename: "log.csv", MIME: "text/csv", Size: -1, Description: "forces"}}
 	h.takes(r)
-	th = h.stands(ref, mess.Completed)
+	th = h.waitStatus(ref, mess.Completed)
 	for _, want := range []string{"it is on the table", "log.csv", `"description":"forces"`, `"mesh":{"metadata":{"grip":3}}`, `"evidence":"acknowledged"`} {
 		if !strings.Contains(saidIn(th), want) {
 			t.Errorf("the thread misses %s: %s", want, saidIn(th))
@@ -131,14 +131,14 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 	} {
 		h := withWorker(t)
 		ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place], confirm_before: true}`)
-		th := h.stands(ref, mess.NeedsConfirmation)
+		th := h.waitStatus(ref, mess.NeedsConfirmation)
 		if n := len(h.hub.all()); n != 0 {
 			t.Fatalf("%d messages before the yes", n)
 		}
 		h.as(asker, "reply: {re: "+ref+", confirm: true, action_hash: '"+th.Confirm.ActionHash+"'}")
-		_, says := h.task()
-		says(wire.Response, "msg_end", "see there", wire.Object{}.With("mess", one.mess))
-		th = h.stands(ref, one.code)
+		_, respond := h.task()
+		respond(wire.Response, "msg_end", "see there", wire.Object{}.With("mess", one.mess))
+		th = h.waitStatus(ref, one.code)
 		var last *mess.Status
 		for _, m := range th.Messages {
 			for _, item := range m.Items {
@@ -156,7 +156,7 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 	h.hub.code = http.StatusForbidden
 	h.hub.mu.Unlock()
 	ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
-	if text := saidIn(h.stands(ref, mess.Failed)); !strings.Contains(text, `"effect":"none"`) {
+	if text := saidIn(h.waitStatus(ref, mess.Failed)); !strings.Contains(text, `"effect":"none"`) {
 		t.Error(text)
 	}
 	if n := len(h.report(mesh.Order{Do: "letters"}).Letters); n != 0 {
@@ -169,16 +169,16 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 func TestAPeersTaskOverARestart(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
-	_, says := h.task()
+	_, respond := h.task()
 	h.until("the task is delivered", func() bool { return h.audited("sent") })
 	h.stop()
 	h.open()
-	says(wire.Ack, "msg_ack", "still at it", nil)
-	h.until("the ack", func() bool { return strings.Contains(saidIn(h.stands(ref, mess.InProgress)), "still at it") })
+	respond(wire.Ack, "msg_ack", "still at it", nil)
+	h.until("the ack", func() bool { return strings.Contains(saidIn(h.waitStatus(ref, mess.InProgress)), "still at it") })
 	h.as(asker, "cancel: {re: "+ref+", reason: enough}")
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Notification && e.Payload.Body == "cancel" })
-	says(wire.Response, "msg_end", "stopped", wire.Object{}.With("status", "cancelled"))
-	h.stands(ref, mess.Cancelled)
+	respond(wire.Response, "msg_end", "stopped", wire.Object{}.With("status", "cancelled"))
+	h.waitStatus(ref, mess.Cancelled)
 	n := 0
 	for _, e := range h.hub.all() {
 		if e.Type == wire.Request {
@@ -236,11 +236,11 @@ func TestMetadataThroughARelayChain(t *testing.T) {
 		e.From = "beta"
 		e.Payload.Metadata = wire.Object{{Key: "team", Value: json.RawMessage(`"red"`)}}.With("mess", `{"MESS":[{"request":{"intent":"pick","requires":["pick-and-place"]}}]}`)
 		h.takes(e)
-		got, says := h.task()
+		got, respond := h.task()
 		if team := got.Payload.Metadata.Get("team"); team != "" == encrypt {
 			t.Errorf("encrypt %t: the peer gets team %q", encrypt, team)
 		}
-		says(wire.Response, "msg_r", "done", wire.Object{{Key: "changesFound", Value: json.RawMessage(`true`)}, {Key: "ref", Value: json.RawMessage(`"theirs"`)}})
+		respond(wire.Response, "msg_r", "done", wire.Object{{Key: "changesFound", Value: json.RawMessage(`true`)}, {Key: "ref", Value: json.RawMessage(`"theirs"`)}})
 		r, _ := first.wait(t, responseTo("msg_1"))
 		if m := r.Payload.Metadata; (m.Raw("changesFound") != nil) == encrypt || m.Get("status") != "completed" || m.Get("ref") == "theirs" {
 			t.Errorf("encrypt %t: the requester gets %v", encrypt, m)

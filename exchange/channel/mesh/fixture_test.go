@@ -37,25 +37,25 @@ const (
 // fixture is an exchange with an executor and the adapter under test.
 type fixture struct {
 	*scenario.Executor
-	x       *exchange.Exchange
-	adapter *mesh.Adapter
-	hub     *hub
-	server  *httptest.Server
-	cfg     mesh.Config
-	dir     string
-	running sync.WaitGroup
-	disk    *disk
-	storage error // error of the program's disk
-	stop    context.CancelFunc
-	told    []string // notifications
-	doing   sync.Mutex
+	x             *exchange.Exchange
+	adapter       *mesh.Adapter
+	hub           *hub
+	server        *httptest.Server
+	cfg           mesh.Config
+	dir           string
+	running       sync.WaitGroup
+	disk          *disk
+	storage       error // error of the program's disk
+	stop          context.CancelFunc
+	notifications []string // notifications
+	doing         sync.Mutex
 }
 
 // noticed returns the notifications to people.
 func (h *fixture) noticed() []string {
 	h.doing.Lock()
 	defer h.doing.Unlock()
-	return slices.Clone(h.told)
+	return slices.Clone(h.notifications)
 }
 
 // disk is a store that can be full or lose power.
@@ -65,14 +65,14 @@ type disk struct {
 	power atomic.Pointer[power]
 }
 
-// write calls do unless the disk is full or without power. If heard is true, the writer always
+// write calls do unless the disk is full or without power. If answered is true, the writer always
 // learns the result.
-func (d *disk) write(heard bool, do func() error) error {
+func (d *disk) write(answered bool, do func() error) error {
 	if d.full.Load() {
 		return errFull
 	}
 	if p := d.power.Load(); p != nil {
-		return p.write(heard, do)
+		return p.write(answered, do)
 	}
 	return do()
 }
@@ -150,7 +150,7 @@ func (h *fixture) open() {
 		Notice: func(p mess.Priority, text string) {
 			h.doing.Lock()
 			defer h.doing.Unlock()
-			h.told = append(h.told, string(p)+" "+text)
+			h.notifications = append(h.notifications, string(p)+" "+text)
 		},
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {

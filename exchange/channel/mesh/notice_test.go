@@ -24,18 +24,18 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 	h.hub.mu.Unlock()
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
 	h.delivery(id, "hub")
-	var told []string
+	var notices []string
 	h.until("all notices", func() bool {
-		told = h.noticed()
-		return len(told) >= 3
+		notices = h.noticed()
+		return len(notices) >= 3
 	})
 	for i, want := range []string{"normal hub: the schema has changed", "elevated [new] ", "elevated A message to hub was not delivered"} {
-		if !strings.HasPrefix(told[i], want) {
-			t.Errorf("%q, want %s", told[i], want)
+		if !strings.HasPrefix(notices[i], want) {
+			t.Errorf("%q, want %s", notices[i], want)
 		}
 	}
-	if len(told) != 3 || !strings.Contains(told[2], id) || !strings.Contains(told[1], "disk is full") {
-		t.Errorf("%q", told)
+	if len(notices) != 3 || !strings.Contains(notices[2], id) || !strings.Contains(notices[1], "disk is full") {
+		t.Errorf("%q", notices)
 	}
 }
 
@@ -49,7 +49,7 @@ func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
 	if a := h.delivery(id, "hub"); a.Delivery != "expired" {
 		t.Errorf("%+v", a)
 	}
-	if told := h.noticed(); len(told) != 1 || !strings.Contains(told[0], "A message to hub was not delivered: its time was over") || !strings.Contains(told[0], "messkit mesh audit --id "+id) {
-		t.Errorf("%q", told)
+	if notices := h.noticed(); len(notices) != 1 || !strings.Contains(notices[0], "A message to hub was not delivered: its time was over") || !strings.Contains(notices[0], "messkit mesh audit --id "+id) {
+		t.Errorf("%q", notices)
 	}
 }

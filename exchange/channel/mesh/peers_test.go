@@ -115,7 +115,7 @@ func TestTheTokenRotates(t *testing.T) {
 		return strings.Fields(string(data))
 	}
 	n := 0
-	says := func(token string) int {
+	post := func(token string) int {
 		n++
 		code, _ := h.raw("/hooks/hub", token, string(wire.Hook{Message: envelope(wire.Notification, fmt.Sprint("msg_", n), "hello").Text()}.Text()))
 		return code
@@ -123,12 +123,12 @@ func TestTheTokenRotates(t *testing.T) {
 	was := tokens()[0]
 	h.report(mesh.Order{Do: "rotate"})
 	is := tokens()[0]
-	if is == was || says(was) != http.StatusAccepted || says(is) != http.StatusAccepted {
+	if is == was || post(was) != http.StatusAccepted || post(is) != http.StatusAccepted {
 		t.Error("both must count")
 	}
 	h.stop()
 	h.open()
-	if says(was) != http.StatusAccepted || says(is) != http.StatusAccepted {
+	if post(was) != http.StatusAccepted || post(is) != http.StatusAccepted {
 		t.Error("both must count after a restart")
 	}
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?"})
@@ -136,7 +136,7 @@ func TestTheTokenRotates(t *testing.T) {
 		t.Errorf("a peer is told to show %+v", e.ReplyTo)
 	}
 	h.report(mesh.Order{Do: "rotate", Final: true})
-	if says(was) != http.StatusUnauthorized || says(is) != http.StatusAccepted {
+	if post(was) != http.StatusUnauthorized || post(is) != http.StatusAccepted {
 		t.Error("the new one alone must count")
 	}
 	configured := newFixture(t, nil)

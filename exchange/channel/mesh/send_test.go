@@ -141,9 +141,9 @@ func TestDeadLetters(t *testing.T) {
 	if a := h.delivery(id, "hub"); a.Delivery != "client_error_404" {
 		t.Fatalf("%+v", a)
 	}
-	letters := h.report(mesh.Order{Do: "letters"}).Letters
-	if len(letters) != 1 || letters[0].ID != id || letters[0].Attempts != 1 || strings.Contains(string(letters[0].Envelope), tokenHere) {
-		t.Errorf("%+v", letters)
+	deadLetters := h.report(mesh.Order{Do: "letters"}).Letters
+	if len(deadLetters) != 1 || deadLetters[0].ID != id || deadLetters[0].Attempts != 1 || strings.Contains(string(deadLetters[0].Envelope), tokenHere) {
+		t.Errorf("%+v", deadLetters)
 	}
 	h.hub.mu.Lock()
 	h.hub.code = http.StatusAccepted

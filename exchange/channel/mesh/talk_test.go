@@ -194,10 +194,10 @@ func TestAttachments(t *testing.T) {
 
 // A slow file server does not delay other peers and urgent messages.
 func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
-	gate := make(chan struct{})
-	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-gate }))
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer slow.Close()
-	defer close(gate)
+	defer close(release)
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{{Type: "url", URL: slow.URL, Size: -1}}
@@ -335,12 +335,12 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 	h.stop()
 	h.open()
 	h.takes(envelope(wire.Notification, "msg_n", "x"))
-	told := map[string]string{} // the next run may send a notification again
+	subjects := map[string]string{} // the next run may send a notification again
 	for _, e := range h.hub.all() {
-		told[e.ID] = e.Payload.Subject
+		subjects[e.ID] = e.Payload.Subject
 	}
-	if len(told) != 2 {
-		t.Errorf("people are told %q", told)
+	if len(subjects) != 2 {
+		t.Errorf("people are told %q", subjects)
 	}
 }
 

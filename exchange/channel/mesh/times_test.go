@@ -257,7 +257,7 @@ func TestSummariesInTime(t *testing.T) {
 		later(6 * time.Hour)
 		alert("a2", "up")
 		later(time.Minute)
-		var told []string
+		var notified []string
 		came, _ := hub.all()
 		for _, one := range came {
 			at, what, _ := strings.Cut(one, " notification ")
@@ -265,9 +265,9 @@ func TestSummariesInTime(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told = append(told, fmt.Sprint(d.Truncate(2*time.Minute), " ", what))
+			notified = append(notified, fmt.Sprint(d.Truncate(2*time.Minute), " ", what))
 		}
-		same(t, "told", told, []string{
+		same(t, "told", notified, []string{
 			"0s [new] worker-1/ping", "1h0m0s [summary] worker-1/ping", "3h0m0s [summary] worker-1/ping", "5h0m0s [summary] worker-1/ping", "6h0m0s [recovery] worker-1/ping",
 		})
 	})

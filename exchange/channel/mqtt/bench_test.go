@@ -105,11 +105,11 @@ func TestBenchLatency(t *testing.T) {
 			r := &relay{at: make(chan time.Time, 1)}
 			h.runAgent(r)
 			me := h.connect(login{id: "me"}).listen(root + "a/me/in")
-			var acted, told []time.Duration
+			var acted, answered []time.Duration
 			for i := range n {
-				word := map[bool]string{true: "on", false: "off"}[i%2 == 0]
+				state := map[bool]string{true: "on", false: "off"}[i%2 == 0]
 				began := time.Now()
-				me.Publish(root+"a/me/out", 1, false, fmt.Sprintf(`{"id":"b%d","MESS":[{"request":{"intent":"turn %s the bench lamp"}}]}`, i, word))
+				me.Publish(root+"a/me/out", 1, false, fmt.Sprintf(`{"id":"b%d","MESS":[{"request":{"intent":"turn %s the bench lamp"}}]}`, i, state))
 				select {
 				case at := <-r.at:
 					acted = append(acted, at.Sub(began))
@@ -119,12 +119,12 @@ func TestBenchLatency(t *testing.T) {
 				me.waitFor("the response", func(r received) bool {
 					return strings.Contains(r.text, fmt.Sprintf("-b%d\"", i)) && strings.Contains(r.text, `"completed"`)
 				})
-				told = append(told, time.Since(began))
+				answered = append(answered, time.Since(began))
 				me.mu.Lock()
 				me.received = nil
 				me.mu.Unlock()
 			}
-			for what, all := range map[string][]time.Duration{"relay": acted, "response": told} {
+			for what, all := range map[string][]time.Duration{"relay": acted, "response": answered} {
 				slices.Sort(all)
 				fmt.Printf("%-10s request to %-9s p50 %8v  p99 %8v  (%d)\n", name, what, all[len(all)/2].Round(10*time.Microsecond), all[len(all)*99/100].Round(10*time.Microsecond), len(all))
 			}

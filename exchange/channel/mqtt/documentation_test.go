@@ -51,11 +51,11 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	if len(commands) != 8 {
 		t.Fatalf("%d commands in the page: %q", len(commands), commands)
 	}
-	heard := &output{}
+	received := &output{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	sub := exec.CommandContext(ctx, "sh", "-c", "exec "+commands[0])
-	sub.Stdout = heard
+	sub.Stdout = received
 	if err := sub.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,21 +64,21 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	defer cancel()
 	m.eventually("somebody listens", func() bool { // repeats a message until the subscriber gets one
 		m.connect(login{id: "probe"}).publish(root+"a/me/in", `probe`)
-		return heard.has("probe")
+		return received.has("probe")
 	})
 	for i, want := range map[int][]string{1: {`"re":"fridge-1"`, "what is in the fridge?"}} {
 		run(t, commands[i])
-		m.eventually(commands[i], func() bool { return heard.has(want[0]) && pi.count(want[1]) > 0 })
+		m.eventually(commands[i], func() bool { return received.has(want[0]) && pi.count(want[1]) > 0 })
 	}
 	ref := m.offeredRef(pi)
 	m.claim(pi, ref)
-	m.eventually("the claim is heard", func() bool { return heard.has(`"code":"claimed"`) })
+	m.eventually("the claim is heard", func() bool { return received.has(`"code":"claimed"`) })
 	run(t, commands[2])
-	m.eventually(commands[2], func() bool { return heard.has("take-photo") })
+	m.eventually(commands[2], func() bool { return received.has("take-photo") })
 	run(t, commands[3])
-	m.eventually(commands[3], func() bool { return heard.has(`"re":"clean-1"`) })
+	m.eventually(commands[3], func() bool { return received.has(`"re":"clean-1"`) })
 	run(t, commands[4])
-	m.eventually(commands[4], func() bool { return heard.has(`"status":"cancelled"`) })
+	m.eventually(commands[4], func() bool { return received.has(`"status":"cancelled"`) })
 	shown := run(t, commands[5])
 	for _, want := range []string{root + "x/status {\"state\":\"ready\"", root + "e/pi/status", root + "t/", `"status":"claimed"`} {
 		if !strings.Contains(shown, want) {

@@ -30,7 +30,7 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	h.serve()
 	key := h.key("me", exchange.Requester)
 	me := h.connect(login{id: "me", user: "me", key: key}).listen(root + "a/me/in")
-	says := func(text string) {
+	post := func(text string) {
 		t.Helper()
 		m, err := mess.Parse([]byte(text))
 		if err == nil {
@@ -40,12 +40,12 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	says("config: {executor: {id: pi, capabilities: [take-photo]}}")
+	post("config: {executor: {id: pi, capabilities: [take-photo]}}")
 	ends := func(ref, text string) {
 		t.Helper()
-		says("status: {re: " + ref + ", code: claimed}")
-		says("re: " + ref + "\nMESS: [{status: {code: in_progress}}]")
-		says("re: " + ref + "\nMESS: [{status: {code: completed, message: " + text + "}}]")
+		post("status: {re: " + ref + ", code: claimed}")
+		post("re: " + ref + "\nMESS: [{status: {code: in_progress}}]")
+		post("re: " + ref + "\nMESS: [{status: {code: completed, message: " + text + "}}]")
 	}
 	asks := func(id string) string {
 		t.Helper()
@@ -60,13 +60,13 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	first, second, third := asks("first"), asks("second"), asks("third")
 	ends(first, "one")
 	me.waitForText("one")
-	says("status: {re: " + third + ", code: claimed, message: soon}")
+	post("status: {re: " + third + ", code: claimed, message: soon}")
 	me.waitForText("soon")
 
 	h.close() // which stores the positions
 	back.Store(int64(2 * time.Hour))
-	says("re: " + third + "\nMESS: [{status: {code: in_progress}}]")
-	says("re: " + third + "\nMESS: [{status: {code: completed, message: three}}]")
+	post("re: " + third + "\nMESS: [{status: {code: in_progress}}]")
+	post("re: " + third + "\nMESS: [{status: {code: completed, message: three}}]")
 	ends(second, "two")
 	h.serve()
 	me = h.connect(login{id: "me", user: "me", key: key}).listen(root + "a/me/in")

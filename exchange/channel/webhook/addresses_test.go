@@ -21,7 +21,7 @@ import (
 
 // The configuration decides which addresses a notification may go to.
 func TestAllowedAddresses(t *testing.T) {
-	house := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
+	localNetwork := webhook.Config{Allow: []netip.Prefix{netip.MustParsePrefix("192.168.1.0/24"), netip.MustParsePrefix("fd00::/64")}}
 	for addr, may := range map[string][2]bool{ // by default, and with that configuration
 		"93.184.216.34": {true, true}, "2606:2800:220:1::1": {true, true}, "192.168.1.5": {false, true}, "fd00::5": {false, true}, "::ffff:192.168.1.5": {false, true},
 		"192.168.2.5": {}, "10.0.0.1": {}, "172.16.0.1": {}, "127.0.0.1": {}, "::1": {}, "::ffff:127.0.0.1": {}, "0.0.0.0": {}, "::": {}, "0.1.2.3": {},
@@ -29,7 +29,7 @@ func TestAllowedAddresses(t *testing.T) {
 		"192.0.0.192": {}, "198.18.0.1": {}, "64:ff9b::a9fe:a9fe": {}, "2002:7f00:1::": {}, "2001:0:1::": {}, "::127.0.0.1": {}, "ff02::1": {}, "fec0::1": {},
 	} {
 		ip := netip.MustParseAddr(addr)
-		for i, cfg := range []webhook.Config{{}, house} {
+		for i, cfg := range []webhook.Config{{}, localNetwork} {
 			if err := cfg.Check(ip); (err == nil) != may[i] || err != nil && !strings.Contains(err.Error(), "webhooks: allow:") {
 				t.Errorf("%s: %v, want %v", addr, err, may[i])
 			}
@@ -48,7 +48,7 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{T: t, x: x, keys: keyring{}}
+	h := &fixture{T: t, x: x, keys: keyring{}}
 	hooks, err := webhook.Open(t.Context(), x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

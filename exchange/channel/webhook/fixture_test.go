@@ -20,8 +20,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// house is a fixture: an exchange with webhooks and their receivers.
-type house struct {
+// fixture is an exchange with webhooks and their receivers.
+type fixture struct {
 	*testing.T
 	x    *exchange.Exchange
 	dir  string
@@ -49,9 +49,9 @@ func (k keyring) Shared(actor string) (exchange.Actor, []byte, bool) {
 	return exchange.Actor{ID: actor, Roles: exchange.Requester | exchange.ExecutorRole}, []byte("shared by " + actor), !k[actor]
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{T: t, dir: t.TempDir(), keys: keyring{}, got: map[string][]received{}, receiver: map[string]func(context.Context, int) (*http.Response, error){}}
+	h := &fixture{T: t, dir: t.TempDir(), keys: keyring{}, got: map[string][]received{}, receiver: map[string]func(context.Context, int) (*http.Response, error){}}
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func open(t *testing.T) *house {
 }
 
 // start opens the webhooks and runs them until stop.
-func (h *house) start(cfg webhook.Config) {
+func (h *fixture) start(cfg webhook.Config) {
 	h.Helper()
 	var err error
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -82,7 +82,7 @@ func (h *house) start(cfg webhook.Config) {
 }
 
 // RoundTrip is the way to the receivers.
-func (h *house) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h *fixture) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -116,13 +116,13 @@ func code(n int) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func (h *house) all(host string) []received {
+func (h *fixture) all(host string) []received {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.got[host])
 }
 
-func (h *house) post(by, text string) string {
+func (h *fixture) post(by, text string) string {
 	h.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
@@ -137,9 +137,9 @@ func (h *house) post(by, text string) string {
 }
 
 // join registers an executor with a webhook at a host.
-func (h *house) join(id, capability, host, more string) {
+func (h *fixture) join(id, capability, host, more string) {
 	h.Helper()
 	h.post(id, fmt.Sprintf(`{"config":{"executor":{"id":%q,"capabilities":[%q],"notifications":[{"type":"ntfy","topic":"x"},{"type":"webhook","url":"https://%s/hook?token=sesame"%s}]}}}`, id, capability, host, more))
 }
 
-func (h *house) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }
+func (h *fixture) settle(d time.Duration) { time.Sleep(d); synctest.Wait() }

@@ -20,9 +20,9 @@ func TestBroadcast(t *testing.T) {
 		h.hooks.Broadcast(mess.Elevated, "[new] lan\nhub-3 is down")
 		h.hooks.Broadcast(mess.Background, "nothing that matters")
 		h.settle(time.Second)
-		told := h.all("ntfy.example")
-		if len(told) != 1 || string(told[0].body) != "[new] lan\nhub-3 is down" || told[0].head.Get("Title") != "messkit: news from the exchange" {
-			t.Errorf("ntfy: %+v", told)
+		notifications := h.all("ntfy.example")
+		if len(notifications) != 1 || string(notifications[0].body) != "[new] lan\nhub-3 is down" || notifications[0].head.Get("Title") != "messkit: news from the exchange" {
+			t.Errorf("ntfy: %+v", notifications)
 		}
 		hook := h.all("own.example")
 		if len(hook) != 1 || !strings.Contains(string(hook[0].body), `"event_type":"news"`) || !strings.Contains(string(hook[0].body), "hub-3 is down") {

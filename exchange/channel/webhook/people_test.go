@@ -31,7 +31,7 @@ func TestOffersWithoutMessage(t *testing.T) {
 		person := func(id string) {
 			h.post(id, fmt.Sprintf(`{"config":{"executor":{"id":%q,"kind":"person","capabilities":["look"],"notifications":[{"type":"ntfy","url":"https://%s.example/topic"}]}}}`, id, id))
 		}
-		told := func(when string, want map[string]int) {
+		wantCounts := func(when string, want map[string]int) {
 			t.Helper()
 			h.settle(10 * time.Minute)
 			for id, n := range want {
@@ -47,20 +47,20 @@ func TestOffersWithoutMessage(t *testing.T) {
 		if n := len(h.all("ana.example")); n != 0 {
 			t.Errorf("ana is told %d times while the robot has the offer", n)
 		}
-		told("after the time of the robot", map[string]int{"ana": 1})
+		wantCounts("after the time of the robot", map[string]int{"ana": 1})
 		person("ben")
-		told("after ben has registered", map[string]int{"ana": 1, "ben": 1})
+		wantCounts("after ben has registered", map[string]int{"ana": 1, "ben": 1})
 		h.post("ana", `{"config":{"executor":{"id":"ana","notifications":[]}}}`)
 		h.post("agent", `{"request":{"intent":"look again","requires":["look"]}}`)
-		told("after ana has removed her address", map[string]int{"ana": 1, "ben": 2})
+		wantCounts("after ana has removed her address", map[string]int{"ana": 1, "ben": 2})
 		person("ana")
-		told("after ana has added it again", map[string]int{"ana": 2, "ben": 2})
+		wantCounts("after ana has added it again", map[string]int{"ana": 2, "ben": 2})
 		h.stop()
 		if err := os.Remove(filepath.Join(h.dir, "webhooks.json")); err != nil {
 			t.Fatal(err)
 		}
 		h.start(webhook.Config{})
-		told("after a restart without the log", map[string]int{"ana": 2, "ben": 2})
+		wantCounts("after a restart without the log", map[string]int{"ana": 2, "ben": 2})
 		h.stop()
 	})
 }

@@ -19,7 +19,7 @@ import (
 // disk has the files that a crash leaves of the dispatcher.
 type disk struct{ file, position []byte }
 
-func (h *house) disk() (d disk) {
+func (h *fixture) disk() (d disk) {
 	h.Helper()
 	docs, err := h.x.ChannelState(h.Context(), "webhook")
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *house) disk() (d disk) {
 }
 
 // restore puts back an earlier state of the disk, as after a power cut.
-func (h *house) restore(d disk) {
+func (h *fixture) restore(d disk) {
 	h.Helper()
 	if err := h.x.SaveChannelState(h.Context(), "webhook", "position", d.position); err != nil {
 		h.Fatal(err)
@@ -53,7 +53,7 @@ func statusIn(body []byte) string {
 
 // events returns the events that a host has got: event type and status, and how often each
 // delivery id has come.
-func (h *house) events(host string) (list []string, ids map[string]int) {
+func (h *fixture) events(host string) (list []string, ids map[string]int) {
 	ids = map[string]int{}
 	for _, r := range h.all(host) {
 		list = append(list, r.head.Get("X-Mess-Event")+" "+statusIn(r.body))
@@ -62,7 +62,7 @@ func (h *house) events(host string) (list []string, ids map[string]int) {
 	return list, ids
 }
 
-func (h *house) noLoss() {
+func (h *fixture) noLoss() {
 	h.Helper()
 	for _, e := range h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator}) {
 		if e.State == webhook.Lost {

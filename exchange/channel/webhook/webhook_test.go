@@ -191,9 +191,9 @@ func TestPeopleGetTheirOffersOnce(t *testing.T) {
 		}
 		h.post("pi", `{"status":{"re":"`+ref+`","code":"declined","reason":"no eyes"}}`)
 		h.settle(time.Second)
-		told := h.all("ntfy.example")
-		if len(told) != 1 || string(told[0].body) != "Look <there> & tell" || told[0].head.Get("Title") != "messkit: a task for you" {
-			t.Fatalf("told: %+v", told)
+		notifications := h.all("ntfy.example")
+		if len(notifications) != 1 || string(notifications[0].body) != "Look <there> & tell" || notifications[0].head.Get("Title") != "messkit: a task for you" {
+			t.Fatalf("told: %+v", notifications)
 		}
 		h.post("own", `{"status":{"re":"`+ref+`","code":"claimed"}}`)
 		h.post("agent", `{"cancel":{"re":"`+ref+`"}}`)

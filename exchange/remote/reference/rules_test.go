@@ -21,7 +21,7 @@ func lag(limit time.Duration) func() time.Duration {
 
 // The server accepts answers of any actor; the client decides which confirmation is valid.
 func TestValidConfirmations(t *testing.T) {
-	yes := func(more map[string]any) any {
+	confirm := func(more map[string]any) any {
 		r := map[string]any{"confirm": true}
 		for k, v := range more {
 			r[k] = v
@@ -35,17 +35,17 @@ func TestValidConfirmations(t *testing.T) {
 		item   any
 		counts bool
 	}{
-		"the requester's":                     {"", false, "agent", yes(nil), true},
-		"before the question":                 {"", true, "agent", yes(nil), false},
-		"a stranger's":                        {"", false, "stranger", yes(nil), false},
-		"with last":                           {"", false, "agent", yes(map[string]any{"re": "last"}), false},
-		"of text":                             {"", false, "agent", yes(map[string]any{"confirm": "true"}), false},
+		"the requester's":                     {"", false, "agent", confirm(nil), true},
+		"before the question":                 {"", true, "agent", confirm(nil), false},
+		"a stranger's":                        {"", false, "stranger", confirm(nil), false},
+		"with last":                           {"", false, "agent", confirm(map[string]any{"re": "last"}), false},
+		"of text":                             {"", false, "agent", confirm(map[string]any{"confirm": "true"}), false},
 		"as an answer":                        {"", false, "agent", map[string]any{"answer": map[string]any{"value": true}}, true},
 		"as an answer with last":              {"", false, "agent", map[string]any{"answer": map[string]any{"value": true, "re": "last"}}, false},
-		"the requester's where a person must": {"operator", false, "agent", yes(nil), false},
-		"a person's where a person must":      {"operator", false, "anna", yes(nil), true},
-		"a person's":                          {"", false, "anna", yes(nil), true},
-		"a stranger's where a person must":    {"operator", false, "stranger", yes(nil), false},
+		"the requester's where a person must": {"operator", false, "agent", confirm(nil), false},
+		"a person's where a person must":      {"operator", false, "anna", confirm(nil), true},
+		"a person's":                          {"", false, "anna", confirm(nil), true},
+		"a stranger's where a person must":    {"operator", false, "stranger", confirm(nil), false},
 	} {
 		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,19 +71,19 @@ func TestValidConfirmations(t *testing.T) {
 					p.post(c.from, ref, c.item)
 				}
 				time.Sleep(10 * time.Second)
-				heard := 0
+				answers := 0
 				for _, one := range m.all() {
 					switch i := one.Items[0].(type) {
 					case *mess.Reply:
 						if i.Confirm != nil {
-							heard++
+							answers++
 						}
 					case *mess.Answer:
-						heard++
+						answers++
 					}
 				}
-				if (heard == 1) != c.counts || heard > 1 {
-					t.Errorf("heard %d times: %v", heard, m.kinds())
+				if (answers == 1) != c.counts || answers > 1 {
+					t.Errorf("heard %d times: %v", answers, m.kinds())
 				}
 			})
 		})
@@ -149,8 +149,8 @@ func (p *referenceServer) set(as, ref, status string) {
 // For each message during the work: whether it ends the work.
 func TestMessagesThatEndWork(t *testing.T) {
 	for what, c := range map[string]struct {
-		during func(p *referenceServer, ref string)
-		hears  mess.Kind // "": nothing
+		during   func(p *referenceServer, ref string)
+		received mess.Kind // "": nothing
 	}{
 		"cancelled in words":      {func(p *referenceServer, ref string) { p.post("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
 		"by somebody else":        {func(p *referenceServer, ref string) { p.post("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
@@ -180,14 +180,14 @@ func TestMessagesThatEndWork(t *testing.T) {
 					c.during(p, ref)
 					time.Sleep(20 * time.Second)
 					switch k := m.kinds(); {
-					case c.hears == "" && len(k) > 0, c.hears != "" && (len(k) == 0 || k[len(k)-1] != c.hears):
-						t.Errorf("hears %v, want %q", k, c.hears)
+					case c.received == "" && len(k) > 0, c.received != "" && (len(k) == 0 || k[len(k)-1] != c.received):
+						t.Errorf("hears %v, want %q", k, c.received)
 					}
 					if _, err := b.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil {
 						t.Fatal(err)
 					}
 					end := p.thread(ref)
-					if !has(end.texts("pi"), "completed") || c.hears == "" && end.Status != "completed" || c.hears == mess.KindCancel && strings.Contains(what, "status") && end.Status != "cancelled" {
+					if !has(end.texts("pi"), "completed") || c.received == "" && end.Status != "completed" || c.received == mess.KindCancel && strings.Contains(what, "status") && end.Status != "cancelled" {
 						t.Errorf("the end: %s %v", end.Status, end.texts("pi"))
 					}
 				})

@@ -246,10 +246,10 @@ func TestUnreadableThreadIsLogged(t *testing.T) {
 	if th, _, err := s.store.Read(t.Context(), good); err != nil || len(th.Messages) != 2 {
 		t.Errorf("%v, %v", th, err)
 	}
-	told := s.log.String()
+	logged := s.log.String()
 	for _, want := range []string{"2026-02-01-008.messe-af.yaml:1: a NUL byte", "2026-02-01-NX8J.messe-af.yaml:", "000-2026-02-01-009.messe-af.yaml:1: ref: is missing", "2026-02-01-010: has no file", "2026-02-01-ZERO.messe-af.yaml: cannot be offered: ", "moved a thread's files to set-aside"} {
-		if !strings.Contains(told, want) {
-			t.Errorf("%q was not told:\n%s", want, told)
+		if !strings.Contains(logged, want) {
+			t.Errorf("%q was not told:\n%s", want, logged)
 		}
 	}
 	if ref := fill(t, s.store, "c", 0, 0); ref == good {

@@ -153,13 +153,13 @@ func TestForeignNamesAreLoggedOnce(t *testing.T) {
 	s.close()
 	s.open()
 	s.settle()
-	told := s.log.String()
+	logged := s.log.String()
 	for _, once := range []string{"2026-02-01-NX8J.mess.yaml: is not a thread", "2026-02-01 NX8J.messe-af.yaml: cannot be the name of a thread"} {
-		if n := strings.Count(told, once); n != 2 { // once a start
-			t.Errorf("%q was told %d times:\n%s", once, n, told)
+		if n := strings.Count(logged, once); n != 2 { // once a start
+			t.Errorf("%q was told %d times:\n%s", once, n, logged)
 		}
 	}
-	if strings.Contains(told, "swap") {
-		t.Errorf("what is hidden was told:\n%s", told)
+	if strings.Contains(logged, "swap") {
+		t.Errorf("what is hidden was told:\n%s", logged)
 	}
 }

@@ -63,10 +63,10 @@ func TestIncompleteThreads(t *testing.T) {
 	for range 2 {
 		s.until("all are told", func() bool { return strings.Count(s.log.String(), "WARN") == len(incomplete) })
 		s.settle()
-		told := s.log.String()
+		logged := s.log.String()
 		for _, one := range incomplete {
-			if n := strings.Count(told, strings.ReplaceAll("state=received/"+one.ref+one.want, `"`, `\"`)); n != 1 {
-				t.Errorf("%s was told %d times; %q:\n%.3000s", one.ref, n, one.want, told)
+			if n := strings.Count(logged, strings.ReplaceAll("state=received/"+one.ref+one.want, `"`, `\"`)); n != 1 {
+				t.Errorf("%s was told %d times; %q:\n%.3000s", one.ref, n, one.want, logged)
 			}
 			if th, _, err := s.store.Read(t.Context(), one.ref); !errors.Is(err, thread.ErrNoThread) {
 				t.Errorf("%s: %v, %v", one.ref, th.Envelope, err)

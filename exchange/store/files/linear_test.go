@@ -99,7 +99,7 @@ func TestWritersForLinear(t *testing.T) {
 // revision that rejects it never comes back.
 func TestClaimsAreLinearizable(t *testing.T) {
 	dir := t.TempDir()
-	history, unheard := map[string][]porcupine.Operation{}, []porcupine.Operation{}
+	history, unanswered := map[string][]porcupine.Operation{}, []porcupine.Operation{}
 	acknowledged := map[string]bool{} // ref and revision of each acknowledged claim
 	calls, line := 0, int64(0)
 	for kill := range linearKills {
@@ -126,11 +126,11 @@ func TestClaimsAreLinearizable(t *testing.T) {
 		line++                    // the process is dead
 		for _, b := range begun { // the result is unknown
 			if b.After != "" {
-				unheard = append(unheard, porcupine.Operation{ClientId: kill*linearWriters + b.Writer, Input: b, Call: b.At, Output: b, Return: line})
+				unanswered = append(unanswered, porcupine.Operation{ClientId: kill*linearWriters + b.Writer, Input: b, Call: b.At, Output: b, Return: line})
 			}
 		}
 	}
-	for _, o := range unheard {
+	for _, o := range unanswered {
 		if b := o.Input.(call); !acknowledged[b.Ref+" "+string(b.After)] {
 			history[b.Ref] = append(history[b.Ref], o)
 		}

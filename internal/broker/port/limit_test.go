@@ -67,8 +67,8 @@ func firstWords(t *testing.T, address, id string) []byte {
 	}
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(time.Minute)) // a connection of TCP has deadlines
-	says := append([]byte{0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, byte(len(id))}, id...)
-	_, _ = c.Write(append([]byte{packets.Connect << 4, byte(len(says))}, says...)) // the port may have closed it already
+	connect := append([]byte{0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 60, 0, byte(len(id))}, id...)
+	_, _ = c.Write(append([]byte{packets.Connect << 4, byte(len(connect))}, connect...)) // the port may have closed it already
 	answer, _ := io.ReadAll(c)
 	return answer
 }

@@ -31,20 +31,20 @@ func TestReconnectDuringCleanUp(t *testing.T) {
 			first.subscribe("t")
 			_ = first.Close()
 			await(t, clearing, "the first connection is cleared away")
-			stands := make(chan *peer, 1)
+			subscribed := make(chan *peer, 1)
 			go func() {
 				c := newPeer(t, address, hello{id: "x", version: version, clean: true})
 				c.subscribe("t")
-				stands <- c
+				subscribed <- c
 			}()
 			var second *peer
 			select {
-			case second = <-stands: // the broker did not delay it
+			case second = <-subscribed: // the broker did not delay it
 			case <-time.After(200 * time.Millisecond):
 			}
 			close(goOn)
 			if second == nil {
-				second = await(t, stands, "the second connection stands")
+				second = await(t, subscribed, "the second connection stands")
 			}
 			wait(t, "only the second is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 1 })
 			if is, ok := s.Clients.Get("x"); !ok || is.Closed() {

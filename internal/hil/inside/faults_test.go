@@ -35,11 +35,11 @@ func doctor(t *testing.T, user uint32, devices string) string {
 }
 
 // wantDiagnosis checks the output line of each device.
-func wantDiagnosis(t *testing.T, says, verdict string, want map[string]string) {
+func wantDiagnosis(t *testing.T, output, verdict string, want map[string]string) {
 	t.Helper()
 	for device, text := range want {
 		found := false
-		for line := range strings.Lines(says) {
+		for line := range strings.Lines(output) {
 			words := strings.Fields(line)
 			found = found || len(words) > 1 && words[0] == verdict && words[1] == device && strings.Contains(line, text)
 		}
@@ -68,7 +68,7 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = os.WriteFile(dir+"delete_device", []byte("0x76"), 0) }()
-	says := doctor(t, 0, `
+	output := doctor(t, 0, `
   relay: {driver: gpiorelay, chip: cp2112_gpio, line: "1"}
   contact: {driver: gpioinput, chip: cp2112_gpio, line: "2", bias: none}
   shutter: {driver: gpiocover, chip: cp2112_gpio, up: "3", down: "4", travel_time: 5s}
@@ -84,13 +84,13 @@ func TestBridgeFaultsAreNamed(t *testing.T) {
   the-kernels: {driver: i2c-bmp280, bus: CP2112, address: 0x76}
   no-wire: {driver: onewire}
 `)
-	wantDiagnosis(t, says, "ok", map[string]string{
+	wantDiagnosis(t, output, "ok", map[string]string{
 		"relay":   "line 1 of " + place.Chip.Name + " exists and is free",
 		"contact": "reads contact ",
 		"shutter": "line 3 of " + place.Chip.Name + " exists and is free; and line 4 of " + place.Chip.Name + " exists and is free",
 		"climate": "reads temperature 21.5",
 	})
-	wantDiagnosis(t, says, "BAD", map[string]string{
+	wantDiagnosis(t, output, "BAD", map[string]string{
 		"no-chip":      `line 1 of gpiochip9 is not there: the host has no such chip; its chips: ` + place.Chip.Name + ` "cp2112_gpio"`,
 		"no-name":      `line GPIO17 is not there: no line has that name; write another name, or its number and chip: (` + place.Chip.Name + ` "cp2112_gpio")`,
 		"no-number":    `line 8 of cp2112_gpio: ` + place.Chip.Name + ` has lines 0 to 7; write one of those`,

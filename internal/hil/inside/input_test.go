@@ -48,14 +48,14 @@ func TestBridgeInputSuite(t *testing.T) {
 // events.
 func TestBridgeInput(t *testing.T) {
 	b := plug(t)
-	door := input("0", nil)
-	if err := door.Start(); err != nil {
+	contact := input("0", nil)
+	if err := contact.Start(); err != nil {
 		t.Fatal(err)
 	}
-	wantLevel(t, door, 1) // 0 V: closed
+	wantLevel(t, contact, 1) // 0 V: closed
 	b.drive(t, 0, true)
-	wantLevel(t, door, 0)
-	if err := door.Halt(); err != nil {
+	wantLevel(t, contact, 0)
+	if err := contact.Halt(); err != nil {
 		t.Fatal(err)
 	}
 

@@ -38,8 +38,8 @@ func TestPiSwitchesGPIO17(t *testing.T) {
 		if (word>>17&1 == 1) != want {
 			t.Errorf("%s: bit 17 of GPLEV0 = %#08x is not %t", when, word, want)
 		}
-		if says := map[bool]string{true: "out hi", false: "out lo"}[want]; row != "" && !strings.Contains(row, says) {
-			t.Errorf("%s: the kernel says %q, want %s", when, row, says)
+		if want := map[bool]string{true: "out hi", false: "out lo"}[want]; row != "" && !strings.Contains(row, want) {
+			t.Errorf("%s: the kernel reports %q, want %s", when, row, want)
 		}
 	}
 	level("at the start", false)

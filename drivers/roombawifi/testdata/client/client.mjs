@@ -1,25 +1,25 @@
 // The client of npm's dorita980 against a robot: client.mjs HOST PORT BLID PASSWORD.
-// It has the robot clean, pause, go on, stop, clean a room and dock, waits for what
-// the robot says of itself each time, and prints that as JSON.
+// It makes the robot clean, pause, continue, stop, clean a room and dock. After each command it
+// waits for the state of the robot, and it prints the states as JSON.
 import dorita980 from "dorita980";
 
 const [host, port, blid, password] = process.argv.slice(2);
 const robot = new dorita980.Local(blid, password, host, 2, { port: Number(port), emitIntervalTime: 20 });
-const told = [];
+const states = [];
 setTimeout(() => {
-  console.log(JSON.stringify({ error: "it took too long; told: " + told }));
+  console.log(JSON.stringify({ error: "timeout; states: " + states }));
   process.exit(0);
 }, 120000).unref();
 let waiting = () => {};
 robot.on("state", (state) => waiting(state));
 
-// until waits for a phase, which the robot tells by itself.
+// until waits for a phase, which the robot reports without a question.
 const until = (...phases) =>
   new Promise((done) => {
     waiting = ({ cleanMissionStatus: is }) => {
       if (!is || !phases.includes(is.phase)) return;
       waiting = () => {};
-      told.push(is.cycle + " " + is.phase);
+      states.push(is.cycle + " " + is.phase);
       done();
     };
   });
@@ -35,7 +35,7 @@ try {
   await both(until("run"), robot.cleanRoom({ ordered: 1, pmap_id: "map1", regions: [{ region_id: "3", type: "rid" }], user_pmapv_id: "220101T" }));
   await both(until("stop"), robot.pause());
   await both(until("hmUsrDock", "charge"), robot.dock());
-  console.log(JSON.stringify({ phase: cleanMissionStatus.phase, bin, battery: batPct, told }));
+  console.log(JSON.stringify({ phase: cleanMissionStatus.phase, bin, battery: batPct, states }));
 } catch (err) {
   console.log(JSON.stringify({ error: err.message }));
 }

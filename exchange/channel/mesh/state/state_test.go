@@ -75,17 +75,17 @@ func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Inciden
 // operator gets a notification at once, after an hour, then every two hours, and at its end.
 func TestAFloodOfAlerts(t *testing.T) {
 	c := open(t)
-	var told []string
+	var notified []string
 	begin := c.at
 	for ; c.at.Sub(begin) < 6*time.Hour; c.at = c.at.Add(4 * time.Minute) {
 		if v, _ := c.judge(t, state.Alert{Host: "worker-1", Check: "ping"}); v != state.Suppressed {
-			told = append(told, fmt.Sprint(v, " ", c.at.Sub(begin)))
+			notified = append(notified, fmt.Sprint(v, " ", c.at.Sub(begin)))
 		}
 	}
 	v, i := c.judge(t, state.Alert{Host: "worker-1", Check: "ping", Recovery: true})
-	told = append(told, fmt.Sprint(v, " ", c.at.Sub(begin)))
+	notified = append(notified, fmt.Sprint(v, " ", c.at.Sub(begin)))
 	want := []string{"new 0s", "escalate 1h0m0s", "escalate 3h0m0s", "escalate 5h0m0s", "recovery 6h0m0s"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, notified); diff != "" {
 		t.Error(diff)
 	}
 	if i.AlertCount != 90 || i.Status != "resolved" || !i.Escalated || i.ID != "inc_20260221_worker-1_ping" {
@@ -229,19 +229,19 @@ func TestSummaries(t *testing.T) {
 	c := open(t)
 	c.judge(t, state.Alert{Host: "a", Check: "ping"})
 	begin := c.at
-	var told []time.Duration
+	var notified []time.Duration
 	for c.at.Sub(begin) < 6*time.Hour {
 		due, next, err := c.Summaries(state.DefaultPolicy())
 		if err != nil || next.IsZero() {
 			t.Fatal(next, err)
 		}
 		if len(due) > 0 {
-			told = append(told, c.at.Sub(begin))
+			notified = append(notified, c.at.Sub(begin))
 			continue
 		}
 		c.at = next
 	}
-	if diff := cmp.Diff([]time.Duration{time.Hour, 3 * time.Hour, 5 * time.Hour}, told); diff != "" {
+	if diff := cmp.Diff([]time.Duration{time.Hour, 3 * time.Hour, 5 * time.Hour}, notified); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // executor keeps its last result.
 func TestUnregisteredExecutorIsForgotten(t *testing.T) {
 	h := unconnected()
-	heard := func(i int, to string, status mess.Code) {
+	message := func(i int, to string, status mess.Code) {
 		h.Message(exchange.Envelope{
 			Ref: fmt.Sprintf("2026-01-01-%d", i), Requestor: "me", Status: status,
 			Needs: exchange.Needs{Requires: []mess.Capability{{ID: "look", Meta: mess.Object{{Key: "executor", Value: to}}}}},
@@ -21,16 +21,16 @@ func TestUnregisteredExecutorIsForgotten(t *testing.T) {
 	}
 	const many = 2 * maxNames
 	for i := range many {
-		heard(i, fmt.Sprintf("nobody-%d", i), mess.Pending)
+		message(i, fmt.Sprintf("nobody-%d", i), mess.Pending)
 	}
-	heard(many, "pi", mess.Pending)
+	message(many, "pi", mess.Pending)
 	if len(h.activities) != maxNames+1 || h.activities["pi"] == nil {
 		t.Errorf("%d names are kept, of %d", len(h.activities), many)
 	}
 	for i := range many {
-		heard(i, fmt.Sprintf("nobody-%d", i), mess.Expired)
+		message(i, fmt.Sprintf("nobody-%d", i), mess.Expired)
 	}
-	heard(many, "pi", mess.Completed)
+	message(many, "pi", mess.Completed)
 	if pi := h.activities["pi"]; len(h.activities) != 1 || pi == nil || pi.last == nil {
 		t.Errorf("%d names are kept, pi's last is %v", len(h.activities), pi)
 	}

@@ -120,7 +120,7 @@ func (x *Exchange) MaySee(who Actor, e Envelope) bool { return x.isVisible(who, 
 
 // couldTake reports whether an actor is an executor with the abilities for a thread.
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
-	return who.Has(ExecutorRole) && x.world(x.now()).IsAble(who.ID, e)
+	return who.Has(ExecutorRole) && x.snapshot(x.now()).IsAble(who.ID, e)
 }
 
 // mayKnow reports whether the sender of items may learn that a thread exists: everyone who may read

@@ -16,9 +16,9 @@ func (x *Exchange) choose(l *openThread, e *Envelope, now time.Time) routing.Cho
 	if !l.claimable(e, now) {
 		return routing.Choice{}
 	}
-	w := x.world(now)
+	s := x.snapshot(now)
 	waits := routing.Waiting{Offered: l.offered, For: now.Sub(l.pending), OfferTime: x.cfg.OfferTime}
-	return w.request(e).Choose(w, waits)
+	return s.request(e).Choose(s, waits)
 }
 
 // updateOffers chooses again for a thread with a present envelope, and publishes new and withdrawn
@@ -124,8 +124,8 @@ func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 // expectation tells the requester why a new thread has no offer; "" if it has one. The caller holds
 // x.open.mu.
 func (x *Exchange) expectation(l *openThread, e *Envelope) string {
-	w := x.world(x.now())
-	if wait := l.waitReason(e, w.now); wait != "" {
+	s := x.snapshot(x.now())
+	if wait := l.waitReason(e, s.now); wait != "" {
 		return "it waits: " + wait
 	}
 	if len(l.offered) > 0 || e.Status != mess.Pending {
@@ -133,14 +133,14 @@ func (x *Exchange) expectation(l *openThread, e *Envelope) string {
 	}
 	var lacks []string
 	for _, c := range e.Needs.Requires {
-		if !w.s.Table.Has(c) {
+		if !s.registry.Table.Has(c) {
 			lacks = append(lacks, c.ID)
 		}
 	}
 	if len(lacks) > 0 {
 		return fmt.Sprintf("it waits: no executor has %s", strings.Join(lacks, ", "))
 	}
-	if held := w.drainedCandidate(*e); held != "" {
+	if held := s.drainedCandidate(*e); held != "" {
 		return "it waits: " + held
 	}
 	return "it waits: no executor that could take it is there"
@@ -231,11 +231,11 @@ func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes,
 	if c.All || c.Places || !(l.outlook.Full || l.outlook.Wide) {
 		return true
 	}
-	w := x.world(now)
-	r := w.request(env)
+	s := x.snapshot(now)
+	r := s.request(env)
 	rank := r.Rank()
 	for id := range c.Executors {
-		e := w.s.Table.Executor(id)
+		e := s.registry.Table.Executor(id)
 		if _, has := slices.BinarySearch(l.offered, id); has {
 			return true
 		}
@@ -246,7 +246,7 @@ func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes,
 			return true
 		}
 		if l.outlook.Wide {
-			w.addOffer(l, env, e, r)
+			s.addOffer(l, env, e, r)
 		}
 	}
 	return false
@@ -254,9 +254,9 @@ func (x *Exchange) needsChoice(l *openThread, env *Envelope, c registry.Changes,
 
 // addOffer offers a wide thread to one more executor, or records that the executor is full. The
 // caller holds x.open.mu.
-func (w world) addOffer(l *openThread, env *Envelope, e *routing.Executor, r routing.Request) {
-	x, now := w.x, w.now
-	joins, could := r.Joins(e, l.outlook.Last, w)
+func (s snapshot) addOffer(l *openThread, env *Envelope, e *routing.Executor, r routing.Request) {
+	x, now := s.x, s.now
+	joins, could := r.Joins(e, l.outlook.Last, s)
 	switch {
 	case joins && l.claimable(env, now):
 		i, _ := slices.BinarySearch(l.offered, e.ID)

@@ -75,17 +75,17 @@ func (x *Exchange) reportPersonStopped(ctx context.Context, id string) error {
 }
 
 // isEndedByStop reports whether a stop of everything ends a pending thread, or leaves it to people.
-func (w world) isEndedByStop(e *Envelope) bool {
-	return e.Status == mess.Pending && !e.Stopped && w.s.StopAll.Covers(e)
+func (s snapshot) isEndedByStop(e *Envelope) bool {
+	return e.Status == mess.Pending && !e.Stopped && s.registry.StopAll.Covers(e)
 }
 
 // stopChange returns the change by a stop of everything. A thread with human candidates keeps only
 // those; any other thread ends.
-func (w world) stopChange(e Envelope) transition.Change {
-	for range w.request(&e).People() {
-		return transition.LeaveToPeople(w.s.StopAll.Stop)
+func (s snapshot) stopChange(e Envelope) transition.Change {
+	for range s.request(&e).People() {
+		return transition.LeaveToPeople(s.registry.StopAll.Stop)
 	}
-	return transition.FailStopped(w.s.StopAll.Stop)
+	return transition.FailStopped(s.registry.StopAll.Stop)
 }
 
 // Times in which Stop waits for the pending threads to end. Run ends the rest later, and none of
@@ -119,7 +119,7 @@ func (x *Exchange) awaitStopped(ctx context.Context) uint64 {
 func (x *Exchange) countStopped() (n uint64) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	w := x.world(x.now())
+	s := x.snapshot(x.now())
 	x.open.round++
 	for _, set := range x.open.pending {
 		for l := range set.all() {
@@ -127,7 +127,7 @@ func (x *Exchange) countStopped() (n uint64) {
 				continue
 			}
 			l.round = x.open.round
-			if e := l.env(); w.isEndedByStop(&e) {
+			if e := l.env(); s.isEndedByStop(&e) {
 				n++
 			}
 		}
@@ -172,12 +172,12 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 
 // drainedCandidate names the first drained candidate of a thread, with the reason; "" if there is
 // none.
-func (w world) drainedCandidate(env Envelope) string {
-	r := w.request(&env)
+func (s snapshot) drainedCandidate(env Envelope) string {
+	r := s.request(&env)
 	rank := r.Rank()
 	byRank := func(a, b *routing.Executor) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) }
 	for _, e := range slices.SortedFunc(r.Candidates(), byRank) {
-		if why := w.s.Orders(e.ID).DrainReason(); why != "" {
+		if why := s.registry.Orders(e.ID).DrainReason(); why != "" {
 			return cmp.Or(e.Name, e.ID) + " is " + why
 		}
 	}

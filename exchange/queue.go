@@ -111,11 +111,11 @@ func (x *Exchange) queuePosition(l *openThread) int64 {
 	case len(l.offered) == 0:
 		return int64(x.open.unoffered.before(l)) + 1
 	}
-	w := x.world(x.now())
+	s := x.snapshot(x.now())
 	least := len(x.open.byRef)
 	for _, id := range l.offered {
 		q := x.open.offered[id]
-		if e := w.s.Table.Executor(id); q.len() == 1 && e != nil && w.IsLive(e) {
+		if e := s.registry.Table.Executor(id); q.len() == 1 && e != nil && s.IsLive(e) {
 			return 0
 		}
 		least = min(least, q.before(l))

@@ -124,24 +124,24 @@ func (x *Exchange) dueTime(l *openThread, e *Envelope) time.Time {
 			due = t
 		}
 	}
-	w := x.world(x.now())
+	s := x.snapshot(x.now())
 	if e.Phase == NotStarted && !e.Expires.IsZero() {
 		at(e.Expires.Add(time.Nanosecond))
 	}
 	switch {
-	case w.isEndedByStop(e):
-		at(w.now)
+	case s.isEndedByStop(e):
+		at(s.now)
 	case e.Status == mess.Pending:
-		if w.now.Before(e.NotBefore) {
+		if s.now.Before(e.NotBefore) {
 			at(e.NotBefore)
 		} else if l.outlook.MoreRanks {
-			at(l.pending.Add((w.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
+			at(l.pending.Add((s.now.Sub(l.pending)/x.cfg.OfferTime + 1) * x.cfg.OfferTime))
 		}
 		if l.outlook.Wider > 0 {
 			at(l.chosen.Add(l.outlook.Wider))
 		}
 		if len(e.Declined) > 0 {
-			at(w.allGoneAt(*e))
+			at(s.allGoneAt(*e))
 		}
 	case e.IsUnreachable():
 		at(l.heard.Add(x.lostAfter(*e)))
@@ -172,7 +172,7 @@ func (x *Exchange) ownInput(env Envelope, change transition.Change) transition.I
 
 // overdue returns the change that is due for a thread, or nil. The caller holds x.open.mu.
 func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
-	e, w := l.env(), x.world(now)
+	e, s := l.env(), x.snapshot(now)
 	silent := now.Sub(l.heard)
 	switch {
 	case e.Status.Terminal():
@@ -180,17 +180,17 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	case e.Phase == NotStarted && isExpired(&e, now):
 		return transition.Expire(now)
 	case e.Status == mess.Pending:
-		if w.isEndedByStop(&e) {
-			return w.stopChange(e)
+		if s.isEndedByStop(&e) {
+			return s.stopChange(e)
 		}
 		if dep, code := l.failedDep(); dep != "" {
 			return transition.FailDependent(dep, code)
 		}
-		return w.declinedChange(e)
+		return s.declinedChange(e)
 	case e.IsUnreachable() && silent < x.lease(e):
 		return transition.ComeBack
 	case e.IsUnreachable() && silent >= x.lostAfter(e):
-		return w.lostChange(e)
+		return s.lostChange(e)
 	case e.IsUnreachable() || silent < x.lease(e):
 		return nil
 	case e.Phase == NotStarted:
@@ -202,9 +202,9 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 // lostChange returns the change after the loss of the executor of a started thread (T11). The
 // exchange offers the thread again only if a repetition is harmless, the requester has not
 // cancelled it, and there is another candidate.
-func (w world) lostChange(e Envelope) transition.Change {
+func (s snapshot) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
-	if ends := w.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
+	if ends := s.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
 		return transition.LoseToNobody(ends)
 	}
 	return transition.Lose

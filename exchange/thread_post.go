@@ -107,7 +107,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 func (x *Exchange) apply(in transition.Input, env Envelope) (transition.Effect, error) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
-	return transition.Apply(x.world(x.now()), in, env)
+	return transition.Apply(x.snapshot(x.now()), in, env)
 }
 
 // prepareStep returns what the store gets for an effect: the envelope, the message and its ack.

@@ -10,7 +10,7 @@ import (
 
 // claim gives the thread to an executor (T2).
 func (t *transition) claim(s *mess.Status) error {
-	if err := t.MayClaim(t.Who, t.Env); err != nil {
+	if err := t.CheckClaim(t.Who, t.Env); err != nil {
 		return err
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.HandedTo = t.Who.ID, s.Instance, ""
@@ -142,7 +142,7 @@ func (t *transition) legal(by mess.Party) []mess.Code {
 	return slices.DeleteFunc(t.Env.Status.Next(by), func(c mess.Code) bool {
 		switch c {
 		case mess.Claimed:
-			return t.Env.Phase != thread.NotStarted || t.Env.Status == mess.Pending && t.MayClaim(t.Who, t.Env) != nil
+			return t.Env.Phase != thread.NotStarted || t.Env.Status == mess.Pending && t.CheckClaim(t.Who, t.Env) != nil
 		case mess.Declined:
 			return t.Env.Status == mess.Pending && !t.mayTake()
 		case mess.InProgress, mess.Completed, mess.Partial:

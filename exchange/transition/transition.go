@@ -11,10 +11,10 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// World answers questions of the rules about executors and orders. All answers are about the same
-// moment.
-type World interface {
-	MayClaim(who thread.Actor, e thread.Envelope) error      // nil if the actor may claim the thread now
+// Snapshot answers questions of the rules about executors and orders. All answers are about the
+// same moment.
+type Snapshot interface {
+	CheckClaim(who thread.Actor, e thread.Envelope) error    // nil if the actor may claim the thread now
 	IsAble(executor string, e thread.Envelope) bool          // the executor has the abilities for the thread
 	IsGone(e thread.Envelope) bool                           // the holder of the thread may not get a message now
 	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person other than butFor might take it; false after a person has ended it
@@ -56,15 +56,15 @@ var ErrUnseen = errors.New("not for the sender to know of")
 
 // transition is an Input during Apply, with the Effect so far.
 type transition struct {
-	World
+	Snapshot
 	Effect
 	implies bool // a response without a status has ended the thread
 }
 
 // Apply judges an input for a thread. The error is a *mess.Error, ErrUnseen, or that of
 // Input.Proven. Apply has no side effects.
-func Apply(w World, in Input, e thread.Envelope) (Effect, error) {
-	t := &transition{World: w, Effect: Effect{Input: in, Env: e.Clone()}}
+func Apply(s Snapshot, in Input, e thread.Envelope) (Effect, error) {
+	t := &transition{Snapshot: s, Effect: Effect{Input: in, Env: e.Clone()}}
 	if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {
 		t.Repeat, t.Message.Ref = true, ref
 		return t.Effect, nil

@@ -11,45 +11,45 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// fakeContext is a World in which pi and pa may claim pending threads, and ann is a person.
-type fakeContext struct {
+// fakeSnapshot is a snapshot in which pi and pa may claim pending threads, and ann is a person.
+type fakeSnapshot struct {
 	people, declined bool
 	stopped, gone    bool
 }
 
-func (w fakeContext) MayClaim(who thread.Actor, _ thread.Envelope) error {
+func (w fakeSnapshot) CheckClaim(who thread.Actor, _ thread.Envelope) error {
 	if !w.IsAble(who.ID, thread.Envelope{}) {
 		return mess.Errorf(mess.Forbidden, "%q is not registered", who.ID)
 	}
 	return nil
 }
 
-func (fakeContext) IsAble(id string, _ thread.Envelope) bool {
+func (fakeSnapshot) IsAble(id string, _ thread.Envelope) bool {
 	return id == "pi" || id == "pa" || id == "ann"
 }
-func (w fakeContext) IsGone(thread.Envelope) bool { return w.gone }
-func (w fakeContext) HasHumanCandidate(_ thread.Envelope, by string) bool {
+func (w fakeSnapshot) IsGone(thread.Envelope) bool { return w.gone }
+func (w fakeSnapshot) HasHumanCandidate(_ thread.Envelope, by string) bool {
 	return w.people && by != "ann"
 }
-func (w fakeContext) AllDeclined(thread.Envelope) bool { return w.declined }
-func (w fakeContext) IsStopping(string) bool           { return w.stopped }
-func (fakeContext) Stops() uint64                      { return 0 }
+func (w fakeSnapshot) AllDeclined(thread.Envelope) bool { return w.declined }
+func (w fakeSnapshot) IsStopping(string) bool           { return w.stopped }
+func (fakeSnapshot) Stops() uint64                      { return 0 }
 
-func (w fakeContext) HumanCandidates(thread.Envelope) []string {
+func (w fakeSnapshot) HumanCandidates(thread.Envelope) []string {
 	if w.people {
 		return []string{"Ann"}
 	}
 	return nil
 }
 
-func (fakeContext) PersonName(id string) string {
+func (fakeSnapshot) PersonName(id string) string {
 	if id == "ann" {
 		return "Ann"
 	}
 	return ""
 }
 
-func (w fakeContext) StoppedBy(thread.Envelope) string {
+func (w fakeSnapshot) StoppedBy(thread.Envelope) string {
 	if w.stopped {
 		return "somebody has stopped everything"
 	}
@@ -91,49 +91,49 @@ func TestTransitions(t *testing.T) {
 	start := message{"pi", "status: {re: x, code: in_progress}"}
 	confirm := message{"pi", "status: {re: x, code: needs_confirmation, action: open it, action_hash: h}"}
 	for _, c := range []struct {
-		name  string
-		world fakeContext
-		said  []message
-		want  mess.Code
-		why   mess.ErrorCode // of the error for the last message; then want is the status before
+		name     string
+		snapshot fakeSnapshot
+		said     []message
+		want     mess.Code
+		why      mess.ErrorCode // of the error for the last message; then want is the status before
 	}{
-		{"T2 claim", fakeContext{}, []message{claim}, mess.Claimed, ""},
-		{"T2 by one who is not registered", fakeContext{}, []message{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
-		{"T2 of what is claimed", fakeContext{}, []message{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.AlreadyClaimed},
-		{"start before a claim", fakeContext{}, []message{start}, mess.Pending, mess.IllegalTransition},
-		{"T4 start", fakeContext{}, []message{claim, start}, mess.InProgress, ""},
-		{"T4 by another", fakeContext{}, []message{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
-		{"T4 with an old epoch", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.StaleToken},
-		{"T4 after a stop of everything", fakeContext{stopped: true}, []message{claim, start}, mess.Claimed, mess.NotYet},
-		{"T4 start without the confirmation", fakeContext{}, []message{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
-		{"T3 confirmation", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
-		{"T3 by another requester", fakeContext{}, []message{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
-		{"T3 while the executor is gone", fakeContext{gone: true}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotYet},
-		{"T4 start of the confirmed plan", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
-		{"T4 start of another plan", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
-		{"T4 start of what was refused", fakeContext{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
-		{"question and answer", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: needs_input, questions: [{id: q, question: which}]}"}, {"asker", "reply: {re: x, answers: {q: left}}"}}, mess.InProgress, ""},
-		{"T8 end", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}}, mess.Completed, ""},
-		{"a response ends", fakeContext{}, []message{claim, start, {"pi", "response: {re: x, content: [text: done]}"}}, mess.Completed, ""},
-		{"an end after the end", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}, {"pi", "status: {re: x, code: failed}"}}, mess.Completed, ""},
-		{"declined by one of several", fakeContext{}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Pending, ""},
-		{"declined by all", fakeContext{declined: true}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Declined, ""},
-		{"declined by one who is not registered", fakeContext{}, []message{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
-		{"failed without an effect goes to people", fakeContext{people: true}, []message{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
-		{"failed with an effect stays so", fakeContext{people: true}, []message{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
-		{"handed over before the start", fakeContext{}, []message{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
-		{"handed over after the start", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
-		{"T12 cancel before the start", fakeContext{}, []message{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
-		{"T12 by another requester", fakeContext{}, []message{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
-		{"T12 by an operator", fakeContext{}, []message{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
-		{"T13 cancel after the start", fakeContext{}, []message{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
-		{"T13 its executor ends it", fakeContext{}, []message{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
-		{"cancelled by nobody", fakeContext{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
+		{"T2 claim", fakeSnapshot{}, []message{claim}, mess.Claimed, ""},
+		{"T2 by one who is not registered", fakeSnapshot{}, []message{{"eve", "status: {re: x, code: claimed}"}}, mess.Pending, mess.Forbidden},
+		{"T2 of what is claimed", fakeSnapshot{}, []message{claim, {"pa", "status: {re: x, code: claimed}"}}, mess.Claimed, mess.AlreadyClaimed},
+		{"start before a claim", fakeSnapshot{}, []message{start}, mess.Pending, mess.IllegalTransition},
+		{"T4 start", fakeSnapshot{}, []message{claim, start}, mess.InProgress, ""},
+		{"T4 by another", fakeSnapshot{}, []message{claim, {"pa", "status: {re: x, code: in_progress}"}}, mess.Claimed, mess.Forbidden},
+		{"T4 with an old epoch", fakeSnapshot{}, []message{claim, {"pi", "status: {re: x, code: in_progress, epoch: 7}"}}, mess.Claimed, mess.StaleToken},
+		{"T4 after a stop of everything", fakeSnapshot{stopped: true}, []message{claim, start}, mess.Claimed, mess.NotYet},
+		{"T4 start without the confirmation", fakeSnapshot{}, []message{claim, confirm, start}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"T3 confirmation", fakeSnapshot{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.Claimed, ""},
+		{"T3 by another requester", fakeSnapshot{}, []message{claim, confirm, {"other", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.Forbidden},
+		{"T3 while the executor is gone", fakeSnapshot{gone: true}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}}, mess.NeedsConfirmation, mess.NotYet},
+		{"T4 start of the confirmed plan", fakeSnapshot{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.InProgress, ""},
+		{"T4 start of another plan", fakeSnapshot{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: true}"}, {"pi", "status: {re: x, code: in_progress, action_hash: i}"}}, mess.Claimed, mess.Unconfirmed},
+		{"T4 start of what was refused", fakeSnapshot{}, []message{claim, confirm, {"asker", "reply: {re: x, confirm: false}"}, {"pi", "status: {re: x, code: in_progress, action_hash: h}"}}, mess.NeedsConfirmation, mess.Unconfirmed},
+		{"question and answer", fakeSnapshot{}, []message{claim, {"pi", "status: {re: x, code: needs_input, questions: [{id: q, question: which}]}"}, {"asker", "reply: {re: x, answers: {q: left}}"}}, mess.InProgress, ""},
+		{"T8 end", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}}, mess.Completed, ""},
+		{"a response ends", fakeSnapshot{}, []message{claim, start, {"pi", "response: {re: x, content: [text: done]}"}}, mess.Completed, ""},
+		{"an end after the end", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: completed}"}, {"pi", "status: {re: x, code: failed}"}}, mess.Completed, ""},
+		{"declined by one of several", fakeSnapshot{}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Pending, ""},
+		{"declined by all", fakeSnapshot{declined: true}, []message{{"pi", "status: {re: x, code: declined, reason: busy}"}}, mess.Declined, ""},
+		{"declined by one who is not registered", fakeSnapshot{}, []message{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
+		{"failed without an effect goes to people", fakeSnapshot{people: true}, []message{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
+		{"failed with an effect stays so", fakeSnapshot{people: true}, []message{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
+		{"handed over before the start", fakeSnapshot{}, []message{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
+		{"handed over after the start", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
+		{"T12 cancel before the start", fakeSnapshot{}, []message{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T12 by another requester", fakeSnapshot{}, []message{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
+		{"T12 by an operator", fakeSnapshot{}, []message{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
+		{"T13 cancel after the start", fakeSnapshot{}, []message{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
+		{"T13 its executor ends it", fakeSnapshot{}, []message{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
+		{"cancelled by nobody", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
 	} {
 		env := waiting()
 		for i, s := range c.said {
 			before, _ := json.Marshal(env)
-			e, err := transition.Apply(c.world, input(t, s), env)
+			e, err := transition.Apply(c.snapshot, input(t, s), env)
 			if after, _ := json.Marshal(env); string(after) != string(before) {
 				t.Errorf("%s: %s changes what it was given", c.name, s.text)
 			}
@@ -157,28 +157,28 @@ func TestTransitions(t *testing.T) {
 // Steps of the exchange itself, evidence, unseen threads and repeated messages.
 func TestOwnAndRepeatedSteps(t *testing.T) {
 	own := transition.Input{Who: thread.Actor{ID: thread.Self}, Now: now}
-	if e, err := transition.Apply(fakeContext{}, own, waiting()); err != nil || !e.Repeat {
+	if e, err := transition.Apply(fakeSnapshot{}, own, waiting()); err != nil || !e.Repeat {
 		t.Errorf("no change: %+v, %v", e, err)
 	}
 	own.Change = func(*thread.Envelope) *mess.Status { return &mess.Status{Code: mess.Expired} }
-	if e, err := transition.Apply(fakeContext{}, own, waiting()); err != nil || e.Env.Status != mess.Expired || len(e.Message.Items) != 1 {
+	if e, err := transition.Apply(fakeSnapshot{}, own, waiting()); err != nil || e.Env.Status != mess.Expired || len(e.Message.Items) != 1 {
 		t.Errorf("a change: %+v, %v", e, err)
 	}
 	noted := input(t, message{"eve", "status: {re: x, code: completed}"})
 	noted.Noted = "it is not hers"
-	if e, err := transition.Apply(fakeContext{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
+	if e, err := transition.Apply(fakeSnapshot{}, noted, waiting()); err != nil || !e.Evidence || e.Env.Status != mess.Pending {
 		t.Errorf("noted: %+v, %v", e, err)
 	}
 	unseen := input(t, message{"eve", "cancel: {re: x}"})
 	unseen.Unseen = true
-	if _, err := transition.Apply(fakeContext{}, unseen, waiting()); !errors.Is(err, transition.ErrUnseen) {
+	if _, err := transition.Apply(fakeSnapshot{}, unseen, waiting()); !errors.Is(err, transition.ErrUnseen) {
 		t.Errorf("unseen: %v", err)
 	}
 	again := input(t, message{"asker", "cancel: {re: x}"})
 	again.Message.ID = "m1"
 	env := waiting()
 	env.Seen = []thread.ProcessedMessage{{From: "asker", ID: "m1", Ref: env.Ref + "/1"}}
-	if e, err := transition.Apply(fakeContext{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
+	if e, err := transition.Apply(fakeSnapshot{}, again, env); err != nil || !e.Repeat || e.Env.Status != mess.Pending || e.Message.Ref != env.Ref+"/1" {
 		t.Errorf("again: %+v, %v", e, err)
 	}
 }

@@ -27,7 +27,7 @@ var exchangeMutants = []mutant{
 		"agent/task/reconcile.go", "case !s.handled && asked.After(s.since):", "case false:",
 	}}, "./agent TestStartOfDeadProcessIsReturned"},
 	{"who is away is forgotten over who declined", []edit{{
-		"exchange/world.go", "if left := w.silentHolders(e); len(left) > 0 {", "if left := w.silentHolders(e); len(left) > 0 && false {",
+		"exchange/snapshot.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestSilentExecutorFailsThread"},
 	{"a start after everything was stopped", []edit{{
 		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
@@ -177,7 +177,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/start.go", "if asks && !t.Env.Expires.IsZero()", "if asks && t.Env.Expires.Year() == 1",
 	}}, "./exchange TestNoStartPermissionAfterNeededBy"},
 	{"expired request claimed", []edit{
-		{"exchange/world.go", "\tif isExpired(&env, w.now) {\n", "\tif false {\n"},
+		{"exchange/snapshot.go", "\tif isExpired(&env, s.now) {\n", "\tif false {\n"},
 		{"exchange/scheduler.go", "case e.Phase == NotStarted && isExpired(&e, now):\n\t\treturn transition.Expire(now)", "case false:\n\t\treturn transition.Expire(now)"},
 	}, "./exchange TestTimesOfARequest|TestRepeatedClaimKeepsQuestion"},
 	{"what it depends on is not waited for", []edit{{

@@ -28,7 +28,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	if err != nil {
 		return mess.Media{}, err
 	}
-	if err := mayAttach(who, t.Envelope); err != nil {
+	if err := checkAttach(who, t.Envelope); err != nil {
 		return mess.Media{}, err
 	}
 	if mimeType == "" {
@@ -56,7 +56,7 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
 }
 
-func mayAttach(who Actor, e Envelope) error {
+func checkAttach(who Actor, e Envelope) error {
 	switch {
 	case e.Status.Terminal() && e.HasHeld(who.ID):
 		return nil

@@ -91,10 +91,10 @@ func (c ConfirmBy) needs(r refusal) error {
 	return mess.Errorf(mess.Forbidden, "confirm: %s, at a terminal of the exchange's own machine or on its page; the exchange rejects a program that holds the key; %s (exchange: confirm: terminal)", r.must, r.not)
 }
 
-// MayRelease returns an error unless the proof is enough to reset a stop, to arm, or to release a
+// CheckRelease returns an error unless the proof is enough to reset a stop, to arm, or to release a
 // lockout. The same rule holds for the confirmation of a risky plan. With ConfirmCode only
 // Exchange.Release can do it.
-func (c ConfirmBy) MayRelease(p Proof) error {
+func (c ConfirmBy) CheckRelease(p Proof) error {
 	if c.enough(p) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (c ConfirmBy) MayRelease(p Proof) error {
 func (x *Exchange) Release(p Proof, code string, act func() error) error {
 	by := x.ConfirmBy()
 	if by != ConfirmCode || code == "" {
-		if err := by.MayRelease(p); err != nil {
+		if err := by.CheckRelease(p); err != nil {
 			return err
 		}
 		return act()

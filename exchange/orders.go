@@ -14,9 +14,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// mayOrder returns an error unless the actor is a requester or an operator. item is the key below
+// checkOrder returns an error unless the actor is a requester or an operator. item is the key below
 // config.
-func mayOrder(who Actor, item string) error {
+func checkOrder(who Actor, item string) error {
 	if who.Has(Requester) || who.Has(Operator) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func mayOrder(who Actor, item string) error {
 // it when it comes back. Nobody can take a stop back over a channel. The result has the id, the
 // executors and the count of threads that wait to end. The error is a *mess.Error.
 func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
-	if err := mayOrder(who, "stop"); err != nil {
+	if err := checkOrder(who, "stop"); err != nil {
 		return mess.Stop{}, err
 	}
 	everybody := len(s.Executors) == 0
@@ -150,7 +150,7 @@ func (x *Exchange) Resume(ctx context.Context, who Actor, h mess.DrainOrder) (me
 }
 
 func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.DrainOrder) (mess.DrainOrder, error) {
-	if err := mayOrder(who, verb); err != nil {
+	if err := checkOrder(who, verb); err != nil {
 		return mess.DrainOrder{}, err
 	}
 	if len(h.Reason) > registry.MaxReason {

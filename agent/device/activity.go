@@ -73,8 +73,8 @@ func (a *Activity) set(p capabilities.Plan, change func()) {
 	}
 }
 
-// MayWatch returns why there can be no more wait conditions, nil if there can.
-func (a *Activity) MayWatch() error {
+// CheckWaitLimit returns why there can be no more wait conditions, nil if there can.
+func (a *Activity) CheckWaitLimit() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.watching >= a.most {

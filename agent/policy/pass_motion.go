@@ -92,7 +92,7 @@ func (p *Pass) runMotion(ctx context.Context, m drivers.Mover, motion drivers.Mo
 			return moved, context.Cause(ctx)
 		case <-t.C:
 		}
-		if err := p.mayContinue(ctx); err != nil {
+		if err := p.checkContinuation(ctx); err != nil {
 			return moved, err
 		}
 	}
@@ -104,8 +104,8 @@ func (p *Pass) leaseExpired(d time.Duration) error {
 	return &Rejection{Device: p.dev.name, Rule: "lease", Text: fmt.Sprintf("the agent did not renew its lease of %v for %v, so it has stopped; ask again", leaseTime, d.Round(time.Millisecond))}
 }
 
-// mayContinue repeats before a renewal the checks that precede an act.
-func (p *Pass) mayContinue(ctx context.Context) error {
+// checkContinuation repeats before a renewal the checks that precede an act.
+func (p *Pass) checkContinuation(ctx context.Context) error {
 	if p.renew != nil && p.g.since(p.permissionAsked) > FreshFor/2 {
 		soon, cancel := context.WithTimeout(ctx, renewInterval) // the lease continues during the request
 		err := p.renewPermission(soon)

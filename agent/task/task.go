@@ -276,7 +276,7 @@ func (ts *Tasks) checkPlan(ctx context.Context, p policy.Order) (policy.Decision
 		}
 	}
 	if p.Command.IsWait() {
-		if err := ts.Activity.MayWatch(); err != nil {
+		if err := ts.Activity.CheckWaitLimit(); err != nil {
 			return policy.Decision{}, err
 		}
 	}

@@ -138,14 +138,14 @@ func parse(doc []byte) (*requester, error) {
 			return nil, err
 		}
 	}
-	if err := isPosition(d.Pos); err != nil {
+	if err := checkPosition(d.Pos); err != nil {
 		return nil, err
 	}
 	return &requester{at: d.At, told: d.Told[max(0, len(d.Told)-maxTold):], low: d.Pos}, nil
 }
 
-// isPosition returns an error for a text that is no position.
-func isPosition(p thread.Pos) error {
+// checkPosition returns an error for a text that is no position.
+func checkPosition(p thread.Pos) error {
 	if strings.Trim(string(p), "0123456789") != "" {
 		return fmt.Errorf("%.40q is no position", p)
 	}

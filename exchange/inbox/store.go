@@ -39,7 +39,7 @@ func (b *Inbox) load(ctx context.Context) error {
 		return err
 	}
 	if doc := docs[positionName]; doc != nil {
-		if err := errors.Join(json.Unmarshal(doc, &b.pos), isPosition(b.pos)); err != nil {
+		if err := errors.Join(json.Unmarshal(doc, &b.pos), checkPosition(b.pos)); err != nil {
 			b.pos = ""
 			b.log.Error("an inbox cannot read its position, and reads the feed from the start", "channel", b.channel, "err", err)
 		}

@@ -74,7 +74,7 @@ func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, err
 	err := k.update(func(next ring) error {
 		for actor := range actors {
 			if len(next.of[actor]) > 0 {
-				return hasKey(actor)
+				return hasKeyError(actor)
 			}
 		}
 		for sum, h := range holders {
@@ -92,13 +92,13 @@ func (k *Keys) IssueAll(actors map[string]exchange.Role) (map[string]string, err
 func (k *Keys) Enroll(actor string, g Grant) (string, error) {
 	return k.issue(actor, g, func(next ring) error {
 		if _, ok := next.current(actor); ok {
-			return hasKey(actor)
+			return hasKeyError(actor)
 		}
 		return nil
 	})
 }
 
-func hasKey(actor string) error {
+func hasKeyError(actor string) error {
 	return mess.Errorf(mess.Conflict, "%s has a key already; use it, or have it revoked", actor)
 }
 

@@ -21,7 +21,7 @@ func (r *Registry) Deregister(ctx context.Context, id string) (stops int, err er
 	defer w.Close()
 	err = r.change(func(d *draft) error {
 		e := d.Executor(id)
-		if err := r.mayDeregister(e, id); err != nil {
+		if err := r.checkDeregister(e, id); err != nil {
 			return err
 		}
 		stops = len(d.Orders(id).Stops)
@@ -51,8 +51,8 @@ func (d *draft) list(e *Executor, on bool) *Executor {
 	return &c
 }
 
-// mayDeregister returns why an executor must stay on the lists, or nil. The caller holds r.mu.
-func (r *Registry) mayDeregister(e *Executor, id string) error {
+// checkDeregister returns why an executor must stay on the lists, or nil. The caller holds r.mu.
+func (r *Registry) checkDeregister(e *Executor, id string) error {
 	if e == nil || e.Deregistered {
 		return mess.Errorf(mess.NotFound, "%.60q is no executor here; messkit status tells who is", id)
 	}

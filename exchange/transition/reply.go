@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// mayAnswer returns an error unless the sender is the requester or an operator.
-func (t *transition) mayAnswer() error {
+// checkAnswerer returns an error unless the sender is the requester or an operator.
+func (t *transition) checkAnswerer() error {
 	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
@@ -19,7 +19,7 @@ func (t *transition) mayAnswer() error {
 
 // reply takes a reply (MESS 1.0 section 6).
 func (t *transition) reply(r *mess.Reply) error {
-	if err := t.mayAnswer(); err != nil {
+	if err := t.checkAnswerer(); err != nil {
 		return err
 	}
 	if r.Confirm != nil {
@@ -47,7 +47,7 @@ func (t *transition) reply(r *mess.Reply) error {
 
 // answer takes an answer (MESSE-AF 2.1).
 func (t *transition) answer(a *mess.Answer) error {
-	if err := t.mayAnswer(); err != nil {
+	if err := t.checkAnswerer(); err != nil {
 		return err
 	}
 	of := slices.Concat(t.Message.Re, a.Re)
@@ -188,7 +188,7 @@ func (t *transition) notAsked() error {
 // cancel takes a cancel. Before the start it ends the thread (T12). After the start the executor
 // gets it, and reports the terminal status (T13).
 func (t *transition) cancel() error {
-	if err := t.mayAnswer(); err != nil {
+	if err := t.checkAnswerer(); err != nil {
 		return err
 	}
 	if t.Env.Status == mess.Cancelled || t.Env.CancelBy != "" {

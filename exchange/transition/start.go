@@ -47,7 +47,7 @@ func (t *transition) startPermission(s *mess.Status) error {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))
 	}
 	if t.Env.Phase == thread.Started {
-		return t.mayContinue(s.ActionHash)
+		return t.checkContinuation(s.ActionHash)
 	}
 	if err := t.confirmed(); err != nil {
 		return err
@@ -55,9 +55,9 @@ func (t *transition) startPermission(s *mess.Status) error {
 	return t.samePlan(s.ActionHash)
 }
 
-// mayContinue checks a started plan: if the executor asks for a confirmation in its course, the
+// checkContinuation checks a started plan: if the executor asks for a confirmation in its course, the
 // plan waits for that one.
-func (t *transition) mayContinue(hash string) error {
+func (t *transition) checkContinuation(hash string) error {
 	c := t.Env.Confirm
 	switch {
 	case c == nil || c.Epoch != t.Env.Epoch:

@@ -136,7 +136,7 @@ func (t *transition) release(why string) {
 // supersede takes the statement of the requester that another request replaces this one. After the
 // start it counts as a cancel: the executor reports the terminal status.
 func (t *transition) supersede(s *mess.Status) error {
-	if err := t.mayAnswer(); err != nil {
+	if err := t.checkAnswerer(); err != nil {
 		return err
 	}
 	if t.Env.Status == mess.Superseded {

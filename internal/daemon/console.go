@@ -177,7 +177,7 @@ func (p *localExecutor) Disarm(what, why string) error {
 
 // Lock sets a lockout on a device like `messkit lock`.
 func (p *localExecutor) Lock(device, why string) error {
-	if err := IsDevice(device, p.cfg.Opened.Names()); err != nil {
+	if err := CheckDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
 	}
 	return p.folder().LockOut(device, why, time.Now())

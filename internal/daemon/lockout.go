@@ -22,8 +22,8 @@ func ClassNames() string {
 	return strings.Join(names, ", ")
 }
 
-// IsDevice checks that there is a device of that name.
-func IsDevice(name string, devices []string) error {
+// CheckDevice returns an error unless there is a device of that name.
+func CheckDevice(name string, devices []string) error {
 	if slices.Contains(devices, name) {
 		return nil
 	}

@@ -122,7 +122,7 @@ var exchangeMutants = []mutant{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",
 	}}, "./cmd/messkit TestProgramWithoutTerminalReleasesNothing"},
 	{"a key alone releases a stop", []edit{{
-		"exchange/confirmation.go", "if err := by.MayRelease(p); err != nil {", "if err := by.MayRelease(p); err != nil && false {",
+		"exchange/confirmation.go", "if err := by.CheckRelease(p); err != nil {", "if err := by.CheckRelease(p); err != nil && false {",
 	}}, "./exchange TestReleaseNeedsProofOfPerson"},
 	{"a second system shares the executor's folder", []edit{{
 		"internal/config/check_folders.go", `if was == "" || was == at {`, `if was == "" || was != "" {`,

@@ -36,7 +36,7 @@ func (c *Console) newInvite(actor, name string) (token string, ends time.Time, e
 	if len(name) > maxName {
 		return "", ends, mess.Errorf(mess.Invalid, "name: more than %d bytes; write a shorter one", maxName)
 	}
-	if err := c.mayInvite(actor); err != nil {
+	if err := c.checkInvite(actor); err != nil {
 		return "", ends, err
 	}
 	if name == "" {
@@ -54,7 +54,7 @@ func idOf(name string) string {
 	return strings.Join(fields, "-")
 }
 
-func (c *Console) mayInvite(actor string) error {
+func (c *Console) checkInvite(actor string) error {
 	if e, ok := c.x.Executor(actor); ok {
 		if exchange.IsPerson(e.Executor) {
 			return nil
@@ -70,7 +70,7 @@ func (c *Console) mayInvite(actor string) error {
 // acceptInvite gives the person a new key, which signs out the earlier phone. The capabilities
 // and the availability stay as they are.
 func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err error) {
-	if err := c.mayInvite(i.actor); err != nil {
+	if err := c.checkInvite(i.actor); err != nil {
 		return "", err
 	}
 	const roles = exchange.Requester | exchange.ExecutorRole

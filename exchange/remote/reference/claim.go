@@ -76,7 +76,7 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 	if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
 		return mess.Ack{}, s.over(ctx, t, cancelledBefore())
 	}
-	if err := s.mayBegin(ctx, t, now, h); err != nil {
+	if err := s.checkStart(ctx, t, now, h); err != nil {
 		return mess.Ack{}, err
 	}
 	if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
@@ -131,9 +131,9 @@ func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
 	return nil
 }
 
-// mayBegin extends ours with the exchange's clock (T4): no start before not_before, and none
+// checkStart extends the checks of ours with the exchange's clock (T4): no start before not_before, and none
 // after needed_by.
-func (s *statusUpdate) mayBegin(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
+func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
 	if err := s.ours(t, h); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 		return err
 	}
 	if by != exchange.ConfirmScript {
-		if err := exchange.ConfirmTerminal.MayRelease(terminalProof(a)); err != nil {
+		if err := exchange.ConfirmTerminal.CheckRelease(terminalProof(a)); err != nil {
 			return output.Hint(err, atATerminal)
 		}
 		if err := askSure(cmd.Context(), a, "have you looked, and shall messkit delete all lockouts and arm everything?"); err != nil {

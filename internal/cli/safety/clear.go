@@ -56,7 +56,7 @@ func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	case coded:
 		return o.Unreachable(clearByCode(ctx, a, o, anyway))
 	}
-	if err := mayClear(ctx, a, dir, ask, anyway); err != nil {
+	if err := checkClear(ctx, a, dir, ask, anyway); err != nil {
 		return err
 	}
 	orders, err := daemon.ClearStop(dir, whoHere())
@@ -80,9 +80,9 @@ func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) erro
 	return errors.Join(err, p.Err)
 }
 
-// mayClear returns an error that names devices not known to be safe, unless anyway is true,
+// checkClear returns an error that names devices not known to be safe, unless anyway is true,
 // and asks the person at the terminal.
-func mayClear(ctx context.Context, a *output.Env, dir string, ask, anyway bool) error {
+func checkClear(ctx context.Context, a *output.Env, dir string, ask, anyway bool) error {
 	question := "have you looked, and is the stop over?"
 	if !anyway {
 		unsafe := daemon.AwaitSafe(ctx, dir, daemon.ClearWithin)

@@ -84,7 +84,7 @@ Without a device it shows what is locked and disarmed.`,
 			if len(args) == 0 {
 				return showLocal(a, f)
 			}
-			if err := daemon.IsDevice(args[0], devices); err != nil {
+			if err := daemon.CheckDevice(args[0], devices); err != nil {
 				return err
 			}
 			return a.Done("locked", args[0], f.LockOut(args[0], o.why, time.Now()))
@@ -112,7 +112,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 				return err
 			}
 			if _, locked := f.Decisions().LockedOut[args[0]]; !locked { // the device may have left the configuration
-				if err := daemon.IsDevice(args[0], devices); err != nil {
+				if err := daemon.CheckDevice(args[0], devices); err != nil {
 					return err
 				}
 				return fmt.Errorf("%s has no lockout here; if its configuration has locked: true, change that", args[0])

@@ -58,7 +58,7 @@ func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err err
 	if by == exchange.ConfirmCode && o.code != "" {
 		return false, true, nil
 	}
-	err = by.MayRelease(terminalProof(a))
+	err = by.CheckRelease(terminalProof(a))
 	const link = "messkit console at a terminal of the exchange's machine shows a link to the page, for a browser on that machine"
 	switch {
 	case err == nil:

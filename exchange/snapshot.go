@@ -50,7 +50,7 @@ func (s snapshot) CheckClaim(who Actor, env Envelope) error {
 	if e == nil || !who.Has(ExecutorRole) {
 		return mess.Errorf(mess.Forbidden, "%q is no registered executor; send config.executor first", who.ID)
 	}
-	if err := s.request(&env).Unable(e.Executor); err != nil {
+	if err := s.request(&env).CheckExecutor(e.Executor); err != nil {
 		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
 	}
 	if o := s.registry.Orders(who.ID); o.Drain != nil && o.Drain.On {
@@ -72,7 +72,7 @@ func (s snapshot) CheckClaim(who Actor, env Envelope) error {
 // IsAble reports whether an executor has the abilities for a thread.
 func (s snapshot) IsAble(id string, e Envelope) bool {
 	one := s.registry.Table.Executor(id)
-	return one != nil && s.request(&e).Unable(one) == nil
+	return one != nil && s.request(&e).CheckExecutor(one) == nil
 }
 
 // IsGone reports whether the holder of a thread has no subscription and has missed a heartbeat, so

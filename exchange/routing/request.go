@@ -56,8 +56,8 @@ const (
 	notThere
 )
 
-// Unable returns why an executor may not take a request, or nil. It ignores declines.
-func (r Request) Unable(e *Executor) error {
+// CheckExecutor returns why an executor may not take a request, or nil. It ignores declines.
+func (r Request) CheckExecutor(e *Executor) error {
 	switch o, c := r.obstacle(e); o {
 	case noCapability:
 		return fmt.Errorf("it has no capability %s", c)
@@ -75,7 +75,7 @@ func (r Request) Unable(e *Executor) error {
 	return nil
 }
 
-// obstacle returns the same without a text, with the capability that is missing.
+// obstacle returns the same as CheckExecutor without a text, with the capability that is missing.
 func (r Request) obstacle(e *Executor) (obstacle, string) {
 	for _, c := range r.env.Needs.Requires {
 		if !e.has(c) {

@@ -64,7 +64,7 @@ func request(t testing.TB, text string) *thread.Envelope {
 var now = time.Date(2026, 1, 5, 12, 30, 0, 0, time.UTC) // a Monday
 
 // An executor can do a request, or there is a reason why not.
-func TestUnableStatesReason(t *testing.T) {
+func TestCheckExecutorStatesReason(t *testing.T) {
 	for _, c := range []struct {
 		executor, request, why string
 	}{
@@ -88,14 +88,14 @@ func TestUnableStatesReason(t *testing.T) {
 		{"location: {lat: 48.1, lng: 11.6}", ", constraints: {location: {lat: 52.5, lng: 13.4, radius_km: 1}}", "out of its reach"},
 	} {
 		tab := table(t, "id: e, "+c.executor, "id: cook, areas: [kitchen]", "id: roof, access: [home/attic]")
-		err := tab.Request(request(t, c.request), false, now).Unable(tab.Executor("e"))
+		err := tab.Request(request(t, c.request), false, now).CheckExecutor(tab.Executor("e"))
 		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why)) {
 			t.Errorf("%s, asked%s: %v, want %q", c.executor, c.request, err, c.why)
 		}
 	}
 	tab := table(t, "id: e", "id: ann, kind: person")
 	r := tab.Request(request(t, ""), true, now)
-	if r.Unable(tab.Executor("e")) == nil || r.Unable(tab.Executor("ann")) != nil {
+	if r.CheckExecutor(tab.Executor("e")) == nil || r.CheckExecutor(tab.Executor("ann")) != nil {
 		t.Error("what was stopped is left to people")
 	}
 }

@@ -57,7 +57,7 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 func Read(dir string) (Contents, error) {
 	var r Contents
 	var c checker
-	tail, err := wal.Read(dir, func(e wal.Entry) error {
+	tail, err := wal.Read(dir, func(e wal.Record) error {
 		line, err := c.line(e, &r.Ledger)
 		r.Records = append(r.Records, line)
 		if broken, ok := errors.AsType[*ruleError](err); ok {
@@ -82,7 +82,7 @@ type checker struct {
 	epoch map[string]uint64 // the newest epoch of each known thread
 }
 
-func (c *checker) line(e wal.Entry, b *Ledger) (RecordInfo, error) {
+func (c *checker) line(e wal.Record, b *Ledger) (RecordInfo, error) {
 	l := RecordInfo{File: e.File, Offset: e.Offset, Bytes: len(e.Data)}
 	r, report, err := parse(e.Data)
 	if err != nil {

@@ -46,7 +46,7 @@ func (f Folder) oldPendingOffs() string { return filepath.Join(f.dir, "due.json"
 
 // oldLedger reads the records of older versions, as far as they are readable.
 func (f Folder) oldLedger() (b journal.Ledger, err error) {
-	_, err = wal.Read(f.oldActs(), func(e wal.Entry) error {
+	_, err = wal.Read(f.oldActs(), func(e wal.Record) error {
 		var act journal.Act
 		if err := json.Unmarshal(e.Data, &act); err != nil {
 			return err

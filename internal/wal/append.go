@@ -28,7 +28,7 @@ func (l *Log) Put(ctx context.Context, records ...[]byte) ([]Place, error) {
 // at that time. The log makes these calls one at a time, in the order in which Open replays the
 // records. The function then must not append.
 func (l *Log) PutThen(ctx context.Context, then func([]Place), records ...[]byte) ([]Place, error) {
-	e, err := newEntry(records)
+	e, err := newBatch(records)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (l *Log) PutThen(ctx context.Context, then func([]Place), records ...[]byte
 	}
 }
 
-func newEntry(records [][]byte) (*entry, error) {
-	e := &entry{done: make(chan struct{})}
+func newBatch(records [][]byte) (*batch, error) {
+	e := &batch{done: make(chan struct{})}
 	for _, r := range records {
 		if len(r) > MaxRecord {
 			return nil, fmt.Errorf("wal: a record of %d bytes is too large; at most %d", len(r), MaxRecord)
@@ -69,8 +69,8 @@ func newEntry(records [][]byte) (*entry, error) {
 	return e, nil
 }
 
-// withdraw removes an entry whose write has not begun. It returns false after that.
-func (l *Log) withdraw(e *entry) bool {
+// withdraw removes a batch whose write has not begun. It returns false after that.
+func (l *Log) withdraw(e *batch) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.waiting, e)
@@ -87,13 +87,13 @@ func (l *Log) commit() {
 	// Otherwise two callers could alternate for a whole time slice of the scheduler, while all
 	// others wait.
 	runtime.Gosched()
-	batch, body := l.take()
-	if len(batch) == 0 {
+	batches, body := l.take()
+	if len(batches) == 0 {
 		return
 	}
 	err := l.write(body)
 	at := l.seg.end - int64(len(body))
-	for _, e := range batch {
+	for _, e := range batches {
 		if e.err = err; err != nil {
 			e.places = nil
 		}
@@ -114,8 +114,8 @@ func move(places []Place, seq uint64, body int64) {
 	}
 }
 
-// take removes and returns the entries of the next frame, with their body.
-func (l *Log) take() (batch []*entry, body []byte) {
+// take removes and returns the batches of the next frame, with their body.
+func (l *Log) take() (batches []*batch, body []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := 0
@@ -123,9 +123,9 @@ func (l *Log) take() (batch []*entry, body []byte) {
 		body = append(body, l.waiting[n].body...)
 		n++
 	}
-	batch = slices.Clone(l.waiting[:n])
+	batches = slices.Clone(l.waiting[:n])
 	l.waiting = slices.Delete(l.waiting, 0, n)
-	return batch, body
+	return batches, body
 }
 
 // write writes and syncs one frame. The caller holds the turn.

@@ -149,7 +149,7 @@ func TestDamagedLastFrameAfterClose(t *testing.T) {
 			if c, ok := errors.AsType[*wal.CorruptError](err); !ok || c.Rule != wal.RuleClosed {
 				t.Errorf("Open = %v, want a CorruptError of the rule %s", err, wal.RuleClosed)
 			}
-			if _, err := wal.Read(dir, func(wal.Entry) error { return nil }); err == nil {
+			if _, err := wal.Read(dir, func(wal.Record) error { return nil }); err == nil {
 				t.Error("Read says nothing")
 			}
 			var found []wal.Damage

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// Entry is a record with its place.
-type Entry struct {
+// Record is a record with its place.
+type Record struct {
 	File   string // path of its segment
 	Offset int64  // of its frame in the segment, in bytes
 	Data   []byte // the record
@@ -29,7 +29,7 @@ type Tail struct {
 // works on a read-only disk, and while a program has the log open. In that case it sees the
 // records at its start, and a frame in the middle of a write looks torn. Damage is a
 // *CorruptError with its File.
-func Read(dir string, visit func(Entry) error) (Tail, error) {
+func Read(dir string, visit func(Record) error) (Tail, error) {
 	files, err := openSegments(dir)
 	if err != nil {
 		return Tail{}, err
@@ -94,7 +94,7 @@ func openListed(dir string) ([]*os.File, error) {
 	return files, nil
 }
 
-func readSegment(f *os.File, seal seal, last bool, visit func(Entry) error) (Tail, error) {
+func readSegment(f *os.File, seal seal, last bool, visit func(Record) error) (Tail, error) {
 	tail := Tail{File: f.Name()}
 	seq, err := sequence(filepath.Base(f.Name()))
 	if err != nil {
@@ -106,7 +106,7 @@ func readSegment(f *os.File, seal seal, last bool, visit func(Entry) error) (Tai
 	}
 	s := scanned{ReaderAt: f, path: f.Name(), size: info.Size(), seq: seq, sealed: seal.of(seq), last: last}
 	_, end, err := scan(s, nil, func(frame, _ int64, record []byte) error {
-		return visit(Entry{File: f.Name(), Offset: frame, Data: bytes.Clone(record)})
+		return visit(Record{File: f.Name(), Offset: frame, Data: bytes.Clone(record)})
 	})
 	tail.Offset = end
 	if _, torn := errors.AsType[*TornError](err); torn && last {

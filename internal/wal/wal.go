@@ -78,15 +78,15 @@ type Log struct {
 	readers map[uint64]*os.File // open segments for reads, by number; guarded by reading
 
 	mu      sync.Mutex
-	waiting []*entry
+	waiting []*batch
 	broken  error // error that forbids further writes
 	size    int64 // of all segments, in bytes
 	room    int64 // reserved and not used, in bytes
 	written written
 }
 
-// entry has the records of one Append before and during their write.
-type entry struct {
+// batch has the records of one Append before and during their write.
+type batch struct {
 	body   []byte        // encoded
 	places []Place       // of the records; before the write, within body
 	then   func([]Place) // called when the records are on the disk; may be nil

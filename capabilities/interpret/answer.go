@@ -39,7 +39,7 @@ func (r *Interpreter) Answer(q capabilities.Clarification, answers mess.Object, 
 		again := q
 		return capabilities.Outcome{Question: &again}
 	}
-	switch { // the answer rejects all options, so no other reading of the request counts
+	switch { // the answer rejects all options, so no other hypothesis of the request counts
 	case picked[0] == capabilities.NoneOfThese:
 		return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: "the answer picks none of the options; say it in other words"}}
 	case slices.Equal(q.Options, capabilities.YesOrNo) && picked[0] == "no":

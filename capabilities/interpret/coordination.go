@@ -28,7 +28,7 @@ func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bo
 	for _, without := range []string{catalog.LevelFeature, catalog.ColorFeature} {
 		one := ways[i]
 		one.Signals &^= l.Bits[without]
-		able := x.Executable(x.FrameReadings([]frame.Reading{one}))
+		able := x.Executable(x.FrameHypotheses([]frame.Reading{one}))
 		if len(able) == 0 {
 			return capabilities.Outcome{}, false
 		}
@@ -44,7 +44,7 @@ func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bo
 	return x.Sequence(steps), true
 }
 
-// leavesDeviceOut reports whether a device can do the reading, but one of the named devices
+// leavesDeviceOut reports whether a device can do the hypothesis, but one of the named devices
 // cannot.
 func (x *request) leavesDeviceOut(rd resolve.Hypothesis) bool {
 	m := rd.Slot("device")

@@ -38,7 +38,7 @@ func (x *request) parseWithout(i, end int) (capabilities.Outcome, bool) {
 	x.part = true
 	defer func() { x.part = part }()
 	x.ReadOnly(slices.Concat(x.Tokens[:i], x.Tokens[end:]))
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	return x.parseFallbacks()

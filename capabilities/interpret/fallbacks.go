@@ -37,7 +37,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	}
 	x.ReadOnly(rest)
 	out, ok = capabilities.Outcome{}, false
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		out, ok = x.Choose(able), true
 	} else if out, ok = x.try((*request).parseWait); !ok {
 		out, ok = x.parseWithoutTime()
@@ -46,7 +46,7 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case !ok && len(t.Said) == 1 && x.OnlyNameText() != "": // "hall light at 20"
 		x.ReadOnly(all)
 		return x.parseFrames()
-	case !ok && len(x.Readings) > 0: // without the time it is a sentence that no device can do
+	case !ok && len(x.Hypotheses) > 0: // without the time it is a sentence that no device can do
 		return x.RejectUnable(), true
 	case !ok:
 		return out, false
@@ -89,7 +89,7 @@ func (x *request) parseCausative() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	x.ReadOnly(slices.Concat(x.Tokens[verb:verb+1], x.Tokens[from:end], x.Tokens[verb+1:]))
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	return capabilities.Outcome{}, false
@@ -107,7 +107,7 @@ func (x *request) hasMeaning() bool {
 // noteSubject notes the capability of a text whose time is unclear.
 func (x *request) noteSubject(rest []lexicon.Token) {
 	x.ReadOnly(rest)
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		x.Explain.Capability = able[0].Capability.ID
 	} else if out, ok := x.parseWithoutTime(); ok && out.Refusal == nil {
 		return // it is noted
@@ -124,7 +124,7 @@ func (x *request) parseWithoutTime() (capabilities.Outcome, bool) {
 
 // parseFrames reads a text that matches no sentence by its words in any order. If the text
 // has several meanings, the interpreter asks. A text with a word left over has no such
-// reading.
+// hypothesis.
 func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	if x.Message.Precision == mess.Exact || x.MaxSkips == 0 && !x.KnowsAllWords() {
 		return capabilities.Outcome{}, false
@@ -133,7 +133,7 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 	x.SetTokens(x.Words().Bare(all))
 	f := frame.Parser{Text: &x.Utterance, Skips: x.MaxSkips}
 	ways := f.Readings()
-	list := x.FrameReadings(ways)
+	list := x.FrameHypotheses(ways)
 	if len(list) == 0 {
 		if out, ok := x.parseTwoValues(ways); ok {
 			return out, true
@@ -163,13 +163,13 @@ func (x *request) parseFrames() (capabilities.Outcome, bool) {
 		able[0].Doubt = fmt.Sprintf("%q may be a name", bare)
 		able = able[:1]
 	case len(able) > 0:
-	case len(x.Readings) > 0:
+	case len(x.Hypotheses) > 0:
 		x.SetTokens(all)
 		return capabilities.Outcome{}, false // the refusal of a sentence says more
 	case x.Message.Precision == mess.Loose:
 		return capabilities.Outcome{}, false // a query is possible
 	default:
-		x.Readings = list
+		x.Hypotheses = list
 		return x.RejectUnable(), true
 	}
 	return x.Choose(able), true

@@ -18,7 +18,7 @@ type pass struct {
 // The passes in their order. The first one that returns an outcome ends the request.
 var (
 	passes       []pass // over a whole text, before its sentences
-	sentences    []pass // over a whole text with the readings of its sentences
+	sentences    []pass // over a whole text with the hypotheses of its sentences
 	unknownStart []pass // over a text that no sentence begins like
 	fallbacks    []pass // over a text that no sentence matches
 )
@@ -124,7 +124,7 @@ func (x *request) parse() capabilities.Outcome {
 	if out, ok := x.firstOf(passes); ok {
 		return out
 	}
-	x.FindReadings()
+	x.FindHypotheses()
 	if out, ok := x.firstOf(sentences); ok {
 		return out
 	}
@@ -149,14 +149,14 @@ func (x *request) parseUnknownStart() (capabilities.Outcome, bool) {
 
 // parseRequired reads a request that names its capability. It always has an outcome.
 func (x *request) parseRequired() (capabilities.Outcome, bool) {
-	x.FindReadings()
+	x.FindHypotheses()
 	return x.resolveRequired(), true
 }
 
 // parseSentence reads a text that is a sentence of the catalog, also one with "and show me"
 // at its end.
 func (x *request) parseSentence() (capabilities.Outcome, bool) {
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		return x.Choose(able), true
 	}
 	if acts := x.ImageRequest(); len(acts) > 0 {

@@ -31,7 +31,7 @@ func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 	again := func(tokens []lexicon.Token, lost []string, skips int) (capabilities.Outcome, bool) {
 		return x.try(func(x *request) (capabilities.Outcome, bool) {
 			x.SetTokens(tokens)
-			x.Readings = nil
+			x.Hypotheses = nil
 			x.UnknownWords, x.MaxSkips = lost, skips
 			if skips == 0 && x.OnlyNameText() != "" { // "vacuum" of "vacuum the garden"
 				return capabilities.Outcome{}, false
@@ -59,7 +59,7 @@ func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 		}
 	}
 	from, kept := x.firstUnknown()
-	if !kept || slices.ContainsFunc(x.Readings, x.fits) { // the interpreter understands the whole text, and no device can do it
+	if !kept || slices.ContainsFunc(x.Hypotheses, x.fits) { // the interpreter understands the whole text, and no device can do it
 		return capabilities.Outcome{}, false
 	}
 	if !x.hasConditionOrTime() {
@@ -94,12 +94,12 @@ func (x *request) recoverUnknown() (capabilities.Outcome, bool) {
 // parseRest reads the rest of the text as a sentence, otherwise by its words.
 func (x *request) parseRest() (capabilities.Outcome, bool) {
 	if x.MaxSkips == 0 {
-		x.FindReadings()
-		acts := slices.DeleteFunc(x.Executable(x.Readings), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
+		x.FindHypotheses()
+		acts := slices.DeleteFunc(x.Executable(x.Hypotheses), func(rd resolve.Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			return x.Choose(acts), true
 		}
-		x.Readings = nil
+		x.Hypotheses = nil
 	}
 	return x.parseFrames()
 }
@@ -257,7 +257,7 @@ func (x *request) parseCorrected(tokens []lexicon.Token, wrong []int) (capabilit
 		was[n], is[n] = x.Tokens[i].Text, tokens[i].Text
 	}
 	x.SetTokens(tokens)
-	x.Readings = nil
+	x.Hypotheses = nil
 	if !x.hasOrder() || x.hasConditionOrTime() {
 		return capabilities.Outcome{}, false
 	}

@@ -16,7 +16,7 @@ import (
 // resolveRequired makes the outcome of a request whose requires names capabilities: the
 // text may say less than a sentence, but must not contradict them.
 func (x *request) resolveRequired() capabilities.Outcome {
-	if able := x.Executable(x.Readings); len(able) > 0 {
+	if able := x.Executable(x.Hypotheses); len(able) > 0 {
 		return x.Choose(able)
 	}
 	if out, ok := x.parseRelated(); ok {
@@ -25,7 +25,7 @@ func (x *request) resolveRequired() capabilities.Outcome {
 	if out, ok := x.try((*request).parseRequiredFrames); ok {
 		return out
 	}
-	if len(x.Readings) > 0 {
+	if len(x.Hypotheses) > 0 {
 		return x.rejectContradiction()
 	}
 	if acts := x.ImageRequest(); len(acts) > 0 {
@@ -96,7 +96,7 @@ func (x *request) parseRelated() (capabilities.Outcome, bool) {
 // parseRequiredFrames reads a text by its words if requires names the capability.
 func (x *request) parseRequiredFrames() (capabilities.Outcome, bool) {
 	explain := x.Explain
-	x.Readings = nil
+	x.Hypotheses = nil
 	if out, ok := x.parseWithoutTime(); ok && (out.Refusal == nil || x.Disagrees) {
 		return out, true
 	}
@@ -108,7 +108,7 @@ func (x *request) parseRequiredFrames() (capabilities.Outcome, bool) {
 func (x *request) rejectContradiction() capabilities.Outcome {
 	d := x.Demand
 	x.Demand = resolve.Demand{}
-	able := x.Executable(x.Readings)
+	able := x.Executable(x.Hypotheses)
 	x.Demand = d
 	if len(able) == 0 {
 		return x.NotUnderstood()

@@ -140,20 +140,20 @@ func (x *request) parseWait() (capabilities.Outcome, bool) {
 	if !ok {
 		return capabilities.Outcome{}, false
 	}
-	x.FindReadings()
-	if able := x.Executable(x.Readings); len(able) > 0 { // "let me know if the door is open" asks how it is now
+	x.FindHypotheses()
+	if able := x.Executable(x.Hypotheses); len(able) > 0 { // "let me know if the door is open" asks how it is now
 		return x.Choose(able), true
 	}
 	x.SetTokens(f.Event)
-	x.Readings = nil
+	x.Hypotheses = nil
 	x.Wait = &f
 	x.readEvents(f.Object)
-	able := x.Executable(x.Readings)
+	able := x.Executable(x.Hypotheses)
 	switch {
 	case len(able) > 0:
 		x.ImageWords = f.Photo
 		return x.Choose(able), true
-	case len(x.Readings) > 0:
+	case len(x.Hypotheses) > 0:
 		return x.RejectUnable(), true
 	case x.JoinsNames():
 		x.Explain.Leftover = lexicon.Texts(x.Tokens)
@@ -162,7 +162,7 @@ func (x *request) parseWait() (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, false
 }
 
-// readEvents finds the readings of an event, or of an object to watch.
+// readEvents finds the hypotheses of an event, or of an object to watch.
 func (x *request) readEvents(object bool) {
 	g := x.r.Catalog.Events
 	if object {
@@ -184,10 +184,10 @@ func (x *request) readEvents(object bool) {
 				rd.Args = rd.Args.Set("value", n)
 			}
 		}
-		x.Readings = append(x.Readings, rd)
+		x.Hypotheses = append(x.Hypotheses, rd)
 	}
 	walk.Walk(g, 0)
-	if object && len(x.Readings) == 0 { // "watch for somebody at the door"
+	if object && len(x.Hypotheses) == 0 { // "watch for somebody at the door"
 		x.readEvents(false)
 	}
 }

@@ -30,9 +30,9 @@ func (x *request) parseLitter() (capabilities.Outcome, bool) {
 	if !some || !placed {
 		return capabilities.Outcome{}, false
 	}
-	x.FindReadings()
-	known := len(x.Executable(x.Readings)) > 0
-	x.Readings = nil
+	x.FindHypotheses()
+	known := len(x.Executable(x.Hypotheses)) > 0
+	x.Hypotheses = nil
 	if known {
 		return capabilities.Outcome{}, false
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Executable returns the readings that a device can do, the most specific first.
-func (x *Request) Executable(readings []Hypothesis) []Hypothesis {
+// Executable returns the hypotheses that a device can do, the most specific first.
+func (x *Request) Executable(all []Hypothesis) []Hypothesis {
 	var list []Hypothesis
-	for _, rd := range readings {
+	for _, rd := range all {
 		if !x.Demand.setQuantity(&rd) {
 			continue
 		}
@@ -20,7 +20,7 @@ func (x *Request) Executable(readings []Hypothesis) []Hypothesis {
 		}
 	}
 	if len(list) == 0 {
-		for _, rd := range readings {
+		for _, rd := range all {
 			if rd.Devices = x.namedSensors(&rd); len(rd.Devices) > 0 && !rd.IsPartial() {
 				list = append(list, rd)
 			}
@@ -43,7 +43,7 @@ func (x *Request) namedSensors(rd *Hypothesis) []int {
 	})
 }
 
-// devicesThat returns the devices that fit among those that the words of a reading and the
+// devicesThat returns the devices that fit among those that the words of a hypothesis and the
 // demands of the request allow. It calls fits for one device of each kind.
 func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	var list []int
@@ -58,7 +58,7 @@ func (x *Request) devicesThat(rd *Hypothesis, fits func(d int) bool) []int {
 	return slices.DeleteFunc(list, func(d int) bool { return !x.Demand.Allows(rd.Capability, x.Resolver.Site.Devices[d]) })
 }
 
-// Candidates returns the devices that can execute the reading.
+// Candidates returns the devices that can execute the hypothesis.
 func (x *Request) Candidates(rd *Hypothesis) []int {
 	quantity := rd.Value("quantity")
 	list := x.devicesThat(rd, func(d int) bool {
@@ -105,7 +105,7 @@ func (r *Resolver) firstClass(list []int, classes []string) []int {
 	return list
 }
 
-// namedDevices returns the devices that the words of the reading allow, in order. The result
+// namedDevices returns the devices that the words of the hypothesis allow, in order. The result
 // named is false if the words name neither a device nor a place, so that they allow any device.
 func (x *Request) namedDevices(rd *Hypothesis) (list []int, named bool) {
 	var lists [][]int
@@ -133,7 +133,7 @@ func (x *Request) namedDevices(rd *Hypothesis) (list []int, named bool) {
 	return list, true
 }
 
-// allows reports whether the words of the reading allow device d.
+// allows reports whether the words of the hypothesis allow device d.
 func (x *Request) allows(rd *Hypothesis, d int) bool {
 	for _, b := range rd.Slots {
 		switch b.Kind {

@@ -34,7 +34,7 @@ func (x *Request) AskClarification(q capabilities.Clarification) (picked []strin
 	return picked, capabilities.Outcome{}, true
 }
 
-// chooseDevices chooses the device of a reading, or several of them. It asks if that is not
+// chooseDevices chooses the device of a hypothesis, or several of them. It asks if that is not
 // clear.
 func (x *Request) chooseDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
 	if rd.lacksKind() && !rd.IsWholeArea() && rd.Capability.Effect != capabilities.Query && len(rd.Capability.Classes) != 1 {
@@ -64,7 +64,7 @@ func (x *Request) chooseDevices(rd *Hypothesis) ([]int, capabilities.Outcome, bo
 	return devices, capabilities.Outcome{}, true
 }
 
-// namedAreas returns the places that a reading names, or nil for all places.
+// namedAreas returns the places that a hypothesis names, or nil for all places.
 func (x *Request) namedAreas(rd *Hypothesis) []string {
 	if rd.Capability.Command == capabilities.Print {
 		if m := rd.Slot("spot"); m != nil {
@@ -192,7 +192,7 @@ func (x *Request) noFiles(d int) string {
 	return fmt.Sprintf("the %s has no known file; put one on it, and check whether it answers", x.Resolver.Label(d))
 }
 
-// hasRequiredAreas reports whether requires names the areas of the reading.
+// hasRequiredAreas reports whether requires names the areas of the hypothesis.
 func (x *Request) hasRequiredAreas(rd *Hypothesis) bool {
 	w := x.Demand.of(rd.Capability)
 	return w != nil && len(w.Areas) > 0

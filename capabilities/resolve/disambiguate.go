@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Choose makes one outcome of the readings that devices can do.
+// Choose makes one outcome of the hypotheses that devices can do.
 func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	if x.IsQuestion { // "garage door open?" asks how it is
 		looks := slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool { return rd.Capability.Effect != capabilities.Query })
@@ -23,7 +23,7 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	}
 	able = mostSpecific(able)
 	best := able[0]
-	if best.Capability.Effect == capabilities.Query && len(best.Devices) > 1 { // a reading with one device needs no question
+	if best.Capability.Effect == capabilities.Query && len(best.Devices) > 1 { // a hypothesis with one device needs no question
 		for _, rd := range able[1:] {
 			if rd.How == best.How && rd.Capability.Effect == capabilities.Query && len(rd.Devices) == 1 {
 				best = rd
@@ -31,14 +31,14 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 			}
 		}
 	}
-	x.explainReading(&best, able)
+	x.explainHypothesis(&best, able)
 	if best.Capability.Effect != capabilities.Query {
 		for _, rd := range able[1:] {
 			if rd.How == best.How && rd.lacksKind() && len(rd.Capability.Classes) != 1 {
 				if rd.Capability.Command == capabilities.SetSwitch { // requesters more often switch a device than clean with it
 					x.Explain.Capability = rd.Capability.ID
 				}
-				return x.settle(&rd)
+				return x.plan(&rd)
 			}
 			if rd.How == best.How && !best.isSame(&rd) {
 				return x.askMeaning(able)
@@ -51,10 +51,10 @@ func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 		}
 	}
 	slices.Sort(best.Devices)
-	return x.settle(&best)
+	return x.plan(&best)
 }
 
-// mostSpecific removes a reading if another one does the same with the same devices and has
+// mostSpecific removes a hypothesis if another one does the same with the same devices and has
 // a capability for their class: "start the kettle" says more than "switch on".
 func mostSpecific(able []Hypothesis) []Hypothesis {
 	return slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool {
@@ -77,19 +77,19 @@ func (r *Resolver) specificCapability(c *grammar.Capability, d int) *grammar.Cap
 	return c
 }
 
-// lacksKind reports whether the reading is for everything without a kind of device: "turn
+// lacksKind reports whether the hypothesis is for everything without a kind of device: "turn
 // on everything".
 func (rd *Hypothesis) lacksKind() bool {
 	m := rd.Slot("device")
 	return m != nil && m.All && m.Class == "" && m.Specificity == lexicon.Unspecified
 }
 
-// IsWholeArea reports whether the reading turns off everything in one place.
+// IsWholeArea reports whether the hypothesis turns off everything in one place.
 func (rd *Hypothesis) IsWholeArea() bool {
 	return rd.lacksKind() && rd.Value("area") != "" && rd.Capability.Command == capabilities.SetSwitch && stops(*rd)
 }
 
-// isSame reports whether two readings would do the same.
+// isSame reports whether two hypotheses would do the same.
 func (rd *Hypothesis) isSame(o *Hypothesis) bool {
 	if rd.Capability != o.Capability || rd.All != o.All {
 		return false
@@ -102,7 +102,7 @@ func (rd *Hypothesis) isSame(o *Hypothesis) bool {
 	return rd.asks == o.asks && slices.Equal(rd.Args, o.Args)
 }
 
-// askMeaning asks which of several readings the requester means.
+// askMeaning asks which of several hypotheses the requester means.
 func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 	var options []string
 	var of []*Hypothesis
@@ -117,7 +117,7 @@ func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 		}
 	}
 	if len(of) == 1 {
-		return x.settle(of[0])
+		return x.plan(of[0])
 	}
 	q := capabilities.Clarification{Field: "meaning", Text: "which is meant: " + lexicon.OrList(options) + "?", Options: options}
 	picked, out, ok := x.AskClarification(q)
@@ -128,10 +128,10 @@ func (x *Request) askMeaning(able []Hypothesis) capabilities.Outcome {
 		q.Text, q.Given = "pick only one; "+q.Text, WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
 	}
-	return x.settle(of[slices.Index(options, picked[0])])
+	return x.plan(of[slices.Index(options, picked[0])])
 }
 
-// Summary returns what a reading would do. If several devices are possible, it keeps the
+// Summary returns what a hypothesis would do. If several devices are possible, it keeps the
 // words of the text for them.
 func (x *Request) Summary(rd *Hypothesis) string {
 	s := x.Resolver.planFor(rd, rd.Devices[0], x.namedAreas(rd)).Summary

@@ -120,14 +120,14 @@ func (x *Request) DroppedText() string {
 	return "not understood: " + lexicon.QuoteList(x.UnknownWords) + "; without that, "
 }
 
-// FewestSkipped returns the readings that skip the fewest words, and the same words.
+// FewestSkipped returns the hypotheses that skip the fewest words, and the same words.
 func (x *Request) FewestSkipped(able []Hypothesis) []Hypothesis {
 	best := slices.MinFunc(able, func(a, b Hypothesis) int { return cmp.Compare(a.pieces, b.pieces) })
 	x.UnknownWords = best.lost
 	return slices.DeleteFunc(able, func(rd Hypothesis) bool { return rd.pieces != best.pieces || !slices.Equal(rd.lost, best.lost) })
 }
 
-// DoubtText returns the first words of a question about a doubtful reading.
+// DoubtText returns the first words of a question about a doubtful hypothesis.
 func (x *Request) DoubtText(rd *Hypothesis) string {
 	switch {
 	case x.InQuotes:
@@ -143,7 +143,7 @@ func (x *Request) DoubtText(rd *Hypothesis) string {
 // mayBeWish is the doubt of "could the lights be dimmed", which may be a wish.
 const mayBeWish = "unsaid"
 
-// KnowsAllWords reports whether every word can be part of a reading. Most texts about other
+// KnowsAllWords reports whether every word can be part of a hypothesis. Most texts about other
 // subjects have a word that cannot.
 func (x *Request) KnowsAllWords() bool {
 	if len(x.Tokens) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// IsDoubtful reports whether a reading that acts needs a confirmation.
+// IsDoubtful reports whether a hypothesis that acts needs a confirmation.
 func (x *Request) IsDoubtful(rd *Hypothesis) bool {
 	return x.IsQuestion || x.InQuotes || rd.Doubt != "" || len(x.UnknownWords) > 0 || x.mayBeReport()
 }
@@ -115,7 +115,7 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	return capabilities.Outcome{}, true
 }
 
-// applyAmounts converts the amounts of a reading to parameters of device d: a named position to
+// applyAmounts converts the amounts of a hypothesis to parameters of device d: a named position to
 // its angle, and a degree of closing to a degree of opening.
 func (x *Request) applyAmounts(rd *Hypothesis, d int) (capabilities.Outcome, bool) {
 	if m := rd.Slot("position"); m != nil {

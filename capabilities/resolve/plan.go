@@ -13,7 +13,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// planFor returns the plan of a reading with one device and the places to work on.
+// planFor returns the plan of a hypothesis with one device and the places to work on.
 func (r *Resolver) planFor(rd *Hypothesis, d int, areas []string) capabilities.Plan {
 	c, dev := rd.Capability, r.Site.Devices[d]
 	p := capabilities.Plan{

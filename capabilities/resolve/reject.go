@@ -19,9 +19,9 @@ func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
 	return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: reason, Nearest: x.closest(nearest)}}
 }
 
-// NotUnderstood says why no device can do a reading of the text.
+// NotUnderstood says why no device can do a hypothesis of the text.
 func (x *Request) NotUnderstood() capabilities.Outcome {
-	if len(x.Readings) > 0 {
+	if len(x.Hypotheses) > 0 {
 		return x.RejectUnable()
 	}
 	if out, bad := x.rejectPast(); bad {
@@ -136,9 +136,9 @@ func (x *Request) unrecognized(from, to int) []string {
 }
 
 // RejectUnable says why no device can do a text that the interpreter understood. Of several
-// readings it takes the one that says most about the device.
+// hypotheses it takes the one that says most about the device.
 func (x *Request) RejectUnable() capabilities.Outcome {
-	rd := slices.MaxFunc(x.Readings, func(a, b Hypothesis) int { return cmp.Or(x.ClassScore(&a)-x.ClassScore(&b), int(a.How-b.How)) })
+	rd := slices.MaxFunc(x.Hypotheses, func(a, b Hypothesis) int { return cmp.Or(x.ClassScore(&a)-x.ClassScore(&b), int(a.How-b.How)) })
 	x.Explain.Template, x.Explain.Capability = rd.Text, rd.Capability.ID
 	m, doing := rd.Slot("device"), x.Resolver.labelsThatCan(rd.Capability, rd.Value("quantity"))
 	switch {
@@ -209,7 +209,7 @@ func (r *Resolver) firstThermostat(devices []int) int {
 	return devices[i]
 }
 
-// stops reports whether a reading ends what a device is doing.
+// stops reports whether a hypothesis ends what a device is doing.
 func stops(rd Hypothesis) bool {
 	on, switches := rd.Capability.Args["on"].(bool)
 	return rd.Capability.Command == capabilities.Stop || switches && !on

@@ -30,7 +30,7 @@ func NewResolver(c *catalog.Catalog, home capabilities.Home) *Resolver {
 	return r
 }
 
-// Request is a request while its readings become one plan, a question or a refusal. It is
+// Request is a request while its hypotheses become one plan, a question or a refusal. It is
 // not safe for concurrent use.
 type Request struct {
 	entity.Utterance
@@ -40,7 +40,7 @@ type Request struct {
 	InQuotes     bool            // its order is in quotation marks
 	Given        mess.Object     // answers to earlier questions, by field
 	Demand       Demand          // of requires and constraints
-	Readings     []Hypothesis
+	Hypotheses   []Hypothesis
 	Explain      capabilities.Trace
 	Wait         *WaitCondition // the condition to wait for; nil for none
 	ImageWords   string         // the words that ask for an image after the act, "" for none
@@ -48,5 +48,5 @@ type Request struct {
 	UnknownWords []string       // a plan without these words needs a confirmation
 	Corrections  []string       // the known word for each of UnknownWords, if it is misspelled
 	Disagrees    bool           // its words say another parameter than requires
-	MaxSkips     int            // the largest number of unknown words that a reading may skip
+	MaxSkips     int            // the largest number of unknown words that a hypothesis may skip
 }

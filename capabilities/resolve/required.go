@@ -156,7 +156,7 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	return n, nil
 }
 
-// applyMetadata puts the parameters of requires into a reading. It refuses a text with
+// applyMetadata puts the parameters of requires into a hypothesis. It refuses a text with
 // other values.
 func (x *Request) applyMetadata(rd *Hypothesis) (capabilities.Outcome, bool) {
 	w := x.Demand.of(rd.Capability)
@@ -210,7 +210,7 @@ func (x *Request) checkSiteCapability(meta any) error {
 	return nil
 }
 
-// ReadName reads a name at word i into the reading, and returns the number of its words.
+// ReadName reads a name at word i into the hypothesis, and returns the number of its words.
 func (x *Request) ReadName(rd *Hypothesis, i int) int {
 	for _, kind := range []string{"spot", "device", "view", "area"} {
 		var best *lexicon.SlotValue
@@ -288,7 +288,7 @@ func (d *Demand) Allows(c *grammar.Capability, dev capabilities.Device) bool {
 	return named && !slices.ContainsFunc(w.Areas, func(area string) bool { return !entity.IsAtPlace(dev, area) })
 }
 
-// setQuantity reports whether a reading asks for the quantity that the request demands of
+// setQuantity reports whether a hypothesis asks for the quantity that the request demands of
 // its capability. If the text names no quantity, it sets the demanded one.
 func (d *Demand) setQuantity(rd *Hypothesis) bool {
 	w := d.of(rd.Capability)

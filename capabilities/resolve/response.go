@@ -10,7 +10,7 @@ import (
 )
 
 // ImageRequest removes "and show me" from the end of a text that orders an act. It returns
-// the readings of the rest: the act, and then an image of its object. It does not change
+// the hypotheses of the rest: the act, and then an image of its object. It does not change
 // other texts.
 func (x *Request) ImageRequest() []Hypothesis {
 	all := x.Tokens
@@ -20,7 +20,7 @@ func (x *Request) ImageRequest() []Hypothesis {
 			continue
 		}
 		x.ReadOnly(all[:i])
-		acts := slices.DeleteFunc(x.Executable(x.Readings), func(rd Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
+		acts := slices.DeleteFunc(x.Executable(x.Hypotheses), func(rd Hypothesis) bool { return rd.Capability.Effect == capabilities.Query })
 		if len(acts) > 0 {
 			x.ImageWords = lexicon.Join(all[i:])
 			return acts
@@ -33,8 +33,8 @@ func (x *Request) ImageRequest() []Hypothesis {
 // ReadOnly reads these words alone.
 func (x *Request) ReadOnly(tokens []lexicon.Token) {
 	x.SetTokens(tokens)
-	x.Readings = nil
-	x.FindReadings()
+	x.Hypotheses = nil
+	x.FindHypotheses()
 }
 
 // addImage adds an image after the act to a plan if the text asks for one with "and show

@@ -13,15 +13,15 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// margin is the smallest lead over the next reading with which a scored reading stands alone. A
-// word that two capabilities share counts half for each, so this is about one telling word in
-// five.
+// margin is the smallest lead over the next hypothesis with which a scored hypothesis stands
+// alone. A word that two capabilities share counts half for each, so this is about one telling
+// word in five.
 const margin = 0.1
 
-// MaxGuesses is the largest number of scored readings that a question offers.
+// MaxGuesses is the largest number of scored hypotheses that a question offers.
 const MaxGuesses = 4
 
-// scored is a reading with only known words, in an order that no sentence has.
+// scored is a hypothesis with only known words, in an order that no sentence has.
 type scored struct {
 	Hypothesis
 	score    float64
@@ -29,10 +29,10 @@ type scored struct {
 }
 
 // ScoreWords reads a text that matches no sentence by its words in any order. The interpreter
-// asks about such a reading. If the precision is loose, it does the best reading that
+// asks about such a hypothesis. If the precision is loose, it does the best hypothesis that
 // changes nothing.
 func (x *Request) ScoreWords() (capabilities.Outcome, bool) {
-	if len(x.Readings) > 0 || x.Message.Precision == mess.Exact || len(x.Tokens) == 0 || x.JoinsNames() {
+	if len(x.Hypotheses) > 0 || x.Message.Precision == mess.Exact || len(x.Tokens) == 0 || x.JoinsNames() {
 		return capabilities.Outcome{}, false
 	}
 	if _, bad := x.Constrained(); bad {
@@ -44,13 +44,13 @@ func (x *Request) ScoreWords() (capabilities.Outcome, bool) {
 	}
 	best := list[0]
 	list = slices.DeleteFunc(list, func(s scored) bool { return s.score < best.score-margin })
-	x.explainReading(&best.Hypothesis, nil)
+	x.explainHypothesis(&best.Hypothesis, nil)
 	x.Explain.Score, x.Explain.Leftover = best.score, best.leftover
 	if len(list) > 1 {
 		x.Explain.RunnerUp = fmt.Sprintf("%s (%.2f)", list[1].Capability.ID, list[1].score)
 	}
 	if x.Message.Precision == mess.Loose && best.Capability.Effect == capabilities.Query {
-		return AddUnusedNote(x.settle(&best.Hypothesis), best.leftover), true
+		return AddUnusedNote(x.plan(&best.Hypothesis), best.leftover), true
 	}
 	return x.askGuess(list[:min(len(list), MaxGuesses)]), true
 }
@@ -67,7 +67,7 @@ func AddUnusedNote(o capabilities.Outcome, leftover []string) capabilities.Outco
 	return o
 }
 
-// askGuess asks whether the requester means one of the readings.
+// askGuess asks whether the requester means one of the hypotheses.
 func (x *Request) askGuess(list []scored) capabilities.Outcome {
 	var options []string
 	for i := range list {
@@ -82,10 +82,10 @@ func (x *Request) askGuess(list []scored) capabilities.Outcome {
 	case len(picked) != 1 || picked[0] == capabilities.NoneOfThese:
 		return x.Reject("the answer picks none of the options; say it in other words", nil)
 	}
-	return x.settle(&list[slices.Index(options, picked[0])].Hypothesis)
+	return x.plan(&list[slices.Index(options, picked[0])].Hypothesis)
 }
 
-// guesses returns the scored readings, the best first.
+// guesses returns the scored hypotheses, the best first.
 func (x *Request) guesses() []scored {
 	var list []scored
 	for _, c := range x.Resolver.Catalog.Capabilities {

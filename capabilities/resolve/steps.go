@@ -22,7 +22,7 @@ func (r *Resolver) maxSteps() int {
 	return maxPlanSteps
 }
 
-// planForAll returns a plan for each device of a reading that is for all of them.
+// planForAll returns a plan for each device of a hypothesis that is for all of them.
 func (x *Request) planForAll(rd *Hypothesis) capabilities.Outcome {
 	if m := rd.Slot("device"); m != nil && m.Class != "" {
 		if unable := x.unable(rd, m); len(unable) > 0 {
@@ -46,7 +46,7 @@ func (x *Request) planForEach(rd *Hypothesis, devices []int) capabilities.Outcom
 	for _, d := range devices {
 		one := *rd
 		one.Devices, one.All, one.sole = []int{d}, false, true
-		out := x.settle(&one)
+		out := x.plan(&one)
 		if out.Plan == nil {
 			return out
 		}
@@ -154,7 +154,7 @@ func (e ExcludedThing) has(r *Resolver, d int) bool {
 	return slices.Contains(e.Devices, d) || slices.ContainsFunc(e.Areas, func(area string) bool { return r.IsIn(d, area) })
 }
 
-// withoutExcluded returns the devices of a reading without the excluded ones.
+// withoutExcluded returns the devices of a hypothesis without the excluded ones.
 func (x *Request) withoutExcluded(rd *Hypothesis) ([]int, capabilities.Outcome, bool) {
 	for _, one := range x.Exclusion.Names {
 		if !slices.ContainsFunc(rd.Devices, func(d int) bool { return one.has(x.Resolver, d) }) {

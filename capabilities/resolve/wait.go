@@ -170,7 +170,7 @@ func (x *Request) rejectTooLong(d time.Duration) capabilities.Outcome {
 	return x.Reject(fmt.Sprintf("%s is longer than a watch may last here, which is %s (agent: watch: longest); ask for less", capabilities.DurationText(d), capabilities.DurationText(x.Resolver.Site.MaxWatchDuration())), nil)
 }
 
-// awaits returns the parameters of the condition that a reading waits for.
+// awaits returns the parameters of the condition that a hypothesis waits for.
 func (rd *Hypothesis) awaits() mess.Object {
 	args := rd.Capability.FixedArgs()
 	for _, a := range rd.Args {

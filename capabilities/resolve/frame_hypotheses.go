@@ -15,13 +15,13 @@ import (
 	"github.com/messkit/messkit/capabilities/reply"
 )
 
-// FrameReadings returns the readings that have a frame.
-func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
+// FrameHypotheses returns the hypotheses that have a frame.
+func (x *Request) FrameHypotheses(ways []frame.Reading) []Hypothesis {
 	l := &x.Resolver.Catalog.Frames
 	var list []Hypothesis
 	for i, so := range ways {
 		if len(list) > 0 && so.Pieces > ways[i-1].Pieces && x.MaxSkips == 0 {
-			break // readings with fewer pieces are closer
+			break // hypotheses with fewer pieces are closer
 		}
 		which := so.First && len(so.Devices) > 0 && so.Signals.Has(l.Bits["turn"]|l.Bits["start"]|l.Bits["stop"]) // "turn on the green light"
 		if which || so.Twice || !l.Grammatical(so.Signals) {
@@ -41,7 +41,7 @@ func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 			if !f.Fits(s) || so.Object && f.Of.Command == capabilities.Clean { // "clean the vacuum"
 				continue
 			}
-			if rd, ok := x.framedReading(f, so); ok {
+			if rd, ok := x.frameHypothesis(f, so); ok {
 				rd.asks, rd.number, rd.lost, rd.pieces = ask, so.Level, so.Lost, so.Pieces
 				x.setDoubt(&rd, f, so, s)
 				if could {
@@ -54,7 +54,7 @@ func (x *Request) FrameReadings(ways []frame.Reading) []Hypothesis {
 	return list
 }
 
-// setDoubt notes why a reading of frame f with signals s may not be what the requester
+// setDoubt notes why a hypothesis of frame f with signals s may not be what the requester
 // means.
 func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s catalog.Feature) {
 	l := &x.Resolver.Catalog.Frames
@@ -81,8 +81,8 @@ func (x *Request) setDoubt(rd *Hypothesis, f *catalog.Frame, so frame.Reading, s
 	}
 }
 
-// framedReading makes a reading of one frame: which devices, where, and how much.
-func (x *Request) framedReading(f *catalog.Frame, so frame.Reading) (Hypothesis, bool) {
+// frameHypothesis makes a hypothesis of one frame: which devices, where, and how much.
+func (x *Request) frameHypothesis(f *catalog.Frame, so frame.Reading) (Hypothesis, bool) {
 	l := &x.Resolver.Catalog.Frames
 	rd := Hypothesis{Pattern: f.Pattern, Args: x.argsOf(f, so)}
 	if f.Of.Command != capabilities.Clean && slices.ContainsFunc(so.Places, func(b grammar.BoundSlot) bool { return b.Kind == "spot" }) {
@@ -213,7 +213,7 @@ func (x *Request) isPlural(b grammar.BoundSlot) bool {
 	return last.Text != last.Folded
 }
 
-// narrowToPlaces narrows a reading to the devices of several places.
+// narrowToPlaces narrows a hypothesis to the devices of several places.
 func (x *Request) narrowToPlaces(rd *Hypothesis, places []grammar.BoundSlot) {
 	m := *rd.Slots[0].Match
 	of, all := m.Devices, m.All || x.isPlural(rd.Slots[0])

@@ -14,7 +14,7 @@ import (
 )
 
 // IsPartial reports whether one of several names means no device that can execute the
-// reading, or means several that can and does not mean all of them. Such a reading does not
+// hypothesis, or means several that can and does not mean all of them. Such a hypothesis does not
 // count: it would leave a device out, or act on others.
 func (rd *Hypothesis) IsPartial() bool {
 	m := rd.Slot("device")
@@ -31,7 +31,7 @@ type Hypothesis struct {
 	Args            mess.Object         // from the words, in addition to those of the capability
 	asks            string              // the parameter that the interpreter must ask for
 	number          float64             // its possible value
-	other           *grammar.Pattern    // the reading in which it is a difference
+	other           *grammar.Pattern    // the hypothesis in which it is a difference
 	Doubt           string              // why it needs a confirmation
 	lost            []string            // skipped words
 	pieces          int                 // number of pieces
@@ -65,8 +65,8 @@ func (rd *Hypothesis) Value(kind string) string {
 	return ""
 }
 
-// FindReadings finds the readings of the text in all sentences.
-func (x *Request) FindReadings() {
+// FindHypotheses finds the hypotheses of the text in all sentences.
+func (x *Request) FindHypotheses() {
 	walk := grammar.Walker{Words: x.Words(), Tokens: x.Tokens, Fill: x.FillSlot}
 	walk.Found = func(s *grammar.Pattern, slots []grammar.BoundSlot) {
 		if s.Asked && !x.IsQuestion {
@@ -94,15 +94,15 @@ func (x *Request) FindReadings() {
 				rd.All = rd.All || b.Match.All
 			}
 		}
-		x.Readings = append(x.Readings, rd)
+		x.Hypotheses = append(x.Hypotheses, rd)
 	}
 	if len(x.Tokens) > 0 {
 		walk.Walk(x.Resolver.Catalog.Grammar, 0)
 	}
 }
 
-// settle chooses the device of a reading and makes a plan.
-func (x *Request) settle(rd *Hypothesis) capabilities.Outcome {
+// plan chooses the device of a hypothesis and makes a plan.
+func (x *Request) plan(rd *Hypothesis) capabilities.Outcome {
 	sweeps := rd.IsWholeArea()
 	if sweeps {
 		rd.Doubt = cmp.Or(rd.Doubt, "the text names no kind of device")
@@ -189,8 +189,8 @@ func (x *Request) responseTypes() []string {
 	return list
 }
 
-// explainReading notes how the interpreter understood the text.
-func (x *Request) explainReading(rd *Hypothesis, able []Hypothesis) {
+// explainHypothesis notes how the interpreter understood the text.
+func (x *Request) explainHypothesis(rd *Hypothesis, able []Hypothesis) {
 	x.Explain.Template, x.Explain.Score, x.Explain.Capability = rd.Text, 1, rd.Capability.ID
 	x.Explain.Evidence = rd.Capability.Evidence
 	x.Explain.Slots = map[string]string{}

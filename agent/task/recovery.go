@@ -37,7 +37,7 @@ const maxCrashes = 2
 // executor's claims. It returns the claims that have a start permission and no intent.
 func (ts *Tasks) Recover(ctx context.Context, held []mess.HeldThread) (unbegun []mess.HeldThread) {
 	known := map[string]bool{}
-	watches := ts.watchesOfEndedThreads() // settle adds watches of its own
+	watches := ts.watchesOfEndedThreads() // finishUnfinished adds watches of its own
 	for _, task := range ts.Journal.Tasks() {
 		known[task.Ref] = true
 		if task.Question != nil {

@@ -18,16 +18,16 @@ func leavesNoGoroutine(ctx context.Context, b *bench) error {
 	if err := errors.Join(b.works(ctx, d), b.must("Halt", d.Halt)); err != nil {
 		return err
 	}
-	left := b.settle(before)
+	left := b.waitForGoroutines(before)
 	if len(left) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%d goroutines remain:\n%s", len(left), strings.Join(left, "\n\n"))
 }
 
-// settle waits until there are no goroutines except those in before, or until the limit,
+// waitForGoroutines waits until there are no goroutines except those in before, or until the limit,
 // and returns the stacks of the others. A goroutine may need a moment to end.
-func (b *bench) settle(before map[string]string) []string {
+func (b *bench) waitForGoroutines(before map[string]string) []string {
 	deadline := time.NewTimer(b.limit)
 	defer deadline.Stop()
 	look := time.NewTicker(time.Millisecond)

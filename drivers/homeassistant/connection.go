@@ -134,7 +134,7 @@ func (h *connection) session(ctx context.Context) (worked bool, err error) {
 		return nil
 	})
 	g.Go(func() error {
-		if err := h.settle(ctx, s); err != nil {
+		if err := h.subscribe(ctx, s); err != nil {
 			return err
 		}
 		h.mu.Lock()
@@ -170,9 +170,9 @@ func (h *connection) tend(ctx context.Context, s *socket) error {
 	}
 }
 
-// settle subscribes, and then reads the present states, so it misses no change; a change in
+// subscribe asks for the changes, and then reads the present states, so it misses no change; a change in
 // between arrives twice.
-func (h *connection) settle(ctx context.Context, s *socket) error {
+func (h *connection) subscribe(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	h.states, h.fresh = map[string]state{}, map[string]uint64{}
 	h.mu.Unlock()

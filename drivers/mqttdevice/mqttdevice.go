@@ -325,7 +325,7 @@ func (d *device) told(ctx context.Context, v Value) (mqttclient.Received, error)
 		case ctx.Err() != nil:
 			return mqttclient.Received{}, ctx.Err()
 		case ok:
-			return d.settled(ctx, topic, h), nil
+			return d.lastMessage(ctx, topic, h), nil
 		case within.Err() != nil:
 			return mqttclient.Received{}, errors.New(d.silent(topic, fmt.Sprintf("no message on %s in %v; check the name of the device", topic, d.timeout)))
 		}
@@ -339,13 +339,14 @@ const askEvery = time.Second
 // askFirst is how long the driver waits for an unsolicited confirmation.
 const askFirst = 100 * time.Millisecond
 
-// settle is how long the driver waits for further messages after an answer. Messages do not
+// quiet is how long the driver waits for further messages after an answer. Messages do not
 // refer to a question, and a person may have operated the device in between.
-const settle = 50 * time.Millisecond
+const quiet = 50 * time.Millisecond
 
-// settled returns the last message of a topic after a pause.
-func (d *device) settled(ctx context.Context, topic string, h mqttclient.Received) mqttclient.Received {
-	turn, cancel := context.WithTimeout(ctx, settle)
+// lastMessage returns the last message of a topic: it waits until there is no further one for the
+// time quiet.
+func (d *device) lastMessage(ctx context.Context, topic string, h mqttclient.Received) mqttclient.Received {
+	turn, cancel := context.WithTimeout(ctx, quiet)
 	defer cancel()
 	for {
 		next, newer := d.member.Await(turn, topic, func(n mqttclient.Received) bool { return n.Number > h.Number })

@@ -76,7 +76,7 @@ func read(v *strictyaml.Value, bad *Invalid, p Profile) (Message, error) {
 	if err := errors.Join(mess.ReadValue(head, &m), readBody(rest, m.Body)); err != nil {
 		return Message{}, bad.because(err.Error())
 	}
-	note, text := settle(m.Body, p)
+	note, text := resolveAmbiguity(m.Body, p)
 	if text != "" {
 		return Message{}, bad.because(text)
 	}
@@ -118,9 +118,9 @@ func readBody(v *strictyaml.Value, b Body) error {
 	return fmt.Errorf("no message has a body of type %T", b)
 }
 
-// settle resolves what the specification says in two ways. note describes the interpretation;
-// wrong says why the message is invalid.
-func settle(b Body, p Profile) (note, wrong string) {
+// resolveAmbiguity decides what the specification says in two ways. note describes the
+// interpretation; wrong says why the message is invalid.
+func resolveAmbiguity(b Body, p Profile) (note, wrong string) {
 	switch b := b.(type) {
 	case *TaskAssignment:
 		if p == Strict && b.PriorityValue != b.Priority.Value() {
@@ -131,14 +131,14 @@ func settle(b Body, p Profile) (note, wrong string) {
 		}
 		b.PriorityValue = b.Priority.Value() // the name of the priority wins
 	case *FileReservation:
-		return b.settle()
+		return b.resolveAmbiguity()
 	}
 	return note, ""
 }
 
-// settle accepts shared as shared_read, and validates the alternatives, for which the
+// resolveAmbiguity accepts shared as shared_read, and validates the alternatives, for which the
 // specification has no table.
-func (f *FileReservation) settle() (note, wrong string) {
+func (f *FileReservation) resolveAmbiguity() (note, wrong string) {
 	all := []*Mode{&f.Request.Mode}
 	for i := range f.Alternatives {
 		a := &f.Alternatives[i]

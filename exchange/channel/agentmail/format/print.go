@@ -18,7 +18,7 @@ func (m Message) JSON() ([]byte, error) {
 		return nil, fmt.Errorf("agentmail: a message of type %q has a body of another", m.Type)
 	}
 	if f, ok := m.Body.(*FileReservation); ok {
-		if _, wrong := (&FileReservation{Request: f.Request, Alternatives: slices.Clone(f.Alternatives)}).settle(); wrong != "" || f.hasShared() {
+		if _, wrong := (&FileReservation{Request: f.Request, Alternatives: slices.Clone(f.Alternatives)}).resolveAmbiguity(); wrong != "" || f.hasShared() {
 			return nil, fmt.Errorf("agentmail: %s: %s", m.Type, cmp.Or(wrong, "messkit reads mode shared, and never writes it"))
 		}
 	}

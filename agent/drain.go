@@ -27,15 +27,15 @@ const maxOrders = 16
 
 // apply applies a drain or a resume. It does not block. from is the sender if the order does not
 // name one.
-func (d *drain) apply(hold, resume *mess.DrainOrder, from string) {
+func (d *drain) apply(drain, resume *mess.DrainOrder, from string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, o := range []*mess.DrainOrder{hold, resume} {
+	for _, o := range []*mess.DrainOrder{drain, resume} {
 		if o == nil || o.ID != "" && slices.Contains(d.orders, o.ID) {
 			continue
 		}
 		why := ""
-		if o == hold {
+		if o == drain {
 			why = cmp.Or(o.Reason, "no reason given")
 			if by := cmp.Or(o.By, from); by != "" {
 				why += ", by " + by

@@ -34,8 +34,8 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		}
 		synctest.Wait()
 		e := h.executorInfo()
-		if e.Held == nil || e.Held.Reason != "the floor is wet, by claude-agent" || len(e.Held.Orders) != 1 || e.Held.Orders[0] != hold.ID {
-			t.Fatalf("it says %+v", e.Held)
+		if e.Drained == nil || e.Drained.Reason != "the floor is wet, by claude-agent" || len(e.Drained.Orders) != 1 || e.Drained.Orders[0] != hold.ID {
+			t.Fatalf("it says %+v", e.Drained)
 		}
 		waits := h.send(person, "request: {intent: \"what's in the fridge?\"}")
 		h.advance(time.Minute)
@@ -46,8 +46,8 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		h.startAgent()
 		h.advance(time.Minute)
 		h.wantStatus(waits, mess.Pending)
-		if e := h.executorInfo(); e.Held == nil || e.Held.Reason == "" {
-			t.Errorf("the next process says %+v", e.Held)
+		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason == "" {
+			t.Errorf("the next process says %+v", e.Drained)
 		}
 
 		if _, err := h.x.Resume(t.Context(), requester, mess.DrainOrder{}); err != nil {
@@ -55,8 +55,8 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		}
 		synctest.Wait()
 		h.wantStatus(waits, mess.Completed)
-		if e := h.executorInfo(); e.Held == nil || e.Held.Reason != "" || e.Drain != nil || e.Resume != nil {
-			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Held, e.Drain, e.Resume)
+		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "" || e.Drain != nil || e.Resume != nil {
+			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Drained, e.Drain, e.Resume)
 		}
 	})
 }
@@ -71,8 +71,8 @@ func TestDrainedExecutorContinuesClaims(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if e := h.executorInfo(); e.Held == nil || e.Held.Reason != "no reason given, by teague" {
-			t.Errorf("it says %+v", e.Held)
+		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "no reason given, by teague" {
+			t.Errorf("it says %+v", e.Drained)
 		}
 		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		h.advance(time.Hour)
@@ -86,8 +86,8 @@ func TestDrainOrderPastExchangeApplies(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		h.connection.deliver(brokerOrder(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
 		synctest.Wait()
-		if e := h.executorInfo(); e.Held == nil || e.Held.Reason != "no reason given, by anna" || e.Drain == nil || e.Drain.By != "anna" {
-			t.Fatalf("it says %+v", e.Held)
+		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "no reason given, by anna" || e.Drain == nil || e.Drain.By != "anna" {
+			t.Fatalf("it says %+v", e.Drained)
 		}
 		ref := h.send(requester, "request: {intent: turn on the porch light}")
 		h.advance(time.Minute)

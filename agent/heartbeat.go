@@ -24,7 +24,7 @@ func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
 		reported = current // after a failure the next heartbeat repeats it
 		asked := a.now()
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
-			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Held: current.held}},
+			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained}},
 		}})
 		a.session.Heard(!session.IsUnavailable(err))
 		if err != nil {

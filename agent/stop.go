@@ -51,7 +51,7 @@ func (a *Agent) stopState() (s *mess.StopState, changed [2]<-chan struct{}) {
 // restrictions is the stop and drain state for the exchange.
 type restrictions struct {
 	stopped *mess.StopState
-	held    *mess.DrainState
+	drained *mess.DrainState
 }
 
 // restrictions returns the stop and drain state, and channels that close when it changes.
@@ -59,7 +59,7 @@ func (a *Agent) restrictions() (s restrictions, changed [3]<-chan struct{}) {
 	var c [2]<-chan struct{}
 	s.stopped, c = a.stopState()
 	changed[0], changed[1] = c[0], c[1]
-	s.held, changed[2] = a.drain.state()
+	s.drained, changed[2] = a.drain.state()
 	return s, changed
 }
 

@@ -86,16 +86,16 @@ func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 		if ack := h.heartbeat(kitchen, mess.Executor{}); ack.Drain == nil || ack.Drain.ID != order.ID || ack.Drain.Executors != nil || ack.Resume != nil {
 			t.Errorf("not confirmed: %+v", ack)
 		}
-		taken := mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "wet"}}
+		taken := mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "wet"}}
 		if ack := h.heartbeat(kitchen, taken); ack.Drain != nil {
 			t.Errorf("confirmed: %+v", ack)
 		}
-		if e := h.x.Executors()[0]; e.Drain == nil || e.Held == nil || e.Held.Reason != "wet" || e.DrainReason != "on hold by teague: wet" {
+		if e := h.x.Executors()[0]; e.Drain == nil || e.Drained == nil || e.Drained.Reason != "wet" || e.DrainReason != "on hold by teague: wet" {
 			t.Errorf("%+v", e)
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heartbeat(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}); ack.Drain == nil {
+		if ack := h.heartbeat(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Drained: &mess.DrainState{}}); ack.Drain == nil {
 			t.Errorf("the next process is not told: %+v", ack)
 		}
 		h.heartbeat(kitchen, taken)
@@ -108,12 +108,12 @@ func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 		if ack := h.heartbeat(kitchen, taken); ack.Resume == nil || ack.Resume.ID != end.ID || ack.Drain != nil {
 			t.Errorf("the end, not confirmed: %+v", ack)
 		}
-		if ack := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID, end.ID}}}); ack.Resume != nil {
+		if ack := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID, end.ID}}}); ack.Resume != nil {
 			t.Errorf("the end, confirmed: %+v", ack)
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
-		if ack := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{}}); ack.Drain != nil || ack.Resume != nil {
+		if ack := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{}}); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("nothing is left: %+v", ack)
 		}
 	})
@@ -124,13 +124,13 @@ func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 func TestDrainOrderFromBrokerApplies(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		h.heartbeat(kitchen, looks)
-		h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Reason: "at its broker"}})
+		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Reason: "at its broker"}})
 		sub := h.subscribe(kitchen, "")
 		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
 		if got := strings.Join(sub.events(), ","); got != "hold  config" {
 			t.Errorf("it hears %q", got)
 		}
-		h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{}})
+		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{}})
 		h.advance(time.Millisecond)
 		if got := strings.Join(sub.events(), ","); got != "offer "+ref+" request" {
 			t.Errorf("then it hears %q", got)
@@ -139,10 +139,10 @@ func TestDrainOrderFromBrokerApplies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "x"}})
+		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "x"}})
 		h.advance(time.Millisecond)
 		sub.events()
-		h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID}}})
+		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID}}})
 		h.advance(time.Millisecond)
 		if got := strings.Join(sub.events(), ","); got != "offer "+ref+" request" || h.x.Executors()[0].Drain != nil {
 			t.Errorf("a hold that ended there: %q, %+v", got, h.x.Executors()[0].Drain)
@@ -155,11 +155,11 @@ func TestDrainOrderFromBrokerApplies(t *testing.T) {
 // there.
 func TestDrainOrderFromBrokerSurvivesRestart(t *testing.T) {
 	withHarness(t, func(h *harness) {
-		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Held: &mess.DrainState{}}
+		next := mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Drained: &mess.DrainState{}}
 		currentOrder := func() *mess.DrainOrder {
 			t.Helper()
 			h.heartbeat(kitchen, looks)
-			ack := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Reason: "wet, by the door, by anna"}})
+			ack := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Reason: "wet, by the door, by anna"}})
 			if ack.Drain == nil || ack.Drain.Reason != "wet, by the door" || ack.Drain.By != "anna" {
 				t.Fatalf("%+v", ack)
 			}
@@ -174,7 +174,7 @@ func TestDrainOrderFromBrokerSurvivesRestart(t *testing.T) {
 		}
 		h.wantError(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "anna")
 		// The order ends there, by a process that knows it as an order of the exchange.
-		if ack := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID}}}); ack.Drain != nil || ack.Resume != nil {
+		if ack := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID}}}); ack.Drain != nil || ack.Resume != nil {
 			t.Errorf("ended there: %+v", ack)
 		}
 		if ack := h.heartbeat(kitchen, next); ack.Drain != nil || ack.Resume != nil {
@@ -182,14 +182,14 @@ func TestDrainOrderFromBrokerSurvivesRestart(t *testing.T) {
 		}
 		// The order ends there while the exchange's order was on its way: its end follows it.
 		order = currentOrder()
-		end := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{}}).Resume
+		end := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{}}).Resume
 		if end == nil {
 			t.Fatal("the end does not follow the order")
 		}
-		if ack := h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "wet, by anna"}}); ack.Drain != nil || ack.Resume == nil || ack.Resume.ID != end.ID {
+		if ack := h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID}, Reason: "wet, by anna"}}); ack.Drain != nil || ack.Resume == nil || ack.Resume.ID != end.ID {
 			t.Errorf("the late order: %+v", ack)
 		}
-		h.heartbeat(kitchen, mess.Executor{Held: &mess.DrainState{Orders: mess.Refs{order.ID, end.ID}}})
+		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{Orders: mess.Refs{order.ID, end.ID}}})
 		if e := h.x.Executors()[0]; e.DrainReason != "" || e.Drain != nil {
 			t.Errorf("%+v", e)
 		}

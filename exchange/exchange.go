@@ -239,7 +239,7 @@ const (
 	EventWithdrawn = thread.EventWithdrawn
 	EventMessage   = thread.EventMessage
 	EventStop      = thread.EventStop
-	EventHold      = thread.EventHold
+	EventDrain     = thread.EventDrain
 	EventReset     = thread.EventReset
 )
 

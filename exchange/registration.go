@@ -217,8 +217,8 @@ func (x *Exchange) Executor(id string) (_ ExecutorInfo, ok bool) {
 func (x *Exchange) info(s *registry.Snapshot, e *registry.Executor, now time.Time) ExecutorInfo {
 	o := s.Orders(e.ID)
 	i := ExecutorInfo{Executor: e.Executor.Executor, Created: e.Created, LastSeen: e.Seen(), Live: x.registry.IsLive(e, now), UnconfirmedStops: o.Stops, DrainReason: o.DrainReason()}
-	i.Stopped, i.Held, i.States = o.Stopped, o.DrainReport, e.States()
-	i.Drain, i.Resume = o.Drain.Words()
+	i.Stopped, i.Drained, i.States = o.Stopped, o.DrainReport, e.States()
+	i.Drain, i.Resume = o.Drain.Orders()
 	return i
 }
 

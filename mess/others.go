@@ -194,8 +194,8 @@ type Executor struct {
 	Instance string `mess:"instance"`
 	// Stopped is absent if it has not changed.
 	Stopped *StopState `mess:"stopped"`
-	// Held is absent if it has not changed.
-	Held *DrainState `mess:"held"`
+	// Drained is absent if it has not changed.
+	Drained *DrainState `mess:"held"`
 	// States contains the states of its devices, if the exchange has asked for them.
 	States []DeviceState `mess:"states"`
 	Extra  Object        `mess:"*"`

@@ -94,12 +94,12 @@ func (d *draft) drain(id string, drain Drain) {
 }
 
 func (d *Drain) event() thread.Event {
-	hold, resume := d.Words()
-	return thread.Event{Kind: thread.EventHold, Message: mess.Message{From: thread.Self, Received: d.Order.At, Items: []mess.Item{&mess.Config{Drain: hold, Resume: resume}}}}
+	drain, resume := d.Orders()
+	return thread.Event{Kind: thread.EventDrain, Message: mess.Message{From: thread.Self, Received: d.Order.At, Items: []mess.Item{&mess.Config{Drain: drain, Resume: resume}}}}
 }
 
-// Words returns the order in the form of a message. At most one of the two is not nil.
-func (d *Drain) Words() (hold, resume *mess.DrainOrder) {
+// Orders returns the order in the form of a message. At most one of the two is not nil.
+func (d *Drain) Orders() (drain, resume *mess.DrainOrder) {
 	switch {
 	case d == nil:
 		return nil, nil
@@ -133,11 +133,11 @@ func (o Orders) DrainReason() string {
 
 // UnconfirmedDrain returns the last order of an executor if its present report does not confirm it.
 // At most one of the two is not nil.
-func (o Orders) UnconfirmedDrain(c mess.Executor) (hold, resume *mess.DrainOrder) {
-	if o.Drain == nil || c.Held != nil && slices.Contains(c.Held.Orders, o.Drain.Order.ID) {
+func (o Orders) UnconfirmedDrain(c mess.Executor) (drain, resume *mess.DrainOrder) {
+	if o.Drain == nil || c.Drained != nil && slices.Contains(c.Drained.Orders, o.Drain.Order.ID) {
 		return nil, nil
 	}
-	return o.Drain.Words()
+	return o.Drain.Orders()
 }
 
 // reportsDrain takes the report of an executor about its drain, and reports whether the stored
@@ -146,15 +146,15 @@ func (o Orders) UnconfirmedDrain(c mess.Executor) (hold, resume *mess.DrainOrder
 func (r *Registry) reportsDrain(d *draft, c mess.Executor) (changed bool) {
 	o := d.Orders(c.ID)
 	was, last := o.DrainReason(), o.Drain
-	o.DrainReport = c.Held
-	confirmed := last != nil && slices.Contains(c.Held.Orders, last.Order.ID)
+	o.DrainReport = c.Drained
+	confirmed := last != nil && slices.Contains(c.Drained.Orders, last.Order.ID)
 	changed = true
 	switch {
-	case confirmed && (!last.On || c.Held.Reason == ""):
+	case confirmed && (!last.On || c.Drained.Reason == ""):
 		o.Drain = nil
-	case c.Held.Reason != "" && (last == nil || !last.On && last.Elsewhere && len(c.Held.Orders) == 0):
+	case c.Drained.Reason != "" && (last == nil || !last.On && last.Elsewhere && len(c.Drained.Orders) == 0):
 		o.Drain = r.givenElsewhere(c)
-	case c.Held.Reason == "" && last != nil && last.On && last.Elsewhere && !confirmed && (c.Instance == "" || IsHeartbeat(c)):
+	case c.Drained.Reason == "" && last != nil && last.On && last.Elsewhere && !confirmed && (c.Instance == "" || IsHeartbeat(c)):
 		// The order has ended there before the executor got it from here. The order may still be on
 		// its way, so its end must be stored too.
 		o.Drain = &Drain{Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), By: last.Order.By, At: mess.TimeOf(r.cfg.Now())}}
@@ -180,7 +180,7 @@ const reasonBy = ", by "
 // givenElsewhere makes an order from the report of a drain over the broker of the executor. The end
 // of the reason names the author.
 func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
-	why, by := c.Held.Reason, c.ID
+	why, by := c.Drained.Reason, c.ID
 	if i := strings.LastIndex(why, reasonBy); i >= 0 && mess.ValidID(why[i+len(reasonBy):]) {
 		why, by = why[:i], why[i+len(reasonBy):]
 	}

@@ -119,7 +119,7 @@ func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 			c = merge(old.Executor.Executor, c)
 		}
 	}
-	c.Holding, c.Instance, c.Stopped, c.Held, c.States = nil, "", nil, nil, nil
+	c.Holding, c.Instance, c.Stopped, c.Drained, c.States = nil, "", nil, nil, nil
 	if old != nil && !old.Deregistered && old.returns == e.returns && old.Beats == e.Beats && sameProfile(old.Executor.Executor, c) {
 		r.Seen(c.ID)
 		r.mu.Lock()

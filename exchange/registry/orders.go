@@ -26,7 +26,7 @@ const MaxReason = 512
 // Report takes the report of an executor about its orders, and stores the changes with one sync.
 // confirmed is true if it has confirmed a stop.
 func (r *Registry) Report(ctx context.Context, c mess.Executor) (confirmed bool, err error) {
-	if c.Stopped == nil && c.Held == nil {
+	if c.Stopped == nil && c.Drained == nil {
 		return false, nil
 	}
 	var keys []documents.Key
@@ -34,7 +34,7 @@ func (r *Registry) Report(ctx context.Context, c mess.Executor) (confirmed bool,
 		if c.Stopped != nil && d.confirm(c) {
 			keys = append(keys, documents.Key{Kind: stopKind, ID: c.ID})
 		}
-		if c.Held != nil && r.reportsDrain(d, c) {
+		if c.Drained != nil && r.reportsDrain(d, c) {
 			keys = append(keys, documents.Key{Kind: drainKind, ID: c.ID})
 		}
 		return nil

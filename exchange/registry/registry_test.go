@@ -121,7 +121,7 @@ func TestSnapshot(t *testing.T) {
 	if n := old.Table.Len(); n != 600 {
 		t.Errorf("%d executors in the old snapshot", n)
 	}
-	if !slices.Contains(f.published, "e5 "+string(thread.EventStop)) || !slices.Contains(f.published, "e1 "+string(thread.EventHold)) {
+	if !slices.Contains(f.published, "e5 "+string(thread.EventStop)) || !slices.Contains(f.published, "e1 "+string(thread.EventDrain)) {
 		t.Error("the orders are not published")
 	}
 }
@@ -253,7 +253,7 @@ func TestConcurrentOperations(t *testing.T) {
 				for _, s := range f.Snapshot().Orders(id).Stops {
 					orders = append(orders, s.ID)
 				}
-				if _, err := f.Report(t.Context(), mess.Executor{ID: id, Stopped: &mess.StopState{Orders: orders}, Held: &mess.DrainState{}}); err != nil {
+				if _, err := f.Report(t.Context(), mess.Executor{ID: id, Stopped: &mess.StopState{Orders: orders}, Drained: &mess.DrainState{}}); err != nil {
 					t.Error(err)
 				}
 			}

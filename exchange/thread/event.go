@@ -23,7 +23,7 @@ const (
 	EventWithdrawn EventKind = "withdrawn" // to an executor: not any more
 	EventMessage   EventKind = "message"   // the store has a new message; Thread is the state after it
 	EventStop      EventKind = "stop"      // to an executor: stop everything
-	EventHold      EventKind = "hold"      // to an executor: take nothing new, or take it again
+	EventDrain     EventKind = "hold"      // to an executor: take nothing new, or take it again
 	EventReset     EventKind = "reset"     // some events since the resume point are not available: read the state again
 )
 
@@ -36,7 +36,7 @@ func (e Event) Delivery(executor string) (mess.Message, bool) {
 		m.Version = mess.Current
 	}
 	switch e.Kind {
-	case EventOffer, EventWithdrawn, EventStop, EventHold:
+	case EventOffer, EventWithdrawn, EventStop, EventDrain:
 		return m, true
 	case EventMessage:
 		theirs := e.Thread.Executor == executor || m.From == Self && e.Thread.HasHeld(executor)

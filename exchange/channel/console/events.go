@@ -32,8 +32,8 @@ type executor struct {
 	Stopped      *mess.StopState   `json:"stopped,omitempty"`
 	Stopping     int               `json:"stopping,omitempty"`   // stops that it has not confirmed
 	StopOrder    *mess.Stop        `json:"stop_order,omitempty"` // the last of them
-	OnHold       string            `json:"on_hold,omitempty"`
-	Hold         *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, if there is one: who, when and why
+	DrainReason  string            `json:"on_hold,omitempty"`
+	DrainOrder   *mess.DrainOrder  `json:"hold,omitempty"` // the order behind on_hold, if there is one: who, when and why
 	Disarmed     any               `json:"disarmed,omitempty"`
 	Failing      []mess.Failing    `json:"failing,omitempty"` // for operators
 }
@@ -51,7 +51,7 @@ func (g *request) executors() []executor {
 	for _, e := range g.x.Executors() {
 		one := executor{
 			ID: e.ID, Name: e.Name, Person: exchange.IsPerson(e.Executor), Live: e.Live, LastSeen: e.LastSeen.Truncate(time.Minute),
-			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), OnHold: e.DrainReason, Hold: e.Drain,
+			Capabilities: e.Capabilities, Availability: e.Availability, Schedule: e.Schedule, Stopping: len(e.UnconfirmedStops), DrainReason: e.DrainReason, DrainOrder: e.Drain,
 		}
 		if e.Stopped != nil && e.Stopped.Reason != "" {
 			one.Stopped = e.Stopped

@@ -74,7 +74,7 @@ func (f *subscription) render(e exchange.Event) (event, bool, error) {
 			return out, false, nil
 		}
 		out.Name, v = "message", messeaf.Named(e.Thread.Ref, m)
-	case e.Kind == exchange.EventStop || e.Kind == exchange.EventHold: // these are for executors
+	case e.Kind == exchange.EventStop || e.Kind == exchange.EventDrain: // these are for executors
 		return out, false, nil
 	default:
 		s := summaryOf(e.Thread)

@@ -118,7 +118,7 @@ var cardFields = []string{"receipt_key", "disarmed", "areas", "access", "locatio
 
 // executorCard returns the registration of an executor without its current state.
 func executorCard(e mess.Executor) mess.Executor {
-	e.Holding, e.Instance, e.Stopped, e.Held, e.States = nil, "", nil, nil, nil
+	e.Holding, e.Instance, e.Stopped, e.Drained, e.States = nil, "", nil, nil, nil
 	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return !slices.Contains(cardFields, f.Key) })
 	return e
 }
@@ -157,8 +157,8 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 	if len(e.UnconfirmedStops) > 0 {
 		v["stopping"] = e.UnconfirmedStops
 	}
-	if e.Held != nil && e.Held.Reason != "" {
-		v["held"] = e.Held
+	if e.Drained != nil && e.Drained.Reason != "" {
+		v["held"] = e.Drained
 	}
 	if e.Drain != nil {
 		v["hold"] = e.Drain

@@ -271,7 +271,7 @@ func (e *executors) runFeed(ctx context.Context, to publisher, id string) {
 // topicOf returns the topic of an event. A stop or a drain has its own, so no other message
 // delays it.
 func (e *executors) topicOf(id string, ev exchange.Event) string {
-	if ev.Kind == exchange.EventStop || ev.Kind == exchange.EventHold {
+	if ev.Kind == exchange.EventStop || ev.Kind == exchange.EventDrain {
 		return e.root.Executor(id, topic.Now)
 	}
 	return e.root.Executor(id, topic.In)

@@ -212,8 +212,8 @@ type Executor struct {
 	Disarmed     string            `json:"disarmed"` // reason why it offers queries only; "" if it offers all
 	Stopped      *mess.StopState   `json:"stopped"`  // nil: it has not reported a stop
 	Stopping     []mess.Stop       `json:"stopping"` // stops without its confirmation
-	Held         *mess.DrainState  `json:"held"`     // nil: it has not reported that it drains
-	Hold         *mess.DrainOrder  `json:"hold"`     // drain order at the exchange; nil if none
+	DrainReport  *mess.DrainState  `json:"held"`     // nil: it has not reported that it drains
+	DrainOrder   *mess.DrainOrder  `json:"hold"`     // drain order at the exchange; nil if none
 	Failing      []mess.Failing    `json:"failing"`  // devices whose last use has failed; for operators
 }
 

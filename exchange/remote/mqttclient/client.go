@@ -79,7 +79,7 @@ type Client struct {
 	fresh             bool                         // no session has used epoch yet
 	says              ownStatus
 	stopped, disarmed bool           // as last reported to the exchange
-	held              bool           // likewise
+	drained           bool           // likewise
 	card              broker.Message // empty topic: not registered yet
 	theirs            exchangeStatus
 }

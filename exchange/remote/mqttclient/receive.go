@@ -161,7 +161,7 @@ func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
 		return
 	}
 	e := *about
-	e.Holding, e.Instance, e.Stopped, e.Held = nil, "", nil, nil
+	e.Holding, e.Instance, e.Stopped, e.Drained = nil, "", nil, nil
 	e.Extra = slices.DeleteFunc(slices.Clone(e.Extra), func(f mess.Field) bool { return f.Key == mess.FailingField }) // for operators only; it does not describe the executor
 	m := mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}
 	sum := sha256.Sum256(m.ListJSON())
@@ -196,15 +196,15 @@ func (c *Client) standAs(ctx context.Context, e *mess.Executor) {
 		if e.Stopped != nil {
 			c.stopped = e.Stopped.Reason != ""
 		}
-		if e.Held != nil {
-			c.held = e.Held.Reason != ""
+		if e.Drained != nil {
+			c.drained = e.Drained.Reason != ""
 		}
 		switch {
 		case c.stopped:
 			s.State = "stopped"
 		case c.disarmed:
 			s.State = "disarmed"
-		case c.held:
+		case c.drained:
 			s.State = "held"
 		case s.Queue > 0:
 			s.State = "busy"

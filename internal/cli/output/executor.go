@@ -19,10 +19,10 @@ func ExecutorState(e httpclient.Executor) string {
 		words = append(words, "disarmed: "+Printable(e.Disarmed))
 	}
 	switch {
-	case e.Hold != nil:
-		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.Hold.By+": "+e.Hold.Reason, ": ")))
-	case e.Held != nil:
-		words = append(words, "ON HOLD: "+Printable(e.Held.Reason))
+	case e.DrainOrder != nil:
+		words = append(words, Printable(strings.TrimSuffix("ON HOLD by "+e.DrainOrder.By+": "+e.DrainOrder.Reason, ": ")))
+	case e.DrainReport != nil:
+		words = append(words, "ON HOLD: "+Printable(e.DrainReport.Reason))
 	}
 	if len(e.Stopping) > 0 {
 		words = append(words, "has not confirmed a stop")

@@ -1,0 +1,177 @@
+package messkit_test
+
+// componentLayer has the exchange, the drivers and the tools.
+var componentLayer = map[string]imports{
+	"docs/gobot": {own: `drivers drivers/gobotdevice`, modules: `gobot.io/x/gobot/v2`},
+	"drivers":    {own: `internal/order internal/secret internal/strictyaml`},
+	"drivers/*": {
+		own: `drivers drivers/board drivers/command drivers/family drivers/web internal/address
+			internal/picture internal/wait`,
+		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
+	},
+	"drivers/all": {own: `drivers drivers/*`},
+	"drivers/board": {
+		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
+	},
+	"drivers/board/boardtest": {own: `drivers/board`},
+	"drivers/command":         {},
+	"drivers/drivertest":      {own: `drivers`, modules: `github.com/google/go-cmp`},
+	"drivers/family": {
+		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
+	},
+	"drivers/family/familytest": {own: `drivers`},
+	"drivers/homeassistant": {
+		own:     `drivers drivers/family drivers/mdns drivers/web internal/wait`,
+		modules: `github.com/gorilla/websocket golang.org/x/sync`,
+	},
+	"drivers/httpdevice":     {own: `drivers drivers/family drivers/mdns drivers/web`},
+	"drivers/i2cdev/i2ctest": {own: `drivers/i2cdev`, modules: `gobot.io/x/gobot/v2`},
+	"drivers/mdns":           {own: `internal/order`, modules: `golang.org/x/sync`},
+	"drivers/mqttclient": {
+		own:     `drivers internal/wait`,
+		modules: `github.com/eclipse/paho.mqtt.golang`,
+	},
+	"drivers/mqttdevice": {
+		own: `drivers drivers/family drivers/mdns drivers/mqttclient drivers/web internal/address
+			internal/order`,
+	},
+	"drivers/onvif":   {own: `drivers drivers/mdns drivers/web`},
+	"drivers/printer": {own: `drivers drivers/mdns drivers/web internal/order`},
+	"drivers/roombawifi": {
+		own:     `drivers drivers/mdns drivers/web internal/address internal/ascii internal/wait`,
+		modules: `github.com/eclipse/paho.mqtt.golang`,
+	},
+	"drivers/sim": {
+		own:     `drivers internal/durable internal/picture internal/wait`,
+		modules: `gobot.io/x/gobot/v2 golang.org/x/image golang.org/x/sync`,
+	},
+	"drivers/valetudo": {own: `drivers drivers/mdns drivers/web internal/wait`},
+	"drivers/web":      {own: `drivers internal/address`},
+	"exchange": {
+		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
+			exchange/routing exchange/thread exchange/transition internal/mistake internal/order
+			internal/suspend internal/wait mess mess/messeaf mess/receipt`,
+		modules: `golang.org/x/sync`,
+	},
+	"exchange/documents": {
+		own:     `exchange/thread internal/keyed internal/wait`,
+		modules: `golang.org/x/sync`,
+	},
+	"exchange/eventbus": {own: `internal/timequeue internal/wait`},
+	"exchange/index":    {own: `exchange/thread mess mess/messeaf`},
+	"exchange/keys":     {own: `exchange internal/durable internal/order mess mess/receipt`},
+	"exchange/registry": {own: `exchange/documents exchange/routing exchange/thread mess`},
+	"exchange/routing": {
+		own:     `exchange/thread mess mess/receipt`,
+		modules: `github.com/robfig/cron/v3`,
+	},
+	"exchange/store/files": {
+		own: `exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
+			internal/order internal/wait internal/wal mess mess/messeaf`,
+		modules: `github.com/fsnotify/fsnotify golang.org/x/sync golang.org/x/sys`,
+	},
+	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
+	"exchange/store/storetest": {
+		own:     `exchange/thread mess mess/messeaf`,
+		modules: `github.com/google/go-cmp golang.org/x/sync`,
+	},
+	"exchange/store/tail": {own: `exchange/thread internal/wait mess`},
+	"exchange/thread":     {own: `mess mess/messeaf`},
+	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
+	"internal/address":    {},
+	"internal/atplace":    {},
+	"internal/broker": {
+		own:     `internal/address internal/mistake internal/wait`,
+		modules: `github.com/eclipse/paho.mqtt.golang golang.org/x/sync`,
+	},
+	"internal/broker/brokertest": {modules: `github.com/eclipse/paho.mqtt.golang`},
+	"internal/broker/port": {
+		own:     `internal/mistake internal/resources`,
+		modules: `github.com/mochi-mqtt/server/v2`,
+	},
+	"internal/chromium":             {modules: `github.com/chromedp/cdproto github.com/chromedp/chromedp`},
+	"internal/collector":            {},
+	"internal/durable":              {},
+	"internal/freeport":             {},
+	"internal/go2rtc":               {own: `internal/freeport`},
+	"internal/guarded":              {},
+	"internal/hil":                  {},
+	"internal/hil/cp2112":           {},
+	"internal/hil/guest":            {modules: `golang.org/x/sys`},
+	"internal/keyed":                {},
+	"internal/manual":               {modules: `github.com/spf13/cobra github.com/spf13/pflag`},
+	"internal/mistake":              {},
+	"internal/pagetest":             {},
+	"internal/peer":                 {},
+	"internal/peer/peertest":        {},
+	"internal/resources":            {modules: `golang.org/x/sys`},
+	"internal/secret":               {},
+	"internal/suspend":              {modules: `golang.org/x/sys`},
+	"internal/terminal":             {own: `internal/cleantext`, modules: `golang.org/x/sys golang.org/x/term`},
+	"internal/test/referenceserver": {},
+	"internal/test/scenario":        {own: `exchange mess`},
+	"internal/timequeue":            {},
+	"internal/wait":                 {},
+	"internal/wal":                  {own: `internal/durable`, modules: `golang.org/x/sync`},
+}
+
+// languageLayer has the language and the messages. Its packages are pure.
+var languageLayer = map[string]imports{
+	"capabilities": {pure: true, own: `mess`},
+	"capabilities/catalog": {
+		pure: true,
+		own: `capabilities capabilities/grammar capabilities/lexicon internal/order
+			internal/strictyaml internal/unit mess`,
+	},
+	"capabilities/entity": {
+		pure: true,
+		own:  `capabilities capabilities/catalog capabilities/grammar capabilities/lexicon`,
+	},
+	"capabilities/frame": {
+		pure: true,
+		own: `capabilities capabilities/catalog capabilities/entity capabilities/grammar
+			capabilities/lexicon capabilities/timeexpr internal/order`,
+	},
+	"capabilities/grammar": {pure: true, own: `capabilities capabilities/lexicon mess`},
+	"capabilities/interpret": {
+		pure: true,
+		own: `capabilities capabilities/catalog capabilities/entity capabilities/frame
+			capabilities/grammar capabilities/lexicon capabilities/reply capabilities/resolve
+			capabilities/timeexpr internal/order mess`,
+	},
+	"capabilities/lexicon": {pure: true, own: `capabilities`},
+	"capabilities/reply": {
+		pure: true,
+		own:  `capabilities capabilities/entity capabilities/lexicon mess`,
+	},
+	"capabilities/resolve": {
+		pure: true,
+		own: `capabilities capabilities/catalog capabilities/entity capabilities/frame
+			capabilities/grammar capabilities/lexicon capabilities/reply capabilities/timeexpr
+			internal/order mess`,
+	},
+	"capabilities/timeexpr": {
+		pure: true,
+		own:  `capabilities capabilities/entity capabilities/grammar capabilities/lexicon`,
+	},
+	"internal/ascii":     {pure: true},
+	"internal/cleantext": {pure: true},
+	"internal/order":     {pure: true},
+	"internal/picture": {
+		pure:    true,
+		own:     `internal/picture/dctjpeg`,
+		modules: `github.com/disintegration/imaging golang.org/x/image`,
+	},
+	"internal/picture/dctjpeg":     {pure: true},
+	"internal/picture/picturetest": {modules: `golang.org/x/image`},
+	"internal/strictyaml": {
+		pure:    true,
+		own:     `internal/cleantext internal/order`,
+		modules: `gopkg.in/yaml.v3`,
+	},
+	"internal/unit": {pure: true},
+	"mess":          {pure: true, own: `internal/ascii internal/strictyaml`},
+	"mess/messeaf":  {pure: true, own: `internal/ascii internal/order internal/strictyaml mess`},
+	"mess/receipt":  {pure: true, own: `mess mess/messeaf`},
+	"mess/topic":    {pure: true, own: `internal/ascii`},
+}

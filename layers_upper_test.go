@@ -1,0 +1,242 @@
+package messkit_test
+
+// programLayer connects all packages and contains no rules.
+var programLayer = map[string]imports{
+	".": {
+		own: `drivers drivers/all internal/cli internal/cli/output internal/daemon
+			internal/daemon/watchdog internal/strictyaml`,
+	},
+	"cmd/messkit": {own: `.`},
+	"internal/cli": {
+		own: `agent/journal agent/localpolicy agent/watchdog capabilities/catalog drivers
+			drivers/all drivers/mqttdevice exchange/channel/agentmail exchange/remote/httpclient
+			internal/cli/client internal/cli/doctor internal/cli/executors internal/cli/fleet
+			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
+			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/thread
+			internal/config internal/config/discovery internal/daemon internal/daemon/watchdog
+			internal/durable internal/picture internal/terminal mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/client": {
+		own: `agent/selftest exchange/remote/httpclient internal/cli/output internal/config
+			internal/daemon internal/order internal/picture internal/terminal internal/wait mess
+			mess/messeaf`,
+		modules: `github.com/spf13/cobra golang.org/x/sync`,
+	},
+	"internal/cli/doctor": {
+		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
+			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient
+			internal/broker internal/cli/client internal/cli/output internal/config
+			internal/config/discovery internal/daemon internal/resources internal/strictyaml
+			internal/terminal mess`,
+		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
+	},
+	"internal/cli/executors": {
+		own:     `exchange/remote/httpclient internal/cli/client internal/cli/output mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/fleet": {
+		own:     `exchange exchange/keys internal/resources internal/wait mess mess/topic`,
+		modules: `github.com/eclipse/paho.mqtt.golang golang.org/x/sync`,
+	},
+	"internal/cli/journal": {
+		own:     `agent/journal internal/cli/client internal/cli/output internal/config mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/keys": {
+		own: `exchange/channel/mqtt exchange/keys exchange/remote/httpclient internal/cli/client
+			internal/cli/output internal/config internal/durable mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/mcpserver": {
+		own: `agent/journal exchange exchange/channel/mcp exchange/remote/httpclient
+			internal/cli/client internal/cli/output internal/config internal/daemon
+			internal/durable mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/mesh": {
+		own: `exchange/channel/mesh exchange/channel/mesh/state exchange/channel/mesh/wire
+			exchange/remote/httpclient internal/cli/client internal/cli/output internal/wait mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/output": {
+		own:     `exchange exchange/remote/httpclient internal/cleantext internal/terminal mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/requests": {
+		own: `agent/selftest capabilities capabilities/interpret exchange/remote/httpclient
+			internal/cli/client internal/cli/output internal/config internal/daemon mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/safety": {
+		own: `agent/localpolicy agent/policy agent/stop exchange exchange/remote/httpclient
+			internal/cli/client internal/cli/output internal/config internal/daemon internal/peer
+			mess`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/cli/thread": {
+		own: `exchange/keys exchange/store/files internal/cli/client internal/cli/output
+			internal/config internal/daemon mess mess/messeaf mess/receipt`,
+		modules: `github.com/spf13/cobra`,
+	},
+	"internal/config": {
+		own: `agent/clock agent/device agent/localpolicy agent/policy agent/resolver agent/runtime
+			agent/stop capabilities capabilities/catalog capabilities/interpret drivers
+			drivers/all exchange exchange/channel/agentmail exchange/channel/httpapi
+			exchange/channel/mcp exchange/channel/mesh exchange/channel/webhook exchange/keys
+			exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/remote/reference exchange/routing exchange/store/files internal/broker
+			internal/cli/output internal/durable internal/picture internal/secret
+			internal/strictyaml mess mess/topic`,
+	},
+	"internal/config/discovery": {
+		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/mdns
+			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
+		modules: `github.com/spf13/cobra golang.org/x/sync`,
+	},
+	"internal/daemon": {
+		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/resolver
+			agent/selftest agent/stop agent/task agent/watchdog capabilities capabilities/catalog
+			drivers drivers/all exchange exchange/channel/agentmail
+			exchange/channel/agentmail/mailbox exchange/channel/console exchange/channel/httpapi
+			exchange/channel/mcp exchange/channel/mesh exchange/channel/mqtt
+			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
+			exchange/remote/mqttclient exchange/store/files internal/broker internal/cli/output
+			internal/collector internal/config internal/config/discovery internal/daemon/watchdog
+			internal/durable internal/picture internal/resources internal/secret
+			internal/strictyaml internal/wait mess mess/messeaf mess/receipt mess/topic`,
+		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
+	},
+	"internal/daemon/watchdog": {
+		own:     `agent/watchdog drivers internal/durable`,
+		modules: `golang.org/x/sync golang.org/x/sys`,
+	},
+}
+
+// actorLayer has the executor, and the channels and clients of the exchange. Neither side imports
+// the other.
+var actorLayer = map[string]imports{
+	"agent": {
+		own: `agent/device agent/journal agent/policy agent/runtime agent/session agent/stop
+			agent/task agent/wording capabilities drivers internal/wait mess mess/receipt`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/action": {
+		own: `agent/device agent/imaging agent/policy agent/runtime agent/wording capabilities
+			capabilities/catalog capabilities/interpret drivers internal/picture internal/unit
+			internal/wait mess`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/clock": {modules: `golang.org/x/sys`},
+	"agent/device": {
+		own: `agent/imaging agent/policy agent/poll agent/session agent/wording capabilities
+			drivers internal/picture internal/wait mess`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/imaging": {own: `drivers internal/picture internal/wait`, modules: `golang.org/x/sync`},
+	"agent/journal": {own: `internal/durable internal/wal mess`, modules: `golang.org/x/sync`},
+	"agent/localpolicy": {
+		own: `agent/journal agent/policy capabilities internal/durable internal/wal mess`,
+	},
+	"agent/policy": {
+		own: `agent/journal capabilities drivers internal/order internal/suspend internal/wait
+			mess`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/poll": {own: `internal/timequeue internal/wait`},
+	"agent/resolver": {
+		own: `agent/device agent/runtime capabilities capabilities/catalog capabilities/interpret
+			capabilities/resolve drivers mess`,
+	},
+	"agent/runtime": {
+		own: `agent/imaging agent/policy agent/stop capabilities internal/picture mess
+			mess/receipt`,
+	},
+	"agent/selftest": {own: `internal/atplace`, modules: `golang.org/x/sync`},
+	"agent/session":  {own: `agent/runtime internal/wait mess mess/receipt`},
+	"agent/stop": {
+		own:     `drivers/board internal/atplace internal/durable internal/wait`,
+		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
+	},
+	"agent/task": {
+		own: `agent/action agent/device agent/imaging agent/journal agent/policy agent/runtime
+			agent/session agent/wording capabilities capabilities/interpret drivers
+			internal/picture internal/wait mess mess/receipt`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/watchdog": {own: `internal/suspend internal/wait`, modules: `golang.org/x/sync`},
+	"agent/wording":  {own: `drivers mess`},
+	"exchange/channel/agentmail": {
+		own: `exchange exchange/channel/agentmail/format exchange/channel/agentmail/mailbox
+			exchange/channel/proxy exchange/inbox internal/durable internal/keyed internal/picture
+			internal/secret internal/wait mess mess/messeaf`,
+		modules: `golang.org/x/sync`,
+	},
+	"exchange/channel/agentmail/format": {
+		pure: true,
+		own:  `internal/cleantext internal/strictyaml mess mess/messeaf`,
+	},
+	"exchange/channel/agentmail/mailbox": {
+		own:     `internal/cleantext internal/order internal/secret`,
+		modules: `github.com/modelcontextprotocol/go-sdk`,
+	},
+	"exchange/channel/agentmail/mailboxtest": {modules: `github.com/modelcontextprotocol/go-sdk`},
+	"exchange/channel/console": {
+		own:     `exchange exchange/keys internal/peer mess`,
+		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
+	},
+	"exchange/channel/httpapi": {
+		own: `exchange exchange/keys internal/mistake internal/peer internal/resources mess
+			mess/messeaf`,
+		modules: `golang.org/x/sync golang.org/x/time`,
+	},
+	"exchange/channel/mcp": {
+		own: `exchange internal/cleantext internal/picture internal/strictyaml internal/wait mess
+			mess/messeaf`,
+		modules: `github.com/modelcontextprotocol/go-sdk golang.org/x/sync`,
+	},
+	"exchange/channel/mesh": {
+		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/state
+			exchange/channel/mesh/wire exchange/channel/proxy exchange/inbox internal/durable
+			internal/guarded internal/keyed internal/mistake internal/order internal/secret
+			internal/wait mess`,
+		modules: `golang.org/x/sync golang.org/x/time`,
+	},
+	"exchange/channel/mesh/delivery": {
+		own: `exchange/channel/mesh/state exchange/channel/mesh/wire internal/guarded
+			internal/secret internal/wait`,
+	},
+	"exchange/channel/mesh/state": {own: `internal/durable`},
+	"exchange/channel/mesh/wire":  {pure: true, own: `mess`},
+	"exchange/channel/mqtt": {
+		own: `exchange exchange/channel/mqtt/homeassistant exchange/inbox exchange/keys
+			exchange/thread internal/broker internal/broker/port internal/keyed internal/mistake
+			internal/peer internal/resources internal/wait mess mess/messeaf mess/topic`,
+		modules: `github.com/mochi-mqtt/server/v2 golang.org/x/sync`,
+	},
+	"exchange/channel/mqtt/homeassistant": {
+		own: `exchange internal/wait mess mess/messeaf mess/topic`,
+	},
+	"exchange/channel/proxy": {pure: true, own: `mess`},
+	"exchange/channel/webhook": {
+		own: `exchange exchange/thread internal/cleantext internal/durable internal/guarded
+			internal/keyed internal/mistake internal/wait mess mess/messeaf`,
+		modules: `golang.org/x/sync`,
+	},
+	"exchange/inbox": {
+		own: `exchange exchange/thread internal/keyed internal/mistake internal/wait mess
+			mess/messeaf`,
+	},
+	"exchange/remote": {own: `exchange/remote/httpclient exchange/remote/reference mess`},
+	"exchange/remote/httpclient": {
+		own: `internal/address internal/secret internal/wait mess mess/messeaf`,
+	},
+	"exchange/remote/mqttclient": {
+		own: `exchange/remote/httpclient internal/broker internal/wait mess mess/messeaf
+			mess/topic`,
+		modules: `golang.org/x/sync`,
+	},
+	"exchange/remote/reference": {
+		own: `exchange/remote/httpclient internal/wait mess mess/messeaf`,
+	},
+}

@@ -35,7 +35,7 @@ func TestConfirmationTimesOut(t *testing.T) {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		if _, err := h.post(person, "reply: {re: "+ref+", confirm: true}"); err == nil {
-			h.t.Error("a yes after the end is taken")
+			h.t.Error("the exchange accepted a confirmation after the end, want an error")
 		}
 		h.advance(time.Hour)
 		if h.vacuum.acts() != "" {

@@ -35,7 +35,7 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		synctest.Wait()
 		e := h.executorInfo()
 		if e.Drained == nil || e.Drained.Reason != "the floor is wet, by claude-agent" || len(e.Drained.Orders) != 1 || e.Drained.Orders[0] != hold.ID {
-			t.Fatalf("it says %+v", e.Drained)
+			t.Fatalf("drain state is %+v, want the reason and the actor of the drain", e.Drained)
 		}
 		waits := h.send(person, "request: {intent: \"what's in the fridge?\"}")
 		h.advance(time.Minute)
@@ -47,7 +47,7 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		h.advance(time.Minute)
 		h.wantStatus(waits, mess.Pending)
 		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason == "" {
-			t.Errorf("the next process says %+v", e.Drained)
+			t.Errorf("drain state of the next process: %+v, want the same drain", e.Drained)
 		}
 
 		if _, err := h.x.Resume(t.Context(), requester, mess.DrainOrder{}); err != nil {
@@ -56,7 +56,7 @@ func TestDrainedExecutorTakesNoNewWork(t *testing.T) {
 		synctest.Wait()
 		h.wantStatus(waits, mess.Completed)
 		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "" || e.Drain != nil || e.Resume != nil {
-			t.Errorf("after the end it says %+v, the exchange %+v %+v", e.Drained, e.Drain, e.Resume)
+			t.Errorf("after the end: drain state %+v, orders of the exchange %+v %+v, want none", e.Drained, e.Drain, e.Resume)
 		}
 	})
 }
@@ -72,7 +72,7 @@ func TestDrainedExecutorContinuesClaims(t *testing.T) {
 		}
 		synctest.Wait()
 		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "no reason given, by teague" {
-			t.Errorf("it says %+v", e.Drained)
+			t.Errorf("drain state is %+v, want the reason and the actor of the drain", e.Drained)
 		}
 		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		h.advance(time.Hour)
@@ -87,7 +87,7 @@ func TestDrainOrderPastExchangeApplies(t *testing.T) {
 		h.connection.deliver(brokerOrder(t, "{id: one, from: anna, MESS: [{config: {hold: {id: one}}}]}"))
 		synctest.Wait()
 		if e := h.executorInfo(); e.Drained == nil || e.Drained.Reason != "no reason given, by anna" || e.Drain == nil || e.Drain.By != "anna" {
-			t.Fatalf("it says %+v", e.Drained)
+			t.Fatalf("drain state is %+v, want the reason and the actor of the drain", e.Drained)
 		}
 		ref := h.send(requester, "request: {intent: turn on the porch light}")
 		h.advance(time.Minute)

@@ -349,7 +349,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			}, func(h *harness) {
 				ref := h.wantResult("request: {intent: do it}", c.code, c.evidence, c.effect)
 				if r := h.wantAnswer(ref, c.wantText); c.hides != "" && strings.Contains(r.Notes, c.hides) {
-					t.Errorf("it says %s", r.Notes)
+					t.Errorf("notes are %q, want no cause that the agent hides", r.Notes)
 				}
 				if pictured := len(h.thread(ref).Attachments()) > 0; c.evidence == mess.Photographed && !pictured {
 					t.Error("photographed, and there is no picture")

@@ -58,7 +58,7 @@ func TestDevicesAreReadAtStart(t *testing.T) {
 		h.advance(2 * time.Minute)
 		want("later", "asleep", "temperature 21.5 °C")
 		if awake.reads != 1 {
-			t.Errorf("a device that has told its state was read %d times", awake.reads)
+			t.Errorf("the agent read a device with a known state %d times, want 1", awake.reads)
 		}
 	})
 }

@@ -104,7 +104,7 @@ func TestTenThousandDevices(t *testing.T) {
 	hosts := make([]string, fleetHosts)
 	for i := range hosts {
 		if hosts[i] = line(); !strings.HasPrefix(hosts[i], "http://") {
-			t.Fatalf("the plugs say %q", hosts[i])
+			t.Fatalf("line of the plugs is %q, want an URL", hosts[i])
 		}
 	}
 	xcfg := exchange.DefaultConfig()
@@ -149,7 +149,7 @@ func TestTenThousandDevices(t *testing.T) {
 		select {
 		case said := <-all:
 			if allSwitched = true; said != "all" {
-				t.Fatalf("the plugs say %q", said)
+				t.Fatalf("message of the plugs is %q, want all", said)
 			}
 		case <-late:
 			t.Fatal("not all devices were read in five minutes")

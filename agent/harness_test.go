@@ -164,7 +164,7 @@ func (h *harness) send(actor exchange.Actor, text string) string {
 	h.t.Helper()
 	ref, err := h.post(actor, text)
 	if err != nil {
-		h.t.Fatalf("%s says %s: %v", actor.ID, text, err)
+		h.t.Fatalf("post by %s of %s: %v", actor.ID, text, err)
 	}
 	return ref
 }

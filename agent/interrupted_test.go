@@ -104,12 +104,12 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 				}
 				failed := func() string { return h.failureOf("robot").Why }
 				if strings.Contains(failed(), ask) != c.moves {
-					t.Errorf("the status says %q", failed())
+					t.Errorf("failure of the robot is %q", failed())
 				}
 				r.still, r.blind = true, nil
 				h.wantStatus(h.send(person, "request: {intent: end}"), mess.Completed)
 				if failed() != "" {
-					t.Errorf("it stands, and the status says %q", failed())
+					t.Errorf("the robot stands still, and its failure is %q, want none", failed())
 				}
 			})
 		})

@@ -50,7 +50,7 @@ func TestPauseIsReportedOnce(t *testing.T) {
 		}
 		const want = "cleaning the hall|cleaning the hall, paused by hand|cleaning the hall|cleaning the hall"
 		if got := strings.Join(reported, "|"); got != want {
-			t.Errorf("told %q, want %q", got, want)
+			t.Errorf("reported %q, want %q", got, want)
 		}
 	})
 }

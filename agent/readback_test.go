@@ -43,7 +43,7 @@ func TestWrongLevelIsFailure(t *testing.T) {
 		ref := h.send(requester, "request: {intent: do it}")
 		h.advance(time.Minute)
 		if s := h.wantStatus(ref, mess.Failed); s.Reason == nil || !strings.Contains(s.Reason.Detail, "39 %") {
-			t.Errorf("it ends with %+v and does not say that the light reads back as 39 %%", s.Reason)
+			t.Errorf("reason is %+v, want the state readback of 39 %%", s.Reason)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestReadbackAfterCrash(t *testing.T) {
 					said = s.Reason.Detail
 				}
 				if !strings.Contains(said, c.wantText) {
-					h.t.Errorf("it says %q, want %q in it", said, c.wantText)
+					h.t.Errorf("answer is %q, want %q in it", said, c.wantText)
 				}
 			})
 		})
@@ -117,7 +117,7 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 				}
 				for _, w := range c.wantText {
 					if !strings.Contains(said, w) {
-						h.t.Errorf("it says %q, want %q in it", said, w)
+						h.t.Errorf("answer is %q, want %q in it", said, w)
 					}
 				}
 			})

@@ -68,7 +68,7 @@ func TestCrashTable(t *testing.T) {
 					ref := h.send(requester, `request: {intent: "`+intent+`"}`)
 					h.confirmAll(ref, 30*time.Second)
 					if dead, _, _ := d.hasDied(); !dead {
-						h.t.Fatalf("it has not died %s; %s", place, h.statuses(ref))
+						h.t.Fatalf("no crash %s; statuses are %s", place, h.statuses(ref))
 					}
 					if c.back {
 						h.restart()
@@ -122,7 +122,7 @@ func TestFatalTaskIsQuarantined(t *testing.T) {
 				for start := 1; ; start++ {
 					h.advance(5 * time.Second)
 					if dead, _, _ := d.hasDied(); !dead {
-						h.t.Fatalf("start %d: it has not died", start)
+						h.t.Fatalf("start %d: no crash, want one", start)
 					}
 					if start == c.starts {
 						break
@@ -138,7 +138,7 @@ func TestFatalTaskIsQuarantined(t *testing.T) {
 				d = h.restartUntil("before the look")
 				h.advance(10 * time.Second)
 				if dead, _, _ := d.hasDied(); dead {
-					h.t.Fatal("it has died of it again")
+					h.t.Fatal("the program crashed again, want a run without a crash")
 				}
 				if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "died 2 times") || !strings.Contains(s.Reason.Detail, "quarantined") {
 					h.t.Errorf("%+v", s.Reason)
@@ -261,7 +261,7 @@ func TestThreeDaysWithoutExchange(t *testing.T) {
 		h.advance(5 * time.Minute)
 		for _, ref := range before {
 			if codes := h.statuses(ref); !strings.HasSuffix(codes, "completed") {
-				h.t.Errorf("%s: what was done is not told: %s", ref, codes)
+				h.t.Errorf("%s: statuses are %s, want completed at the end", ref, codes)
 			}
 		}
 		if left := h.journal.Tasks(); len(left) > 0 {
@@ -295,7 +295,7 @@ func TestReturnsOfThreadAreLimited(t *testing.T) {
 		ref := h.send(requester, "request: {intent: ring the bell}")
 		for range 2 {
 			if dead, _, _ := d.hasDied(); !dead {
-				h.t.Fatalf("it has not died: %s", h.statuses(ref))
+				h.t.Fatalf("no crash; statuses are %s", h.statuses(ref))
 			}
 			d = h.restartUntil("after sending in_progress")
 			h.advance(5 * time.Second)
@@ -313,7 +313,7 @@ func TestReturnsOfThreadAreLimited(t *testing.T) {
 		d := h.dieAt("after sending in_progress")
 		ref := h.send(requester, "request: {intent: ring the bell}")
 		if dead, _, _ := d.hasDied(); !dead {
-			h.t.Fatal("it has not died")
+			h.t.Fatal("no crash, want one")
 		}
 		h.send(requester, "cancel: {re: "+ref+"}")
 		h.restart()
@@ -335,13 +335,13 @@ func TestFatalSentenceIsRetriedOnce(t *testing.T) {
 		for range 2 {
 			h.advance(5 * time.Second)
 			if dead, _, _ := d.hasDied(); !dead {
-				h.t.Fatalf("it has not died: %s", h.statuses(ref))
+				h.t.Fatalf("no crash; statuses are %s", h.statuses(ref))
 			}
 			d = h.restartUntil("before the look")
 		}
 		h.advance(10 * time.Second)
 		if dead, _, _ := d.hasDied(); dead {
-			h.t.Fatal("it has died of it again")
+			h.t.Fatal("the program crashed again, want a run without a crash")
 		}
 		if s := h.wantStatus(ref, mess.Declined); s.Reason == nil || !strings.Contains(s.Reason.Detail, "died 2 times while it looked at this request; the agent has quarantined it") {
 			h.t.Errorf("%+v", s.Reason)

@@ -121,7 +121,7 @@ func checkRequests(t *testing.T, daylight bool, cases []requestCase) {
 					said += " " + text
 				}
 				if said += " " + r.Notes + s.Action; !strings.Contains(said, c.wantText) {
-					t.Errorf("it says %q, want %q in it", said, c.wantText)
+					t.Errorf("answer is %q, want %q in it", said, c.wantText)
 				}
 				if got := actsSince(w, before); got != c.wantActs {
 					t.Errorf("done: %q, want %q", got, c.wantActs)
@@ -224,7 +224,7 @@ func TestResponseContainsEachHint(t *testing.T) {
 					}
 				}
 				if slices.Contains(has, "confirmation") && !slices.Contains(want, "confirmation") {
-					t.Errorf("%v has what nobody has asked for", has)
+					t.Errorf("%v contains a confirmation without a request for one", has)
 				}
 			})
 		})

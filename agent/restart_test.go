@@ -147,7 +147,7 @@ func TestTimedActIsDoneOnce(t *testing.T) {
 	}, func(h *harness) {
 		ref := h.send(requester, "request: {intent: turn on the porch light for six seconds}")
 		if effect := h.thread(ref).Effect; effect != string(capabilities.Once) {
-			t.Errorf("the exchange knows of effect %q", effect)
+			t.Errorf("effect at the exchange is %q, want once", effect)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestCrashBeforeStartIsOfferedAgain(t *testing.T) {
 			h.t.Errorf("%s; want it claimed anew at once: %s", got, want)
 		}
 		if _, err := h.post(person, "reply: {re: "+ref+"/question-004, confirm: true}"); !errors.Is(err, mess.StaleToken) {
-			h.t.Errorf("a yes to the question of the run that died: %v, want it refused", err)
+			h.t.Errorf("a confirmation for the question of the crashed run: %v, want it rejected", err)
 		}
 		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		h.advance(time.Minute)
@@ -191,10 +191,10 @@ func TestShutdownBeforeStartReturnsClaims(t *testing.T) {
 				h.stopAgent()
 				s := h.wantStatus(ref, mess.Pending)
 				if s.Code != mess.Delegated || s.Reason == nil || s.Reason.Detail == "" {
-					h.t.Errorf("the thread says %+v, want why it was handed back", s)
+					h.t.Errorf("status is %+v, want delegated with a reason", s)
 				}
 				if _, err := h.post(person, strings.ReplaceAll(c.answer, "{ref}", ref)); !errors.Is(err, mess.IllegalTransition) {
-					h.t.Errorf("an answer to nobody: %v, want it refused", err)
+					h.t.Errorf("an answer without a claim: %v, want it rejected", err)
 				}
 				h.startAgent()
 				h.wantStatus(ref, c.waits)
@@ -322,7 +322,7 @@ func TestCommandOfDeadProcessMayStillAct(t *testing.T) {
 		h.advance(2 * time.Second)
 		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "may still act") {
-			t.Errorf("it ends with %+v, and does not say that it may still act", s.Reason)
+			t.Errorf("reason is %+v, want the hint that the device may still act", s.Reason)
 		}
 		h.lamp.set(func(l *lamp) { l.on = true })
 		h.advance(5 * time.Second)

@@ -51,7 +51,7 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 			t.Error(err)
 		}
 		if !strings.Contains(said.String(), `msg="not reached at the end; it was not in use" device=unplugged err="no route"`) || strings.Contains(fmt.Sprint(err), "unplugged") {
-			t.Errorf("said %s", said.String())
+			t.Errorf("log is %s", said.String())
 		}
 	})
 }

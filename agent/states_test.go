@@ -59,7 +59,7 @@ func TestUnwantedStatesAreNotReported(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		h.advance(2 * time.Minute)
 		if got := h.executorInfo().States; got != nil {
-			t.Errorf("told: %v", got)
+			t.Errorf("states are %v, want none", got)
 		}
 	})
 }

@@ -331,7 +331,7 @@ func TestStepsAreReported(t *testing.T) {
 			}
 		}
 		if got := strings.Join(slices.Compact(reported), " "); got != "0+3 1+2 2+1" {
-			t.Errorf("told %q, want all left first, and the last one at last", got)
+			t.Errorf("reported %q, want 0+3 1+2 2+1", got)
 		}
 	})
 }

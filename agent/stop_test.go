@@ -73,7 +73,7 @@ func TestStopFromExchange(t *testing.T) {
 		}
 		e := h.executorInfo()
 		if e.Stopped == nil || !strings.Contains(e.Stopped.Reason, "the cat") || len(e.UnconfirmedStops) != 0 {
-			t.Fatalf("the exchange knows %+v, unconfirmed %v", e.Stopped, e.UnconfirmedStops)
+			t.Fatalf("stop state at the exchange is %+v, unconfirmed %v", e.Stopped, e.UnconfirmedStops)
 		}
 		for _, d := range e.Stopped.Devices {
 			if d.State != "safe" || d.Evidence != mess.Acknowledged {
@@ -96,7 +96,7 @@ func TestStopFromExchange(t *testing.T) {
 			t.Errorf("a clear begins nothing; the lamp did %s", h.lamp.acts())
 		}
 		if e := h.executorInfo(); e.Stopped == nil || e.Stopped.Reason != "" {
-			t.Errorf("after the clear the exchange knows %+v", e.Stopped)
+			t.Errorf("after the clear the stop state at the exchange is %+v, want no reason", e.Stopped)
 		}
 		h.wantStatus(h.send(requester, "request: {intent: turn on the porch light}"), mess.Completed)
 	})

@@ -107,7 +107,7 @@ func TestShutdownSwitchesOff(t *testing.T) {
 				h.stopAgent()
 				s := h.wantStatus(ref, mess.Failed)
 				if r := h.wantAnswer(ref); strings.Contains(r.Notes, "switched off again") {
-					t.Errorf("it is off, and told with %q", r.Notes)
+					t.Errorf("the lamp is off, and the notes are %q", r.Notes)
 				}
 				if s.Reason.Type != "interrupted" || s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack ||
 					!strings.Contains(s.Reason.Detail, "the program ended midway: desk-lamp was switched off, and reads back as off") {

@@ -96,7 +96,7 @@ func TestSwitchIsReadBack(t *testing.T) {
 		h.wantStatus(ref, mess.Completed)
 		h.wantAnswer(ref, "The porch light is on.")
 		if h.lamp.acts() != "on" {
-			h.t.Errorf("the lamp was told: %s; a question switches nothing", h.lamp.acts())
+			h.t.Errorf("commands of the lamp are %s, want on; a question switches nothing", h.lamp.acts())
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestVacuumWithQuestionAndConfirmation(t *testing.T) {
 			h.t.Errorf("asked to confirm %+v", s)
 		}
 		if _, err := h.post(requester, "reply: {re: "+ref+", confirm: true}"); !errors.Is(err, mess.Forbidden) {
-			h.t.Errorf("the agent's own yes: %v, want it forbidden", err)
+			h.t.Errorf("the agent's own confirmation: %v, want it forbidden", err)
 		}
 		h.send(person, "reply: {re: "+ref+", confirm: true}")
 		h.wantStatus(ref, mess.InProgress)

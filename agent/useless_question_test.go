@@ -25,7 +25,7 @@ func TestUselessQuestionIsNotAsked(t *testing.T) {
 			t.Errorf("declined with %+v", s.Reason)
 		}
 		if codes := h.statuses(ref); strings.Contains(codes, "needs_input") || strings.Contains(codes, "claimed") {
-			t.Errorf("what was said: %s", codes)
+			t.Errorf("statuses are %s, want neither a question nor a claim", codes)
 		}
 	})
 }
@@ -45,11 +45,11 @@ func TestLaterUselessQuestionIsNotAsked(t *testing.T) {
 		return policy.Decision{}, nil
 	}
 	if no := task.Unanswerable(r, check, *r[""].Question, mess.Request{}); no != nil {
-		t.Errorf("nothing is locked, and it says %v", no)
+		t.Errorf("without a lockout: %v, want nil", no)
 	}
 	locked = true
 	if no := task.Unanswerable(r, check, *r[""].Question, mess.Request{}); no == nil || no.Rule != "locked" {
-		t.Errorf("all is locked, and it says %v", no)
+		t.Errorf("with all devices locked out: %v, want the rule locked", no)
 	}
 }
 

@@ -90,7 +90,7 @@ func lastConfirmation(h *harness, ref string) (confirmed bool) {
 			return c.Confirmed
 		}
 	}
-	h.t.Errorf("%s: there is no yes or no", ref)
+	h.t.Errorf("%s: the thread has no confirmation", ref)
 	return false
 }
 
@@ -109,7 +109,7 @@ func TestWaitReportsAtOnce(t *testing.T) {
 		h.wantAnswer(ref, "The meter: open, seen at", "1m0s after the watch began", "The picture is from the fridge.")
 		h.image(ref)
 		if !lastConfirmation(h, ref) {
-			t.Error("it says no")
+			t.Error("the confirmation is false, want true")
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestWaitWithoutResult(t *testing.T) {
 			if limit == "asked" {
 				h.wantAnswer(ref, "The agent watched the meter for 10m0s, and it did not happen; now: closed.")
 				if lastConfirmation(h, ref) {
-					t.Error("it says yes")
+					t.Error("the confirmation is true, want false")
 				}
 				return
 			}

@@ -19,9 +19,9 @@ func TestInterrupt(t *testing.T) {
 		ended       bool
 		interrupted bool
 	}{
-		"told":           {nil, true, true},
-		"may have heard": {deaf, false, true},
-		"out of reach":   {fmt.Errorf("%w: %w", drivers.ErrNothingDone, deaf), false, false},
+		"received":        {nil, true, true},
+		"may be received": {deaf, false, true},
+		"out of reach":    {fmt.Errorf("%w: %w", drivers.ErrNothingDone, deaf), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var e drivers.ExclusiveTask
@@ -39,7 +39,7 @@ func TestInterrupt(t *testing.T) {
 			go func() { seen <- e.Interrupted(t.Context()) }() // waits for the result
 			close(let)
 			if interrupted := <-seen; interrupted != c.interrupted {
-				t.Errorf("told: %t, want %t", interrupted, c.interrupted)
+				t.Errorf("interrupted: %t, want %t", interrupted, c.interrupted)
 			}
 			if c.ended {
 				<-ctx.Done()
@@ -49,7 +49,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			e.ConfirmWorking(e.LastStop())
 			if !c.ended && e.Interrupted(t.Context()) {
-				t.Error("it moves, and has heard that it is to stop")
+				t.Error("the task is interrupted after the device works again, want not")
 			}
 			release()
 			if err := <-stopped; !errors.Is(err, c.err) {

@@ -12,7 +12,7 @@ func TestSignalNotifiesEachSubscriberOnce(t *testing.T) {
 	one, two := b.Changes(), b.Changes()
 	select {
 	case <-one:
-		t.Fatal("it was rung before anybody asked")
+		t.Fatal("the channel is closed before a notification")
 	default:
 	}
 	b.Notify()
@@ -20,7 +20,7 @@ func TestSignalNotifiesEachSubscriberOnce(t *testing.T) {
 	<-two
 	select {
 	case <-b.Changes():
-		t.Fatal("it rings for what was told already")
+		t.Fatal("a new channel is closed for an earlier notification")
 	default:
 	}
 }

@@ -67,7 +67,7 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 							legal[c] = true
 						}
 						if slices.Contains(r.Allowed, code) {
-							t.Errorf("%v: %s says %s: refused, and legal: %v", way, actor.ID, code, r)
+							t.Errorf("%v: post by %s of %s: rejected, but listed as allowed: %v", way, actor.ID, code, r)
 						}
 					}
 				}

@@ -76,7 +76,7 @@ func TestRejectedAppendedMessageIsEvidence(t *testing.T) {
 			}
 		}
 		if events := sub.events(); len(events) > 0 {
-			t.Errorf("the executor heard %v", events)
+			t.Errorf("events of the executor are %v, want none", events)
 		}
 	})
 }

@@ -132,7 +132,7 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 func TestInvalidConfirmSettingIsRejected(t *testing.T) {
 	cfg := exchange.DefaultConfig()
 	if cfg.Confirm != exchange.ConfirmTerminal {
-		t.Errorf("unless said otherwise: %q", cfg.Confirm)
+		t.Errorf("default is %q, want ConfirmTerminal", cfg.Confirm)
 	}
 	cfg.Confirm = "phone"
 	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "terminal, page, code or script") {

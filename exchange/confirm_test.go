@@ -108,7 +108,7 @@ func TestRepeatedConfirmationIsAccepted(t *testing.T) {
 		h.send(agent, confirmation)
 		h.send(agent, "reply: {re: "+ref+"/question-002, confirm: true}")
 		if got := len(h.thread(ref).Messages); got != n {
-			t.Errorf("the yes again was stored again: %d messages, want %d", got, n)
+			t.Errorf("a repeated confirmation was stored: %d messages, want %d", got, n)
 		}
 		h.send(kitchen, "re: "+ref+"\nepoch: 1\nMESS: [{status: {code: in_progress, action_hash: d1}}]")
 		h.send(agent, confirmation)
@@ -181,7 +181,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 				h.send(agent, replaceRef(c.answer, ref))
 				h.wantStatus(ref, mess.InProgress)
 				if got := sub.events(); len(got) != 1 {
-					t.Errorf("the executor heard %q, want the answer", got)
+					t.Errorf("events of the executor are %q, want the answer", got)
 				}
 				if th := h.thread(ref); th.Phase != "" {
 					t.Errorf("the answer has taken the thread past the start gate: phase %q", th.Phase)
@@ -268,7 +268,7 @@ func TestCancelBeforeAndAfterStart(t *testing.T) {
 			t.Errorf("the cancel of what has begun is acked with %s, want in_progress", ack.Status)
 		}
 		if got := sub.events(); len(got) != 1 || got[0] != "message "+late+" cancel" {
-			t.Errorf("the executor heard %q, want the cancel", got)
+			t.Errorf("events of the executor are %q, want the cancel", got)
 		}
 		beat := h.send(kitchen, "config: {executor: {id: kitchen-pi, holding: [{ref: "+late+", epoch: 1}]}}")
 		if len(beat.Threads) != 1 || beat.Threads[0].Stop == nil || !*beat.Threads[0].Stop {
@@ -307,7 +307,7 @@ func TestConfirmingRequesterHasNoClaim(t *testing.T) {
 				"status: {re: " + ref + ", code: in_progress}", "response: {re: " + ref + ", content: [forged]}",
 			} {
 				if _, err := h.post(agent, what); err == nil {
-					h.t.Errorf("%s says %s, and is heard", agent.ID, what)
+					h.t.Errorf("post by %s of %s succeeds, want an error", agent.ID, what)
 				}
 			}
 		}

@@ -36,13 +36,13 @@ func TestHeartbeatsNameTheirProcess(t *testing.T) {
 					h.wantStatus(claimed, mess.Claimed)
 					h.wantStatus(started, mess.InProgress)
 					if len(currentOrder) > 0 {
-						t.Errorf("the new process is told that it holds %+v", currentOrder)
+						t.Errorf("threads of the new process are %+v, want none", currentOrder)
 					}
 					return
 				}
 				h.wantStatus(claimed, mess.Pending)
 				if len(currentOrder) < 2 || currentOrder[0].Ref != started || currentOrder[0].Instance != "one" {
-					t.Errorf("the new process is told of %+v, want at least twice of what has begun", currentOrder)
+					t.Errorf("threads of the new process are %+v, want the started one at least twice", currentOrder)
 				}
 			})
 		})

@@ -115,10 +115,10 @@ func TestDeregisteredExecutorReturns(t *testing.T) {
 					currentOrder = append(currentOrder, s.ID)
 				}
 				if !slices.Equal(currentOrder, []string{before.ID, meanwhile.ID}) {
-					t.Errorf("it is told of the stops %v", currentOrder)
+					t.Errorf("stops are %v, want those before and meanwhile", currentOrder)
 				}
 				if got := h.subscribe(kitchen, "").events(); !slices.ContainsFunc(got, func(line string) bool { return strings.HasPrefix(line, "stop") }) {
-					t.Errorf("and hears %q", got)
+					t.Errorf("events are %q, want a stop", got)
 				}
 			})
 		})

@@ -29,7 +29,7 @@ func TestDrainedExecutorGetsNoOffers(t *testing.T) {
 			t.Fatalf("%+v", order)
 		}
 		if got := strings.Join(sub.events(), ","); !strings.HasPrefix(got, "hold  config,withdrawn "+waits+" status:pending") {
-			t.Errorf("the executor hears %s", got)
+			t.Errorf("events of the executor are %s", got)
 		}
 		h.wantError(kitchen, "status: {re: "+waits+", code: claimed}", mess.NotYet, "on hold by claude-agent: the floor is wet")
 		h.send(kitchen, "status: {re: "+before+", code: in_progress}")
@@ -38,11 +38,11 @@ func TestDrainedExecutorGetsNoOffers(t *testing.T) {
 		ack := h.send(agent, "request: {intent: look again, requires: [look]}")
 		note, _ := ack.Extra.Get("note")
 		if text, _ := note.(string); !strings.Contains(text, "kitchen-pi is on hold by claude-agent: the floor is wet") {
-			t.Errorf("the requester is told %v", ack.Extra)
+			t.Errorf("ack to the requester is %v, want a note about the drain", ack.Extra)
 		}
 		sub = h.subscribe(kitchen, "")
 		if got := strings.Join(sub.events(), ","); got != "hold  config" {
-			t.Errorf("after a restart it hears %s", got)
+			t.Errorf("events after a restart are %s", got)
 		}
 		h.send(kitchen, "status: {re: "+before+", code: completed}")
 		sub.events()
@@ -50,7 +50,7 @@ func TestDrainedExecutorGetsNoOffers(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		if got := strings.Join(sub.events(), ","); !strings.HasPrefix(got, "hold  config,offer ") || !strings.Contains(got, "offer "+waits) || !strings.Contains(got, "offer "+ack.Ref) {
-			t.Errorf("then it hears %s", got)
+			t.Errorf("events after that are %s", got)
 		}
 		h.send(kitchen, "status: {re: "+waits+", code: claimed}")
 	})
@@ -66,10 +66,10 @@ func TestDrainOfOneExecutor(t *testing.T) {
 		h.send(person, "config: {hold: {executors: [kitchen-pi]}}")
 		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
 		if got := strings.Join(k.events(), ","); got != "hold  config" {
-			t.Errorf("the kitchen hears %s", got)
+			t.Errorf("events of the kitchen are %s", got)
 		}
 		if got := strings.Join(g.events(), ","); got != "offer "+ref+" request" {
-			t.Errorf("the garage hears %s", got)
+			t.Errorf("events of the garage are %s", got)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestDrainOrderIsRepeatedUntilConfirmed(t *testing.T) {
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		if ack := h.heartbeat(kitchen, mess.Executor{Capabilities: looks.Capabilities, Instance: "next", Drained: &mess.DrainState{}}); ack.Drain == nil {
-			t.Errorf("the next process is not told: %+v", ack)
+			t.Errorf("ack to the next process is %+v, want the drain", ack)
 		}
 		h.heartbeat(kitchen, taken)
 		end, err := h.x.Resume(t.Context(), person, mess.DrainOrder{})
@@ -128,12 +128,12 @@ func TestDrainOrderFromBrokerApplies(t *testing.T) {
 		sub := h.subscribe(kitchen, "")
 		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
 		if got := strings.Join(sub.events(), ","); got != "hold  config" {
-			t.Errorf("it hears %q", got)
+			t.Errorf("events are %q, want the drain", got)
 		}
 		h.heartbeat(kitchen, mess.Executor{Drained: &mess.DrainState{}})
 		h.advance(time.Millisecond)
 		if got := strings.Join(sub.events(), ","); got != "offer "+ref+" request" {
-			t.Errorf("then it hears %q", got)
+			t.Errorf("events after that are %q, want the offer", got)
 		}
 		order, err := h.x.Drain(t.Context(), agent, mess.DrainOrder{})
 		if err != nil {
@@ -235,7 +235,7 @@ func TestActorsThatMayDrain(t *testing.T) {
 		}
 		h.send(person, "config: {hold: {executors: [kitchen-pi]}}")
 		if by() != "kitchen-pi:teague " {
-			t.Errorf("an operator's hold stands: %s", by())
+			t.Errorf("drain of the operator is %s, want kitchen-pi by teague", by())
 		}
 		h.send(agent, "config: {hold: {executors: [kitchen-pi]}}")
 		h.wantError(agent, "config: {resume: {executors: [kitchen-pi]}}", mess.Forbidden, "on hold by teague")

@@ -35,14 +35,14 @@ func TestEnvelopeNeedsNoRead(t *testing.T) {
 			t.Helper()
 			e, err := h.x.Envelope(t.Context(), actor, name)
 			if err != nil || e.Ref != ref || e.Status != want {
-				t.Errorf("%s hears of %s: %q is %q, %v; want %s is %s", actor.ID, name, e.Ref, e.Status, err, ref, want)
+				t.Errorf("envelope for %s of %s: %q is %q, %v; want %s is %s", actor.ID, name, e.Ref, e.Status, err, ref, want)
 			}
 		}
 		hidden := func(actor exchange.Actor, name string) {
 			t.Helper()
 			e, err := h.x.Envelope(t.Context(), actor, name)
 			if r, ok := errors.AsType[*mess.Error](err); !ok || r.Code != mess.NotFound || e.Ref != "" {
-				t.Errorf("%s hears of %s: %q, %v; want that it is unknown", actor.ID, name, e.Ref, err)
+				t.Errorf("envelope for %s of %s: %q, %v; want NotFound", actor.ID, name, e.Ref, err)
 			}
 		}
 		before := store.reads.Load()

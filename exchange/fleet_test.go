@@ -198,7 +198,7 @@ func TestUnchangedRegistrationIsNotWritten(t *testing.T) {
 		h.advance(time.Minute)
 		h.send(kitchen, register)
 		if store.puts != was {
-			t.Errorf("%d documents are written by a registration that says nothing new", store.puts-was)
+			t.Errorf("an unchanged registration wrote %d documents, want 0", store.puts-was)
 		}
 		if e := h.x.Executors()[0]; !e.Live || !e.LastSeen.Equal(time.Now()) {
 			t.Errorf("it is no sign of life: live %v, seen %v", e.Live, e.LastSeen)

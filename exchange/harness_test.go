@@ -93,7 +93,7 @@ func (h *harness) post(actor exchange.Actor, text string) (mess.Message, error) 
 	h.t.Helper()
 	m, err := mess.Parse([]byte(text))
 	if err != nil {
-		h.t.Fatalf("%s says what is no message: %v\n%s", actor.ID, err, text)
+		h.t.Fatalf("post by %s is not a message: %v\n%s", actor.ID, err, text)
 	}
 	return h.x.Post(h.t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Proof: h.proof, Message: m})
 }
@@ -103,7 +103,7 @@ func (h *harness) send(actor exchange.Actor, text string) mess.Ack {
 	h.t.Helper()
 	m, err := h.post(actor, text)
 	if err != nil {
-		h.t.Fatalf("%s says %s: %v", actor.ID, text, err)
+		h.t.Fatalf("post by %s of %s: %v", actor.ID, text, err)
 	}
 	synctest.Wait()
 	for _, item := range m.Items {
@@ -111,7 +111,7 @@ func (h *harness) send(actor exchange.Actor, text string) mess.Ack {
 			return *a
 		}
 	}
-	h.t.Fatalf("%s says %s: no ack in the answer", actor.ID, text)
+	h.t.Fatalf("post by %s of %s: no ack in the answer", actor.ID, text)
 	return mess.Ack{}
 }
 
@@ -122,11 +122,11 @@ func (h *harness) wantError(actor exchange.Actor, text string, code mess.ErrorCo
 	_, err := h.post(actor, text)
 	r, ok := errors.AsType[*mess.Error](err)
 	if !ok || r.Code != code {
-		h.t.Fatalf("%s says %s: %v, want a refusal as %s", actor.ID, text, err, code)
+		h.t.Fatalf("post by %s of %s: %v, want the error %s", actor.ID, text, err, code)
 	}
 	for _, w := range fragments {
 		if !strings.Contains(r.Error(), w) {
-			h.t.Errorf("%s says %s: refused with %q, want %q in it", actor.ID, text, r, w)
+			h.t.Errorf("post by %s of %s: the error is %q, want %q in it", actor.ID, text, r, w)
 		}
 	}
 	return r

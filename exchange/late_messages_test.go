@@ -61,7 +61,7 @@ func TestEffectOfStartedTaskStaysUnknown(t *testing.T) {
 					got = s.Reason.Effect
 				}
 				if got != c.want {
-					t.Errorf("its last word says effect %q, want %q", got, c.want)
+					t.Errorf("effect of the terminal status is %q, want %q", got, c.want)
 				}
 			})
 		})

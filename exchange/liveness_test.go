@@ -32,11 +32,11 @@ func TestPollingExecutorIsAlive(t *testing.T) {
 		sub := h.subscribe(garage, "")
 		h.send(agent, "request: {intent: look again, requires: [look]}")
 		if got := sub.events(); len(got) != 0 {
-			t.Errorf("the second choice hears %q while the first has its time", got)
+			t.Errorf("events of the second choice are %q while the first has its time, want none", got)
 		}
 		h.advance(61 * time.Second)
 		if got := sub.events(); len(got) != 1 {
-			t.Errorf("the second choice hears %q after that", got)
+			t.Errorf("events of the second choice are %q after that, want the offer", got)
 		}
 	})
 }

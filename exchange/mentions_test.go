@@ -31,7 +31,7 @@ func TestMentionedRequestIsShared(t *testing.T) {
 			t.Errorf("the thread has %+v, want what was asked for", entry)
 		}
 		if len(sub.events()) < 2 {
-			t.Errorf("the executor has heard %d messages", len(sub.events()))
+			t.Errorf("the executor has %d events, want at least 2", len(sub.events()))
 		}
 
 		// In one message the order does not matter.

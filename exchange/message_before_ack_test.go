@@ -54,7 +54,7 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 					t.Errorf("the request: %v", err)
 				}
 				if err := <-said; err != nil {
-					t.Errorf("what was said to it: %v", err)
+					t.Errorf("error of the message is %v", err)
 				}
 				synctest.Wait()
 				ref := time.Now().Format(time.DateOnly) + "-001-early"
@@ -66,7 +66,7 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 				if c.want == mess.Cancelled {
 					for _, line := range executor.events()[1:] {
 						if line != "withdrawn "+ref+" status:cancelled" {
-							t.Errorf("the executor hears of a thread that is cancelled: %s", line)
+							t.Errorf("event of a cancelled thread: %s", line)
 						}
 					}
 					h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
@@ -95,7 +95,7 @@ func TestPanickingSubscriberContinues(t *testing.T) {
 		h.send(agent, "request: {intent: two}")
 		cancel()
 		if err := <-done; err != nil || events != 2 {
-			t.Errorf("heard %d events, %v", events, err)
+			t.Errorf("%d events, %v, want 2", events, err)
 		}
 	})
 }

@@ -101,7 +101,7 @@ func TestQueuePositionOfRequest(t *testing.T) {
 		h.send(kitchen, replaceRef("status: {re: {ref}, code: claimed}", first.Ref))
 		h.send(kitchen, replaceRef("status: {re: {ref}, code: claimed}", second.Ref))
 		if third := h.send(agent, "request: {intent: look, requires: [x]}"); place(third) != 0 {
-			t.Errorf("nobody waits beside it: %d", place(third))
+			t.Errorf("place in the queue is %d, want 0", place(third))
 		}
 		two := h.send(agent, "[{request: {id: a, intent: look, requires: [z]}}, {request: {id: b, intent: look, requires: [z]}}]")
 		for i, e := range two.Requests {

@@ -32,18 +32,18 @@ func TestPeopleGetOffersAfterRobots(t *testing.T) {
 		ref := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
 		h.advance(time.Second)
 		if got := robot.events(); len(got) != 1 {
-			t.Errorf("the robot hears %q", got)
+			t.Errorf("events of the robot are %q, want the offer", got)
 		}
 		if got := phone.events(); len(got) != 0 {
-			t.Errorf("the person hears %q before it has declined", got)
+			t.Errorf("events of the person are %q before the robot has declined, want none", got)
 		}
 		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
 		if got := phone.events(); len(got) != 1 || !strings.HasPrefix(got[0], "offer "+ref) {
-			t.Errorf("then the person hears %q", got)
+			t.Errorf("events of the person are %q after that, want the offer", got)
 		}
 		h.wantStatus(ref, mess.Pending)
 		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ana" {
-			t.Errorf("what the thread says of it: %+v", line)
+			t.Errorf("status of the thread is %+v", line)
 		}
 		h.send(anna, "status: {re: "+ref+", code: claimed}")
 		h.send(anna, "status: {re: "+ref+", code: in_progress}")
@@ -70,7 +70,7 @@ func TestOnlyPeopleLeftIsReportedOnce(t *testing.T) {
 		h.send(garage, "status: {re: "+ref+", code: declined, reason: no time}")
 		want := "no robot here does it (kitchen-pi: no legs; garage-pi: no time); offered to ana, ben"
 		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != want {
-			t.Errorf("what the thread says of it: %+v", line)
+			t.Errorf("status of the thread is %+v", line)
 		}
 		h.send(anna, "status: {re: "+ref+", code: declined, reason: my back}")
 		if line := h.lastStatusItem(ref); line.Message != "" {
@@ -89,14 +89,14 @@ func TestCancelOfPersonsClaimHasUnknownEffect(t *testing.T) {
 		h.send(agent, "cancel: {re: "+ref+"}")
 		h.wantStatus(ref, mess.Cancelled)
 		if r := h.lastStatus(ref).Reason; r == nil || r.Effect != mess.EffectUnknown || r.Detail != "ana had taken it, and may have begun" {
-			t.Errorf("what the thread says of it: %+v", r)
+			t.Errorf("status of the thread is %+v", r)
 		}
 		h.send(anna, "MESS: [{status: {re: "+ref+", code: completed}}, {response: {re: "+ref+", content: [done]}}]") // it is kept
 		h.wantStatus(ref, mess.Cancelled)
 		free := h.send(agent, "request: {intent: go, requires: [walk]}").Ref
 		h.send(agent, "cancel: {re: "+free+"}")
 		if s := h.lastStatus(free); s.Reason != nil {
-			t.Errorf("of what nobody had taken: %+v", s.Reason)
+			t.Errorf("reason without a claim is %+v, want none", s.Reason)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestDeclinedDelegationReturnsToPeople(t *testing.T) {
 		h.send(anna, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi}")
 		h.send(kitchen, "status: {re: "+ref+", code: declined, reason: no legs}")
 		if line := h.lastStatusItem(ref); line.Code != mess.Pending || line.Message != "no robot here does it (kitchen-pi: no legs); offered to ben" {
-			t.Errorf("what the thread says of it: %+v", line)
+			t.Errorf("status of the thread is %+v", line)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestPeopleGetNoOfferAfterLockout(t *testing.T) {
 				h.send(kitchen, "status: {re: "+ref+", code: declined, reason: {type: "+bar+", detail: not now}}")
 				h.wantStatus(ref, mess.Declined)
 				if got := phone.events(); len(got) != 0 {
-					t.Errorf("the person hears %q", got)
+					t.Errorf("events of the person are %q, want none", got)
 				}
 			})
 		})
@@ -175,7 +175,7 @@ func TestPersonKeepsStartedTask(t *testing.T) {
 		h.heartbeat(anna, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}})
 		h.wantStatus(ref, mess.Claimed)
 		if line := h.lastStatusItem(ref); line.Executor != anna.ID || line.Code != mess.Claimed || line.Message != "ana says: I have stopped" {
-			t.Errorf("what the thread says of it: %+v", line)
+			t.Errorf("status of the thread is %+v", line)
 		}
 		h.send(anna, "status: {re: "+ref+", code: in_progress}")
 		if _, err := h.post(anna, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: {type: other, detail: handed over, effect: none}}"); !errors.Is(err, mess.IllegalTransition) {
@@ -193,7 +193,7 @@ func TestPeopleGetOffersRobotsIgnore(t *testing.T) {
 		h.send(agent, "request: {intent: go, requires: [walk]}")
 		h.advance(exchange.DefaultConfig().OfferTime + time.Second)
 		if got := phone.events(); len(got) != 1 {
-			t.Errorf("after the robot's time the person hears %q", got)
+			t.Errorf("events of the person are %q after the robot's time, want the offer", got)
 		}
 	})
 }
@@ -245,7 +245,7 @@ func TestAckNamesDrainedCandidate(t *testing.T) {
 		h.send(person, "config: {hold: true}")
 		ack := h.send(agent, "request: {intent: go, requires: [walk]}")
 		if note, _ := ack.Extra.Get("note"); !strings.Contains(fmt.Sprint(note), "kitchen-pi is on hold") {
-			t.Errorf("told: %v", note)
+			t.Errorf("note is %v, want the drain", note)
 		}
 	})
 }
@@ -265,12 +265,12 @@ func TestPeopleDelegateThreads(t *testing.T) {
 		robot.events()
 		h.send(anna, "status: {re: "+ref+", code: delegated, delegated_to: ben, reason: I am out}")
 		if got := second.events(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
-			t.Errorf("ben hears %q", got)
+			t.Errorf("events of ben are %q, want the offer", got)
 		}
 		h.send(ben, "status: {re: "+ref+", code: claimed}")
 		h.send(ben, "status: {re: "+ref+", code: delegated, delegated_to: kitchen-pi, reason: it has legs now}")
 		if got := robot.events(); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "offer "+ref) {
-			t.Errorf("the robot hears %q", got)
+			t.Errorf("events of the robot are %q, want the offer", got)
 		}
 		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 		h.wantStatus(ref, mess.Claimed)

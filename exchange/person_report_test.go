@@ -39,7 +39,7 @@ func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 				h.send(actor, replaceRef(c.message, ref))
 				got := h.lastStatus(ref)
 				if got.Message != c.want || got.Evidence != c.evidence {
-					t.Errorf("the thread says %q, evidence %q, want %q, %q", got.Message, got.Evidence, c.want, c.evidence)
+					t.Errorf("message is %q, evidence %q, want %q, %q", got.Message, got.Evidence, c.want, c.evidence)
 				}
 			})
 		})

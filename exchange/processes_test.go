@@ -157,7 +157,7 @@ func TestRestartedExecutorLosesClaims(t *testing.T) {
 		sub := h.subscribe(kitchen, "")
 		// The first process is still connected: this may be a copy of it.
 		if ack := h.send(kitchen, pi+"two}}"); len(ack.Threads) != 0 {
-			t.Errorf("the copy is told that it holds %+v", ack.Threads)
+			t.Errorf("threads of the copy are %+v, want none", ack.Threads)
 		}
 		h.wantStatus(asked, mess.NeedsConfirmation)
 		sub.stop()
@@ -165,11 +165,11 @@ func TestRestartedExecutorLosesClaims(t *testing.T) {
 		h.wantStatus(asked, mess.Pending)
 		h.wantStatus(started, mess.InProgress)
 		if len(ack.Threads) != 1 || ack.Threads[0].Ref != started {
-			t.Errorf("the new process is told of %+v, want what has begun", ack.Threads)
+			t.Errorf("threads of the new process are %+v, want the started one", ack.Threads)
 		}
 		h.wantError(agent, "reply: {re: "+asked+", confirm: true}", mess.IllegalTransition, "no confirmation is open")
 		if s := h.lastStatus(asked); !strings.Contains(s.Message, "restarted before it began") {
-			t.Errorf("the thread says %q", s.Message)
+			t.Errorf("message of the thread is %q", s.Message)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestShutdownDelegatesUnstartedThread(t *testing.T) {
 		h.wantStatus(ref, mess.Pending)
 		h.wantError(agent, "reply: {re: "+ref+", confirm: true}", mess.IllegalTransition)
 		if got := h.subscribe(kitchen, "").events(); len(got) != 1 || got[0] != "offer "+ref+" request" {
-			t.Errorf("when it is back it hears %q, want the offer", got)
+			t.Errorf("events after its return are %q, want the offer", got)
 		}
 		h.send(kitchen, "status: {re: "+ref+", code: claimed}")
 	})

@@ -151,7 +151,7 @@ func TestAttachmentsOfThreadAreLimited(t *testing.T) {
 		}
 		err = h.attach(kitchen, ref, "c", 40_000)
 		if !errors.Is(err, mess.TooLarge) || !strings.Contains(err.Error(), "20000 remain") {
-			t.Errorf("beyond the limit: %v, want a refusal that says what is left", err)
+			t.Errorf("beyond the limit: %v, want an error with the remaining bytes", err)
 		}
 		if err := h.attach(kitchen, ref, "d", 20_000); err != nil {
 			t.Errorf("what is left: %v", err)
@@ -227,7 +227,7 @@ func TestExecutorMatchesList(t *testing.T) {
 			}
 		}
 		if _, ok := h.x.Executor("nobody"); ok {
-			t.Error("nobody is an executor")
+			t.Error("Executor(nobody) exists, want none")
 		}
 		if list := h.x.NotifiableExecutors(); len(list) != 1 || list[0].ID != garage.ID {
 			t.Errorf("notified: %v", list)

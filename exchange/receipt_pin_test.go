@@ -46,7 +46,7 @@ func TestReceiptKeysArePinned(t *testing.T) {
 			t.Errorf("with %s it is held to %v, want %s", key, got, one)
 		}
 		if warned := strings.Contains(log.String(), "changed the key"); warned != (key == other) {
-			t.Errorf("with %s the log says %q", key, log.String())
+			t.Errorf("with %s the log is %q", key, log.String())
 		}
 	}
 	for _, key := range []any{"short", true, one + "\n"} {

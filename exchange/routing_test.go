@@ -77,7 +77,7 @@ func TestRequestWaitsForExecutor(t *testing.T) {
 		h.register(kitchen, "fly")
 		h.advance(time.Second)
 		if got := sub.events(); len(got) != 1 || got[0] != "offer "+ack.Ref+" request" {
-			t.Errorf("who comes later hears %q, want the offer", got)
+			t.Errorf("events of a later executor are %q, want the offer", got)
 		}
 	})
 }
@@ -133,11 +133,11 @@ func TestRequestWaitsForSchedule(t *testing.T) {
 		h.send(agent, "request: {intent: do it}")
 		h.advance(7*time.Hour + 55*time.Minute)
 		if got := sub.events(); len(got) != 0 {
-			t.Errorf("before its hours it hears %q", got)
+			t.Errorf("events before its hours are %q, want none", got)
 		}
 		h.advance(6 * time.Minute)
 		if got := sub.events(); len(got) != 1 {
-			t.Errorf("in its hours it hears %q, want the offer", got)
+			t.Errorf("events in its hours are %q, want the offer", got)
 		}
 	})
 }
@@ -151,15 +151,15 @@ func TestPreferredExecutorsGetFirstOffers(t *testing.T) {
 		k, g := h.subscribe(kitchen, ""), h.subscribe(garage, "")
 		first := h.send(agent, "request: {intent: clean, requires: [clean]}").Ref
 		if got := k.events(); len(got) != 0 || len(g.events()) != 1 {
-			t.Errorf("the other one hears %q at once", got)
+			t.Errorf("events of the other executor are %q at once, want none", got)
 		}
 		h.advance(61 * time.Second)
 		if got := k.events(); len(got) != 1 {
-			t.Errorf("when the preferred one does nothing, the other hears %q, want the offer", got)
+			t.Errorf("the preferred executor does nothing: events of the other are %q, want the offer", got)
 		}
 		h.send(kitchen, "status: {re: "+first+", code: claimed}")
 		if got := g.events(); len(got) == 0 || got[0] != "withdrawn "+first+" status:claimed" {
-			t.Errorf("the preferred one hears %q, want the offer withdrawn", got)
+			t.Errorf("events of the preferred executor are %q, want the offer withdrawn", got)
 		}
 		k.events()
 		h.send(agent, "request: {intent: look, requires: [look]}")
@@ -172,7 +172,7 @@ func TestPreferredExecutorsGetFirstOffers(t *testing.T) {
 		second := h.send(agent, "request: {intent: clean more, requires: [clean]}").Ref
 		h.send(garage, "status: {re: "+second+", code: declined, reason: tired}")
 		if got := k.events(); len(got) != 1 || got[0] != "offer "+second+" request" {
-			t.Errorf("when the preferred one declines, the other hears %q, want the offer", got)
+			t.Errorf("the preferred executor declines: events of the other are %q, want the offer", got)
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestDelegatedClaimIsOfferedAgain(t *testing.T) {
 		h.send(kitchen, "status: {re: "+ref+", code: delegated, delegated_to: garage-pi, reason: too high up}")
 		h.wantStatus(ref, mess.Pending)
 		if got := g.events(); len(got) != 1 || got[0] != "offer "+ref+" request" {
-			t.Errorf("the other one hears %q, want the offer", got)
+			t.Errorf("events of the other executor are %q, want the offer", got)
 		}
 		h.send(garage, "status: {re: "+ref+", code: claimed}")
 		h.send(garage, "status: {re: "+ref+", code: in_progress}")

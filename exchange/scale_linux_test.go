@@ -50,7 +50,7 @@ func (f *fleet) send(actor exchange.Actor, text string) mess.Ack {
 	}
 	answer, err := f.x.Post(f.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 	if err != nil {
-		f.Errorf("%s says %s: %v", actor.ID, text, err)
+		f.Errorf("post by %s of %s: %v", actor.ID, text, err)
 		return mess.Ack{}
 	}
 	return *answer.Items[0].(*mess.Ack)

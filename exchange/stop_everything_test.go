@@ -73,7 +73,7 @@ func TestStopOfEverythingAppliesAtOnce(t *testing.T) {
 					}
 				}
 				if got := sub.events(); len(got) != 1 || got[0] != "offer "+fresh+" request" {
-					t.Errorf("a new executor hears %q, want the new request alone", got)
+					t.Errorf("events of a new executor are %q, want the new request alone", got)
 				}
 			})
 		})

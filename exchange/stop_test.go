@@ -85,7 +85,7 @@ func TestHangingDiskDelaysOnlySenders(t *testing.T) {
 		synctest.Wait()
 		for i, want := range []string{"stop  config,stop  config,hold  config", "stop  config,hold  config"} {
 			if got := strings.Join(subs[i].events(), ","); got != want {
-				t.Errorf("executor %d hears %q, want %q", i, got, want)
+				t.Errorf("events of executor %d are %q, want %q", i, got, want)
 			}
 		}
 		ref := h.send(agent, "request: {intent: look}").Ref
@@ -124,20 +124,20 @@ func TestStopIsRepeatedUntilConfirmed(t *testing.T) {
 		h.open(exchange.DefaultConfig())
 
 		if s := h.heartbeat(garage, mess.Executor{}).Stops; stopReasons(s) != "smoke by claude-agent" || s[0].Executors != nil {
-			t.Errorf("the garage hears %+v", s)
+			t.Errorf("stops for the garage are %+v", s)
 		}
 		s := h.heartbeat(kitchen, looks).Stops
 		if len(s) != 2 || len(s[1].Reason) > 512 || !strings.HasPrefix(s[1].Reason, "ää") {
-			t.Errorf("the kitchen hears %s", stopReasons(s))
+			t.Errorf("stops for the kitchen are %s", stopReasons(s))
 		}
 		left := h.heartbeat(kitchen, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{smoke.ID, "older"}, Reason: "smoke"}}).Stops
 		if len(left) != 1 || left[0].ID != s[1].ID {
-			t.Errorf("then the kitchen hears %s", stopReasons(left))
+			t.Errorf("stops for the kitchen after that are %s", stopReasons(left))
 		}
 		h.stop()
 		h.open(exchange.DefaultConfig())
 		if left := h.heartbeat(kitchen, mess.Executor{}).Stops; len(left) != 1 {
-			t.Errorf("after a restart the kitchen hears %s", stopReasons(left))
+			t.Errorf("stops for the kitchen after a restart are %s", stopReasons(left))
 		}
 	})
 }
@@ -155,13 +155,13 @@ func TestStopAppliesToPeopleWithClaims(t *testing.T) {
 			t.Fatalf("the stop is for %q, %v", s.Executors, err)
 		}
 		if got := h.heartbeat(ben, mess.Executor{}).Stops; len(got) != 0 {
-			t.Errorf("who does nothing hears %s", stopReasons(got))
+			t.Errorf("stops for a person without a task are %s, want none", stopReasons(got))
 		}
 		if got := h.heartbeat(anna, mess.Executor{}).Stops; len(got) != 1 {
-			t.Errorf("who walks hears %s", stopReasons(got))
+			t.Errorf("stops for a person with a task are %s, want 1", stopReasons(got))
 		}
 		if got := h.heartbeat(anna, mess.Executor{Stopped: &mess.StopState{Orders: mess.Refs{s.ID}}}).Stops; len(got) != 0 {
-			t.Errorf("after she has said that she has stopped: %s", stopReasons(got))
+			t.Errorf("stops after her confirmation are %s, want none", stopReasons(got))
 		}
 		if s, err := h.x.Stop(h.t.Context(), person, mess.Stop{Executors: mess.Refs{ben.ID}}); err != nil || len(s.Executors) != 1 {
 			t.Errorf("one who is named: %+v, %v", s, err)
@@ -235,7 +235,7 @@ func TestStopEndsPendingThreads(t *testing.T) {
 		h.wantStatus(waits, mess.Failed)
 		h.wantStatus(held, mess.Claimed)
 		if last := h.lastStatus(waits); last.Reason == nil || last.Reason.Effect != mess.EffectNone || !strings.Contains(last.Reason.Detail, "has stopped everything (water) before anybody began") {
-			t.Errorf("it says: %+v", last)
+			t.Errorf("status is %+v", last)
 		}
 		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "swim"}}})
 		h.wantStatus(waits, mess.Failed)
@@ -253,7 +253,7 @@ func TestPendingThreadsAfterStopAreForPeople(t *testing.T) {
 		}
 		h.wantStatus(ref, mess.Pending)
 		if last := h.lastStatus(ref); !strings.Contains(last.Message, "has stopped everything while it waited; only people may still take it") {
-			t.Errorf("it says: %+v", last)
+			t.Errorf("status is %+v", last)
 		}
 		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "walk"}}})
 		h.wantError(garage, "status: {re: "+ref+", code: claimed}", mess.NotFound, "there is no thread")
@@ -282,7 +282,7 @@ func TestStopOnFullDiskApplies(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if s := h.heartbeat(kitchen, mess.Executor{}).Stops; stopReasons(s) != "smoke by claude-agent" {
-			t.Errorf("the kitchen hears %s", stopReasons(s))
+			t.Errorf("stops for the kitchen are %s", stopReasons(s))
 		}
 	})
 }
@@ -293,7 +293,7 @@ func TestUnreadableStopRecordStops(t *testing.T) {
 	overwrite(t, store, "stop", kitchen.ID, "{")
 	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
 		if s := h.heartbeat(kitchen, looks).Stops; len(s) != 1 || !strings.Contains(s[0].Reason, "unreadable reason") {
-			t.Errorf("the kitchen hears %s", stopReasons(s))
+			t.Errorf("stops for the kitchen are %s", stopReasons(s))
 		}
 	})
 }

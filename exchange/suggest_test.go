@@ -37,7 +37,7 @@ func TestAcceptedDelegationMovesThread(t *testing.T) {
 			t.Errorf("it was offered: %v", got)
 		}
 		if got := others.events(); !slices.Contains(got, "message "+ref+" status:pending") {
-			t.Errorf("the one that had it was told: %v", got)
+			t.Errorf("events of the previous executor are %v, want pending", got)
 		}
 		h.wantError(kitchen, replaceRef("status: {re: {ref}, code: in_progress, epoch: 1}", ref), mess.StaleToken)
 		h.wantError(agent, "reply: {re: "+said.Ref+", accept: true}", mess.IllegalTransition)
@@ -134,7 +134,7 @@ func TestRequesterSupersedesBeforeStart(t *testing.T) {
 		h.send(agent, replaceRef(text, ref))
 		h.wantStatus(ref, mess.InProgress)
 		if got := sub.events(); !slices.Contains(got, "message "+ref+" cancel") {
-			t.Errorf("its executor was told: %v", got)
+			t.Errorf("events of its executor are %v, want the cancel", got)
 		}
 		h.send(kitchen, replaceRef("status: {re: {ref}, code: cancelled}", ref))
 		h.wantStatus(ref, mess.Cancelled)

@@ -48,14 +48,14 @@ func TestTaskFromRequestToResponse(t *testing.T) {
 			t.Errorf("%d messages, want four with an ack each", len(got.Messages))
 		}
 		if diff := cmp.Diff([]string{"offer " + ref + " request"}, executor.events()[:1]); diff != "" {
-			t.Errorf("the executor heard (-want +got):\n%s", diff)
+			t.Errorf("events of the executor (-want +got):\n%s", diff)
 		}
 		events := []string{
 			"message " + ref + " request", "message " + ref + " status:claimed",
 			"message " + ref + " status:in_progress", "message " + ref + " status:completed response",
 		}
 		if diff := cmp.Diff(events, requester.events()); diff != "" {
-			t.Errorf("the requester heard (-want +got):\n%s", diff)
+			t.Errorf("events of the requester (-want +got):\n%s", diff)
 		}
 		h.wantError(kitchen, "re: "+ref+"\nMESS: [{status: {code: claimed}}]", mess.IllegalTransition)
 	})
@@ -92,7 +92,7 @@ func TestOneOfManyClaimsSucceeds(t *testing.T) {
 			if err == nil {
 				won++
 				if holder := h.thread(ref).Executor; holder != pis[i].ID {
-					t.Errorf("%s was told yes, and %s holds the claim", pis[i].ID, holder)
+					t.Errorf("the exchange accepted the claim of %s, and %s has it", pis[i].ID, holder)
 				}
 			}
 		}
@@ -208,7 +208,7 @@ func TestSeveralRequestsInOneMessage(t *testing.T) {
 		h.send(kitchen, "response: {re: "+buy+", content: [bought]}")
 		h.advance(time.Second)
 		if events := sub.events(); events[len(events)-1] != "offer "+dice+" request" {
-			t.Errorf("heard %q, want the offer of %s at last", events, dice)
+			t.Errorf("events are %q, want the offer of %s at the end", events, dice)
 		}
 		h.send(kitchen, "status: {re: "+dice+", code: claimed}")
 
@@ -247,7 +247,7 @@ func TestNewSubscriberGetsOpenEvents(t *testing.T) {
 		sub := h.subscribe(kitchen, "")
 		want := []string{"offer " + waiting + " request", "message " + asked + " reply"}
 		if diff := cmp.Diff(want, sub.events()); diff != "" {
-			t.Errorf("one who comes in anew hears (-want +got):\n%s", diff)
+			t.Errorf("events of a new subscriber (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func TestSlowSubscriberIsDisconnected(t *testing.T) {
 			t.Fatalf("Follow: %v, want ErrSlow", err)
 		}
 		if got := len(h.subscribe(agent, last).events()); got != 300-257 {
-			t.Errorf("after it resumed it heard %d events, want the %d that it missed", got, 300-257)
+			t.Errorf("%d events after the resume, want the %d missed ones", got, 300-257)
 		}
 	})
 }
@@ -333,11 +333,11 @@ func TestInvisibleThreadsLookUnknown(t *testing.T) {
 						g, ok1 := errors.AsType[*mess.Error](got)
 						w, ok2 := errors.AsType[*mess.Error](want)
 						if !ok1 || !ok2 {
-							t.Fatalf("%s says %s: %v, and of one that is not there: %v", actor.ID, text, got, want)
+							t.Fatalf("post by %s of %s: %v, and for a missing thread: %v", actor.ID, text, got, want)
 						}
 						w.Text = strings.ReplaceAll(w.Text, none, ref)
 						if diff := cmp.Diff(w, g); diff != "" {
-							t.Errorf("%s says %s: not as if there were no such thread (-want +got):\n%s", actor.ID, text, diff)
+							t.Errorf("post by %s of %s: differs from the error for a missing thread (-want +got):\n%s", actor.ID, text, diff)
 						}
 					}
 				}

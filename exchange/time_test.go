@@ -177,7 +177,7 @@ func TestTimesOfARequest(t *testing.T) {
 		sub := h.subscribe(kitchen, "")
 		h.advance(time.Minute)
 		if got := sub.events(); len(got) != 1 || got[0] != "offer "+soon+" request" {
-			t.Errorf("heard %q, want the offer when its time has come", got)
+			t.Errorf("events are %q, want the offer at its time", got)
 		}
 	})
 }

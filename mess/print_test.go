@@ -58,7 +58,7 @@ func TestGoValuesArePrinted(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v: %v", c.value, err)
 		} else if again := printed(t, parse(t, y)); again != string(js) {
-			t.Errorf("%v: YAML says %s, JSON says %s", c.value, again, js)
+			t.Errorf("%v: from YAML %s, from JSON %s", c.value, again, js)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestUnknownStatusesHaveNoSteps(t *testing.T) {
 		}
 	}
 	if mess.Step(mess.Claimed, mess.Completed, 0) == nil {
-		t.Error("nobody may take a step")
+		t.Error("a step without a party is allowed, want an error")
 	}
 }
 

@@ -268,7 +268,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 	ps, _ := errors.AsType[mess.Problems](parse(t, []byte(sick)).Validate())
 	if len(ps) != len(want) {
-		t.Errorf("Validate tells %d problems, want %d: %v", len(ps), len(want), ps)
+		t.Errorf("Validate = %d problems, want %d: %v", len(ps), len(want), ps)
 	}
 }
 

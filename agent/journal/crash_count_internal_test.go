@@ -44,7 +44,7 @@ func TestJournalCountsCrashes(t *testing.T) {
 	for n := range 3 {
 		j = j.crash(t)
 		if good, bad := j.CrashCount("good"), j.CrashCount("bad"); good != 0 || bad != n+1 {
-			t.Fatalf("died %d times of the good one and %d of the bad one, want 0 and %d", good, bad, n+1)
+			t.Fatalf("crash counts: %d of the good thread, %d of the bad one, want 0 and %d", good, bad, n+1)
 		}
 		if n < 2 {
 			try("bad")

@@ -38,7 +38,7 @@ func (d document) table(after string) (rows [][]string) {
 	d.Helper()
 	_, rest, ok := strings.Cut(d.text, after)
 	if !ok {
-		d.Fatalf("docs/reference/journal.md does not say %q", after)
+		d.Fatalf("docs/reference/journal.md does not contain %q", after)
 	}
 	for line := range strings.Lines(rest) {
 		line = strings.TrimSpace(line)
@@ -169,7 +169,7 @@ func TestDocumentedFormatReadsJournal(t *testing.T) {
 		must(t, j.Sent(t.Context(), "c"))
 	}
 	if records := d.decode(dir); len(records) > 15 || records[3]["begun"] != 2.0 || records[3]["found"] != 1.0 || records[2]["book"] == nil {
-		t.Errorf("it was not compacted as the document says: %v", records)
+		t.Errorf("compacted records are %v, want those of the document", records)
 	}
 }
 

@@ -206,7 +206,7 @@ func TestClosedJournalReturnsError(t *testing.T) {
 		t.Error("an intent was taken by a closed journal")
 	}
 	if j.Err() == nil || j.EnsureRoom(t.Context()) == nil {
-		t.Error("it says that it can be written")
+		t.Error("the journal is writable, want an error")
 	}
 	if got := reportTwice(j); got != "" {
 		t.Errorf("what was not written is believed: %s", got)
@@ -320,10 +320,10 @@ func TestRemovedJournalPermitsNothing(t *testing.T) {
 		t.Error("another task may begin")
 	}
 	if err := j.Intent(ctx, intent("2026-11-21-002", 3)); err == nil {
-		t.Error("an intent was written where nobody finds it")
+		t.Error("the journal wrote an intent that the next run cannot find, want an error")
 	}
 	if err := j.Done(ctx, "2026-11-21-001", 3, report("2026-11-21-001", "done")); err == nil {
-		t.Error("a report was written where nobody finds it")
+		t.Error("the journal wrote a report that the next run cannot find, want an error")
 	}
 	must(t, j.Repair(ctx))
 	must(t, errors.Join(j.EnsureRoom(ctx), j.Check(ctx)))

@@ -38,7 +38,7 @@ func begin(t *testing.T, f localpolicy.Folder) *localpolicy.Run {
 func TestLockoutsAndArming(t *testing.T) {
 	f := localpolicy.In(t.TempDir())
 	if l := f.Decisions(); l.Unknown != "" || len(l.LockedOut)+len(l.Disarmed)+len(l.DisarmedDevices) > 0 {
-		t.Errorf("before anything was said: %+v", l)
+		t.Errorf("decisions of a new folder are %+v, want none", l)
 	}
 	must(t, f.LockOut("lamp", "wet paint", noon), f.Disarm("storm", noon, risky...), f.DisarmDevice("fan", "smells", noon))
 	must(t, f.ArmDevice("saw"))
@@ -78,7 +78,7 @@ func TestUncleanShutdownDisarms(t *testing.T) {
 	must(t, again.End())
 	begin(t, f)
 	if l := f.Decisions(); len(l.Disarmed) != 2 {
-		t.Errorf("after an end in order: %+v; want it disarmed until somebody arms it", l)
+		t.Errorf("after a graceful shutdown: %+v; want it disarmed until an operator arms it", l)
 	}
 	names, err := f.Devices()
 	if must(t, err); strings.Join(names, " ") != "lamp saw" {

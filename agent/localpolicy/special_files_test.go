@@ -40,6 +40,6 @@ func TestIrregularDecisionFileIsUnknown(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, "admin"), 0o700), syscall.Mkfifo(filepath.Join(dir, "admin", "running"), 0o600))
 	if err := localpolicy.In(dir).Run(risky, nil, now).Begin(); err == nil {
-		t.Error("a run has begun, and nobody knows how the last has ended")
+		t.Error("a run has begun although the end of the previous run is unknown")
 	}
 }

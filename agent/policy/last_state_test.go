@@ -37,7 +37,7 @@ func TestKnownStateOfDevice(t *testing.T) {
 	read(false)
 	is(g, "read", "on", 0, false)
 	switchLamp(t, g, l.lamp, true, 0)
-	is(g, "told", "on", 1, true)
+	is(g, "commanded", "on", 1, true)
 	read(true)
 	is(g, "read again", "on", 1, false)
 	if err := g.Halt(t.Context(), l, "lamp"); err != nil {

@@ -166,10 +166,10 @@ func TestMotionEnds(t *testing.T) {
 					t.Errorf("a lease of %v", r.long)
 				}
 				if messages := w.messages(); !strings.HasSuffix(messages, "off") {
-					t.Errorf("the guard hears %q, and not that it stands still", messages)
+					t.Errorf("messages to the watchdog are %q, want off at the end", messages)
 				}
 				if r.deaf > 0 {
-					t.Errorf("it was not told to stop until it had: %d", r.deaf)
+					t.Errorf("the rover still ignores %d stops, want 0", r.deaf)
 				}
 			})
 		})

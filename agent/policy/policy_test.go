@@ -281,7 +281,7 @@ func TestOneTaskPerDevice(t *testing.T) {
 		first.End()
 		wg.Wait()
 		if want := "on 1s, off 1s"; l.history() != want || !strings.Contains(reason, "switch the lamp") {
-			t.Errorf("%s, want %s; was told %q", l.history(), want, reason)
+			t.Errorf("history is %s, want %s; the reason is %q", l.history(), want, reason)
 		}
 	})
 	withLamp(t, policy.Limits{Busy: policy.BusyReject}, func(t *testing.T, g *policy.Policy, _ *lamp) {

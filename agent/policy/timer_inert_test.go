@@ -134,7 +134,7 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				if got := strings.Join(s.stops, " "); got != c.want || g.MayBeActive("lamp") != c.left {
-					t.Errorf("told to stop at %q, left %t; want %q, %t", got, g.MayBeActive("lamp"), c.want, c.left)
+					t.Errorf("stop commands at %q, may be active: %t; want %q, %t", got, g.MayBeActive("lamp"), c.want, c.left)
 				}
 			})
 		})

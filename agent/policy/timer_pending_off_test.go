@@ -89,7 +89,7 @@ func TestDeviceTimerOfEarlierRun(t *testing.T) {
 			g.UseLedger(kept, []string{"lamp"})
 			d := &deviceWithTimer{plug: plug{lamp: l}}
 			if err := g.Start(t.Context(), d, "lamp"); err != nil || d.timerSet != left {
-				t.Errorf("left %t, told %t: %v", left, d.timerSet, err)
+				t.Errorf("pending switch-off: %t, device notified of it: %t: %v", left, d.timerSet, err)
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func TestMaxOnContinuesDuringSuspend(t *testing.T) {
 		s.suspend(50 * time.Minute)
 		advance(time.Second)
 		if want := "on 1h0m0s, maybe on 9m59.5s"; l.history() != "on 0s" || w.messages() != want {
-			t.Errorf("%s; the guard hears %s, want %s", l.history(), w.messages(), want)
+			t.Errorf("history is %s; messages to the watchdog are %s, want %s", l.history(), w.messages(), want)
 		}
 		switchLamp(t, g, l, true, 0) // another request does not extend the time
 		s.suspend(9 * time.Minute)

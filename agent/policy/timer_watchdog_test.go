@@ -144,7 +144,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 			tt.story(t, g, l)
 			advance(10 * time.Minute)
 			if got := w.messages(); got != tt.messages {
-				t.Errorf("%s: the guard hears %q, want %q", tt.name, got, tt.messages)
+				t.Errorf("%s: messages to the watchdog are %q, want %q", tt.name, got, tt.messages)
 			}
 			if got := l.history(); got != tt.lamps {
 				t.Errorf("%s: the lamp: %q, want %q", tt.name, got, tt.lamps)

@@ -43,7 +43,7 @@ func ask(t *testing.T, folder string, q selftest.Query) selftest.Response {
 func TestAsk(t *testing.T) {
 	folder := t.TempDir()
 	if _, err := selftest.Ask(t.Context(), folder, selftest.Query{}); !errors.Is(err, selftest.ErrNotRunning) {
-		t.Errorf("with nobody there: %v", err)
+		t.Errorf("without a running agent: %v, want ErrNotRunning", err)
 	}
 	serve(t, folder, func(_ context.Context, q selftest.Query) selftest.Response {
 		a := selftest.Response{Config: "/etc/messkit.yaml"}
@@ -92,7 +92,7 @@ func TestAskEnds(t *testing.T) {
 	select {
 	case <-asked:
 	case <-time.After(time.Minute):
-		t.Error("nobody was asked")
+		t.Error("the agent did not receive the query")
 	}
 	cancel()
 	if err := g.Wait(); err != nil {

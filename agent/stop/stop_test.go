@@ -244,7 +244,7 @@ func TestStopOnUnwritableDisk(t *testing.T) {
 		t.Error("not stopped")
 	}
 	if _, taken, _ := s.Watch(); taken != nil {
-		t.Error("it says that it is on the disk")
+		t.Error("the latch reports a stored stop, want none")
 	}
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)

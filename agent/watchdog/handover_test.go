@@ -67,7 +67,7 @@ func TestHandover(t *testing.T) {
 						return
 					}
 				}
-				t.Errorf("%q, want %q and the attic, which the next agent does not know", got, tt.want)
+				t.Errorf("%q, want %q and the attic, which is not a device of the next agent", got, tt.want)
 			})
 		})
 	}

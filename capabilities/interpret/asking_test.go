@@ -121,7 +121,7 @@ func TestMoreOrders(t *testing.T) {
 		}
 	}
 	if yes, no, _ := catalog.MatchYesNo("y"); !yes || no {
-		t.Error(`"y" is no yes`)
+		t.Error(`MatchYesNo("y") is not yes`)
 	}
 }
 

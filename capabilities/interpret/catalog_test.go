@@ -77,7 +77,7 @@ capabilities:
 		`sentence "{device}": may be a bare name`, `unknown slot {planet}`,
 	} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("the error does not tell %q:\n%v", want, err)
+			t.Errorf("the error does not contain %q:\n%v", want, err)
 		}
 	}
 	if _, err = catalog.Load(own("capabilitys: []")); err == nil || !strings.Contains(err.Error(), "own.yaml:1: capabilitys: unknown key") {

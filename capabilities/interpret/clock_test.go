@@ -126,7 +126,7 @@ func TestDuskAndDawn(t *testing.T) {
 		t.Errorf("half an hour after a sunset that was: %+v, want it to begin at 16:34", p)
 	}
 	if o := atNoon().Resolve(ask("turn on the porch light at dusk")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "does not know its position") {
-		t.Errorf("nobody knows where: %q", got(o))
+		t.Errorf("without a position: %q, want a rejection", got(o))
 	}
 }
 

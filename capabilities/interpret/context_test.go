@@ -54,10 +54,10 @@ func TestDescriptionsNeedNoQuestion(t *testing.T) {
 	} {
 		o := resolver().Resolve(beside(tt.intent, tt.line))
 		if got(o) != tt.want {
-			t.Errorf("%q beside %q: %q, want %q", tt.intent, tt.line, got(o), tt.want)
+			t.Errorf("%q with the context %q: %q, want %q", tt.intent, tt.line, got(o), tt.want)
 		}
 		if o.Plan != nil && tt.line != "thanks" && (len(o.Plan.Unused) != 1 || o.Plan.Unused[0] != tt.line) {
-			t.Errorf("%q beside %q: told as not used: %q", tt.intent, tt.line, o.Plan.Unused)
+			t.Errorf("%q with the context %q: unused context is %q", tt.intent, tt.line, o.Plan.Unused)
 		}
 	}
 }
@@ -90,9 +90,9 @@ func TestContextNarrowsTheOrder(t *testing.T) {
 		req.Context = tt.context
 		switch o := resolver().Resolve(req); {
 		case o.Plan == nil || o.Plan.Summary != tt.want:
-			t.Errorf("%q beside %v: %q, want %q", tt.intent, tt.context, got(o), tt.want)
+			t.Errorf("%q with the context %v: %q, want %q", tt.intent, tt.context, got(o), tt.want)
 		case len(o.Plan.Unused) > 0:
-			t.Errorf("%q beside %v: told as not used: %q", tt.intent, tt.context, o.Plan.Unused)
+			t.Errorf("%q with the context %v: unused context is %q, want none", tt.intent, tt.context, o.Plan.Unused)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestDarknessInContextNamesTheLight(t *testing.T) {
 		case refused && o.Refusal != nil && strings.HasPrefix(o.Refusal.Reason, no):
 		case o.Question != nil && o.Question.Text == tt.want:
 		default:
-			t.Errorf("%q beside %q: %q, want %q", tt.intent, tt.line, got(o), tt.want)
+			t.Errorf("%q with the context %q: %q, want %q", tt.intent, tt.line, got(o), tt.want)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestAnswerKeepsWhatHintsAnswered(t *testing.T) {
 		t.Fatalf("asked %q, want %q", q.Text, want)
 	}
 	if o := r.Answer(q, nil, "yes", req); got(o) != "switch-on reading-lamp" || len(o.Plan.Unused) != 1 {
-		t.Errorf("yes led to %q", got(o))
+		t.Errorf("after yes: %q", got(o))
 	}
 	if o := r.Answer(q, nil, "no", req); o.Refusal == nil {
 		t.Errorf("no led to %q", got(o))
@@ -185,7 +185,7 @@ func TestAnswerKeepsWhatHintsAnswered(t *testing.T) {
 		t.Fatalf("the answer led to %q, want a question about the context", got(o))
 	}
 	if o = r.Answer(*o.Question, nil, "yes", req); got(o) != "switch-on porch-lamp" {
-		t.Errorf("yes led to %q", got(o))
+		t.Errorf("after yes: %q", got(o))
 	}
 }
 

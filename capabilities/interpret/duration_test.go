@@ -35,7 +35,7 @@ func TestDurations(t *testing.T) {
 		}
 		again := r.Resolve(ask(o.Plan.Summary))
 		if again.Plan == nil || again.Plan.For != tt.want {
-			t.Errorf("for %s: is summed up as %q, which says %q", tt.said, o.Plan.Summary, got(again))
+			t.Errorf("for %s: the summary is %q, which resolves to %q", tt.said, o.Plan.Summary, got(again))
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestDurationsAreRefusedAsDurations(t *testing.T) {
 			t.Errorf("Resolve(%q) = %q, want a refusal with %q", tt.intent, got(o), tt.because)
 		}
 		if o.Refusal != nil && !strings.Contains(tt.because, " is a time") && strings.Contains(o.Refusal.Reason, "is a time,") {
-			t.Errorf("Resolve(%q) speaks of a time to begin: %q", tt.intent, o.Refusal.Reason)
+			t.Errorf("Resolve(%q) names a start time: %q", tt.intent, o.Refusal.Reason)
 		}
 	}
 }

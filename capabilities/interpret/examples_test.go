@@ -33,7 +33,7 @@ func TestExamplesInRefusalsWork(t *testing.T) {
 			}
 			for _, say := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(examples[1], -1) {
 				if o := r.Resolve(ask(say[1])); o.Plan == nil {
-					t.Errorf("it says to ask like %q, and says to that: %s", say[1], got(o))
+					t.Errorf("the example %q resolves to %s, want a plan", say[1], got(o))
 				}
 			}
 		})

@@ -325,7 +325,7 @@ intents:
 		}
 	}
 	if len(want) > 0 || len(c.Skipped()) != 6 {
-		t.Errorf("left out: %v; not told so: %v", c.Skipped(), want)
+		t.Errorf("skipped: %v; missing in it: %v", c.Skipped(), want)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestWishNeedsConfirmation(t *testing.T) {
 	}
 	out := r.Resolve(ask("the heater should be on"))
 	if out = r.Answer(*out.Question, nil, "yes", ask("the heater should be on")); out.Plan == nil || out.Plan.Device != "heater" {
-		t.Errorf("yes to it: %+v, want a plan for the heater", out)
+		t.Errorf("after yes: %+v, want a plan for the heater", out)
 	}
 	for _, text := range []string{"I want the heater on", "I want the heater to be on", "heater on"} {
 		if out := r.Resolve(ask(text)); out.Plan == nil {

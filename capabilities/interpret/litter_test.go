@@ -42,7 +42,7 @@ func TestExamplesOfSpecifications(t *testing.T) {
 		t.Errorf("exactly: %s", got(o))
 	}
 	if o := interpret.New(catalog.Default(), exampleHome()).Resolve(exact); o.Plan == nil || got(o) != "vacuum-floor vacuum" && o.Plan.Capability != "vacuum-floor" {
-		t.Errorf("a vacuum that knows the spill: %s", got(o))
+		t.Errorf("with a vacuum that lists the spill: %s", got(o))
 	}
 }
 

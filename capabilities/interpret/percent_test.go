@@ -60,7 +60,7 @@ func TestOffAfterOnIsADuration(t *testing.T) {
 	}
 	for _, text := range []string{"turn on the heater and turn on the tv in ten minutes", "turn off the heater and turn it on after ten minutes"} {
 		if out := r.Resolve(ask(text)); out.Plan != nil {
-			t.Errorf("%q would %s; nobody knows what waits", text, out.Plan.Summary)
+			t.Errorf("%q has the plan %s, want none: the order that waits is unclear", text, out.Plan.Summary)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestElevation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := (capabilities.LatLng{Lat: c.lat, Lng: c.lng}).Elevation(at); math.Abs(got-c.want) > 0.4 {
-			t.Errorf("at %v,%v on %s the sun stands at %.2f, want %.1f", c.lat, c.lng, c.at, got, c.want)
+			t.Errorf("at %v,%v on %s the elevation of the sun is %.2f, want %.1f", c.lat, c.lng, c.at, got, c.want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestUntilSunset(t *testing.T) {
 		t.Errorf("at sunset, after sunset: %+v, want that of tomorrow", p)
 	}
 	if o := atNoon().Resolve(ask("turn on the porch light until sunset")); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "does not know its position") {
-		t.Errorf("nobody knows where: %q", got(o))
+		t.Errorf("without a position: %q, want a rejection", got(o))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestEnvironmentFollowsTheSun(t *testing.T) {
 func TestRecurringIsRefusedAndConditionAsked(t *testing.T) {
 	for _, intent := range []string{"turn on the porch light every morning", "turn on the porch light every day at 7 pm", "turn the heater on daily"} {
 		if o := atNoon().Resolve(ask(intent)); o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "messkit has no schedules") {
-			t.Errorf("Resolve(%q) = %q, want a refusal that tells of schedules", intent, got(o))
+			t.Errorf("Resolve(%q) = %q, want a rejection that names schedules", intent, got(o))
 		}
 	}
 	o := atNoon().Resolve(ask("turn off the heater when the back door closes"))

@@ -74,7 +74,7 @@ func TestOffAfterWaitIsADuration(t *testing.T) {
 	without.Steps = append([]capabilities.Plan(nil), p.Steps...)
 	without.Steps[1].After = 0
 	if p.Digest() == without.Digest() {
-		t.Error("a yes to steps with a wait is one to those without it")
+		t.Error("steps with and without a wait have the same digest")
 	}
 }
 

@@ -97,7 +97,7 @@ func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 	}
 	for _, table := range []string{page.String(), things.String()} {
 		if !strings.Contains(string(doc), strings.TrimSpace(table)) {
-			t.Errorf("docs/reference/capabilities.md shows something else than the catalogue says; put this there:\n%s", table)
+			t.Errorf("docs/reference/capabilities.md differs from the catalog; want this table:\n%s", table)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestDocumentedLexiconWorks(t *testing.T) {
 	write("words/broken.yaml", "capabilities:\n  - id: feed-fish\n    command: throw\n    risks: 3\n")
 	out, err := runCommand(t, "check", config)
 	if want := `broken.yaml: left out: line 2: capability "feed-fish": id, description or summary is missing`; err != nil || !strings.Contains(out, want) || !strings.Contains(out, "(and ") {
-		t.Errorf("check says %s (%v); want %s", out, err, want)
+		t.Errorf("output of check is %s (%v); want %s", out, err, want)
 	}
 	if out, err := runCommand(t, "plan", "--config", config, "mach bitte Flurlicht an"); !strings.Contains(out, "licht-an") {
 		t.Errorf("the other file of words is not read: %s (%v)", out, err)

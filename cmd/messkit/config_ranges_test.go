@@ -183,11 +183,11 @@ func TestInvalidValueOfEachKeyIsReported(t *testing.T) {
 			text, line := configWithValue(path, value)
 			message := checkConfig(t, text)
 			if want := all[path][value]; !strings.Contains(message, want) || !strings.Contains("\n"+message, "\nf.yaml:") {
-				t.Errorf("%s\nis told as:\n%s\nwant %q at line %d", text, message, want, line)
+				t.Errorf("%s\nhas the error:\n%s\nwant %q at line %d", text, message, want, line)
 			}
 			for _, one := range strings.Split(message, "\n") {
 				if !strings.HasPrefix(one, "f.yaml:") {
-					t.Errorf("%s\nis told without a line: %s", text, one)
+					t.Errorf("%s\nhas an error without a line: %s", text, one)
 				}
 			}
 		}

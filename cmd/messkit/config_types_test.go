@@ -118,7 +118,7 @@ func TestWrongTypeOfEachKeyIsReported(t *testing.T) {
 			t.Errorf("%s\n%s", text, message)
 		}
 		if twice := strings.Split(message, "\n"); len(slices.Compact(slices.Sorted(slices.Values(twice)))) != len(twice) {
-			t.Errorf("%s\nis told twice:\n%s", text, message)
+			t.Errorf("%s\nhas the same error twice:\n%s", text, message)
 		}
 	})
 	if n < 150 {

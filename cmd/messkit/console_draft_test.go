@@ -81,7 +81,7 @@ func TestDraftSurvivesReload(t *testing.T) {
 	h.checkWidths(p, "me-draft", 360, 740)
 	var got []string
 	if p.Eval(`said`, &got); len(got) == 0 || slices.Contains(got, "live") {
-		t.Errorf("without a network the page says %q", got)
+		t.Errorf("without a network the page shows %q, want not live", got)
 	}
 
 	p.Click("#mine button[type=submit]", "Done")

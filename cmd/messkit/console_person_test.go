@@ -110,7 +110,7 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 		}
 	}
 	if places != 1 {
-		t.Errorf("the place stands there %d times: %s", places, thread)
+		t.Errorf("the thread contains the place %d times, want once: %s", places, thread)
 	}
 
 	// The requester can play the recording.
@@ -155,7 +155,7 @@ func TestPersonDelegatesTask(t *testing.T) {
 	ben.Front()
 	var code int // a person may read a thread that the exchange offers to her
 	if ben.Eval(`fetch("/api/v1/exchanges/home/requests/`+ref+`").then((r) => r.status)`, &code); code == http.StatusOK {
-		t.Error("it is offered to somebody whose hours are others")
+		t.Error("a person outside of her hours can read the thread, want an error")
 	}
 	ben.Click("summary", "Your abilities and hours")
 	ben.Click("#profile label", "certain hours")

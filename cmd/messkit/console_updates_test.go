@@ -55,7 +55,7 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 	var at time.Time
 	p.Eval(`document.querySelector("#recent time").getAttribute("datetime")`, &at)
 	if !at.Truncate(time.Millisecond).Equal(v.Thread.Created.Truncate(time.Millisecond)) {
-		t.Errorf("asked at %v, and the card says %v", v.Thread.Created, at)
+		t.Errorf("the thread is from %v, and the card shows %v", v.Thread.Created, at)
 	}
 	p.Eval(`{ const now = Date.now; Date.now = () => now() + 5 * 60 * 1000 }; document.dispatchEvent(new Event("visibilitychange"))`, nil)
 	p.Until(`/^[56] min ago$/.test(document.querySelector("#recent time").textContent)`)

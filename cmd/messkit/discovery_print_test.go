@@ -156,7 +156,7 @@ func TestDiscoveredRiskNeedsConfirmation(t *testing.T) {
 			t.Errorf("%s: class and risk %q, want %q; label %q\n%s", what, is, one.want, got.Label, text)
 		}
 		if dangerous, note := one.want == "door " || one.want == " access", strings.Contains(string(text), "a person"); dangerous != note {
-			t.Errorf("%s: that a person is asked is told: %t\n%s", what, note, text)
+			t.Errorf("%s: note about the confirmation of a person: %t\n%s", what, note, text)
 		}
 	}
 }

@@ -77,6 +77,6 @@ devices:
 		t.Fatal(p.stderr.String())
 	}
 	if out := doctor("beside a messkit that runs"); !strings.Contains(out, "messkit runs with them") {
-		t.Errorf("it does not say that messkit runs\n%s", out)
+		t.Errorf("the output does not contain that messkit runs:\n%s", out)
 	}
 }

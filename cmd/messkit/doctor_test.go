@@ -103,7 +103,7 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 			trials := device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
 			message, err := daemon.TryDevice(t.Context(), trials, d)
 			if got := daemon.TrialResult("cam", message, err); got != c.want {
-				t.Errorf("it says %+v, want %+v", got, c.want)
+				t.Errorf("result is %+v, want %+v", got, c.want)
 			}
 		})
 	}
@@ -122,6 +122,6 @@ func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 	d := device.Device{Name: "plug", Driver: dev}
 	message, err := daemon.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
 	if got, want := daemon.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
-		t.Errorf("it says %+v, want %+v", got, want)
+		t.Errorf("result is %+v, want %+v", got, want)
 	}
 }

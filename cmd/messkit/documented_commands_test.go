@@ -344,7 +344,7 @@ func TestTroubleshootingQuotesMessages(t *testing.T) {
 	}
 	for _, s := range got {
 		if s[1] != "connection refused" && !strings.Contains(code.String(), s[1]) { // the kernel's message
-			t.Errorf("nothing says %q", s[1])
+			t.Errorf("no code contains the message %q", s[1])
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 				t.Error(err)
 			}
 			if got := p.stderr.String(); !strings.Contains(got, disk.wantText) || !strings.Contains(got, filepath.Join(dir, "log")) {
-				t.Errorf("it said: %s", got)
+				t.Errorf("stderr is %s, want the cause and the log folder", got)
 			}
 			if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
 				t.Error(err)

@@ -110,7 +110,7 @@ func runPageCommands(t *testing.T, home string, all []page, env ...string) {
 			t.Fatalf("not reached: %s\n%s", one.command, out)
 		}
 		if diff := cmp.Diff(lines(one.prints), lines(parts[i])); diff != "" {
-			t.Errorf("%s: what the page says, and what it prints:\n%s", one.command, diff)
+			t.Errorf("%s: output (-page +got):\n%s", one.command, diff)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func TestExecutorDisarmsOnUnwritableDisk(t *testing.T) {
 			b.start(binary)
 			b.wantDisarmed(disk.wantText)
 			if got := b.p.stderr.String(); !strings.Contains(got, "disarmed: the journal takes no records") {
-				t.Errorf("it does not say so: %s", got)
+				t.Errorf("stderr is %s, want that the executor is disarmed", got)
 			}
 			if err := disk.relax(b.journal); err != nil {
 				t.Fatal(err)

@@ -91,7 +91,7 @@ func newLampRun(t *testing.T, keys string) *lampRun {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("messkit said:\n%s", l.logText())
+			t.Logf("log of messkit:\n%s", l.logText())
 		}
 		_ = l.log.Close()
 	})

@@ -63,7 +63,7 @@ func TestUnusedTextOfLetterIsReported(t *testing.T) {
 	} {
 		o := r.Resolve(mess.Request{Intent: text})
 		if o.Plan == nil || o.Plan.Summary != "turn off the hall light" || strings.Join(o.Plan.Unused, "; ") != want {
-			t.Errorf("%q: %+v, want the hall light off, and %q told", text, o, want)
+			t.Errorf("%q: %+v, want the hall light off, and %q as unused text", text, o, want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestManual(t *testing.T) {
 			}
 		}
 		if home != "/" && strings.Contains(text, home) {
-			t.Errorf("%s tells where it was made", name)
+			t.Errorf("%s contains the home folder of its build", name)
 		}
 	})
 	man, err := exec.LookPath("man")

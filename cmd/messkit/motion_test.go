@@ -70,7 +70,7 @@ func TestWatchdogStopsRover(t *testing.T) {
 		"frozen": func(l *lampRun) { l.signal(syscall.SIGSTOP) },
 	} {
 		for !checkRoverStops(t, name, injectFault) {
-			t.Logf("%s: it stood still before the harm was done, on a machine that is too busy to renew a lease; again", name)
+			t.Logf("%s: the rover stopped before the fault, on a machine that is too busy to renew a lease; again", name)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func checkRoverStops(t *testing.T, name string, injectFault func(*lampRun)) bool
 			t.Errorf("%s: process %d has stopped it, and the guard is %d", name, by, watchdogPID)
 		}
 		list := l.wire.commands(t)
-		t.Logf("%s: it stood still after %v, and a lease is %v at most", name, list[len(list)-1].at.Sub(at), drivers.MaxLease)
+		t.Logf("%s: the rover stopped after %v, and a lease is %v at most", name, list[len(list)-1].at.Sub(at), drivers.MaxLease)
 	}
 	if name == "frozen" {
 		l.signal(syscall.SIGCONT)

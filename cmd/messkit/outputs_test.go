@@ -115,9 +115,9 @@ func TestOutputsAreSafeBeforeTheNetwork(t *testing.T) {
 	select {
 	case first := <-received:
 		if first != "off" {
-			t.Errorf("when the exchange first heard of it, the lamp was %s", first)
+			t.Errorf("the lamp was %s at the first message to the exchange, want off", first)
 		}
 	default:
-		t.Error("the exchange has heard nothing")
+		t.Error("the exchange has received no message")
 	}
 }

@@ -90,7 +90,7 @@ func (g *pageRunner) follow(kind, body, below string) {
 	case words[0] == "json" || words[0] == "console":
 		return
 	case words[0] != "sh":
-		g.t.Errorf("```%s: nobody knows what this is", kind)
+		g.t.Errorf("```%s: unknown kind of block", kind)
 		return
 	}
 	if is("unrun:") {
@@ -104,7 +104,7 @@ func (g *pageRunner) follow(kind, body, below string) {
 	if i := slices.IndexFunc(words[1:], func(w string) bool {
 		return w != "run" && w != "elsewhere" && w != "sim" && w != "until" && w != "answers"
 	}); i > 0 && !is("answers") || i == 0 {
-		g.t.Errorf("```%s: nobody knows %s", kind, words[1+i])
+		g.t.Errorf("```%s: unknown word %s", kind, words[1+i])
 		return
 	}
 	if is("sim") {

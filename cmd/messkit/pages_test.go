@@ -110,7 +110,7 @@ func TestDriverPagesAreValid(t *testing.T) {
 	for _, p := range driverPages(t) {
 		t.Run(p.name, func(t *testing.T) {
 			if len(p.devices) == 0 {
-				t.Fatal("it has no configuration that works as it stands")
+				t.Fatal("the page has no complete configuration")
 			}
 			for _, config := range p.devices {
 				if out, err := runCommand(t, "check", p.write(t, config)); err != nil || !strings.Contains(out, "nothing wrong") {
@@ -140,7 +140,7 @@ func TestDriverPagesAreValid(t *testing.T) {
 				message = append(message, m[1])
 			}
 			if len(message) < 2 {
-				t.Error("it says too little of what can be asked")
+				t.Error("the page has too few example requests")
 			}
 			for _, say := range message {
 				if say == "print benchy" {
@@ -174,7 +174,7 @@ func TestMissingSecretFileIsReported(t *testing.T) {
 			out, err := runCommand(t, "check", file)
 			for _, m := range pageSecrets.FindAllStringSubmatch(config, -1) {
 				if err == nil || !strings.Contains(out, m[1]+": no such file or directory; write the ") {
-					t.Errorf("%s: %s is missing, and check says\n%s", p.name, m[1], out)
+					t.Errorf("%s: %s is missing, and the output of check is\n%s", p.name, m[1], out)
 				}
 			}
 		}
@@ -319,7 +319,7 @@ func TestDriverPagesQuoteMessages(t *testing.T) {
 				}
 				quoted++
 				if !strings.Contains(got, long) {
-					t.Errorf("%s: nothing says %q (of %q)", p.name, long, m[1])
+					t.Errorf("%s: no output contains %q (of %q)", p.name, long, m[1])
 				}
 			}
 		}

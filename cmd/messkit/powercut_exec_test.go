@@ -212,7 +212,7 @@ func TestPowerCutDuringAct(t *testing.T) {
 	took := time.Since(begin)
 	t.Logf("%d simulated power cuts in %v, %.1f a second: %s", done, took.Round(time.Second), float64(done)/took.Seconds(), all)
 	if all.acts < done/10 {
-		t.Error("too little was done to tell")
+		t.Error("too few acts for a result")
 	}
 }
 

@@ -58,7 +58,7 @@ func (h *cutHarness) checkLatch() {
 	case (s.ordered || s.holds) && !h.showsStop():
 		h.Errorf("cut %d: a stop was answered, and is lost", h.cuts)
 	case latched && !s.sent && !s.holds:
-		h.Errorf("cut %d: it is stopped, and nobody has stopped it: a clear is lost", h.cuts)
+		h.Errorf("cut %d: it is stopped without an order: a clear is lost", h.cuts)
 	}
 	if latched && s.sent {
 		s.kept++

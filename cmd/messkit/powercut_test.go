@@ -137,7 +137,7 @@ func cutCount(t *testing.T) int {
 	t.Helper()
 	s := os.Getenv(cutsEnv)
 	if s == "" {
-		t.Skip("simulated power cuts: " + cutsEnv + " says how many; make powercut N=20 sets it")
+		t.Skip("simulated power cuts: " + cutsEnv + " is their number; make powercut N=20 sets it")
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil {

@@ -44,7 +44,7 @@ func TestRacingExecutorsRunOnce(t *testing.T) {
 	v := f.judgeAll()
 	t.Logf("%d executors killed and %d frozen in %v: %s", kills, freezes, time.Since(begin).Round(time.Second), v)
 	if v.acts < n/3 {
-		t.Error("too little was done to tell")
+		t.Error("too few acts for a result")
 	}
 }
 
@@ -68,6 +68,6 @@ func TestKillDuringActIsReportedTruly(t *testing.T) {
 	v := f.judgeAll()
 	t.Logf("the exchange killed %d times and executors %d times in %v: %s", exchanges, n-exchanges, time.Since(begin).Round(time.Second), v)
 	if v.acts < n/3 {
-		t.Error("too little was done to tell")
+		t.Error("too few acts for a result")
 	}
 }

@@ -209,12 +209,12 @@ devices:
 				return strings.Count(string(text), " on ")
 			}
 			if n := acted(); n != 0 {
-				t.Errorf("it has acted %d times without a yes", n)
+				t.Errorf("%d acts before the confirmation, want 0", n)
 			}
 			var patched struct{ Status string }
 			a.call("PATCH", "/requests/"+made.Ref, map[string]any{"mess": []any{map[string]any{"reply": map[string]any{"re": made.Ref, "confirm": true}}}}, &patched)
 			if a.waitStatus(made.Ref, "completed"); acted() != 1 {
-				t.Errorf("it has acted %d times after the yes", acted())
+				t.Errorf("%d acts after the confirmation, want 1", acted())
 			}
 			if err := p.stop(); err != nil {
 				t.Errorf("its end: %v\n%s", err, &p.stderr)

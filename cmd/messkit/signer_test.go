@@ -28,7 +28,7 @@ func TestSignerVerifiesReceipts(t *testing.T) {
 		t.Errorf("a second start has another key: %v", err)
 	}
 	if got.Len() > 0 {
-		t.Errorf("the log says %q", got.String())
+		t.Errorf("log is %q, want it empty", got.String())
 	}
 	if err := os.Chmod(name, 0o644); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestFailedStartHasHint(t *testing.T) {
 		}
 	}
 	if h, ok := errors.AsType[*output.HintError](daemon.NotOpened(errors.New("strange"), "/data")); ok {
-		t.Errorf("a hint for what nobody knows: %s", h.Hint)
+		t.Errorf("hint for an unknown error is %q, want none", h.Hint)
 	}
 }
 

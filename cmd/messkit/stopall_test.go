@@ -49,7 +49,7 @@ func TestStopAllWaitsForTheDevices(t *testing.T) {
 	began := time.Now()
 	code := cli.Main(args, strings.NewReader(""), &out, io.Discard)
 	if time.Since(began) > safety.ReportWithin {
-		t.Skip("this machine stood still for longer than a stop is waited for")
+		t.Skip("this machine was blocked for longer than the wait for a stop")
 	}
 	if code != 0 || out.String() != "pi: stopped; 1 of 1 device safe\n" {
 		t.Errorf("exit %d after %d looks: %s", code, looks.Load(), out.String())

@@ -80,7 +80,7 @@ func TestUpgradeAcceptsConfigurations(t *testing.T) {
 		for at, keys := range old {
 			for _, key := range keys {
 				if !slices.Contains(known[at], key) {
-					t.Errorf("%s.%s: an earlier release knew the key; today: %q", at, key, known[at])
+					t.Errorf("%s.%s: a key of an earlier release is missing; keys are %q", at, key, known[at])
 				}
 			}
 		}

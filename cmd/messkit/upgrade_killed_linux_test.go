@@ -196,10 +196,10 @@ func (s *upgraded) checkMQTT() {
 	select {
 	case text := <-messages:
 		if !strings.Contains(text, ref) {
-			s.Errorf("the requester over MQTT hears %s", text)
+			s.Errorf("message to the requester over MQTT is %s, want the ref in it", text)
 		}
 	case <-time.After(patience):
-		s.Errorf("the requester over MQTT hears nothing within %v", patience)
+		s.Errorf("the requester over MQTT got no message within %v", patience)
 	}
 	s.until("mqtt", "completed")
 }

@@ -58,7 +58,7 @@ func TestLampGoesOffAfterFault(t *testing.T) {
 	}
 	t.Logf("%d rounds: the lamp was on %d times, and off within max_on + %v in %d of %d", rounds, on, late, inTime, on)
 	if measured && (inTime < on || on < rounds/2) {
-		t.Error("that is not what is promised, or too little to tell")
+		t.Error("the lamp was on for too long, or too few rounds give a result")
 	}
 }
 

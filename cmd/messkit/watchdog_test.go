@@ -97,7 +97,7 @@ func TestNextStartSwitchesOffAfterBothAreKilled(t *testing.T) {
 	l.waitForEnd(watchdogPID)
 	l.kill()
 	if l.wire.lastState() != "on" {
-		t.Fatal("somebody else has switched it off")
+		t.Fatal("the lamp is off before its time, want on")
 	}
 	l.start()
 	if l.wire.lastState() != "off" {
@@ -130,7 +130,7 @@ func TestNextWatchdogTakesOverKeptOutput(t *testing.T) {
 	l.wire.waitForState(t, true)
 	l.interrupt()
 	if !isRunning(t, first) {
-		t.Fatal("nobody is left to switch the lamp off")
+		t.Fatal("no process is left to switch the lamp off")
 	}
 	l.config = outputFile(filepath.Join(l.dir, "another")).writeConfig(t, l.configHead(), "safe: keep")
 	l.start()
@@ -143,7 +143,7 @@ func TestNextWatchdogTakesOverKeptOutput(t *testing.T) {
 	})
 	l.interrupt()
 	if !isRunning(t, second) || l.wire.lastState() != "on" {
-		t.Errorf("the lamp is %s, and nobody is left to switch it off", l.wire.lastState())
+		t.Errorf("the lamp is %s, and no process is left to switch it off", l.wire.lastState())
 	}
 	l.start()
 	l.waitForEnd(second)

@@ -159,7 +159,7 @@ func TestHostileServers(t *testing.T) {
 				other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					visits.Add(1)
 					if text := fmt.Sprint(r.Header, r.URL); strings.Contains(text, "sesame") || r.Header.Get("Authorization") != "" {
-						t.Errorf("the other server has heard %s", text)
+						t.Errorf("the other server received the secret: %s", text)
 					}
 					w.Header().Set("WWW-Authenticate", `Basic realm="a"`)
 					w.WriteHeader(http.StatusUnauthorized)

@@ -25,11 +25,11 @@ func TestTravelInterrupted(t *testing.T) {
 		nothing    bool
 	}{
 		"on its way":                        {nil, nil, 0, time.Second, false, false},
-		"on its way, heeds the second stop": {nil, nil, 1, time.Second, false, false},
-		"on its way, and heeds no stop":     {nil, nil, 1 << 20, time.Second, true, false},
+		"on its way, obeys the second stop": {nil, nil, 1, time.Second, false, false},
+		"on its way, and ignores each stop": {nil, nil, 1 << 20, time.Second, true, false},
 		"on its way, cannot stop":           {nil, deaf, 0, time.Second, true, false},
-		"may not have heard":                {deaf, nil, 0, time.Minute, true, false},
-		"may not have heard, both":          {deaf, deaf, 0, time.Minute, true, false},
+		"may not be received":               {deaf, nil, 0, time.Minute, true, false},
+		"may not be received, both":         {deaf, deaf, 0, time.Minute, true, false},
 		"has not heard":                     {drivers.ErrNothingDone, nil, 0, time.Minute, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,11 +133,11 @@ func TestHaltOfCovers(t *testing.T) {
 
 		start(1 << 20)
 		if err := open(); !errors.Is(err, drivers.ErrMayAct) {
-			t.Errorf("what heeds no stop is cut short with %v", err)
+			t.Errorf("a cancelled move of a cover that ignores stops: %v, want ErrMayAct", err)
 		}
 		before := stops
 		if err := d.Halt(); err == nil || stops == before {
-			t.Errorf("what heeds no stop is halted: %v, after %d stops more", err, stops-before)
+			t.Errorf("Halt of a cover that ignores stops: %v, after %d more stops, want an error", err, stops-before)
 		}
 		if safe, err := d.Safe(t.Context()); safe || err != nil {
 			t.Errorf("what moves on is safe: %t, %v", safe, err)
@@ -150,7 +150,7 @@ func TestHaltOfCovers(t *testing.T) {
 
 		start(0)
 		if err := d.Halt(); err != nil || stops != 0 {
-			t.Errorf("what stands is halted with %d stops, %v", stops, err)
+			t.Errorf("Halt of a cover at rest: %d stops, %v, want none", stops, err)
 		}
 
 		start(0)
@@ -167,7 +167,7 @@ func TestHaltOfCovers(t *testing.T) {
 
 		start(1 << 20)
 		if err := open(); err == nil {
-			t.Error("what was cut short is told as done")
+			t.Error("a cancelled move succeeds, want an error")
 		}
 		ignores = 0
 		if err := d.Detach(); err != nil {

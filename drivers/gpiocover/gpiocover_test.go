@@ -127,7 +127,7 @@ func moving(t *testing.T, at float64, story func(t *testing.T, c *gpiocover.Cove
 			t.Error(err)
 		}
 		if _, still := b.is(); !still || b.both || b.rest < 500*time.Millisecond {
-			t.Errorf("it stands: %t, both relays were on: %t, turned round after %v", still, b.both, b.rest)
+			t.Errorf("at rest: %t, both relays were on: %t, reversed after %v", still, b.both, b.rest)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestOpenTo(t *testing.T) {
 			is, still := b.is()
 			estimate, err := c.EstimatedOpening(t.Context())
 			if math.Abs(is-want) > 1 || !still || estimate != want || err != nil {
-				t.Errorf("OpenTo(%v): it is at %v, stands: %t, says %v, %v", want, is, still, estimate, err)
+				t.Errorf("OpenTo(%v): position %v, at rest: %t, estimate %v, %v", want, is, still, estimate, err)
 			}
 		}
 		list, err := c.Read(t.Context())
@@ -189,7 +189,7 @@ func TestPositionUnknownBeforeAnEnd(t *testing.T) {
 			before := b.starts
 			moved := c.OpenTo(t.Context(), 50)
 			if err == nil || readErr == nil || !errors.Is(moved, drivers.ErrNothingDone) || b.starts != before || !strings.Contains(moved.Error(), "blind: the position is unknown; open or close the cover completely first") {
-				t.Errorf("%s: it says %v, %v, %v, and moves: %v", when, is, err, readErr, moved)
+				t.Errorf("%s: estimate %v, %v, %v, and OpenTo: %v", when, is, err, readErr, moved)
 			}
 		}
 		unknown("at the start")
@@ -203,7 +203,7 @@ func TestPositionUnknownBeforeAnEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if is, err := c.EstimatedOpening(t.Context()); is != 0 || err != nil {
-			t.Errorf("closed, it says %v, %v", is, err)
+			t.Errorf("closed, its estimate is %v, %v, want 0", is, err)
 		}
 		if err := errors.Join(c.Halt(), c.Start()); err != nil {
 			t.Fatal(err)
@@ -222,7 +222,7 @@ func TestStopDuringMove(t *testing.T) {
 		go func() { ended <- c.Open(t.Context()) }()
 		time.Sleep(8*time.Second + 500*time.Millisecond) // includes the dead time
 		if is, err := c.EstimatedOpening(t.Context()); err == nil {
-			t.Errorf("the cover is moving, and says %v", is)
+			t.Errorf("the cover is moving, and its estimate is %v, want an error", is)
 		}
 		if err := c.Close(t.Context()); !errors.Is(err, drivers.ErrBusy) {
 			t.Errorf("closed while it opens: %v", err)
@@ -236,7 +236,7 @@ func TestStopDuringMove(t *testing.T) {
 		is, still := b.is()
 		estimate, err := c.EstimatedOpening(t.Context())
 		if !still || math.Abs(is-40) > 1 || estimate != 40 || err != nil {
-			t.Errorf("it is at %v, stands: %t, says %v, %v", is, still, estimate, err)
+			t.Errorf("position %v, at rest: %t, estimate %v, %v", is, still, estimate, err)
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {
@@ -256,7 +256,7 @@ func TestHaltDuringMove(t *testing.T) {
 		}
 		is, still := b.is()
 		if err := <-ended; !still || !errors.Is(err, drivers.ErrNotStarted) {
-			t.Errorf("it stands: %t, %v", still, err)
+			t.Errorf("at rest: %t, %v", still, err)
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {
@@ -318,7 +318,7 @@ func TestChipVanishesDuringMove(t *testing.T) {
 			t.Error(err)
 		}
 		if is, err := c.EstimatedOpening(t.Context()); err == nil {
-			t.Errorf("it says %v", is)
+			t.Errorf("estimate is %v, want an error", is)
 		}
 	})
 }

@@ -109,7 +109,7 @@ func TestButton(t *testing.T) {
 	t.Run("verbs", func(t *testing.T) {
 		d := gpiorelay.New("gate", config(func(c *gpiorelay.Config) { c.Pulse = time.Second }), boardtest.Pi())
 		if _, reads := d.(drivers.SwitchReader); reads {
-			t.Error("a button says whether it is on")
+			t.Error("a button implements SwitchReader, want not")
 		}
 		if _, once := d.(drivers.Unrepeatable); !once {
 			t.Error("a button can be pressed twice for one request")

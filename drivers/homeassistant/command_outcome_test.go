@@ -100,7 +100,7 @@ func TestCancelledCommandMayAct(t *testing.T) {
 				result := make(chan error, 1)
 				go func() { result <- d.(drivers.Switch).Switch(ctx, true) }()
 				if !h.has(func(h *home) bool { return len(h.calls) > 0 }) {
-					t.Fatal("it was not told")
+					t.Fatal("Home Assistant received no call")
 				}
 				cancel()
 				if err := <-result; !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {

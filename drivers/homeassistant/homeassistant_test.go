@@ -140,7 +140,7 @@ func TestReadings(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err = started(t, config(h, "sensor.asleep")).(drivers.Sensor).Read(t.Context()); !errors.Is(err, drivers.ErrNoReadingYet) {
-		t.Errorf("a sensor that has told nothing yet: %v", err)
+		t.Errorf("a sensor without a reading: %v, want ErrNoReadingYet", err)
 	}
 }
 

@@ -249,7 +249,7 @@ func TestEntityDisappearsDuringTheList(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it is there still, or not told of: %v", err)
+			t.Fatalf("the entity is still present, or its error is %v", err)
 		}
 	}
 }

@@ -33,7 +33,7 @@ func TestPress(t *testing.T) {
 				}
 				before := pressed(t, d)
 				if entity != "button.bell" && !before.At.IsZero() {
-					t.Errorf("it was never set off, and says %v", before.At)
+					t.Errorf("the entity was never pressed, and its time is %v", before.At)
 				}
 				if err := d.(drivers.Presser).Press(t.Context()); err != nil {
 					t.Error(err)
@@ -59,7 +59,7 @@ func TestRunningScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !pressed(t, d).Running {
-		t.Error("it says that it does not run")
+		t.Error("Running is false, want true")
 	}
 	err := d.(drivers.Presser).Press(t.Context())
 	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "script.long runs, and accepts no call") || h.count() != 1 {

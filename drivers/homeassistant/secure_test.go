@@ -50,7 +50,7 @@ func TestCoverStopsWithoutAnAnswer(t *testing.T) {
 			h.mute = "cover/open_cover"
 			d := started(t, config(h, "cover.blind")+"timeout: 5s\n"+way)
 			if way == "" && !h.has(func(h *home) bool { return h.joined > 0 }) {
-				t.Fatal("nobody has subscribed")
+				t.Fatal("the driver has not subscribed")
 			}
 			err := d.(drivers.Opener).Open(t.Context())
 			if err == nil || errors.Is(err, drivers.ErrNothingDone) {
@@ -87,11 +87,11 @@ func TestCoverPositions(t *testing.T) {
 		}
 		d = started(t, config(h, "cover.gate")+"positions: true\n"+way)
 		if err := d.(drivers.Positioner).OpenTo(t.Context(), 30); !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "supported_features 11") {
-			t.Errorf("what knows no positions: %v", err)
+			t.Errorf("OpenTo of a cover without positions: %v", err)
 		}
 		d = started(t, config(h, "cover.shade")+way)
 		if _, err := d.(drivers.Stopper).Stop(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
-			t.Errorf("what knows no stop: %v", err)
+			t.Errorf("Stop of a cover without a stop: %v", err)
 		}
 		if h.count() != 2 {
 			t.Errorf("%d services were called", h.count())

@@ -98,7 +98,7 @@ func TestVacuumUnreachableDuringTask(t *testing.T) {
 	h.states["vacuum.robo"]["state"], h.asked = "unavailable", map[string]bool{}
 	h.mu.Unlock()
 	if !h.has(func(h *home) bool { return h.asked["vacuum.robo"] }) {
-		t.Fatal("nobody looks at it")
+		t.Fatal("the driver does not read the state")
 	}
 	h.set("vacuum.robo", "idle", "error", nil)
 	if err := <-out; !errors.Is(err, drivers.ErrOutcomeUnknown) {
@@ -135,7 +135,7 @@ func TestVacuumTasks(t *testing.T) {
 				t.Errorf("%s: %v", want, err)
 			}
 			if len(reports) < 2 || reports[len(reports)-1].Percent != 100 || !strings.HasPrefix(reports[0].Activity, "cleaning") {
-				t.Errorf("%s: told %+v", want, reports)
+				t.Errorf("%s: progress is %+v", want, reports)
 			}
 			if got := h.log(); !slices.Equal(got, []string{want}) {
 				t.Errorf("called %q, want %q", got, want)
@@ -213,7 +213,7 @@ func TestVacuumNeedsPerson(t *testing.T) {
 		}
 		return last.Help != nil
 	}) {
-		t.Fatal("nobody is asked")
+		t.Fatal("the driver does not ask for a person")
 	}
 	if !strings.Contains(help.Problem, "Brush stuck") || !strings.Contains(help.Help, "free its wheels") {
 		t.Errorf("%+v", help)

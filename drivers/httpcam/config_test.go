@@ -75,7 +75,7 @@ func TestConfigMistakes(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", yaml, err, want)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: the error tells the secret: %v", yaml, err)
+			t.Errorf("%q: the error contains the secret: %v", yaml, err)
 		}
 	}
 }
@@ -133,6 +133,6 @@ func TestOpen(t *testing.T) {
 		t.Errorf("without a password file: %v", err)
 	}
 	if _, err = open("url: http://cam/\npath: x"); err == nil {
-		t.Error("an unknown key is not told")
+		t.Error("an unknown key is accepted, want an error")
 	}
 }

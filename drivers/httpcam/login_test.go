@@ -189,7 +189,7 @@ func TestPasswordStaysWithItsOrigin(t *testing.T) {
 		}
 	}
 	if n := logins.Load(); n != 0 {
-		t.Errorf("another origin was told the password %d times", n)
+		t.Errorf("another origin received the password %d times, want 0", n)
 	}
 }
 

@@ -50,7 +50,7 @@ func run(t *testing.T, program string, args ...string) {
 		cancel()
 		_ = cmd.Wait() // the test has killed it
 		if t.Failed() {
-			t.Logf("%s said:\n%s", program, &out)
+			t.Logf("output of %s:\n%s", program, &out)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestGo2rtc(t *testing.T) {
 			t.Errorf("%s: of a camera that is gone come %d bytes", path, len(p.Data))
 		}
 		if got := photoError(t, camera(t, "http://"+host+path+"?src=attic", nil), "http://"+host); !strings.Contains(got, "answers 404") {
-			t.Errorf("%s: of a camera that it does not know: %s", path, got)
+			t.Errorf("%s: error for an unknown camera is %s, want 404", path, got)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestAnyAnswerIsNoSuccess(t *testing.T) {
 		d := started(t, "family: shelly-gen2\nsafe: keep\ntimeout: 30s\nurl: "+s.URL)
 		for _, on := range []bool{true, false} {
 			if err := d.(drivers.Switch).Switch(t.Context(), on); err == nil || errors.Is(err, drivers.ErrNothingDone) {
-				t.Errorf("%s: told on=%t, it counts as done: %v", name, on, err)
+				t.Errorf("%s: Switch(%t) = %v, want an unknown outcome", name, on, err)
 			}
 		}
 		if err := d.(drivers.AutoOff).SwitchFor(t.Context(), true, time.Minute); err == nil {

@@ -216,7 +216,7 @@ func TestCovers(t *testing.T) {
 				t.Fatalf("%s: to %v: %v", name, want, err)
 			}
 			if is, direction := l.is(); direction != 0 || is != want {
-				t.Errorf("%s: told as done at %v, and it moves by %d at %v", name, want, direction, is)
+				t.Errorf("%s: done at %v, but it moves by %d at %v", name, want, direction, is)
 			}
 		}
 		reads, err := d.Read(t.Context())
@@ -239,7 +239,7 @@ func TestCoversStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-task; !errors.Is(err, drivers.ErrStopped) {
-			t.Errorf("%s: the task that was stopped says %v", name, err)
+			t.Errorf("%s: error of the stopped task is %v, want ErrStopped", name, err)
 		}
 		if _, direction := l.is(); direction != 0 {
 			t.Errorf("%s: it moves on", name)
@@ -253,7 +253,7 @@ func TestCoversStop(t *testing.T) {
 		sets(t, l)
 		cancel()
 		if err := <-task; !errors.Is(err, context.Canceled) || l.halts() == stops {
-			t.Errorf("%s: the task that was ended says %v, and %d stops came", name, err, l.halts()-stops)
+			t.Errorf("%s: error of the cancelled task is %v, with %d stops", name, err, l.halts()-stops)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func TestCoverIgnoresStop(t *testing.T) {
 	sets(t, l)
 	cancel()
 	if err := <-task; err == nil || errors.Is(err, drivers.ErrNothingDone) || l.halts() < 2 {
-		t.Errorf("told to stop %d times, and the task says %v", l.halts(), err)
+		t.Errorf("%d stops, and the error of the task is %v", l.halts(), err)
 	}
 	for range 2 {
 		stops := l.halts()
@@ -289,7 +289,7 @@ func TestCoverIgnoresStop(t *testing.T) {
 	}
 	stops := l.halts()
 	if err := d.(drivers.Device).Halt(); err != nil || l.halts() != stops {
-		t.Errorf("one that stands was told to stop: %v", err)
+		t.Errorf("a cover at rest got a stop: %v", err)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestHaltStopsCover(t *testing.T) {
 			t.Error(err)
 		}
 		if _, direction := l.is(); direction != 0 || (l.halts() > 0) != moves {
-			t.Errorf("set moving: %t; it goes by %d, and was told to stop %d times", moves, direction, l.halts())
+			t.Errorf("set moving: %t; it moves by %d after %d stops", moves, direction, l.halts())
 		}
 	}
 }
@@ -332,19 +332,19 @@ func TestStuckCovers(t *testing.T) {
 		l := &blind{jammed: 40}
 		d := started(t, newRoller(t, name, l)).(positioned)
 		if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
-			t.Errorf("%s: one that is jammed says %v", name, err)
+			t.Errorf("%s: error of a jammed cover is %v", name, err)
 		}
 		l.mu.Lock()
 		l.deaf = true
 		l.mu.Unlock()
 		if err := d.Close(t.Context()); !errors.Is(err, drivers.ErrNotMoved) || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
-			t.Errorf("%s: one that does nothing says %v", name, err)
+			t.Errorf("%s: error of a cover that does nothing is %v", name, err)
 		}
 		l.mu.Lock()
 		l.deaf, l.lost = false, true
 		l.mu.Unlock()
 		if _, err := d.Opening(t.Context()); err == nil || !strings.Contains(err.Error(), "calibrate it") {
-			t.Errorf("%s: one that is not calibrated says %v", name, err)
+			t.Errorf("%s: error of a cover without calibration is %v", name, err)
 		}
 		acts := l.count()
 		if err := d.OpenTo(t.Context(), 70); !errors.Is(err, drivers.ErrNothingDone) || l.count() != acts {

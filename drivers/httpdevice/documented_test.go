@@ -142,7 +142,7 @@ func TestDocumentedCalls(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s-%d", one.Family, i), func(t *testing.T) {
 			if one.Source == "" {
-				t.Error("it does not say where it is from")
+				t.Error("the source is missing")
 			}
 			s := &scripted{}
 			server := httptest.NewServer(s)

@@ -177,7 +177,7 @@ func TestTimerOfEarlierProcess(t *testing.T) {
 			next.(drivers.PersistentTimer).TimerMayBeSet()
 		}
 		if err := next.(drivers.Switch).Switch(t.Context(), true); err != nil || b.device().lastTimer() != c.want {
-			t.Errorf("told %t: timer %v, want %v: %v", c.timerSet, b.device().lastTimer(), c.want, err)
+			t.Errorf("TimerMayBeSet called: %t: timer is %v, want %v: %v", c.timerSet, b.device().lastTimer(), c.want, err)
 		}
 	}
 }

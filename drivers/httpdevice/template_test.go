@@ -47,7 +47,7 @@ switch:
 		t.Errorf("it is %s", spins)
 	}
 	if _, timed := d.(drivers.AutoOff); timed {
-		t.Error("it has a timer that nobody wrote")
+		t.Error("the device has a timer that is not in the template")
 	}
 	write("bad.yaml", `
 switch:
@@ -82,7 +82,7 @@ func TestTemplatesAreExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		if one.About == "" || !strings.HasPrefix(one.Docs, "https://") || one.Class == "" || !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("%s.yaml says too little of itself, or is not in docs/drivers/httpdevice.md", name)
+			t.Errorf("%s.yaml lacks about, docs or class, or is not in docs/drivers/httpdevice.md", name)
 		}
 	}
 	all, err := fs.ReadDir(httpdevice.Families(), ".")

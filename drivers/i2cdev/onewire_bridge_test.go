@@ -34,7 +34,7 @@ func TestOneWireBridge(t *testing.T) {
 	for _, way := range []byte{0, 0x80} { // the search takes both directions where the numbers differ
 		do(0, 0xb4)
 		if do(1)&2 == 0 {
-			t.Fatal("nobody is there")
+			t.Fatal("no chip answers the search")
 		}
 		do(0, 0xa5, 0xf0)
 		var rom uint64

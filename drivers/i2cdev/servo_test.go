@@ -115,15 +115,15 @@ func TestServoSpeed(t *testing.T) {
 			t.Errorf("90 degrees at 45 a second took %v: %v", time.Since(began), err)
 		}
 		if pulse(b, 0) != 330 {
-			t.Errorf("it stands at %d", pulse(b, 0))
+			t.Errorf("pulse is %d, want 330", pulse(b, 0))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := s.TurnTo(ctx, 20); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("what was ended says %v", err)
+			t.Errorf("error of the cancelled turn is %v, want DeadlineExceeded", err)
 		}
 		if at := pulse(b, 0); at < 270 || at > 290 { // 65 degrees are 279
-			t.Errorf("after a second of two it stands at %d", at)
+			t.Errorf("after a second of two the pulse is %d, want 270 to 290", at)
 		}
 		at := pulse(b, 0)
 		time.Sleep(time.Minute)

@@ -131,7 +131,7 @@ func TestHostileAnswers(t *testing.T) {
 			return
 		}
 		if long > time.Minute {
-			t.Fatalf("%d were heard, with %+v and %+v", len(found), found["shelly-a8 x"], evil)
+			t.Fatalf("%d services found, with %+v and %+v", len(found), found["shelly-a8 x"], evil)
 		}
 	}
 }

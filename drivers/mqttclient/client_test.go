@@ -63,7 +63,7 @@ func TestRetainedMessagesReachLateMember(t *testing.T) {
 		t.Error("it counts as new")
 	}
 	if h := waitFor(t, first, "bridge", "new"); h.Retained || h.Number != 2 {
-		t.Errorf("who was there heard %+v", h)
+		t.Errorf("the earlier member received %+v, want message 2, not retained", h)
 	}
 	if err := c.Resubscribe(t.Context(), first, "bridge"); err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		for _, filter := range filters {
 			if !x.remove(filter, x.find(filter).subs[0].m) {
-				t.Errorf("somebody listens by %q", filter)
+				t.Errorf("filter %q still has a member", filter)
 			}
 		}
 		if len(x.exact)+len(x.wild.next) != 0 || x.wild.here != nil {

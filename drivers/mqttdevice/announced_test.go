@@ -120,12 +120,12 @@ func TestAnnounced(t *testing.T) {
 	}
 	for topic, want := range why {
 		if !strings.Contains(reasons[topic], want) {
-			t.Errorf("%s is told as %q, want %q", topic, reasons[topic], want)
+			t.Errorf("reason of %s is %q, want %q", topic, reasons[topic], want)
 		}
 		delete(reasons, topic)
 	}
 	if len(reasons) > 0 {
-		t.Errorf("told as well: %q", reasons)
+		t.Errorf("more reasons than expected: %q", reasons)
 	}
 	if len(b.retained) != 0 {
 		t.Errorf("it has sent something: %q", b.retained)

@@ -61,7 +61,7 @@ func TestBrokerGone(t *testing.T) {
 		}
 	}
 	if err := d.Halt(); err == nil {
-		t.Error("it says that it is safe, and nobody could tell it")
+		t.Error("Halt succeeds without a connection, want an error")
 	}
 	d, err := open(soon(config(b, "tasmota")) + "safe: keep")
 	if err != nil {
@@ -131,11 +131,11 @@ func TestCommandIsNotRepeated(t *testing.T) {
 		if err == nil {
 			asked++
 		} else if time.Now().After(deadline) {
-			t.Fatalf("the broker is back, and not reached: %v", err)
+			t.Fatalf("the broker is back, and the driver cannot reach it: %v", err)
 		}
 	}
 	if n := c.count(); n != 1 || f.is() {
-		t.Errorf("it was told to switch on %d times, want once; on: %t", n, f.is())
+		t.Errorf("%d switch-on commands, want 1; on: %t", n, f.is())
 	}
 }
 
@@ -168,7 +168,7 @@ func TestUnconfirmedCommandMayAct(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("halted when it hears again: %v", err)
+			t.Fatalf("Halt of a reachable device: %v", err)
 		}
 	}
 }

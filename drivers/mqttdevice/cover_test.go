@@ -76,10 +76,10 @@ func TestCoversReachTheirTargets(t *testing.T) {
 				}
 				is, direction := f.cover.is()
 				if direction != 0 || math.Abs(is-want) > drivers.OpeningTolerance {
-					t.Errorf("told as done at %v, and it moves by %d at %v", want, direction, is)
+					t.Errorf("done at %v, but it moves by %d at %v", want, direction, is)
 				}
 				if reported, err := d.Opening(t.Context()); err != nil || math.Abs(reported-is) > 1 {
-					t.Errorf("it says %v, %v; it is at %v", reported, err, is)
+					t.Errorf("Opening = %v, %v; the position is %v", reported, err, is)
 				}
 			}
 		})
@@ -112,7 +112,7 @@ func TestStopMovingCovers(t *testing.T) {
 				err = stop()
 			}
 			if !errors.Is(err, drivers.ErrStopped) {
-				t.Errorf("the task that was stopped says %v", err)
+				t.Errorf("error of the stopped task is %v, want ErrStopped", err)
 			}
 			if _, direction := f.cover.is(); direction != 0 {
 				t.Error("it moves on after Stop")
@@ -125,11 +125,11 @@ func TestStopMovingCovers(t *testing.T) {
 			underWay(t, f)
 			cancel()
 			if err := <-task; !errors.Is(err, context.Canceled) {
-				t.Errorf("the task that was ended says %v", err)
+				t.Errorf("error of the cancelled task is %v, want Canceled", err)
 			}
 			waitForStop(t, f)
 			if n := f.cover.halts(); n < 2 {
-				t.Errorf("it was told to stop %d times", n)
+				t.Errorf("%d stops, want at least 2", n)
 			}
 		})
 	}
@@ -176,13 +176,13 @@ func TestStuckCovers(t *testing.T) {
 			f.cover.jammed = 40
 			f.cover.mu.Unlock()
 			if err := d.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "stands still at 40 %") || errors.Is(err, drivers.ErrNothingDone) {
-				t.Errorf("%s: one that is jammed says %v", name, err)
+				t.Errorf("%s: error of a jammed cover is %v", name, err)
 			}
 			f.mu.Lock()
 			f.wrong = true
 			f.mu.Unlock()
 			if err := d.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "the cover stands still at 40 %") {
-				t.Errorf("%s: one that does nothing says %v", name, err)
+				t.Errorf("%s: error of a cover that does nothing is %v", name, err)
 			}
 		})
 	}

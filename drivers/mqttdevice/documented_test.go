@@ -117,11 +117,11 @@ func (s *scripted) end() (wrong []string) {
 	defer s.mu.Unlock()
 	for i, m := range s.now.Receives {
 		if !s.received[i] {
-			wrong = append(wrong, fmt.Sprintf("it was not told %s %q", m.Topic, m.Payload))
+			wrong = append(wrong, fmt.Sprintf("missing message %s %q", m.Topic, m.Payload))
 		}
 	}
 	for _, other := range s.others {
-		wrong = append(wrong, "it was told what is not documented: "+other)
+		wrong = append(wrong, "undocumented message "+other)
 	}
 	return wrong
 }
@@ -179,7 +179,7 @@ func TestDocumentedMessages(t *testing.T) {
 			s.send(append(one.Holds, one.Online)...)
 			with, err := json.Marshal(one.With) // JSON is valid YAML
 			if err != nil || one.Source == "" {
-				t.Fatal(err, "and it says where it is from: ", one.Source)
+				t.Fatal(err, "the source is ", one.Source)
 			}
 			d := started(t, "family: "+one.Family+"\nbroker: "+b.address+"\ntimeout: 1m\nwith: "+string(with)+"\n"+map[bool]string{true: "safe: keep\n"}[switches(one.Family)])
 			for _, now := range one.Steps {

@@ -123,7 +123,7 @@ func TestEveryFamilyHasATest(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, ok := families[name]; !ok || one.About == "" || !strings.HasPrefix(one.Docs, "https://") || !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("%s.yaml has no simulated device here, says too little of itself, or is not in docs/drivers/mqttdevice.md", name)
+			t.Errorf("%s.yaml has no simulated device here, lacks about or docs, or is not in docs/drivers/mqttdevice.md", name)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestFamiliesConform(t *testing.T) {
 				t.Skip("TestCoversConform has them")
 			}
 			if one.timer == 0 && one.reads != nil && name != "shelly-gen1" {
-				t.Skip("a sensor that sleeps answers nobody; it has tests of its own")
+				t.Skip("a sleeping sensor answers no question; it has tests of its own")
 			}
 			drivertest.Run(t, func(t *testing.T) drivers.Device {
 				f.force(false)
@@ -252,7 +252,7 @@ func TestChanges(t *testing.T) {
 	f.report()
 	<-changed
 	if plug := started(t, config(b, "tasmota")+"safe: keep").(drivers.Notifier); plug.Changes() != nil {
-		t.Error("a plug that has to be asked tells of changes")
+		t.Error("a plug that needs questions reports changes, want none")
 	}
 }
 

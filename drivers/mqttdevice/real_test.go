@@ -215,7 +215,7 @@ func TestMosquitto(t *testing.T) {
 					err := d.Switch(t.Context(), on)
 					is, rerr := d.(drivers.SwitchReader).On(t.Context())
 					if err != nil || rerr != nil || is != on || f.is() != on {
-						t.Errorf("Switch(%t): %v; the device is on: %t, and says %t, %v", on, err, f.is(), is, rerr)
+						t.Errorf("Switch(%t): %v; the device is on: %t, On = %t, %v", on, err, f.is(), is, rerr)
 					}
 				}
 			case drivers.Positioner:
@@ -223,7 +223,7 @@ func TestMosquitto(t *testing.T) {
 					err := d.OpenTo(t.Context(), percent)
 					is, rerr := d.(drivers.OpeningReader).Opening(t.Context())
 					if err != nil || rerr != nil || is < percent-1 || is > percent+1 {
-						t.Errorf("OpenTo(%v): %v; it says %v, %v", percent, err, is, rerr)
+						t.Errorf("OpenTo(%v): %v; Opening = %v, %v", percent, err, is, rerr)
 					}
 				}
 			}

@@ -40,7 +40,7 @@ func TestDocumentedTimers(t *testing.T) {
 			said, listed := rows[family]
 			hasTimer := said != "" && !strings.HasPrefix(said, "none")
 			if has := strings.Contains(string(text), "on_for:"); has != hasTimer || !listed && (family == "esphome" || family == "shelly-gen1") {
-				t.Errorf("%s: %s: the page says %q (listed: %t), the template has a timer: %t", driver, family, said, listed, has)
+				t.Errorf("%s: %s: the page has %q (listed: %t), the template has a timer: %t", driver, family, said, listed, has)
 			}
 		}
 	}

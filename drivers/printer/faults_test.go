@@ -21,7 +21,7 @@ func TestProblemNeedsPerson(t *testing.T) {
 		}
 		b.machine().set(func(m *machine) { m.frozen, m.phase = true, "paused" }) // as Klipper's own sensor does, without a message
 		if s, err := p.PrintState(t.Context(), one); err != nil || s.Finished || s.Help == nil || !strings.Contains(s.Help.Problem, "without a reason") {
-			t.Errorf("paused by nobody knows whom: %+v, %v", s, err)
+			t.Errorf("paused without a cause: %+v, %v", s, err)
 		}
 		if b.kind != "octoprint" { // OctoPrint reports no reason for a pause
 			b.machine().set(func(m *machine) { m.frozen, m.phase, m.message = true, "paused", "Filament runout detected" })

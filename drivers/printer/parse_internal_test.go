@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%s: %+v", name, s)
 			}
 			if text, _ := s.says(); text == "" {
-				t.Errorf("%s: says nothing of %+v", name, s)
+				t.Errorf("%s: no text for %+v", name, s)
 			}
 		}
 	})

@@ -68,7 +68,7 @@ func TestLineIsExclusive(t *testing.T) {
 	}
 	r := started(t, b)
 	if err := r.Dock(t.Context()); err == nil || !strings.Contains(err.Error(), "another program uses it") || len(b.robot().log()) != 0 {
-		t.Errorf("%v; the robot heard %q", err, b.robot().log())
+		t.Errorf("%v; the robot received %q", err, b.robot().log())
 	}
 	if err := unix.Flock(int(other.Fd()), unix.LOCK_UN); err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestPauseResumeStopDock(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, err := r.Stop(ctx); err == nil {
-		t.Error("a deaf robot is said to have stopped")
+		t.Error("Stop of a robot that receives nothing succeeds, want an error")
 	}
 }
 

@@ -19,7 +19,7 @@ func FuzzTake(f *testing.F) {
 		}
 		if r.Mission != nil {
 			if text, _ := r.says(); text == "" || r.Mission.Phase == "" {
-				t.Errorf("%+v says %q", r.Mission, text)
+				t.Errorf("text of %+v is %q", r.Mission, text)
 			}
 		}
 		_, _, _ = r.version("")

@@ -33,10 +33,10 @@ func TestEndOfMovementIsAChange(t *testing.T) {
 		select {
 		case <-changes:
 		case <-wait:
-			t.Fatal("nobody is told that it stands")
+			t.Fatal("no change is reported when the cover stops")
 		}
 	}
 	if err := <-moved; err == nil {
-		t.Error("it says that it is open")
+		t.Error("Open of a stopped cover succeeds, want an error")
 	}
 }

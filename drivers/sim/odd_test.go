@@ -29,6 +29,6 @@ func TestLineThatIsAPipe(t *testing.T) {
 		t.Errorf("Obey: %v", err)
 	}
 	if err := lamp.Halt(); err == nil {
-		t.Error("it says that it is off")
+		t.Error("Halt of a faulty lamp succeeds, want an error")
 	}
 }

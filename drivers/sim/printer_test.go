@@ -36,7 +36,7 @@ func TestPrinter(t *testing.T) {
 			t.Helper()
 			s, err := p.PrintState(ctx, one)
 			if err != nil || s.Percent != percent || s.Paused != paused || s.Finished != over {
-				t.Errorf("it stands at %v (%v); want %v %%, paused %t, over %t", s, err, percent, paused, over)
+				t.Errorf("state is %v (%v); want %v %%, paused %t, finished %t", s, err, percent, paused, over)
 			}
 		}
 		time.Sleep(30 * time.Second)
@@ -57,7 +57,7 @@ func TestPrinter(t *testing.T) {
 		}
 		time.Sleep(20 * time.Second)
 		if o, err := p.Observe(ctx); err != nil || o.Text != "The printer is printing: 50 % of benchy, and 50s are left." {
-			t.Errorf("it says %q (%v)", o.Text, err)
+			t.Errorf("Observe = %q (%v)", o.Text, err)
 		}
 		time.Sleep(50 * time.Second)
 		wantState(100, false, true)
@@ -76,7 +76,7 @@ func TestPrinter(t *testing.T) {
 			t.Errorf("stopped it leaves %q (%v)", left, err)
 		}
 		if s, err := p.PrintState(ctx, two); err != nil || !s.Finished || s.Err == nil || s.Percent != 10 {
-			t.Errorf("cancelled it stands at %v (%v)", s, err)
+			t.Errorf("state after the cancel is %v (%v)", s, err)
 		}
 		if err := p.Halt(); err != nil {
 			t.Error(err)

@@ -43,7 +43,7 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		if text, _ := got.says(); !strings.HasPrefix(text, "The vacuum is ") {
-			t.Errorf("%+v says %q", got, text)
+			t.Errorf("text of %+v is %q", got, text)
 		}
 		if (got.trouble() != nil) != (got.Status == isError) {
 			t.Errorf("%+v has trouble: %v", got, got.trouble())

@@ -108,7 +108,7 @@ func TestUnreachableForAWhile(t *testing.T) {
 		}
 	})
 	if err != nil || reports < 4 {
-		t.Errorf("%v, told %d times", err, reports)
+		t.Errorf("%v, %d progress reports", err, reports)
 	}
 	h.robot().set(func(r *robot) { r.steps = 100000 })
 	reports = 0
@@ -150,7 +150,7 @@ func TestStopFailsWhileUnreachable(t *testing.T) {
 	ended, out := h.cleaning(t, v)
 	h.robot().set(func(r *robot) { r.gone = true })
 	if _, err := v.Stop(t.Context()); err == nil {
-		t.Error("one that answers nobody is said to have stopped")
+		t.Error("Stop of an unreachable robot succeeds, want an error")
 	}
 	if err := v.Dock(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("docked: %v", err)

@@ -123,10 +123,10 @@ func TestCleansTheSpot(t *testing.T) {
 	}
 	zone := `{"iterations":1,"points":{"pA":{"x":125,"y":-10},"pB":{"x":275,"y":-10},"pC":{"x":275,"y":140},"pD":{"x":125,"y":140}}}`
 	if got := h.robot().log(); !slices.Equal(got, []string{"clean [" + zone + "]"}) {
-		t.Errorf("it was told %q", got)
+		t.Errorf("commands are %q", got)
 	}
 	if last := reports[len(reports)-1]; last.Percent != 100 || last.Activity != "cleaning the spot" {
-		t.Errorf("it told %+v last", last)
+		t.Errorf("last progress is %+v", last)
 	}
 	for want, odd := range map[string]func(*robot){
 		"this robot cannot clean spots":                      func(r *robot) { r.zoneless = true },
@@ -137,7 +137,7 @@ func TestCleansTheSpot(t *testing.T) {
 		h.renew().set(odd)
 		err := v.CleanSpot(t.Context(), nil)
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.Is(err, drivers.ErrNothingDone) && !errors.Is(err, drivers.ErrBusy) || len(h.robot().log()) > 0 {
-			t.Errorf("%v, and it was told %q, want %q", err, h.robot().log(), want)
+			t.Errorf("%v, commands are %q, want none, error with %q", err, h.robot().log(), want)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestResumeSpot(t *testing.T) {
 	})
 	got := h.robot().log()
 	if err == nil || len(got) != 3 || got[0] != got[1] || got[2] != "stop" || h.robot().moves() {
-		t.Errorf("%v, and it was told %q", err, got)
+		t.Errorf("%v, commands are %q", err, got)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestMissingSegment(t *testing.T) {
 	for range 2 {
 		areas, err := v.Areas(t.Context())
 		if err != nil || len(areas) != 2 || areas[1].Name != "kitchen" {
-			t.Errorf("Areas: %v, %v; what is asked for is to be told what is wrong", areas, err)
+			t.Errorf("Areas: %v, %v; want the areas and a logged error", areas, err)
 		}
 	}
 	_, err = v.Clean(t.Context(), []string{"living room", "kitchen"}, nil)
@@ -329,13 +329,13 @@ func TestMissingSegment(t *testing.T) {
 		t.Errorf("Clean: %v, want %q", err, want)
 	}
 	if acts := h.robot().log(); len(acts) > 0 {
-		t.Errorf("the robot was told %v", acts)
+		t.Errorf("commands are %v, want none", acts)
 	}
 	if err := v.Halt(); err != nil {
 		t.Error(err)
 	}
 	if n := strings.Count(logged.String(), want); n != 1 {
-		t.Errorf("it stands in the log %d times, want once:\n%s", n, logged.String())
+		t.Errorf("the log contains it %d times, want once:\n%s", n, logged.String())
 	}
 
 	for config, want := range map[string]string{
@@ -352,7 +352,7 @@ func TestMissingSegment(t *testing.T) {
 			observed = err.Error()
 		}
 		if observed != want {
-			t.Errorf("%s: Inspect says %q, want %q", config, observed, want)
+			t.Errorf("%s: Inspect = %q, want %q", config, observed, want)
 		}
 	}
 }

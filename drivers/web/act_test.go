@@ -114,7 +114,7 @@ func TestLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.did(); got[len(got)-1] != "/once" || len(got) != 5 {
-		t.Error("where nothing is late it is said twice: ", got)
+		t.Error("commands without a late one, want no repetition: ", got)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestCancelBeforeConnection(t *testing.T) {
 		t.Errorf("it ends with %v", err)
 	}
 	if got := s.did(); len(got) != 0 {
-		t.Error("it was told ", got)
+		t.Error("commands are ", got)
 	}
 }
 
@@ -179,7 +179,7 @@ func TestLastAfterUnansweredCall(t *testing.T) {
 		}
 		nothing := func(context.Context) error { return nil }
 		if err := c.RunLast(t.Context(), nothing); err != nil {
-			t.Errorf("it was told nothing: %v", err)
+			t.Errorf("RunLast without a command: %v", err)
 		}
 		c.Unsure()
 		time.Sleep(50 * time.Second)

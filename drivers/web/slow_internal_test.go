@@ -24,7 +24,7 @@ func TestTimeoutErrorIsTheSameForCallAndCaller(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, received, want)
 		}
 		if look := c.explain(ctx, u, Call{}, errSlow); look.Error() != "no answer from http://lamp/on in 3s; inspect the device" {
-			t.Errorf("%s: a look that was heard says %v", name, look)
+			t.Errorf("%s: error of a received question is %v", name, look)
 		}
 		notReceived := c.explain(ctx, u, Call{Acts: true}, drivers.MarkNothingDone(errSlow))
 		if !errors.Is(notReceived, drivers.ErrNothingDone) || !strings.Contains(notReceived.Error(), "http://lamp/on does not answer in 3s; check that the device is on and in this network") {

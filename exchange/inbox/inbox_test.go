@@ -267,7 +267,7 @@ func TestIdleInboxWritesNothing(t *testing.T) {
 		h.post("other", exchange.Requester, ask)
 		time.Sleep(time.Hour)
 		if n := h.disk.writes.Load() - before; n != 0 {
-			t.Errorf("%d writes for nobody", n)
+			t.Errorf("%d writes without a requester, want 0", n)
 		}
 		h.claim(ref)
 		time.Sleep(time.Minute)

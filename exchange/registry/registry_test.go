@@ -186,7 +186,7 @@ func TestDeregister(t *testing.T) {
 	}
 	f.Recall(t.Context(), "a")
 	if e := f.Snapshot().Executor("a"); e.Deregistered || !e.Seen().Equal(*f.now.Load()) || !able(f.Snapshot(), "x") {
-		t.Error("it has spoken, and is not there again")
+		t.Error("the executor sent a message, and is not registered again")
 	}
 }
 

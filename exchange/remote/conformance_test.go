@@ -116,7 +116,7 @@ func conformErrors(t *testing.T, tr transport) {
 		t.Errorf("an illegal step: %v", err)
 	}
 	if _, err := pi.send(`config: {executor: {id: somebody-else}}`); !errors.Is(err, mess.Forbidden) {
-		t.Errorf("somebody else's registration: %v", err)
+		t.Errorf("registration of another executor: %v, want Forbidden", err)
 	}
 }
 
@@ -179,10 +179,10 @@ func conformStop(t *testing.T, tr transport) {
 	}
 	ack := pi.mustSend(`config: {executor: {id: ` + id + `, holding: [], stopped: {why: smoke}}}`)
 	if len(ack.Stops) != 1 || ack.Stops[0].ID != s.ID {
-		t.Errorf("a stop that is not confirmed is not told again: %+v", ack)
+		t.Errorf("an unconfirmed stop is missing in %+v", ack)
 	}
 	if ack = pi.mustSend(`config: {executor: {id: ` + id + `, holding: [], stopped: {orders: [` + s.ID + `], why: smoke}}}`); len(ack.Stops) != 0 {
-		t.Errorf("confirmed, and told again: %+v", ack)
+		t.Errorf("the confirmed order is in %+v again", ack)
 	}
 }
 
@@ -200,10 +200,10 @@ func conformDrain(t *testing.T, tr transport) {
 	}
 	ack := pi.mustSend(`config: {executor: {id: ` + id + `, holding: [], held: {}}}`)
 	if ack.Drain == nil || ack.Drain.ID != h.ID {
-		t.Errorf("a hold that is not confirmed is not told again: %+v", ack)
+		t.Errorf("an unconfirmed drain is missing in %+v", ack)
 	}
 	if ack = pi.mustSend(`config: {executor: {id: ` + id + `, holding: [], held: {orders: [` + h.ID + `], why: wet}}}`); ack.Drain != nil {
-		t.Errorf("confirmed, and told again: %+v", ack)
+		t.Errorf("the confirmed order is in %+v again", ack)
 	}
 	ref := request(t, tr, can, "")
 	if _, err := pi.send(`{re: ` + ref + `, MESS: [{status: {code: claimed}}]}`); !errors.Is(err, mess.NotYet) {

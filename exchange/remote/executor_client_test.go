@@ -78,11 +78,11 @@ func (m *executorClient) mustSend(text string) *mess.Ack {
 	m.t.Helper()
 	answer, err := m.send(text)
 	if err != nil {
-		m.t.Fatalf("%s says %s: %v", m.id, text, err)
+		m.t.Fatalf("post by %s of %s: %v", m.id, text, err)
 	}
 	ack, ok := answer.Items[0].(*mess.Ack)
 	if !ok || answer.From != exchange.Self {
-		m.t.Fatalf("%s says %s: %+v", m.id, text, answer)
+		m.t.Fatalf("post by %s of %s: the answer is %+v", m.id, text, answer)
 	}
 	return ack
 }
@@ -98,7 +98,7 @@ func (m *executorClient) waitForMessage(what string, ok func(mess.Message) bool)
 				return one
 			}
 		case <-limit:
-			m.t.Fatalf("%s has not heard: %s", m.id, what)
+			m.t.Fatalf("%s has not received: %s", m.id, what)
 		}
 	}
 }

@@ -140,9 +140,9 @@ func TestTransitions(t *testing.T) {
 			r, _ := errors.AsType[*mess.Error](err)
 			switch last := i == len(c.said)-1; {
 			case err != nil && (!last || r == nil || c.why == "" || !errors.Is(r, c.why)):
-				t.Errorf("%s: %s says %s: %v, want %q", c.name, s.who, s.text, err, c.why)
+				t.Errorf("%s: post by %s of %s: %v, want %q", c.name, s.who, s.text, err, c.why)
 			case err == nil && last && c.why != "":
-				t.Errorf("%s: %s says %s: it is taken, want %q", c.name, s.who, s.text, c.why)
+				t.Errorf("%s: post by %s of %s succeeds, want %q", c.name, s.who, s.text, c.why)
 			case err == nil:
 				env = e.Env
 				env.Serial++

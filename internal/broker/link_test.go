@@ -92,7 +92,7 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 		l.b.Cut()
 		time.Sleep(time.Hour)
 		if err := l.Publish(t.Context(), broker.Message{Topic: "x"}); !errors.Is(err, broker.ErrDown) {
-			t.Errorf("published to nobody: %v", err)
+			t.Errorf("Publish without a connection: %v, want ErrDown", err)
 		}
 		n := len(l.b.Dials())
 		if n < 55 || n > 75 {
@@ -116,7 +116,7 @@ func TestBrokerIsAwayForAnHour(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Publish(t.Context(), broker.Message{Topic: "x", Payload: []byte("now")}); err != nil || <-received != "now" {
-			t.Errorf("not heard: %v", err)
+			t.Errorf("the message did not arrive: %v", err)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestTakenOverSessionIsDetected(t *testing.T) {
 			t.Errorf("it comes back after %v", d)
 		}
 		if !strings.Contains(l.logText(), "another client may use the same id") {
-			t.Errorf("it does not say why:\n%s", l.logText())
+			t.Errorf("the log does not contain the cause:\n%s", l.logText())
 		}
 	})
 }
@@ -206,7 +206,7 @@ func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 			}
 		}
 		if strings.Contains(l.logText(), "another client") {
-			t.Errorf("it speaks of another client:\n%s", l.logText())
+			t.Errorf("the log names another client:\n%s", l.logText())
 		}
 		if len(l.got) != 0 {
 			t.Errorf("its own status was handed on: %q", (<-l.got).Payload)
@@ -225,7 +225,7 @@ func TestUnreadableStatusNeedsManyTakeovers(t *testing.T) {
 			}
 		}
 		if d[8] < time.Minute || !strings.Contains(l.logText(), "another client may use the same id") {
-			t.Errorf("it comes back after %v, and says:\n%s", d, l.logText())
+			t.Errorf("delays before the connections are %v, the log is\n%s", d, l.logText())
 		}
 	})
 }
@@ -258,7 +258,7 @@ func TestRejectedSessionReturnsErrRefused(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if n := len(l.b.Dials()); n != 1 {
-			t.Errorf("it was told after %d tries", n)
+			t.Errorf("%d dials before the error, want 1", n)
 		}
 	})
 }
@@ -345,7 +345,7 @@ func TestPanicDropsMessage(t *testing.T) {
 		b.Cut()
 		b.Wait()
 		if !strings.Contains(log.String(), "mistake in the program") {
-			t.Errorf("the log says: %s", log.String())
+			t.Errorf("log is %s", log.String())
 		}
 	})
 }

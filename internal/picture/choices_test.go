@@ -79,7 +79,7 @@ func TestFitChoosesMethod(t *testing.T) {
 			t.Errorf("%s: want %s and %q, got:\n%s", c.name, c.way, c.want, x)
 		}
 		if x.Bytes != len(p.Data) || x.Width != p.Width || x.FromBytes != len(c.data) {
-			t.Errorf("%s: it tells of other sizes than there are:\n%s", c.name, x)
+			t.Errorf("%s: the reported sizes are not those of the image:\n%s", c.name, x)
 		}
 		if c.ssim > 0 {
 			if s := ssim(t, decoded(t, c.data), decoded(t, p.Data)); s < c.ssim-1e-6 {

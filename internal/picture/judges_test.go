@@ -90,7 +90,7 @@ func TestLibjpegReadsResult(t *testing.T) {
 			t.Errorf("%s: djpeg: %v, %s", name, err, said.Bytes())
 		}
 		if want := fmt.Sprintf("%d %d\n", p.Width, p.Height); !bytes.Contains(out.Bytes()[:min(out.Len(), 20)], []byte(want)) {
-			t.Errorf("%s: djpeg says %q, want %q", name, out.Bytes()[:min(out.Len(), 20)], want)
+			t.Errorf("%s: size from djpeg is %q, want %q", name, out.Bytes()[:min(out.Len(), 20)], want)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestChromiumReadsResult(t *testing.T) {
 		p := all[names[i]]
 		seen++
 		if want := fmt.Sprintf("%dx%d", p.Width, p.Height); m[2] != want {
-			t.Errorf("%s: chromium says %s, want %s", names[i], m[2], want)
+			t.Errorf("%s: size from chromium is %s, want %s", names[i], m[2], want)
 			continue
 		}
 		if got, err := strconv.Atoi(m[3]); err != nil || got-redness(t, p.Data) > 3 || redness(t, p.Data)-got > 3 {

@@ -36,7 +36,7 @@ func TestOwnProcess(t *testing.T) {
 	}
 	before, known := resources.OpenFiles()
 	if !known {
-		t.Skip("the system does not tell which files are open")
+		t.Skip("the system does not list open files")
 	}
 	for i := range 5 {
 		f, err := os.Create(filepath.Join(t.TempDir(), "f"))

@@ -301,7 +301,7 @@ func (t *tally) report(tb testing.TB, scenarios int) {
 	inside := []string{"T5", "T7"} // visible only on an executor's own disk
 	for _, tr := range mess.Transitions {
 		if scenarios >= 20 && t.transitions[tr.Name] == 0 && !slices.Contains(inside, tr.Name) {
-			tb.Errorf("nobody has come to %s; seen: %q", tr.Name, slices.Sorted(maps.Keys(t.transitions)))
+			tb.Errorf("no scenario reached %s; seen: %q", tr.Name, slices.Sorted(maps.Keys(t.transitions)))
 		}
 	}
 }

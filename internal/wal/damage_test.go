@@ -51,7 +51,7 @@ func TestFlippedBitIsCorrected(t *testing.T) {
 		var found []wal.Damage
 		got := mustRead(t, openDamaged(wal.DefaultOptions(), &found), dir)
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), "had flipped; messkit turned it back, the log lost nothing")) {
-			t.Errorf("it says of the flipped bit: %v", found[0])
+			t.Errorf("message about the flipped bit is %v", found[0])
 		}
 		if !slices.Equal(got, want) || len(found) != 1 || !found[0].Mended || filepath.Base(found[0].File) != name {
 			t.Fatalf("byte %d: %q, %v", n, got, found)
@@ -79,7 +79,7 @@ func TestDamagedFrameIsSkipped(t *testing.T) {
 		var found []wal.Damage
 		write(t, openDamaged(wal.DefaultOptions(), &found), dir, "after")
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), found[0].Copy)) {
-			t.Errorf("it says of the damage: %v", found[0])
+			t.Errorf("message about the damage is %v", found[0])
 		}
 		if len(found) != 1 || found[0].Mended || !strings.Contains(string(found[0].Lost), want[gone][3:]) {
 			t.Fatalf("%d: %+v", n, found)
@@ -150,7 +150,7 @@ func TestDamagedLastFrameAfterClose(t *testing.T) {
 				t.Errorf("Open = %v, want a CorruptError of the rule %s", err, wal.RuleClosed)
 			}
 			if _, err := wal.Read(dir, func(wal.Record) error { return nil }); err == nil {
-				t.Error("Read says nothing")
+				t.Error("Read of a damaged log succeeds, want an error")
 			}
 			var found []wal.Damage
 			if got := mustRead(t, openDamaged(wal.DefaultOptions(), &found), dir); len(found) != 1 || name != "changed" && !slices.Equal(got, want[:5]) {

@@ -179,7 +179,7 @@ func TestDamageIsReportedAtEveryByte(t *testing.T) {
 		case n < last && !ok:
 			t.Fatalf("byte %d: %q, %v; want a CorruptError", n, got, err)
 		case n < last && int(corrupt.Offset) > n:
-			t.Fatalf("byte %d: told as damage at byte %d", n, corrupt.Offset)
+			t.Fatalf("byte %d: reported as damage at byte %d", n, corrupt.Offset)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestDamageInOlderSegment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := read(t, small, dir); err == nil || !strings.Contains(err.Error(), "missing") {
-		t.Errorf("Open = %v, want it to say which segment is missing", err)
+		t.Errorf("Open = %v, want the missing segment in it", err)
 	}
 }
 
@@ -248,6 +248,6 @@ func TestSecondProgramIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	open(t, small, dir)
 	if _, err := read(t, small, dir); err == nil || !strings.Contains(err.Error(), "another program") {
-		t.Errorf("Open = %v, want it to say that another program has it", err)
+		t.Errorf("Open = %v, want that another program uses the log", err)
 	}
 }

@@ -24,7 +24,7 @@ func (h *fixture) as(who exchange.Actor, text string) {
 		_, err = h.x.Post(h.ctx, exchange.Inbound{Actor: who, Channel: "local", Message: m})
 	}
 	if err != nil {
-		h.Fatalf("%s says %s: %v", who.ID, text, err)
+		h.Fatalf("post by %s of %s: %v", who.ID, text, err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestTaskEndsOnce(t *testing.T) {
 				all := h.fetches(orchestrator, ends)
 				_, rest := h.calls(orchestrator, "GET", "?wait=5s", "")
 				if got := fmt.Sprint(kinds(all)); got != fmt.Sprint(one.ends) {
-					t.Errorf("the end is told as %s, want %v", got, one.ends)
+					t.Errorf("messages about the end are %s, want %v", got, one.ends)
 				}
 				if n := strings.Count(rest, `"type":"task_completion"`); n != 1 {
 					t.Errorf("%d completions: %s", n, rest)

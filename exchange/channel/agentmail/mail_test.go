@@ -176,7 +176,7 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 		})
 	}
 	if len(h.Acts()) != 0 {
-		t.Fatal("it was done without a yes")
+		t.Fatal("the executor acted before the confirmation")
 	}
 	h.asks("bd-1", saying("m-8", "bd-1", now(), `"reply":{"confirm":true,"re":"`+q.MessageID+`","action_hash":"abc"}`))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
@@ -217,7 +217,7 @@ func TestOperatorConfirmations(t *testing.T) {
 	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
 	for _, one := range h.waitForMails(boss, hasBlocker) {
 		if strings.Contains(one.Mail.Body, "in this thread") {
-			t.Errorf("it is said to answer here: %s", one.Mail.Body)
+			t.Errorf("the mail asks for an answer in this thread: %s", one.Mail.Body)
 		}
 	}
 	h.asks("bd-1", "yes")

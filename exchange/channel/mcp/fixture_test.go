@@ -75,7 +75,7 @@ func (h *harness) sendFromExecutor(text string) {
 		_, err = h.executors.Send(context.Background(), m)
 	}
 	if err != nil {
-		h.Errorf("the executor says %s: %v", text, err)
+		h.Errorf("post by the executor of %s: %v", text, err)
 	}
 }
 

@@ -95,7 +95,7 @@ func FuzzArguments(f *testing.F) {
 		n := len(a.left)
 		show, r, word := a.imageOptions(), (*mess.Reply)(nil), ""
 		if r, word = replyOf(a); r.Confirm != nil && word != "" && a.finish() == nil {
-			t.Errorf("%s is a yes and a word", raw)
+			t.Errorf("%s is both a confirmation and a text", raw)
 		}
 		if patience := a.seconds("timeout_seconds", waitTime, 1e9, maxWaitTime); patience < 1e9 || patience > maxWaitTime {
 			t.Errorf("%s waits %v", raw, patience)
@@ -104,7 +104,7 @@ func FuzzArguments(f *testing.F) {
 			t.Errorf("%s shows %v", raw, show)
 		}
 		if len(a.left) > n || len(a.left) > 0 && a.finish() == nil {
-			t.Errorf("%s: %v is not told", raw, a.left)
+			t.Errorf("%s: unused arguments %v are not reported", raw, a.left)
 		}
 	})
 }

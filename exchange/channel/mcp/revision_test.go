@@ -57,7 +57,7 @@ func TestRejectedRevisionIsExplained(t *testing.T) {
 	}
 	for _, text := range []string{"up to " + mcp.NewestOverStdio(), "newest is " + mcp.NewestOverHTTP} {
 		if !strings.Contains(string(page), text) {
-			t.Errorf("docs/how-to/mcp.md does not say %q", text)
+			t.Errorf("docs/how-to/mcp.md does not contain %q", text)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func TestQuestionsAndConfirmations(t *testing.T) {
 	ref, needs = ask("operator", mess.NeedsConfirmation)
 	g.wantToolError("mess_answer", map[string]any{"ref": needs["ref"], "confirm": true}, "role operator")
 	if next := g.mustCall("mess_status", map[string]any{"ref": ref}).field("next"); !strings.Contains(next, "not you") || strings.Contains(next, "messkit") || strings.Contains(next, "--") {
-		t.Errorf("it does not say who confirms, or names a command that does: %s", next)
+		t.Errorf("next step is %s, want the role that confirms, and no command", next)
 	}
 	g.wantToolError("mess_answer", map[string]any{"ref": ref, "accept": false, "reason": "no"}, "no such suggestion is open")
 	g.mustCall("mess_cancel", map[string]any{"ref": ref})
@@ -257,6 +257,6 @@ func TestRoles(t *testing.T) {
 		t.Error("a stranger reads the thread")
 	}
 	if err := stranger.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "thread://" + ref}); err == nil && stranger.InitializeResult().ProtocolVersion < "2026" {
-		t.Error("a stranger may hear of the thread")
+		t.Error("a stranger may subscribe to the thread, want an error")
 	}
 }

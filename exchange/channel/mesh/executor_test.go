@@ -133,7 +133,7 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 		ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place], confirm_before: true}`)
 		th := h.waitStatus(ref, mess.NeedsConfirmation)
 		if n := len(h.hub.all()); n != 0 {
-			t.Fatalf("%d messages before the yes", n)
+			t.Fatalf("%d messages before the confirmation, want 0", n)
 		}
 		h.as(asker, "reply: {re: "+ref+", confirm: true, action_hash: '"+th.Confirm.ActionHash+"'}")
 		_, respond := h.task()

@@ -133,7 +133,7 @@ func TestTheTokenRotates(t *testing.T) {
 	}
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?"})
 	if e, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id }); e.ReplyTo == nil || e.ReplyTo.Token != is {
-		t.Errorf("a peer is told to show %+v", e.ReplyTo)
+		t.Errorf("reply address of a request is %+v, want the new token", e.ReplyTo)
 	}
 	h.report(mesh.Order{Do: "rotate", Final: true})
 	if post(was) != http.StatusUnauthorized || post(is) != http.StatusAccepted {

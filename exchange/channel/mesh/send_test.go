@@ -109,7 +109,7 @@ func TestAnEarlyAnswer(t *testing.T) {
 	stranger.From = "beta"
 	h.takes(stranger)
 	if !h.audited("unexpected") {
-		t.Error("an answer of somebody else is not noted")
+		t.Error("the audit log lacks the answer of another peer")
 	}
 }
 

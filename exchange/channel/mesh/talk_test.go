@@ -340,7 +340,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 		subjects[e.ID] = e.Payload.Subject
 	}
 	if len(subjects) != 2 {
-		t.Errorf("people are told %q", subjects)
+		t.Errorf("notifications are %q, want 2", subjects)
 	}
 }
 

@@ -93,11 +93,11 @@ func tryForbidden(t *testing.T, h *harness, connect func() *client, pi, me *clie
 	}
 	for _, r := range pi.all()[before:] { // the answers to its own messages and files, which count as its own at an external broker
 		if !strings.Contains(r.text, `"re":"beat"`) && !strings.Contains(r.text, `"re":"p"`) && !strings.Contains(r.text, `/att/forged.jpg"`) {
-			t.Errorf("the executor has heard %v", r)
+			t.Errorf("the executor received %v", r)
 		}
 	}
 	if spy.count(secret) > 0 || spy.count("pi") > 0 {
-		t.Errorf("the spy heard %v", spy.all())
+		t.Errorf("the spy received %v", spy.all())
 	}
 	if _, err := h.x.Attach(t.Context(), exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, ref, "real.jpg", "", strings.NewReader("x")); err != nil {
 		t.Errorf("there is no room left for the holder's files: %v", err)

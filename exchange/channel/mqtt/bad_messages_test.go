@@ -239,7 +239,7 @@ func TestBrokerRestartLosesNothing(t *testing.T) {
 	pi.waitForText("upper")
 	me.waitForText("which one")
 	if n := me.count("which one"); n != 1 {
-		t.Errorf("told %d times: %v", n, me.all())
+		t.Errorf("%d questions, want 1: %v", n, me.all())
 	}
 }
 
@@ -256,7 +256,7 @@ func TestTakenOverSessionIsLogged(t *testing.T) {
 		}
 	}
 	if !first.IsConnectionOpen() {
-		t.Fatal("somebody else has ended the session")
+		t.Fatal("another client has ended the session")
 	}
 	h.connect(login{id: "pi", user: "pi", key: key, keep: true})
 	if err := <-first.lost; err == nil {
@@ -310,7 +310,7 @@ func TestStatesAreRetainedAndCleared(t *testing.T) {
 	me.waitForText(`"status":"cancelled"`)
 	for _, one := range me.all() {
 		if strings.Contains(one.text, "somebody else") {
-			t.Errorf("somebody else's thread is shown: %s", one.text)
+			t.Errorf("the thread of another requester is shown: %s", one.text)
 		}
 	}
 }

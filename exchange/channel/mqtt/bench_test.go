@@ -61,7 +61,7 @@ func amount(t *testing.T, name string) int {
 	t.Helper()
 	n, err := strconv.Atoi(os.Getenv(name))
 	if err != nil {
-		t.Skipf("%s says how much; make bench-mqtt", name)
+		t.Skipf("%s is missing: the number of rounds; make bench-mqtt", name)
 	}
 	return n
 }

@@ -271,7 +271,7 @@ func (p *client) waitFor(what string, ok func(received) bool) received {
 		case <-limit:
 			p.h.log.mu.Lock()
 			defer p.h.log.mu.Unlock()
-			p.h.Fatalf("not heard: %s; heard: %v; log:\n%s", what, p.all(), p.h.log.text.String())
+			p.h.Fatalf("missing message: %s; received: %v; log:\n%s", what, p.all(), p.h.log.text.String())
 		}
 	}
 }

@@ -250,7 +250,7 @@ func pullCables(t *testing.T, way string, seed uint64, pulls int) {
 		}
 		rung, sure = rung+acts, sure+done[bell]
 		if acts < done[bell] || acts > done[bell]+unknown[bell] {
-			t.Errorf("%s rang %d times; %d threads say that it did, and %d that nobody knows (seed %d)", bell, acts, done[bell], unknown[bell], seed)
+			t.Errorf("%s rang %d times; %d threads report that it did, and %d that the outcome is unknown (seed %d)", bell, acts, done[bell], unknown[bell], seed)
 		}
 	}
 	t.Logf("%d pulls, %d requests, %d rings, %d of them sure", c.pulled(), n, rung, sure)

@@ -73,6 +73,6 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 	me.waitForText("two")
 	me.waitForText("three")
 	if me.count("one") > 0 || me.count("two") != 1 { // the last message may come again
-		t.Errorf("told again: %v", me.all())
+		t.Errorf("messages are %v, want no repetition", me.all())
 	}
 }

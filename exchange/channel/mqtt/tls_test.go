@@ -184,7 +184,7 @@ func TestTLSToExternalBroker(t *testing.T) {
 				t.Errorf("found %q, %v; want %q; log:\n%s", got, err, c.want, text.text.String())
 			}
 			if c.want == "" && !text.has("cannot reach the broker") {
-				t.Errorf("the log does not say that it cannot be reached:\n%s", text.text.String())
+				t.Errorf("the log does not contain that the broker is unreachable:\n%s", text.text.String())
 			}
 		})
 	}

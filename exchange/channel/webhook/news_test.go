@@ -29,7 +29,7 @@ func TestBroadcast(t *testing.T) {
 			t.Errorf("webhook: %+v", hook)
 		}
 		if n := len(h.all("pi.example")); n != 0 {
-			t.Errorf("an executor was told %d times", n)
+			t.Errorf("an executor got %d notifications, want 0", n)
 		}
 	})
 }

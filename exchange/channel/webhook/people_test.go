@@ -36,7 +36,7 @@ func TestOffersWithoutMessage(t *testing.T) {
 			h.settle(10 * time.Minute)
 			for id, n := range want {
 				if got := len(h.all(id + ".example")); got != n {
-					t.Errorf("%s: %s is told %d times, want %d", when, id, got, n)
+					t.Errorf("%s: %s got %d notifications, want %d", when, id, got, n)
 				}
 			}
 		}
@@ -45,7 +45,7 @@ func TestOffersWithoutMessage(t *testing.T) {
 		h.post("agent", `{"request":{"intent":"look","requires":["look"]}}`)
 		h.settle(time.Second)
 		if n := len(h.all("ana.example")); n != 0 {
-			t.Errorf("ana is told %d times while the robot has the offer", n)
+			t.Errorf("ana got %d notifications while the robot has the offer, want 0", n)
 		}
 		wantCounts("after the time of the robot", map[string]int{"ana": 1})
 		person("ben")

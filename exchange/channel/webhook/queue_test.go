@@ -62,7 +62,7 @@ func TestRestartSendsPending(t *testing.T) {
 			h.stop()
 			lost := h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator})
 			if !slices.ContainsFunc(lost, func(e webhook.Entry) bool { return e.State == webhook.Lost && e.Err != "" }) {
-				t.Errorf("%s: nothing is said to be lost: %+v", what, lost)
+				t.Errorf("%s: deliveries are %+v, want one that is lost", what, lost)
 			}
 		}
 	})

@@ -29,7 +29,7 @@ func TestSignedNotification(t *testing.T) {
 		ref := h.post("agent", `{"request":{"intent":"Look <there> & tell","requires":["look"],"priority":"elevated"}}`)
 		h.settle(time.Second)
 		if n := [4]int{len(h.all("pi.example")), len(h.all("own.example")), len(h.all("agent.example")), len(h.all("stranger.example"))}; n != [4]int{1, 1, 0, 0} {
-			t.Fatalf("told: %v", n)
+			t.Fatalf("notifications: %v, want 1 1 0 0", n)
 		}
 		want := `{"title":"🆕 New MESS Request","body":"Look <there> & tell\n\nRef: ` + ref + `\nPriority: elevated","thread":{"ref":"` + ref + `","intent":"Look <there> & tell","priority":"elevated","status":"pending","requestor_id":"agent","created_at":"2000-01-01T00:00:00.000Z","updated_at":"2000-01-01T00:00:00.000Z"},"event_type":"thread_created"}`
 		if got := string(h.all("pi.example")[0].body); got != want {
@@ -44,7 +44,7 @@ func TestSignedNotification(t *testing.T) {
 		h.post("pi", `{"re":"`+ref+`","MESS":[{"status":{"code":"claimed"}}]}`)
 		h.settle(time.Second)
 		if n := [3]int{len(h.all("pi.example")), len(h.all("own.example")), len(h.all("agent.example"))}; n != [3]int{2, 1, 1} {
-			t.Errorf("told of the claim: %v", n)
+			t.Errorf("notifications after the claim: %v, want 2 1 1", n)
 		}
 		var v struct {
 			Title  string
@@ -65,7 +65,7 @@ func TestSignedNotification(t *testing.T) {
 		h.post("pi", `{"re":"`+ref+`","epoch":1,"MESS":[{"status":{"code":"claimed","message":"soon"}}]}`)
 		h.settle(time.Second)
 		if n := len(h.all("agent.example")); n != 1 {
-			t.Errorf("told of no change: %d", n)
+			t.Errorf("notifications without a change: %d in total, want 1", n)
 		}
 		for _, e := range h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator}) {
 			if e.State != webhook.Delivered || e.Tries != 1 || e.Code != 200 || e.Ref != ref {
@@ -77,7 +77,7 @@ func TestSignedNotification(t *testing.T) {
 		}
 		all, _ := json.Marshal(h.hooks.Deliveries(exchange.Actor{ID: "operator", Roles: exchange.Operator}))
 		if hay := string(all) + h.log.String(); strings.Contains(hay, "sesame") || strings.Contains(hay, "of its own") {
-			t.Errorf("a secret is told: %s", hay)
+			t.Errorf("the log contains a secret: %s", hay)
 		}
 	})
 }
@@ -187,19 +187,19 @@ func TestPeopleGetTheirOffersOnce(t *testing.T) {
 		ref := h.post("agent", `{"request":{"intent":"Look <there> & tell","requires":["look"]}}`)
 		h.settle(time.Second)
 		if n := len(h.all("ntfy.example")); n != 0 {
-			t.Errorf("told %d times before the robot has declined", n)
+			t.Errorf("%d notifications before the robot has declined, want 0", n)
 		}
 		h.post("pi", `{"status":{"re":"`+ref+`","code":"declined","reason":"no eyes"}}`)
 		h.settle(time.Second)
 		notifications := h.all("ntfy.example")
 		if len(notifications) != 1 || string(notifications[0].body) != "Look <there> & tell" || notifications[0].head.Get("Title") != "messkit: a task for you" {
-			t.Fatalf("told: %+v", notifications)
+			t.Fatalf("notifications: %+v", notifications)
 		}
 		h.post("own", `{"status":{"re":"`+ref+`","code":"claimed"}}`)
 		h.post("agent", `{"cancel":{"re":"`+ref+`"}}`)
 		h.settle(time.Second)
 		if n := len(h.all("ntfy.example")); n != 2 {
-			t.Errorf("told %d times, want 2: the offer, and that it was taken back", n)
+			t.Errorf("%d notifications, want 2: the offer and its withdrawal", n)
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestTestNotificationReportsResult(t *testing.T) {
 		h := open(t)
 		defer h.stop()
 		if _, err := h.hooks.SendTest(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "not registered") {
-			t.Errorf("nobody: %v", err)
+			t.Errorf("an unregistered person: %v", err)
 		}
 		h.post("ana", `{"config":{"executor":{"id":"ana","kind":"person","capabilities":["look"]}}}`)
 		if _, err := h.hooks.SendTest(t.Context(), "ana"); err == nil || !strings.Contains(err.Error(), "no address") {

@@ -65,7 +65,7 @@ func TestTaskAtReferenceServer(t *testing.T) {
 			p.post("agent", ref, map[string]any{"answer": map[string]any{"re": "last", "value": "the upper one"}})
 			time.Sleep(5 * time.Second)
 			if k := m.kinds(); len(k) != 2 || k[1] != mess.KindAnswer || m.all()[1].Epoch != epoch {
-				t.Fatalf("heard: %v", k)
+				t.Fatalf("messages are %v, want the answer", k)
 			}
 			if err := b.start(ref, epoch); err != nil {
 				t.Fatal(err)
@@ -152,9 +152,9 @@ func TestNonExclusiveClaimsStartOnce(t *testing.T) {
 				begun += acts
 			})
 		}
-		t.Logf("in %d of 150 races the server said yes to both; %d were begun", both, begun)
+		t.Logf("in %d of 150 races the server accepted both claims; %d tasks began", both, begun)
 		if both < 30 || begun < 100 {
-			t.Errorf("the races are none: %d times both were told yes, %d were begun", both, begun)
+			t.Errorf("too few races: the server accepted both claims %d times, %d tasks began", both, begun)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestDelayedUpdateIsALimit(t *testing.T) {
 				t.Errorf("the late one: %v", err)
 			}
 			if name == "php" && err != nil {
-				t.Errorf("the server has become better than docs/reference/http.md says: %v", err)
+				t.Errorf("the server is better than in docs/reference/http.md: %v", err)
 			}
 			if name == "express" { // and the first one ends it as it is
 				if _, err := a.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil || p.thread(ref).Status != "completed" {
@@ -312,7 +312,7 @@ func TestLostAcksAreHarmless(t *testing.T) {
 			twice(&mess.Status{Code: mess.InProgress, Instance: "run1", ActionHash: "h"})
 			twice(&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack})
 			if said := p.thread(ref).texts("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
-				t.Errorf("said: %v", said)
+				t.Errorf("statuses are %v, want claimed in_progress completed", said)
 			}
 		})
 	})

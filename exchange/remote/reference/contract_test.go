@@ -116,7 +116,7 @@ func TestClaimIsReadTwice(t *testing.T) {
 				})
 				epoch, err := b.claim(ref)
 				if !errors.Is(err, mess.AlreadyClaimed) || looks != look {
-					t.Errorf("somebody came before look %d: %v, after %d looks", look, err, looks)
+					t.Errorf("another claim came before read %d: %v, after %d reads", look, err, looks)
 				}
 				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).texts("pi"), "in_progress") {
 					t.Errorf("it has begun: %v", err)
@@ -160,7 +160,7 @@ func TestSpellingOfStatuses(t *testing.T) {
 					t.Fatal(err)
 				}
 				if said := p.thread(ref).texts("pi"); !slices.Equal(said[:3], []string{"claimed", "needs_input", "needs_input"}) {
-					t.Errorf("the messages have the spec's words: %v", said)
+					t.Errorf("statuses are %v, want claimed needs_input needs_input first", said)
 				}
 			}
 			if got := n.statuses(); !slices.Equal(got, want[name]) {

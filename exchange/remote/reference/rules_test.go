@@ -83,7 +83,7 @@ func TestValidConfirmations(t *testing.T) {
 					}
 				}
 				if (answers == 1) != c.counts || answers > 1 {
-					t.Errorf("heard %d times: %v", answers, m.kinds())
+					t.Errorf("received %d answers: %v", answers, m.kinds())
 				}
 			})
 		})
@@ -181,7 +181,7 @@ func TestMessagesThatEndWork(t *testing.T) {
 					time.Sleep(20 * time.Second)
 					switch k := m.kinds(); {
 					case c.received == "" && len(k) > 0, c.received != "" && (len(k) == 0 || k[len(k)-1] != c.received):
-						t.Errorf("hears %v, want %q", k, c.received)
+						t.Errorf("received %v, want %q at the end", k, c.received)
 					}
 					if _, err := b.send(ref, epoch, &mess.Status{Code: mess.Completed, Evidence: mess.ReadBack}); err != nil {
 						t.Fatal(err)
@@ -219,7 +219,7 @@ func TestRestartReleasesClaims(t *testing.T) {
 			again := p.newExecutor("pi", "run2", reference.Config{})
 			ack := again.register(mess.HeldThread{Ref: known, Epoch: epochs[known]})
 			if len(ack.Threads) != 2 || ack.Threads[0].Ref != known || !*ack.Threads[0].Yours || ack.Threads[1].Ref != begun || ack.Threads[1].Status != mess.InProgress {
-				t.Errorf("told: %+v", ack.Threads)
+				t.Errorf("threads in the ack are %+v", ack.Threads)
 			}
 			if s := p.thread(claimed).Status; s != "pending" {
 				t.Errorf("what was claimed is %s", s)

@@ -137,6 +137,6 @@ func TestUnsyncedFolderIsRewritten(t *testing.T) {
 		t.Errorf("it was not written anew: %v", err)
 	}
 	if now, err := os.ReadFile(name); err != nil || string(now) != string(text) {
-		t.Errorf("it says something else: %v\n%s", err, now)
+		t.Errorf("the file has changed: %v\n%s", err, now)
 	}
 }

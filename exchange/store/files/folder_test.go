@@ -67,7 +67,7 @@ func TestThreadMovesThroughFolders(t *testing.T) {
 	s.settle()
 	s.wantThreads("state=executing/2026-02-01-002-b", "state=finished/2026-02-01-001-a")
 	if got := s.log.String(); got != "" {
-		t.Errorf("it had something to say: %s", got)
+		t.Errorf("log is %s, want it empty", got)
 	}
 }
 
@@ -157,7 +157,7 @@ func TestAppendedMessageIsImported(t *testing.T) {
 	s.open()
 	s.settle()
 	if len(s.reports) > 0 {
-		t.Errorf("said again: %+v", <-s.reports)
+		t.Errorf("repeated report: %+v", <-s.reports)
 	}
 	th, _, err := s.store.Read(t.Context(), ref)
 	if err != nil || len(th.Messages) != 6 {
@@ -249,7 +249,7 @@ func TestUnreadableThreadIsLogged(t *testing.T) {
 	logged := s.log.String()
 	for _, want := range []string{"2026-02-01-008.messe-af.yaml:1: a NUL byte", "2026-02-01-NX8J.messe-af.yaml:", "000-2026-02-01-009.messe-af.yaml:1: ref: is missing", "2026-02-01-010: has no file", "2026-02-01-ZERO.messe-af.yaml: cannot be offered: ", "moved a thread's files to set-aside"} {
 		if !strings.Contains(logged, want) {
-			t.Errorf("%q was not told:\n%s", want, logged)
+			t.Errorf("%q is not in the log:\n%s", want, logged)
 		}
 	}
 	if ref := fill(t, s.store, "c", 0, 0); ref == good {

@@ -135,7 +135,7 @@ func TestThreadEndedInWrongFolder(t *testing.T) {
 		s.open()
 	}
 	if s.log.String() != "" {
-		t.Errorf("it had something to say: %s", s.log)
+		t.Errorf("log is %s, want it empty", s.log)
 	}
 }
 
@@ -156,10 +156,10 @@ func TestForeignNamesAreLoggedOnce(t *testing.T) {
 	logged := s.log.String()
 	for _, once := range []string{"2026-02-01-NX8J.mess.yaml: is not a thread", "2026-02-01 NX8J.messe-af.yaml: cannot be the name of a thread"} {
 		if n := strings.Count(logged, once); n != 2 { // once a start
-			t.Errorf("%q was told %d times:\n%s", once, n, logged)
+			t.Errorf("%q is in the log %d times, want 2:\n%s", once, n, logged)
 		}
 	}
 	if strings.Contains(logged, "swap") {
-		t.Errorf("what is hidden was told:\n%s", logged)
+		t.Errorf("the log contains a hidden file:\n%s", logged)
 	}
 }

@@ -66,7 +66,7 @@ func TestIncompleteThreads(t *testing.T) {
 		logged := s.log.String()
 		for _, one := range incomplete {
 			if n := strings.Count(logged, strings.ReplaceAll("state=received/"+one.ref+one.want, `"`, `\"`)); n != 1 {
-				t.Errorf("%s was told %d times; %q:\n%.3000s", one.ref, n, one.want, logged)
+				t.Errorf("%s is in the log %d times, want once; %q:\n%.3000s", one.ref, n, one.want, logged)
 			}
 			if th, _, err := s.store.Read(t.Context(), one.ref); !errors.Is(err, thread.ErrNoThread) {
 				t.Errorf("%s: %v, %v", one.ref, th.Envelope, err)
@@ -126,7 +126,7 @@ func TestImportedThreadKeepsMessages(t *testing.T) {
 		}
 		first, second := <-s.reports, <-s.reports
 		if first.From != "somebody-else" || second.From != "someone" {
-			t.Errorf("said: %+v, then %+v", first, second)
+			t.Errorf("reports are %+v, then %+v", first, second)
 		}
 		s.settle()
 		for _, ref := range []string{"cancelled", "at-once"} {
@@ -136,7 +136,7 @@ func TestImportedThreadKeepsMessages(t *testing.T) {
 			}
 		}
 		if len(s.reports) > 0 {
-			t.Errorf("said: %+v", <-s.reports)
+			t.Errorf("unexpected report: %+v", <-s.reports)
 		}
 		s.wantThreads("state=received/others", "state=canceled/at-once", "state=canceled/cancelled")
 		for _, e := range list(t, s.store) {
@@ -179,7 +179,7 @@ func TestJudgedMessagesSurviveLossOfLog(t *testing.T) {
 		}
 	}
 	if len(s.reports) > 0 {
-		t.Errorf("said again: %+v", <-s.reports)
+		t.Errorf("repeated report: %+v", <-s.reports)
 	}
 	s.wantThreads("state=received/"+pending, "state=executing/"+large)
 }
@@ -251,7 +251,7 @@ func TestCloseLogsNoErrors(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(s.path("state=executing", ref)); err != nil || s.log.String() != "" {
-		t.Errorf("%v; it had something to say: %s", err, s.log)
+		t.Errorf("%v; log is %s, want it empty", err, s.log)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestPipesBlockNothing(t *testing.T) {
 	}
 	for _, want := range []string{"state=received/p1/000-p1.messe-af.yaml: is a pipe", "state=received/p3/000-p3.messe-af.yaml: is a pipe"} {
 		if !strings.Contains(s.log.String(), want) {
-			t.Errorf("%q was not told:\n%s", want, s.log)
+			t.Errorf("%q is not in the log:\n%s", want, s.log)
 		}
 	}
 }

@@ -137,7 +137,7 @@ func TestClaimsAreLinearizable(t *testing.T) {
 	}
 	t.Logf("%d calls that have returned", calls)
 	if calls < 1000 {
-		t.Fatal("too few to tell")
+		t.Fatal("too few calls for a result")
 	}
 	model := (&porcupine.NondeterministicModel{
 		Init: func() []any { return []any{thread.Rev("1")} },

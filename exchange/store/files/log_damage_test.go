@@ -101,7 +101,7 @@ func TestFlippedBitLosesNothing(t *testing.T) {
 			t.Error(diff)
 		}
 		if !strings.Contains(log.String(), "one bit of the exchange's log had flipped") {
-			t.Errorf("it was not told: %s", log)
+			t.Errorf("log is %s, want the flipped bit", log)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestDamagedThreadIsRebuilt(t *testing.T) {
 			t.Errorf("%d: %s\n%s", n, diff, log)
 		}
 		if !strings.Contains(log.String(), "damage in the exchange's log") {
-			t.Errorf("%d: it was not told", n)
+			t.Errorf("%d: the damage is not in the log", n)
 		}
 		if ref, err := s.Lookup(t.Context(), thread.Key{Owner: "agent", Name: "b"}); err != nil || ref != "2026-02-01-002-b" {
 			t.Errorf("%d: %s, %v", n, ref, err)
@@ -201,7 +201,7 @@ func TestCompactionContinuesAfterDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Contains(log.String(), "cannot be made shorter") || !strings.Contains(log.String(), "cannot read a record of a thread") {
-		t.Errorf("the log says %s", log)
+		t.Errorf("log is %s", log)
 	}
 	if copies, err := filepath.Glob(filepath.Join(dir, "set-aside", "*.record")); err != nil || len(copies) != 1 {
 		t.Errorf("copies of what was damaged: %v, %v", copies, err)

@@ -30,7 +30,7 @@ func TestCleanUpKeepsRunningUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what nobody is at: %v", err)
+		t.Errorf("file of no upload: %v, want ErrNotExist", err)
 	}
 	if _, err := to.Write([]byte("a picture")); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func TestClientsAreLimited(t *testing.T) {
 	}
 	answer := firstWords(t, p.Address(), "late")
 	if len(answer) != 4 || answer[3] != 3 { // MQTT 3.1.1 section 3.2.2.3
-		t.Errorf("a ninth client hears %v, want that the server is unavailable", answer)
+		t.Errorf("answer to a ninth client is %v, want server unavailable", answer)
 	}
 	until(t, func() bool { u := p.Use(); return u.Now == 8 && u.Refused == 1 && !u.Last.IsZero() && u.Limit == 8 })
 	for range 2 { // clients without a CONNECT packet
@@ -47,7 +47,7 @@ func TestClientsAreLimited(t *testing.T) {
 	}
 	until(t, func() bool { return p.Use().Now == 10 })
 	if answer := firstWords(t, p.Address(), "later"); len(answer) != 0 {
-		t.Errorf("who comes then hears %v, want a closed connection", answer)
+		t.Errorf("answer to the next client is %v, want a closed connection", answer)
 	}
 	until(t, func() bool { return p.Use().Refused == 2 })
 	for _, c := range in {

@@ -153,7 +153,7 @@ func newPeer(t *testing.T, dial dialer, h hello) *peer {
 func (c *peer) connect() {
 	pk := c.wantMessage(packets.Connack)
 	if pk.ReasonCode != 0 {
-		c.t.Errorf("the broker says %d", pk.ReasonCode)
+		c.t.Errorf("reason code of the broker is %d, want 0", pk.ReasonCode)
 	}
 	c.present = pk.SessionPresent
 }
@@ -173,7 +173,7 @@ func (c *peer) publish(topic, payload string) {
 
 func (c *peer) wantPacket(payload string) {
 	if got := string(c.wantMessage(packets.Publish).Payload); got != payload {
-		c.t.Errorf("a client hears %q, want %q", got, payload)
+		c.t.Errorf("message to the client is %q, want %q", got, payload)
 	}
 }
 

@@ -60,7 +60,7 @@ func TestConcurrentRetainedMessages(t *testing.T) {
 	select {
 	case <-over:
 	case <-time.After(time.Minute):
-		t.Fatal("somebody waits for good")
+		t.Fatal("a client waits without end")
 	}
 	wait(t, "the wills are retained", func() bool {
 		_, ok := s.Topics.Retained.Get("c/2/19")

@@ -84,9 +84,9 @@ func TestNewConnectionReplacesOldOne(t *testing.T) {
 					witness.wantPacket("birth")
 					switch last, err := first.next(); {
 					case version == 5 && (err != nil || last.FixedHeader.Type != packets.Disconnect || last.ReasonCode != packets.ErrSessionTakenOver.Code):
-						t.Errorf("the first is told %v, %v", last, err)
+						t.Errorf("message to the first client is %v, %v", last, err)
 					case version == 4 && !errors.Is(err, io.EOF):
-						t.Errorf("the first is told %v, %v", last, err)
+						t.Errorf("message to the first client is %v, %v", last, err)
 					}
 					if clean {
 						second.subscribe("t")
@@ -119,7 +119,7 @@ func TestLastOfSeveralConnectionsIsAccepted(t *testing.T) {
 	wait(t, "the second waits", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 3 })
 	third := call(t, address, hello{id: "x", version: 4, clean: true})
 	if _, err := second.next(); !errors.Is(err, io.EOF) {
-		t.Errorf("the second is told %v", err)
+		t.Errorf("error of the second client is %v, want EOF", err)
 	}
 	close(goOn)
 	third.connect()
@@ -169,10 +169,10 @@ func TestHangingEarlierConnection(t *testing.T) {
 		second := call(t, address, hello{id: "x", version: 5, clean: true})
 		began := time.Now()
 		if _, err := second.next(); !errors.Is(err, io.EOF) {
-			t.Errorf("the second is told %v", err)
+			t.Errorf("error of the second client is %v, want EOF", err)
 		}
 		if took := time.Since(began); took < time.Second || took > time.Minute {
-			t.Errorf("it is told after %v", took)
+			t.Errorf("the disconnect came after %v", took)
 		}
 		third := call(t, address, hello{id: "x", version: 5, clean: true})
 		synctest.Wait()

@@ -220,7 +220,7 @@ func TestBridgeDisappearsDuringTask(t *testing.T) {
 	out := <-said
 	t.Logf("$ messkit ask \"turn on the gate button\" --wait\n%s", out)
 	if strings.Contains(out, "completed") || !strings.Contains(out, "failed") {
-		t.Errorf("it says %s", out)
+		t.Errorf("output is %s, want failed", out)
 	}
 	b = plug(t)
 	if out, err := a.request(t, "turn on the gate button"); err != nil || !strings.Contains(out, "completed") {

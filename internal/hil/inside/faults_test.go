@@ -44,7 +44,7 @@ func wantDiagnosis(t *testing.T, output, verdict string, want map[string]string)
 			found = found || len(words) > 1 && words[0] == verdict && words[1] == device && strings.Contains(line, text)
 		}
 		if !found {
-			t.Errorf("%s: not said: %s", device, text)
+			t.Errorf("%s: missing in the output: %s", device, text)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func TestBridgeOneWire(t *testing.T) {
 		milli, err := strconv.Atoi(strings.TrimSpace(string(text)))
 		t.Logf("%s: ours %g, the kernel's %g", chip.Name(), ours["temperature"], float64(milli)/1000)
 		if off := ours["temperature"] - float64(milli)/1000; err != nil || off > 0.001 || off < -0.001 {
-			t.Errorf("the kernel says %q, %v", text, err)
+			t.Errorf("temperature of the kernel is %q, %v", text, err)
 		}
 	}
 	if found := onewire.Find(t.Context()); len(found) != len(chips) || found[0].Config["id"] != chips[0].Name() {

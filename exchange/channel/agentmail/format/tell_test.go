@@ -29,7 +29,7 @@ func TestStatusUpdateHasSteps(t *testing.T) {
 		all := format.Told{Task: "t", To: "a"}.Bodies(mess.Message{Items: []mess.Item{&one.s}})
 		u, ok := all[0].(*format.StatusUpdate)
 		if !ok || fmt.Sprint(u.Progress.CompletedSteps, u.Progress.RemainingSteps, u.Progress.CurrentStep, u.NextMilestone) != fmt.Sprint(one.done, one.left, one.current, one.next) {
-			t.Errorf("%+v is told as %+v, %q", one.s, u.Progress, u.NextMilestone)
+			t.Errorf("update of %+v is %+v, %q", one.s, u.Progress, u.NextMilestone)
 		}
 		u.Metadata = nil // as from a peer without MESS
 		items, err := format.Reports(format.Message{Type: format.TypeStatusUpdate, Body: u}, time.Unix(0, 0))

@@ -197,7 +197,7 @@ func TestABreakerOfAnotherTime(t *testing.T) {
 	c.at = c.at.Add(-48 * time.Hour)
 	c.again(t)
 	if ok, probe := c.Enter("hub"); !ok || !probe {
-		t.Error("nobody tries")
+		t.Error("no probe is allowed, want one")
 	}
 }
 

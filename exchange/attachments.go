@@ -64,7 +64,7 @@ func checkAttach(who Actor, e Envelope) error {
 		r := mess.Errorf(mess.IllegalTransition, "it has ended, and takes no more files")
 		r.Ref, r.Status = e.Ref, e.Status
 		return r
-	case who.ID != e.Requestor && who.ID != e.Executor && !who.Has(Operator):
+	case who.ID != e.Requester && who.ID != e.Executor && !who.Has(Operator):
 		return mess.Errorf(mess.Forbidden, "only the holder of the claim and the requester may attach files")
 	}
 	return nil

@@ -88,7 +88,7 @@ func imagesOf(t Thread) (list []any) {
 		for _, item := range m.Items {
 			for _, e := range messeaf.Content(item) {
 				f, ok := e.Media()
-				if !ok || e.Type != "image" || m.From == t.Requestor || !messeaf.ValidAttachment(f.File) || f.SHA256 == "" {
+				if !ok || e.Type != "image" || m.From == t.Requester || !messeaf.ValidAttachment(f.File) || f.SHA256 == "" {
 					continue
 				}
 				f.URI, f.Resource, f.Name, f.Extra = "", "", "", mess.Object{{Key: EarlierKey, Value: t.Ref}}

@@ -241,7 +241,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	}()
 	step := Step{Envelope: t.Envelope, Messages: t.Messages, Binds: binds}
 	if t.ClientID != "" {
-		step.Keys = []thread.Key{{Owner: t.Requestor, Name: t.ClientID}}
+		step.Keys = []thread.Key{{Owner: t.Requester, Name: t.ClientID}}
 	}
 	if err = x.append(ctx, &step); err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 // newEnvelope returns the envelope of a new thread without its ref.
 func (x *Exchange) newEnvelope(ctx context.Context, s submission, now time.Time) (Envelope, error) {
 	env := Envelope{
-		ClientID: s.req.ID, Requestor: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
+		ClientID: s.req.ID, Requester: s.in.Actor.ID, Status: mess.Pending, Created: now, Updated: now,
 		Intent: s.req.Intent, Priority: s.req.Priority, Needs: NeedsOf(*s.req), Ver: 1,
 	}
 	if env.Priority == "" {
@@ -313,12 +313,12 @@ func window(r *mess.Request, now time.Time) (notBefore, expires time.Time) {
 // Complete Thread").
 func newThread(env Envelope, ref string, s submission, now time.Time, dispatched string) Thread {
 	env.Ref = ref
-	env.History = []HistoryEntry{{Action: "created", At: now, By: env.Requestor}}
+	env.History = []HistoryEntry{{Action: "created", At: now, By: env.Requester}}
 	if dispatched != "" {
 		env.History = append(env.History, HistoryEntry{Action: "dispatched", At: now, By: Self, Note: dispatched})
 	}
 	m := s.in.Message
-	m.From, m.Received, m.Channel, m.Re, m.Ref, m.ExpiresIn, m.Epoch = env.Requestor, mess.TimeOf(now), s.in.Channel, nil, "", "", 0
+	m.From, m.Received, m.Channel, m.Re, m.Ref, m.ExpiresIn, m.Epoch = env.Requester, mess.TimeOf(now), s.in.Channel, nil, "", "", 0
 	m.Items = append([]mess.Item{s.req}, s.others...)
 	ack := &mess.Ack{Re: mess.Refs{requestName(s.req)}, Ref: ref}
 	return Thread{Envelope: env, Messages: []mess.Message{

@@ -62,7 +62,7 @@ func TestEndedThreadKeepsItsValues(t *testing.T) {
 			{exchange.Filter{}, 300},
 			{exchange.Filter{Status: []mess.Code{mess.Completed}}, 300},
 			{exchange.Filter{Executor: kitchen.ID}, 300},
-			{exchange.Filter{Requestor: agent.ID}, 300},
+			{exchange.Filter{Requester: agent.ID}, 300},
 			{exchange.Filter{Party: kitchen.ID}, 300},
 			{exchange.Filter{Party: garage.ID}, 1},
 			{exchange.Filter{Since: was.Updated}, 300},

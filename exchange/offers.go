@@ -92,7 +92,7 @@ func isExpired(e *Envelope, now time.Time) bool {
 
 // offer returns the event of an offer, with its expiry and without the request.
 func offer(e Envelope, now time.Time) Event {
-	m := mess.Message{From: e.Requestor, Re: mess.Refs{e.Ref}}
+	m := mess.Message{From: e.Requester, Re: mess.Refs{e.Ref}}
 	if !e.Expires.IsZero() {
 		m.ExpiresIn = mess.Duration(e.Expires.Sub(now).Round(time.Second).String())
 	}

@@ -152,7 +152,7 @@ func (o *openThreads) suggestedAs(who Actor, id string) (ref string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for l := range o.suggested[id].all() {
-		if e := l.env(); (e.Requestor == who.ID || who.Has(Operator)) && e.Suggestion(id) != "" {
+		if e := l.env(); (e.Requester == who.ID || who.Has(Operator)) && e.Suggestion(id) != "" {
 			if ref != "" {
 				return "", false // two have the same
 			}
@@ -237,10 +237,10 @@ func (o *openThreads) close(e Envelope, now time.Time) {
 	delete(o.byRef, e.Ref)
 	o.due.Drop(e.Ref)
 	for _, dep := range e.DependsOn {
-		o.unfollow(e.Ref, e.Requestor, dep)
+		o.unfollow(e.Ref, e.Requester, dep)
 	}
 	for _, dep := range []string{e.Ref, e.ClientID} {
-		key := waitKey(e.Requestor, dep)
+		key := waitKey(e.Requester, dep)
 		for _, ref := range slices.Sorted(maps.Keys(o.waiting[key])) {
 			if l := o.byRef[ref]; l != nil {
 				l.deps[dep] = e.Status
@@ -258,7 +258,7 @@ func (o *openThreads) follow(l *openThread, e *Envelope) {
 	}
 	for _, dep := range e.DependsOn {
 		l.deps[dep] = ""
-		key := waitKey(e.Requestor, dep)
+		key := waitKey(e.Requester, dep)
 		if o.waiting[key] == nil {
 			o.waiting[key] = map[string]bool{}
 		}
@@ -267,8 +267,8 @@ func (o *openThreads) follow(l *openThread, e *Envelope) {
 }
 
 // unfollow ends the wait of a thread for one dependency.
-func (o *openThreads) unfollow(ref, requestor, dep string) {
-	key := waitKey(requestor, dep)
+func (o *openThreads) unfollow(ref, requester, dep string) {
+	key := waitKey(requester, dep)
 	delete(o.waiting[key], ref)
 	if len(o.waiting[key]) == 0 {
 		delete(o.waiting, key)
@@ -277,11 +277,11 @@ func (o *openThreads) unfollow(ref, requestor, dep string) {
 
 // waitKey is the key of openThreads.waiting for a dependency: its ref, or for a request that
 // the exchange does not have yet its requester and client id.
-func waitKey(requestor, dep string) string {
+func waitKey(requester, dep string) string {
 	if isRef(dep) {
 		return dep
 	}
-	return requestor + " " + dep
+	return requester + " " + dep
 }
 
 // closedDeps lists the dependencies of a thread that are not open. It takes the lock.
@@ -308,7 +308,7 @@ func (o *openThreads) dependsOnItself(env Envelope) bool {
 		if l := o.byRef[dep]; l != nil && !seen[dep] {
 			seen[dep] = true
 			e := l.env()
-			if e.Requestor == env.Requestor && slices.Contains(e.DependsOn, env.ClientID) {
+			if e.Requester == env.Requester && slices.Contains(e.DependsOn, env.ClientID) {
 				return true
 			}
 			todo = append(todo, e.DependsOn...)

@@ -343,7 +343,7 @@ func (x *Exchange) commitEvidence(l *openThread, s Step) {
 func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 	env := x.open.envelope(l)
 	for _, dep := range x.open.closedDeps(l) {
-		t, err := x.dep(ctx, env.Requestor, dep)
+		t, err := x.dep(ctx, env.Requester, dep)
 		if err != nil {
 			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
 		}
@@ -351,7 +351,7 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 			continue
 		}
 		x.open.mu.Lock()
-		x.open.unfollow(l.at.ref, env.Requestor, dep)
+		x.open.unfollow(l.at.ref, env.Requester, dep)
 		l.deps[dep] = t.Status
 		x.open.wake(l, x.now())
 		x.open.mu.Unlock()
@@ -360,11 +360,11 @@ func (x *Exchange) settle(ctx context.Context, l *openThread) error {
 }
 
 // dep reads a dependency. The thread is empty if it does not exist yet.
-func (x *Exchange) dep(ctx context.Context, requestor, dep string) (Thread, error) {
+func (x *Exchange) dep(ctx context.Context, requester, dep string) (Thread, error) {
 	if isRef(dep) {
 		return x.read(ctx, dep)
 	}
-	t, err := x.Thread(ctx, Actor{ID: requestor, Roles: Requester}, dep)
+	t, err := x.Thread(ctx, Actor{ID: requester, Roles: Requester}, dep)
 	if errors.Is(err, mess.NotFound) {
 		return Thread{}, nil
 	}

@@ -91,7 +91,7 @@ func TestRefIsUsedOnce(t *testing.T) {
 			t.Errorf("after the clock was set back comes %s, want the next of the day of %s", ref, first)
 		}
 		for i := range 100 { // by another exchange on the same store
-			e := exchange.Envelope{Ref: fmt.Sprintf("%s-%03d", first[:10], 3+i), Requestor: "x", Status: mess.Completed, Ver: 1}
+			e := exchange.Envelope{Ref: fmt.Sprintf("%s-%03d", first[:10], 3+i), Requester: "x", Status: mess.Completed, Ver: 1}
 			if _, err := store.Append(t.Context(), exchange.Step{Envelope: e}); err != nil {
 				t.Fatal(err)
 			}

@@ -185,7 +185,7 @@ func TestRelayEndsAnOnByItself(t *testing.T) {
 
 // With a wrong code the exchange does not admit the board. With the right one the board registers
 // and does the task.
-func TestRelayEnrols(t *testing.T) {
+func TestRelayEnrolls(t *testing.T) {
 	b := newBench(t)
 	b.config(map[string]any{"enrol": "wrong"})
 	b.power()

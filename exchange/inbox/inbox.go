@@ -134,7 +134,7 @@ func (b *Inbox) take(c thread.Change) error {
 		b.pos = b.read
 		b.changes++
 	}
-	r := b.requesters[e.Requestor]
+	r := b.requesters[e.Requester]
 	if r != nil && e.Status.Terminal() {
 		r.ends(e.Ref)
 	}
@@ -145,14 +145,14 @@ func (b *Inbox) take(c thread.Change) error {
 	case e.Updated.Before(r.since):
 	default:
 		d := due{ref: e.Ref, before: later(before, r.from), since: r.since}
-		if i := slices.IndexFunc(c.Messages, func(m mess.Message) bool { return isFor(e.Requestor, m) }); i >= 0 {
+		if i := slices.IndexFunc(c.Messages, func(m mess.Message) bool { return isFor(e.Requester, m) }); i >= 0 {
 			d.last = messeaf.Serial(c.Messages[i].Ref) - 1
 		} else if c.Messages != nil {
 			return nil
 		}
 		b.moved = true
 		r.queue(d)
-		b.runner.Wake(e.Requestor)
+		b.runner.Wake(e.Requester)
 	}
 	return nil
 }

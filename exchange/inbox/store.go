@@ -161,7 +161,7 @@ func (b *Inbox) again(id string) {
 // forget forgets requesters that were silent for long, unless one of their threads is open.
 func (b *Inbox) forget(ctx context.Context) {
 	for id, r := range b.silent() {
-		page, err := b.x.List(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, exchange.Filter{Requestor: id, Status: exchange.OpenCodes(), Limit: 1})
+		page, err := b.x.List(ctx, exchange.Actor{ID: id, Roles: exchange.Requester}, exchange.Filter{Requester: id, Status: exchange.OpenCodes(), Limit: 1})
 		if err != nil {
 			return
 		}

@@ -88,10 +88,10 @@ func (x *Index) Len() int {
 }
 
 // Last returns the ref of the newest request of a requester, or "".
-func (x *Index) Last(requestor string) string {
+func (x *Index) Last(requester string) string {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.slots.newest(requestor)
+	return x.slots.newest(requester)
 }
 
 // Wait waits for the end of a rebuild.

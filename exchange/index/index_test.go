@@ -17,9 +17,9 @@ import (
 
 var start = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
 
-func envelope(i int, requestor, executor string, status mess.Code) thread.Envelope {
+func envelope(i int, requester, executor string, status mess.Code) thread.Envelope {
 	return thread.Envelope{
-		Ref: fmt.Sprintf("2026-02-01-%03d", i), Requestor: requestor, Executor: executor, Status: status,
+		Ref: fmt.Sprintf("2026-02-01-%03d", i), Requester: requester, Executor: executor, Status: status,
 		Updated: start.Add(time.Duration(i) * time.Second), Ver: 1,
 	}
 }
@@ -42,7 +42,7 @@ func (m *model) find(q index.Query) (refs []string) {
 	for _, e := range slices.Backward(m.threads) {
 		f := q.Filter
 		f.Party = ""
-		mine := q.Party == "" || e.Requestor == q.Party || e.Executor == q.Party || e.HasHeld(q.Party)
+		mine := q.Party == "" || e.Requester == q.Party || e.Executor == q.Party || e.HasHeld(q.Party)
 		offered := q.Offers != nil && e.Status == mess.Pending && q.Offers(e.Ref)
 		if f.Match(e) && (mine || offered) {
 			refs = append(refs, e.Ref)
@@ -51,10 +51,10 @@ func (m *model) find(q index.Query) (refs []string) {
 	return refs
 }
 
-func (m *model) last(requestor string) string {
+func (m *model) last(requester string) string {
 	var mine []string
 	for _, e := range m.threads {
-		if e.Requestor == requestor {
+		if e.Requester == requester {
 			mine = append(mine, e.Ref)
 		}
 	}
@@ -113,7 +113,7 @@ func TestIndexMatchesModel(t *testing.T) {
 			x.Set(e)
 			m.set(e)
 			e.Ver-- // an older version changes nothing
-			e.Requestor = "nobody"
+			e.Requester = "nobody"
 			x.Set(e)
 		}
 		x.Wait()
@@ -127,7 +127,7 @@ func TestIndexMatchesModel(t *testing.T) {
 				q.Offers = func(ref string) bool { return ref[len(ref)-1]%2 == 0 && (needs[ref] == "" || needs[ref] == able) }
 				q.Capabilities = []string{able}
 			}
-			q.Requestor, q.Executor = pick("", "", "a", "z"), pick("", "", "p", "z")
+			q.Requester, q.Executor = pick("", "", "a", "z"), pick("", "", "p", "z")
 			for range r.IntN(3) {
 				q.Status = append(q.Status, codes[r.IntN(len(codes))])
 			}
@@ -161,7 +161,7 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 	var x index.Index
 	for i := range n {
 		x.Set(thread.Envelope{
-			Ref: fmt.Sprintf("2026-02-%02d-%03d", 1+i/50_000, i%50_000), Requestor: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
+			Ref: fmt.Sprintf("2026-02-%02d-%03d", 1+i/50_000, i%50_000), Requester: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
 			Status: mess.Completed, Updated: start.Add(time.Duration(i) * time.Millisecond), Ver: 4,
 		})
 	}
@@ -177,10 +177,10 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 		{},
 		{Filter: thread.Filter{Party: "agent-7"}},
 		{Filter: thread.Filter{Party: "none"}},
-		{Filter: thread.Filter{Executor: "pi-7", Requestor: "agent-8"}},
+		{Filter: thread.Filter{Executor: "pi-7", Requester: "agent-8"}},
 		{Filter: thread.Filter{Status: []mess.Code{mess.Pending}}},
 		{Filter: thread.Filter{Since: start.Add(time.Hour * 24 * 365)}},
-		{Filter: thread.Filter{Status: []mess.Code{mess.Completed}, Requestor: "agent-1", Executor: "pi-1"}},
+		{Filter: thread.Filter{Status: []mess.Code{mess.Completed}, Requester: "agent-1", Executor: "pi-1"}},
 	} {
 		began := time.Now()
 		if _, _, err := x.Page(q); err != nil {

@@ -94,8 +94,8 @@ func (t *table) merge(q Query, end uint32) *merge {
 		}
 		sets = append(sets, lists)
 	}
-	if q.Requestor != "" {
-		sets = append(sets, [][]uint32{t.list(t.requested, q.Requestor)})
+	if q.Requester != "" {
+		sets = append(sets, [][]uint32{t.list(t.requested, q.Requester)})
 	}
 	if q.Executor != "" {
 		sets = append(sets, [][]uint32{t.list(t.executes, q.Executor)})

@@ -36,7 +36,7 @@ type slot struct {
 	seq       uint64 // of the change
 	updated   int64
 	ref       uint32 // start in table.refs; the ref ends at the start of the next one
-	requestor uint32
+	requester uint32
 	executor  uint32
 	state     uint32 // version, status in 7 bits, and a bit for dead slots
 }
@@ -167,7 +167,7 @@ func (t *table) apply(c change) {
 		need = e.Needs.Requires[0].ID
 	}
 	t.add(slot{
-		seq: c.seq, updated: nanos(e.Updated), requestor: t.name(e.Requestor), executor: t.name(e.Executor),
+		seq: c.seq, updated: nanos(e.Updated), requester: t.name(e.Requester), executor: t.name(e.Executor),
 		state: stateOf(e.Ver, t.code(e.Status)),
 	}, c.ref, before, need)
 }
@@ -186,12 +186,12 @@ func (t *table) kill(ref string) {
 
 // forget makes sure that a removed thread is no newest request.
 func (t *table) forget(ref string) {
-	for requestor, last := range t.last {
+	for requester, last := range t.last {
 		if last == ref {
-			delete(t.last, requestor)
-			for _, at := range t.requested[requestor] {
+			delete(t.last, requester)
+			for _, at := range t.requested[requester] {
 				if !t.slots[at].dead() {
-					t.requests(requestor, string(t.refOf(at)))
+					t.requests(requester, string(t.refOf(at)))
 				}
 			}
 		}
@@ -217,7 +217,7 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 	} else {
 		t.newer[n] = max(t.newer[n], s.updated)
 	}
-	t.requested[s.requestor] = append(t.requested[s.requestor], at)
+	t.requested[s.requester] = append(t.requested[s.requester], at)
 	t.executes[s.executor] = append(t.executes[s.executor], at)
 	t.status[s.status()] = append(t.status[s.status()], at)
 	if t.codes[s.status()] == mess.Pending {
@@ -235,16 +235,16 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 		}
 		t.before[at] = before
 	}
-	t.requests(s.requestor, ref)
+	t.requests(s.requester, ref)
 }
 
 // requests records a request of a requester if it is the newest.
-func (t *table) requests(requestor uint32, ref string) {
+func (t *table) requests(requester uint32, ref string) {
 	if t.last == nil {
 		t.last = map[uint32]string{}
 	}
-	if was, ok := t.last[requestor]; !ok || later(ref, was) {
-		t.last[requestor] = strings.Clone(ref)
+	if was, ok := t.last[requester]; !ok || later(ref, was) {
+		t.last[requester] = strings.Clone(ref)
 	}
 }
 
@@ -256,8 +256,8 @@ func later(ref, other string) bool {
 }
 
 // newest returns the newest request of a requester.
-func (t *table) newest(requestor string) string {
-	n, ok := t.ids[requestor]
+func (t *table) newest(requester string) string {
+	n, ok := t.ids[requester]
 	if !ok {
 		return ""
 	}
@@ -275,7 +275,7 @@ func (t *table) copy(from *table, first, end int) {
 		for _, n := range from.before[uint32(at)] {
 			before = append(before, t.name(from.names[n]))
 		}
-		s.requestor, s.executor = t.name(from.names[s.requestor]), t.name(from.names[s.executor])
+		s.requester, s.executor = t.name(from.names[s.requester]), t.name(from.names[s.executor])
 		s.state = stateOf(s.ver(), t.code(from.codes[s.status()]))
 		need := ""
 		if from.waits(uint32(at)) {
@@ -314,7 +314,7 @@ func (t *table) list(of [][]uint32, id string) []uint32 {
 // matches reports whether a filter selects a slot, apart from the party.
 func (t *table) matches(at uint32, f *thread.Filter) bool {
 	s := &t.slots[at]
-	return !s.dead() && (f.Requestor == "" || t.names[s.requestor] == f.Requestor) &&
+	return !s.dead() && (f.Requester == "" || t.names[s.requester] == f.Requester) &&
 		(f.Executor == "" || t.names[s.executor] == f.Executor) &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, t.codes[s.status()])) &&
 		(f.Since.IsZero() || s.updated >= nanos(f.Since))
@@ -324,7 +324,7 @@ func (t *table) matches(at uint32, f *thread.Filter) bool {
 func (t *table) party(at uint32, id string) bool {
 	s := &t.slots[at]
 	n, ok := t.ids[id]
-	return ok && (s.requestor == n || s.executor == n || slices.Contains(t.before[at], n))
+	return ok && (s.requester == n || s.executor == n || slices.Contains(t.before[at], n))
 }
 
 // waits reports whether a thread is pending.

@@ -100,7 +100,7 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	now := time.Now()
 	maps.DeleteFunc(k.codes, func(_ string, c code) bool { return !now.Before(c.ends) })
 	if len(k.codes) >= maxCodes {
-		return "", g, ends, mess.Errorf(mess.Conflict, "there are %d enrolment codes already; use them, or wait until they end", maxCodes)
+		return "", g, ends, mess.Errorf(mess.Conflict, "there are %d enrollment codes already; use them, or wait until they end", maxCodes)
 	}
 	var random [7]byte
 	_, _ = rand.Read(random[:]) // never fails

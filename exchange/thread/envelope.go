@@ -19,7 +19,7 @@ import (
 type Envelope struct {
 	Ref       string         `json:",omitzero"` // {date}-{serial}-{tokenized-id}
 	ClientID  string         `json:",omitzero"` // id by the requester, or ""
-	Requestor string         `json:",omitzero"`
+	Requester string         `json:"Requestor,omitzero"`
 	Executor  string         `json:",omitzero"` // holder of the claim, or the last one; "" before the first
 	Status    mess.Code      `json:",omitzero"`
 	Created   time.Time      `json:",omitzero"`
@@ -120,8 +120,8 @@ func (e *Envelope) Holders() iter.Seq[string] {
 
 // Parties returns the ids of the requester and of all present and former holders.
 func (e *Envelope) Parties() []string {
-	ids := []string{e.Requestor}
-	if e.Executor != "" && e.Executor != e.Requestor {
+	ids := []string{e.Requester}
+	if e.Executor != "" && e.Executor != e.Requester {
 		ids = append(ids, e.Executor)
 	}
 	for id := range e.Holders() {
@@ -135,13 +135,13 @@ func (e *Envelope) Parties() []string {
 // IsParty reports whether id is the requester or a present or former holder, or the thread is
 // pending.
 func (e Envelope) IsParty(id string) bool {
-	return e.Requestor == id || e.Executor == id || e.Status == mess.Pending || e.HasHeld(id)
+	return e.Requester == id || e.Executor == id || e.Status == mess.Pending || e.HasHeld(id)
 }
 
 // MESSEAF returns the envelope in the form of MESSE-AF, without the fields that only guard steps.
 func (e Envelope) MESSEAF() messeaf.Envelope {
 	m := messeaf.Envelope{
-		Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status,
+		Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status,
 		Created: mess.TimeOf(e.Created), Updated: mess.TimeOf(e.Updated), Expires: mess.TimeOf(e.Expires),
 		Intent: e.Intent, Priority: e.Priority,
 	}
@@ -268,7 +268,7 @@ func (e Envelope) Suggestion(id string) string {
 
 // IsVisibleTo reports whether an actor is a party of the thread, or sees every thread.
 func (e *Envelope) IsVisibleTo(a Actor) bool {
-	return a.ID == e.Requestor || a.ID == e.Executor || a.SeesAll() || e.HasHeld(a.ID)
+	return a.ID == e.Requester || a.ID == e.Executor || a.SeesAll() || e.HasHeld(a.ID)
 }
 
 // IsBarred reports whether a robot has declined because something prevents it from acting.
@@ -283,8 +283,8 @@ func (e Envelope) Summary() mess.Object {
 		o = append(o, mess.Field{Key: "id", Value: e.ClientID})
 	}
 	o = append(o, mess.Field{Key: "status", Value: string(e.Status)}, mess.Field{Key: "intent", Value: e.Intent})
-	if e.Requestor != "" {
-		o = append(o, mess.Field{Key: "requestor", Value: e.Requestor})
+	if e.Requester != "" {
+		o = append(o, mess.Field{Key: "requestor", Value: e.Requester})
 	}
 	if e.Executor != "" {
 		o = append(o, mess.Field{Key: "executor", Value: e.Executor})

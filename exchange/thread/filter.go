@@ -12,7 +12,7 @@ import (
 type Filter struct {
 	Status    []mess.Code // any of these; none means all
 	Executor  string
-	Requestor string
+	Requester string
 	Party     string    // requester, or present or former holder; also selects pending threads
 	Since     time.Time // changed at or after this time
 	Limit     int       // 0: 50; at most 1000
@@ -50,7 +50,7 @@ func (f Filter) Max() int {
 func (f Filter) Match(e Envelope) bool {
 	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
 		(f.Executor == "" || f.Executor == e.Executor) &&
-		(f.Requestor == "" || f.Requestor == e.Requestor) &&
+		(f.Requester == "" || f.Requester == e.Requester) &&
 		(f.Party == "" || e.IsParty(f.Party)) &&
 		!e.Updated.Before(f.Since)
 }

@@ -11,10 +11,10 @@ import (
 
 // checkAnswerer returns an error unless the sender is the requester or an operator.
 func (t *transition) checkAnswerer() error {
-	if t.Who.ID == t.Env.Requestor && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
+	if t.Who.ID == t.Env.Requester && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
 		return nil
 	}
-	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requestor)
+	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requester)
 }
 
 // reply takes a reply (MESS 1.0 section 6).

@@ -94,7 +94,7 @@ func (t *transition) implied() error {
 
 // partyOnly returns an error unless the sender is a party of the thread or an operator.
 func (t *transition) partyOnly() error {
-	if t.Who.ID == t.Env.Requestor || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
+	if t.Who.ID == t.Env.Requester || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
 		return nil
 	}
 	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may speak in it")

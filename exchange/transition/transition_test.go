@@ -81,7 +81,7 @@ func input(t *testing.T, s message) transition.Input {
 }
 
 func waiting() thread.Envelope {
-	return thread.Envelope{Ref: "2026-01-05-0001", Requestor: "asker", Status: mess.Pending, Created: now, Updated: now, Ver: 1}
+	return thread.Envelope{Ref: "2026-01-05-0001", Requester: "asker", Status: mess.Pending, Created: now, Updated: now, Ver: 1}
 }
 
 // Each row has the messages to one thread: the last one leads to a status, or the exchange

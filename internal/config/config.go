@@ -44,9 +44,9 @@ type Exchange struct {
 	exchange.Config
 	Listen string `yaml:"listen"` // host:port of the HTTP API
 	Data   string `yaml:"data"`   // folder
-	Enrol  string `yaml:"enrol"`  // code with which executors on other machines register; "" for none
+	Enroll string `yaml:"enrol"`  // code with which executors on other machines register; "" for none
 
-	EnrolCapabilities []string `yaml:"enrol_capabilities"` // capabilities that this code grants; empty: all
+	EnrollCapabilities []string `yaml:"enrol_capabilities"` // capabilities that this code grants; empty: all
 
 	ArchiveAfter time.Duration `yaml:"archive_after"` // since a thread ended; 0: never
 
@@ -87,7 +87,7 @@ type Connect struct {
 	URL      string `yaml:"url"`
 	Exchange string `yaml:"exchange"`
 	KeyFile  string `yaml:"key_file"` // over HTTP enrolling creates it; at a broker it holds the password
-	Enrol    string `yaml:"enrol"`    // the enrollment code of the exchange
+	Enroll   string `yaml:"enrol"`    // the enrollment code of the exchange
 	Pin      string `yaml:"pin"`      // fingerprint of a self-made certificate
 
 	Server    remote.Kind   `yaml:"server"`    // the kind of server: auto, messkit or field
@@ -108,8 +108,8 @@ func defaultExchange() *Exchange {
 	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
 }
 
-// minEnrol is the shortest length of a permanent enrollment code, in bytes.
-const minEnrol = 8
+// minEnroll is the shortest length of a permanent enrollment code, in bytes.
+const minEnroll = 8
 
 // Validate returns an error for each setting that is wrong.
 func (c Exchange) Validate() error {
@@ -134,10 +134,10 @@ func (c Exchange) Validate() error {
 	if c.Data == "" {
 		errs = append(errs, errors.New("data: is empty; write the folder for keys and journals"))
 	}
-	if c.Enrol != "" && len(c.Enrol) < minEnrol {
-		errs = append(errs, fmt.Errorf("enrol: %d characters are easy to guess; write %d or more, or leave it out and use messkit keys enrol", len(c.Enrol), minEnrol))
+	if c.Enroll != "" && len(c.Enroll) < minEnroll {
+		errs = append(errs, fmt.Errorf("enrol: %d characters are easy to guess; write %d or more, or leave it out and use messkit keys enrol", len(c.Enroll), minEnroll))
 	}
-	for _, id := range c.EnrolCapabilities {
+	for _, id := range c.EnrollCapabilities {
 		if !mess.ValidID(id) {
 			errs = append(errs, fmt.Errorf("enrol_capabilities: %q cannot name a capability; use letters, digits and . _ : @ -", id))
 		}

@@ -81,7 +81,7 @@ func (c Exchange) checkMQTT() error {
 // checkBroker returns an error for each wrong setting of a connection over a broker.
 func (c Connect) checkBroker() error {
 	errs := []error{c.Broker("executor", "").Validate()}
-	if c.Enrol != "" {
+	if c.Enroll != "" {
 		errs = append(errs, errors.New("enrol: is for HTTP alone; messkit keys issue at the exchange shows a key, put that into key_file"))
 	}
 	return errors.Join(errs...)

@@ -201,7 +201,7 @@ func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *
 	if err != nil {
 		return "", err
 	}
-	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enrol)
+	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enroll)
 	if errors.Is(err, mess.Unavailable) {
 		return "", err // no code helps there
 	}

@@ -232,7 +232,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	}
 	door := httpapi.Config{
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
-		EnrollmentCode: cfg.Enrol, EnrollmentCapabilities: cfg.EnrolCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
+		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Deliveries(who) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
 	}
 	if cfg.MESH.On {

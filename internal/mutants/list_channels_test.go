@@ -82,7 +82,7 @@ var channelMutants = []mutant{
 		"exchange/channel/agentmail/task_end.go", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {", "if s, ok := item.(*mess.Status); ok && s.Code.Terminal() && false {",
 	}}, "./exchange/channel/agentmail TestTaskEndsOnce"},
 	{"a dependency that has not come counts as done", []edit{{
-		"exchange/open_threads.go", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requestor, dep)\n", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requestor, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
+		"exchange/open_threads.go", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requester, dep)\n", "\t\tl.deps[dep] = \"\"\n\t\tkey := waitKey(e.Requester, dep)\n\t\tif !isRef(dep) {\n\t\t\tl.deps[dep] = mess.Completed\n\t\t}\n",
 	}}, "./exchange TestRequestWaitsForUnknownDependency"},
 	{"data reach the result of a tool", []edit{
 		{"exchange/channel/mcp/content.go", "v.Text = p.replaceData(v.Text)", "_ = p.replaceData(v.Text)"},

@@ -86,7 +86,7 @@ func (c *checker) envelope(f File, e Envelope) {
 	if e.Ref != c.place.Ref {
 		c.at(&c.wrong, f.Name, line, "ref", "is %q, and the name says %q; they must be the same", e.Ref, c.place.Ref)
 	}
-	for _, field := range []struct{ name, value string }{{"requestor", e.Requestor}, {"intent", e.Intent}, {"status", string(e.Status)}} {
+	for _, field := range []struct{ name, value string }{{"requestor", e.Requester}, {"intent", e.Intent}, {"status", string(e.Status)}} {
 		if field.value == "" {
 			c.at(&c.wrong, f.Name, line, field.name, "is missing")
 		}

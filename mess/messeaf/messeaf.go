@@ -19,7 +19,7 @@ import (
 type Envelope struct {
 	Ref       string        `mess:"ref"`
 	ClientID  string        `mess:"client_id"` // id that the requester gave the request; "" if none
-	Requestor string        `mess:"requestor"`
+	Requester string        `mess:"requestor"`
 	Executor  string        `mess:"executor"` // "" before a claim
 	Status    mess.Code     `mess:"status"`
 	Created   mess.Time     `mess:"created"`

@@ -10,7 +10,7 @@ import (
 
 // An envelope without a claim has executor: null ("null if unclaimed").
 func TestNobodyHasClaimed(t *testing.T) {
-	e := messeaf.Envelope{Ref: "2026-02-01-001", Requestor: "agent", Status: mess.Pending, Intent: "look"}
+	e := messeaf.Envelope{Ref: "2026-02-01-001", Requester: "agent", Status: mess.Pending, Intent: "look"}
 	text, err := messeaf.PrintEnvelope(e)
 	if err != nil || !strings.Contains(string(text), "requestor: agent\nexecutor: null\nstatus: pending\n") {
 		t.Errorf("%s%v", text, err)

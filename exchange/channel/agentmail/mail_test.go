@@ -39,7 +39,7 @@ func TestPhotoByMail(t *testing.T) {
 		t.Error("not acknowledged")
 	}
 	th, err := h.x.Thread(t.Context(), operator, end.ref())
-	if err != nil || th.Requestor != "mail/"+boss || len(th.Needs.Requires) != 1 || th.ClientID != "bd-1" {
+	if err != nil || th.Requester != "mail/"+boss || len(th.Needs.Requires) != 1 || th.ClientID != "bd-1" {
 		t.Errorf("%+v %v", th.Envelope, err)
 	}
 }

@@ -88,7 +88,7 @@ type thread struct {
 	Ref       string        `json:"ref"`
 	Status    mess.Code     `json:"status"`
 	Intent    string        `json:"intent"`
-	Requestor string        `json:"requestor_id"`
+	Requester string        `json:"requestor_id"`
 	Executor  string        `json:"executor_id,omitempty"`
 	Priority  mess.Priority `json:"priority,omitempty"`
 	Created   time.Time     `json:"created_at"`
@@ -242,7 +242,7 @@ func (s *stream) send(id, name string, v any) error {
 // event writes one event of the exchange.
 func (s *stream) event(e exchange.Event) error {
 	t := thread{
-		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requestor: e.Thread.Requestor, Executor: e.Thread.Executor,
+		Ref: e.Thread.Ref, Status: e.Thread.Status, Intent: e.Thread.Intent, Requester: e.Thread.Requester, Executor: e.Thread.Executor,
 		Priority: e.Thread.Priority, Created: e.Thread.Created, Updated: e.Thread.Updated, By: e.Message.From,
 	}
 	switch e.Kind {

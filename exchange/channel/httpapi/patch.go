@@ -159,7 +159,7 @@ func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, n
 // isRequestCancel reports whether the caller's status cancelled cancels the request. From the
 // holder it reports that the work has stopped.
 func (c *call) isRequestCancel(t exchange.Envelope) bool {
-	return c.who.ID != t.Executor || c.who.ID == t.Requestor && t.CancelBy == ""
+	return c.who.ID != t.Executor || c.who.ID == t.Requester && t.CancelBy == ""
 }
 
 // withCancel returns m with one cancel, and without the status cancelled.

@@ -29,7 +29,7 @@ type summary struct {
 	Ref       string        `json:"ref"`
 	Status    mess.Code     `json:"status"`
 	Intent    string        `json:"intent"`
-	Requestor string        `json:"requestor_id"`
+	Requester string        `json:"requestor_id"`
 	Executor  *string       `json:"executor_id"`
 	Priority  mess.Priority `json:"priority"`
 	Created   string        `json:"created_at"`
@@ -38,7 +38,7 @@ type summary struct {
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
-		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requestor: e.Requestor, Priority: e.Priority,
+		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Priority: e.Priority,
 		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
 	if e.Executor != "" {
@@ -151,7 +151,7 @@ func (c *call) listThreads() error {
 
 // parseFilter reads the filter of a list.
 func parseFilter(q url.Values) (exchange.Filter, error) {
-	f := exchange.Filter{Executor: q.Get("executor"), Requestor: q.Get("requestor"), Cursor: q.Get("cursor")}
+	f := exchange.Filter{Executor: q.Get("executor"), Requester: q.Get("requestor"), Cursor: q.Get("cursor")}
 	for _, s := range q["status"] {
 		if s == "" {
 			continue

@@ -46,7 +46,7 @@ func (l *localExchange) Thread(ctx context.Context, ref string) (Thread, error) 
 
 func threadOf(e exchange.Envelope) Thread {
 	return Thread{
-		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requestor: e.Requestor, Executor: e.Executor, Priority: e.Priority,
+		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Executor: e.Executor, Priority: e.Priority,
 		Created: e.Created, Updated: e.Updated,
 	}
 }

@@ -36,11 +36,11 @@ func intentOrigin(t Thread) string {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
 			if _, ok := item.(*mess.Request); ok {
-				return originOf(t.Requestor, m.Channel)
+				return originOf(t.Requester, m.Channel)
 			}
 		}
 	}
-	return originOf(t.Requestor, "")
+	return originOf(t.Requester, "")
 }
 
 // questionOrigin returns the author of the open question of a thread.

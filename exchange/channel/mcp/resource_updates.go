@@ -115,7 +115,7 @@ func (s *Server) listThread(t Thread) {
 	if fresh {
 		s.mcp.AddResource(&sdk.Resource{
 			URI: threadURI(t.Ref), Name: t.Ref, Title: title(t.Intent), MIMEType: yamlType,
-			Description: "The title is the request, " + originOf(t.Requestor, ""),
+			Description: "The title is the request, " + originOf(t.Requester, ""),
 		}, s.readThread)
 	}
 }

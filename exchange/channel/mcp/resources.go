@@ -103,9 +103,9 @@ func printThread(t Thread, part string) ([]byte, error) {
 // Its history comes from the messages.
 func envelopeOfThread(t Thread) messeaf.Envelope {
 	e := messeaf.Envelope{
-		Ref: t.Ref, Requestor: t.Requestor, Executor: t.Executor, Status: t.Status, Intent: t.Intent, Priority: t.Priority,
+		Ref: t.Ref, Requester: t.Requester, Executor: t.Executor, Status: t.Status, Intent: t.Intent, Priority: t.Priority,
 		Created: mess.TimeOf(t.Created), Updated: mess.TimeOf(t.Updated),
-		History: []messeaf.Entry{{Action: "created", At: mess.TimeOf(t.Created), By: t.Requestor}},
+		History: []messeaf.Entry{{Action: "created", At: mess.TimeOf(t.Created), By: t.Requester}},
 	}
 	for _, m := range t.Messages {
 		for _, item := range m.Items {

@@ -38,7 +38,7 @@ type Thread struct {
 	Ref       string
 	Status    mess.Code
 	Intent    string
-	Requestor string
+	Requester string
 	Executor  string // "" before the first claim
 	Priority  mess.Priority
 	Created   time.Time

@@ -34,7 +34,7 @@ func TestRequestAndResponse(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	th, err := h.x.Thread(t.Context(), watcher, r.Payload.Metadata.Get("ref"))
-	if err != nil || th.Requestor != "mesh/hub" || th.Messages[0].Channel != "mesh" {
+	if err != nil || th.Requester != "mesh/hub" || th.Messages[0].Channel != "mesh" {
 		t.Errorf("%+v, %v", th, err)
 	}
 }

@@ -140,7 +140,7 @@ func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 // follow wakes tasks when their threads change, until ctx ends.
 func (ts *tasks) follow(ctx context.Context) {
 	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) {
-		if strings.HasPrefix(e.Requestor, actorPrefix) {
+		if strings.HasPrefix(e.Requester, actorPrefix) {
 			ts.wake(e.Ref)
 		}
 	})

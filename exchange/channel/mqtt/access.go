@@ -19,8 +19,8 @@ type subject struct {
 type accessRules struct {
 	root   topic.Root
 	hasKey func(id string) bool // the actor needs a key
-	// requestorOf returns the requester of a thread, or "".
-	requestorOf   func(ref string) string
+	// requesterOf returns the requester of a thread, or "".
+	requesterOf   func(ref string) string
 	homeAssistant bool // the configuration contains Home Assistant
 }
 
@@ -75,7 +75,7 @@ func (r accessRules) mayRead(s subject, filter string) bool {
 		if sees || t.ID == topic.Wild && !s.anonymous && s.Has(exchange.Requester) { // the broker asks again for each state
 			return true
 		}
-		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.requestorOf(t.ID)
+		return !s.anonymous && s.Has(exchange.Requester) && s.ID == r.requesterOf(t.ID)
 	}
 	return false
 }

@@ -87,7 +87,7 @@ func NewEmbedded(d *Adapter, k *keys.Keys, cfg EmbeddedConfig, log *slog.Logger)
 		adapter: d, keys: k, cfg: cfg, log: log, clients: map[string]*client{},
 		pending: map[packetKey]chan bool{}, waiting: map[string]chan struct{}{}, queues: &senderQueues{},
 	}
-	e.rules = accessRules{root: d.root, hasKey: e.hasKey, requestorOf: d.states.requestorOf, homeAssistant: d.cfg.HomeAssistant}
+	e.rules = accessRules{root: d.root, hasKey: e.hasKey, requesterOf: d.states.requesterOf, homeAssistant: d.cfg.HomeAssistant}
 	c := broker.NewDefaultServerCapabilities()
 	c.MaximumClientWritesPending = maxWrites
 	c.MaximumMessageExpiryInterval = 0 // a status never expires

@@ -68,7 +68,7 @@ func TestEveryThreadHasState(t *testing.T) {
 	b := &fakeBroker{states: map[string]bool{}}
 	const threads = 25_000
 	for i := range threads {
-		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requestor: "me", Status: mess.Pending, Updated: time.Now()}
+		e := exchange.Envelope{Ref: fmt.Sprintf("2026-02-01-%03d", i+1), Requester: "me", Status: mess.Pending, Updated: time.Now()}
 		if err := d.states.publish(t.Context(), b, e); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 
 // retainedState is the state of a thread at the broker.
 type retainedState struct {
-	requestor string
+	requester string
 	clear     time.Time // when the broker may forget it; zero for an open thread
 }
 
@@ -102,7 +102,7 @@ func (s *threadStates) publish(ctx context.Context, to publisher, e exchange.Env
 
 // record notes the requester of a thread, and when its state expires.
 func (s *threadStates) record(e exchange.Envelope) {
-	r := &retainedState{requestor: e.Requestor}
+	r := &retainedState{requester: e.Requester}
 	if e.Status.Terminal() {
 		r.clear = e.Updated.Add(s.keep)
 	}
@@ -121,7 +121,7 @@ func envelopeObject(e exchange.Envelope) mess.Object {
 		}
 	}
 	add("client_id", e.ClientID)
-	add("requestor", e.Requestor)
+	add("requestor", e.Requester)
 	add("executor", e.Executor)
 	add("status", string(e.Status))
 	add("created", string(mess.TimeOf(e.Created)))
@@ -178,15 +178,15 @@ func (s *threadStates) clearExpired(ctx context.Context, to publisher) {
 	}
 }
 
-// requestorOf returns the requester of a thread, or "".
-func (s *threadStates) requestorOf(ref string) string {
+// requesterOf returns the requester of a thread, or "".
+func (s *threadStates) requesterOf(ref string) string {
 	s.mu.Lock()
 	r := s.byRef[ref]
 	s.mu.Unlock()
-	if r != nil && r.requestor != "" {
-		return r.requestor
+	if r != nil && r.requester != "" {
+		return r.requester
 	}
-	return s.envelope(ref).Requestor
+	return s.envelope(ref).Requester
 }
 
 // envelope reads the envelope of a thread. It is empty if there is no such thread.

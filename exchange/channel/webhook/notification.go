@@ -38,7 +38,7 @@ type summary struct {
 	Intent    string        `json:"intent"`
 	Priority  mess.Priority `json:"priority"`
 	Status    mess.Code     `json:"status"`
-	Requestor string        `json:"requestor_id"`
+	Requester string        `json:"requestor_id"`
 	Executor  string        `json:"executor_id,omitempty"`
 	Created   string        `json:"created_at"`
 	Updated   string        `json:"updated_at"`
@@ -49,7 +49,7 @@ func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
-		Ref: e.Ref, Intent: e.Intent, Priority: e.Priority, Status: e.Status, Requestor: e.Requestor, Executor: e.Executor,
+		Ref: e.Ref, Intent: e.Intent, Priority: e.Priority, Status: e.Status, Requester: e.Requester, Executor: e.Executor,
 		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
 	if s.Priority == "" {
@@ -85,7 +85,7 @@ func (s statuses) eventType(e exchange.Event) string {
 		return slices.ContainsFunc(e.Message.Items, func(i mess.Item) bool { return i.Kind() == kind })
 	}
 	switch {
-	case !known && has(mess.KindRequest) && e.Message.From == e.Thread.Requestor:
+	case !known && has(mess.KindRequest) && e.Message.From == e.Thread.Requester:
 		return createdEvent
 	case known && was.code != e.Thread.Status, !known && has(mess.KindStatus):
 		return changedEvent
@@ -112,7 +112,7 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 	now, thread := time.Now(), summaryOf(e.Thread)
 	for _, ex := range h.x.NotifiableExecutors() {
 		addresses := addressesOf(ex.Extra)
-		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == createdEvent && ex.ID == e.Thread.Requestor || !wantsNow(ex.Extra, thread.Priority, now) {
+		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == createdEvent && ex.ID == e.Thread.Requester || !wantsNow(ex.Extra, thread.Priority, now) {
 			continue
 		}
 		who, _, ok := h.keys.Shared(ex.ID)

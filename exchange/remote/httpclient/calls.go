@@ -68,11 +68,11 @@ func (c *Client) Attachment(ctx context.Context, ref, name string) (data io.Read
 
 // Register registers an actor and returns its key. An exchange on another host requires an
 // enrollment code.
-func (c *Client) Register(ctx context.Context, id, name, enrolCode string) (Secret, error) {
+func (c *Client) Register(ctx context.Context, id, name, enrollCode string) (Secret, error) {
 	var v struct {
 		Key string `json:"api_key"`
 	}
-	err := c.post(ctx, map[string]string{"executor_id": id, "display_name": name, "enrol": enrolCode}, &v, "register")
+	err := c.post(ctx, map[string]string{"executor_id": id, "display_name": name, "enrol": enrollCode}, &v, "register")
 	if err == nil && v.Key == "" {
 		err = mess.Errorf(mess.Unavailable, "the exchange gave no key")
 	}
@@ -84,7 +84,7 @@ type Thread struct {
 	Ref       string
 	Status    mess.Code
 	Intent    string
-	Requestor string
+	Requester string
 	Executor  string // "" before the first claim
 	Priority  mess.Priority
 	Created   time.Time
@@ -97,7 +97,7 @@ type threadJSON struct {
 	Ref       string        `json:"ref"`
 	Status    string        `json:"status"`
 	Intent    string        `json:"intent"`
-	Requestor string        `json:"requestor_id"`
+	Requester string        `json:"requestor_id"`
 	Executor  string        `json:"executor_id"`
 	Priority  mess.Priority `json:"priority"`
 	Created   mess.Time     `json:"created_at"`
@@ -130,7 +130,7 @@ func (t threadJSON) thread() Thread {
 		code = mess.Code(t.Status)
 	}
 	out := Thread{
-		Ref: t.Ref, Status: code, Intent: t.Intent, Requestor: t.Requestor, Executor: t.Executor, Priority: t.Priority,
+		Ref: t.Ref, Status: code, Intent: t.Intent, Requester: t.Requester, Executor: t.Executor, Priority: t.Priority,
 		Created: created, Updated: updated,
 	}
 	for _, m := range t.Messages {
@@ -154,7 +154,7 @@ func (c *Client) Thread(ctx context.Context, ref string) (Thread, error) {
 type Filter struct {
 	Status    string
 	Executor  string
-	Requestor string
+	Requester string
 	Since     time.Time // changed at or after
 	Limit     int       // 0: one page, of the length that the exchange chooses
 }
@@ -165,7 +165,7 @@ const maxPage = 1000
 func (f Filter) query(cursor string, left int) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"status": f.Status, "executor": f.Executor, "requestor": f.Requestor, "cursor": cursor,
+		"status": f.Status, "executor": f.Executor, "requestor": f.Requester, "cursor": cursor,
 	} {
 		if value != "" {
 			q.Set(name, value)

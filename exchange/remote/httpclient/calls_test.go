@@ -196,7 +196,7 @@ func TestListPages(t *testing.T) {
 			t.Error(err)
 		}
 	}, func(t *testing.T, c *httpclient.Client, _ *pipeNetwork) {
-		list, err := c.List(t.Context(), httpclient.Filter{Status: "pending", Executor: "e", Requestor: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Limit: 1500})
+		list, err := c.List(t.Context(), httpclient.Filter{Status: "pending", Executor: "e", Requester: "r", Since: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC), Limit: 1500})
 		if err != nil || len(list) != 1500 || list[0].Ref != "r0" || list[0].Status != mess.NeedsInput {
 			t.Errorf("%d, %v", len(list), err)
 		}

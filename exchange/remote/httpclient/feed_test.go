@@ -326,7 +326,7 @@ func TestFollow(t *testing.T) {
 		want := []httpclient.Event{
 			{ID: "1", Kind: "reset"},
 			{ID: "2", Kind: "message", Thread: httpclient.Thread{
-				Ref: "a", Status: mess.Claimed, Intent: "look", Requestor: "me", Executor: "pi", Priority: mess.Normal,
+				Ref: "a", Status: mess.Claimed, Intent: "look", Requester: "me", Executor: "pi", Priority: mess.Normal,
 				Created: at, Updated: at.Truncate(time.Second).Add(4 * time.Second),
 			}, Message: mess.Message{From: "pi", Ref: "a/claim-001", Re: mess.Refs{"a"}, Items: []mess.Item{&mess.Status{Code: mess.Claimed}}}},
 		}

@@ -80,7 +80,7 @@ func cancelledAfter(t httpclient.Thread, me string, place int) bool {
 func asked(t httpclient.Thread) (mess.Request, bool) {
 	for _, m := range t.Messages {
 		for _, item := range m.Items {
-			if r, ok := item.(*mess.Request); ok && m.From == t.Requestor {
+			if r, ok := item.(*mess.Request); ok && m.From == t.Requester {
 				is := *r
 				if is.Priority == "" {
 					is.Priority = t.Priority

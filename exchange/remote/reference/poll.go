@@ -140,7 +140,7 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 		f.log.Info("not taken", "ref", t.Ref, "err", why)
 		return nil
 	}
-	handle(mess.Message{From: t.Requestor, Re: mess.Refs{t.Ref}, Items: []mess.Item{&r}})
+	handle(mess.Message{From: t.Requester, Re: mess.Refs{t.Ref}, Items: []mess.Item{&r}})
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)
 	switch {
 	case t.Status == mess.Cancelled:
 		f.change(ref, func(h *hold) { h.over = true })
-		hand(t.Requestor, &mess.Cancel{})
+		hand(t.Requester, &mess.Cancel{})
 	case t.Status.Terminal(), (t.Executor != f.cfg.Executor || t.Status == mess.Pending) && begun < int(h.epoch):
 		f.change(ref, func(h *hold) { h.over = true })
 		hand("exchange", &mess.Status{Code: mess.Pending, Executor: t.Executor})
@@ -190,7 +190,7 @@ func (f *Client) heard(t httpclient.Thread, place int, from string, item mess.It
 	}
 	operator := slices.Contains(f.cfg.Operators, from)
 	asked, q := said(t, f.cfg.Executor, inCode(mess.NeedsInput, mess.NeedsConfirmation))
-	if q == nil || place < asked || from != t.Requestor && !operator {
+	if q == nil || place < asked || from != t.Requester && !operator {
 		return nil
 	}
 	switch i := item.(type) {

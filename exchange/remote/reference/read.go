@@ -112,7 +112,7 @@ type looseThread struct {
 	Ref       any `json:"ref"`
 	Status    any `json:"status"`
 	Intent    any `json:"intent"`
-	Requestor any `json:"requestor_id"`
+	Requester any `json:"requestor_id"`
 	Executor  any `json:"executor_id"`
 	Priority  any `json:"priority"`
 	Created   any `json:"created_at"`
@@ -125,7 +125,7 @@ type looseThread struct {
 
 func (l looseThread) thread() httpclient.Thread {
 	t := httpclient.Thread{
-		Ref: text(l.Ref), Intent: text(l.Intent), Requestor: text(l.Requestor), Executor: text(l.Executor),
+		Ref: text(l.Ref), Intent: text(l.Intent), Requester: text(l.Requester), Executor: text(l.Executor),
 		Priority: mess.Priority(text(l.Priority)), Created: moment(l.Created), Updated: moment(l.Updated),
 	}
 	t.Status = codeOf(text(l.Status))

@@ -34,7 +34,7 @@ func endedThreads(t *testing.T, s *Store, from, n int) (refs []string) {
 		}
 		id := fmt.Sprint("n", i)
 		ref := messeaf.Ref("2026-02-14", i, id)
-		e := thread.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Completed, Phase: thread.Finished, Created: month, Updated: month, Intent: "look", Priority: mess.Normal, Ver: 1}
+		e := thread.Envelope{Ref: ref, ClientID: id, Requester: "agent", Status: mess.Completed, Phase: thread.Finished, Created: month, Updated: month, Intent: "look", Priority: mess.Normal, Ver: 1}
 		m := mess.Message{From: "agent", Received: mess.TimeOf(month), Items: []mess.Item{&mess.Request{ID: id, Intent: "look"}}}
 		name := "att-001-file-note.txt"
 		if _, err := s.Append(t.Context(), thread.Step{Keys: []thread.Key{{Owner: "agent", Name: id}}, Envelope: e, Messages: []mess.Message{m}, Binds: []thread.Bind{{Name: name, SHA256: staged.SHA256}}}); err != nil {

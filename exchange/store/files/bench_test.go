@@ -243,7 +243,7 @@ func requested(ref, id string, now time.Time) thread.Thread {
 	}
 	return thread.Thread{
 		Envelope: thread.Envelope{
-			Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now,
+			Ref: ref, ClientID: id, Requester: "agent", Status: mess.Pending, Created: now, Updated: now,
 			Intent: req.Intent, Priority: mess.Normal, Ver: 1, Needs: thread.NeedsOf(*req),
 			History: []thread.HistoryEntry{
 				{Action: "created", At: now, By: "agent"},

@@ -62,13 +62,13 @@ func checkComplete(p messeaf.Place, t messeaf.Thread) (request int, err error) {
 	e := t.Envelope
 	request = slices.IndexFunc(t.Messages, hasRequest)
 	switch {
-	case e.Requestor == "":
+	case e.Requester == "":
 		return 0, problem(p, "requestor", "is missing; the thread may not be whole yet")
 	case status(e.Status) == mess.InProgress && !e.Status.Known() && e.Executor == "":
 		return 0, problem(p, "status", "%.40q is not in the specification, and the thread names no executor", e.Status)
 	case request < 0:
 		return 0, problem(p, "", "has no readable request; the thread may not be whole yet")
-	case e.Requestor == thread.Self || t.Messages[request].From == thread.Self:
+	case e.Requester == thread.Self || t.Messages[request].From == thread.Self:
 		return 0, problem(p, "requestor", "only the exchange itself has the id %q", thread.Self)
 	}
 	return request, nil
@@ -89,7 +89,7 @@ func (s *Store) offerable(p messeaf.Place, t messeaf.Thread) (thread.Thread, err
 		return thread.Thread{}, err
 	}
 	for _, m := range t.Messages {
-		if isCancelledBy(m, t.Envelope.Requestor) {
+		if isCancelledBy(m, t.Envelope.Requester) {
 			s.cfg.Log.Info("another program made a thread that contains its cancel; the exchange asks no executor", "ref", p.Ref)
 			return s.cancelled(fromFile(t), m.Ref), nil
 		}
@@ -128,9 +128,9 @@ func judgedRefs(t messeaf.Thread) map[string]bool {
 }
 
 // isCancelledBy reports whether a message contains the requester's cancel.
-func isCancelledBy(m mess.Message, requestor string) bool {
+func isCancelledBy(m mess.Message, requester string) bool {
 	for _, item := range m.Items {
-		if item.Kind() == mess.KindCancel && m.From == requestor {
+		if item.Kind() == mess.KindCancel && m.From == requester {
 			return true
 		}
 	}
@@ -141,7 +141,7 @@ func isCancelledBy(m mess.Message, requestor string) bool {
 // the exchange offered it to an executor.
 func (s *Store) cancelled(t thread.Thread, by string) thread.Thread {
 	t.Status, t.Phase, t.Updated = mess.Cancelled, thread.Finished, s.cfg.Now()
-	t.History = append(t.History, thread.HistoryEntry{Action: string(mess.Cancelled), At: t.Updated, By: t.Requestor, Ref: by})
+	t.History = append(t.History, thread.HistoryEntry{Action: string(mess.Cancelled), At: t.Updated, By: t.Requester, Ref: by})
 	return t
 }
 

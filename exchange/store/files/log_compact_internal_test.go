@@ -43,7 +43,7 @@ func (g *storeBench) create() string {
 	g.n++
 	id := fmt.Sprint("x", g.n)
 	e := thread.Envelope{
-		Ref: messeaf.Ref("2026-02-01", g.n, id), ClientID: id, Requestor: "agent", Status: mess.Pending, Ver: 1,
+		Ref: messeaf.Ref("2026-02-01", g.n, id), ClientID: id, Requester: "agent", Status: mess.Pending, Ver: 1,
 		Created: time.Now(), Updated: time.Now(), Intent: "look",
 	}
 	m := mess.Message{From: "agent", Ref: e.Ref, Items: []mess.Item{&mess.Request{ID: id, Intent: "look"}}}
@@ -247,7 +247,7 @@ func steps(g *storeBench, open []string, fn func(context.Context) error) (longes
 // endedThread returns the nth of many threads that have ended.
 func endedThread(n int) summary {
 	return summary{
-		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requestor: fmt.Sprint("agent-", n%100),
+		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requester: fmt.Sprint("agent-", n%100),
 		Executor: fmt.Sprint("pi-", n%1000), Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Ver: 4,
 	}
 }

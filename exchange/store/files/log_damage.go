@@ -191,7 +191,7 @@ func dependsOn(t thread.Thread, find func(thread.Key) (string, bool)) []string {
 	}
 	refs := slices.Clone(c.DependsOn)
 	for i, name := range refs {
-		if ref, ok := find(thread.Key{Owner: t.Requestor, Name: name}); ok {
+		if ref, ok := find(thread.Key{Owner: t.Requester, Name: name}); ok {
 			refs[i] = ref
 		}
 	}

@@ -37,7 +37,7 @@ func (e entry) append(b []byte) []byte {
 	if err != nil { // its zone has seconds
 		at, _ = e.Updated.UTC().MarshalBinary()
 	}
-	for _, s := range []string{e.Ref, e.ClientID, e.Requestor, e.Executor, string(e.Status), string(at)} {
+	for _, s := range []string{e.Ref, e.ClientID, e.Requester, e.Executor, string(e.Status), string(at)} {
 		b = appendString(b, s)
 	}
 	b = binary.AppendUvarint(b, uint64(len(e.Held)))
@@ -91,7 +91,7 @@ func decodeEntry(data []byte, n int) (e entry, err error) {
 func (r *reader) entry(name func(string) string) entry {
 	e := entry{seq: r.number()}
 	e.Ver = r.number()
-	e.Ref, e.ClientID, e.Requestor, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
+	e.Ref, e.ClientID, e.Requester, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
 	e.Status = mess.Code(name(r.text()))
 	at := r.text()
 	for n := r.number(); n > 0 && !r.bad; n-- {

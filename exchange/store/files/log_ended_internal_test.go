@@ -91,7 +91,7 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 			one := record{Gone: ref}
 			if !there || r.IntN(3) > 0 {
 				m.summary = summary{
-					Ref: ref, ClientID: ref, Requestor: "agent", Executor: fmt.Sprint("pi-", r.IntN(5)), Status: mess.Completed,
+					Ref: ref, ClientID: ref, Requester: "agent", Executor: fmt.Sprint("pi-", r.IntN(5)), Status: mess.Completed,
 					Updated: time.Unix(int64(r.IntN(1e9)), 5).In(time.FixedZone("", 3600)), Ver: m.Ver + 1,
 				}
 				if !there {
@@ -273,7 +273,7 @@ func inUse() int64 {
 
 // A decoded block encodes to the same bytes, for any input.
 func FuzzBlock(f *testing.F) {
-	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requestor: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
+	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requester: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
 	f.Add(encodeBlock([]entry{{summary: summary{Ref: "x"}}, {summary: summary{Ref: "y"}}}))
 	f.Add([]byte{blockForm})
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -49,7 +49,7 @@ func (k *threadState) inLog() bool { return len(k.records) > 0 }
 type summary struct {
 	Ref       string    `json:"ref"`
 	ClientID  string    `json:"client_id,omitempty"`
-	Requestor string    `json:"requestor,omitempty"`
+	Requester string    `json:"requestor,omitempty"`
 	Executor  string    `json:"executor,omitempty"`
 	Held      []string  `json:"held,omitempty"` // earlier executors
 	Status    mess.Code `json:"status"`
@@ -60,7 +60,7 @@ type summary struct {
 }
 
 func summaryOf(e thread.Envelope) summary {
-	s := summary{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
+	s := summary{Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	for id := range e.Holders() {
 		if id != e.Executor && !slices.Contains(s.Held, id) {
 			s.Held = append(s.Held, id)
@@ -74,18 +74,18 @@ func (e summary) keys() []thread.Key {
 	if e.ClientID == "" {
 		return e.Keys
 	}
-	return append([]thread.Key{{Owner: e.Requestor, Name: e.ClientID}}, e.Keys...)
+	return append([]thread.Key{{Owner: e.Requester, Name: e.ClientID}}, e.Keys...)
 }
 
 // extraKeys returns the keys of a step that its summary does not imply.
 func extraKeys(s thread.Step) []thread.Key {
-	implied := thread.Key{Owner: s.Envelope.Requestor, Name: s.Envelope.ClientID}
+	implied := thread.Key{Owner: s.Envelope.Requester, Name: s.Envelope.ClientID}
 	return slices.DeleteFunc(slices.Clone(s.Keys), func(k thread.Key) bool { return k == implied && k.Name != "" })
 }
 
 // envelope returns the fields of the thread's envelope that a filter needs.
 func (e summary) envelope() thread.Envelope {
-	env := thread.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requestor: e.Requestor, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
+	env := thread.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	if e.Status.Terminal() {
 		env.Phase = thread.Finished
 	}
@@ -142,7 +142,7 @@ func (x *index) put(e summary, seq uint64) *threadState {
 	delete(x.endedInMemory, ref)
 	k.seq = x.next(seq)
 	x.changed.MoveToFront(k.element)
-	e.Requestor, e.Executor = x.name(e.Requestor), x.name(e.Executor)
+	e.Requester, e.Executor = x.name(e.Requester), x.name(e.Executor)
 	e.Keys = slices.Concat(k.Keys, e.Keys)
 	k.summary = e
 	for _, key := range e.keys() {

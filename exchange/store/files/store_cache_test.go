@@ -40,7 +40,7 @@ func TestCacheMatchesStore(t *testing.T) {
 	}
 	now := time.Date(2026, 2, 1, 17, 0, 0, 5e6, time.UTC)
 	th := thread.Thread{
-		Envelope: thread.Envelope{Ref: "2026-02-01-001", Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look"},
+		Envelope: thread.Envelope{Ref: "2026-02-01-001", Requester: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look"},
 		Messages: []mess.Message{first},
 	}
 	if _, err := s.Append(t.Context(), thread.Step{Envelope: th.Envelope, Messages: th.Messages}); err != nil {

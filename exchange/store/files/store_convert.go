@@ -39,7 +39,7 @@ func fromFile(t messeaf.Thread) thread.Thread {
 // envelope converts an envelope without the thread's messages.
 func envelope(m messeaf.Envelope) thread.Envelope {
 	e := thread.Envelope{
-		Ref: m.Ref, ClientID: m.ClientID, Requestor: m.Requestor, Executor: m.Executor, Status: status(m.Status),
+		Ref: m.Ref, ClientID: m.ClientID, Requester: m.Requester, Executor: m.Executor, Status: status(m.Status),
 		Created: timeOf(m.Created), Updated: timeOf(m.Updated), Expires: timeOf(m.Expires), Intent: m.Intent, Priority: m.Priority, Ver: 1,
 	}
 	if e.Priority == "" {

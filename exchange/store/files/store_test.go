@@ -42,7 +42,7 @@ func fill(t *testing.T, s *files.Store, id string, n, size int) string {
 	req := mess.Request{ID: id, Intent: "look", Context: []mess.Entry{mess.ObjectEntry("x", map[string]any{"kept": []any{1, "é"}})}}
 	step := thread.Step{
 		Keys:     []thread.Key{{Owner: "agent", Name: id}},
-		Envelope: thread.Envelope{Ref: ref, ClientID: id, Requestor: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: thread.NeedsOf(req)},
+		Envelope: thread.Envelope{Ref: ref, ClientID: id, Requester: "agent", Status: mess.Pending, Created: now, Updated: now, Ver: 1, Intent: "look", Needs: thread.NeedsOf(req)},
 		Messages: []mess.Message{{From: "agent", Ref: ref, Items: []mess.Item{&req}}},
 	}
 	rev, err := s.Append(t.Context(), step)

@@ -64,18 +64,18 @@ func Run(t *testing.T, open func(t *testing.T) thread.Store) {
 var Start = time.Date(2026, 2, 1, 17, 0, 0, 0, time.FixedZone("", -8*3600))
 
 // Step is the first step of a thread that a requester makes with a client id.
-func Step(ref, requestor, id string, at time.Time) thread.Step {
+func Step(ref, requester, id string, at time.Time) thread.Step {
 	req := &mess.Request{ID: id, Intent: "look", Requires: []mess.Capability{{ID: "take-photo"}}}
 	s := thread.Step{
 		Envelope: thread.Envelope{
-			Ref: ref, ClientID: id, Requestor: requestor, Status: mess.Pending, Created: at, Updated: at,
+			Ref: ref, ClientID: id, Requester: requester, Status: mess.Pending, Created: at, Updated: at,
 			Intent: "look", Priority: mess.Normal, Ver: 1, Needs: thread.NeedsOf(*req),
-			History: []thread.HistoryEntry{{Action: "created", At: at, By: requestor}},
+			History: []thread.HistoryEntry{{Action: "created", At: at, By: requester}},
 		},
-		Messages: []mess.Message{{From: requestor, Received: mess.TimeOf(at), Channel: "test", Items: []mess.Item{req}}},
+		Messages: []mess.Message{{From: requester, Received: mess.TimeOf(at), Channel: "test", Items: []mess.Item{req}}},
 	}
 	if id != "" {
-		s.Keys = []thread.Key{{Owner: requestor, Name: id}}
+		s.Keys = []thread.Key{{Owner: requester, Name: id}}
 	}
 	return s
 }
@@ -86,9 +86,9 @@ var serial atomic.Int64
 func newRef() string { return messeaf.Ref("2026-02-01", int(serial.Add(1)), "") }
 
 // mustCreate stores a new thread, and returns it with its revision.
-func mustCreate(t *testing.T, s thread.Store, requestor, id string, at time.Time) thread.Thread {
+func mustCreate(t *testing.T, s thread.Store, requester, id string, at time.Time) thread.Thread {
 	t.Helper()
-	step := Step(newRef(), requestor, id, at)
+	step := Step(newRef(), requester, id, at)
 	return thread.Thread{Envelope: mustAppend(t, s, step), Messages: step.Messages}
 }
 

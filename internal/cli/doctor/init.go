@@ -173,7 +173,7 @@ func runInit(a *output.Env, name string, b Beginning, list []discovery.Discovere
 	}
 	next := "messkit run --config " + name
 	if b.connect != "" {
-		next = "put the exchange's fingerprint and an enrolment code into it, then " + next
+		next = "put the exchange's fingerprint and an enrollment code into it, then " + next
 	}
 	_, err = fmt.Fprintf(a.Out, "%s written with %s; read it, then: %s\n", name, output.Count(n, "device"), next)
 	return err

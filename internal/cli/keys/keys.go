@@ -48,7 +48,7 @@ the place may do).`,
 		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
 		Args:    cobra.NoArgs,
 	}
-	c.AddCommand(keysListCommand(a), keysIssueCommand(a), keysRotateCommand(a), keysRevokeCommand(a), keysRolesCommand(a), keysEnrolCommand(a), keysFingerprintCommand(a))
+	c.AddCommand(keysListCommand(a), keysIssueCommand(a), keysRotateCommand(a), keysRevokeCommand(a), keysRolesCommand(a), keysEnrollCommand(a), keysFingerprintCommand(a))
 	return c
 }
 
@@ -156,7 +156,7 @@ func keysRotateCommand(a *output.Env) *cobra.Command {
 		Short: "Make a new key for somebody; the old one goes on for a while",
 		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
 be taken to its place meanwhile; --overlap 0s ends it at once, with what goes on
-under it. A key that was stolen is revoked instead, and its owner enrols again.
+under it. A key that was stolen is revoked instead, and its owner enrolls again.
 
 The operator's own new key is also in operator.key of the exchange's data folder.`,
 		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
@@ -225,7 +225,7 @@ func keysRolesCommand(a *output.Env) *cobra.Command {
 	return c
 }
 
-func keysEnrolCommand(a *output.Env) *cobra.Command {
+func keysEnrollCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	var within time.Duration
 	var roles, capabilities []string

@@ -291,7 +291,7 @@ func PrintableLines(s string) string { return terminal.CleanLines(s) }
 // ThreadJSON is a thread for scripts.
 func ThreadJSON(t httpclient.Thread) map[string]any {
 	return map[string]any{
-		"ref": t.Ref, "status": t.Status, "intent": t.Intent, "requestor": t.Requestor, "executor": t.Executor,
+		"ref": t.Ref, "status": t.Status, "intent": t.Intent, "requestor": t.Requester, "executor": t.Executor,
 		"priority": t.Priority, "created": t.Created, "updated": t.Updated, "messages": t.Messages,
 	}
 }

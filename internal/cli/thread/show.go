@@ -80,7 +80,7 @@ func printEnvelopes(a *output.Env, list []messeaf.Envelope, asJSON bool) error {
 		all := make([]map[string]any, len(list))
 		for i, e := range list {
 			all[i] = map[string]any{
-				"ref": e.Ref, "status": e.Status, "intent": e.Intent, "requestor": e.Requestor, "executor": e.Executor, "created": e.Created, "updated": e.Updated,
+				"ref": e.Ref, "status": e.Status, "intent": e.Intent, "requestor": e.Requester, "executor": e.Executor, "created": e.Created, "updated": e.Updated,
 			}
 		}
 		return a.JSON(all)

@@ -78,7 +78,7 @@ type thread struct {
 	Ref       string    `json:"ref"`
 	Status    any       `json:"status"`
 	Intent    any       `json:"intent"`
-	Requestor string    `json:"requestor_id"`
+	Requester string    `json:"requestor_id"`
 	Executor  *string   `json:"executor_id"`
 	Priority  any       `json:"priority"`
 	Created   string    `json:"created_at"`

@@ -97,7 +97,7 @@ func (c *call) create() (int, any, error) {
 	c.serial++
 	now := c.stamp()
 	t := &thread{
-		Ref: fmt.Sprintf("%s-%04X", c.now().UTC().Format("2006-01-02"), c.serial), Status: "pending", Intent: c.body["intent"], Requestor: c.who,
+		Ref: fmt.Sprintf("%s-%04X", c.now().UTC().Format("2006-01-02"), c.serial), Status: "pending", Intent: c.body["intent"], Requester: c.who,
 		Priority: priority, Created: now, Updated: now, order: c.serial,
 	}
 	items := []any{map[string]any{"request": request}}

@@ -44,7 +44,7 @@ func (d activity) mostUrgent() *openTask {
 func (d activity) openConfirmation() *openTask {
 	i := slices.IndexFunc(d.open, func(w *openTask) bool {
 		c := w.envelope.Confirm
-		return w.envelope.Status == mess.NeedsConfirmation && w.envelope.Requestor == Actor && c != nil && c.Given == nil && c.By == ""
+		return w.envelope.Status == mess.NeedsConfirmation && w.envelope.Requester == Actor && c != nil && c.Given == nil && c.By == ""
 	})
 	if i < 0 {
 		return nil
@@ -57,7 +57,7 @@ func (d activity) openConfirmation() *openTask {
 func (d activity) openQuestion() *openTask {
 	i := slices.IndexFunc(d.open, func(w *openTask) bool {
 		q := w.envelope.Questions
-		return w.envelope.Status == mess.NeedsInput && w.envelope.Requestor == Actor && len(q) == 1 && q[0].Message == w.question
+		return w.envelope.Status == mess.NeedsInput && w.envelope.Requester == Actor && len(q) == 1 && q[0].Message == w.question
 	})
 	if i < 0 {
 		return nil
@@ -93,7 +93,7 @@ func (d activity) ownTask(now time.Time) *openTask {
 
 // isCancellable reports whether Home Assistant may cancel a thread that is old enough.
 func (w *openTask) isCancellable(now time.Time) bool {
-	return w.envelope.Requestor == Actor && w.envelope.CancelBy == "" && now.Sub(w.envelope.Created) > minCancellable
+	return w.envelope.Requester == Actor && w.envelope.CancelBy == "" && now.Sub(w.envelope.Created) > minCancellable
 }
 
 // taskState returns the state of the task sensor: the status of the most urgent thread, or
@@ -101,12 +101,12 @@ func (w *openTask) isCancellable(now time.Time) bool {
 func (d activity) taskState() mess.Object {
 	o := object("state", "idle")
 	if w := d.mostUrgent(); w != nil {
-		o = object("state", string(w.envelope.Status), "ref", w.envelope.Ref, "intent", w.envelope.Intent, "requestor", w.envelope.Requestor)
+		o = object("state", string(w.envelope.Status), "ref", w.envelope.Ref, "intent", w.envelope.Intent, "requestor", w.envelope.Requester)
 		switch c := w.envelope.Confirm; {
 		case w.envelope.Status == mess.NeedsConfirmation && c != nil:
 			by := c.By
 			if by == "" {
-				by = w.envelope.Requestor
+				by = w.envelope.Requester
 			}
 			o = append(o, object("action", w.action, "consequences", w.consequences, "confirm_by", by)...)
 		case w.envelope.Status == mess.NeedsInput:

@@ -274,7 +274,7 @@ func (h *Publisher) Message(e exchange.Envelope, m mess.Message, now bool) {
 		h.prune(id)
 	}
 	h.mu.Unlock()
-	if now && e.Requestor == Actor {
+	if now && e.Requester == Actor {
 		h.publishImages(id, e, m)
 	}
 }

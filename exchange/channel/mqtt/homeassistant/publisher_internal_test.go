@@ -15,7 +15,7 @@ func TestUnregisteredExecutorIsForgotten(t *testing.T) {
 	h := unconnected()
 	message := func(i int, to string, status mess.Code) {
 		h.Message(exchange.Envelope{
-			Ref: fmt.Sprintf("2026-01-01-%d", i), Requestor: "me", Status: status,
+			Ref: fmt.Sprintf("2026-01-01-%d", i), Requester: "me", Status: status,
 			Needs: exchange.Needs{Requires: []mess.Capability{{ID: "look", Meta: mess.Object{{Key: "executor", Value: to}}}}},
 		}, mess.Message{}, false)
 	}
@@ -48,7 +48,7 @@ func unconnected() *Publisher {
 func TestMessageMakesItsExecutorsStale(t *testing.T) {
 	h := unconnected()
 	message := func(ref, executor string, status mess.Code) {
-		h.Message(exchange.Envelope{Ref: ref, Requestor: "me", Executor: executor, Status: status}, mess.Message{}, false)
+		h.Message(exchange.Envelope{Ref: ref, Requester: "me", Executor: executor, Status: status}, mess.Message{}, false)
 	}
 	for i := range 100 {
 		message(fmt.Sprintf("2026-01-02-%03d", i+1), fmt.Sprintf("pi-%d", i), mess.Claimed)

@@ -62,6 +62,9 @@ var partMutants = []mutant{
 	{"what waits for events takes the places of requests", []edit{{
 		"exchange/channel/httpapi/connections.go", "to = &c.all.waiting", "_ = c.all.waiting",
 	}}, "./exchange/channel/httpapi TestWaitingConnectionsHaveOwnLimit"},
+	{"an idle stream keeps the stack of its request", []edit{{
+		"exchange/channel/httpapi/stream.go", "go h.attend()", "h.attend()",
+	}}, "./exchange/channel/httpapi TestIdleStreamHasSmallStack"},
 	{"one address takes all connections", []edit{{
 		"exchange/channel/httpapi/connections.go", "case p.byNetwork[from] >= p.each:", "case false:",
 	}}, "./exchange/channel/httpapi TestSlowClientsAreLimitedPerAddress"},

@@ -70,6 +70,7 @@ func BenchmarkIdleReaders(b *testing.B) {
 		}
 		b.ReportMetric(float64(empty)/1024, "empty-MB")
 		b.ReportMetric(float64(s.rss(b))/1024, "rss-MB")
+		b.ReportMetric(float64(s.settledRSS(b))/1024, "settled-MB")
 		told := time.Now()
 		if err := s.sendEvents(wires); err != nil {
 			b.Fatal(err)
@@ -258,6 +259,20 @@ func (s *serverProcess) rss(b *testing.B) (kib int64) {
 		b.Fatal(err)
 	}
 	return kib
+}
+
+// settledRSS returns the memory of the server's process after the collector has returned free
+// memory, which it does 5 s after the last collection.
+func (s *serverProcess) settledRSS(b *testing.B) int64 {
+	b.Helper()
+	least := s.rss(b)
+	for same := 0; same < 8; same++ { // seconds
+		time.Sleep(time.Second)
+		if now := s.rss(b); now < least-least/50 {
+			least, same = now, 0
+		}
+	}
+	return least
 }
 
 // cpu returns the CPU time of the server's process on all cores. Other processes hardly change

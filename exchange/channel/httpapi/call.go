@@ -132,19 +132,21 @@ func (c *transport) setCommonHeaders() {
 // waitContext returns a context for a request that waits for events. It ends when the client
 // disconnects, its key ends or the server stops.
 func (c *caller) waitContext() (context.Context, context.CancelFunc) {
-	return c.untilRevoked(c.r.Context())
+	ctx, cancel := context.WithCancel(c.r.Context())
+	unwatch := c.onRevoked(cancel)
+	return ctx, func() { unwatch(); cancel() }
 }
 
-// untilRevoked returns such a context for work that outlives the request. The work must not
-// keep the request.
-func (c *caller) untilRevoked(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	unwatch := c.keys.Watch(c.key, c.who, cancel)
-	closes := func() bool { return true }
-	if door, ok := c.r.Context().Value(serverContextKey{}).(context.Context); ok {
-		closes = context.AfterFunc(door, cancel)
+// onRevoked calls end when the key of the request ends or the server stops. unwatch prevents
+// that, and may be called twice. It does not keep the request.
+func (c *caller) onRevoked(end func()) (unwatch func()) {
+	unwatchKey := c.keys.Watch(c.key, c.who, end)
+	server, ok := c.r.Context().Value(serverContextKey{}).(context.Context)
+	if !ok {
+		return unwatchKey
 	}
-	return ctx, func() { closes(); unwatch(); cancel() }
+	unwatchServer := context.AfterFunc(server, end)
+	return func() { unwatchServer(); unwatchKey() }
 }
 
 // post passes a message to the exchange. It continues when the client disconnects, because the

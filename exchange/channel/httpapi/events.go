@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -106,13 +105,7 @@ func (c *call) events() error {
 	c.w.Header().Set("X-Accel-Buffering", "no") // some proxies buffer streams otherwise
 	f.streams.Add(1)                            // before net/http forgets the connection, because Run waits for either
 	if conn, ok := c.hijack(); ok {
-		ctx, cancel := c.untilRevoked(context.Background())
-		go func() {
-			defer f.streams.Done()
-			defer cancel()
-			defer mistake.Caught(f.log, "request", f.id)
-			f.serveHijacked(ctx, cancel, conn)
-		}()
+		c.serveHijacked(f, conn)
 		return nil
 	}
 	f.streams.Done()

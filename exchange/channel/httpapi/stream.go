@@ -59,7 +59,9 @@ func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	s.beat.Stop()
+	if s.beat != nil {
+		s.beat.Stop()
+	}
 }
 
 var errEnded = errors.New("the stream has ended")
@@ -125,34 +127,64 @@ func (c *transport) hijack() (hijackedConn, bool) {
 // lastChunk ends a chunked body.
 const lastChunk = "0\r\n\r\n"
 
-// serveHijacked streams on a hijacked connection until the connection, the key or Run ends. Its
-// goroutine is the only one of an idle stream.
-func (f *subscription) serveHijacked(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) {
-	defer conn.Close()
-	if err := f.attend(ctx, cancel, conn); err != nil {
-		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
-		return
-	}
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // do not wait for a client that does not read
-	_, _ = conn.Write([]byte(lastChunk))
+// hijackedStream is an event stream on a hijacked connection.
+type hijackedStream struct {
+	*subscription
+	conn    hijackedConn
+	stream  stream
+	events  *exchange.Subscription
+	release func() // of what can end the stream
 }
 
-// attend streams until ctx or the connection ends. After an error the client connects again
-// with Last-Event-ID.
-func (f *subscription) attend(ctx context.Context, cancel context.CancelFunc, conn hijackedConn) error {
-	s := &stream{out: conn}
-	if err := s.write([]byte(": hello\n\n")); err != nil {
+// serveHijacked begins a stream that lives until the connection, the key or Run ends. After an
+// error the client connects again with Last-Event-ID.
+func (c *call) serveHijacked(f *subscription, conn hijackedConn) {
+	ctx, cancel := context.WithCancel(context.Background())
+	end := func() {
+		cancel()
+		_ = conn.SetReadDeadline(time.Now()) // waitForClose returns
+	}
+	unwatch := c.onRevoked(end)
+	h := &hijackedStream{subscription: f, conn: conn, stream: stream{out: conn}, release: func() { unwatch(); cancel() }}
+	err := errors.New("the stream crashed")
+	defer func() {
+		if err != nil {
+			h.close(err)
+		}
+	}()
+	if err = h.begin(ctx, end); err == nil {
+		go h.attend()
+	}
+}
+
+// begin delivers the present state, and subscribes to what follows.
+func (h *hijackedStream) begin(ctx context.Context, end func()) (err error) {
+	if err := h.stream.write([]byte(": hello\n\n")); err != nil {
 		return err // the client has disconnected
 	}
-	s.begin(cancel)
-	defer s.end()
-	a, err := f.x.Subscribe(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) }, cancel)
+	h.stream.begin(end)
+	h.events, err = h.x.Subscribe(ctx, h.who, h.after, func(e exchange.Event) error { return h.send(&h.stream, e) }, end)
+	return err
+}
+
+// attend waits for the end of the stream. Its goroutine is the only one of an idle stream, and
+// new, so that it has a small stack.
+func (h *hijackedStream) attend() {
+	h.conn.waitForClose()
+	h.release()
+	h.close(h.events.Close())
+}
+
+// close ends a stream, with its error or nil.
+func (h *hijackedStream) close(err error) {
+	defer h.streams.Done()
+	defer h.conn.Close()
+	h.release()
+	h.stream.end()
 	if err != nil {
-		return err
+		h.log.Debug("event stream ended", "request", h.id, "actor", h.who.ID, "err", err)
+		return
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // waitForClose returns then
-	conn.waitForClose()
-	stop()
-	cancel()
-	return a.Close()
+	_ = h.conn.SetWriteDeadline(time.Now().Add(time.Second)) // do not wait for a client that does not read
+	_, _ = h.conn.Write([]byte(lastChunk))
 }

@@ -12,7 +12,7 @@ import (
 // A task continues if its device cannot receive the stop command, and ends if the device
 // received it. While the result is unknown, the task must not take a stop of the device for
 // its normal end.
-func TestInterrupt(t *testing.T) {
+func TestInterruptNeedsReceivedStop(t *testing.T) {
 	deaf := errors.New("no answer")
 	for name, c := range map[string]struct {
 		err         error

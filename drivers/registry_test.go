@@ -84,7 +84,7 @@ func TestKindsIsACopy(t *testing.T) {
 	}
 }
 
-func TestNewRegistryPanics(t *testing.T) {
+func TestNewRegistryPanicsOnInvalidKinds(t *testing.T) {
 	for name, ks := range map[string][]drivers.Kind{
 		"taken twice": kinds("lamp", "camera", "lamp"),
 		"no name":     kinds(""),

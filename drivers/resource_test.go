@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-func TestHoldsAreTheSame(t *testing.T) {
+func TestEqualResources(t *testing.T) {
 	at := func(place string) func() string { return func() string { return place } }
 	pin := func(what string, place func() string) drivers.Resource {
 		return drivers.Resource{Label: what, Identity: "line 27", Location: place}

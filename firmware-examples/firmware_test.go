@@ -27,7 +27,7 @@ func TestRelaySwitches(t *testing.T) {
 
 // A repeated request gives the same thread. The relay does not execute it again, neither
 // immediately nor after a restart.
-func TestRelayKnowsDuplicates(t *testing.T) {
+func TestRelayIgnoresDuplicates(t *testing.T) {
 	b := newBench(t)
 	b.power()
 	same := `{"id": "evening", "intent": "turn on the desk lamp"}`
@@ -69,7 +69,7 @@ func TestRelayDeclines(t *testing.T) {
 }
 
 // The relay ignores a request that is too long for its memory, and executes the next one.
-func TestRelaySkipsWhatIsTooLong(t *testing.T) {
+func TestRelaySkipsTooLongRequest(t *testing.T) {
 	b := newBench(t)
 	b.power()
 	long := b.ask(fmt.Sprintf(`{"intent": "turn on the desk lamp", "context": [%q]}`, strings.Repeat("word ", 8_000)))
@@ -82,7 +82,7 @@ func TestRelaySkipsWhatIsTooLong(t *testing.T) {
 
 // The power goes while the pin moves, before the change or after it. The board cannot know which,
 // and reports an unknown effect.
-func TestRelayIsCutOffWhileItSwitches(t *testing.T) {
+func TestPowerCutDuringSwitchIsUnknown(t *testing.T) {
 	for when, pin := range map[string]string{"before": "boot:0 stalled boot:0 0", "after": "boot:0 1 stalled boot:0 0"} {
 		t.Run(when, func(t *testing.T) {
 			b := newBench(t)
@@ -102,7 +102,7 @@ func TestRelayIsCutOffWhileItSwitches(t *testing.T) {
 
 // The power goes after the task and before its report. The lamp was on, and is off since the
 // restart, so "on" fails with a partial effect. "off" is still true.
-func TestRelayIsCutOffBeforeItReports(t *testing.T) {
+func TestPowerCutBeforeReport(t *testing.T) {
 	t.Run("on", func(t *testing.T) {
 		b, ref := cutOffAt(t, mess.Completed, on)
 		b.wantFailed(ref, "interrupted", mess.EffectPartial)
@@ -143,7 +143,7 @@ func cutOffAt(t *testing.T, code mess.Code, request string) (*bench, string) {
 }
 
 // The network loses a message, or its answer.
-func TestRelayOnABadNetwork(t *testing.T) {
+func TestRelaySurvivesLostMessages(t *testing.T) {
 	for _, arrives := range []bool{false, true} {
 		t.Run(fmt.Sprintf("gate, arrives %v", arrives), func(t *testing.T) {
 			b := newBench(t)
@@ -165,14 +165,14 @@ func TestRelayOnABadNetwork(t *testing.T) {
 	}
 }
 
-func TestRelayDoesNotBelieveItself(t *testing.T) {
+func TestRelayReportsStuckPin(t *testing.T) {
 	b := newBench(t)
 	b.file("stuck", "yes")
 	b.power()
 	b.wantFailed(b.ask(on), "device", mess.EffectUnknown)
 }
 
-func TestRelayEndsAnOnByItself(t *testing.T) {
+func TestRelaySwitchesOffByItself(t *testing.T) {
 	b := newBench(t)
 	if err := exec.Command(b.python[0], "-c", "import _thread").Run(); err != nil {
 		t.Skip("this python has no threads, of which the test's timer is made")

@@ -228,7 +228,7 @@ func TestDataURI(t *testing.T) {
 	}
 }
 
-func TestParseDataURIGivesNothingForNothing(t *testing.T) {
+func TestParseDataURIReturnsNothingOnError(t *testing.T) {
 	for _, bad := range []string{"data:image/png;base64,?", "data:image/png;base64,AAAA?", "data:image/jpeg;base64,..."} {
 		if mime, data, ok := mess.ParseDataURI(bad); ok || mime != "" || len(data) > 0 {
 			t.Errorf("%q: got %q, %q, %t, want nothing", bad, mime, data, ok)
@@ -237,7 +237,7 @@ func TestParseDataURIGivesNothingForNothing(t *testing.T) {
 }
 
 // An empty key is not a content type, and the decoder keeps it.
-func TestEntryWithAnEmptyKey(t *testing.T) {
+func TestEntryWithEmptyKeyIsKept(t *testing.T) {
 	text := fmt.Sprintf(positions["content"], `{"":"x","more":"y"}`)
 	m := parse(t, []byte(text))
 	if got := printed(t, m); got != text {

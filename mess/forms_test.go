@@ -13,7 +13,7 @@ import (
 )
 
 // All forms of a message are equivalent (MESS 1.0 section 1).
-func TestFormsOfAMessage(t *testing.T) {
+func TestFormsOfMessageAreEquivalent(t *testing.T) {
 	want := mess.Message{Items: []mess.Item{&mess.Request{Intent: "look"}}}
 	versioned := want
 	versioned.Version = "1.0.0"
@@ -248,7 +248,7 @@ func TestJSONIsOneLine(t *testing.T) {
 
 // A single word in prefer is lower_latency or higher_precision, a list contains executors
 // (MESS 1.0 section 7.4).
-func TestPreferIsAWordOrAList(t *testing.T) {
+func TestPreferIsTextOrList(t *testing.T) {
 	const text = `{"MESS":[{"config":{"routing":{"rules":[{"match":{},"prefer":"lower_latency"},{"match":{},"prefer":["roomba"]}]}}}]}`
 	if got := printed(t, parse(t, []byte(text))); got != text {
 		t.Errorf("got %s, want %s", got, text)
@@ -256,7 +256,7 @@ func TestPreferIsAWordOrAList(t *testing.T) {
 }
 
 // A value that was stored as found reads back the same.
-func TestStoredMessagesThatDoNotFit(t *testing.T) {
+func TestStoredInvalidMessagesReadBack(t *testing.T) {
 	for _, text := range []string{
 		`{"from":"a","MESS":[{"status":[1]}]}`,
 		`{"from":"a","MESS":[{"request":"int"},{"cancel":7},{"x":{"y":1}}]}`,

@@ -249,7 +249,7 @@ func cost(f func()) used {
 }
 
 // Texts at the limits are valid.
-func TestLargeTextsThatAreAllowed(t *testing.T) {
+func TestLargeTextsAreValid(t *testing.T) {
 	var before mess.Message
 	for _, c := range []struct{ name, text string }{
 		{"64 KiB", sized(64 << 10)},
@@ -324,7 +324,7 @@ func TestEveryYAMLErrorHasALine(t *testing.T) {
 
 // An incomplete character in stored text, or from another server, does not make the rest
 // unreadable.
-func TestHalfACharacterThatWasLetIn(t *testing.T) {
+func TestIncompleteCharacterIsReadable(t *testing.T) {
 	var m mess.Message
 	if err := m.UnmarshalJSON([]byte(`{"MESS":[{"request":{"intent":"x \ud800"}}]}`)); err != nil || len(m.Items) != 1 || m.Items[0].(*mess.Request).Intent != "x \ufffd" {
 		t.Errorf("%+v, %v", m, err)

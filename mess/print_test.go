@@ -96,7 +96,7 @@ func TestPrintingChangesNothing(t *testing.T) {
 }
 
 // Any content of a message prints and parses again, also invalid text from a device.
-func TestRubbishCanBePrinted(t *testing.T) {
+func TestAnyContentCanBePrinted(t *testing.T) {
 	for _, s := range []string{"\xff", "a\xc3\x28b", "\xed\xa0\x80", "a\x00b", "\x01\x1b[2J", "\ufffe", "\U0010ffff", "a\r\n\tb ", "\n\n", "\t- a\n\tb"} {
 		m := mess.Message{Items: []mess.Item{
 			&mess.Status{Re: mess.Refs{"a"}, Code: mess.Failed, Message: s, Reason: &mess.Reason{Type: "x", Detail: s}},

@@ -136,7 +136,7 @@ func TestNoThreadIsStuck(t *testing.T) {
 }
 
 // The diagram of section 9 contains only statuses of section 4.2.
-func TestTheDiagramsStatusesAreKnown(t *testing.T) {
+func TestStatusesOfDiagramAreKnown(t *testing.T) {
 	text := readAll(t, "testdata/vectors/1.0")["9-1.txt"]
 	_, text, _ = strings.Cut(text, "\nrequest\n")
 	names := 0

@@ -97,7 +97,7 @@ func set(list []string) []string {
 }
 
 // The model and the code have the same transitions.
-func TestTheModelHasTheTransitions(t *testing.T) {
+func TestModelMatchesTransitions(t *testing.T) {
 	got, want := map[string]modelled{}, map[string]modelled{}
 	for name, m := range model(t) {
 		got[name] = modelled{set(m.From), set(m.To), m.By}

@@ -52,7 +52,7 @@ var every = []string{
 	`{"x-vendor:thing":[1,{"a":null}]}`,
 }
 
-func TestEveryTypeWithAllItsFields(t *testing.T) {
+func TestEveryFieldOfEveryType(t *testing.T) {
 	for _, item := range append(every, strings.Join(every, ",")) {
 		t.Run(item[2:strings.IndexByte(item, ':')-1], func(t *testing.T) {
 			text := `{"MESS":[` + item + `]}`
@@ -70,7 +70,7 @@ func TestEveryTypeWithAllItsFields(t *testing.T) {
 
 // The package keeps fields of newer peers (MESS 1.1 section 5.1); the fields named odd
 // above are unknown.
-func TestUnknownIsPassedOn(t *testing.T) {
+func TestUnknownFieldsAreKept(t *testing.T) {
 	m := parse(t, []byte("- request:\n    intent: look\n    later: {z: 1.50, a: [~, no, 2026-01-31]}\n"))
 	want := mess.Object{{Key: "later", Value: mess.Object{
 		{Key: "z", Value: mess.Number("1.50")},
@@ -85,7 +85,7 @@ func TestUnknownIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestSpellingsInTheField(t *testing.T) {
+func TestSpellingsOfOtherImplementations(t *testing.T) {
 	m := parse(t, []byte("- request: {intent: look, response_hints: [image, {text: list}]}\n- status: {re: a, code: in-progress}\n"+
 		"- status: {re: a, code: rejected, reason: r}\n- query: {type: status, filter: {status: [needs-input]}}\n"))
 	if diff := cmp.Diff([]mess.ResponseHint{{Type: "image"}, {Type: "text", Spec: "list"}}, m.Items[0].(*mess.Request).ResponseHint); diff != "" {
@@ -121,7 +121,7 @@ func TestUnknownCode(t *testing.T) {
 }
 
 // Values of the wrong kind are errors with their position.
-func TestWrongKinds(t *testing.T) {
+func TestWrongKindsAreErrors(t *testing.T) {
 	for _, c := range []struct{ text, path string }{
 		{"request: [a]", "[0].request"},
 		{"request: look", "[0].request"},
@@ -169,7 +169,7 @@ func TestWrongKinds(t *testing.T) {
 }
 
 // Two spellings of a field are one field, and nothing gets lost.
-func TestBothSpellingsAtOnce(t *testing.T) {
+func TestTwoSpellingsAreOneField(t *testing.T) {
 	m, err := mess.Parse([]byte("- request: {intent: look, response_hint: [image], response_hints: [text]}\n"))
 	if err != nil {
 		return // an error is valid, because the message has duplicates

@@ -216,7 +216,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestNothingIsNoMessage(t *testing.T) {
+func TestEmptyMessageIsRejected(t *testing.T) {
 	for _, m := range []mess.Message{{}, {Re: mess.Refs{"a"}}, parse(t, []byte("MESS: []")), parse(t, []byte("- v: 1.0.0"))} {
 		if err := m.Validate(); err == nil {
 			t.Errorf("%v is valid", m)
@@ -308,7 +308,7 @@ func TestLinesOfProblems(t *testing.T) {
 	}
 }
 
-func TestParseValidTakesWhatIsValid(t *testing.T) {
+func TestParseValidAcceptsValid(t *testing.T) {
 	for _, v := range vectors(t) {
 		all, err := mess.ParseValid([]byte(v.text))
 		if err != nil || !cmp.Equal(all, parseAll(t, v.text)) {

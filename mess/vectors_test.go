@@ -177,7 +177,7 @@ func TestEveryExampleIsValid(t *testing.T) {
 }
 
 // The package knows all fields of the specification: none of them is in Extra.
-func TestEveryFieldOfTheDocumentsHasAName(t *testing.T) {
+func TestEveryFieldOfSpecificationIsKnown(t *testing.T) {
 	for _, v := range vectors(t) {
 		t.Run(v.name, func(t *testing.T) {
 			for i, m := range parseAll(t, v.text) {

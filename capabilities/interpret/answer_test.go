@@ -102,7 +102,7 @@ func TestAnswerAboutDevices(t *testing.T) {
 	}
 }
 
-func TestAnswerGoesOn(t *testing.T) {
+func TestAnswerContinuesRequest(t *testing.T) {
 	h := exampleHome()
 	second := h.Devices[6]
 	second.Name, second.Label = "hoover", "old hoover"

@@ -56,7 +56,7 @@ capabilities:
 	}
 }
 
-func TestLoadTellsAllMistakes(t *testing.T) {
+func TestLoadReportsAllMistakes(t *testing.T) {
 	_, err := catalog.Load(catalog.English(), own(`
 capabilities:
   - id: bad
@@ -102,7 +102,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-func TestTooManyForms(t *testing.T) {
+func TestTooManyFormsAreRejected(t *testing.T) {
 	one := "[(a|b|c|d|e|f|g|h|i|j)] "
 	_, err := catalog.Load(catalog.English(), own("rules: {loop: x <loop>}\n"+`
 capabilities:

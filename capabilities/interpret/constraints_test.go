@@ -78,7 +78,7 @@ func TestMisplacedKeysAreRefused(t *testing.T) {
 	expect(t, req, "switch-on porch-lamp")
 }
 
-func TestContextThatLimits(t *testing.T) {
+func TestLimitInContextIsRefused(t *testing.T) {
 	tests := []struct{ context, because string }{
 		{"but only after sunset, do not do it now", `the context says "but only after sunset, do not do it now"`},
 		{"cancel that", `the context says "cancel that"`},
@@ -145,7 +145,7 @@ func TestLimitInContextComesBeforeQuestions(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidBesideAnAnswer(t *testing.T) {
+func TestTextNextToAnswerCounts(t *testing.T) {
 	r, req := resolver(), ask("turn on the light")
 	q := question(t, r, req)
 	for beside, want := range map[string]string{

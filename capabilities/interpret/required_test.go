@@ -101,7 +101,7 @@ func TestRequires(t *testing.T) {
 	}
 }
 
-func TestRequiresNothingKnown(t *testing.T) {
+func TestUnknownRequiresAreRejected(t *testing.T) {
 	o := resolver().Resolve(mess.Request{Intent: "turn on the porch light", Requires: []mess.Capability{needs("3d-print-fdm")}})
 	if o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "nothing here does 3d-print-fdm") {
 		t.Errorf("Resolve = %q, want a refusal", got(o))

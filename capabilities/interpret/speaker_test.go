@@ -6,7 +6,7 @@ import (
 )
 
 // An order to tell, show or allow the speaker something is no order to do it.
-func TestOrdersForTheSpeakerAreNone(t *testing.T) {
+func TestOrderForSpeakerIsNoOrder(t *testing.T) {
 	for _, intent := range []string{
 		"tell me to turn on the porch light", "ask me to turn off the heater", "let me unlock the front door lock", "have me turn off the heater", "get us to turn on the reading lamp",
 		"show me the porch light on", "send me the heater off", "remind me to turn on the heater",

@@ -47,7 +47,7 @@ func describe(o capabilities.Outcome) string {
 	return "no: " + o.Refusal.Reason
 }
 
-func TestWhatIsWatched(t *testing.T) {
+func TestWatchedCondition(t *testing.T) {
 	const hour = ", for 1 hour at most"
 	for intent, want := range map[string]string{
 		"tell me when the washing machine is done":                             "watch the washing machine until it is done" + hour,
@@ -131,7 +131,7 @@ func TestWatchesThatAreRequired(t *testing.T) {
 	}
 }
 
-func TestHowLongAWatchMayLast(t *testing.T) {
+func TestWatchDurationIsLimited(t *testing.T) {
 	h := exampleHome()
 	h.DefaultWatch, h.MaxWatch = 2*time.Minute, 10*time.Minute
 	h.Devices = append(h.Devices, capabilities.Device{Name: "gate", Class: "gate", Commands: []capabilities.Command{capabilities.WaitForCondition}})

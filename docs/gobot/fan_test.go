@@ -23,7 +23,7 @@ func pin(file string) string {
 	return strings.TrimSpace(string(data))
 }
 
-func TestKeepsTheRules(t *testing.T) {
+func TestDriverPassesSuite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "board")
 	acts, looked := 0, time.Unix(1, 0) // as old as the file is once its writing was seen
 	drivertest.Run(t, func(t *testing.T) drivers.Device {

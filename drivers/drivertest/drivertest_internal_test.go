@@ -14,12 +14,12 @@ func all(d *device) []Option {
 	return []Option{Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), RunWatchdogCommand(d.obey)}
 }
 
-func TestADeviceThatIsRightPasses(t *testing.T) {
+func TestCorrectDevicePasses(t *testing.T) {
 	sim := &device{}
 	Run(t, func(*testing.T) drivers.Device { sim.reset(); return sim }, all(sim)...)
 }
 
-func TestADeviceWithoutVerbsPasses(t *testing.T) {
+func TestDeviceWithoutVerbsPasses(t *testing.T) {
 	Run(t, func(*testing.T) drivers.Device { return &plain{name: "plain"} })
 }
 
@@ -58,7 +58,7 @@ var broken = map[string][]fault{
 	"a cleaner stops during a task":                {forgetsRemaining, drivesOn},
 }
 
-func TestBrokenDevicesAreFound(t *testing.T) {
+func TestFaultyDevicesAreFound(t *testing.T) {
 	for _, r := range rules {
 		if len(broken[r.name]) == 0 {
 			t.Errorf("no broken device shows that %q can fail", r.name)
@@ -82,7 +82,7 @@ func TestBrokenDevicesAreFound(t *testing.T) {
 	}
 }
 
-func TestProbesAreAskedFor(t *testing.T) {
+func TestMissingOptionsAreNamed(t *testing.T) {
 	b := newBench(func() drivers.Device { return &device{} })
 	err := rules[slices.IndexFunc(rules, func(r rule) bool { return r.name == "verbs need Start" })].check(t.Context(), b)
 	for _, option := range []string{"Safe", "Acts", "Level", "Force"} {

@@ -87,7 +87,7 @@ func TestNewValidates(t *testing.T) {
 	}
 }
 
-func TestSecretNeverPrints(t *testing.T) {
+func TestSecretIsNotPrinted(t *testing.T) {
 	cfg := httpcam.DefaultConfig()
 	cfg.Password = "open sesame"
 	var out bytes.Buffer

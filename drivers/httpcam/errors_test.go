@@ -134,7 +134,7 @@ func TestAnswerHeadersAreBounded(t *testing.T) {
 	}
 }
 
-func TestTimeoutErrorSaysProgress(t *testing.T) {
+func TestTimeoutErrorHasProgress(t *testing.T) {
 	hang := func(first string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if first != "" {

@@ -94,7 +94,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-func TestStaleNonceIsAskedForOnce(t *testing.T) {
+func TestStaleNonceIsRenewedOnce(t *testing.T) {
 	asked := 0
 	s := handle(t, func(w http.ResponseWriter, r *http.Request) {
 		asked++

@@ -32,7 +32,7 @@ func TestDeviceThatDoesNotObey(t *testing.T) {
 	}
 }
 
-func TestErrorSaysNothingDone(t *testing.T) {
+func TestOnlyUnsentCommandIsNothingDone(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	d := started(t, "family: shelly-gen2\nsafe: keep\nurl: "+gone.URL)
@@ -59,7 +59,7 @@ func TestErrorSaysNothingDone(t *testing.T) {
 
 // No answer of a device redirects the driver, makes it read forever, or makes it disclose a
 // secret.
-func TestAnswersOfABadDevice(t *testing.T) {
+func TestHostileAnswersAreBounded(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer elsewhere.Close()
 	for _, c := range []struct {

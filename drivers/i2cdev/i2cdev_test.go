@@ -189,7 +189,7 @@ func TestADS1115(t *testing.T) {
 	}
 }
 
-func TestContextEndsAMeasurement(t *testing.T) {
+func TestContextEndsMeasurement(t *testing.T) {
 	s := started(t, i2cdev.NewBMP280(env("climate"), i2cdev.DefaultBoschConfig(), board()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
@@ -264,7 +264,7 @@ func FuzzObey(f *testing.F) {
 
 // If the bus is missing before the first message, the error is ErrNothingDone. If it
 // vanishes later, the outcome is unknown.
-func TestNothingDoneWithoutABus(t *testing.T) {
+func TestNothingDoneWithoutBus(t *testing.T) {
 	b := board()
 	lid := i2cdev.NewPCA9685("lid", i2cdev.DefaultPCA9685Config(), b)
 	if err := lid.Start(); err != nil {

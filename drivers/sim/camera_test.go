@@ -75,7 +75,7 @@ func TestCameraShowsTheLamp(t *testing.T) {
 	}
 }
 
-func TestThePictureShowsTheFridge(t *testing.T) {
+func TestImageShowsFridge(t *testing.T) {
 	var shared drivers.Shared
 	camera := started(t, &shared, "sim-camera", "room: fridge")
 	milk := image.Rect(156, 240, 250, 270) // its blue label
@@ -97,7 +97,7 @@ func TestThePictureShowsTheFridge(t *testing.T) {
 	brightness(t, camera, milk)
 }
 
-func TestThePictureShowsTheOtherRooms(t *testing.T) {
+func TestImageShowsOtherRooms(t *testing.T) {
 	var shared drivers.Shared
 	w := worldOf(t, &shared)
 	kitchen := started(t, &shared, "sim-camera", "room: kitchen")

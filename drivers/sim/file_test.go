@@ -32,7 +32,7 @@ func orders(d drivers.Device) drivers.WatchdogCommands {
 
 // A line in a file keeps its state when the program ends, and any process with the orders
 // can switch it.
-func TestLineInAFile(t *testing.T) {
+func TestLineInFileSurvivesProgram(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "line")
 	config := "{initial: keep, safe: 'on', file: " + name + "}"
 	first := started(t, &drivers.Shared{}, "sim-lamp", config)
@@ -82,7 +82,7 @@ func TestOrdersOfALamp(t *testing.T) {
 	}
 }
 
-func TestALineHasOneFile(t *testing.T) {
+func TestLineHasOneFile(t *testing.T) {
 	var shared drivers.Shared
 	for _, c := range []struct {
 		config string
@@ -94,7 +94,7 @@ func TestALineHasOneFile(t *testing.T) {
 	}
 }
 
-func TestALineWhoseFileCannotBe(t *testing.T) {
+func TestImpossibleFileOfLineIsRejected(t *testing.T) {
 	lamp, err := open(&drivers.Shared{}, "sim-lamp", "file: "+filepath.Join(t.TempDir(), "no", "line"))
 	if err != nil {
 		t.Fatal(err)

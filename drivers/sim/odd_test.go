@@ -12,7 +12,7 @@ import (
 )
 
 // A pipe without a reader as the file of a line does not block the driver.
-func TestLineThatIsAPipe(t *testing.T) {
+func TestPipeAsLineDoesNotBlock(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "line")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)

@@ -172,7 +172,7 @@ func TestVacuumDocksAndCharges(t *testing.T) {
 	})
 }
 
-func TestVacuumNamesThePlacesItKnows(t *testing.T) {
+func TestUnknownAreaListsKnownAreas(t *testing.T) {
 	v, _ := vacuum(t)
 	out, err := v.Clean(t.Context(), []string{"attic", "kitchen"}, nil)
 	const want = `vacuum: no place has the name "attic"; known places: kitchen, near sink, by stove, living room`

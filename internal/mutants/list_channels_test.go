@@ -13,47 +13,47 @@ var channelMutants = []mutant{
 	}}, "./agent TestReportFollowsFirstHeartbeat"},
 	{"signature of a peer not checked", []edit{{
 		"exchange/channel/mesh/inbound.go", "if in.signed = key.Verify(in.text); !in.signed {", "if in.signed = true; !in.signed {",
-	}}, "./exchange/channel/mesh TestSignedAndEncrypted"},
+	}}, "./exchange/channel/mesh TestSignatureAndEncryption"},
 	{"a peer speaks for another", []edit{{
 		"exchange/channel/mesh/inbound.go", `if sender != "agent" && sender != e.From {`, `if false {`,
-	}}, "./exchange/channel/mesh TestRefusals"},
+	}}, "./exchange/channel/mesh TestInvalidMessageIsRejected"},
 	{"a peer gets its task again after a restart", []edit{{
 		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {`, `if !g.Over.IsZero() {`,
-	}}, "./exchange/channel/mesh TestAPeersTaskOverARestart"},
+	}}, "./exchange/channel/mesh TestPeerTaskSurvivesRestart"},
 	{"a dead letter of a task outlives it", []edit{{
 		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := as.store.Unbury(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
-	}}, "./exchange/channel/mesh TestHowAPeersTaskEnds"},
+	}}, "./exchange/channel/mesh TestPeerStatusEndsTask"},
 	{"a message that expires between attempts is not reported", []edit{{
 		"exchange/channel/mesh/outbox.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
-	}}, "./exchange/channel/mesh TestPeopleAreToldOfAMessageThatIsOver"},
+	}}, "./exchange/channel/mesh TestPeopleAreNotifiedOfExpiredMessage"},
 	{"metadata of an encrypted response in clear", []edit{{
 		"exchange/channel/mesh/task_response.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
-	}}, "./exchange/channel/mesh TestMetadataThroughARelayChain"},
+	}}, "./exchange/channel/mesh TestMetadataPassesRelayChain"},
 	{"a difference from a document without a test", []edit{{
 		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
 	}}, "./internal/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
 		"exchange/channel/mesh/inbound_hooks.go", `if key != "" && !b.sessionAllowed(key) {`, `if key != "" && key == beside && !b.sessionAllowed(key) {`,
-	}}, "./exchange/channel/mesh TestWhichSessionsPeersMayName"},
+	}}, "./exchange/channel/mesh TestSessionKeyNeedsConfiguredPrefix"},
 	{"a priority that MESH does not know", []edit{{
 		"exchange/channel/mesh/wire/parse.go", "case e.Priority != High && e.Priority != Normal && e.Priority != Low:", "case false:",
-	}}, "./exchange/channel/mesh TestRefusals"},
+	}}, "./exchange/channel/mesh TestInvalidMessageIsRejected"},
 	{"a message of a peer again is not known", []edit{
 		{"exchange/channel/mesh/inbound_dedup.go", "\t\t\treturn s.Of, true\n", "\t\t\tbreak\n"},
 		{"exchange/channel/mesh/inbound.go", `in.Type == wire.Request && b.tasks.known(`, `in.Type == "requests" && b.tasks.known(`},
-	}, "./exchange/channel/mesh TestRepetitions"},
+	}, "./exchange/channel/mesh TestDuplicateMakesNoSecondTask"},
 	{"idempotency key of a peer ignored", []edit{{
 		"exchange/channel/mesh/model.go", `if in.IdempotencyKey != "" {`, `if in.IdempotencyKey != "" && false {`,
-	}}, "./exchange/channel/mesh TestRepetitions"},
+	}}, "./exchange/channel/mesh TestDuplicateMakesNoSecondTask"},
 	{"a second answer after a power cut", []edit{{
 		"exchange/channel/mesh/task_queue.go", "if t == nil || t.Peer != w.Peer {", "if true {",
-	}}, "./exchange/channel/mesh TestThePowerGoesAtEveryWrite"},
+	}}, "./exchange/channel/mesh TestPowerCutAtEveryWrite"},
 	{"files are fetched from anywhere", []edit{{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
-	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
+	}}, "./exchange/channel/mesh/delivery TestPeerAddresses"},
 	{"answers go wherever a request says", []edit{{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",
-	}}, "./exchange/channel/mesh/delivery TestWhereAPeerIs"},
+	}}, "./exchange/channel/mesh/delivery TestPeerAddresses"},
 	{"a link leads out of a shared folder", []edit{{
 		"exchange/channel/mesh/file_fetch.go", "f, err := durable.OpenIn(root, rel, os.O_RDONLY)", "_ = durable.Read; f, err := os.Open(filepath.Join(dir, rel))",
 	}}, "./exchange/channel/mesh TestAttachments"},

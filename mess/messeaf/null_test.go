@@ -9,7 +9,7 @@ import (
 )
 
 // An envelope without a claim has executor: null ("null if unclaimed").
-func TestNobodyHasClaimed(t *testing.T) {
+func TestUnclaimedThreadHasNullExecutor(t *testing.T) {
 	e := messeaf.Envelope{Ref: "2026-02-01-001", Requester: "agent", Status: mess.Pending, Intent: "look"}
 	text, err := messeaf.PrintEnvelope(e)
 	if err != nil || !strings.Contains(string(text), "requestor: agent\nexecutor: null\nstatus: pending\n") {

@@ -62,7 +62,7 @@ func plainly(text string) string {
 }
 
 // The printed form equals the specification, line by line.
-func TestTheSpecificationsExamples(t *testing.T) {
+func TestSpecificationExamples(t *testing.T) {
 	for _, name := range []string{"complete", "needs-input", "structure"} {
 		t.Run(name, func(t *testing.T) {
 			want := string(read(t, name+".messe-af.yaml"))

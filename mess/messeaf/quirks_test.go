@@ -23,7 +23,7 @@ const enough = "status: completed\ncreated: 2026-11-21T10:00:00.000Z\nupdated: 2
 
 // The package reads the files of other implementations (numbers refer to the contract on
 // MESSE-AF files), and prints them without loss.
-func TestWritersInTheField(t *testing.T) {
+func TestFilesOfOtherImplementations(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"2: re inside the items, first ack is last", thread(enough, "from: exchange\nMESS:\n  - ack: {re: last, ref: 2026-11-21-ABCD}\n---\nfrom: phone\nMESS:\n  - status: {re: 2026-11-21-ABCD, code: claimed}"), "code: claimed"},
 		{"3: executor null, fields of others", thread(enough+"\nexecutor: null\nneeded_by: 2026-11-22T10:00:00Z\nconfirm_before: true", ""), "needed_by"},
@@ -100,7 +100,7 @@ MESS:
 }
 
 // Archives of other implementations open, and have the same content after a rewrite.
-func TestArchivesOfTheField(t *testing.T) {
+func TestArchivesOfOtherImplementations(t *testing.T) {
 	names, err := filepath.Glob("testdata/archives/*.zip")
 	if err != nil || len(names) != 3 {
 		t.Fatalf("%v, %v", names, err)

@@ -80,7 +80,7 @@ state=received/Y.messe-af.yaml: is a symbolic link, which messkit does not follo
 }
 
 // OpenArchive rejects a malicious archive, with the reason.
-func TestArchivesThatAreRefused(t *testing.T) {
+func TestMaliciousArchivesAreRejected(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
 		flags uint16

@@ -67,7 +67,7 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
-func TestCanonicalRefuses(t *testing.T) {
+func TestCanonicalRejectsInvalidJSON(t *testing.T) {
 	for _, in := range []string{"", "{", `{"a":1,"a":1}`, "1e999", "\"\xff\"", "1 2", "[1]]", `{"a"}`, deep(200)} {
 		if got, err := receipt.Canonical([]byte(in)); err == nil || got != nil {
 			t.Errorf("Canonical(%.40q) = %q, %v; want nothing and an error", in, got, err)

@@ -94,7 +94,7 @@ func TestVectors(t *testing.T) {
 }
 
 // The receipt remains valid after YAML and JSON, without re, and with another file name.
-func TestReceiptsSurviveTheWay(t *testing.T) {
+func TestReceiptStaysValidInTransit(t *testing.T) {
 	for name, v := range vectors(t) {
 		if !v.Held {
 			continue
@@ -120,7 +120,7 @@ func TestReceiptsSurviveTheWay(t *testing.T) {
 
 // Each signed byte counts: after one flipped bit in it, or with MESSKIT_FLIPS=all each of
 // the eight, the check fails, or the message is the same for a reader without this package.
-func TestFlippedBytesAreNoticed(t *testing.T) {
+func TestFlippedBitIsDetected(t *testing.T) {
 	bits := 1
 	if os.Getenv("MESSKIT_FLIPS") == "all" {
 		bits = 8
@@ -294,7 +294,7 @@ func TestBase64HasOneForm(t *testing.T) {
 }
 
 // Parse rejects a receipt that this program would not write, even with a valid signature.
-func TestParseRefuses(t *testing.T) {
+func TestParseRejectsForeignReceipts(t *testing.T) {
 	const key = `key: "xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA="`
 	const good = `{v: 1, thread: T, epoch: 1, executor: pi, status: failed, ended: "2026-11-21T09:45:00Z", report: "", ` + key + `}`
 	for _, c := range []struct{ name, was, is, want string }{

@@ -12,7 +12,7 @@ import (
 
 // Messages without receipts in a thread: which senders may report what, and which status
 // the envelope may have.
-func TestThread(t *testing.T) {
+func TestReceiptsOfThreadAreChecked(t *testing.T) {
 	s := vectors(t)["failed.json"].signer(t)
 	signed := func(epoch uint64, plan string, st mess.Status) mess.Message {
 		m, err := s.Sign(mess.Message{From: "pi", Epoch: epoch, Items: []mess.Item{&st}}, receipt.Facts{

@@ -35,7 +35,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTopic(t *testing.T) {
+func TestInvalidTopicsAreRejected(t *testing.T) {
 	r := topic.Of("home")
 	for _, text := range []string{
 		"", "mess/1/home", "mess/1/home/", "mess/1/other/stop", "mess/2/home/stop", "mess/1/home/e", "mess/1/home/e/pi", "mess/1/home/e/pi/",

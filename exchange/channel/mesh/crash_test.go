@@ -46,7 +46,7 @@ func (p *power) isGone() bool {
 // The power fails at each write between the receipt of a request and its response. The agent
 // completes a request that it answered with 202 without another message, and any other when the
 // peer sends it again. Each happens once, with one response.
-func TestThePowerGoesAtEveryWrite(t *testing.T) {
+func TestPowerCutAtEveryWrite(t *testing.T) {
 	for _, written := range []bool{false, true} {
 		n := 1
 		for ; ; n++ {

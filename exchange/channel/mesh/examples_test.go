@@ -37,7 +37,7 @@ const specified = `{
 
 // The agent accepts the example envelope with each type and priority that it offers, in their
 // order.
-func TestSpecifiedEnvelope(t *testing.T) {
+func TestSpecifiedEnvelopeIsAccepted(t *testing.T) {
 	h := newFixture(t, nil)
 	for i, kind := range []string{"request", "response", "notification", "alert", "ack"} {
 		for k, priority := range []string{"normal", "high", "low"} {
@@ -87,7 +87,7 @@ const attached = `[
     ]`
 
 // The agent accepts the call with curl until it expires, and the attachments in an envelope.
-func TestSpecifiedCalls(t *testing.T) {
+func TestSpecifiedCallsAreAccepted(t *testing.T) {
 	h := newFixture(t, nil)
 	post := func(want int, text string) {
 		t.Helper()

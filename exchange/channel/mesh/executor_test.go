@@ -82,7 +82,7 @@ func (h *fixture) task() (wire.Envelope, func(wire.Type, string, string, wire.Ob
 
 // A peer carries out the requests that the exchange offers it. The thread contains its acks and
 // questions, and its response ends the thread with its files and metadata.
-func TestAPeerIsAnExecutor(t *testing.T) {
+func TestPeerExecutesRequests(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {id: r1, intent: pick up the cup, requires: [pick-and-place], priority: urgent}`)
 	e, respond := h.task()
@@ -118,7 +118,7 @@ func TestAPeerIsAnExecutor(t *testing.T) {
 
 // A task ends with the status of the peer: declined, failed or rejected. The agent sends a request
 // that needs a confirmation only after the confirmation.
-func TestHowAPeersTaskEnds(t *testing.T) {
+func TestPeerStatusEndsTask(t *testing.T) {
 	for _, one := range []struct {
 		mess   string
 		code   mess.Code
@@ -166,7 +166,7 @@ func TestHowAPeersTaskEnds(t *testing.T) {
 
 // After a restart during a task the agent sends nothing again, and receives the response. A cancel
 // goes to the peer, and the peer reports the end.
-func TestAPeersTaskOverARestart(t *testing.T) {
+func TestPeerTaskSurvivesRestart(t *testing.T) {
 	h := withWorker(t)
 	ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
 	_, respond := h.task()
@@ -192,7 +192,7 @@ func TestAPeersTaskOverARestart(t *testing.T) {
 
 // A peer that does not answer within an hour leaves an unknown outcome. A request that has not
 // reached it by then never does.
-func TestAPeerThatDoesNotAnswer(t *testing.T) {
+func TestSilentPeerHasUnknownOutcome(t *testing.T) {
 	for _, down := range []bool{false, true} {
 		inTimeWith(t, []string{"pick-and-place"}, func(h *fixture, hub *far) {
 			hub.mu.Lock()
@@ -222,7 +222,7 @@ func TestAPeerThatDoesNotAnswer(t *testing.T) {
 
 // In a relay chain the executing peer gets the metadata of the request, and the first requester
 // those of the response. Encrypted messages have no metadata.
-func TestMetadataThroughARelayChain(t *testing.T) {
+func TestMetadataPassesRelayChain(t *testing.T) {
 	for _, encrypt := range []bool{false, true} {
 		first := newHub(t)
 		h := newFixture(t, func(c *mesh.Config) {

@@ -13,7 +13,7 @@ import (
 
 // The requester, the status and the audit log get the metadata of a response as the workflow in
 // the specification reads them, and the descriptions of files.
-func TestMetadataOfAResponse(t *testing.T) {
+func TestMetadataOfResponse(t *testing.T) {
 	h := newFixture(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
 		r := answer("msg_meta", e.ID, "the schema has changed")
@@ -36,7 +36,7 @@ func TestMetadataOfAResponse(t *testing.T) {
 
 // The thread has the metadata of a request and the descriptions of its files. The response has the
 // descriptions of the executor.
-func TestMetadataAndDescriptionsOfARequest(t *testing.T) {
+func TestMetadataOfRequest(t *testing.T) {
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "forever")
 	e.Payload.Metadata = wire.Object{{Key: "routing", Value: json.RawMessage(`{"team":"red"}`)}}

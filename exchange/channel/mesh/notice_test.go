@@ -11,7 +11,7 @@ import (
 
 // The agent notifies people of a notification, an incident and a message that it gives up, but
 // not of a further alert of an incident.
-func TestPeopleAreToldOfTheMesh(t *testing.T) {
+func TestPeopleAreNotified(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(envelope(wire.Notification, "msg_n", "the schema has changed"))
 	for _, id := range []string{"msg_a", "msg_b"} {
@@ -41,7 +41,7 @@ func TestPeopleAreToldOfTheMesh(t *testing.T) {
 
 // The agent notifies people of a message that expires before delivery, even before the last
 // attempt.
-func TestPeopleAreToldOfAMessageThatIsOver(t *testing.T) {
+func TestPeopleAreNotifiedOfExpiredMessage(t *testing.T) {
 	t.Parallel() // it waits
 	h := newFixture(t, nil)
 	h.hub.code = http.StatusInternalServerError

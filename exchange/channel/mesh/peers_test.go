@@ -37,7 +37,7 @@ func register(t *testing.T, name string, n int, agents map[string]map[string]any
 
 // A change of the registry adds a peer, changes its token, and removes it. An invalid registry
 // changes nothing.
-func TestTheRegistryIsReadAgain(t *testing.T) {
+func TestChangedRegistryIsReread(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "registry.json")
 	register(t, file, 0, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}})
 	h := newFixture(t, func(c *mesh.Config) { c.Registry, c.Peers = file, nil })
@@ -105,7 +105,7 @@ func TestTheRegistryIsReadAgain(t *testing.T) {
 
 // The token of the agent rotates: old and new token are valid until a final rotation, also after a
 // restart.
-func TestTheTokenRotates(t *testing.T) {
+func TestTokenRotates(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Token = "" })
 	tokens := func() []string {
 		data, err := os.ReadFile(filepath.Join(h.dir, "token"))

@@ -17,7 +17,7 @@ import (
 )
 
 // A request becomes a task, and the response goes to its address with its context.
-func TestRequestAndResponse(t *testing.T) {
+func TestRequestGetsResponse(t *testing.T) {
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "How many tanks in zone 5?")
 	e.ReplyContext = json.RawMessage(`{"thread" : "é",  "k":[1.50,2]}`)
@@ -40,7 +40,7 @@ func TestRequestAndResponse(t *testing.T) {
 }
 
 // The agent accepts or rejects the recorded requests of other implementations as in the contract.
-func TestRecordedRequestsAreTaken(t *testing.T) {
+func TestRecordedRequestsMatchContract(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("wire", "testdata", "mesh-wire.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func keyFile(t testing.TB, text string) string {
 
 // A duplicate makes no second task. A new message with the same key gets its own response with the
 // same result.
-func TestRepetitions(t *testing.T) {
+func TestDuplicateMakesNoSecondTask(t *testing.T) {
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.IdempotencyKey = "weekly"
@@ -140,7 +140,7 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-func TestExpired(t *testing.T) {
+func TestExpiredMessageIsRejected(t *testing.T) {
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "photo")
 	e.Time, e.TTL = time.Now().Add(-time.Hour), time.Minute
@@ -150,7 +150,7 @@ func TestExpired(t *testing.T) {
 }
 
 // The response goes only to the address of the peer.
-func TestAnswersGoToThePeerAlone(t *testing.T) {
+func TestResponseGoesToPeerOnly(t *testing.T) {
 	evil := newHub(t)
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
@@ -167,7 +167,7 @@ func TestAnswersGoToThePeerAlone(t *testing.T) {
 }
 
 // A response contains an image that fits, and serves a larger one.
-func TestPictures(t *testing.T) {
+func TestResponseHasImage(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "small photo"))
 	h.takes(h.request("msg_2", "photo"))
@@ -197,7 +197,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-func TestFailures(t *testing.T) {
+func TestFailedTaskGetsResponse(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "fail"))
 	r, _ := h.hub.wait(t, responseTo("msg_1"))
@@ -213,7 +213,7 @@ func TestFailures(t *testing.T) {
 }
 
 // A restart loses nothing: the next run sends the response, and the executor acts once.
-func TestRestart(t *testing.T) {
+func TestRestartLosesNothing(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "forever"))
 	h.until("it is done", func() bool { return h.count("request forever") == 1 })
@@ -234,7 +234,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
+func TestHealthReportsStorage(t *testing.T) {
 	h := newFixture(t, nil)
 	if v := h.health(); v["ok"] != true || v["status"] != "ok" || v["agent"] != "arm_01" || v["protocol"] != "mesh/1.0" || v["version"] != "test" || v["storage"] != nil {
 		t.Errorf("%v", v)

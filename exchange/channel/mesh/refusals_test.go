@@ -14,7 +14,7 @@ import (
 
 // The agent rejects each kind of bad message with its reason, changes nothing, and writes it to
 // the audit log.
-func TestRefusals(t *testing.T) {
+func TestInvalidMessageIsRejected(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) {
 		c.SessionPrefixes = []string{"hook:"}
 		p := c.Peers["beta"]
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 
 // A client that guesses tokens must wait, but the agent accepts a valid token from the same
 // address.
-func TestWrongTokensShutNobodyOut(t *testing.T) {
+func TestWrongTokensBlockNoValidToken(t *testing.T) {
 	h := newFixture(t, nil)
 	last := 0
 	for range 25 {
@@ -92,7 +92,7 @@ func TestWrongTokensShutNobodyOut(t *testing.T) {
 }
 
 // A peer that sends too much gets a Retry-After.
-func TestRateLimit(t *testing.T) {
+func TestRateLimitOfPeer(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	for _, id := range []string{"a", "b", "c"} {
 		h.takes(envelope(wire.Notification, id, "hello"))
@@ -115,7 +115,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 // A text without a sender counts against a limit, and has the size limit of an envelope.
-func TestTextIsCounted(t *testing.T) {
+func TestTextCountsAgainstLimits(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
 	text := func(what string) int {
 		code, _ := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: what}.Text()))
@@ -134,7 +134,7 @@ func TestTextIsCounted(t *testing.T) {
 
 // The agent rejects a message that it cannot store. The peer sends it again, and the executor acts
 // once. Until then, the health is degraded.
-func TestAFullDisk(t *testing.T) {
+func TestFullDiskRejectsMessage(t *testing.T) {
 	h := newFixture(t, nil)
 	h.disk.full.Store(true)
 	for _, e := range []wire.Envelope{h.request("msg_1", "count"), envelope(wire.Notification, "msg_2", "hello"), envelope(wire.Alert, "msg_3", "down")} {
@@ -157,7 +157,7 @@ func TestAFullDisk(t *testing.T) {
 }
 
 // A flood of rejected messages does not fill the log, which contains their number.
-func TestAFloodOfRefusals(t *testing.T) {
+func TestRejectedFloodKeepsLogSmall(t *testing.T) {
 	h := newFixture(t, nil)
 	knock := func(from string) {
 		r, w := httptest.NewRequest(http.MethodPost, "/hooks/", nil), httptest.NewRecorder()

@@ -83,7 +83,7 @@ func (h *fixture) answers(say func(wire.Envelope) wire.Envelope) {
 
 // The agent accepts a response that arrives before the answer to its request. The same response
 // with another id is a duplicate.
-func TestAnEarlyAnswer(t *testing.T) {
+func TestEarlyResponseIsAccepted(t *testing.T) {
 	h := newFixture(t, nil)
 	h.answers(func(e wire.Envelope) wire.Envelope {
 		r := answer("msg_early", e.ID, "47 tanks")
@@ -115,7 +115,7 @@ func TestAnEarlyAnswer(t *testing.T) {
 
 // A request without a response in time has failed, and its waiting client learns it. A later
 // response still counts.
-func TestNoAnswerInTime(t *testing.T) {
+func TestRequestWithoutResponseFails(t *testing.T) {
 	t.Parallel() // it waits
 	h := newFixture(t, nil)
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?", TTL: 1})
@@ -134,7 +134,7 @@ func TestNoAnswerInTime(t *testing.T) {
 }
 
 // A rejected message is a dead letter that only an operator sends again.
-func TestDeadLetters(t *testing.T) {
+func TestRejectedMessageIsDeadLetter(t *testing.T) {
 	h := newFixture(t, nil)
 	h.hub.code = http.StatusNotFound
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
@@ -160,7 +160,7 @@ func TestDeadLetters(t *testing.T) {
 }
 
 // The next run sends a message that was in progress when the program ended, with the same id.
-func TestTheOutboxOutlivesARun(t *testing.T) {
+func TestOutboxSurvivesRestart(t *testing.T) {
 	h := newFixture(t, nil)
 	h.hub.code = http.StatusInternalServerError
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Notification, Body: "hello"})
@@ -175,7 +175,7 @@ func TestTheOutboxOutlivesARun(t *testing.T) {
 }
 
 // A message that its peer does not accept goes through the relay.
-func TestRelay(t *testing.T) {
+func TestRelayDeliversMessage(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Relay = "hub" })
 	id := h.send(mesh.Sending{To: "beta", Type: wire.Notification, Body: "hello", NoRetry: true})
 	got, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
@@ -188,7 +188,7 @@ func TestRelay(t *testing.T) {
 }
 
 // A rally asks several peers the same question; a second round supersedes the first.
-func TestRally(t *testing.T) {
+func TestRallyAsksSeveralPeers(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
 	n := 0
 	h.answers(func(e wire.Envelope) wire.Envelope {
@@ -216,7 +216,7 @@ func TestRally(t *testing.T) {
 }
 
 // A counter question of a peer gets an answer, and makes no task.
-func TestAskedBack(t *testing.T) {
+func TestCounterQuestionGetsAnswer(t *testing.T) {
 	h := newFixture(t, nil)
 	id := h.send(mesh.Sending{To: "hub", Type: wire.Request, Body: "clean up"})
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
@@ -263,7 +263,7 @@ func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *fixture) {
 
 // A MESS message that does not fit into an envelope becomes an attachment, with the encryption of
 // the text. Without the attachment the task fails before it begins.
-func TestALargeMessageIsWhole(t *testing.T) {
+func TestLargeMessageBecomesAttachment(t *testing.T) {
 	for name, with := range map[string]mesh.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {
 			arm, hub := twoOfOurs(t, with)
@@ -304,7 +304,7 @@ func TestALargeMessageIsWhole(t *testing.T) {
 }
 
 // Two messkit agents lose nothing of a request, its response and its image.
-func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
+func TestTwoAgentsLoseNothing(t *testing.T) {
 	arm, hub := twoOfOurs(t, mesh.Peer{})
 	const request = `{"v":"1.1.0","MESS":[{"request":{"id":"mine","intent":"photo","precision":"exact","context":["behind the door",{"location":{"lat":1.50,"lng":2}}],"response_hint":["image"],"compensation":{"shells":3},"mine":{"n":1e21,"deep":[1.0]}}}]}`
 	want, err := mess.Parse([]byte(request))
@@ -350,7 +350,7 @@ func TestNothingIsLostBetweenTwoOfOurs(t *testing.T) {
 }
 
 // Only an operator may use the API, and errors name the problem.
-func TestOrders(t *testing.T) {
+func TestOnlyOperatorsUseAPI(t *testing.T) {
 	h := newFixture(t, nil)
 	for text, want := range map[string]int{
 		`{"do":"fly"}`: 400, `{`: 400, `{"do":"send"}`: 400, `{"do":"send","send":{"to":"nobody","type":"alert","body":"x"}}`: 404,

@@ -11,7 +11,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
-func TestSessions(t *testing.T) {
+func TestResponseKeepsSession(t *testing.T) {
 	h := newFixture(t, nil)
 	e := h.request("msg_1", "count")
 	e.ReplyContext = json.RawMessage(`{"sessionKey":"agent:main:slack:C1"}`)
@@ -30,7 +30,7 @@ func TestSessions(t *testing.T) {
 
 // A session key is valid if the whole key has a prefix from the configuration. If the configuration
 // allows none, no key is valid.
-func TestWhichSessionsPeersMayName(t *testing.T) {
+func TestSessionKeyNeedsConfiguredPrefix(t *testing.T) {
 	documented := []string{"hook:", "agent:main:"} // as in the example of the specification
 	for _, one := range []struct {
 		prefixes       []string

@@ -25,7 +25,7 @@ func answer(id, to, body string) wire.Envelope {
 }
 
 // A question goes to the peer as a request, and a response answers it.
-func TestQuestions(t *testing.T) {
+func TestQuestionIsAnsweredByResponse(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask"))
 	q, _ := h.hub.wait(t, questionOf)
@@ -38,7 +38,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-func TestSeveralQuestions(t *testing.T) {
+func TestSeveralQuestionsGetAnswers(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask two"))
 	q, _ := h.hub.wait(t, questionOf)
@@ -56,7 +56,7 @@ func TestSeveralQuestions(t *testing.T) {
 
 // A confirmation counts for its own task and for the plan in the question. The agent asks again if
 // an answer is no plain yes or no.
-func TestConfirmations(t *testing.T) {
+func TestConfirmationIsForOnePlan(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "confirm"))
 	q, _ := h.hub.wait(t, questionOf)
@@ -89,7 +89,7 @@ func TestConfirmations(t *testing.T) {
 }
 
 // A task of more than five seconds gets an ack and continues; the peer can cancel it.
-func TestAckAndCancel(t *testing.T) {
+func TestLongTaskGetsAckAndCancel(t *testing.T) {
 	t.Parallel() // it waits
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "forever"))
@@ -107,7 +107,7 @@ func TestAckAndCancel(t *testing.T) {
 
 // The agent rejects an unsigned message from a peer that must sign, and encrypts the answer to an
 // encrypted message.
-func TestSignedAndEncrypted(t *testing.T) {
+func TestSignatureAndEncryption(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) {
 		p := c.Peers["hub"]
 		p.KeyFile, p.Signed = keyFile(t, shared), true
@@ -139,7 +139,7 @@ func TestSignedAndEncrypted(t *testing.T) {
 }
 
 // Files come from the peer and from shared folders, and from no other place.
-func TestAttachments(t *testing.T) {
+func TestAttachmentsComeFromAllowedSources(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("from the folder"), 0o600); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestAttachments(t *testing.T) {
 }
 
 // A slow file server does not delay other peers and urgent messages.
-func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
+func TestSlowServerDelaysNoOtherPeer(t *testing.T) {
 	release := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer slow.Close()
@@ -214,7 +214,7 @@ func TestASlowServerHoldsUpNobodyElse(t *testing.T) {
 }
 
 // A legacy text goes to the audit log and makes no task.
-func TestLegacyText(t *testing.T) {
+func TestLegacyTextMakesNoTask(t *testing.T) {
 	h := newFixture(t, nil)
 	for _, text := range []string{"ping", "switch on the heater", `["a"]`, `{"protocol":"sfiac/1.0"}`} {
 		if code, v := h.raw("/hooks/hub", tokenHere, string(wire.Hook{Message: text}.Text())); code != http.StatusAccepted || v["text"] != true {
@@ -228,7 +228,7 @@ func TestLegacyText(t *testing.T) {
 
 // The agent stores a legacy text, then forwards it to the configured address, even after errors
 // or a restart.
-func TestTextsAreHandedOn(t *testing.T) {
+func TestLegacyTextIsForwarded(t *testing.T) {
 	var mu sync.Mutex
 	var got []map[string]any
 	code := http.StatusServiceUnavailable
@@ -275,7 +275,7 @@ func TestTextsAreHandedOn(t *testing.T) {
 }
 
 // The configuration sets the number of hosts of one scope that make an outage.
-func TestAnOutageAsConfigured(t *testing.T) {
+func TestConfiguredOutageSize(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
 	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
 		e := envelope(wire.Alert, "msg_"+c.host, "no answer")
@@ -291,7 +291,7 @@ func TestAnOutageAsConfigured(t *testing.T) {
 
 // The agent notifies people of the first alert and of the recovery, and counts other alerts. A dead
 // letter of an old alert opens no incident.
-func TestAlerts(t *testing.T) {
+func TestRepeatedAlertIsCounted(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	alert := func(id, status string, at time.Time) any {
 		e := envelope(wire.Alert, id, "disk full")
@@ -314,7 +314,7 @@ func TestAlerts(t *testing.T) {
 
 // The disk is full, so the agent cannot store the state of an incident: the next run notifies
 // people.
-func TestAnAlertOnAFullDisk(t *testing.T) {
+func TestAlertOnFullDiskNotifiesLater(t *testing.T) {
 	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {
 		e := envelope(wire.Alert, "msg_"+status, "disk full")
@@ -345,7 +345,7 @@ func TestAnAlertOnAFullDisk(t *testing.T) {
 }
 
 // The agent forwards a message for another agent unchanged if the configuration allows it.
-func TestForwarding(t *testing.T) {
+func TestMessageIsForwardedUnchanged(t *testing.T) {
 	for _, forward := range []bool{true, false} {
 		h := newFixture(t, func(c *mesh.Config) { c.Forward = forward })
 		e := envelope(wire.Request, "msg_1", "count")
@@ -370,7 +370,7 @@ func TestForwarding(t *testing.T) {
 
 // A cancel during an open question ends the task for the peer as cancelled, also in the MESS
 // message, whose last status was the question.
-func TestACancelWhileAQuestionIsOpen(t *testing.T) {
+func TestCancelDuringQuestion(t *testing.T) {
 	h := newFixture(t, nil)
 	h.takes(h.request("msg_1", "ask"))
 	h.hub.wait(t, questionOf)

@@ -164,7 +164,7 @@ func same(t testing.TB, what string, got, want []string) {
 
 // A task of more than five seconds gets an ack, and then one at most every half minute. A started
 // task continues after the ttl of its request.
-func TestAcksInTime(t *testing.T) {
+func TestAcksFollowInterval(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		e := envelope(wire.Request, "msg_1", "forever")
 		e.TTL = time.Minute
@@ -188,7 +188,7 @@ func TestAcksInTime(t *testing.T) {
 }
 
 // The agent logs a request without an ack after half a minute. The request fails when it expires.
-func TestSilenceInTime(t *testing.T) {
+func TestMissingAckIsLogged(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		id := h.ordered(mesh.Order{Do: "send", Send: &mesh.Sending{To: "hub", Type: wire.Request, Body: "how many?"}}).Taken[0].ID
 		later(304 * time.Second)
@@ -203,7 +203,7 @@ func TestSilenceInTime(t *testing.T) {
 
 // A message that no peer accepts is a dead letter after four attempts. One probe a minute sends it
 // again until delivery or expiry.
-func TestDeadLettersInTime(t *testing.T) {
+func TestUndeliveredMessageIsProbed(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		hub.down = true
 		send := func(body string, ttl int64) {
@@ -246,7 +246,7 @@ func TestDeadLettersInTime(t *testing.T) {
 
 // The operator gets a notification of an incident at once, after an hour, then every two hours, and
 // at its end.
-func TestSummariesInTime(t *testing.T) {
+func TestIncidentSummariesFollowIntervals(t *testing.T) {
 	inTime(t, func(h *fixture, hub *far) {
 		alert := func(id, status string) {
 			e := envelope(wire.Alert, id, "no answer")

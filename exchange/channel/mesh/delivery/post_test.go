@@ -66,7 +66,7 @@ func message() delivery.Message {
 	return delivery.Message{ID: "msg_1", To: "hub", Path: "/hooks/arm_01", Body: []byte("{}"), Expires: time.Now().Add(5 * time.Minute)}
 }
 
-func TestAttempts(t *testing.T) {
+func TestAttemptsFollowAnswers(t *testing.T) {
 	s := time.Second
 	for name, c := range map[string]struct {
 		answers answers
@@ -129,7 +129,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // Three failures open the breaker for a minute. Then exactly one message probes the peer.
-func TestBreaker(t *testing.T) {
+func TestBreakerOpensAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{health: 200, codes: []int{500}}
 		p, store := through(t, a, delivery.Config{})
@@ -163,7 +163,7 @@ func TestBreaker(t *testing.T) {
 }
 
 // A health check of a peer counts for half a minute.
-func TestHealthIsAskedForSeldom(t *testing.T) {
+func TestHealthCheckIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &answers{health: 200, codes: []int{200}}
 		p, store := through(t, a, delivery.Config{})
@@ -179,7 +179,7 @@ func TestHealthIsAskedForSeldom(t *testing.T) {
 }
 
 // The next run sends a message that was in progress when the program ended.
-func TestInterrupted(t *testing.T) {
+func TestInterruptedMessageIsResent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := through(t, &answers{health: 200, codes: []int{500}}, delivery.Config{})
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -190,7 +190,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-func TestWhereAPeerIs(t *testing.T) {
+func TestPeerAddresses(t *testing.T) {
 	p := delivery.Peer{Name: "hub", URL: "http://192.168.1.10:18789", Allow: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}}
 	for address, want := range map[string][2]bool{
 		"http://192.168.1.10:18789/hooks/x": {true, true}, "http://192.168.1.10:8890/f": {false, true}, "https://192.168.1.10:18789/": {false, true},
@@ -207,7 +207,7 @@ func TestWhereAPeerIs(t *testing.T) {
 }
 
 // The pin of a self-signed certificate rejects every other certificate.
-func TestPin(t *testing.T) {
+func TestPinRejectsOtherCertificates(t *testing.T) {
 	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer s.Close()
 	sum, whole := sha256.Sum256(s.Certificate().RawSubjectPublicKeyInfo), sha256.Sum256(s.Certificate().Raw)

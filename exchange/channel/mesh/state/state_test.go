@@ -73,7 +73,7 @@ func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Inciden
 
 // The flood in the specification is one outage with alerts every four minutes for six hours. The
 // operator gets a notification at once, after an hour, then every two hours, and at its end.
-func TestAFloodOfAlerts(t *testing.T) {
+func TestFloodOfAlertsIsOneOutage(t *testing.T) {
 	c := open(t)
 	var notified []string
 	begin := c.at
@@ -101,7 +101,7 @@ func TestAFloodOfAlerts(t *testing.T) {
 
 // An alert that is older than the end of its incident is a repeated dead letter, and opens no
 // incident. A newer alert opens one with another id.
-func TestAnOldAlertOpensNothing(t *testing.T) {
+func TestOldAlertOpensNoIncident(t *testing.T) {
 	c := open(t)
 	made := c.at.Add(time.Minute)
 	_, first := c.judge(t, state.Alert{Host: "a", Check: "disk"})
@@ -128,7 +128,7 @@ func TestAnOldAlertOpensNothing(t *testing.T) {
 
 // Three hosts of one group that fail within five minutes are one outage. It ends when the last of
 // them has recovered.
-func TestAnOutage(t *testing.T) {
+func TestHostsOfGroupAreOneOutage(t *testing.T) {
 	c := open(t)
 	alert := func(host string, over bool) (state.Verdict, state.Incident) {
 		c.at = c.at.Add(time.Minute)
@@ -153,7 +153,7 @@ func TestAnOutage(t *testing.T) {
 
 // The policy sets the number of hosts that make an outage, and the time. A dead letter of another
 // day belongs to no outage.
-func TestWhatAnOutageIs(t *testing.T) {
+func TestPolicyDefinesOutage(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts  int
 		within time.Duration
@@ -186,7 +186,7 @@ func TestWhatAnOutageIs(t *testing.T) {
 }
 
 // A breaker of a wrong clock is not open for years.
-func TestABreakerOfAnotherTime(t *testing.T) {
+func TestBreakerOfWrongClockCloses(t *testing.T) {
 	c := open(t)
 	for range 3 {
 		c.Failed("hub")
@@ -202,7 +202,7 @@ func TestABreakerOfAnotherTime(t *testing.T) {
 }
 
 // A large log starts anew, and the store keeps the previous one and returns its last lines.
-func TestTheAuditLogBeginsAnew(t *testing.T) {
+func TestAuditLogRotates(t *testing.T) {
 	c := open(t)
 	name := filepath.Join(c.dir, "mesh-audit.jsonl")
 	full := []byte(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 16<<10))
@@ -225,7 +225,7 @@ func TestTheAuditLogBeginsAnew(t *testing.T) {
 }
 
 // Without further alerts the operator gets a summary after an hour, then every two hours.
-func TestSummaries(t *testing.T) {
+func TestSummariesWithoutAlerts(t *testing.T) {
 	c := open(t)
 	c.judge(t, state.Alert{Host: "a", Check: "ping"})
 	begin := c.at
@@ -246,7 +246,7 @@ func TestSummaries(t *testing.T) {
 	}
 }
 
-func TestLettersAreKept(t *testing.T) {
+func TestDeadLettersAreStored(t *testing.T) {
 	c := open(t)
 	for n := range 1001 {
 		l := state.Letter{ID: fmt.Sprint("msg_", n), To: "hub", FailReason: "circuit_open", Envelope: json.RawMessage(`{"id":1}`)}
@@ -352,7 +352,7 @@ func TestSessions(t *testing.T) {
 }
 
 // The store renames a file that it cannot parse, and loses nothing else.
-func TestBrokenFiles(t *testing.T) {
+func TestUnreadableFileIsRenamed(t *testing.T) {
 	c := open(t)
 	if err := os.WriteFile(filepath.Join(c.dir, "dead-letters.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

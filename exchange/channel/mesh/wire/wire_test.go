@@ -88,7 +88,7 @@ func TestRecordedRequests(t *testing.T) {
 
 const whole = `{"protocol":"mesh/1.0","id":"msg_1","timestamp":"2026-02-21T20:45:00.000Z","from":"hub","to":"arm_01","type":"request","payload":{"subject":"s","body":"b"}}`
 
-func TestBadEnvelopes(t *testing.T) {
+func TestInvalidEnvelopesAreRejected(t *testing.T) {
 	for was, becomes := range map[string]string{
 		`"mesh/1.0"`: `"mesh/3.0"`, `"msg_1"`: `"../x"`, `"2026-02-21T20:45:00.000Z"`: `"yesterday"`, `"from":"hub"`: `"from":"a/b"`,
 		`"to":"arm_01",`: ``, `"type":"request"`: `"type":"order"`, `"body":"b"`: `"text":"b"`, `"subject":"s"`: `"subject":1`,
@@ -180,7 +180,7 @@ func TestSignature(t *testing.T) {
 }
 
 // Our signed text has the form that other implementations compute before they verify it.
-func TestOursIsCanonical(t *testing.T) {
+func TestSignedTextIsCanonical(t *testing.T) {
 	key := secrets(t).HMAC.Key
 	e := wire.Envelope{
 		ID: "msg_1", Time: time.Unix(0, 0), From: "arm_01", To: "hub", Type: wire.Response, CorrelationID: "msg_0", TTL: time.Minute,
@@ -194,7 +194,7 @@ func TestOursIsCanonical(t *testing.T) {
 	}
 }
 
-func TestNumbersAsPrinted(t *testing.T) {
+func TestNumbersKeepTheirText(t *testing.T) {
 	key := wire.Key("k")
 	for was, printed := range map[string]string{
 		"1.0": "1", "1e21": "1e+21", "1e-7": "1e-07", "1e16": "1e+16", "1e15": "1000000000000000", "12345678901234567890": "12345678901234567000",
@@ -268,7 +268,7 @@ func FuzzParse(f *testing.F) {
 
 // Parse rejects an envelope if its protocol is no string, and Detect reports that it is no legacy
 // text.
-func TestAProtocolThatIsNoText(t *testing.T) {
+func TestProtocolMustBeString(t *testing.T) {
 	for _, protocol := range []string{"5", "true", "[]", "{}"} {
 		text := strings.Replace(whole, `"mesh/1.0"`, protocol, 1)
 		_, err := wire.Parse(text)

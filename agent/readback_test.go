@@ -17,14 +17,14 @@ import (
 type dimmableLamp struct {
 	lamp
 	level  float64
-	colour drivers.Color
+	color  drivers.Color
 	docked bool
 }
 
 func (b *dimmableLamp) Dim(context.Context, float64) error            { return nil }
 func (b *dimmableLamp) Level(context.Context) (float64, error)        { return b.level, nil }
 func (b *dimmableLamp) SetColor(context.Context, drivers.Color) error { return nil }
-func (b *dimmableLamp) Color(context.Context) (drivers.Color, error)  { return b.colour, nil }
+func (b *dimmableLamp) Color(context.Context) (drivers.Color, error)  { return b.color, nil }
 func (b *dimmableLamp) Dock(context.Context) error                    { return nil }
 func (b *dimmableLamp) Docked(context.Context) (bool, error)          { return b.docked, nil }
 func (b *dimmableLamp) Clean(context.Context, []string, func(drivers.Progress)) (drivers.Outcome, error) {
@@ -62,8 +62,8 @@ func TestReadbackAfterCrash(t *testing.T) {
 		"dimmed otherwise":   {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 80}, mess.Failed, "now reads back as 80 %"},
 		"dimmed nearly":      {capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}, &dimmableLamp{level: 39}, mess.Failed, "now reads back as 39 %"},
 		"so much brighter":   {capabilities.Dim, mess.Object{{Key: "change", Value: 10.0}}, &dimmableLamp{level: 80}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},
-		"tinted":             {capabilities.SetColor, mess.Object{{Key: "colour", Value: "#ff0000"}}, &dimmableLamp{colour: red}, mess.Completed, "reads back as #ff0000"},
-		"tinted otherwise":   {capabilities.SetColor, mess.Object{{Key: "colour", Value: "#00ff00"}}, &dimmableLamp{colour: red}, mess.Failed, "now reads back as #ff0000"},
+		"tinted":             {capabilities.SetColor, mess.Object{{Key: "colour", Value: "#ff0000"}}, &dimmableLamp{color: red}, mess.Completed, "reads back as #ff0000"},
+		"tinted otherwise":   {capabilities.SetColor, mess.Object{{Key: "colour", Value: "#00ff00"}}, &dimmableLamp{color: red}, mess.Failed, "now reads back as #ff0000"},
 		"docked":             {capabilities.Dock, nil, &dimmableLamp{docked: true}, mess.Completed, "reads back as in its dock"},
 		"away from its dock": {capabilities.Dock, nil, &dimmableLamp{}, mess.Failed, "now reads back as away from its dock"},
 		"moved":              {capabilities.Move, mess.Object{{Key: "forward", Value: 0.2}}, &dimmableLamp{}, mess.Failed, "bulb is off now, which does not show whether the command took effect"},

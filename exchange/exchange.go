@@ -78,8 +78,8 @@ type Config struct {
 	MaxThreadAttachments int64 `yaml:"max_thread_attachments"`
 	// Routing has the rules of the configuration.
 	Routing mess.Routing `yaml:"-"`
-	// Catalogue describes known capabilities (MESS 1.0 section 8.2).
-	Catalogue []Definition `yaml:"-"`
+	// Catalog describes known capabilities (MESS 1.0 section 8.2).
+	Catalog []Definition `yaml:"-"`
 	// States asks executors to report the states of their devices.
 	States bool `yaml:"-"`
 	// Confirm says how a person proves the confirmation of a risky plan; "" is ConfirmTerminal.

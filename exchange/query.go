@@ -90,7 +90,7 @@ var openCodes = []mess.Code{
 // those that have all of them.
 func (x *Exchange) Capabilities(tags []string) []Definition {
 	known := map[string]Definition{}
-	for _, d := range x.cfg.Catalogue {
+	for _, d := range x.cfg.Catalog {
 		known[d.ID] = d
 	}
 	for _, e := range x.registry.Snapshot().Table.All() {

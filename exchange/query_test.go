@@ -40,7 +40,7 @@ func values(list []any, key string) []any {
 
 func TestQueries(t *testing.T) {
 	cfg := exchange.DefaultConfig()
-	cfg.Catalogue = []exchange.Definition{
+	cfg.Catalog = []exchange.Definition{
 		{ID: "take-photo", Description: "Capture and attach photos", Tags: []string{"visual", "attachments"}},
 		{ID: "check-visual", Description: "Look at something", Tags: []string{"visual"}},
 		{ID: "vacuum-floor", Description: "Vacuum floors", Tags: []string{"cleaning"}},

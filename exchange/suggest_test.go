@@ -149,7 +149,7 @@ func TestRequesterSupersedesBeforeStart(t *testing.T) {
 // precedence.
 func TestRegisteredCapabilityHasDescription(t *testing.T) {
 	cfg := exchange.DefaultConfig()
-	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
+	cfg.Catalog = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
 	withHarnessOver(t, memory.New(), cfg, func(h *harness) {
 		h.register(kitchen, "water-plants: {description: Water the plants, tags: [garden, physical]}, take-photo: {description: mine, tags: [odd]}")
 		h.register(garage, "water-plants")

@@ -12,8 +12,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// modelled is a transition in the model.
-type modelled struct {
+// modeled is a transition in the model.
+type modeled struct {
 	From, To []string
 	By       string
 }
@@ -28,7 +28,7 @@ var (
 
 // model reads the transitions of the model: their statuses, and the process that executes
 // them.
-func model(t *testing.T) map[string]modelled {
+func model(t *testing.T) map[string]modeled {
 	t.Helper()
 	data, err := os.ReadFile("../docs/model/execution.pml")
 	if err != nil {
@@ -36,7 +36,7 @@ func model(t *testing.T) map[string]modelled {
 	}
 	text := strings.ReplaceAll(string(data), "WORKING ", "(FROM(in_progress) || FROM(held)) ")
 	by := takers(text)
-	found := map[string]modelled{}
+	found := map[string]modeled{}
 	for line := range strings.SplitSeq(text, "\ninline ") {
 		body, _, _ := strings.Cut("inline "+line, "\n}")
 		m := regexp.MustCompile(`^inline ((T\d+)_\w+)\(`).FindStringSubmatch(body)
@@ -98,19 +98,19 @@ func set(list []string) []string {
 
 // The model and the code have the same transitions.
 func TestModelMatchesTransitions(t *testing.T) {
-	got, want := map[string]modelled{}, map[string]modelled{}
+	got, want := map[string]modeled{}, map[string]modeled{}
 	for name, m := range model(t) {
-		got[name] = modelled{set(m.From), set(m.To), m.By}
+		got[name] = modeled{set(m.From), set(m.To), m.By}
 	}
 	for _, tr := range mess.Transitions {
-		var m modelled
+		var m modeled
 		for _, c := range tr.From {
 			m.From = append(m.From, string(c))
 		}
 		for _, c := range tr.To {
 			m.To = append(m.To, string(c))
 		}
-		want[tr.Name] = modelled{set(m.From), set(m.To), join(tr.By.String(), "")}
+		want[tr.Name] = modeled{set(m.From), set(m.To), join(tr.By.String(), "")}
 	}
 	if len(want) != 14 {
 		t.Errorf("%d transitions, want T1 to T14", len(want))

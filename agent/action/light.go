@@ -83,7 +83,7 @@ func (run Run) tint(ctx context.Context) Result {
 	err = run.Pass.SetColor(ctx, run.Device.Driver.(policy.ColorLight), c)
 	r := Result{
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s has the colour %s.", run.Device.Label, c),
+		Text:  fmt.Sprintf("The %s has the color %s.", run.Device.Label, c),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
 	}
 	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {

@@ -22,13 +22,13 @@ import (
 
 // scene returns a square JPEG with a side of so many pixels, with uniform brightness or with
 // stripes. Stripes have noise like a sensor.
-func scene(t *testing.T, side int, grey byte, stripes bool) []byte {
+func scene(t *testing.T, side int, gray byte, stripes bool) []byte {
 	t.Helper()
-	img, noise := image.NewGray(image.Rect(0, 0, side, side)), rand.New(rand.NewPCG(uint64(side), uint64(grey)))
+	img, noise := image.NewGray(image.Rect(0, 0, side, side)), rand.New(rand.NewPCG(uint64(side), uint64(gray)))
 	for i := range img.Pix {
-		img.Pix[i] = grey
+		img.Pix[i] = gray
 		if stripes && i/side%32 < 16 {
-			img.Pix[i] = 255 - grey
+			img.Pix[i] = 255 - gray
 		}
 		if stripes {
 			img.Pix[i] = uint8(max(0, min(255, int(img.Pix[i])+noise.IntN(25)-12)))

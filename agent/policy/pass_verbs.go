@@ -93,8 +93,8 @@ type ColorLight interface {
 
 // SetColor sets the color of a light and switches it on.
 func (p *Pass) SetColor(ctx context.Context, l ColorLight, c drivers.Color) error {
-	colour, _ := p.order.Args.Get("colour")
-	return p.do(ctx, capabilities.SetColor, colour == c.String(), func(ctx context.Context) error {
+	color, _ := p.order.Args.Get("colour")
+	return p.do(ctx, capabilities.SetColor, color == c.String(), func(ctx context.Context) error {
 		return p.switchOn(ctx, l, func(ctx context.Context) error { return l.SetColor(ctx, c) })
 	})
 }
@@ -157,7 +157,7 @@ func (p *Pass) Level(ctx context.Context, r drivers.LevelReader) (float64, error
 
 // Color reads back the color of the device.
 func (p *Pass) Color(ctx context.Context, r drivers.ColorReader) (drivers.Color, error) {
-	return readDevice(ctx, p, "read colour", r.Color)
+	return readDevice(ctx, p, "read color", r.Color)
 }
 
 // Clean cleans areas. It calls progress from another goroutine.

@@ -81,7 +81,7 @@ func (r *Resolver) current() *interpret.Interpreter {
 	return r.interpreter.of(r, true, func(devices []capabilities.Device) *interpret.Interpreter {
 		home := r.setting
 		home.Devices = devices
-		return interpret.New(r.catalogue, home)
+		return interpret.New(r.catalog, home)
 	}).At(now, unset)
 }
 
@@ -96,6 +96,6 @@ func (r *Resolver) Offers() []mess.Capability {
 	return slices.Clone(r.offers.of(r, false, func(devices []capabilities.Device) []mess.Capability {
 		home := r.setting
 		home.Devices = devices
-		return resolve.Offers(r.catalogue, home)
+		return resolve.Offers(r.catalog, home)
 	}))
 }

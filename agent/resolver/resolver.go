@@ -18,12 +18,12 @@ import (
 // Resolver resolves requests with the current state of the devices. It reads the places (spills,
 // rooms) from devices that know them, if a request may depend on them.
 type Resolver struct {
-	catalogue *catalog.Catalog
-	devices   []Device
-	areas     []areaReader              // devices that report their own area
-	spots     []*spotCache              // devices that know places
-	setting   capabilities.Home         // the home without devices and time
-	clock     func() (time.Time, error) // its error says why the clock may not be set; nil: no clock
+	catalog *catalog.Catalog
+	devices []Device
+	areas   []areaReader              // devices that report their own area
+	spots   []*spotCache              // devices that know places
+	setting capabilities.Home         // the home without devices and time
+	clock   func() (time.Time, error) // its error says why the clock may not be set; nil: no clock
 
 	interpreter cache[*interpret.Interpreter] // without a requester's time
 	offers      cache[[]mess.Capability]      // without places that devices have reported
@@ -55,7 +55,7 @@ var _ runtime.Resolver = (*Resolver)(nil)
 
 // New returns a resolver with a catalog and devices.
 func New(c *catalog.Catalog, devices []Device) *Resolver {
-	r := &Resolver{catalogue: c}
+	r := &Resolver{catalog: c}
 	for i, t := range devices {
 		t.Commands = device.Commands(t.Driver)
 		_, t.DrawsMap = t.Driver.(drivers.Mapper)

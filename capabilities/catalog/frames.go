@@ -101,7 +101,7 @@ func (f *Frame) Fits(s Feature) bool {
 type frameLists struct {
 	Verbs   map[string][]string `yaml:"verbs"`   // by signal; with their endings
 	Signals map[string][]string `yaml:"signals"` // by signal; as they stand
-	Colours map[string]string   `yaml:"colours"`
+	Colors  map[string]string   `yaml:"colours"`
 	Shades  []string            `yaml:"shades"`
 	Levels  map[string]float64  `yaml:"levels"`
 	Percent []string            `yaml:"percent"`
@@ -184,13 +184,13 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 			l.verb(w, text, l.Bits[name])
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(l.Lists.Colours)) {
-		if !IsHexColor(l.Lists.Colours[text]) {
-			wrong("colours: %s: %q is no colour; write it like \"#ff8800\"", text, l.Lists.Colours[text])
+	for _, text := range slices.Sorted(maps.Keys(l.Lists.Colors)) {
+		if !IsHexColor(l.Lists.Colors[text]) {
+			wrong("colours: %s: %q is no color; write it like \"#ff8800\"", text, l.Lists.Colors[text])
 		}
-		l.Colors.Add(w.Tokens(text), l.Lists.Colours[text])
-		if _, named := l.ColorNames[l.Lists.Colours[text]]; !named || slices.Contains(l.Lists.Offered, text) {
-			l.ColorNames[l.Lists.Colours[text]] = text
+		l.Colors.Add(w.Tokens(text), l.Lists.Colors[text])
+		if _, named := l.ColorNames[l.Lists.Colors[text]]; !named || slices.Contains(l.Lists.Offered, text) {
+			l.ColorNames[l.Lists.Colors[text]] = text
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(l.Lists.Levels)) {

@@ -272,7 +272,7 @@ func (h *hassReader) gap(t grammar.Term) []hassForm {
 // hassValue returns the meaning of a list as a parameter: a number, or the name of a color.
 func (h *hassReader) hassValue(name string, out any) (any, bool) {
 	if text, is := out.(string); is {
-		hex, ok := h.lexicon.Lists.Colours[strings.ToLower(text)]
+		hex, ok := h.lexicon.Lists.Colors[strings.ToLower(text)]
 		return hex, ok && name == "colour"
 	}
 	return out, name != "colour"

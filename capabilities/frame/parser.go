@@ -15,7 +15,7 @@ type Reading struct {
 	Signals catalog.Feature
 	Devices []grammar.BoundSlot
 	Places  []grammar.BoundSlot // areas, and spots to work on
-	Colour  string
+	Color   string
 	Level   float64         // percent, or a number that may be
 	Pieces  int             // the number of pieces of the text: fewer are a closer reading
 	Listed  bool            // "and" stands between names
@@ -218,12 +218,12 @@ func (f *Parser) value(i int, so Reading) {
 		next := so
 		if from > i {
 			next.Signals |= l.Bits[catalog.PriorColorFeature]
-		} else if next.Colour != "" && next.Colour != hex {
+		} else if next.Color != "" && next.Color != hex {
 			return
 		} else {
 			next.Signals |= l.Bits[catalog.ColorFeature]
 			next.First = len(so.Devices) == 0
-			next.Colour = hex
+			next.Color = hex
 			next.Valued = len(so.Devices)+len(so.Places) > 0
 		}
 		f.from(end, next)

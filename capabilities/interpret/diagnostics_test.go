@@ -60,7 +60,7 @@ classes: [1, 2]
 	}
 	got := strings.Split(err.Error(), "\n")
 	for _, want := range []string{
-		`words/a.yaml:2: rule bad: `, `words/a.yaml:4: colours: murky: "brown" is no colour`, `words/a.yaml:8: capability feed-fish: command "switsch" is unknown`,
+		`words/a.yaml:2: rule bad: `, `words/a.yaml:4: colours: murky: "brown" is no color`, `words/a.yaml:8: capability feed-fish: command "switsch" is unknown`,
 		`words/a.yaml:10: capability feed-fish: risk "low"`, `words/a.yaml:13: capabilities[0].evidnce: unknown key (did you mean evidence?)`,
 		`words/a.yaml:15: capability feed-fish: sentence "feed (the fish": `, `words/a.yaml:15: capability feed-fish: sentence "{device}": may be a bare name`,
 		`words/b.yaml:5: capability feed-cat: args.on`, `words/b.yaml:7: capability feed-cat: effect "twice"`, `words/b.yaml:8: capability feed-cat: answer query does not go`,

@@ -79,7 +79,7 @@ func FuzzHomeAssistantSentences(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := catalog.Load(fstest.MapFS{"a.yaml": {Data: data}, "base.yaml": {Data: []byte(hassBase)}})
 		if err == nil && c == nil {
-			t.Error("neither a catalogue nor an error")
+			t.Error("neither a catalog nor an error")
 		}
 	})
 }

@@ -50,8 +50,8 @@ func (x *Request) argsOf(f *catalog.Frame, so frame.Reading) mess.Object {
 	case so.Signals.Has(l.Bits[catalog.LevelFeature]) && f.Of.Command == capabilities.Dim:
 		o = o.Set("level", so.Level)
 	}
-	if so.Colour != "" && f.Of.Command == capabilities.SetColor {
-		o = o.Set("colour", so.Colour)
+	if so.Color != "" && f.Of.Command == capabilities.SetColor {
+		o = o.Set("colour", so.Color)
 	}
 	return o
 }
@@ -86,9 +86,9 @@ func (x *Request) askParameter(rd *Hypothesis) (capabilities.Outcome, bool) {
 	case reply.AmountField:
 		return x.askByOrTo(rd)
 	case "colour":
-		q = capabilities.Clarification{Field: "colour", Text: "which colour?"}
+		q = capabilities.Clarification{Field: "colour", Text: "which color?"}
 		for _, name := range l.Lists.Offered {
-			if hex, ok := l.Lists.Colours[name]; ok {
+			if hex, ok := l.Lists.Colors[name]; ok {
 				q.Options, values[name] = append(q.Options, name), hex
 			}
 		}

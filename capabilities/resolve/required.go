@@ -134,7 +134,7 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	p := c.Parameters[slices.IndexFunc(c.Parameters, func(p capabilities.Parameter) bool { return p.Name == name })]
 	said := strings.TrimSpace(strings.TrimSuffix(fmt.Sprint(value), "%"))
 	if p.Type != "number" {
-		if hex, ok := x.Resolver.Catalog.Frames.Lists.Colours[strings.ToLower(said)]; ok && name == "colour" {
+		if hex, ok := x.Resolver.Catalog.Frames.Lists.Colors[strings.ToLower(said)]; ok && name == "colour" {
 			return hex, nil
 		}
 		if name == "colour" && !catalog.IsHexColor(strings.ToLower(said)) {

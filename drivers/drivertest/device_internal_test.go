@@ -36,7 +36,7 @@ type device struct {
 	asked           int
 	timer           *time.Timer // ends a movement
 	percent         float64
-	colour          drivers.Color
+	color           drivers.Color
 	ajar, locked    bool
 	opening         float64 // position of a partly open device; 0: fully
 	kelvin, angle   float64
@@ -200,17 +200,17 @@ func (d *device) SetColor(ctx context.Context, c drivers.Color) error {
 	if err := d.may(ctx); err != nil {
 		return err
 	}
-	if d.fault == wrongColour {
+	if d.fault == wrongColor {
 		c = drivers.Color{G: 1}
 	}
-	d.colour, d.on, d.done = c, d.fault != darkColour, d.done+1
+	d.color, d.on, d.done = c, d.fault != darkColor, d.done+1
 	return nil
 }
 
 func (d *device) Color(ctx context.Context) (drivers.Color, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.colour, d.may(ctx)
+	return d.color, d.may(ctx)
 }
 
 func (d *device) WatchdogCommands() drivers.WatchdogCommands {

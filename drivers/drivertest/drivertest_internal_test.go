@@ -39,7 +39,7 @@ var broken = map[string][]fault{
 	"a switch sets the requested level":            {cannotSwitchOff, switchesNothing},
 	"readback comes from the device":               {remembers},
 	"a dimmer sets the requested level":            {dimsNothing, dimsAnyhow, zeroIsOn},
-	"a light sets the requested color":             {wrongColour, darkColour},
+	"a light sets the requested color":             {wrongColor, darkColor},
 	"an opener opens and closes":                   {neverShuts, opensNot},
 	"a light sets the requested color temperature": {wrongWhite, darkWhite, anyWhite},
 	"a locker locks and unlocks":                   {neverUnlocks, locksNot},

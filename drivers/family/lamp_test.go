@@ -14,7 +14,7 @@ func lit(answer []byte) *family.Light {
 	return family.Lamp{Values: family.Values{}, On: func(context.Context) (bool, error) { return true, nil }, Dim: c, Full: 254, Tint: c}.Light()
 }
 
-func TestColours(t *testing.T) {
+func TestColors(t *testing.T) {
 	for answer, want := range map[string]drivers.Color{
 		`{"c":[255,136,0,12]}`: {R: 255, G: 136}, `{"c":{"r":255,"g":136,"b":0,"x":1}}`: {R: 255, G: 136}, `{"c":"FF880000"}`: {R: 255, G: 136},
 		`{"c":"#ff8800"}`: {R: 255, G: 136}, `{"c":"rgb,255,136,0"}`: {R: 255, G: 136},

@@ -18,7 +18,7 @@ type Config struct {
 	web.Config
 	Entity    string            `yaml:"entity"`  // "light.hall"
 	Dims      bool              `yaml:"dims"`    // a light with a brightness
-	Colours   bool              `yaml:"colours"` // a light with colors
+	Colors    bool              `yaml:"colours"` // a light with colors
 	Warmest   float64           `yaml:"warmest"` // a light with a color temperature: its limits in kelvin
 	Coldest   float64           `yaml:"coldest"`
 	Positions bool              `yaml:"positions"` // a cover with positions
@@ -80,10 +80,10 @@ func (c Config) Validate() error {
 	case !known:
 		errs = append(errs, fmt.Errorf("entity: messkit does not support the domain %s; known: %s", c.domain(), strings.Join(slices.Sorted(maps.Keys(domains)), ", ")))
 	}
-	if (c.Dims || c.Colours) && c.domain() != "light" {
+	if (c.Dims || c.Colors) && c.domain() != "light" {
 		errs = append(errs, errors.New("dims: only for a light, like colours"))
 	}
-	if c.Colours && !c.Dims {
+	if c.Colors && !c.Dims {
 		errs = append(errs, errors.New("colours: needs dims; write dims: true"))
 	}
 	if whites := c.Warmest != 0 || c.Coldest != 0; whites {

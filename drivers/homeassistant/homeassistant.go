@@ -121,8 +121,8 @@ func (e *entity) verbs() family.Verbs {
 	if e.cfg.Dims {
 		v.Light = &family.Light{Dim: e.dim, Level: e.level}
 	}
-	if e.cfg.Colours {
-		v.Light.SetColor, v.Light.Color = e.tint, e.colour
+	if e.cfg.Colors {
+		v.Light.SetColor, v.Light.Color = e.tint, e.color
 	}
 	if e.cfg.Coldest > 0 {
 		v.Light.ColorTemperature = &family.ColorTemperature{Set: e.warm, Read: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
@@ -195,7 +195,7 @@ func (e *entity) tint(ctx context.Context, c drivers.Color) error {
 	return e.call(ctx, "turn_on", map[string]any{"rgb_color": []int{int(c.R), int(c.G), int(c.B)}}, func(s state) bool { return s.is(true) })
 }
 
-func (e *entity) colour(ctx context.Context) (drivers.Color, error) {
+func (e *entity) color(ctx context.Context) (drivers.Color, error) {
 	s, err := e.state(ctx)
 	if err != nil {
 		return drivers.Color{}, err

@@ -22,7 +22,7 @@ type state struct {
 	Attributes struct {
 		Brightness *float64 `json:"brightness"`
 		RGB        []uint8  `json:"-"`
-		Colour     []int    `json:"rgb_color"`
+		Color      []int    `json:"rgb_color"`
 		Kelvin     *float64 `json:"color_temp_kelvin"`
 		Mode       string   `json:"color_mode"` // color mode while the light is on
 		Unit       string   `json:"unit_of_measurement"`
@@ -86,7 +86,7 @@ func parseState(data []byte, id string) (state, error) {
 			return state{}, err
 		}
 	}
-	for _, part := range s.Attributes.Colour {
+	for _, part := range s.Attributes.Color {
 		if part < 0 || part > math.MaxUint8 {
 			return state{}, fmt.Errorf("%s reports an invalid color", id)
 		}

@@ -20,7 +20,7 @@ import (
 var quiet = slog.New(slog.DiscardHandler)
 
 // grey returns an image of one gray level, so that a test can distinguish images.
-func grey(level uint8, w, h int) image.Image {
+func gray(level uint8, w, h int) image.Image {
 	img := image.NewGray(image.Rect(0, 0, w, h))
 	for i := range img.Pix {
 		img.Pix[i] = level
@@ -31,7 +31,7 @@ func grey(level uint8, w, h int) image.Image {
 func jpegOf(t testing.TB, level uint8, w, h int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, grey(level, w, h), nil); err != nil {
+	if err := jpeg.Encode(&b, gray(level, w, h), nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -40,7 +40,7 @@ func jpegOf(t testing.TB, level uint8, w, h int) []byte {
 func pngOf(t testing.TB, level uint8, w, h int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, grey(level, w, h)); err != nil {
+	if err := png.Encode(&b, gray(level, w, h)); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -20,7 +20,7 @@ type homeTells struct {
 	LongClass  string     `json:"device_class"`
 	ShortOf    homeDevice `json:"dev"`
 	LongOf     homeDevice `json:"device"`
-	Colour     []string   `json:"supported_color_modes"`
+	Color      []string   `json:"supported_color_modes"`
 	esphomeWhite
 
 	ShortPos string `json:"pos_t"` // only for a cover with positions
@@ -77,9 +77,9 @@ func (d homeTells) esphomeFamily(kind string, with map[string]string) string {
 	switch {
 	case kind == "switch":
 		return "esphome"
-	case kind == "light" && slices.Contains(d.Colour, "rgb"):
+	case kind == "light" && slices.Contains(d.Color, "rgb"):
 		return "esphome-light"
-	case kind == "light" && slices.Contains(d.Colour, "color_temp") && d.limits(with):
+	case kind == "light" && slices.Contains(d.Color, "color_temp") && d.limits(with):
 		return "esphome-white"
 	case kind == "cover" && cmp.Or(d.ShortPos, d.LongPos) != "":
 		return "esphome-cover"

@@ -11,20 +11,20 @@ import (
 
 // lamp contains the state of a fake lamp.
 type lamp struct {
-	level  int // in the unit of the device
-	colour [3]int
-	white  int // mireds, or kelvin
+	level int // in the unit of the device
+	color [3]int
+	white int // mireds, or kelvin
 }
 
 // shine executes a command; a nil value leaves that state unchanged.
-func (f *fake) shine(l *lamp, on bool, level *int, colour *[3]int, timer time.Duration) {
+func (f *fake) shine(l *lamp, on bool, level *int, color *[3]int, timer time.Duration) {
 	f.mu.Lock()
 	if !f.wrong {
 		if level != nil {
 			l.level = *level
 		}
-		if colour != nil {
-			l.colour = *colour
+		if color != nil {
+			l.color = *color
 		}
 	}
 	f.mu.Unlock()
@@ -68,7 +68,7 @@ func tasmotaLight(t *testing.T, f *fake) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if p == "11" {
-			f.send("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "Color": hexOf(l.colour) + "00"}})
+			f.send("stat/lamp/STATUS11", false, map[string]any{"StatusSTS": map[string]any{"POWER": onOff[f.on], "Dimmer": l.level, "Color": hexOf(l.color) + "00"}})
 		}
 	})
 }
@@ -155,10 +155,10 @@ func shelly1Light(t *testing.T, f *fake) {
 // esphomeLight: https://esphome.io/components/mqtt.html, in the JSON schema of Home
 // Assistant lights, with a retained state.
 func esphomeLight(t *testing.T, f *fake) {
-	l := &lamp{level: 255, colour: [3]int{255, 255, 255}}
+	l := &lamp{level: 255, color: [3]int{255, 255, 255}}
 	f.publishState = func(f *fake) {
 		f.send("strip/light/led/state", true, map[string]any{
-			"state": onOff[f.on], "brightness": l.level, "color_mode": "rgb", "color": map[string]int{"r": l.colour[0], "g": l.colour[1], "b": l.colour[2]},
+			"state": onOff[f.on], "brightness": l.level, "color_mode": "rgb", "color": map[string]int{"r": l.color[0], "g": l.color[1], "b": l.color[2]},
 		})
 	}
 	f.online = func(f *fake, is bool) {
@@ -184,10 +184,10 @@ func esphomeLight(t *testing.T, f *fake) {
 // homieLight: https://homieiot.github.io/specification/spec-core-v5_0_0/, with retained
 // properties that the device publishes on change.
 func homieLight(t *testing.T, f *fake) {
-	l, published := &lamp{level: 100, colour: [3]int{255, 255, 255}}, map[string]string{}
+	l, published := &lamp{level: 100, color: [3]int{255, 255, 255}}, map[string]string{}
 	f.publishState = func(f *fake) {
 		for property, is := range map[string]string{
-			"power": strconv.FormatBool(f.on), "level": strconv.Itoa(l.level), "colour": fmt.Sprintf("rgb,%d,%d,%d", l.colour[0], l.colour[1], l.colour[2]),
+			"power": strconv.FormatBool(f.on), "level": strconv.Itoa(l.level), "colour": fmt.Sprintf("rgb,%d,%d,%d", l.color[0], l.color[1], l.color[2]),
 		} {
 			if published[property] != is {
 				published[property] = is

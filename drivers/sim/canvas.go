@@ -25,28 +25,28 @@ func newCanvas() *canvas {
 	return &canvas{image.NewRGBA(image.Rect(0, 0, width, height)), &vector.Rasterizer{}}
 }
 
-// colour is a color whose components are independent of its opacity.
-type colour = color.NRGBA
+// nrgba is a color whose components are independent of its opacity.
+type nrgba = color.NRGBA
 
 // rgb returns an opaque color from 0xRRGGBB.
-func rgb(hex uint32) colour {
-	return colour{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
+func rgb(hex uint32) nrgba {
+	return nrgba{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
 }
 
 // alpha returns c with an opacity from 0 to 1.
-func alpha(c colour, a float64) colour {
+func alpha(c nrgba, a float64) nrgba {
 	c.A = uint8(255 * a)
 	return c
 }
 
 // mix returns the color between a and b at part, from 0 to 1.
-func mix(a, b colour, part float64) colour {
+func mix(a, b nrgba, part float64) nrgba {
 	f := func(x, y uint8) uint8 { return uint8(float64(x) + (float64(y)-float64(x))*part) }
-	return colour{R: f(a.R, b.R), G: f(a.G, b.G), B: f(a.B, b.B), A: f(a.A, b.A)}
+	return nrgba{R: f(a.R, b.R), G: f(a.G, b.G), B: f(a.B, b.B), A: f(a.A, b.A)}
 }
 
 // polygon fills a shape.
-func (c *canvas) polygon(col colour, xy ...float64) {
+func (c *canvas) polygon(col nrgba, xy ...float64) {
 	c.fill(col, xy, func(ox, oy float64) {
 		c.r.MoveTo(float32(xy[0]-ox), float32(xy[1]-oy))
 		for i := 2; i+1 < len(xy); i += 2 {
@@ -58,7 +58,7 @@ func (c *canvas) polygon(col colour, xy ...float64) {
 
 // fill fills the shape that path draws from the given corner, and that lies between the
 // points xy. It processes only that part of the image, which saves time.
-func (c *canvas) fill(col colour, xy []float64, path func(ox, oy float64)) {
+func (c *canvas) fill(col nrgba, xy []float64, path func(ox, oy float64)) {
 	x0, y0, x1, y1 := xy[0], xy[1], xy[0], xy[1]
 	for i := 2; i+1 < len(xy); i += 2 {
 		x0, x1 = min(x0, xy[i]), max(x1, xy[i])
@@ -73,12 +73,12 @@ func (c *canvas) fill(col colour, xy []float64, path func(ox, oy float64)) {
 	c.r.Draw(c.img, at, image.NewUniform(col), image.Point{})
 }
 
-func (c *canvas) rect(x, y, w, h float64, col colour) {
+func (c *canvas) rect(x, y, w, h float64, col nrgba) {
 	c.polygon(col, x, y, x+w, y, x+w, y+h, x, y+h)
 }
 
 // shade fills a rectangle with a gradient from top to bottom.
-func (c *canvas) shade(x, y, w, h float64, top, bottom colour) {
+func (c *canvas) shade(x, y, w, h float64, top, bottom nrgba) {
 	for i := range int(h) {
 		at := image.Rect(int(x), int(y)+i, int(x+w), int(y)+i+1)
 		draw.Draw(c.img, at, image.NewUniform(mix(top, bottom, float64(i)/h)), image.Point{}, draw.Over)
@@ -86,7 +86,7 @@ func (c *canvas) shade(x, y, w, h float64, top, bottom colour) {
 }
 
 // round fills a rectangle with round corners of radius r.
-func (c *canvas) round(x, y, w, h, r float64, col colour) {
+func (c *canvas) round(x, y, w, h, r float64, col nrgba) {
 	r = min(r, w/2, h/2)
 	const parts = 8 // of a corner
 	var xy []float64
@@ -100,7 +100,7 @@ func (c *canvas) round(x, y, w, h, r float64, col colour) {
 }
 
 // ellipse fills an ellipse around a center.
-func (c *canvas) ellipse(cx, cy, rx, ry float64, col colour) {
+func (c *canvas) ellipse(cx, cy, rx, ry float64, col nrgba) {
 	const corners = 48
 	xy := make([]float64, 0, 2*corners)
 	for i := range corners {
@@ -111,7 +111,7 @@ func (c *canvas) ellipse(cx, cy, rx, ry float64, col colour) {
 }
 
 // stroke draws a line with a thickness.
-func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col colour) {
+func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col nrgba) {
 	l := math.Hypot(x2-x1, y2-y1)
 	if l == 0 {
 		return
@@ -121,7 +121,7 @@ func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col colour) {
 }
 
 // polyline draws a line through points, with round corners.
-func (c *canvas) polyline(thick float64, col colour, points ...point) {
+func (c *canvas) polyline(thick float64, col nrgba, points ...point) {
 	for i, p := range points {
 		if i > 0 {
 			c.stroke(points[i-1].x, points[i-1].y, p.x, p.y, thick, col)
@@ -131,7 +131,7 @@ func (c *canvas) polyline(thick float64, col colour, points ...point) {
 }
 
 // outline draws the edge of a rectangle.
-func (c *canvas) outline(x, y, w, h, thick float64, col colour) {
+func (c *canvas) outline(x, y, w, h, thick float64, col nrgba) {
 	c.rect(x, y, w, thick, col)
 	c.rect(x, y+h-thick, w, thick, col)
 	c.rect(x, y+thick, thick, h-2*thick, col)
@@ -142,13 +142,13 @@ func (c *canvas) outline(x, y, w, h, thick float64, col colour) {
 type lamp struct {
 	x, y  float64
 	reach float64 // distance in pixels at which the light is half as strong
-	col   colour
+	col   nrgba
 	power float64
 }
 
 // light changes the colors of daylight to those under an ambient light (1 is day) and
 // lamps.
-func (c *canvas) light(ambient colour, lamps ...lamp) {
+func (c *canvas) light(ambient nrgba, lamps ...lamp) {
 	for y := range height {
 		row := c.img.Pix[y*c.img.Stride : (y+1)*c.img.Stride]
 		for x := range width {
@@ -167,7 +167,7 @@ func (c *canvas) light(ambient colour, lamps ...lamp) {
 }
 
 // glow draws the haze around a light source.
-func (c *canvas) glow(cx, cy, radius float64, col colour, strength float64) {
+func (c *canvas) glow(cx, cy, radius float64, col nrgba, strength float64) {
 	for y := max(0, int(cy-radius)); y < min(height, int(cy+radius)); y++ {
 		row := c.img.Pix[y*c.img.Stride:]
 		for x := max(0, int(cx-radius)); x < min(width, int(cx+radius)); x++ {

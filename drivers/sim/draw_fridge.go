@@ -139,7 +139,7 @@ func broccoli(c *canvas, x, y float64) {
 }
 
 func soup(c *canvas, x, y float64) {
-	c.polygon(colour{R: 158, G: 190, B: 208, A: 235}, x-80, y-78, x+80, y-78, x+70, y, x-70, y)
+	c.polygon(nrgba{R: 158, G: 190, B: 208, A: 235}, x-80, y-78, x+80, y-78, x+70, y, x-70, y)
 	c.polygon(rgb(0xc8642b), x-76, y-52, x+76, y-52, x+70, y, x-70, y)
 	c.round(x-88, y-96, 176, 22, 9, rgb(0x2c7fb8))
 }

@@ -31,7 +31,7 @@ func drawKitchen(c *canvas, s scene) {
 }
 
 // drawBoards draws a wooden floor from y down to the bottom.
-func drawBoards(c *canvas, y float64, far, near colour) {
+func drawBoards(c *canvas, y float64, far, near nrgba) {
 	c.shade(0, y, width, height-y, far, near)
 	for i := range 13 {
 		at := y + math.Pow(float64(i)/12, 1.5)*(height-y)

@@ -36,7 +36,7 @@ func drawMap(c *canvas, s scene) {
 	c.caption("map", s)
 }
 
-var tints = []colour{rgb(0xd6e6f5), rgb(0xe3efd6)} // colors of the rooms
+var tints = []nrgba{rgb(0xd6e6f5), rgb(0xe3efd6)} // colors of the rooms
 
 func drawRooms(c *canvas) {
 	for i, r := range rooms {
@@ -121,7 +121,7 @@ func drawScale(c *canvas) {
 }
 
 // mapRect draws a rectangle of the floor with round corners of r pixels.
-func (c *canvas) mapRect(a rect, r float64, col colour) {
+func (c *canvas) mapRect(a rect, r float64, col nrgba) {
 	p := onMap(point{a.x, a.y})
 	c.round(p.x, p.y, a.w*mapScale, a.h*mapScale, r, col)
 }

@@ -86,7 +86,7 @@ func lengthOf(s string, size float64) float64 {
 
 // text draws s with its baseline at y; with anchor 0 it begins at x, with 0.5 its center is
 // at x.
-func (c *canvas) text(x, y, size, anchor float64, col colour, s string) {
+func (c *canvas) text(x, y, size, anchor float64, col nrgba, s string) {
 	x, y = math.Trunc(x-anchor*lengthOf(s, size)), math.Trunc(y)
 	for _, r := range s {
 		l := letterOf(r)
@@ -96,7 +96,7 @@ func (c *canvas) text(x, y, size, anchor float64, col colour, s string) {
 }
 
 // letter fills an outline.
-func (c *canvas) letter(x, y, size float64, col colour, l letter) {
+func (c *canvas) letter(x, y, size float64, col nrgba, l letter) {
 	ops, xy := l.path(x, y, size/em)
 	if len(ops) == 0 {
 		return // a space

@@ -103,7 +103,7 @@ func (w *World) tell(device, what string) {
 // glow is the light of a bulb while it is on.
 type glow struct {
 	percent float64
-	colour  drivers.Color
+	color   drivers.Color
 	kelvin  float64 // color temperature; 0 for a color
 }
 
@@ -115,7 +115,7 @@ func (w *World) Shines(line string) (percent float64, c drivers.Color) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.glows(line)
-	return g.percent, g.colour
+	return g.percent, g.color
 }
 
 // glows implements Shines. The caller holds mu.
@@ -158,7 +158,7 @@ func (w *World) tint(device, line string, c drivers.Color) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g := w.glows(line)
-	g.colour, g.kelvin = c, 0
+	g.color, g.kelvin = c, 0
 	w.glow[line] = g
 	w.note(device, "%s in %v", line, c)
 }
@@ -176,7 +176,7 @@ func (w *World) warm(device, line string, kelvin float64) {
 	g := w.glows(line)
 	cold := (kelvin - warmest) / (coldest - warmest)
 	part := func(from, to float64) uint8 { return uint8(from + (to-from)*cold) }
-	g.kelvin, g.colour = kelvin, drivers.Color{R: 255, G: part(137, 249), B: part(14, 253)}
+	g.kelvin, g.color = kelvin, drivers.Color{R: 255, G: part(137, 249), B: part(14, 253)}
 	w.glow[line] = g
 	w.note(device, "%s at %g K", line, kelvin)
 }

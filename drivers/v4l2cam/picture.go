@@ -87,9 +87,9 @@ func (p Picture) nv12(frame []byte) *image.YCbCr {
 	for y := range p.Height {
 		copy(img.Y[y*img.YStride:(y+1)*img.YStride], frame[y*p.Stride:(y+1)*p.Stride])
 	}
-	colours := frame[p.Stride*p.Height:]
+	colors := frame[p.Stride*p.Height:]
 	for y := range (p.Height + 1) / 2 {
-		row := colours[y*p.Stride : (y+1)*p.Stride]
+		row := colors[y*p.Stride : (y+1)*p.Stride]
 		for x := 0; x < (p.Width+1)/2 && 2*x+1 < len(row); x++ {
 			img.Cb[y*img.CStride+x], img.Cr[y*img.CStride+x] = row[2*x], row[2*x+1]
 		}

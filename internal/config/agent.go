@@ -142,9 +142,9 @@ func (p position) Validate() error {
 	return nil
 }
 
-// Catalogue returns the built-in catalog together with the user's own words. The list has
+// Catalog returns the built-in catalog together with the user's own words. The list has
 // each file of the words folder that messkit cannot use, or the folder itself.
-func (c Agent) Catalogue() (*catalog.Catalog, []catalog.IgnoredWords) {
+func (c Agent) Catalog() (*catalog.Catalog, []catalog.IgnoredWords) {
 	if c.Words == "" {
 		return catalog.Default(), nil
 	}

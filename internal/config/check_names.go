@@ -12,7 +12,7 @@ import (
 // CheckNames returns an error for each empty name, and for each name that two devices of one
 // class share in one area.
 func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
-	c := cmp.Or(h.Catalogue, catalog.Default())
+	c := cmp.Or(h.Catalog, catalog.Default())
 	var wrong strictyaml.Problems
 	has := map[string]string{} // device by each of its names
 	tell := func(d Device, key, name string) {

@@ -12,7 +12,7 @@ import (
 // Senses returns a note for each device name that a sentence uses for something else, or that
 // no sentence can contain. A note is no error; check prints it and continues.
 func (h *DeviceSet) Senses(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
-	c := cmp.Or(h.Catalogue, catalog.Default())
+	c := cmp.Or(h.Catalog, catalog.Default())
 	for _, d := range h.Devices {
 		tell := func(key, name string) {
 			if sense := interpret.ReservedNameUse(c, name); sense != "" && Spoken(name) != "" {

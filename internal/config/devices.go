@@ -61,10 +61,10 @@ type Device struct {
 
 // DeviceSet has all devices, by name.
 type DeviceSet struct {
-	Devices   []Device
-	Catalogue *catalog.Catalog       // capabilities and their words; nil: the built-in ones
-	LeftOut   []catalog.IgnoredWords // files with words that messkit cannot use
-	Notes     strictyaml.Problems    // hints that are no errors
+	Devices []Device
+	Catalog *catalog.Catalog       // capabilities and their words; nil: the built-in ones
+	LeftOut []catalog.IgnoredWords // files with words that messkit cannot use
+	Notes   strictyaml.Problems    // hints that are no errors
 }
 
 // OpenDevices makes the devices of a configuration, of the kinds in registry, and does not
@@ -181,14 +181,14 @@ func (h *DeviceSet) Resolver() *resolver.Resolver {
 			WorkAreas: d.rooms(),
 		}}
 	}
-	return resolver.New(cmp.Or(h.Catalogue, catalog.Default()), things)
+	return resolver.New(cmp.Or(h.Catalog, catalog.Default()), things)
 }
 
 // CheckClasses returns an error for each device whose class has no words, also where a
 // template sets it: its commands and its risk would be a guess. If a file of words that may
 // define the class is unusable, the device stays, and each plan for it needs a confirmation.
 func (h *DeviceSet) CheckClasses(nodes map[string]strictyaml.Node) error {
-	c := cmp.Or(h.Catalogue, catalog.Default())
+	c := cmp.Or(h.Catalog, catalog.Default())
 	var problems strictyaml.Problems
 	for i, d := range h.Devices {
 		key, says, whose := "class", d.Class, ""

@@ -44,7 +44,7 @@ func openThreads(ctx context.Context, c *config.Exchange, k *keys.Keys, log *slo
 	settings := c.Settings()
 	settings.Pin, settings.Granted = k.Pin, k.Granted
 	for _, d := range catalog.Default().Definitions() {
-		settings.Catalogue = append(settings.Catalogue, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
+		settings.Catalog = append(settings.Catalog, exchange.Definition{ID: d.ID, Description: d.Description, Tags: d.Tags})
 	}
 	store, err := c.Files(log).Open(c.Data)
 	if err != nil {

@@ -53,7 +53,7 @@ func checkConfig(c *config.Config, name string, data []byte, err error, registry
 	}
 	home, more := config.OpenDevices(c.Devices, registry, log) // its errors belong to the same list
 	c.Opened = home
-	c.Opened.Catalogue, c.Opened.LeftOut = c.Agent.Catalogue()
+	c.Opened.Catalog, c.Opened.LeftOut = c.Agent.Catalog()
 	for _, one := range c.Opened.LeftOut {
 		log.Warn("words left out", "file", one.File, "err", one.Why)
 	}

@@ -110,8 +110,8 @@ func talk(console io.Reader, in io.Writer, monitor string, out io.Writer) (code 
 // prompt is the monitor's prompt for a command.
 const prompt = "(qemu) "
 
-// colours matches the escape sequences that the monitor uses to move the cursor.
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
+// colors matches the escape sequences that the monitor uses to move the cursor.
+var colors = regexp.MustCompile(`\x1b\[[0-9;]*[A-Za-z]`)
 
 // ask sends a command to qemu's monitor and returns the answer.
 func ask(monitor, question string) (string, error) {
@@ -134,7 +134,7 @@ func ask(monitor, question string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines := strings.Split(strings.TrimSpace(colours.ReplaceAllString(answer, "")), "\n")
+	lines := strings.Split(strings.TrimSpace(colors.ReplaceAllString(answer, "")), "\n")
 	return strings.TrimSpace(lines[len(lines)-1]), nil
 }
 

@@ -23,9 +23,9 @@ const (
 	// drawnBlocks is the least share of single-color blocks in a JPEG that counts as drawn.
 	// Screens and texts have a larger share, photographs a smaller one.
 	drawnBlocks = 0.4
-	// drawnColour is the energy of fine color per sample at which halved color visibly harms a
+	// drawnColor is the energy of fine color per sample at which halved color visibly harms a
 	// drawn picture.
-	drawnColour = 2
+	drawnColor = 2
 )
 
 // guess estimates, from the header and the file size alone, the quantizer at which the whole
@@ -66,7 +66,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 			return Picture{}, j.failed(ctx, err)
 		}
 		j.x.Decodes++
-		if !pl.full && src.FullColour() && seen.Drawn > drawnBlocks && seen.Colour > drawnColour && j.x.Decodes < maxDecodes {
+		if !pl.full && src.FullColor() && seen.Drawn > drawnBlocks && seen.Color > drawnColor && j.x.Decodes < maxDecodes {
 			j.x.because("it is a drawing, so that its color stays whole")
 			pl.full = true
 			continue
@@ -75,7 +75,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 		if _, err := s.Probe(ctx, scaleOf(least), scaleOf(pl.q)); err != nil {
 			return Picture{}, j.failed(ctx, err)
 		}
-		q := quantiserOf(s.Wanted())
+		q := quantizerOf(s.Wanted())
 		next := j.planned(q, pl.eighths, long, most)
 		next.full = pl.full
 		if j.x.Decodes < maxDecodes && j.better(pl, next, q, least) {
@@ -93,7 +93,7 @@ func (j *job) blocks(ctx context.Context, src *dctjpeg.Source) (Picture, error) 
 			return Picture{}, j.failed(ctx, err)
 		}
 		j.x.searched(report)
-		j.x.Way, j.x.Eighths, j.x.FullColour = WayBlocks, pl.eighths, pl.full
+		j.x.Way, j.x.Eighths, j.x.FullColor = WayBlocks, pl.eighths, pl.full
 		j.shrank(b.Width, b.Height)
 		j.encodedAs()
 		return j.done(data, "image/jpeg", b.Width, b.Height, lookOf(seen)), nil

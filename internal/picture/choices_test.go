@@ -86,7 +86,7 @@ func TestFitChoosesMethod(t *testing.T) {
 				t.Errorf("%s: SSIM %.3f, want %.3f\n%s", c.name, s, c.ssim, x)
 			}
 		}
-		if x.Passes > 0 && x.Quantiser > 0.11 && math.Abs(float64(x.Foretold)/float64(x.Bytes)-1) > 0.15 {
+		if x.Passes > 0 && x.Quantizer > 0.11 && math.Abs(float64(x.Foretold)/float64(x.Bytes)-1) > 0.15 {
 			t.Errorf("%s: foretold %d bytes, and it has %d", c.name, x.Foretold, x.Bytes)
 		}
 	}
@@ -103,7 +103,7 @@ func TestLargerLimitIsNeverWorse(t *testing.T) {
 	for _, n := range limits {
 		p, out := fit(t, data, picture.Limits{MaxBytes: n})
 		s := ssim(t, img, out)
-		if s < before || len(p.Data) < n*9/10 && p.Explain.Quantiser > 0.11 {
+		if s < before || len(p.Data) < n*9/10 && p.Explain.Quantizer > 0.11 {
 			t.Errorf("%d bytes of %d: SSIM %.3f after %.3f\n%s", len(p.Data), n, s, before, p.Explain)
 		}
 		before = s

@@ -88,7 +88,7 @@ func (c *ctxReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // modelBytes returns how many bytes the image packages use for one pixel of a
-// colour model.
+// color model.
 func modelBytes(m color.Model) float64 {
 	switch m {
 	case color.GrayModel:

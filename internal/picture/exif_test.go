@@ -70,7 +70,7 @@ func TestFitDropsMetadata(t *testing.T) {
 		"comment":               withSegment(jpg, 0xfe, data, 0xdb),
 		"thumbnail":             withSegment(jpg, 0xe0, jfif, 0xdb),
 		"Adobe":                 withSegment(jpg, 0xee, append([]byte("Adobe\x00\x64\x00\x00\x00\x00\x01"), data...), 0xdb),
-		"colour profile":        withSegment(jpg, 0xe2, data, 0xdb),
+		"color profile":         withSegment(jpg, 0xe2, data, 0xdb),
 		"before the scan":       withSegment(jpg, 0xed, data, 0xda),
 		"between two scans":     betweenScans(t, fixture(t, "progressive.jpg")),
 		"between segments":      betweenSegments(jpg, data),

@@ -29,8 +29,8 @@ type Explain struct {
 	FromHeight           int
 	Budget               int     // bytes
 	Eighths              int     // scale of the blocks in eighths; 0: no such scale
-	Quantiser            float64 // steps, as multiples of those of quality 50; 0: no quantizer
-	FullColour           bool    // color has as many pixels as brightness
+	Quantizer            float64 // steps, as multiples of those of quality 50; 0: no quantizer
+	FullColor            bool    // color has as many pixels as brightness
 	Progressive          bool
 	Decodes              int // number of times that Fit decoded the source
 	Probes               int // number of quantizers tried on a sample
@@ -41,13 +41,13 @@ type Explain struct {
 
 // Quality returns about the quality of the IJG's tools for the quantizer.
 func (e Explain) Quality() int {
-	if e.Quantiser <= 0 {
+	if e.Quantizer <= 0 {
 		return 0
 	}
-	if e.Quantiser <= 1 {
-		return int(100 - 50*e.Quantiser + 0.5)
+	if e.Quantizer <= 1 {
+		return int(100 - 50*e.Quantizer + 0.5)
 	}
-	return max(1, int(50/e.Quantiser+0.5))
+	return max(1, int(50/e.Quantizer+0.5))
 }
 
 // String returns one line for each choice.
@@ -65,11 +65,11 @@ func (e Explain) String() string {
 	if e.Eighths > 0 {
 		line("scale", "%d/8", e.Eighths)
 	}
-	if e.Quantiser > 0 {
-		line("quantizer", "%.3f, about quality %d", e.Quantiser, e.Quality())
+	if e.Quantizer > 0 {
+		line("quantizer", "%.3f, about quality %d", e.Quantizer, e.Quality())
 		line("passes", "decoded %d, sampled %d, quantized %d", e.Decodes, e.Probes, e.Passes)
 		line("foretold", "%d bytes", e.Foretold)
-		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColour, "color in full", "color halved"))
+		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColor, "color in full", "color halved"))
 	}
 	line("to", "%d x %d pixels, %d bytes", e.Width, e.Height, e.Bytes)
 	return b.String()
@@ -89,6 +89,6 @@ func (e *Explain) because(format string, args ...any) {
 
 // searched adds the results of a search for a quantizer.
 func (e *Explain) searched(r dctjpeg.Report) {
-	e.Quantiser, e.Probes, e.Passes = quantiserOf(r.Scale), e.Probes+r.Probes, e.Passes+r.Passes
+	e.Quantizer, e.Probes, e.Passes = quantizerOf(r.Scale), e.Probes+r.Probes, e.Passes+r.Passes
 	e.Foretold, e.Progressive = r.Foretold, r.Progressive
 }

@@ -50,22 +50,22 @@ func look(img image.Image) Look {
 	b := img.Bounds()
 	h := fnv.New64a()
 	var sum, squares float64
-	colours := map[uint64]int{}
+	colors := map[uint64]int{}
 	for i := range grid * grid {
 		x, y := b.Min.X+(2*(i%grid)+1)*b.Dx()/(2*grid), b.Min.Y+(2*(i/grid)+1)*b.Dy()/(2*grid)
 		red, green, blue, _ := img.At(x, y).RGBA()
 		v := (0.299*float64(red) + 0.587*float64(green) + 0.114*float64(blue)) / 257 // ITU BT.601
 		sum += v
 		squares += v * v
-		colour := uint64(red)<<32 | uint64(green)<<16 | uint64(blue)
-		colours[colour]++
-		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, colour)) // never fails
+		color := uint64(red)<<32 | uint64(green)<<16 | uint64(blue)
+		colors[color]++
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, color)) // never fails
 	}
 	const n = grid * grid
 	mean := sum / n
 	l := seen(mean, max(0, squares/n-mean*mean), h.Sum64())
 	most := 0
-	for _, count := range colours {
+	for _, count := range colors {
 		most = max(most, count)
 	}
 	l.Page, l.Smooth = float64(most) >= onePage*n, float64(most) >= oneSmooth*n

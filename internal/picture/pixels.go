@@ -24,7 +24,7 @@ func (j *job) pixels(ctx context.Context, img image.Image, seen Look) (Picture, 
 	_, gray := img.(*image.Gray)
 	if drawn(img) {
 		j.x.because("it is a drawing: many pixels are like their neighbors")
-		j.x.FullColour = !gray
+		j.x.FullColor = !gray
 		if p, ok, err := j.png(ctx, whole, img, seen); ok || err != nil {
 			return p, err
 		}
@@ -61,13 +61,13 @@ type sizing struct {
 // sized encodes a JPEG whose long edge has s.edge pixels. If another size, or a finer quantizer,
 // would be better, it returns that as next, and no data.
 func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (p Picture, next sizing, err error) {
-	if img, err = shrunk(ctx, img, s.edge, j.x.FullColour); err != nil {
+	if img, err = shrunk(ctx, img, s.edge, j.x.FullColor); err != nil {
 		return Picture{}, next, err
 	}
 	if img, err = turned(ctx, img, j.orient); err != nil {
 		return Picture{}, next, err
 	}
-	b, err := dctjpeg.FromLines(ctx, linesOf(img, j.x.FullColour), scaleOf(max(finest, s.q/margin)))
+	b, err := dctjpeg.FromLines(ctx, linesOf(img, j.x.FullColor), scaleOf(max(finest, s.q/margin)))
 	if err != nil {
 		return Picture{}, next, err
 	}
@@ -75,7 +75,7 @@ func (j *job) sized(ctx context.Context, img image.Image, s sizing, seen Look) (
 	if _, err := search.Probe(ctx, scaleOf(finest), scaleOf(s.q)); err != nil {
 		return Picture{}, next, err
 	}
-	q := quantiserOf(search.Wanted())
+	q := quantizerOf(search.Wanted())
 	next = s
 	next.edge = bestEdge(q, s.edge, s.most, j.lim.MaxBytes)
 	next.q = at(q, s.edge, next.edge)

@@ -71,4 +71,4 @@ func eighths(edge, long, most int) int {
 // scaleOf converts a quantizer to the scale of dctjpeg.
 func scaleOf(q float64) dctjpeg.Scale { return dctjpeg.Scale(math.Round(128 * math.Log2(q))) }
 
-func quantiserOf(s dctjpeg.Scale) float64 { return math.Exp2(float64(s) / 128) }
+func quantizerOf(s dctjpeg.Scale) float64 { return math.Exp2(float64(s) / 128) }

@@ -158,13 +158,13 @@ func weigh(n, from int) *weighting {
 	reach := 2 * scale
 	var part []float64
 	for i := range n {
-		centre := float64(float64(float64(i)+0.5)*float64(from))/float64(n) - 0.5
-		first := max(0, int(math.Ceil(centre-reach)))
-		last := min(from-1, int(math.Floor(centre+reach)))
+		center := float64(float64(float64(i)+0.5)*float64(from))/float64(n) - 0.5
+		first := max(0, int(math.Ceil(center-reach)))
+		last := min(from-1, int(math.Floor(center+reach)))
 		part = part[:0]
 		var sum float64
 		for k := first; k <= last; k++ {
-			p := catmullRom(math.Abs(float64(k)-centre) / scale)
+			p := catmullRom(math.Abs(float64(k)-center) / scale)
 			part = append(part, p)
 			sum += p
 		}

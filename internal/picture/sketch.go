@@ -23,7 +23,7 @@ const (
 // Sketch is a picture reduced to 16 x 16 cells. It recognizes a picture after scaling or a new
 // encoding.
 type Sketch struct {
-	colour [cells * cells][3]uint8
+	color [cells * cells][3]uint8
 }
 
 // SketchOf returns the sketch of a picture in any format that Fit supports. Its errors are those
@@ -57,7 +57,7 @@ func SketchOf(ctx context.Context, data []byte) (Sketch, error) {
 // sketch computes the mean color of each cell.
 func sketch(img image.Image) (s Sketch) {
 	b := img.Bounds()
-	for i := range s.colour {
+	for i := range s.color {
 		x0, x1 := part(b.Min.X, b.Dx(), i%cells)
 		y0, y1 := part(b.Min.Y, b.Dy(), i/cells)
 		var sum [3]int
@@ -70,7 +70,7 @@ func sketch(img image.Image) (s Sketch) {
 			}
 		}
 		for c := range sum {
-			s.colour[i][c] = uint8(sum[c] / ((x1 - x0) * (y1 - y0)))
+			s.color[i][c] = uint8(sum[c] / ((x1 - x0) * (y1 - y0)))
 		}
 	}
 	return s
@@ -87,8 +87,8 @@ func part(from, side, n int) (begin, end int) {
 func (s Sketch) Shows(known Sketch) bool {
 	ground := known.ground()
 	others, signs, missed := 0, 0, 0
-	for i, c := range known.colour {
-		other := !same(s.colour[i], c)
+	for i, c := range known.color {
+		other := !same(s.color[i], c)
 		if other {
 			others++
 		}
@@ -105,9 +105,9 @@ func (s Sketch) Shows(known Sketch) bool {
 // ground returns the color of most cells.
 func (s Sketch) ground() (most [3]uint8) {
 	best := 0
-	for _, c := range s.colour {
+	for _, c := range s.color {
 		n := 0
-		for _, other := range s.colour {
+		for _, other := range s.color {
 			if same(c, other) {
 				n++
 			}

@@ -77,7 +77,7 @@ func TestSketchRecognizesScene(t *testing.T) {
 		{"a lamp in a dark room", asJPEG(t, lamp, 80), false},
 		{"a scene", asJPEG(t, scene(640, 480, 0), 80), false},
 		{"upside down", asPNG(t, imaging.Rotate90(sign(0))), false},
-		{"in another colour", asPNG(t, imaging.AdjustFunc(sign(0), func(c color.NRGBA) color.NRGBA { c.B = 255; return c })), false},
+		{"in another color", asPNG(t, imaging.AdjustFunc(sign(0), func(c color.NRGBA) color.NRGBA { c.B = 255; return c })), false},
 	} {
 		if got := sketch(c.data).Shows(known); got != c.want {
 			t.Errorf("%s is taken for the sign: %t", c.name, got)

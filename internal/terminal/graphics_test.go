@@ -213,7 +213,7 @@ func fromSixel(t *testing.T, data []byte) image.Image {
 				registers[number(f[0])] = color.NRGBA{part(f[2]), part(f[3]), part(f[4]), 255}
 			}
 			if now, ok = registers[number(f[0])]; !ok {
-				t.Errorf("colour %s has no value", p)
+				t.Errorf("color %s has no value", p)
 			}
 		case '$':
 			x = 0
@@ -241,7 +241,7 @@ func fromSixel(t *testing.T, data []byte) image.Image {
 		}
 	}
 	if len(registers) > 256 {
-		t.Errorf("%d colours", len(registers))
+		t.Errorf("%d colors", len(registers))
 	}
 	return m
 }

@@ -7,8 +7,8 @@ import (
 	"image/draw"
 )
 
-// sixelColours is the number of color registers: xterm and all later terminals have 256.
-const sixelColours = 256
+// sixelColors is the number of color registers: xterm and all later terminals have 256.
+const sixelColors = 256
 
 // sixelRows is the height of a band: one character is six pixels, one above the
 // other.
@@ -19,7 +19,7 @@ func sixel(m image.Image) []byte {
 	flat := image.NewNRGBA(image.Rectangle{Max: m.Bounds().Size()})
 	draw.Draw(flat, flat.Bounds(), image.Black, image.Point{}, draw.Src) // the background of transparent pixels
 	draw.Draw(flat, flat.Bounds(), m, m.Bounds().Min, draw.Over)
-	palette, pixels := quantise(flat, sixelColours)
+	palette, pixels := quantize(flat, sixelColors)
 	size := flat.Bounds().Size()
 	var b bytes.Buffer
 	// P2=1 keeps the pixels that no color sets. The raster attributes make pixels square.
@@ -36,8 +36,8 @@ func sixel(m image.Image) []byte {
 }
 
 // band encodes six rows: each of their colors, one over the other.
-func band(b *bytes.Buffer, pixels []uint8, width, colours int) {
-	bits := make([][]byte, colours) // by color: the rows with it, in each column
+func band(b *bytes.Buffer, pixels []uint8, width, colors int) {
+	bits := make([][]byte, colors) // by color: the rows with it, in each column
 	for i, c := range pixels {
 		if bits[c] == nil {
 			bits[c] = make([]byte, width)

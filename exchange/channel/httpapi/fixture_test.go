@@ -63,7 +63,7 @@ func newHarnessOver(t testing.TB, cfg httpapi.Config, ec exchange.Config, store 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ec.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
+	ec.Catalog = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
 	ec.Granted = k.Granted
 	x, err := exchange.Open(t.Context(), ec, store, time.Now, log)
 	if err != nil {

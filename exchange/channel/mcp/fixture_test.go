@@ -56,7 +56,7 @@ func newHarnessWithoutExecutor(t testing.TB) *harness {
 	t.Helper()
 	cfg := exchange.DefaultConfig()
 	cfg.Confirm = exchange.ConfirmScript // the test is the person
-	cfg.Catalogue = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
+	cfg.Catalog = []exchange.Definition{{ID: "take-photo", Description: "Take a photo", Tags: []string{"visual"}}}
 	x, err := exchange.Open(t.Context(), cfg, memory.New(), time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func runCheck(a *output.Env, file string) error {
 // toldOfWords prints the sentences of Home Assistant that do not work here, by reason.
 func toldOfWords(c *config.Config, file string, out io.Writer) {
 	left := map[string][]string{}
-	for _, one := range c.Opened.Catalogue.Skipped() {
+	for _, one := range c.Opened.Catalog.Skipped() {
 		left[one.Why] = append(left[one.Why], one.Sentence)
 	}
 	for _, why := range output.SortedKeys(left) {

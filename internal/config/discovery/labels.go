@@ -15,7 +15,7 @@ const longestLabel = 60
 
 // labelled writes the owner's name of each device as its label, if no other device has it.
 // messkit would reject a configuration with one name for two devices.
-func labelled(list []Discovered) {
+func addLabels(list []Discovered) {
 	has := map[string]int{}
 	for _, d := range list {
 		if d.Config == nil {

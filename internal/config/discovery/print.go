@@ -68,7 +68,7 @@ func PrintFound(out io.Writer, list []Discovered) (int, error) {
 		fmt.Fprintf(out, "# The list omits %d more announced devices. Check which program announces them.\n", more)
 		list = list[:mostFound]
 	}
-	labelled(list)
+	addLabels(list)
 	taken := map[string]bool{}
 	var held []foundHold
 	var blocks strings.Builder

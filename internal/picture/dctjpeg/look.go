@@ -13,7 +13,7 @@ type Look struct {
 	Levels   float64 // the part of the blocks that are of one color at the most common levels
 	Edges    float64 // the part of the other blocks that have hard edges
 	Smooth   float64 // the part of the blocks that have no fine detail, and so no noise
-	Colour   float64 // energy of the fine half of color, of a sample
+	Color    float64 // energy of the fine half of color, of a sample
 }
 
 // hardEdge is the standard deviation, of 255, of a block that a line of text or a
@@ -51,7 +51,7 @@ const eyes = 64
 
 type eye struct {
 	src                   *Source
-	blocks, flat, colours int
+	blocks, flat, colors  int
 	edges, smooth         int
 	levels                [256]int // blocks of one color, by their brightness
 	sum, squares, chromas float64
@@ -98,7 +98,7 @@ func (e *eye) block(comp int, b *block, last int) {
 		}
 	}
 	if comp > 0 {
-		e.colours++
+		e.colors++
 		e.chromas += float64(fine) / 64
 		return
 	}
@@ -138,8 +138,8 @@ func (e *eye) look() Look {
 	if others := e.blocks - e.flat; others > 0 {
 		l.Edges = float64(e.edges) / float64(others)
 	}
-	if e.colours > 0 {
-		l.Colour = e.chromas / float64(e.colours)
+	if e.colors > 0 {
+		l.Color = e.chromas / float64(e.colors)
 	}
 	return l
 }

@@ -44,8 +44,8 @@ func (s *Source) Usual() bool {
 	return false
 }
 
-// FullColour reports whether color has as many pixels as brightness.
-func (s *Source) FullColour() bool {
+// FullColor reports whether color has as many pixels as brightness.
+func (s *Source) FullColor() bool {
 	for _, c := range s.comps {
 		if c.h != s.hMax || c.v != s.vMax {
 			return false
@@ -62,7 +62,7 @@ func (s *Source) Scaled(n int) (w, h int) { return ceilDiv(s.Width*n, 8), ceilDi
 func (s *Source) Blocks(ctx context.Context, way Way) (*Blocks, Look, error) {
 	w, h := s.Scaled(way.N)
 	shape := halved
-	if way.Full && s.FullColour() {
+	if way.Full && s.FullColor() {
 		shape = full
 	}
 	b := newBlocks(w, h, s.Model, shape)

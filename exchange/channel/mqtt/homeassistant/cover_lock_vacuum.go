@@ -111,7 +111,7 @@ func (a executorView) coverEntity(d string) entity {
 	it := deviceOr(d, "the cover")
 	var stop any
 	if w := a.activity.coverMovement(d, a.at); w != nil {
-		stop = cancelling(w)
+		stop = cancelMessage(w)
 	}
 	config := object(
 		"name", label(d, "Cover"), "state_topic", a.topic(key),
@@ -125,7 +125,7 @@ func (a executorView) coverEntity(d string) entity {
 }
 
 // cancelling returns the message that cancels a request.
-func cancelling(w *openTask) string {
+func cancelMessage(w *openTask) string {
 	return jsonText(object("MESS", []any{object("cancel", object("re", w.envelope.Ref))}))
 }
 

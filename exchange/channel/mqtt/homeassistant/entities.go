@@ -218,7 +218,7 @@ func (a executorView) stopButton() entity {
 func (a executorView) cancelButton() entity {
 	press := ""
 	if t := a.activity.ownTask(a.at); t != nil {
-		press = cancelling(t)
+		press = cancelMessage(t)
 	}
 	return entity{"cancel", "button", "", a.button("Cancel the task", "mdi:cancel", "works", press)}
 }

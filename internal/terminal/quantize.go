@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The quantiser counts colors with five bits a channel, which is finer than 256 colors can be.
+// The quantizer counts colors with five bits a channel, which is finer than 256 colors can be.
 const (
 	levelBits = 5
 	levels    = 1 << levelBits
@@ -19,9 +19,9 @@ type bin struct {
 	n     int
 }
 
-// quantise chooses up to most colors for m by median cut (Heckbert, 1982), and returns the index
+// quantize chooses up to most colors for m by median cut (Heckbert, 1982), and returns the index
 // of the color of each pixel, row by row.
-func quantise(m *image.NRGBA, most int) ([]color.NRGBA, []uint8) {
+func quantize(m *image.NRGBA, most int) ([]color.NRGBA, []uint8) {
 	var counts [levels * levels * levels]int
 	size := m.Bounds().Size()
 	at := func(x, y int) int {

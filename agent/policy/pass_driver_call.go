@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/messkit/messkit/drivers"
 )
 
@@ -57,15 +55,13 @@ func run[T any](ctx context.Context, g *Policy, c *call, f func(context.Context)
 	late := &TimeoutError{Device: c.dev.name, Call: c.name, Limit: c.limit}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, late)
 	answers := make(chan answer[T], 1)
-	var group errgroup.Group // a group of one: run may return before it
-	group.Go(func() error {
+	go func() { // it outlives run if the driver hangs
 		v, err := recoverPanic(ctx, c, f)
 		g.returned(c)
 		<-c.lock
 		answers <- answer[T]{v, timeoutCause(ctx, err, late)}
 		cancel()
-		return nil
-	})
+	}()
 	select {
 	case a := <-answers:
 		return a.value, a.err

@@ -154,13 +154,11 @@ func (g *Policy) haltDevice(ctx context.Context, d *device) bool {
 	g.mu.Unlock()
 	c := &call{dev: d, name: "halt"}
 	halted := make(chan error, 1)
-	var group errgroup.Group // a group of one: the function may return before it
-	group.Go(func() error {
+	go func() { // it outlives haltDevice if the driver hangs
 		_, err := recoverPanic(ctx, c, func(context.Context) (struct{}, error) { return struct{}{}, driver.Halt() })
 		g.returned(c)
 		halted <- err
-		return nil
-	})
+	}()
 	late := time.NewTimer(d.limits.StopWithin)
 	defer late.Stop()
 	for {
@@ -189,8 +187,7 @@ func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 		return
 	}
 	done := make(chan struct{})
-	var group errgroup.Group // a group of one: the function may return before it
-	group.Go(func() error {
+	go func() { // it outlives switchOffFirst if the driver hangs
 		defer close(done)
 		c := &call{dev: d, name: "switch off", limit: switchOffTimeout, lock: d.actLock}
 		if _, err := run(ctx, g, c, func(ctx context.Context) (struct{}, error) { return struct{}{}, o.output.Switch(ctx, false) }); err == nil {
@@ -198,8 +195,7 @@ func (g *Policy) switchOffFirst(ctx context.Context, d *device) {
 			defer g.mu.Unlock()
 			g.confirmOff(d, o)
 		}
-		return nil
-	})
+	}()
 	late := time.NewTimer(switchOffTimeout)
 	defer late.Stop()
 	select {

@@ -158,7 +158,7 @@ type submission struct {
 	batch  map[string]string
 }
 
-// submit makes a thread (T1), or returns the one that the same request has made before.
+// submit makes a thread (transition T1), or returns the one that the same request has made before.
 func (x *Exchange) submit(ctx context.Context, s submission) (Envelope, error) {
 	now := x.now()
 	env, err := x.newEnvelope(ctx, s, now)

@@ -151,7 +151,8 @@ func (x *Exchange) dueTime(l *openThread, e *Envelope) time.Time {
 	return due
 }
 
-// lostAfter returns the silence after which the executor of a started thread counts as lost (T11).
+// lostAfter returns the silence after which the executor of a started thread counts as lost
+// (transition T11).
 func (x *Exchange) lostAfter(e Envelope) time.Duration {
 	return x.lease(e) + max(x.cfg.LostAfter, 2*e.Estimate)
 }
@@ -199,9 +200,9 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	return transition.Hold
 }
 
-// lostChange returns the change after the loss of the executor of a started thread (T11). The
-// exchange offers the thread again only if a repetition is harmless, the requester has not
-// cancelled it, and there is another candidate.
+// lostChange returns the change after the loss of the executor of a started thread (transition
+// T11). The exchange offers the thread again only if a repetition is harmless, the requester has
+// not cancelled it, and there is another candidate.
 func (s snapshot) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
 	if ends := s.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {

@@ -44,7 +44,7 @@ func (s snapshot) IsDrained(id string) bool { return s.registry.Orders(id).IsDra
 // Load returns the number of claims and offers of an executor.
 func (s snapshot) Load(id string) int { return s.x.open.held[id].len() + s.x.open.offered[id].len() }
 
-// CheckClaim returns nil if an actor may claim a thread now (T2), or a *mess.Error.
+// CheckClaim returns nil if an actor may claim a thread now (transition T2), or a *mess.Error.
 func (s snapshot) CheckClaim(who Actor, env Envelope) error {
 	e := s.registry.Executor(who.ID)
 	if e == nil || !who.Has(ExecutorRole) {

@@ -77,9 +77,9 @@ func (t *task) reportWaiting(ctx context.Context, why string) {
 	}
 }
 
-// start gets the start permission (T4) and writes the intent (T5), in one sync with the notes
-// of the safety policy that begin adds. If it returns no error, the caller may act at once;
-// asked is the time of the request for the permission.
+// start gets the start permission (transition T4) and writes the intent (transition T5), in one
+// sync with the notes of the safety policy that begin adds. If it returns no error, the caller may
+// act at once; asked is the time of the request for the permission.
 func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noteWriter) error) (asked time.Time, err error) {
 	written := false
 	if ctx.Err() != nil {
@@ -118,7 +118,7 @@ func (t *task) start(ctx context.Context, plan capabilities.Plan, begin func(con
 }
 
 // permission asks the exchange until it answers whether the plan may begin now. It returns the
-// time of that request. The same holder may ask again (T4).
+// time of that request. The same holder may ask again (transition T4).
 func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Time, error) {
 	pause := t.Session.Backoff()
 	unheard := false
@@ -252,8 +252,8 @@ func (t *task) act(ctx context.Context, pass *policy.Pass, plan capabilities.Pla
 	return r
 }
 
-// storeResult records the device's answer (T7) before the readback, so that a crash in between
-// leaves no doubt about an act that must not repeat.
+// storeResult records the device's answer (transition T7) before the readback, so that a crash in
+// between leaves no doubt about an act that must not repeat.
 func (t *task) storeResult(ctx context.Context, plan capabilities.Plan, r action.Result) {
 	if !plan.Repeatable() && r.Err == nil {
 		t.store(ctx, t.message(t.terminalStatus(ctx, plan, r), t.response(plan, r, nil, []string{"the agent did not read the device again"})))

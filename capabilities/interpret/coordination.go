@@ -44,8 +44,8 @@ func (x *request) parseTwoValues(ways []frame.Reading) (capabilities.Outcome, bo
 	return x.Sequence(steps), true
 }
 
-// leavesDeviceOut reports whether a device can do the hypothesis, but one of the named devices
-// cannot.
+// leavesDeviceOut reports whether a device can carry out the hypothesis, but one of the named
+// devices cannot.
 func (x *request) leavesDeviceOut(rd resolve.Hypothesis) bool {
 	m := rd.Slot("device")
 	if len(rd.Names) == 0 || m == nil || slices.ContainsFunc(m.Parts, func(p lexicon.NamedGroup) bool { return len(p.Devices) == 0 }) { // "the garage" and "door"

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/internal/order"
 )
 
-// Executable returns the hypotheses that a device can do, the most specific first.
+// Executable returns the hypotheses that a device can carry out, the most specific first.
 func (x *Request) Executable(all []Hypothesis) []Hypothesis {
 	var list []Hypothesis
 	for _, rd := range all {

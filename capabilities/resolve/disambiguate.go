@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/capabilities/lexicon"
 )
 
-// Choose makes one outcome of the hypotheses that devices can do.
+// Choose makes one outcome of the hypotheses that devices can carry out.
 func (x *Request) Choose(able []Hypothesis) capabilities.Outcome {
 	if x.IsQuestion { // "garage door open?" asks how it is
 		looks := slices.DeleteFunc(slices.Clone(able), func(rd Hypothesis) bool { return rd.Capability.Effect != capabilities.Query })

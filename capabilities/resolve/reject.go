@@ -19,7 +19,7 @@ func (x *Request) Reject(reason string, nearest []string) capabilities.Outcome {
 	return capabilities.Outcome{Refusal: &capabilities.Rejection{Reason: reason, Nearest: x.closest(nearest)}}
 }
 
-// NotUnderstood says why no device can do a hypothesis of the text.
+// NotUnderstood refuses a text for which there is no plan, with the first reason that applies.
 func (x *Request) NotUnderstood() capabilities.Outcome {
 	if len(x.Hypotheses) > 0 {
 		return x.RejectUnable()
@@ -28,7 +28,7 @@ func (x *Request) NotUnderstood() capabilities.Outcome {
 		return out
 	}
 	if list := x.unrecognized(0, 0); len(list) > 0 && len(x.Tokens) > 0 && x.Words().Negations.Longest(x.Tokens, x.SkipArticles(0)%len(x.Tokens)) == 0 && x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Text == list[0] && !x.Resolver.Catalog.TimeWords[x.Tokens[x.SkipArticles(0)%len(x.Tokens)].Folded] {
-		return x.rejectUnknown(list) // the first word is unknown, so a time does not matter: "remind me at 8"
+		return x.rejectUnknown(list) // "remind me at 8": the unknown verb is the reason, and not the time
 	}
 	if out, bad := x.Constrained(); bad {
 		return out
@@ -135,8 +135,8 @@ func (x *Request) unrecognized(from, to int) []string {
 	return list
 }
 
-// RejectUnable says why no device can do a text that the interpreter understood. Of several
-// hypotheses it takes the one that says most about the device.
+// RejectUnable refuses a text that the interpreter understands and that no device can carry out.
+// Of several hypotheses it takes the one that says most about the device.
 func (x *Request) RejectUnable() capabilities.Outcome {
 	rd := slices.MaxFunc(x.Hypotheses, func(a, b Hypothesis) int { return cmp.Or(x.ClassScore(&a)-x.ClassScore(&b), int(a.How-b.How)) })
 	x.Explain.Template, x.Explain.Capability = rd.Text, rd.Capability.ID

@@ -53,8 +53,8 @@ func (e Event) Delivery(executor string) (mess.Message, bool) {
 	return m, false
 }
 
-// isEvidence reports whether the message is a late report of a former holder (T14). It ends
-// nothing, so it keeps the epoch of the sender.
+// isEvidence reports whether the message is a late report of a former holder (transition T14). It
+// ends nothing, so it keeps the epoch of the sender.
 func (e Event) isEvidence() bool {
 	return !e.Thread.Status.Terminal() && slices.ContainsFunc(e.Message.Items, func(item mess.Item) bool {
 		s, ok := item.(*mess.Status)

@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// claim gives the thread to an executor (T2).
+// claim gives the thread to an executor (transition T2).
 func (t *transition) claim(s *mess.Status) error {
 	if err := t.CheckClaim(t.Who, t.Env); err != nil {
 		return err
@@ -93,7 +93,8 @@ func reasonText(s *mess.Status) string {
 }
 
 // holds reports whether the sender holds the claim, with a current fencing token (epoch). From a
-// former holder, a terminal report is evidence (T14): the thread stores it and does not change.
+// former holder, a terminal report is evidence (transition T14): the thread stores it and does not
+// change.
 func (t *transition) holds(s *mess.Status) (bool, error) {
 	epoch := max(s.Epoch, t.Message.Epoch)
 	current := t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)
@@ -167,7 +168,7 @@ func (t *transition) comeBack() {
 
 // handBack takes a thread that its executor delegates. The exchange offers it again. Without
 // another candidate, the thread becomes delegated. An executor that shuts down has not declined,
-// and neither has one that failed at the start and reports the effect none (T9).
+// and neither has one that failed at the start and reports the effect none (transition T9).
 func (t *transition) handBack(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {

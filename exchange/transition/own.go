@@ -30,8 +30,8 @@ func FailDependent(dep string, code mess.Code) Change {
 	}
 }
 
-// OfferAgain releases the claim of a thread that has not started (T9). It ends the thread at
-// the last of the attempts. The reason goes into the status.
+// OfferAgain releases the claim of a thread that has not started (transition T9). It ends the
+// thread at the last of the attempts. The reason goes into the status.
 func OfferAgain(reason string, attempts int) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		e.Attempts++
@@ -46,7 +46,7 @@ func OfferAgain(reason string, attempts int) Change {
 	}
 }
 
-// Hold holds a started thread whose executor is silent (T10).
+// Hold holds a started thread whose executor is silent (transition T10).
 func Hold(e *thread.Envelope) *mess.Status {
 	e.HeldFrom = e.Status
 	return &mess.Status{Code: mess.Held, Reason: &mess.Reason{
@@ -61,8 +61,9 @@ func ComeBack(e *thread.Envelope) *mess.Status {
 	return s
 }
 
-// Lose ends the wait for the executor of a held thread (T11). The exchange offers a thread
-// without side effects, or with an idempotent plan, again. The outcome of any other is unknown.
+// Lose ends the wait for the executor of a held thread (transition T11). The exchange offers a
+// thread without side effects, or with an idempotent plan, again. The outcome of any other is
+// unknown.
 func Lose(e *thread.Envelope) *mess.Status {
 	who := e.Executor
 	e.HeldFrom = ""

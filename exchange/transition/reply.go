@@ -109,8 +109,8 @@ func (t *transition) answered(these []thread.OpenQuestion) {
 	}
 }
 
-// confirm takes the answer to a needs_confirmation (T3). It counts for one question only, and must
-// not name the thread by "last".
+// confirm takes the answer to a needs_confirmation (transition T3). It counts for one question
+// only, and must not name the thread by "last".
 func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	c := t.Env.Confirm
 	switch {
@@ -185,8 +185,8 @@ func (t *transition) notAsked() error {
 	return r
 }
 
-// cancel takes a cancel. Before the start it ends the thread (T12). After the start the executor
-// gets it, and reports the terminal status (T13).
+// cancel takes a cancel. Before the start it ends the thread (transition T12). After the start the
+// executor gets it, and reports the terminal status (transition T13).
 func (t *transition) cancel() error {
 	if err := t.checkAnswerer(); err != nil {
 		return err

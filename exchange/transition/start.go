@@ -32,8 +32,8 @@ func (t *transition) allowed(s *mess.Status) error {
 	return nil
 }
 
-// startPermission decides about the start (T4): the last check before a physical effect. The same
-// holder may ask again.
+// startPermission decides about the start (transition T4): the last check before a physical effect.
+// The same holder may ask again.
 func (t *transition) startPermission(s *mess.Status) error {
 	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
 		return mess.Errorf(mess.NotYet, "there is an unconfirmed stop; confirm it first")

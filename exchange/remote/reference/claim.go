@@ -131,8 +131,8 @@ func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
 	return nil
 }
 
-// checkStart extends the checks of ours with the exchange's clock (T4): no start before not_before, and none
-// after needed_by.
+// checkStart extends the checks of ours with the exchange's clock (transition T4): no start before
+// not_before, and none after needed_by.
 func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
 	if err := s.ours(t, h); err != nil {
 		return err

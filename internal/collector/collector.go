@@ -21,9 +21,12 @@ type Pace struct {
 	Calm  time.Duration // time without a collection after which the program counts as idle
 }
 
-// DefaultPace is for a computer with 512 MB of memory.
-func DefaultPace() Pace {
-	return Pace{Idle: 50, Busy: 200, More: 64 << 20, Often: time.Second, Calm: 5 * time.Second}
+// DefaultPace is for a computer with this memory, in bytes. The heap of a busy program may grow
+// by an eighth of the memory, and by 1 GiB at most: by 64 MiB of 512. The more it may grow, the
+// smaller is the part of the program's time that collections take.
+func DefaultPace(memory int64) Pace {
+	more := min(max(memory/8, 16<<20), 1<<30)
+	return Pace{Idle: 50, Busy: 200, More: int(more), Often: time.Second, Calm: 5 * time.Second}
 }
 
 // Keep sets the percent by the pace of collections, until the caller calls stop, which sets Idle.

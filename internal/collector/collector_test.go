@@ -32,6 +32,15 @@ func TestPaceFollowsWork(t *testing.T) {
 	}
 }
 
+// A small computer keeps its memory for others; a large one saves collections.
+func TestGrowthFollowsMemory(t *testing.T) {
+	for memory, more := range map[int64]int{64 << 20: 16 << 20, 512 << 20: 64 << 20, 4 << 30: 512 << 20, 64 << 30: 1 << 30} {
+		if got := collector.DefaultPace(memory).More; got != more {
+			t.Errorf("with %d bytes of memory the heap may grow by %d, want %d", memory, got, more)
+		}
+	}
+}
+
 // In a lull the program returns free memory to the system.
 func TestLullReturnsMemory(t *testing.T) {
 	kept := make([][]byte, 64)

@@ -23,6 +23,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/store/storetest"
 	"github.com/messkit/messkit/internal/collector"
+	"github.com/messkit/messkit/internal/resources"
 )
 
 // The server is a process of its own, so that its memory is not the clients';
@@ -214,7 +215,7 @@ func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 	if where == "" {
 		t.Skip("is run by the benchmarks")
 	}
-	t.Cleanup(collector.DefaultPace().Keep()) // as messkit run does
+	t.Cleanup(collector.DefaultPace(resources.Of().Memory).Keep()) // as messkit run does
 	var store exchange.Store = memory.New()
 	if where == "disk" {
 		s, err := files.Open(t.TempDir())

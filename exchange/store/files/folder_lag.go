@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// The folders follow the log within some seconds. If steps arrive faster than that, each step
-// waits a moment for the folders after the log has it.
+// The folders follow the log within some seconds. If steps arrive faster than that, each new thread
+// waits a moment for the folders after the log has it. The steps of a thread in work do not wait:
+// an executor must get its start permission in time, and a wait there holds up more than it saves.
 const (
-	// maxLag is the lag of the folders from which steps wait for them. The projector then writes
-	// a late thread within the rest of five seconds.
-	maxLag = 2500 * time.Millisecond
-	// maxBehind is the number of queued threads from which steps wait for the folders.
+	// maxLag is the lag of the folders of ended threads from which new threads wait for them, and
+	// maxOpenLag that of the folders of open threads. The projector then writes a late thread within
+	// the rest of five seconds.
+	maxLag     = maxGather + 1500*time.Millisecond
+	maxOpenLag = openGather + 1000*time.Millisecond
+	// maxBehind is the number of queued threads from which all steps wait for the folders.
 	maxBehind = 8192
-	// lagWait is the time that one step waits while the folders are late, so that they get their
-	// share of the processor and of the disk. A step waits for queueWait while more than
-	// maxBehind threads wait. Both are short, because an executor must get its start permission
-	// in time.
-	lagWait   = 20 * time.Millisecond
-	queueWait = 250 * time.Millisecond
+	// lagWait is the longest time that one step waits, so that the folders get their share of the
+	// processor and of the disk.
+	lagWait = 250 * time.Millisecond
 )
 
 // Lag returns the number of threads with steps that their folders do not show yet, and the time
@@ -54,41 +54,51 @@ func (p *projector) retryFolder(ref string, since time.Time) {
 	p.behind[ref] = since
 }
 
-// isLate reports whether the folders are so far behind the log that steps must wait. The caller
-// holds p.mu.
-func (p *projector) isLate(now time.Time) bool {
-	return p.to != nil && len(p.queue) > 0 && (now.Sub(p.queue[0].at) > maxLag || len(p.queue) > maxBehind)
+// pressure says which steps wait for the folders.
+type pressure struct {
+	over chan struct{} // closed when the folders are no longer late
+	all  bool          // all steps wait, not only new threads
+}
+
+// isLate reports whether the folders are so far behind the log that new threads, or all steps, must
+// wait. The caller holds p.mu.
+func (p *projector) isLate(now time.Time) (late, all bool) {
+	if p.to == nil {
+		return false, false
+	}
+	behind := func(queue []marked, most time.Duration) bool { return len(queue) > 0 && now.Sub(queue[0].at) > most }
+	all = len(p.queue)+len(p.open) > maxBehind
+	return all || behind(p.queue, maxLag) || behind(p.open, maxOpenLag), all
 }
 
 // updatePressure makes steps wait while the folders are late, and releases them afterwards.
 func (p *projector) updatePressure() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch late := p.isLate(time.Now()); {
-	case late && p.caughtUp == nil:
-		p.caughtUp = make(chan struct{})
-	case !late && p.caughtUp != nil:
-		close(p.caughtUp)
-		p.caughtUp = nil
+	late, all := p.isLate(time.Now())
+	switch {
+	case late && p.pressure.over == nil:
+		p.pressure.over = make(chan struct{})
+	case !late && p.pressure.over != nil:
+		close(p.pressure.over)
+		p.pressure.over = nil
 	}
+	p.pressure.all = all
 }
 
-// waitForFolders waits until the folders are no longer late, for at most lagWait or queueWait.
-// The log already has the step that calls it.
-func (p *projector) waitForFolders(ctx context.Context) {
+// waitForFolders waits until the folders are no longer late, for at most lagWait. The log already
+// has the step that calls it; isNew reports whether the step begins a thread.
+func (p *projector) waitForFolders(ctx context.Context, isNew bool) {
 	p.mu.Lock()
-	level, wait := p.caughtUp, lagWait
-	if len(p.queue) > maxBehind {
-		wait = queueWait
-	}
+	now := p.pressure
 	p.mu.Unlock()
-	if level == nil {
+	if now.over == nil || !isNew && !now.all {
 		return
 	}
-	t := time.NewTimer(wait)
+	t := time.NewTimer(lagWait)
 	defer t.Stop()
 	select {
-	case <-level:
+	case <-now.over:
 	case <-t.C:
 	case <-ctx.Done():
 	}

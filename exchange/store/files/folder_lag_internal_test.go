@@ -1,27 +1,31 @@
 package files
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// Steps wait a moment while the folders are late, and longer while too many are behind. They do
-// not wait after the folders have caught up, nor before Run.
+// New threads wait a moment while the folders are late, and all steps while too many threads are
+// behind. They do not wait after the folders have caught up, nor before Run.
 func TestStepsWaitForLateFolders(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		behind int
-		age    time.Duration
-		alone  bool // the projector does not run
-		wait   time.Duration
+		name        string
+		ended, open int // threads that are behind
+		age         time.Duration
+		alone       bool // the projector does not run
+		isNew, step time.Duration
 	}{
-		{"nothing", 0, 0, false, 0},
-		{"few", 10, maxLag, false, 0},
-		{"late", 10, maxLag + 1, false, lagWait},
-		{"many", maxBehind, 0, false, 0},
-		{"too many", maxBehind + 1, 0, false, queueWait},
-		{"late, and the program ends", 10, time.Hour, true, 0},
+		{name: "nothing"},
+		{name: "few", ended: 10, age: maxLag},
+		{name: "late", ended: 10, age: maxLag + 1, isNew: lagWait},
+		{name: "open ones gather", open: 10, age: maxOpenLag},
+		{name: "late, all open", open: 10, age: maxOpenLag + 1, isNew: lagWait},
+		{name: "many", ended: maxBehind / 2, open: maxBehind / 2},
+		{name: "too many", ended: maxBehind / 2, open: maxBehind/2 + 1, isNew: lagWait, step: lagWait},
+		{name: "late, and the program ends", ended: 10, age: time.Hour, alone: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -29,26 +33,60 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 				if !tt.alone {
 					p.to = Listener(noListener{})
 				}
-				for range tt.behind {
+				for range tt.ended {
 					p.queue = append(p.queue, marked{at: time.Now()})
+				}
+				for range tt.open {
+					p.open = append(p.open, marked{at: time.Now()})
 				}
 				time.Sleep(tt.age) // of the bubble
 				p.updatePressure()
-				began := time.Now()
-				p.waitForFolders(t.Context())
-				if took := time.Since(began); took != tt.wait {
-					t.Errorf("a step waited %v, want %v", took, tt.wait)
+				wait := func(what string, isNew bool, want time.Duration) {
+					t.Helper()
+					began := time.Now()
+					if p.waitForFolders(t.Context(), isNew); time.Since(began) != want {
+						t.Errorf("%s waited %v, want %v", what, time.Since(began), want)
+					}
 				}
-				p.queue = nil
+				wait("a new thread", true, tt.isNew)
+				wait("a step", false, tt.step)
+				p.queue, p.open = nil, nil
 				p.updatePressure()
-				began = time.Now()
-				p.waitForFolders(t.Context())
-				if took := time.Since(began); took != 0 {
-					t.Errorf("a step waited %v for nothing", took)
-				}
+				wait("a new thread afterwards", true, 0)
+				wait("a step afterwards", false, 0)
 			})
 		})
 	}
+}
+
+// Under load an ended thread goes before an open one, until the open one has waited for long. So a
+// thread that ends soon costs one write.
+func TestEndedThreadsGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProjector(nil)
+		p.to = Listener(noListener{})
+		p.steps.Add(1) // there is no lull
+		p.mark("stays-open", false)
+		p.mark("ends", false)
+		time.Sleep(maxGather)
+		p.mark("ends", true)
+		var order []string
+		began := time.Now()
+		for len(order) < 2 {
+			ref, wait := p.next()
+			if ref == "" {
+				time.Sleep(wait) // of the bubble
+				continue
+			}
+			order = append(order, fmt.Sprint(ref, " after ", time.Since(began)))
+		}
+		if want := []string{"ends after 1s", "stays-open after 2s"}; !slices.Equal(order, want) {
+			t.Errorf("the folders were written as %q, want %q", order, want)
+		}
+		if ref, _ := p.next(); ref != "" {
+			t.Errorf("%s was written twice", ref)
+		}
+	})
 }
 
 type noListener struct{ Listener }

@@ -33,16 +33,19 @@ type projector struct {
 
 	steps        atomic.Int32 // steps in progress; the folders give way to them
 	mu           sync.Mutex
-	priority     []string             // refs to process before the queue
+	priority     []string             // refs to process before the queues
 	queue        []marked             // refs to process; a ref that queued lacks is done already
+	open         []marked             // the same, of threads that will change again
 	lowPriority  []string             // refs to process when both queues are empty
-	queued       map[string]bool      // refs in priority or in queue
+	queued       map[string]bool      // refs in priority, queue or open
 	behind       map[string]time.Time // time of the oldest step that a thread's folder lacks
-	caughtUp     chan struct{}        // closed when the folders are no longer late; nil unless they are late
+	pressure     pressure             // which steps wait for the folders
 	due          map[string]time.Time // earliest time at which to process a ref
 	scanned      time.Time            // time of the last search in due
 	endedThreads map[string]uint64    // ended and in their folders, by version
 	since        time.Time            // of the oldest of them
+	noted        chan struct{}        // a release may be due
+	writing      sync.Mutex           // one folder is being written; before mu
 	busy         bool                 // a ref is in progress
 	last         time.Time            // time of the last mark
 	urgent       int                  // number of callers of Settle
@@ -62,34 +65,41 @@ type marked struct {
 
 // The projector waits after a step, because most threads take further steps soon, and one write
 // covers them all. It then waits for a lull, so that requests share neither the disk nor the
-// processor with the folders. The wait ends after maxGather at the latest.
+// processor with the folders. The wait ends after maxGather at the latest. For a thread that has
+// not ended it ends after openGather: under load, a thread then costs one write instead of three,
+// and no file gives way to another. ext4 searches long for a free inode after many have gone.
 const (
 	gatherTime = 250 * time.Millisecond
 	lullTime   = 25 * time.Millisecond
 	maxGather  = time.Second
+	openGather = 3 * time.Second
 )
 
 func newProjector(s *Store) *projector {
 	p := &projector{
 		s: s, queued: map[string]bool{}, behind: map[string]time.Time{}, due: map[string]time.Time{}, endedThreads: map[string]uint64{},
-		judged: map[string]map[string]bool{}, ignored: map[string]ignoredThread{}, logged: map[string]string{}, wake: make(chan struct{}, 1),
+		judged: map[string]map[string]bool{}, ignored: map[string]ignoredThread{}, logged: map[string]string{}, wake: make(chan struct{}, 1), noted: make(chan struct{}, 1),
 	}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }
 
-// mark queues a thread's folder for an update.
-func (p *projector) mark(ref string) {
+// mark queues a thread's folder for an update. ended reports whether the thread has ended: then
+// its folder comes before those of open threads.
+func (p *projector) mark(ref string, ended bool) {
 	p.mu.Lock()
 	p.last = time.Now()
 	if _, is := p.behind[ref]; !is {
 		p.behind[ref] = p.last
 	}
-	if !p.queued[ref] {
-		p.queued[ref] = true
+	first := len(p.queue)+len(p.open) == 0
+	switch {
+	case ended: // its entry in open, if there is one, then finds it done
 		p.queue = append(p.queue, marked{ref, p.last})
+	case !p.queued[ref]:
+		p.open = append(p.open, marked{ref, p.last})
 	}
-	first := len(p.queue) == 1
+	p.queued[ref] = true
 	p.mu.Unlock()
 	if first { // else a wake-up is due already
 		p.wakeUp()
@@ -121,24 +131,20 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	wait = p.enqueueDue(now)
-	for len(p.queue) > 0 && !p.queued[p.queue[0].ref] {
-		p.queue = p.queue[1:] // done through priority
-	}
-	if len(p.priority)+len(p.queue) == 0 && len(p.lowPriority) > 0 {
+	p.queue, p.open = p.withoutDone(p.queue), p.withoutDone(p.open)
+	if len(p.priority)+len(p.queue)+len(p.open) == 0 && len(p.lowPriority) > 0 {
 		p.enqueue(p.lowPriority[0])
 		p.lowPriority = p.lowPriority[1:]
 	}
-	if len(p.endedThreads) > 0 {
-		wait = min(wait, max(time.Millisecond, p.releaseIn(now)))
-	}
+	from, most := p.first(now)
 	switch p.busy = true; {
 	case len(p.priority) > 0:
 		ref, p.priority = p.priority[0], p.priority[1:]
-	case len(p.queue) > 0:
-		if more := p.waits(now); more > 0 {
+	case from != nil:
+		if more := p.waits(now, (*from)[0], most); more > 0 {
 			return "", min(wait, more)
 		}
-		ref, p.queue = p.queue[0].ref, p.queue[1:]
+		ref, *from = (*from)[0].ref, (*from)[1:]
 	default:
 		p.busy = false
 		p.idle.Broadcast()
@@ -148,13 +154,36 @@ func (p *projector) next() (ref string, wait time.Duration) {
 	return ref, 0
 }
 
-// waits returns the time that the first thread of the queue still waits. The caller holds p.mu.
-func (p *projector) waits(now time.Time) time.Duration {
+// withoutDone removes the threads from the front of a queue that are done already: through another
+// queue.
+func (p *projector) withoutDone(queue []marked) []marked {
+	for len(queue) > 0 && !p.queued[queue[0].ref] {
+		queue = queue[1:]
+	}
+	return queue
+}
+
+// first returns the queue whose first thread is next, nil if both are empty, and the longest time
+// that this thread waits. An open thread that has waited long enough goes before an ended one that
+// came later. The caller holds p.mu.
+func (p *projector) first(now time.Time) (from *[]marked, most time.Duration) {
+	switch {
+	case len(p.open) > 0 && (len(p.queue) == 0 || now.Sub(p.open[0].at) > openGather && p.open[0].at.Before(p.queue[0].at)):
+		return &p.open, openGather
+	case len(p.queue) > 0:
+		return &p.queue, maxGather
+	}
+	return nil, 0
+}
+
+// waits returns the time that the first thread of a queue still waits, if it waits for most at
+// most. The caller holds p.mu.
+func (p *projector) waits(now time.Time, first marked, most time.Duration) time.Duration {
 	if p.isUrgent() {
 		return 0
 	}
-	waited := now.Sub(p.queue[0].at)
-	return min(maxGather-waited, max(gatherTime-waited, p.sinceLull(now)))
+	waited := now.Sub(first.at)
+	return min(most-waited, max(gatherTime-waited, p.sinceLull(now)))
 }
 
 // isUrgent reports whether the folders must show every step immediately. The caller holds p.mu.
@@ -174,10 +203,9 @@ func (p *projector) sinceLull(now time.Time) time.Duration {
 func (p *projector) yieldTime(took time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := time.Now(); len(p.queue) > 0 && !p.isUrgent() && p.sinceLull(now) > 0 {
-		if now.Sub(p.queue[0].at) < 2*maxGather {
-			return min(4*took, maxYield)
-		}
+	now := time.Now()
+	if from, most := p.first(now); from != nil && !p.isUrgent() && p.sinceLull(now) > 0 && now.Sub((*from)[0].at) < most+maxGather/2 {
+		return min(4*took, maxYield)
 	}
 	return 0
 }
@@ -227,9 +255,6 @@ func (p *projector) run(ctx context.Context) error {
 			p.process(ctx, ref)
 			wait.For(ctx, p.yieldTime(time.Since(began)))
 		}
-		if p.releaseDue() {
-			p.releaseEnded(ctx)
-		}
 		if ref != "" {
 			continue
 		}
@@ -248,6 +273,8 @@ func (p *projector) run(ctx context.Context) error {
 // program must not stop the store.
 func (p *projector) process(ctx context.Context, ref string) {
 	defer mistake.Caught(p.s.cfg.Log, "ref", ref)
+	p.writing.Lock()
+	defer p.writing.Unlock()
 	since := p.startFolder(ref)
 	known, inLog := p.s.index.has(ref)
 	var err error
@@ -352,7 +379,7 @@ func (p *projector) judge(ctx context.Context, ref string, said []mess.Message) 
 		p.judged[ref][messeaf.Fingerprint(m)] = true
 		p.mu.Unlock()
 	}
-	p.mark(ref)
+	p.mark(ref, false)
 	return nil
 }
 
@@ -367,7 +394,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	p.urgent++
 	defer func() { p.urgent-- }()
 	p.wakeUp()
-	for (len(p.priority)+len(p.queue) > 0 || len(p.lowPriority) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
+	for (len(p.priority)+len(p.queue)+len(p.open) > 0 || len(p.lowPriority) > 0 || p.busy || len(p.due) > 0) && ctx.Err() == nil {
 		p.idle.Wait()
 	}
 	return ctx.Err()

@@ -15,7 +15,9 @@ func (s *Store) rewriteAll(ctx context.Context) {
 	if err := s.putAnyRevision(ctx, diskKind, diskUnsure, []byte("{}")); err != nil {
 		return // the log takes no records, so the store releases no thread
 	}
+	s.project.writing.Lock() // a folder in progress was begun before the error
 	s.index.markRewrite()
+	s.project.writing.Unlock()
 	s.project.checkLater(s.index.inLog())
 	s.project.wakeUp()
 }

@@ -198,6 +198,6 @@ func (s *Store) importExternal(ctx context.Context, ref string) error {
 		return err // Marshal has made it
 	}
 	s.cfg.Log.Info("another program has made a thread", "ref", ref, "intent", e.Intent)
-	s.project.mark(ref)
+	s.project.mark(ref, e.Status.Terminal())
 	return nil
 }

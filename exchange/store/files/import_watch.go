@@ -32,6 +32,7 @@ func (s *Store) Run(ctx context.Context, to Listener) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.watch(ctx) })
 	g.Go(func() error { return s.project.run(ctx) })
+	g.Go(func() error { return s.project.runReleases(ctx) })
 	g.Go(func() error { return s.retain(ctx) })
 	g.Go(func() error { return s.compactor(ctx) })
 	return g.Wait()

@@ -207,7 +207,7 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) er
 	if err := s.store(ctx, records); err != nil {
 		return err
 	}
-	s.project.mark(ref)
+	s.project.mark(ref, t.Status.Terminal())
 	return nil
 }
 

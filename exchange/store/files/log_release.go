@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // noteEnded notes a thread that has ended and that its folder has.
@@ -17,18 +19,40 @@ func (p *projector) noteEnded(w loadedThread) {
 		p.since = time.Now()
 	}
 	p.endedThreads[w.env.Ref] = w.env.Ver
+	if n := len(p.endedThreads); n == 1 || n == releaseMany {
+		wait.Notify(p.noted)
+	}
 }
 
-func (p *projector) releaseDue() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.endedThreads) > 0 && p.releaseIn(time.Now()) <= 0
+// runReleases releases the threads that have ended, until ctx ends. It does not run in the loop
+// that writes the folders, because a sync takes seconds on a slow disk.
+func (p *projector) runReleases(ctx context.Context) error {
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		rest := p.releaseIn(time.Now())
+		p.mu.Unlock()
+		if rest <= 0 {
+			p.releaseEnded(ctx)
+			continue
+		}
+		t := time.NewTimer(rest)
+		select {
+		case <-ctx.Done():
+		case <-t.C:
+		case <-p.noted:
+		}
+		t.Stop()
+	}
+	return nil
 }
 
 // releaseIn returns the time until the next release of the threads that have ended. The caller
 // holds p.mu.
 func (p *projector) releaseIn(now time.Time) time.Duration {
-	if len(p.endedThreads) >= releaseMany {
+	switch n := len(p.endedThreads); {
+	case n == 0:
+		return time.Hour // noted ends the wait
+	case n >= releaseMany:
 		return 0
 	}
 	waited := now.Sub(p.since)

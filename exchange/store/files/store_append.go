@@ -7,9 +7,10 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// Append adds one step to a thread. It waits a moment if the folders are far behind the log.
+// Append adds one step to a thread. It waits a moment for a new thread if the folders are far
+// behind the log.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
-	defer s.project.waitForFolders(ctx)
+	defer s.project.waitForFolders(ctx, step.After == "")
 	defer s.compactIfDue()
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)
@@ -36,7 +37,7 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 		}
 		s.index.noteFolder(ref, folder{fresh: true})
 	}
-	s.project.mark(ref)
+	s.project.mark(ref, step.Envelope.Status.Terminal())
 	return revOf(step.Envelope.Ver), nil
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,7 +75,7 @@ func runSimulateFleet(a *output.Env, cmd *cobra.Command, c fleet.Config, asJSON 
 	if err != nil {
 		return err
 	}
-	r, err := fleet.Run(cmd.Context(), c, name, fleetProgress(a), a.Err)
+	r, leave, err := fleet.Run(cmd.Context(), c, name, fleetProgress(a), a.Err)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func runSimulateFleet(a *output.Env, cmd *cobra.Command, c fleet.Config, asJSON 
 	} else {
 		err = r.Write(a.Out)
 	}
-	if err == nil && !r.OK() {
+	if err = errors.Join(err, leave()); err == nil && !r.OK() {
 		return output.ErrQuiet // the report contains the reason
 	}
 	return err

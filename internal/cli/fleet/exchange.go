@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -65,10 +66,12 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 	}
 	t.operator = strings.TrimSpace(string(key))
 	p := &exec.Cmd{Path: self, Args: []string{"messkit", "exchange", "--config", file}, Stderr: errs, Env: os.Environ(), SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	endWithParent(p.SysProcAttr)
 	out, err := p.StdoutPipe()
-	if err == nil {
-		err = p.Start()
+	if err != nil {
+		return nil, errors.Join(err, t.end())
 	}
+	ended, err := run(p)
 	if err != nil {
 		return nil, errors.Join(err, t.end())
 	}
@@ -76,7 +79,7 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 		_ = p.Process.Signal(syscall.SIGTERM) // it may have ended
 		hang := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
 		defer hang.Stop()
-		return errors.Join(p.Wait(), os.RemoveAll(dir))
+		return errors.Join(<-ended, os.RemoveAll(dir))
 	}
 	stop := context.AfterFunc(ctx, func() { _ = out.Close() })
 	defer stop()
@@ -84,6 +87,21 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 		return nil, errors.Join(err, t.end())
 	}
 	return t, nil
+}
+
+// run starts a process on a thread of its own, which lives until the process ends: the system takes
+// the end of the thread that started a process for the end of its parent. ended gets the result.
+func run(p *exec.Cmd) (ended <-chan error, err error) {
+	started, result := make(chan error), make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // without an unlock: the thread ends with this goroutine
+		err := p.Start()
+		started <- err
+		if err == nil {
+			result <- p.Wait()
+		}
+	}()
+	return result, <-started
 }
 
 // address reads the addresses that the exchange prints.

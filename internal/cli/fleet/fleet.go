@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -15,8 +16,10 @@ import (
 
 // Run simulates the fleet and returns the report. self is the file of the messkit program. Run
 // calls progress from time to time with a line of text, and writes the log of an exchange that it
-// starts to errs.
-func Run(ctx context.Context, c Config, self string, progress func(string), errs io.Writer) (r Report, err error) {
+// starts to errs. The caller calls leave after it has printed the report: it ends the exchange and
+// removes its folder, or removes the fleet from a running one, which takes minutes after a long run.
+// leave is nil after an error.
+func Run(ctx context.Context, c Config, self string, progress func(string), errs io.Writer) (r Report, leave func() error, err error) {
 	run := newRun()
 	actors := map[string]exchange.Role{}
 	for i := range c.Executors {
@@ -30,15 +33,13 @@ func Run(ctx context.Context, c Config, self string, progress func(string), errs
 	progress(fmt.Sprintf("making keys for %d actors", len(actors)))
 	t, err := open(ctx, c, self, actors, errs)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	defer func() {
-		if wrong := t.end(); err == nil {
-			err = wrong
-		}
-	}()
 	f := &flight{Config: c, target: t, run: run, ledger: newLedger(), progress: progress}
-	return f.fly(ctx)
+	if r, err = f.fly(ctx); err != nil {
+		return r, nil, errors.Join(err, t.end())
+	}
+	return r, t.end, nil
 }
 
 func open(ctx context.Context, c Config, self string, actors map[string]exchange.Role, errs io.Writer) (*target, error) {

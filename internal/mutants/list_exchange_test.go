@@ -286,8 +286,14 @@ var exchangeMutants = []mutant{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
 	{"steps leave the folders behind", []edit{{
-		"exchange/store/files/folder_lag.go", "now.Sub(p.queue[0].at) > maxLag || len(p.queue) > maxBehind", "false",
+		"exchange/store/files/folder_lag.go", "now.Sub(queue[0].at) > most", "false && now.Sub(queue[0].at) > most",
 	}}, "./exchange/store/files TestStepsWait"},
+	{"steps of claimed threads wait for the folders", []edit{{
+		"exchange/store/files/folder_lag.go", "!isNew && !now.all", "false",
+	}}, "./exchange/store/files TestStepsWait"},
+	{"each step of a short thread is written", []edit{{
+		"exchange/store/files/folder_projector.go", "return &p.open, openGather", "return &p.open, gatherTime",
+	}}, "./exchange/store/files TestEndedThreadsGoFirst"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/store/files/store_blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/store/files TestCleanUpKeepsRunningUploads"},

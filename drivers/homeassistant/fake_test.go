@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -20,7 +19,7 @@ const token = "eyJhbGciOiJIUzI1NiJ9.open.sesame"
 // records the real state of its entities.
 type home struct {
 	*httptest.Server
-	mu      sync.Mutex
+	mu      stateLock
 	sits    []*sitting // logged-in WebSocket connections
 	shut    bool       // rejects WebSocket connections
 	deaf    bool       // closes the connection during a service call, after its execution

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // sitting is one WebSocket connection.
@@ -163,15 +165,32 @@ func (h *home) hangUp() {
 	h.sits = nil
 }
 
-// has waits until what returns true.
+// stateLock is a mutex that reports each release, because the state may have changed.
+type stateLock struct {
+	sync.Mutex
+	released drivers.Signal
+}
+
+func (l *stateLock) Unlock() {
+	l.Mutex.Unlock()
+	l.released.Notify()
+}
+
+// has waits until what returns true, or for a minute.
 func (h *home) has(what func(*home) bool) bool {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	late := time.After(time.Minute)
+	for {
+		released := h.mu.released.Changes()
 		h.mu.Lock()
 		so := what(h)
-		h.mu.Unlock()
+		h.mu.Mutex.Unlock() // what changes nothing
 		if so {
 			return true
 		}
+		select {
+		case <-released:
+		case <-late:
+			return false
+		}
 	}
-	return false
 }

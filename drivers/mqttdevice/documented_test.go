@@ -64,8 +64,9 @@ type scripted struct {
 
 	mu       sync.Mutex
 	now      step
-	received []bool   // received messages of now.Hears
-	others   []string // other received messages
+	received []bool         // received messages of now.Receives
+	others   []string       // other received messages
+	changed  drivers.Signal // a message has arrived
 }
 
 func (s *scripted) ID() string           { return "scripted" }
@@ -89,6 +90,7 @@ func (s *scripted) OnPublished(c *mochi.Client, p packets.Packet) {
 		s.others = append(s.others, fmt.Sprintf("%s %q", p.TopicName, p.Payload))
 	}
 	s.mu.Unlock()
+	s.changed.Notify()
 	if known {
 		s.send(replies...)
 	}
@@ -111,8 +113,7 @@ func (s *scripted) begin(now step) {
 }
 
 func (s *scripted) end() (wrong []string) {
-	for end := time.Now().Add(patience); !s.all() && time.Now().Before(end); time.Sleep(time.Millisecond) { // messages may be under way
-	}
+	s.awaitAll() // messages may be under way
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, m := range s.now.Receives {
@@ -126,10 +127,23 @@ func (s *scripted) end() (wrong []string) {
 	return wrong
 }
 
-func (s *scripted) all() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !slices.Contains(s.received, false)
+// awaitAll returns when the driver has sent each message of the step, or after patience.
+func (s *scripted) awaitAll() {
+	late := time.After(patience)
+	for {
+		changed := s.changed.Changes()
+		s.mu.Lock()
+		all := !slices.Contains(s.received, false)
+		s.mu.Unlock()
+		if all {
+			return
+		}
+		select {
+		case <-changed:
+		case <-late:
+			return
+		}
+	}
 }
 
 // rows returns the steps that each template must pass.

@@ -1,6 +1,7 @@
 package printer_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // key is the API key of the simulated servers.
@@ -36,6 +39,7 @@ type machine struct {
 	lost       int              // number of commands that it executes without an answer
 	unreceived int              // number of commands that get lost before the server
 	ended      time.Time        // end of the last print
+	acted      drivers.Signal   // notified of each command
 }
 
 const layers = 10
@@ -57,7 +61,23 @@ func (m *machine) is() (phase string, heats bool) {
 // act executes a command. The caller holds mu.
 func (m *machine) act(what string) bool {
 	m.acts = append(m.acts, what)
+	m.acted.Notify()
 	return !m.deaf
+}
+
+// await returns when the commands so far satisfy ready, or at the end of ctx.
+func (m *machine) await(ctx context.Context, ready func(acts []string) bool) {
+	for {
+		acted := m.acted.Changes()
+		if ready(m.log()) {
+			return
+		}
+		select {
+		case <-acted:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (m *machine) step() {
@@ -150,7 +170,7 @@ func newBench(t *testing.T, kind string) *bench {
 		}
 		if r.Method != http.MethodGet && m.unreceived > 0 {
 			m.unreceived--
-			m.acts = append(m.acts, "unheard")
+			m.act("lost")
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}

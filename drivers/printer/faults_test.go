@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/printer"
@@ -62,9 +61,7 @@ func TestNoDuplicateCommands(t *testing.T) {
 		defer watch.Wait()
 		defer cancel()
 		watch.Go(func() {
-			for ctx.Err() == nil && len(b.machine().log()) < 2 {
-				time.Sleep(time.Millisecond)
-			}
+			b.machine().await(ctx, func(acts []string) bool { return len(acts) == 2 })
 			cancel()
 		})
 		if err := p.Pause(ctx); err == nil || errors.Is(err, drivers.ErrNothingDone) {
@@ -82,9 +79,7 @@ func soon(t *testing.T, b *bench, command string) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	var watch sync.WaitGroup
 	watch.Go(func() {
-		for ctx.Err() == nil && !slices.Contains(b.machine().log(), command) {
-			time.Sleep(time.Millisecond)
-		}
+		b.machine().await(ctx, func(acts []string) bool { return slices.Contains(acts, command) })
 		cancel()
 	})
 	t.Cleanup(func() { cancel(); watch.Wait() })

@@ -26,13 +26,15 @@ type fixture struct {
 
 	now       atomic.Pointer[time.Time]
 	mu        sync.Mutex
-	published []string // executor and kind
+	published []string   // executor and kind
+	more      *sync.Cond // of mu: published has grown
 	holds     map[string][]string
 }
 
 func open(t testing.TB, store thread.Store) *fixture {
 	t.Helper()
 	f := &fixture{t: t, docs: documents.New(store), holds: map[string][]string{}}
+	f.more = sync.NewCond(&f.mu)
 	f.after(0)
 	level := errors.New("level")
 	err := store.Feed(t.Context(), "", func(c thread.Change) error {
@@ -55,6 +57,7 @@ func open(t testing.TB, store thread.Store) *fixture {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			f.published = append(f.published, id+" "+string(e.Kind))
+			f.more.Broadcast()
 		},
 	}, f.docs)
 	if err != nil {
@@ -220,15 +223,11 @@ func TestStopIsWrittenAtOnce(t *testing.T) {
 		_, err := f.Stop(t.Context(), mess.Stop{ID: "s"})
 		done <- err
 	}()
-	for {
-		f.mu.Lock()
-		published := len(f.published)
-		f.mu.Unlock()
-		if published == n {
-			break
-		}
-		time.Sleep(time.Millisecond)
+	f.mu.Lock()
+	for len(f.published) < n {
+		f.more.Wait()
 	}
+	f.mu.Unlock()
 	store.wait.Done() // the last one releases all others
 	if err := <-done; err != nil {
 		t.Error(err)

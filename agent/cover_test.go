@@ -58,17 +58,17 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 		ref := h.send(requester, "request: {intent: close the kitchen blind}")
 		h.advance(4*time.Second + 500*time.Millisecond)
 		if !chips.Level("gpiochip0", down) {
-			t.Error("it does not move")
+			t.Error("the relay of the cover is off, want on")
 		}
 		wantResult("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "reckoned")
 		if s := h.wantStatus(ref, mess.Failed); s.Reason == nil || s.Reason.Effect != mess.EffectPartial {
-			t.Errorf("what was stopped ended with %+v", s.Reason)
+			t.Errorf("reason of the stopped task is %+v, want a partial effect", s.Reason)
 		}
 		ref = h.send(requester, "request: {intent: open the kitchen blind}")
 		h.advance(5 * time.Second)
 		h.wantStatus(ref, mess.InProgress)
 		if !chips.Level("gpiochip0", up) {
-			t.Error("it does not move")
+			t.Error("the relay of the cover is off, want on")
 		}
 		h.postStop(requester)
 		if chips.Level("gpiochip0", up) || chips.Level("gpiochip0", down) {

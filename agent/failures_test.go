@@ -45,7 +45,7 @@ func TestFailureStaysUntilDeviceWorks(t *testing.T) {
 		h.fridge.broken = nil
 		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 		if f := h.failureOf("fridge-cam"); f != none {
-			h.t.Errorf("it works again: %+v", f)
+			h.t.Errorf("failure of a working device is %+v, want none", f)
 		}
 	})
 }
@@ -58,7 +58,7 @@ func TestCancelAndBusyAreNoFailures(t *testing.T) {
 		h.send(requester, "cancel: {re: "+ref+"}")
 		h.wantStatus(ref, mess.Cancelled)
 		if f := h.failureOf("vacuum"); f != (device.Failure{}) {
-			h.t.Errorf("it was cancelled: %+v", f)
+			h.t.Errorf("failure after a cancel is %+v, want none", f)
 		}
 		h.lamp.set(func(l *lamp) { l.broken = errors.New("the wire is cut") })
 		h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Failed)
@@ -101,7 +101,7 @@ func TestExchangeKnowsFailedDevices(t *testing.T) {
 		h.fridge.broken = nil
 		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Completed)
 		if list := known(); len(list) != 0 {
-			h.t.Errorf("it works again: %q", list)
+			h.t.Errorf("failures of a working device are %q, want none", list)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestFailedSwitchOffIsReported(t *testing.T) {
 		h.lamp.set(func(l *lamp) { l.broken = nil })
 		h.advance(time.Minute)
 		if f := h.failureOf("porch-lamp"); f != (device.Failure{}) || h.lamp.get().on {
-			t.Errorf("it is off: %+v", f)
+			t.Errorf("failure is %+v, want none and the lamp off", f)
 		}
 		if _, err := looks(); err != nil {
 			t.Error(err)

@@ -38,7 +38,7 @@ var fleetSize = map[bool]int{false: 10_000, true: 1_000}[underRace]
 // writes their addresses, and "all" after a request to each plug.
 func TestFleetProcess(t *testing.T) {
 	if os.Getenv(fleetVariable) == "" {
-		t.Skip("it is a part of TestTenThousandDevices")
+		t.Skip("TestTenThousandDevices runs this test")
 	}
 	var mu sync.Mutex
 	asked := map[string]bool{}
@@ -79,7 +79,7 @@ func memoryInUse() (bytes uint64, routines int) {
 // An agent reads ten thousand devices with few goroutines and little memory.
 func TestTenThousandDevices(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("this test takes seconds")
 	}
 	c := exec.Command(os.Args[0], "-test.run=^TestFleetProcess$")
 	c.Env = append(os.Environ(), fleetVariable+"=1")

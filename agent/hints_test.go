@@ -74,7 +74,7 @@ func TestEveryHintOfEveryCapability(t *testing.T) {
 					}
 				}
 				if got := strings.Join(list, " "); got != c.gives || place != c.place || !strings.Contains(r.Notes, c.notes) {
-					t.Errorf("it gives %s (in %q), notes %q; want %s (in %q), %q", got, place, r.Notes, c.gives, c.place, c.notes)
+					t.Errorf("contents are %s (in %q), notes %q; want %s (in %q), %q", got, place, r.Notes, c.gives, c.place, c.notes)
 				}
 			})
 		})

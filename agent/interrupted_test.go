@@ -100,7 +100,7 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 				s := h.wantStatus(ref, mess.Failed)
 				const ask = `to stop it, ask "stop the old robot"`
 				if strings.Contains(s.Suggestion, ask) != c.moves || !strings.HasSuffix(s.Suggestion, "look before retrying") {
-					t.Errorf("it suggests %q", s.Suggestion)
+					t.Errorf("suggestion is %q", s.Suggestion)
 				}
 				failed := func() string { return h.failureOf("robot").Why }
 				if strings.Contains(failed(), ask) != c.moves {

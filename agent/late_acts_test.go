@@ -47,7 +47,7 @@ func TestContinuedTaskNeverReportsEffectNone(t *testing.T) {
 		h.startAgent()
 		h.advance(time.Minute)
 		if s := h.wantStatus(ref, mess.Failed); s.Reason.Effect != mess.EffectUnknown {
-			t.Errorf("it ends with %+v, want effect unknown", s.Reason)
+			t.Errorf("reason is %+v, want effect unknown", s.Reason)
 		}
 	})
 }

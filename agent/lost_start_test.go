@@ -75,7 +75,7 @@ func TestRejectedReportIsNoUnusedStart(t *testing.T) {
 		h.advance(2 * time.Minute)
 		s := h.wantStatus(ref, mess.Failed)
 		if s.Reason == nil || s.Reason.Effect != mess.EffectUnknown {
-			t.Errorf("it ended for %+v", s.Reason)
+			t.Errorf("reason is %+v, want effect unknown", s.Reason)
 		}
 		if did := h.lamp.acts(); did != "on" {
 			t.Errorf("the lamp did %q, want it on once", did)
@@ -113,7 +113,7 @@ func TestStartedThreadWithoutTaskIsReported(t *testing.T) {
 				h.advance(3 * time.Minute)
 				s := h.wantStatus(ref, c.code)
 				if c.code == mess.Failed && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) {
-					t.Errorf("it ended for %+v", s.Reason)
+					t.Errorf("reason is %+v, want effect unknown", s.Reason)
 				}
 				if did := h.lamp.acts(); did != "" {
 					t.Errorf("the lamp did %q", did)

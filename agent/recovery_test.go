@@ -98,7 +98,7 @@ func (h *harness) wantOutcome(ref string, want expectedOutcome) {
 		h.t.Errorf("%+v, recoverable %v; want effect %s, recoverable %v", s.Reason, *s.Recoverable, want.effect, want.again)
 	}
 	if unknown := want.effect == mess.EffectUnknown; unknown != (s.Suggestion == "look before retrying") {
-		h.t.Errorf("it suggests %q", s.Suggestion)
+		h.t.Errorf("suggestion is %q", s.Suggestion)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestFatalTaskIsQuarantined(t *testing.T) {
 				if c.intent == "ring the bell" { // the reading of the device kills it, too
 					d = h.restartUntil("before the look")
 					if dead, _, _ := d.hasDied(); !dead {
-						h.t.Fatal("it has not looked")
+						h.t.Fatal("no crash at the read of the device, want one")
 					}
 				}
 				d = h.restartUntil("before the look")

@@ -59,7 +59,7 @@ func TestReportContainsImageWithoutFileStore(t *testing.T) {
 				}
 			}
 			if fits { // nothing has contradicted it
-				t.Error("there is no picture")
+				t.Error("the report has no image")
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestTerminalStatusContainsLateImage(t *testing.T) {
 		h.wantStatus(ref, mess.Completed)
 		h.image(ref)
 		if s, _ := h.last(ref); s.Evidence != mess.Photographed {
-			t.Errorf("evidence %q: the last word is not what was sent", s.Evidence)
+			t.Errorf("evidence of the terminal status is %q, want photographed", s.Evidence)
 		}
 	})
 }

@@ -220,7 +220,7 @@ func TestResponseContainsEachHint(t *testing.T) {
 				want := strings.Fields(one.want)
 				for _, kind := range want {
 					if !slices.Contains(has, kind) {
-						t.Errorf("there is no %s in %v", kind, has)
+						t.Errorf("%s is missing in %v", kind, has)
 					}
 				}
 				if slices.Contains(has, "confirmation") && !slices.Contains(want, "confirmation") {

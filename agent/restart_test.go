@@ -126,7 +126,7 @@ func TestCrashWithDeviceWithoutReadback(t *testing.T) {
 				h.advance(2 * time.Second)
 				s := h.wantStatus(ref, c.code)
 				if did := b.acts(); did != c.did {
-					t.Errorf("it did %q, want %q", did, c.did)
+					t.Errorf("acts are %q, want %q", did, c.did)
 				}
 				if c.code == mess.Completed {
 					h.wantAnswer(ref, "the program died after it had begun, and has begun it again: the command may have been sent twice")
@@ -339,7 +339,7 @@ func TestQuarantinedCommandMayStillAct(t *testing.T) {
 		h.startAgent()
 		h.advance(2 * time.Second)
 		if s := h.wantStatus(ref, mess.Failed); !strings.Contains(s.Reason.Detail, "quarantined") || !strings.Contains(s.Reason.Detail, "may still act") {
-			t.Errorf("it ends with %+v", s.Reason)
+			t.Errorf("reason is %+v, want quarantined and a possible late act", s.Reason)
 		}
 	})
 }

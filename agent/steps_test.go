@@ -230,7 +230,7 @@ func TestToggle(t *testing.T) {
 				t.Errorf("evidence %q, want read_back", s.Evidence)
 			}
 			if is := h.lamp.get().on; is != want {
-				t.Errorf("it is %v, want %v", is, want)
+				t.Errorf("the lamp is on=%v, want %v", is, want)
 			}
 		}
 	})

@@ -58,13 +58,13 @@ func TestStopFromExchange(t *testing.T) {
 		before := time.Now()
 		h.postStop(requester)
 		if time.Since(before) != 0 {
-			t.Errorf("it took %v", time.Since(before))
+			t.Errorf("the stop took %v, want no time", time.Since(before))
 		}
 		if s := h.wantStatus(acting, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectUnknown || !strings.Contains(s.Reason.Detail, "the cat, by claude-agent") {
-			t.Errorf("what acted: %+v", s.Reason)
+			t.Errorf("reason of the started task is %+v", s.Reason)
 		}
 		if s := h.wantStatus(asking, mess.Failed); s.Reason.Type != "stop" || s.Reason.Effect != mess.EffectNone {
-			t.Errorf("what asked: %+v", s.Reason)
+			t.Errorf("reason of the task with a question is %+v", s.Reason)
 		}
 		for _, intent := range []string{"turn on the porch light", "what's in the fridge?"} {
 			if s := h.wantStatus(h.send(person, "request: {intent: \""+intent+"\"}"), mess.Declined); !strings.Contains(s.Reason.Detail, "the cat") {

@@ -86,7 +86,7 @@ func TestCancelSwitchesOff(t *testing.T) {
 					t.Errorf("evidence %q, %+v; want %q, %q, %q", s.Evidence, reason, c.know, c.effect, c.detail)
 				}
 				if did := d.acts(); did != c.did {
-					t.Errorf("it did %q, want %q", did, c.did)
+					t.Errorf("acts are %q, want %q", did, c.did)
 				}
 			})
 		})
@@ -114,7 +114,7 @@ func TestShutdownSwitchesOff(t *testing.T) {
 					t.Errorf("%s, %+v", s.Evidence, s.Reason)
 				}
 				if did := d.acts(); did != "on, off" {
-					t.Errorf("it did %q", did)
+					t.Errorf("acts are %q, want on, off", did)
 				}
 			})
 		})

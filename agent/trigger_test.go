@@ -82,7 +82,7 @@ func TestTriggerIsReadBack(t *testing.T) {
 					h.wantAnswer(ref, c.wantText)
 				}
 				if did := c.dev.(interface{ acts() string }).acts(); did != c.did {
-					t.Errorf("it did %q, want %q", did, c.did)
+					t.Errorf("acts are %q, want %q", did, c.did)
 				}
 			})
 		})

@@ -203,7 +203,7 @@ func TestAnswerStatesRemainingTime(t *testing.T) {
 		h.wantAnswer(h.send(requester, "request: {intent: turn on the porch light}"), "it is switched off again in 4s, at ")
 		h.advance(5 * time.Second)
 		if did := h.lamp.acts(); did != "on, on, off" {
-			t.Errorf("it did %s", did)
+			t.Errorf("acts are %s, want on, on, off", did)
 		}
 	})
 }

@@ -55,10 +55,10 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 			t.Errorf("on the list: %v", got)
 		}
 		if got := h.x.Deregistered(); !slices.Equal(got, []string{kitchen.ID}) {
-			t.Errorf("forgotten: %v", got)
+			t.Errorf("deregistered executors are %v, want the kitchen", got)
 		}
 		if list := h.x.Capabilities(nil); len(list) != 1 || list[0].ID != "lift" {
-			t.Errorf("what can be asked for: %+v", list)
+			t.Errorf("capabilities are %+v, want lift", list)
 		}
 		ref := h.send(agent, "request: {intent: look, requires: [look]}").Ref
 		if m, err := h.post(agent, "query: {type: status, filter: {re: "+ref+"}}"); err != nil || len(m.Items) == 0 {
@@ -136,7 +136,7 @@ func TestNewExecutorWithOldNameIsNoPerson(t *testing.T) {
 		h.deregister(anna.ID)
 		h.heartbeat(anna, mess.Executor{Name: "Ana the robot", Capabilities: looks.Capabilities})
 		if e := h.x.Executors()[0].Executor; exchange.IsPerson(e) || e.Name != "Ana the robot" {
-			t.Errorf("it is %+v", e)
+			t.Errorf("executor is %+v, want no person", e)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestDeregistrationIsLimited(t *testing.T) {
 		refuses := func(actor exchange.Actor, id string, reason mess.ErrorCode, words string) {
 			t.Helper()
 			if _, err := h.x.Deregister(t.Context(), actor, id); !errors.Is(err, reason) || !strings.Contains(err.Error(), words) {
-				t.Errorf("%s forgets %s: %v", actor.ID, id, err)
+				t.Errorf("%s deregisters %s: %v", actor.ID, id, err)
 			}
 			if reason != mess.NotFound && !slices.Contains(h.executorNames(), id) {
 				t.Errorf("%s is not on the list", id)

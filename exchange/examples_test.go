@@ -91,7 +91,7 @@ func TestSpecificationExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := diff.Diff(string(want), b.String()); d != "" {
-		t.Errorf("what the examples come to (-%s +now); look, and then: go test ./exchange -run TestSpecificationExamples -update\n%s", golden, d)
+		t.Errorf("results of the examples (-%s +now); check them, then run: go test ./exchange -run TestSpecificationExamples -update\n%s", golden, d)
 	}
 }
 

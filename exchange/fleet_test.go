@@ -201,7 +201,7 @@ func TestUnchangedRegistrationIsNotWritten(t *testing.T) {
 			t.Errorf("an unchanged registration wrote %d documents, want 0", store.puts-was)
 		}
 		if e := h.x.Executors()[0]; !e.Live || !e.LastSeen.Equal(time.Now()) {
-			t.Errorf("it is no sign of life: live %v, seen %v", e.Live, e.LastSeen)
+			t.Errorf("the registration is no heartbeat: live %v, seen %v", e.Live, e.LastSeen)
 		}
 		h.send(kitchen, "config: {executor: {id: kitchen-pi, latency: 31, holding: []}}")
 		if store.puts != was+1 {

@@ -95,7 +95,7 @@ func TestEarlierImageIsReused(t *testing.T) {
 		}
 		given, _ := mess.Entry{Type: "image", Value: pictures[0]}.Media()
 		if earlier, _ := given.Extra.Get("earlier"); earlier != first || given.CapturedAt != "2026-11-21T09:44:50Z" || given.SHA256 != m.SHA256 {
-			t.Errorf("it carries %+v", given)
+			t.Errorf("the image is %+v", given)
 		}
 		unmentioned := h.send(agent, "request: {intent: send me a picture}").Ref
 		for _, ref := range []string{again, unmentioned} {

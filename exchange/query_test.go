@@ -154,7 +154,7 @@ func TestAttachmentsOfThreadAreLimited(t *testing.T) {
 			t.Errorf("beyond the limit: %v, want an error with the remaining bytes", err)
 		}
 		if err := h.attach(kitchen, ref, "d", 20_000); err != nil {
-			t.Errorf("what is left: %v", err)
+			t.Errorf("attach within the remaining bytes: %v", err)
 		}
 		if err := h.attach(agent, ref, "e", 1); !errors.Is(err, mess.TooLarge) {
 			t.Errorf("when nothing is left: %v", err)

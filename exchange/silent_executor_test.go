@@ -33,7 +33,7 @@ func TestSilentExecutorFailsThread(t *testing.T) {
 				h.wantStatus(ref, mess.Failed)
 				s := h.lastStatus(ref)
 				if s.Reason == nil || s.Reason.Effect != c.effect || !strings.Contains(s.Reason.Detail, "kitchen-pi had it") {
-					t.Errorf("it ended for %+v", s.Reason)
+					t.Errorf("reason is %+v", s.Reason)
 				}
 			})
 		})

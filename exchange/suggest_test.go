@@ -34,7 +34,7 @@ func TestAcceptedDelegationMovesThread(t *testing.T) {
 		h.send(agent, "reply: {re: "+said.Ref+", accept: true}")
 		h.wantStatus(ref, mess.Pending)
 		if got := theirs.events(); !slices.Contains(got, "offer "+ref+" request") {
-			t.Errorf("it was offered: %v", got)
+			t.Errorf("events are %v, want the offer", got)
 		}
 		if got := others.events(); !slices.Contains(got, "message "+ref+" status:pending") {
 			t.Errorf("events of the previous executor are %v, want pending", got)

@@ -344,7 +344,7 @@ func TestInvisibleThreadsLookUnknown(t *testing.T) {
 				_, got := h.x.Thread(h.t.Context(), other, ref)
 				_, want := h.x.Thread(h.t.Context(), other, none)
 				if got.Error() != strings.ReplaceAll(want.Error(), none, ref) {
-					t.Errorf("it is read: %v, want %v", got, want)
+					t.Errorf("error of a read is %v, want %v", got, want)
 				}
 				_, err := h.x.Attach(h.t.Context(), other, ref, "x", "", strings.NewReader("x"))
 				if !errors.Is(err, mess.NotFound) {

@@ -244,6 +244,6 @@ func TestEntryWithEmptyKeyIsKept(t *testing.T) {
 		t.Errorf("got %s, want %s", got, text)
 	}
 	if m.Validate() == nil {
-		t.Error("it is valid")
+		t.Error("Validate accepts the message, want an error")
 	}
 }

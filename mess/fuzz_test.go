@@ -61,7 +61,7 @@ func samePrinted(t *testing.T, m mess.Message, js, y []byte) {
 		}
 		again, err := mess.Parse(text)
 		if err != nil {
-			t.Fatalf("what was printed cannot be read: %v\n%s", err, text)
+			t.Fatalf("the printed message cannot be parsed: %v\n%s", err, text)
 		}
 		if a, b := printed(t, m), printed(t, again); a != b {
 			t.Fatalf("printed, read and printed:\n%s\n%s", a, b)

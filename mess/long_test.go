@@ -75,7 +75,7 @@ func FuzzLongTexts(f *testing.F) {
 			return
 		}
 		if again, err := mess.ParseJSON(m.ListJSON()); err != nil || string(again.ListJSON()) != string(m.ListJSON()) {
-			t.Errorf("it is not read again as it was: %v", err)
+			t.Errorf("the message differs after a round trip: %v", err)
 		}
 	})
 }

@@ -41,7 +41,7 @@ systemctl show -p Result -p ExecMainStatus -p NRestarts UNIT >/out/end
 // must answer, do what it is asked, and end in order, under the sandbox that the unit asks for.
 func TestUnitsStartInTheirSandbox(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it boots a container")
+		t.Skip("this test boots a container")
 	}
 	if runtime.GOOS != "linux" || os.Getuid() != 0 {
 		t.Skip("a container of systemd-nspawn needs root on Linux")

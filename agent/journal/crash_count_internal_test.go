@@ -51,11 +51,11 @@ func TestJournalCountsCrashes(t *testing.T) {
 		}
 	}
 	if j = j.crash(t); j.CrashCount("bad") != 3 {
-		t.Error("a start that does not look at it counts, or forgets")
+		t.Error("crash count after an unrelated start is not 3")
 	}
 	try("bad")()
 	if j = j.crash(t); j.CrashCount("bad") != 0 {
-		t.Error("it has come through, and is remembered")
+		t.Error("crash count after a completed run is not 0")
 	}
 	for n := range 200 { // more than there is room for
 		try(strings.Repeat("x", 90) + string(rune('0'+n)))

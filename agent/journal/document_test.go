@@ -54,7 +54,7 @@ func (d document) table(after string) (rows [][]string) {
 		}
 	}
 	if len(rows) < 3 {
-		d.Fatalf("there is no table after %q", after)
+		d.Fatalf("the document has no table after %q", after)
 	}
 	return rows[2:]
 }

@@ -209,7 +209,7 @@ func TestClosedJournalReturnsError(t *testing.T) {
 		t.Error("the journal is writable, want an error")
 	}
 	if got := reportTwice(j); got != "" {
-		t.Errorf("what was not written is believed: %s", got)
+		t.Errorf("an unwritten report counts: %s", got)
 	}
 }
 
@@ -385,6 +385,6 @@ func TestDamagedJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := journal.Read(dir); err != nil || len(r.Violations) > 0 {
-		t.Errorf("it was not written anew: %v, %v", r.Violations, err)
+		t.Errorf("violations after the compaction: %v, %v, want none", r.Violations, err)
 	}
 }

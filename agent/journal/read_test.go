@@ -51,7 +51,7 @@ func TestReadDuringWrites(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, segment1))
 	must(t, err)
 	if !slices.Equal(before, after) {
-		t.Error("it was changed")
+		t.Error("Read has changed the journal")
 	}
 }
 
@@ -278,14 +278,14 @@ func FuzzRead(f *testing.F) {
 		j, err := journal.Open(dir)
 		if err != nil {
 			if len(r.Violations) == 0 {
-				t.Errorf("it cannot be opened, and nothing is found: %v", err)
+				t.Errorf("Open fails, and Read finds no violation: %v", err)
 			}
 			return
 		}
 		must(t, j.Close())
 		for _, m := range r.Violations {
 			if len(j.Damage()) == 0 && !slices.Contains([]string{journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch}, m.Rule) {
-				t.Errorf("it is opened, in spite of %v", m)
+				t.Errorf("Open finds no damage, in spite of %v", m)
 			}
 		}
 	})

@@ -56,7 +56,7 @@ func TestLockoutsAndArming(t *testing.T) {
 	}
 	must(t, f.Disarm("again", noon, risky...))
 	if f.Decisions().ArmedDevices["saw"] {
-		t.Error("who was armed by name is armed after his class was disarmed anew")
+		t.Error("a device that was armed by name stays armed after its class was disarmed")
 	}
 	must(t, f.Arm())
 	if l = f.Decisions(); len(l.Disarmed)+len(l.DisarmedDevices)+len(l.ArmedDevices) > 0 {
@@ -129,7 +129,7 @@ func TestUnwritableDiskPreventsActs(t *testing.T) {
 	// A decision that the disk has not accepted stays active, also after the next start.
 	must(t, os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600))
 	if err := r.DisarmForUnknown("x", capabilities.RiskMotion); err == nil {
-		t.Error("it was written nowhere")
+		t.Error("DisarmForUnknown on an unwritable disk succeeds, want an error")
 	}
 	must(t, os.Remove(folder), os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, "running"), nil, 0o600))
 	if l := r.Decisions(); l.Disarmed[capabilities.RiskMotion] == "" {

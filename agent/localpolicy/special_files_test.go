@@ -25,10 +25,10 @@ func TestIrregularDecisionFileIsUnknown(t *testing.T) {
 			f := localpolicy.In(dir)
 			must(t, os.Mkdir(filepath.Join(dir, "admin"), 0o700), put(filepath.Join(dir, "admin", "decisions")))
 			if f.Decisions().Unknown == "" {
-				t.Error("it is taken for decisions")
+				t.Error("decisions of an irregular file are known, want unknown")
 			}
 			if err := f.LockOut("lamp", "", noon); err == nil {
-				t.Error("it was written over")
+				t.Error("LockOut replaces an irregular file, want an error")
 			}
 			begin(t, f) // the program starts and may not act
 			must(t, f.ResetDecisions())

@@ -28,7 +28,7 @@ func TestActNeedsOneSync(t *testing.T) {
 						t.Errorf("notes: %+v", notes)
 					}
 					if l.history() != "" {
-						t.Error("it acts before that is written down")
+						t.Error("the lamp acts before the ledger has the record")
 					}
 					return kept.AppendLedger(ctx, notes...)
 				})

@@ -89,7 +89,7 @@ func TestWatchdogSwitchesOffForHangingDriver(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(off) < 2 || off[0] != time.Minute+25*time.Millisecond || off[1]-10*time.Minute > 100*time.Millisecond || !is {
-			t.Errorf("switched off by the guard at %v, and the hand's light is on=%t", off, is)
+			t.Errorf("the watchdog switched off at %v, and the manually switched light is on=%t", off, is)
 		}
 	})
 }

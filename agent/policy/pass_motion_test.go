@@ -160,7 +160,7 @@ func TestMotionEnds(t *testing.T) {
 				}
 				advance(time.Minute)
 				if got := r.history(); got != tt.moved {
-					t.Errorf("it moved %q, want %q", got, tt.moved)
+					t.Errorf("motion is %q, want %q", got, tt.moved)
 				}
 				if r.long > drivers.MaxLease {
 					t.Errorf("a lease of %v", r.long)
@@ -189,7 +189,7 @@ func TestMotionNeedsEnd(t *testing.T) {
 		_, err = pass.Move(t.Context(), r, drivers.Motion{Forward: 2})
 		wantRejection(t, err, "plan")
 		if r.history() != "" {
-			t.Errorf("it moved %s", r.history())
+			t.Errorf("motion is %s, want none", r.history())
 		}
 	})
 }

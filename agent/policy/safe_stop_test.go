@@ -203,7 +203,7 @@ func TestStopMakesEveryDeviceSafe(t *testing.T) {
 		}
 		advance(time.Hour)
 		if got := wrong.history(); !strings.HasPrefix(got, "halted 1s, halted 2s, halted 4s, halted 8s") || strings.Contains(got, "1m") {
-			t.Errorf("it is tried again until Clear, and not after: %s", got)
+			t.Errorf("halts are %s, want retries until Clear and none after it", got)
 		}
 	})
 }

@@ -70,7 +70,7 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 					t.Errorf("%q, want %q", l.history(), c.want)
 				}
 				if due := kept.pendingOffs(); len(due) != 0 {
-					t.Errorf("it goes on being due: %+v", due)
+					t.Errorf("pending switch-offs are %+v, want none", due)
 				}
 			})
 		})
@@ -118,7 +118,7 @@ func TestUnstartedDeviceIsSwitchedOff(t *testing.T) {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		if due := kept.pendingOffs(); len(due) != 0 {
-			t.Errorf("it goes on being due: %+v", due)
+			t.Errorf("pending switch-offs are %+v, want none", due)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestPendingOffIsWrittenAfterFullDisk(t *testing.T) {
 		kept.fail(nil)
 		advance(time.Minute)
 		if due := kept.pendingOffs(); len(due) != 0 {
-			t.Errorf("it goes on being due: %+v", due)
+			t.Errorf("pending switch-offs are %+v, want none", due)
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestHangingDiskIsReported(t *testing.T) {
 			t.Errorf("%q, want %q", l.history(), want)
 		}
 		if due := disk.pendingOffs(); len(due) != 0 {
-			t.Errorf("it goes on being due: %+v", due)
+			t.Errorf("pending switch-offs are %+v, want none", due)
 		}
 	})
 }

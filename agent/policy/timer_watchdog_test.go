@@ -233,7 +233,7 @@ func TestAutoOffIsUndone(t *testing.T) {
 		d := bright{&timed{lamp: l}}
 		turnOn(t, g, d, time.Hour, "")
 		if len(d.limits) != 1 {
-			t.Fatalf("its timer is set %d times", len(d.limits))
+			t.Fatalf("the driver set the timer %d times, want once", len(d.limits))
 		}
 		plan := switchPlan(true, 0)
 		plan.Command, plan.Args = capabilities.Dim, mess.Object{{Key: "level", Value: 40.0}}

@@ -44,7 +44,7 @@ func TestUnwritableFolder(t *testing.T) {
 	}
 	o := stop.Order{ID: "a", Reason: "smoke", By: "teague"}
 	if err := stop.WriteOrder(dir, o); err == nil {
-		t.Fatal("it was written")
+		t.Fatal("WriteOrder succeeds, want an error")
 	}
 	h, err := stop.SendStop(dir, o)
 	if reason, _ := g.Watch(); err != nil || !strings.Contains(reason, "smoke") || len(h.Orders) != 1 || len(h.Unsaved) != 1 || len(h.Devices) != 1 {

@@ -129,7 +129,7 @@ func TestStopSurvivesRestart(t *testing.T) {
 	s, end := run(t, stop.Config{Dir: dir}, g)
 	s.Stop(stop.Order{ID: "a", Reason: "smoke", By: "teague"})
 	if reason, _ := g.Watch(); reason == "" { // before the latch writes anything
-		t.Error("the gate is not stopped at once")
+		t.Error("the policy is not stopped at once")
 	}
 	waitUntilWritten(t, s)
 	s.Stop(stop.Order{ID: "a", Reason: "the same again"})
@@ -226,7 +226,7 @@ func TestClearedOrderIsKnownAfterRestart(t *testing.T) {
 	s := stop.Open(stop.Config{Dir: dir}, g, time.Now, quiet)
 	s.Stop(stop.Order{ID: "old"})
 	if g.stops != 0 {
-		t.Error("it stops again")
+		t.Error("the latch stops again, want one stop")
 	}
 }
 
@@ -313,8 +313,8 @@ func TestMissingStopLine(t *testing.T) {
 		t.Error("a line without a number")
 	}
 	c.Chip, c.Line = "gpiochip-none", 3
-	if err := stop.NewInput(c).Watch(t.Context(), func(bool) { t.Error("it has a level") }); err == nil {
-		t.Error("it can be read")
+	if err := stop.NewInput(c).Watch(t.Context(), func(bool) { t.Error("a missing line reports a level") }); err == nil {
+		t.Error("Watch of a missing line succeeds, want an error")
 	}
 	if err := (stop.InputConfig{Line: 1, StopsOn: "up", Bias: "pull"}).Validate(); err == nil || strings.Count(err.Error(), "\n") != 2 {
 		t.Errorf("%v", err)

@@ -279,7 +279,7 @@ func TestUnreadMessageTimesOut(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("the call took %v, want 4s at most", took)
 		}
 		wait(10 * time.Second)
 		if err := c.WillBeOn("hall", time.Minute); err != nil || g.started < 2 {

@@ -54,7 +54,7 @@ func TestHandover(t *testing.T) {
 				synctest.Wait()
 				list, err := watchdog.EncodeRemaining(a.watchdog.Remaining())
 				if err != nil || len(a.end) == 0 {
-					t.Fatalf("it has not ended, %v", err)
+					t.Fatalf("the earlier watchdog has not ended, %v", err)
 				}
 				left, err := watchdog.ParseRemaining(list)
 				if err != nil || len(left) != 2 {
@@ -108,7 +108,7 @@ func TestHandoverToWatchdogWithoutAgent(t *testing.T) {
 		go func() { end <- g.Run(in, io.Discard) }()
 		wait(time.Second)
 		if len(end) > 0 {
-			t.Fatal("it has not waited")
+			t.Fatal("the watchdog ended before the handover")
 		}
 		w.turn("hall", true)
 		g.Adopt([]watchdog.RemainingDevice{{Device: lamp("hall", "keep"), In: time.Second}})

@@ -110,7 +110,7 @@ func (a *agent) stop() {
 	a.closePipe()
 	_ = a.pipe.Close()
 	if err := <-a.end; err != nil {
-		a.t.Errorf("the guard ends with %v", err)
+		a.t.Errorf("the watchdog ends with %v", err)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestWatchdog(t *testing.T) {
 				a.on("hall", 2, 11*time.Second)
 				a.sendBeats(20 * time.Second)
 				if no := a.send(watchdog.Message{On: []watchdog.OnMessage{{Device: "porch", Epoch: 3}}}); no == "" {
-					a.t.Error("it may be switched on while it is being switched off")
+					a.t.Error("the watchdog permits a switch-on during a switch-off, want a rejection")
 				}
 				close(w.hang["porch"])
 				wait(0)
@@ -369,7 +369,7 @@ func TestUnreachableDeviceEndsWatchdog(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
 			if len(a.end) != 0 {
-				t.Error("it has given up within half a minute")
+				t.Error("the watchdog ended within half a minute, want it running")
 			}
 			time.Sleep(2 * time.Minute)
 			synctest.Wait()

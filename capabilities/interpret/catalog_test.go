@@ -25,7 +25,7 @@ func TestDefinitions(t *testing.T) {
 		"print-start", "print-pause", "print-resume", "print-cancel", "print-status", "move-servo", "lock", "unlock", "open", "close", "wait", "repeat",
 	} {
 		if !slices.Contains(ids, want) {
-			t.Errorf("there is no %s", want)
+			t.Errorf("the catalog lacks %s", want)
 		}
 	}
 }

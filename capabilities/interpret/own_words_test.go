@@ -72,10 +72,10 @@ func TestLoadWordsLeavesOutFiles(t *testing.T) {
 		t.Errorf("the good file is not read: %s", got(o))
 	}
 	if o := r.Resolve(ask("turn on the porch light")); o.Plan == nil || o.Plan.Risk != capabilities.RiskIrreversible {
-		t.Errorf("what a left out file makes stricter does not ask: %s", got(o))
+		t.Errorf("risk with a skipped stricter file: %s, want irreversible", got(o))
 	}
 	if o := r.Resolve(ask("turn off the porch light")); o.Plan == nil || o.Plan.Risk != capabilities.RiskComfort {
-		t.Errorf("what no file defines: %s", got(o))
+		t.Errorf("risk without a file: %s, want comfort", got(o))
 	}
 }
 

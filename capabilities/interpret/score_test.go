@@ -102,6 +102,6 @@ func TestLoosePlanListsSkippedWords(t *testing.T) {
 		t.Errorf("%s, not used: %v", got(o), o.Plan)
 	}
 	if o := resolver().Resolve(mess.Request{Intent: "look at the fridge", Precision: mess.Loose}); o.Plan == nil || len(o.Plan.Unused) > 0 {
-		t.Errorf("what is understood whole: %s", got(o))
+		t.Errorf("a complete sentence with loose precision: %s, want no unused words", got(o))
 	}
 }

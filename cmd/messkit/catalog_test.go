@@ -66,7 +66,7 @@ func TestCatalogIsCompleteAndRunnable(t *testing.T) {
 	}
 	for _, e := range examples {
 		if !e.thing && !slices.ContainsFunc(catalog.Default().Definitions(), func(d capabilities.Definition) bool { return d.ID == e.of }) {
-			t.Errorf("there is no capability %q", e.of)
+			t.Errorf("the catalog has no capability %q", e.of)
 		}
 	}
 

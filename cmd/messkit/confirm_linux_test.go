@@ -109,7 +109,7 @@ func (s *shellSession) waitStatus(status string) {
 			return
 		}
 	}
-	s.t.Fatalf("it does not become %s: %s", status, text)
+	s.t.Fatalf("status does not become %s: %s", status, text)
 }
 
 func newBrowser(t *testing.T) *http.Client {

@@ -38,7 +38,7 @@ func draftOf(ref string) string {
 // network returns.
 func TestDraftSurvivesReload(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 	p := h.openInvitation("Ana", "localhost", "look")

@@ -12,7 +12,7 @@ import (
 // operator resumes the executor there.
 func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(360, 740)
@@ -29,7 +29,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 	p.Click("nav a", "Tasks")
 	p.Until(`document.querySelector("#open a")?.textContent === "turn on the porch light"`)
 	if thread := h.api(http.MethodGet, "/requests/"+ref, ""); !strings.Contains(thread, `"status":"pending"`) {
-		t.Errorf("it is not held: %s", thread)
+		t.Errorf("the request is not pending during the drain: %s", thread)
 	}
 	p.Click("#onhold button", "Resume")
 	p.Until(`document.getElementById("onhold").textContent === ""`)
@@ -43,7 +43,7 @@ func TestPageDrainsAndResumesExecutor(t *testing.T) {
 // visible again.
 func TestHiddenPageCatchesUp(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(1280, 800)
@@ -51,7 +51,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 	other.Front()
 	p.Until(`document.hidden && /^as of \d.*: paused while the page is hidden$/.test(document.getElementById("line").textContent)`)
 	if !h.hasClass(p, "line", "off") {
-		t.Error("it looks as if it were live")
+		t.Error("the hidden page shows a live connection")
 	}
 	ref := h.request(`{"intent": "turn on the porch light"}`)
 	h.waitStatus(ref, "completed")
@@ -64,7 +64,7 @@ func TestHiddenPageCatchesUp(t *testing.T) {
 // return when the executor connects again.
 func TestPageDeregistersExecutor(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	config := filepath.Join(t.TempDir(), "messkit.yaml")
 	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n"), 0o600); err != nil {

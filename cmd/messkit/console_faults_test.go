@@ -42,7 +42,7 @@ func (h *instance) startProxy() (address string, away *atomic.Bool) {
 // revoked key, and another person's session on the same phone.
 func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	address, away := h.startProxy()
@@ -208,7 +208,7 @@ func TestPhoneSendsAnswerOnceDespiteErrors(t *testing.T) {
 // belongs to the current text.
 func TestPageUpdatesKeepInput(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	old := h.request(`{"intent": "vacuum the living room"}`)

@@ -25,7 +25,7 @@ func waitInWindow(p *chromium.Tab, selector, text string) {
 // at its top, even after a scrolled one.
 func TestPhoneShowsQuestionFirst(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(360, 640)
@@ -69,7 +69,7 @@ func TestPhoneShowsQuestionFirst(t *testing.T) {
 // font size of the browser.
 func TestPageIsReadable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	for i := range 23 {
@@ -99,7 +99,7 @@ func TestPageIsReadable(t *testing.T) {
 // A device with a failure shows the time and the reason. A read state replaces "not read yet".
 func TestPageShowsDeviceFailure(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	config := filepath.Join(t.TempDir(), "messkit.yaml")
 	if err := os.WriteFile(config, []byte(`devices:
@@ -128,7 +128,7 @@ func TestPageShowsDeviceFailure(t *testing.T) {
 // An exchange without devices shows the running executors of other programs.
 func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startCommand(t, "exchange", nil)
 	p := h.openConsole(1280, 800)
@@ -149,7 +149,7 @@ func TestExchangeWithoutDevicesShowsExecutors(t *testing.T) {
 // of "just now", and works as usual.
 func TestWrongBrowserClockIsTolerated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	h.waitStatus(h.request(`{"intent": "turn on the porch light"}`), "completed")
@@ -180,7 +180,7 @@ func TestWrongBrowserClockIsTolerated(t *testing.T) {
 // has the stop button.
 func TestPageShowsControlsOfRole(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	h.waitStatus(h.request(`{"intent": "turn on the light"}`), "needs_input")
@@ -277,7 +277,7 @@ func TestPageShowsControlsOfRole(t *testing.T) {
 // confirms it.
 func TestPageKeepsInputWhileExchangeIsUnreachable(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(360, 640)

@@ -46,7 +46,7 @@ func (h *instance) invitationLink(name, address string) string {
 // page.
 func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t, "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 	p := h.openInvitation("Ana", "localhost", "look")
@@ -125,7 +125,7 @@ func TestOfflineAnswerKeepsRecordingAndPosition(t *testing.T) {
 // the task, and the other completes it.
 func TestPersonDelegatesTask(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	ana := h.openInvitation("Ana", "localhost", "look")
@@ -182,7 +182,7 @@ func TestPersonDelegatesTask(t *testing.T) {
 	ben.Fill("#text-"+ref, "It stands upstairs.")
 	ben.Click("#mine button[type=submit]", "Done")
 	if thread := h.waitStatus(ref, "completed"); !strings.Contains(thread, `"delegated_to":"ben"`) || !strings.Contains(thread, "It stands upstairs.") {
-		t.Errorf("handed over: %s", thread)
+		t.Errorf("the delegated thread is %s", thread)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestPersonDelegatesTask(t *testing.T) {
 // settings does not overwrite them.
 func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openInvitation("Ana", "localhost", "look")
@@ -236,7 +236,7 @@ func TestPageKeepsForeignHoursAndAbilities(t *testing.T) {
 // removes the address.
 func TestPersonTestsNotificationAddress(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	var mu sync.Mutex
 	var got []string

@@ -11,7 +11,7 @@ import (
 // A new user asks, answers, confirms, stops and resets the stop, on a desktop and on a phone.
 func TestConsoleScenario(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	for _, size := range []struct {
@@ -122,7 +122,7 @@ func TestConsoleScenario(t *testing.T) {
 // do. She also works offline, and the exchange stores each answer once.
 func TestPersonDoesTaskOnPhone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	link, _, _ := strings.Cut(h.run("invite", "Ana Maria"), "\n")
@@ -218,7 +218,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 	p.Until(`!document.getElementById("standing").textContent.includes("STOP what")`)
 	h.run("cancel", other)
 	if thread := h.waitStatus(ref, "claimed"); !strings.Contains(thread, "Ana Maria says: I have stopped") {
-		t.Errorf("that she has stopped is not in %s", thread)
+		t.Errorf("the report of her stop is not in %s", thread)
 	}
 	p.Until(`document.getElementById("text-` + ref + `")`)
 	p.Until(`navigator.serviceWorker.controller || navigator.serviceWorker.ready`)
@@ -251,7 +251,7 @@ func TestPersonDoesTaskOnPhone(t *testing.T) {
 // The page shows the text of a request, a name or a file, and never runs it as code.
 func TestPageRunsNoForeignText(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
@@ -286,7 +286,7 @@ func TestPageRunsNoForeignText(t *testing.T) {
 // The keyboard reaches everything: sign in, ask, go to the stop.
 func TestKeyboardReachesEverything(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	key, err := operatorKey(filepath.Join(h.home, "data"))
@@ -314,7 +314,7 @@ func TestKeyboardReachesEverything(t *testing.T) {
 		}
 		var seen bool
 		if p.Eval(`(() => { const s = getComputedStyle(document.activeElement); return document.activeElement === document.body || s.outlineStyle !== "none" || document.activeElement.className === "skip" })()`, &seen); !seen {
-			t.Errorf("it is not seen that %q has the focus", at)
+			t.Errorf("the focus on %q is not visible", at)
 		}
 	}
 	for _, want := range []string{"Skip to content", "Stop everything", "Tasks", "Devices", "People", "Log", "intent"} {

@@ -13,7 +13,7 @@ import (
 // it.
 func TestPageKeepsNewerEvents(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	ref := h.request(`{"intent": "turn on the light"}`)
@@ -69,7 +69,7 @@ func TestPageKeepsNewerEvents(t *testing.T) {
 // stop.
 func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	config := filepath.Join(t.TempDir(), "messkit.yaml")
 	if err := os.WriteFile(config, []byte("exchange: {unreachable: 1s, quiet_lease: 1s}\ndevices:\n  porch-light: {driver: sim-lamp}\n  hall-light: {driver: sim-lamp}\n"), 0o600); err != nil {
@@ -134,7 +134,7 @@ func TestStopBannerLeavesRoomOnPhone(t *testing.T) {
 // The page shows structured data as sentences and tables, never as JSON.
 func TestPageShowsDataAsSentences(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(1280, 900)

@@ -212,7 +212,7 @@ func (s shell) waitRef(ctx context.Context, status string) string {
 			return newest.Ref
 		}
 	}
-	s.t.Fatalf("there is no thread that is %s", status)
+	s.t.Fatalf("no thread has the status %s", status)
 	return ""
 }
 

@@ -46,15 +46,15 @@ func TestExchangeStartsOnUnwritableDisk(t *testing.T) {
 			p, d = startServing(t, dir, binary)
 			code, body, err = d.call(d.operator, http.MethodGet, "/requests/first", "")
 			if err != nil || code != http.StatusOK {
-				t.Errorf("what is there: %d %s, %v", code, body, err)
+				t.Errorf("read of a stored thread: %d %s, %v, want 200", code, body, err)
 			}
 			wantHealth(t, p, "degraded")
 			code, body, err = d.call(d.operator, http.MethodPost, "/requests", `{"id":"second","intent":"look"}`)
 			if err != nil || code != http.StatusServiceUnavailable {
-				t.Errorf("what is new: %d %s, %v", code, body, err)
+				t.Errorf("new request: %d %s, %v, want 503", code, body, err)
 			}
 			if full := strings.Contains(string(body), "no space left on its disk for this; make room there"); full != (disk.name == "full") {
-				t.Errorf("what is new: %s", body)
+				t.Errorf("error of a new request is %s", body)
 			}
 			if err := p.stop(); err != nil {
 				t.Error(err)

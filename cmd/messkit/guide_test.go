@@ -67,7 +67,7 @@ func lines(text string) (all []any) {
 // requester and executor.
 func TestCurlGuideRuns(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl here")
+		t.Skip("this machine has no curl")
 	}
 	all := pageCommands(t, "../../docs/reference/http.md", "With curl alone", "Webhooks")
 	if len(all) < 9 {
@@ -120,7 +120,7 @@ func runPageCommands(t *testing.T, home string, all []page, env ...string) {
 func TestTLSGuideRuns(t *testing.T) {
 	for _, tool := range []string{"curl", "openssl", "basenc"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("there is no %s here", tool)
+			t.Skipf("this machine has no %s", tool)
 		}
 	}
 	all := pageCommands(t, "../../docs/reference/http.md", "TLS")

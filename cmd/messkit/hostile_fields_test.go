@@ -14,7 +14,7 @@ import (
 // see them as text.
 func TestHostileFieldsHaveNoEffect(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	const script = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>` + "\u202eon\u2066 \u200b\U000e0041\ufeff\u3164\u00ad"

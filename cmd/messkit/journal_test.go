@@ -94,7 +94,7 @@ func (b *node) wantDisarmed(reason string) {
 	b.wantResult("turn on the lamp", mess.Declined, reason)
 	b.wantResult("what's in the fridge?", mess.Completed, "milk")
 	if b.wire.lastState() != was {
-		b.Errorf("the lamp was touched")
+		b.Errorf("the state of the lamp has changed")
 	}
 	_, text, err := b.call(b.operator, http.MethodGet, "/executors", "")
 	if err != nil || strings.Contains(string(text), "switch-on") || !strings.Contains(string(text), "read-switch") {
@@ -112,7 +112,7 @@ func (b *node) waitUntilArmed() {
 			return
 		}
 	}
-	b.Fatalf("it does not come back: %s", &b.p.stderr)
+	b.Fatalf("the executor does not become available again: %s", &b.p.stderr)
 }
 
 // stop stops the node. Its journal must be valid then.

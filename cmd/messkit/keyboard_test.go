@@ -31,7 +31,7 @@ func typeText(p *chromium.Tab, text string) {
 // confirms a risky task, stops everything and resets the stop.
 func TestKeyboardCompletesFiveTasks(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	p := h.openConsole(1280, 800)
@@ -76,7 +76,7 @@ func TestKeyboardCompletesFiveTasks(t *testing.T) {
 // task, answers it, and declines another.
 func TestKeyboardCompletesPersonsTask(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser and the built program")
+		t.Skip("this test needs a browser and the built program")
 	}
 	h := startMesskit(t)
 	link, _, _ := strings.Cut(h.run("invite", "Ana"), "\n")

@@ -44,7 +44,7 @@ func TestAgentMailPageRuns(t *testing.T) {
 		t.Fatal("the page does not begin with an example")
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl here")
+		t.Skip("this machine has no curl")
 	}
 	home := t.TempDir()
 	file := filepath.Join(home, "messkit.yaml")

@@ -65,7 +65,7 @@ func rpc(ts *testscript.TestScript, neg bool, args []string) {
 		_ = json.Unmarshal(line, &asked) // a line that is not JSON expects no answer
 		for asked.ID != nil && (answer.ID == nil || *answer.ID != *asked.ID) {
 			if !answers.Scan() {
-				ts.Fatalf("there is no answer to %s%s", line, errs.String())
+				ts.Fatalf("no answer to %s%s", line, errs.String())
 			}
 			fmt.Fprintln(&out, answers.Text())
 			ts.Check(json.Unmarshal(answers.Bytes(), &answer)) // anything else violates the protocol

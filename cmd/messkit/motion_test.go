@@ -49,16 +49,16 @@ func TestTimedDriveEnds(t *testing.T) {
 		l.startMotion("drive the rover forward for 1 second")
 		by := l.wire.waitForState(t, false)
 		if d := l.lastMotion(); d < 900*time.Millisecond {
-			t.Errorf("it moved for %v", d)
+			t.Errorf("the rover moved for %v, want 900ms at least", d)
 		}
 		l.kill()
 		if by == l.pid() {
 			return
 		}
 		if by != watchdogPID {
-			t.Fatalf("process %d has stopped it, and the guard is %d", by, watchdogPID)
+			t.Fatalf("process %d has stopped the rover, want the watchdog %d", by, watchdogPID)
 		}
-		t.Log("the guard has stopped it, on a machine that is too busy; again")
+		t.Log("the watchdog has stopped the rover on a machine that is too busy; again")
 	}
 }
 
@@ -98,7 +98,7 @@ func checkRoverStops(t *testing.T, name string, injectFault func(*lampRun)) bool
 		l.signal(syscall.SIGCONT)
 		<-time.After(time.Second)
 		if l.wire.lastState() != "off" {
-			t.Error("it drives on when its program is back")
+			t.Error("the rover continues after the restart of its program")
 		}
 		l.kill()
 	}

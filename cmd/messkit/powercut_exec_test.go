@@ -50,7 +50,7 @@ func (h *cutHarness) enableRequests(p *process) {
 	h.Helper()
 	key, err := operatorKey(filepath.Join(h.live, "data"))
 	if err != nil || p.url == "" {
-		h.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+		h.Fatalf("messkit does not start: %v\n%s", err, &p.stderr)
 	}
 	h.valveRequests.client.Store(newAPIClient(p.url, key, ""))
 }
@@ -82,7 +82,7 @@ func (h *cutHarness) runUntilCut() {
 		moment = time.Duration(rand.IntN(2)*rand.IntN(3000)) * time.Microsecond
 	}
 	if held && p != nil && !p.running() {
-		h.Fatal("it does not start while it is stopped")
+		h.Fatal("messkit does not start with a latched stop")
 	}
 	if held && h.valveRequests.client.Load() != nil {
 		h.checkStaysStopped()

@@ -143,7 +143,7 @@ devices:
 			}
 			p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
 			if err != nil || p.url == "" {
-				t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+				t.Fatalf("messkit does not start: %v\n%s", err, &p.stderr)
 			}
 			fridge, porch, which := a.request("what's in the fridge?"), a.request("turn on the porch light"), a.request("turn on the light")
 
@@ -163,10 +163,10 @@ devices:
 				t.Errorf("the light: %q", words)
 			}
 			if err := p.stop(); err != nil {
-				t.Errorf("its end: %v\n%s", err, &p.stderr)
+				t.Errorf("shutdown of messkit: %v\n%s", err, &p.stderr)
 			}
 			if log := p.stderr.String(); strings.Contains(log, "mess_home_") || strings.Contains(log, "level=ERROR") {
-				t.Errorf("its log: %s", log)
+				t.Errorf("log of messkit: %s", log)
 			}
 		})
 	}
@@ -192,7 +192,7 @@ devices:
 			}
 			p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
 			if err != nil || p.url == "" {
-				t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+				t.Fatalf("messkit does not start: %v\n%s", err, &p.stderr)
 			}
 			var made struct{ Ref string }
 			a.call("POST", "/requests", map[string]any{"intent": "turn on the desk light", "confirm_before": true, "requires": []string{"no-such-thing"}}, &made)
@@ -217,7 +217,7 @@ devices:
 				t.Errorf("%d acts after the confirmation, want 1", acted())
 			}
 			if err := p.stop(); err != nil {
-				t.Errorf("its end: %v\n%s", err, &p.stderr)
+				t.Errorf("shutdown of messkit: %v\n%s", err, &p.stderr)
 			}
 		})
 	}
@@ -307,7 +307,7 @@ func TestKilledExecutorAtReferenceServer(t *testing.T) {
 			board := func() *process {
 				p, err := start(dir, binary, "run", "--config", filepath.Join(dir, "pi.yaml"))
 				if err != nil || p.url == "" {
-					t.Fatalf("it does not start: %v\n%s", err, &p.stderr)
+					t.Fatalf("messkit does not start: %v\n%s", err, &p.stderr)
 				}
 				return p
 			}

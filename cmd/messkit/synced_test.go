@@ -17,7 +17,7 @@ func TestSyncPrecedesAck(t *testing.T) {
 	f := newFaultRun(t, binary, fault{call: "fsync,fdatasync", errno: "EIO", nth: never, path: "/log/*.wal"})
 	p := f.start(append(f.strace(f.dir, f.log), binary)...)
 	if p.url == "" {
-		t.Fatalf("it does not serve: %s", &p.stderr)
+		t.Fatalf("the exchange does not serve: %s", &p.stderr)
 	}
 	const asked = 20
 	for n := range asked {

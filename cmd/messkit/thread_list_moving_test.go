@@ -57,6 +57,6 @@ MESS:
 		t.Fatal(err)
 	}
 	if list, errs := thread.EnvelopesOf(dir, all); len(errs) != 1 || len(list) != 0 {
-		t.Errorf("one that is gone: %+v, %v", list, errs)
+		t.Errorf("list with a deleted thread: %+v, %v", list, errs)
 	}
 }

@@ -39,6 +39,6 @@ func TestMovedThreadIsFound(t *testing.T) {
 		t.Errorf("%q, %v after %d tries", text, err, tries)
 	}
 	if _, err := thread.WhereItIs(data, ref, func(thread.OnDisk) (int, error) { return 0, fs.ErrNotExist }); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing thread: %v, want ErrNotExist", err)
 	}
 }

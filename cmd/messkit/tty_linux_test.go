@@ -22,7 +22,7 @@ func openTerminal(t *testing.T) (theirs, ours *os.File) {
 	t.Helper()
 	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals here: %v", err)
+		t.Skipf("this machine has no pseudo-terminals: %v", err)
 	}
 	t.Cleanup(func() { ours.Close() })
 	raw, err := ours.SyscallConn()
@@ -190,12 +190,12 @@ func TestAskEndsAtBlockedTerminal(t *testing.T) {
 		select {
 		case err := <-ended:
 			if err == nil {
-				t.Error("it counts as done")
+				t.Error("the command succeeds, want an error")
 			}
 			return
 		case <-end:
 			_ = c.Process.Kill()
-			t.Fatalf("it goes on: %v", <-ended)
+			t.Fatalf("the command does not end: %v", <-ended)
 		case <-again.C:
 		}
 	}

@@ -26,7 +26,7 @@ func TestWatchdogOfKilledProgramSwitchesOff(t *testing.T) {
 		l.wire.waitForState(t, true)
 		l.kill()
 		if by := l.wire.waitForState(t, false); by != watchdogPID && what != "on from the start" {
-			t.Errorf("%s: process %d has switched it off, and the guard is %d", what, by, watchdogPID)
+			t.Errorf("%s: process %d has switched the lamp off, want the watchdog %d", what, by, watchdogPID)
 		}
 		l.waitForEnd(watchdogPID)
 	}
@@ -73,11 +73,11 @@ func TestKilledWatchdogIsReplaced(t *testing.T) {
 	second := l.watchdogPID()
 	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.logText(), "the watchdog runs") == 2 })
 	if list := l.wire.commands(t); !list[len(list)-1].on {
-		t.Errorf("the lamp went off when the guard was killed: %v", list)
+		t.Errorf("the lamp went off with the kill of the watchdog: %v", list)
 	}
 	l.kill()
 	if by := l.wire.waitForState(t, false); by != second {
-		t.Errorf("process %d has switched it off, and the guard is %d", by, second)
+		t.Errorf("process %d has switched the lamp off, want the watchdog %d", by, second)
 	}
 	l.waitForEnd(second)
 }
@@ -101,7 +101,7 @@ func TestNextStartSwitchesOffAfterBothAreKilled(t *testing.T) {
 	}
 	l.start()
 	if l.wire.lastState() != "off" {
-		t.Error("it serves, and the lamp is on")
+		t.Error("the lamp is on after the start, want off")
 	}
 	l.kill()
 }

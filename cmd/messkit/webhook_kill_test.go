@@ -57,7 +57,7 @@ func (r *receiver) missing(refs []string) (ref string, repeats int) {
 // one delivery id.
 func TestWebhooksOfAKilledExchange(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs the built program, and kills it")
+		t.Skip("this test builds the program and kills it")
 	}
 	bin, dir, to := buildMesskit(t), t.TempDir(), newReceiver()
 	defer to.Close()

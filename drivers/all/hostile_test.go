@@ -179,17 +179,17 @@ func TestHostileServers(t *testing.T) {
 				switch {
 				case err == nil && c.believes && what == "many bytes in few": // which the driver has not decompressed
 				case err == nil:
-					t.Error("it is believed")
+					t.Error("the driver accepts a hostile answer, want an error")
 				case !strings.HasPrefix(err.Error(), "it: "):
 					t.Errorf("an error without the device's name: %v", err)
 				case strings.Contains(err.Error(), "sesame"), len(err.Error()) > 1000:
 					t.Errorf("%d bytes: %.2000v", len(err.Error()), err)
 				}
 				if n := sent.Load(); n > mostBytes {
-					t.Errorf("it has read some %d MB", n>>20)
+					t.Errorf("the driver has read %d MB", n>>20)
 				}
 				if n := asked.Load(); n > 12 {
-					t.Errorf("it was asked %d times", n)
+					t.Errorf("the driver sent %d requests, want 12 at most", n)
 				}
 				if n := visits.Load(); n > 0 && !c.follows {
 					t.Errorf("another server was asked %d times", n)
@@ -217,7 +217,7 @@ func answered(t *testing.T, driver, config string, ask func(context.Context, dri
 	defer cancel()
 	err = ask(ctx, d)
 	if ctx.Err() != nil {
-		t.Errorf("it waits for longer than its timeout: %v", err)
+		t.Errorf("the driver waits for longer than its timeout: %v", err)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // need Linux.
 func TestLinuxKindsElsewhere(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("there is nothing to compare with")
+		t.Skip("this test compares with the drivers of Linux")
 	}
 	here, there := board(), onLinux()
 	if len(here) != len(there) {

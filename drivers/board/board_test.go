@@ -110,7 +110,7 @@ func TestOutput(t *testing.T) {
 	// The device is off at a high level. A write right after a request writes the level
 	// twice.
 	if got := slices.Compact(c.Log("gpiochip0", 17)); !slices.Equal(got, []bool{true, false, true}) {
-		t.Errorf("its levels were %v", got)
+		t.Errorf("levels are %v, want true false true", got)
 	}
 	if err := o.DigitalWrite("", 2); err == nil {
 		t.Error("level 2 was written")

@@ -66,7 +66,7 @@ func TestLimit(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if alive(child) {
-		t.Error("its child lives")
+		t.Error("the child process is running, want it ended")
 	}
 }
 

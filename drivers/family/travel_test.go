@@ -140,7 +140,7 @@ func TestHaltOfCovers(t *testing.T) {
 			t.Errorf("Halt of a cover that ignores stops: %v, after %d more stops, want an error", err, stops-before)
 		}
 		if safe, err := d.Safe(t.Context()); safe || err != nil {
-			t.Errorf("what moves on is safe: %t, %v", safe, err)
+			t.Errorf("a moving cover is safe: %t, %v, want not", safe, err)
 		}
 		ignores = 0
 		if err := d.Halt(); err != nil {
@@ -156,7 +156,7 @@ func TestHaltOfCovers(t *testing.T) {
 		start(0)
 		moves = true // moved by hand
 		if err := d.Detach(); err != nil || !moves {
-			t.Errorf("what a hand has set moving: %v, goes on: %t", err, moves)
+			t.Errorf("a manually started movement: %v, continues: %t, want true", err, moves)
 		}
 		start(0)
 		moves = true
@@ -179,7 +179,7 @@ func TestHaltOfCovers(t *testing.T) {
 		moves, away = true, true // moved by hand, and unreachable
 		for range 2 {            // Halt tries to stop the cover until the cover is safe
 			if err := d.Halt(); err == nil {
-				t.Error("what does not answer is halted")
+				t.Error("Halt of a silent cover succeeds, want an error")
 			}
 		}
 		away = false
@@ -260,6 +260,6 @@ func TestOpenings(t *testing.T) {
 		}
 	}
 	if list, err := family.Openings(family.CoverPosition{Known: true, Moving: true}, time.Now()); err == nil {
-		t.Errorf("one that moves reads as %v", list)
+		t.Errorf("readings of a moving cover are %v, want an error", list)
 	}
 }

@@ -240,7 +240,7 @@ func TestStopDuringMove(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {
-			t.Errorf("it went on to %v", again)
+			t.Errorf("the cover moved on to %v", again)
 		}
 	})
 }
@@ -260,7 +260,7 @@ func TestHaltDuringMove(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if again, _ := b.is(); again != is {
-			t.Errorf("it went from %v to %v", is, again)
+			t.Errorf("the cover moved from %v to %v", is, again)
 		}
 		if still, err := c.AtRest(t.Context()); !still || err != nil {
 			t.Error(still, err)
@@ -311,7 +311,7 @@ func TestChipVanishesDuringMove(t *testing.T) {
 			t.Error(err)
 		}
 		if still, err := c.AtRest(t.Context()); err == nil {
-			t.Errorf("it is at rest: %t", still)
+			t.Errorf("AtRest = %t, want an error", still)
 		}
 		b.Replug(chip)
 		if _, err := c.Stop(t.Context()); err != nil {

@@ -96,7 +96,7 @@ func TestButton(t *testing.T) {
 			go func() { ended <- b.Switch(t.Context(), true) }()
 			synctest.Wait()
 			if !c.Level(chip, line) {
-				t.Fatal("it is not pressed")
+				t.Fatal("the line is low during the press, want high")
 			}
 			if err := d.Halt(); err != nil || c.Level(chip, line) {
 				t.Errorf("Halt: %v", err)
@@ -163,7 +163,7 @@ func FuzzObey(f *testing.F) {
 		c := boardtest.Pi()
 		changed, err := gpiorelay.RunWatchdogCommand(c, order)
 		if err != nil && changed {
-			t.Errorf("it has changed something, and failed: %v", err)
+			t.Errorf("the command changed the line and failed: %v", err)
 		}
 		if again, err := gpiorelay.RunWatchdogCommand(c, order); err == nil && again {
 			t.Error("the same order twice has changed something twice")

@@ -74,7 +74,7 @@ func TestUnsupportedClimateCommands(t *testing.T) {
 		}
 	}
 	if list, err := started(t, config(h, "climate.fan")).(drivers.Sensor).Read(t.Context()); err == nil {
-		t.Errorf("it reads %+v", list)
+		t.Errorf("readings are %+v, want an error", list)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestHaltKeepsClimate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Halt(); err != nil || !h.is("climate.living") {
-		t.Errorf("it is off: %v", err)
+		t.Errorf("the climate entity is off after Halt: %v", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestPlayers(t *testing.T) {
 	h := newHome(t)
 	d := started(t, config(h, "media_player.radio")+"safe: keep")
 	if on, err := d.(drivers.SwitchReader).On(t.Context()); err != nil || !on {
-		t.Errorf("what plays is on=%t, %v", on, err)
+		t.Errorf("a player that plays is on=%t, %v", on, err)
 	}
 	err := d.(drivers.Switch).Switch(t.Context(), true)
 	if !errors.Is(err, drivers.ErrNothingDone) || !strings.Contains(err.Error(), "does not support turn on") || h.count() != 0 {

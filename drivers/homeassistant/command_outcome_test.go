@@ -138,7 +138,7 @@ func TestRejectionWithAnEffect(t *testing.T) {
 		}
 	}
 	if err := lock.(drivers.Locker).Unlock(t.Context()); !errors.Is(err, drivers.ErrNothingDone) {
-		t.Errorf("it is unlocked already: %v", err)
+		t.Errorf("Unlock of an unlocked lock: %v, want ErrNothingDone", err)
 	}
 	if got := h.log(); !slices.Contains(got, "vacuum/stop vacuum.robo") {
 		t.Errorf("called %q", got)

@@ -153,7 +153,7 @@ func TestUnavailable(t *testing.T) {
 		t.Error(err)
 	}
 	if on, err := d.(drivers.SwitchReader).On(t.Context()); err == nil {
-		t.Errorf("it is on=%t", on)
+		t.Errorf("On = %t, want an error", on)
 	}
 	if p, err := started(t, config(h, "camera.gone")).(drivers.Photographer).Photo(t.Context()); err == nil || len(p.Data) > 0 {
 		t.Error(err)

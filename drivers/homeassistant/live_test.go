@@ -52,7 +52,7 @@ func settled(t *testing.T, h *home, d drivers.Device) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it is still asked for over REST: %v", err)
+			t.Fatalf("the driver still reads over REST: %v", err)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestConnectionLost(t *testing.T) {
 	h.deaf = false
 	h.mu.Unlock()
 	if !h.has(func(h *home) bool { return h.joined >= 2 }) {
-		t.Fatal("it has not come back")
+		t.Fatal("the driver has not subscribed again")
 	}
 	h.force("switch.pump", false)
 	settled(t, h, d)

@@ -34,7 +34,7 @@ func FuzzMessages(f *testing.F) {
 			}
 		}
 		if len(s.waiting) == 0 && len(waits) != 1 {
-			t.Error("who waited has no answer")
+			t.Error("a waiting caller has no answer")
 		}
 	})
 }

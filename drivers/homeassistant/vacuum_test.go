@@ -161,7 +161,7 @@ func TestVacuumPauseAndStop(t *testing.T) {
 		out <- err
 	}()
 	if !h.has(func(h *home) bool { return h.states["vacuum.robo"]["state"] == "cleaning" }) {
-		t.Fatal("it has not set out")
+		t.Fatal("the robot does not clean")
 	}
 	if err := d.(drivers.Pauser).Resume(t.Context()); err != nil { // it works on its task
 		t.Error(err)
@@ -203,7 +203,7 @@ func TestVacuumNeedsPerson(t *testing.T) {
 		out <- err
 	}()
 	if !h.has(func(h *home) bool { return h.states["vacuum.robo"]["state"] == "cleaning" }) {
-		t.Fatal("it has not set out")
+		t.Fatal("the robot does not clean")
 	}
 	h.set("vacuum.robo", "error", "error", "Brush stuck")
 	var help drivers.HelpError
@@ -226,7 +226,7 @@ func TestVacuumNeedsPerson(t *testing.T) {
 		t.Error(err)
 	}
 	if !h.has(func(*home) bool { return last.Help == nil }) {
-		t.Fatal("it is not seen that it goes on")
+		t.Fatal("the progress does not report that the robot continues")
 	}
 	h.set("vacuum.robo", "docked", "error", nil)
 	if err := <-out; err != nil {

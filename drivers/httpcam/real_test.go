@@ -146,7 +146,7 @@ func TestUstreamerWithoutCamera(t *testing.T) {
 	}
 	blind := camera(t, "http://"+host+"/stream", func(c *httpcam.Config) { c.StateURL = httpcam.Off })
 	if _, err := blind.Photo(t.Context()); err != nil {
-		t.Errorf("its placeholder, when that is wanted: %v", err)
+		t.Errorf("the placeholder with allowed placeholders: %v", err)
 	}
 }
 

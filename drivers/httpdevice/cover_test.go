@@ -285,7 +285,7 @@ func TestCoverIgnoresStop(t *testing.T) {
 		t.Error(err)
 	}
 	if _, direction := l.is(); direction != 0 {
-		t.Error("it moves on")
+		t.Error("the cover moves after Halt")
 	}
 	stops := l.halts()
 	if err := d.(drivers.Device).Halt(); err != nil || l.halts() != stops {
@@ -321,7 +321,7 @@ func sets(t *testing.T, l *blind) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("it does not begin to move")
+			t.Fatal("the cover does not begin to move")
 		}
 	}
 }

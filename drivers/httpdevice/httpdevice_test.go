@@ -95,7 +95,7 @@ var families = map[string]struct {
 func TestEveryFamilyHasATest(t *testing.T) {
 	names := family.Names(httpdevice.Families(), "")
 	if len(names) == 0 {
-		t.Fatal("there are no families")
+		t.Fatal("no families")
 	}
 	for _, name := range names {
 		_, ok := families[name]

@@ -34,7 +34,7 @@ readings:
 	}
 	_, err := open("family: bad\nfamilies: " + dir + "\nurl: ftp://x\nsafe: dim")
 	if err == nil {
-		t.Fatal("it is taken")
+		t.Fatal("the configuration is accepted, want an error")
 	}
 	file := filepath.Join(dir, "bad.yaml")
 	for _, want := range []string{

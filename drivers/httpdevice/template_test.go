@@ -44,7 +44,7 @@ switch:
 	defer s.Close()
 	d := started(t, "family: fan\nfamilies: "+dir+"\nurl: "+s.URL)
 	if d.(drivers.ClassReporter).Class() != "fan" || d.(drivers.Switch).Switch(t.Context(), true) != nil || spins != "spinning" {
-		t.Errorf("it is %s", spins)
+		t.Errorf("the fan is %s, want spinning", spins)
 	}
 	if _, timed := d.(drivers.AutoOff); timed {
 		t.Error("the device has a timer that is not in the template")

@@ -256,7 +256,7 @@ func FuzzObey(f *testing.F) {
 	f.Fuzz(func(t *testing.T, order []byte) {
 		for _, obey := range []func(i2cdev.Buses, []byte) (bool, error){i2cdev.RunMCP23017Command, i2cdev.RunPCA9685Command} {
 			if changed, err := obey(board(), order); err != nil && changed {
-				t.Error("it has changed something, and failed")
+				t.Error("the command changed a register and failed")
 			}
 		}
 	})

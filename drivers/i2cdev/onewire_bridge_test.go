@@ -28,7 +28,7 @@ func TestOneWireBridge(t *testing.T) {
 		t.Fatalf("after a reset its status is %#x", got)
 	}
 	if _, ok := d.Transfer([]byte{0xc3, 0xf0}, 0); ok {
-		t.Error("it has eight buses")
+		t.Error("the bridge accepts the command for eight buses")
 	}
 	var found []string
 	for _, way := range []byte{0, 0x80} { // the search takes both directions where the numbers differ
@@ -66,6 +66,6 @@ func TestOneWireBridge(t *testing.T) {
 	do(0, 0xb4)
 	do(0, 0xa5, 0xcc)
 	if m := memory(); m[0] != 0x52 || m[1] != 0x01 { // 21.125 °C is 0152h (datasheet, table 1: 25.0625 is 0191h)
-		t.Errorf("its memory is % x", m)
+		t.Errorf("memory is % x, want 52 01 first", m)
 	}
 }

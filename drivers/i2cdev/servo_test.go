@@ -93,7 +93,7 @@ func TestServoTurns(t *testing.T) {
 			}
 		}
 		if writes(b) != before {
-			t.Error("what is outside of the limits was written")
+			t.Error("an angle outside of the limits was written")
 		}
 		if err := s.Halt(); err != nil || pulse(b, 0) != 387 {
 			t.Errorf("hold: %d, %v", pulse(b, 0), err)
@@ -128,7 +128,7 @@ func TestServoSpeed(t *testing.T) {
 		at := pulse(b, 0)
 		time.Sleep(time.Minute)
 		if pulse(b, 0) != at {
-			t.Errorf("it went on, to %d", pulse(b, 0))
+			t.Errorf("the servo moved on to %d", pulse(b, 0))
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestServoOrders(t *testing.T) {
 		}
 	}
 	if o := i2cdev.NewServo("arm", arm(func(*i2cdev.ServoConfig) {}), board()).WatchdogCommands(); o.Safe != nil || o.Off != nil {
-		t.Errorf("one that holds has orders: %+v", o)
+		t.Errorf("commands of a servo without a safe state: %+v, want none", o)
 	}
 	for _, order := range []string{"", "{", `{"angle":181}`, `{"angle":-2}`, `{"angle":4,"pulses":{"channel":16}}`} {
 		b := board()

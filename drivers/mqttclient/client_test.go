@@ -54,13 +54,13 @@ func TestRetainedMessagesReachLateMember(t *testing.T) {
 	b.send(t, "bridge", "old", true)
 	first := join(t, c, "bridge")
 	if h := waitFor(t, first, "bridge", "old"); !h.Retained {
-		t.Error("it counts as new")
+		t.Error("the message is not marked as retained")
 	}
 	b.send(t, "bridge", "new", false)
 	waitFor(t, first, "bridge", "new")
 	late := join(t, c, "bridge", "late")
 	if h := waitFor(t, late, "bridge", "old"); !h.Retained {
-		t.Error("it counts as new")
+		t.Error("the message is not marked as retained")
 	}
 	if h := waitFor(t, first, "bridge", "new"); h.Retained || h.Number != 2 {
 		t.Errorf("the earlier member received %+v, want message 2, not retained", h)

@@ -128,6 +128,6 @@ func TestAnnounced(t *testing.T) {
 		t.Errorf("more reasons than expected: %q", reasons)
 	}
 	if len(b.retained) != 0 {
-		t.Errorf("it has sent something: %q", b.retained)
+		t.Errorf("discovery has published %q, want nothing", b.retained)
 	}
 }

@@ -194,7 +194,7 @@ func TestRejectedSubscription(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		_, err := d.(drivers.SwitchReader).On(t.Context())
 		if err == nil {
-			t.Fatal("it is read back")
+			t.Fatal("On succeeds without a subscription, want an error")
 		}
 		if strings.Contains(err.Error(), want) {
 			return

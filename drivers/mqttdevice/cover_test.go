@@ -30,7 +30,7 @@ func TestCoversConform(t *testing.T) {
 	for _, name := range covers() {
 		t.Run(name, func(t *testing.T) {
 			if name != "shelly-gen2-cover" && (name != "esphome-cover" || testing.Short()) {
-				t.Skip("one that can be asked and one that cannot are enough; the other tests have them all")
+				t.Skip("one device that answers questions and one that does not are enough; the other tests have all")
 			}
 			b := newBroker(t, nil)
 			f := b.device(t, families[name].device)
@@ -115,7 +115,7 @@ func TestStopMovingCovers(t *testing.T) {
 				t.Errorf("error of the stopped task is %v, want ErrStopped", err)
 			}
 			if _, direction := f.cover.is(); direction != 0 {
-				t.Error("it moves on after Stop")
+				t.Error("the cover moves after Stop")
 			}
 			if err := d.Close(t.Context()); err != nil {
 				t.Fatal(err)
@@ -145,7 +145,7 @@ func underWay(t *testing.T, f *fake) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("it does not begin to move")
+			t.Fatal("the cover does not begin to move")
 		}
 	}
 }
@@ -159,7 +159,7 @@ func waitForStop(t *testing.T, f *fake) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it moves on after its task: at %v by %d", percent, direction)
+			t.Fatalf("the cover moves after its task: at %v by %d", percent, direction)
 		}
 	}
 }

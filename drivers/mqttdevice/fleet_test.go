@@ -122,7 +122,7 @@ func used() (bytes uint64, routines int) {
 // memory, and all work.
 func TestTenThousandDevices(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes seconds")
+		t.Skip("this test takes seconds")
 	}
 	address := fleet(t)
 	env := drivers.Env{Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}

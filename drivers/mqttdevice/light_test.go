@@ -48,7 +48,7 @@ func TestLamps(t *testing.T) {
 					t.Errorf("whiter than white: %v", err)
 				}
 			} else if !strings.HasSuffix(name, "-light") {
-				t.Error("it has no whites")
+				t.Error("the lamp has no color temperatures")
 			}
 			if err := d.(drivers.Dimmer).Dim(t.Context(), 0); err != nil || f.is() {
 				t.Errorf("Dim(0): on=%t, %v", f.is(), err)

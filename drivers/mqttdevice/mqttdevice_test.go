@@ -132,7 +132,7 @@ func TestFamiliesConform(t *testing.T) {
 	for name, one := range families {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "tasmota" && name != "esphome" {
-				t.Skip("one that can be asked and one that cannot are enough in a hurry")
+				t.Skip("one device that answers questions and one that does not are enough for a short test")
 			}
 			if shines(name) && name != "esphome-light" && name != "shelly-gen2-cct" {
 				t.Skip("of lamps, too; TestLamps has them all")
@@ -247,7 +247,7 @@ func TestChanges(t *testing.T) {
 	s := started(t, config(b, "zigbee2mqtt-sensor")).(drivers.Notifier)
 	changed := s.Changes()
 	if changed == nil {
-		t.Fatal("it notices nothing")
+		t.Fatal("Changes = nil, want a channel")
 	}
 	f.report()
 	<-changed

@@ -250,7 +250,7 @@ func TestMosquittoRejects(t *testing.T) {
 	guest := started(t, soon(m.as("guest", "tasmota"))+"safe: keep\n")
 	acts := f.count()
 	if err := guest.(drivers.Switch).Switch(t.Context(), true); err == nil || f.count() != acts || f.is() {
-		t.Errorf("who may only read has switched it: %v", err)
+		t.Errorf("a client with read access has switched the device: %v", err)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestMosquittoRestarts(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("it is not switched again: %v", err)
+			t.Fatalf("the driver cannot switch after the restart: %v", err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func TestSimulatedCamera(t *testing.T) {
 	}
 	got := ask("open sesame")
 	if ahead := got.Time.Sub(f.now()).Abs(); ahead > time.Minute {
-		t.Errorf("its clock is read as %v", got.Time)
+		t.Errorf("clock of the camera is %v", got.Time)
 	}
 	got.Time = time.Time{}
 	want := found{

@@ -83,7 +83,7 @@ func follow(t *testing.T, p *printer.Printer, one drivers.Print) (last drivers.P
 			return s, seen
 		}
 	}
-	t.Fatal("it never ends")
+	t.Fatal("the print does not end")
 	return last, seen
 }
 

@@ -241,7 +241,7 @@ func TestPauseResumeStopDock(t *testing.T) {
 // stand still, until it has received the stop.
 func TestMaySetOutIsNotAtRest(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it waits until a stop is given up")
+		t.Skip("this test waits until the driver gives up a stop")
 	}
 	t.Parallel()
 	b := newBench(t)

@@ -132,7 +132,7 @@ func await(t *testing.T, so func() bool) {
 	for !so() {
 		select {
 		case <-ctx.Done():
-			t.Fatal("it never is")
+			t.Fatal("the robot does not reach the state")
 		case <-tick.C:
 		}
 	}

@@ -21,7 +21,7 @@ func TestEndOfMovementIsAChange(t *testing.T) {
 		case <-changes:
 			changes = d.(drivers.Notifier).Changes()
 		case <-wait:
-			t.Fatal("it does not set out")
+			t.Fatal("the cover does not begin to move")
 		}
 	}
 	cancel()

@@ -100,6 +100,6 @@ func TestImpossibleFileOfLineIsRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := lamp.Start(); err == nil {
-		t.Error("it started")
+		t.Error("Start succeeds, want an error")
 	}
 }

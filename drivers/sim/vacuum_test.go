@@ -131,7 +131,7 @@ func TestVacuumStopsDuringTask(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		if w.Moving() || len(w.Log()) != events {
-			t.Errorf("it moves on: %+v", w.Log())
+			t.Errorf("the vacuum moves after the stop: %+v", w.Log())
 		}
 		log := w.Log()
 		if last := log[len(log)-1]; last.What != "stands still" {

@@ -184,7 +184,7 @@ func withoutTables(t *testing.T, pic []byte) []byte {
 	n := 2 + int(pic[i+2])<<8 + int(pic[i+3])
 	out := append(bytes.Clone(pic[:i]), pic[i+n:]...)
 	if _, err := jpeg.Decode(bytes.NewReader(out)); err == nil {
-		t.Fatal("it can be decoded without tables")
+		t.Fatal("the image decodes without tables, want an error")
 	}
 	return out
 }
@@ -206,7 +206,7 @@ func TestMJPEG(t *testing.T) {
 			}
 			if !bytes.Equal(p.Data, pic) {
 				if _, err := jpeg.Decode(bytes.NewReader(p.Data)); err != nil || name != "without tables" {
-					t.Errorf("it is another picture: %v", err)
+					t.Errorf("the repaired image differs: %v", err)
 				}
 			}
 		})

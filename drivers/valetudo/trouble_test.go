@@ -121,7 +121,7 @@ func TestUnreachableForAWhile(t *testing.T) {
 		t.Error(err)
 	}
 	if h.robot().moves() {
-		t.Error("it was left alone while it moves")
+		t.Error("the robot moves after the error, want it stopped")
 	}
 }
 
@@ -157,7 +157,7 @@ func TestStopFailsWhileUnreachable(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		t.Fatalf("its task is not followed any more: %v", err)
+		t.Fatalf("the driver does not follow the task any more: %v", err)
 	default:
 	}
 	h.robot().set(func(r *robot) { r.gone = false })
@@ -167,7 +167,7 @@ func TestStopFailsWhileUnreachable(t *testing.T) {
 	<-out // the driver has seen it again
 	h.robot().set(func(r *robot) { r.left = 1 })
 	if err := <-ended; err != nil {
-		t.Errorf("it did its task, and that ended with %v", err)
+		t.Errorf("error of a completed task is %v", err)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestNextCommandRunsAfterTheLateOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(s.did(), " "); got != "/look /late /next" {
-		t.Error("it was done in the order ", got)
+		t.Error("order of the calls is ", got)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.Join(s.did(), " "); got != "/off /late /between /off" {
-		t.Error("it was done in the order ", got)
+		t.Error("order of the calls is ", got)
 	}
 	if err := c.RunLast(t.Context(), func(ctx context.Context) error {
 		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/once", Acts: true})
@@ -125,7 +125,7 @@ func TestCancelBeforeTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/next", Acts: true}); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrNothingDone) {
-		t.Errorf("who is cut while it waits gets %v", err)
+		t.Errorf("error of a cancelled call that waits is %v, want ErrNothingDone", err)
 	}
 	close(s.let)
 }
@@ -136,7 +136,7 @@ func TestCancelBeforeConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/never", Acts: true}); !errors.Is(err, drivers.ErrNothingDone) {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("error of a cancelled call is %v, want ErrNothingDone", err)
 	}
 	if got := s.did(); len(got) != 0 {
 		t.Error("commands are ", got)
@@ -184,7 +184,7 @@ func TestLastAfterUnansweredCall(t *testing.T) {
 		c.Unsure()
 		time.Sleep(50 * time.Second)
 		if err := c.RunLast(t.Context(), nothing); !errors.Is(err, drivers.ErrMayAct) {
-			t.Errorf("it was silent: %v", err)
+			t.Errorf("RunLast after an unanswered call: %v, want ErrMayAct", err)
 		}
 		time.Sleep(11 * time.Second)
 		if err := c.RunLast(t.Context(), nothing); err != nil {

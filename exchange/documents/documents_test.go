@@ -103,7 +103,7 @@ func TestUnknownOutcome(t *testing.T) {
 		}
 	}
 	if err := d.Put(t.Context(), lamp, nil); err != nil || stored(t, store, lamp) != "" {
-		t.Errorf("it is not removed: %v", err)
+		t.Errorf("the document is not removed: %v", err)
 	}
 }
 
@@ -137,7 +137,7 @@ func TestWaitForLockEndsWithContext(t *testing.T) {
 		var g sync.WaitGroup
 		g.Go(func() {
 			if err := d.Put(ctx, lamp, []byte("late")); !errors.Is(err, context.Canceled) {
-				t.Errorf("it waits: %v", err)
+				t.Errorf("Put with an ended context: %v, want Canceled", err)
 			}
 		})
 		synctest.Wait()

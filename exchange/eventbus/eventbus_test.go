@@ -109,7 +109,7 @@ func TestResume(t *testing.T) {
 		publish(b, "more", false, "bob")
 	}
 	if _, ok := after(b.ID(1), false); ok {
-		t.Error("resumed after an event that the bus has forgotten")
+		t.Error("resumed after an event that the bus has dropped")
 	}
 	if got, ok := after(b.ID(3), false); got != "" || !ok {
 		t.Errorf("got %q, %v", got, ok)
@@ -133,7 +133,7 @@ func TestSlowSubscriberIsDropped(t *testing.T) {
 		t.Errorf("%d events, last %v", len(events), last)
 	}
 	if b.Present("ann") {
-		t.Error("who was cut off counts as present")
+		t.Error("a disconnected subscriber counts as present")
 	}
 }
 
@@ -142,17 +142,17 @@ func TestActorIsPresentWithSubscriber(t *testing.T) {
 	b := eventbus.New[string]()
 	looks, _, _ := subscribe(b, eventbus.Options{Actor: "pi"})
 	if b.Present("pi") {
-		t.Error("who only looks counts as present")
+		t.Error("an observer counts as present")
 	}
 	one, _, _ := subscribe(b, eventbus.Options{Actor: "pi", Works: true})
 	two, _, _ := subscribe(b, eventbus.Options{Actor: "pi", Works: true})
 	b.Leave(one)
 	b.Leave(looks)
 	if !b.Present("pi") {
-		t.Error("who works still does not count as present")
+		t.Error("an executor does not count as present")
 	}
 	if b.Leave(two); b.Present("pi") {
-		t.Error("who has left counts as present")
+		t.Error("an executor counts as present after Leave")
 	}
 }
 

@@ -162,7 +162,7 @@ func TestKillAtEachWriteLosesNothing(t *testing.T) {
 			return
 		}
 	}
-	t.Error("there is no end of writes")
+	t.Error("the writes do not end")
 }
 
 // The store fails to store a requester that is behind: it gets no common position that passes the

@@ -35,7 +35,7 @@ func TestRequesterKeepsOpenThreads(t *testing.T) {
 		r.remember(told{fmt.Sprint(i), 1, i%2 == 1})
 	}
 	if r.toldOf("0") == 0 || r.toldOf("1") != 0 || r.toldOf(fmt.Sprint(maxTold-1)) == 0 {
-		t.Error("an open thread is forgotten, or one that has ended is not")
+		t.Error("an open thread is removed, or an ended one is not")
 	}
 	for i := range 2 * maxTold {
 		r.remember(told{"open " + fmt.Sprint(i), 1, false})

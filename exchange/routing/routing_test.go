@@ -96,7 +96,7 @@ func TestCheckExecutorStatesReason(t *testing.T) {
 	tab := table(t, "id: e", "id: ann, kind: person")
 	r := tab.Request(request(t, ""), true, now)
 	if r.CheckExecutor(tab.Executor("e")) == nil || r.CheckExecutor(tab.Executor("ann")) != nil {
-		t.Error("what was stopped is left to people")
+		t.Error("a stopped executor gets the request, or a person does not")
 	}
 }
 

@@ -134,7 +134,7 @@ func TestOnlyLongSessionResetsBackoff(t *testing.T) {
 		all := gaps(l.b.Dials())[1:] // the first is the long session
 		for i := 1; i < len(all); i++ {
 			if all[i] < all[i-1] && all[i] < time.Minute {
-				t.Errorf("it becomes more impatient: %v", all)
+				t.Errorf("delays decrease: %v", all)
 			}
 		}
 		if len(all) > 40 {
@@ -171,7 +171,7 @@ func TestTakenOverSessionIsDetected(t *testing.T) {
 	over(t, other, func(t *testing.T, l *testLink) {
 		d := l.closeRepeatedly(t, 5)
 		if d[2] < time.Minute || d[3] < time.Minute {
-			t.Errorf("it comes back after %v", d)
+			t.Errorf("delays are %v, want a minute at least", d)
 		}
 		if !strings.Contains(l.logText(), "another client may use the same id") {
 			t.Errorf("the log does not contain the cause:\n%s", l.logText())
@@ -209,7 +209,7 @@ func TestGracefulBrokerEndIsNoTakeover(t *testing.T) {
 			t.Errorf("the log names another client:\n%s", l.logText())
 		}
 		if len(l.got) != 0 {
-			t.Errorf("its own status was handed on: %q", (<-l.got).Payload)
+			t.Errorf("the link forwarded its own status: %q", (<-l.got).Payload)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestCloseIsBounded(t *testing.T) {
 			t.Errorf("waited for %v; what was under way has ended: %v", took, ended.Load())
 		}
 		if w.start(func() { t.Error("begun after the end") }) {
-			t.Error("it can be begun after the end")
+			t.Error("start succeeds after the end")
 		}
 		close(hangs)
 	})

@@ -84,7 +84,7 @@ func until(t *testing.T, so func(percent uint64) bool, do func()) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(percent()); do() {
 		if time.Now().After(end) {
-			t.Fatalf("it stays at %d %%", percent())
+			t.Fatalf("the percentage stays at %d %%", percent())
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !durable.Used(data) {
-		t.Error("what is missing is forgotten")
+		t.Error("Used = false without the folder, want true")
 	}
 	if durable.Used(filepath.Join(data, "used")) {
 		t.Error("a file is a folder that was used")

@@ -137,7 +137,7 @@ func TestProgramWithoutTerminalIsRejected(t *testing.T) {
 	errs := <-got
 	if errs[0] == nil {
 		if f, _ := os.Stdin.Stat(); f != nil && f.Mode()&os.ModeCharDevice == 0 {
-			t.Error("what reads from no terminal is taken for a person")
+			t.Error("a program without a terminal counts as a person")
 		}
 	}
 	if errs[1] == nil || !strings.Contains(errs[1].Error(), "another process") {

@@ -33,7 +33,7 @@ func TestFitAppliesOrientation(t *testing.T) {
 						t.Errorf("red is not at %v", at)
 					}
 					if lies := o >= 5 && o <= 8; lies != (p.Height > p.Width) {
-						t.Errorf("it is %d x %d", p.Width, p.Height)
+						t.Errorf("image is %d x %d", p.Width, p.Height)
 					}
 				})
 			}

@@ -84,7 +84,7 @@ func TestFitKeepsGrayGray(t *testing.T) {
 func TestFitMakesTransparentWhite(t *testing.T) {
 	_, out := fit(t, pngOf(t, image.NewNRGBA(image.Rect(0, 0, 400, 300))), picture.Limits{MaxPx: 100})
 	if r, g, b, _ := out.At(50, 30).RGBA(); min(r, g, b) < 0xfd00 {
-		t.Errorf("what lies behind is %x %x %x", r, g, b)
+		t.Errorf("background is %x %x %x, want white", r, g, b)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestFitKeepsFittingImage(t *testing.T) {
 	}
 	made, _ := fit(t, jpegOf(t, scene(800, 600, 30), 95), picture.Limits{MaxBytes: 50_000})
 	if p, _ := fit(t, made.Data, picture.Limits{MaxBytes: 50_000}); len(p.Did) != 0 {
-		t.Errorf("what was made to fit is changed again: %q", p.Did)
+		t.Errorf("a fitted image is changed again: %q", p.Did)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestFitKeepsFittingImage(t *testing.T) {
 func TestFitRemovesRestartMarkers(t *testing.T) {
 	p, got := fit(t, fixture(t, "restarts.jpg"), picture.Limits{})
 	if want := decoded(t, fixture(t, "progressive.jpg")); !reflect.DeepEqual(got, want) {
-		t.Error("it has other pixels than before")
+		t.Error("the pixels have changed")
 	}
 	if p.Explain.Way != picture.WayKept || !slices.Equal(p.Did, []string{"left out its restart markers, without loss"}) {
 		t.Errorf("did %q\n%s", p.Did, p.Explain)

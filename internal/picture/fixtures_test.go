@@ -149,10 +149,10 @@ func fit(t testing.TB, data []byte, lim picture.Limits) (picture.Picture, image.
 	}
 	img, kind, err := image.Decode(bytes.NewReader(p.Data))
 	if err != nil {
-		t.Fatalf("what came out cannot be decoded: %v", err)
+		t.Fatalf("the result cannot be decoded: %v", err)
 	}
 	if b := img.Bounds(); b.Dx() != p.Width || b.Dy() != p.Height || "image/"+kind != p.MIME {
-		t.Errorf("it is %s %v, not %s %d x %d", kind, b, p.MIME, p.Width, p.Height)
+		t.Errorf("image is %s %v, want %s %d x %d", kind, b, p.MIME, p.Width, p.Height)
 	}
 	most := lim.MaxBytes
 	if most == 0 {
@@ -162,7 +162,7 @@ func fit(t testing.TB, data []byte, lim picture.Limits) (picture.Picture, image.
 		t.Errorf("%d bytes, %d x %d: over %+v", len(p.Data), p.Width, p.Height, lim)
 	}
 	if bytes.Contains(p.Data, []byte(secret)) || bytes.Contains(p.Data, []byte("Exif")) || bytes.Contains(p.Data, []byte("eXIf")) {
-		t.Error("its metadata are still there")
+		t.Error("the image contains metadata")
 	}
 	return p, img
 }

@@ -93,7 +93,7 @@ func TestSketchRecognizesScene(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := picture.SketchOf(ended, asPNG(t, sign(0))); err == nil {
-		t.Error("it goes on after its end")
+		t.Error("SketchOf with an ended context succeeds, want an error")
 	}
 }
 

@@ -208,7 +208,7 @@ func TestReplace(t *testing.T) {
 		t.Errorf("%+v, %v", is, err)
 	}
 	if n.Sum() == got.Sum() {
-		t.Error("it was not replaced, or the first as well")
+		t.Error("the node was not replaced, or the original has changed")
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAwakeMachineReportsNoSuspend(t *testing.T) {
 	first := suspend.Slept()
 	for range 1000 {
 		if now := suspend.Slept(); now < 0 || now-first > suspend.Least {
-			t.Fatalf("it has slept for %v, and just now for %v", first, now)
+			t.Fatalf("Slept = %v, then %v", first, now)
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestAppendAfterRemovalFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			if l.Check(t.Context()) == nil {
-				t.Error("who only looks does not see it")
+				t.Error("Check succeeds after the loss of the file, want an error")
 			}
 			_ = l.Close()
 		})

@@ -140,7 +140,7 @@ func TestPositionsSurviveFailedCompaction(t *testing.T) {
 	cancel()
 	err = l.Repack(ctx, func() iter.Seq[[]byte] { return slices.Values([][]byte{record(0)}) }, func(now []wal.Place) { t.Errorf("%v", now) })
 	if err == nil {
-		t.Error("it is done")
+		t.Error("Repack with an ended context succeeds, want an error")
 	}
 	reads(t, l, places)
 }

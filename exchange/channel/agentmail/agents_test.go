@@ -219,7 +219,7 @@ func TestForeignAgentDoesTask(t *testing.T) {
 	}
 	ref := given("pick it")
 	if th := h.thread(ref, is(mess.InProgress)); th.Phase != exchange.Started {
-		t.Error("it was sent before the start gate")
+		t.Error("the task was sent before the start permission")
 	}
 	post(ref, "m-1", "status_update", `"update_type":"blocker","status_summary":"gripper is busy","blockers":["gripper"]`)
 	h.thread(ref, is(mess.Waiting))
@@ -306,6 +306,6 @@ func TestUndeliveredTaskCanBeCancelled(t *testing.T) {
 	mail.Join(project, "arm_01")
 	next := h.wants(`{intent: pick again, requires: [pick]}`)
 	if m := h.until("arm_01", next, format.TypeTaskAssignment); format.TaskOf(m.Message.Body) == ref {
-		t.Error("it was sent after all")
+		t.Error("the cancelled task was sent")
 	}
 }

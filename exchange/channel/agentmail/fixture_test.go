@@ -235,7 +235,7 @@ func body[B format.Body](t testing.TB, s said) B {
 	t.Helper()
 	b, ok := s.Message.Body.(B)
 	if !ok {
-		t.Fatalf("it is a %T", s.Message.Body)
+		t.Fatalf("body is a %T", s.Message.Body)
 	}
 	return b
 }

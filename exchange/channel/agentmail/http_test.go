@@ -221,7 +221,7 @@ func TestZones(t *testing.T) {
 	}
 	<-changed
 	if _, _, _, held := h.adapter.Reserved("lamp", "bert"); held {
-		t.Error("what was reserved for a task outlives it")
+		t.Error("the reservation of a task remains after its end")
 	}
 	if code, text := h.calls(bert, http.MethodPost, "", reservation("bert", "r-9", "exclusive", "zone/kitchen", 0.00001, "")); code != http.StatusAccepted {
 		t.Errorf("%d %s", code, text)

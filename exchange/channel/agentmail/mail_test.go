@@ -101,7 +101,7 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 		return n == 2
 	})
 	if len(h.Acts()) != 1 {
-		t.Error("it was done again")
+		t.Error("the executor has acted again, want once")
 	}
 	h.asks("bd-1", assignment("msg-3", "bd-1", "wait"))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
@@ -181,7 +181,7 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 	h.asks("bd-1", saying("m-8", "bd-1", now(), `"reply":{"confirm":true,"re":"`+q.MessageID+`","action_hash":"abc"}`))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 	if len(h.Acts()) != 1 {
-		t.Error("it was not done")
+		t.Error("the executor has not acted once")
 	}
 }
 

@@ -31,7 +31,7 @@ func TestSessionEndsWithKeyOrSignOut(t *testing.T) {
 	}
 	for _, doc := range docs {
 		if strings.Contains(string(doc), strings.TrimPrefix(key, "mess_home_")) {
-			t.Error("the key is kept in the open")
+			t.Error("the document contains the key in plain text")
 		}
 	}
 	h.start()

@@ -76,7 +76,7 @@ func (s *stopRecorder) Stop(by, reason string) { s.taken <- by + ": " + reason }
 // another window hangs as well.
 func TestStopWorksWhileEverythingHangs(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it needs a browser")
+		t.Skip("this test needs a browser")
 	}
 	b := chromium.Start(t)
 	store := &hangingStore{Store: memory.New()}

@@ -58,7 +58,7 @@ func TestNotificationAddresses(t *testing.T) {
 		t.Errorf("the secret is lost: %v", hook)
 	}
 	if more, _ := hook.Get("more"); more == nil {
-		t.Errorf("what else was there is lost: %v", hook)
+		t.Errorf("the other addresses are lost: %v", hook)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 		if name == "url" {
 			p := <-shown
 			if p.Mode != "url" || p.URL != (pageProvider{}).Page(ref) || p.RequestedSchema != nil {
-				t.Errorf("it is shown %+v", p)
+				t.Errorf("the elicitation is %+v, want the address of the page", p)
 			}
 		}
 		if status := g.mustCall("mess_status", map[string]any{"ref": ref}).field("status"); status != string(mess.NeedsConfirmation) {

@@ -89,6 +89,6 @@ func TestInvisibleTextIsRemoved(t *testing.T) {
 	defer g.mu.Unlock()
 	clean("progress", g.steps)
 	if len(g.steps) == 0 {
-		t.Error("there was no progress")
+		t.Error("no progress notification")
 	}
 }

@@ -46,7 +46,7 @@ func TestIdleSessionsEnd(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		second := do(initialize, "")
 		if w := do(ping, id); w.Code != http.StatusNotFound || second.Code != http.StatusOK {
-			t.Errorf("one that was left alone makes no room: %d, %d", w.Code, second.Code)
+			t.Errorf("codes of the idle and the new session are %d, %d, want 404, 200", w.Code, second.Code)
 		}
 		time.Sleep(3 * time.Hour)
 		if w := do(ping, second.Header().Get("Mcp-Session-Id")); w.Code != http.StatusNotFound {

@@ -148,7 +148,7 @@ func TestServeEndsWithInput(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("it goes on without a client")
+		t.Fatal("the updates continue without a client")
 	}
 }
 

@@ -45,7 +45,7 @@ func TestAllRequestsAreAnsweredAtEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	case <-time.After(time.Minute):
-		t.Fatal("it does not end")
+		t.Fatal("the server does not end")
 	}
 	got := map[string]int{}
 	for lines := bufio.NewScanner(&out); lines.Scan(); {

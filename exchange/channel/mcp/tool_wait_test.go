@@ -35,7 +35,7 @@ func TestWaitHasHeartbeat(t *testing.T) {
 			}
 		}
 		if still != 3 {
-			t.Errorf("it has shown %d times that it lives", still)
+			t.Errorf("%d heartbeats, want 3", still)
 		}
 	})
 }

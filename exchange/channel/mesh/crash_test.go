@@ -51,14 +51,14 @@ func TestPowerCutAtEveryWrite(t *testing.T) {
 		n := 1
 		for ; ; n++ {
 			if n > 100 {
-				t.Fatal("there is no end of writes")
+				t.Fatal("more than 100 writes")
 			}
 			if !powerGoes(t, n, written) {
 				break
 			}
 		}
 		if n < 6 {
-			t.Errorf("there are %d writes, and so nothing was tested", n)
+			t.Errorf("%d writes, want 6 at least", n)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func requestForSession(t *testing.T) {
 	const key = "agent:main:slack:C1"
 	e, hook := h.posted(mesh.Sending{To: "hub", Type: wire.Request, Body: "hello", SessionKey: key})
 	if path, _ := h.hub.place(0); path != "/hooks/agent" || hook.SessionKey != "slack:C1" || e.SessionKey() != key {
-		t.Errorf("it went to %s with %q, %q", path, hook.SessionKey, e.SessionKey())
+		t.Errorf("the message went to %s with %q, %q", path, hook.SessionKey, e.SessionKey())
 	}
 	if e.ReplyTo == nil || e.ReplyTo.URL != h.server.URL+"/hooks/agent" {
 		t.Errorf("the answer goes to %+v", e.ReplyTo)
@@ -266,7 +266,7 @@ func inlineFilesApart(t *testing.T) {
 		e.Payload.Attachments = append(e.Payload.Attachments, wire.Attachment{Type: "inline", Data: data, Size: -1})
 	}
 	if text := e.Text(); len(text) <= 2*wire.MaxText {
-		t.Fatal("it is too small to show anything")
+		t.Fatal("the message is too small for this test")
 	}
 	h.takes(e)
 }

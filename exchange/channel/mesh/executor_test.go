@@ -112,7 +112,7 @@ func TestPeerExecutesRequests(t *testing.T) {
 		}
 	}
 	if th.Executor != "hub" || h.count("request pick up the cup") != 0 {
-		t.Errorf("it was done by %s", th.Executor)
+		t.Errorf("executor is %s, want hub", th.Executor)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestSilentPeerHasUnknownOutcome(t *testing.T) {
 			ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
 			time.Sleep(59 * time.Minute)
 			if th, _ := h.x.Thread(t.Context(), watcher, ref); th.Status.Terminal() {
-				t.Errorf("it is %s after 59 minutes", th.Status)
+				t.Errorf("status is %s after 59 minutes, want it open", th.Status)
 			}
 			time.Sleep(2 * time.Minute)
 			th, _ := h.x.Thread(t.Context(), watcher, ref)

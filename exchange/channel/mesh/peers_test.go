@@ -64,10 +64,10 @@ func TestChangedRegistryIsReread(t *testing.T) {
 	}
 	h.until("the hub is known", known)
 	if code := say(1, "new-first"); code != http.StatusAccepted {
-		t.Errorf("its new token is answered %d", code)
+		t.Errorf("answer to the new token is %d, want 202", code)
 	}
 	if code := say(2, tokenHere); code != http.StatusAccepted {
-		t.Errorf("the token of before is answered %d", code)
+		t.Errorf("answer to the earlier token is %d, want 202", code)
 	}
 	token := func(want string) {
 		t.Helper()
@@ -82,7 +82,7 @@ func TestChangedRegistryIsReread(t *testing.T) {
 	register(t, file, 2, map[string]map[string]any{"hub": hub("second")})
 	token("second")
 	if code := say(3, "new-first"); code != http.StatusUnauthorized {
-		t.Errorf("a token that is over is answered %d", code)
+		t.Errorf("answer to an expired token is %d, want 401", code)
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

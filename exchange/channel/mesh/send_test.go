@@ -155,7 +155,7 @@ func TestRejectedMessageIsDeadLetter(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if len(h.report(mesh.Order{Do: "letters"}).Letters) != 0 || !h.audited("replayed") {
-		t.Error("the letter is still there")
+		t.Error("the dead letter is still stored")
 	}
 }
 

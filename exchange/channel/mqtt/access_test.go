@@ -100,7 +100,7 @@ func tryForbidden(t *testing.T, h *harness, connect func() *client, pi, me *clie
 		t.Errorf("the spy received %v", spy.all())
 	}
 	if _, err := h.x.Attach(t.Context(), exchange.Actor{ID: "pi", Roles: exchange.ExecutorRole}, ref, "real.jpg", "", strings.NewReader("x")); err != nil {
-		t.Errorf("there is no room left for the holder's files: %v", err)
+		t.Errorf("no space left for the files of the executor with the claim: %v", err)
 	}
 	if h.adapter.Counts().Executors < 1 {
 		t.Error("the executor counts as gone")
@@ -120,7 +120,7 @@ func TestAccessRulesOfEmbeddedBroker(t *testing.T) {
 		}
 	}
 	if _, err := h.try(login{id: "other", user: "other", key: key, will: root + "e/other/status"}); err != nil {
-		t.Errorf("its own will: %v", err)
+		t.Errorf("the client's own will: %v", err)
 	}
 }
 

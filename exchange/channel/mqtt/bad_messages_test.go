@@ -275,7 +275,7 @@ func TestRevokedKeyEndsConnection(t *testing.T) {
 	select {
 	case <-pi.lost:
 	case <-time.After(patience):
-		t.Error("it still goes on")
+		t.Error("the task does not end")
 	}
 }
 

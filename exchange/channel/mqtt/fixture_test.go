@@ -331,7 +331,7 @@ func (h *harness) eventually(what string, ok func() bool) {
 			return
 		}
 	}
-	h.Fatalf("it does not come about: %s", what)
+	h.Fatalf("not within the time limit: %s", what)
 }
 
 func (h *harness) threads() int {

@@ -29,7 +29,7 @@ func checkScenario(h *harness, a *homeAssistant, d *devices, own bool) {
 	a.wantShown(shown+"switch-porch-light", "OFF")
 	h.eventually("the switch is available", func() bool { return a.available("switch-porch-light") })
 	if a.available("yes") || a.available("cancel") {
-		h.Error("there is nothing to answer, and nothing to cancel")
+		h.Error("the yes or cancel button is available without a task")
 	}
 
 	// a harmless command runs, and its state appears when the device reports it
@@ -60,7 +60,7 @@ func checkScenario(h *harness, a *homeAssistant, d *devices, own bool) {
 	a.press("switch-garage", "payload_on")
 	a.wantShown(shown+"task", `"confirm_by":"operator"`)
 	if a.available("yes") {
-		h.Error("it may answer what needs an operator")
+		h.Error("the yes button is available for a confirmation that needs an operator")
 	}
 	h.eventually("it can be taken back", func() bool { return a.available("cancel") })
 	a.press("cancel", "payload_press")

@@ -65,13 +65,13 @@ func TestClientWithoutKeyReadsNoExecutor(t *testing.T) {
 		spy.subscribe(root + f)
 	}
 	if spy.listen(root+"x/status") == nil {
-		t.Fatal("it cannot read what is for everybody")
+		t.Fatal("the client cannot read the public topic")
 	}
 	pi.publishWith(root+"e/pi/status", `{"state":"busy","epoch":1}`, 1, true)
 	spy.waitForText(`"ready"`)
 	for _, m := range spy.all() {
 		if strings.Contains(m.topic, "/e/") {
-			t.Errorf("it reads %s: %s", m.topic, m.text)
+			t.Errorf("the client reads %s: %s", m.topic, m.text)
 		}
 	}
 }

@@ -245,7 +245,7 @@ func TestFaultsOfServerAndNetwork(t *testing.T) {
 				p.SetFault(broken)
 				time.Sleep(time.Minute)
 				if _, err := b.claim(ref); err == nil {
-					t.Error("it has claimed on a guess")
+					t.Error("claim with an unknown outcome succeeds, want an error")
 				}
 				p.SetFault(nil)
 				time.Sleep(2 * time.Minute)
@@ -258,7 +258,7 @@ func TestFaultsOfServerAndNetwork(t *testing.T) {
 				}
 				p.SetFault(broken)
 				if err := b.start(ref, epoch); err == nil {
-					t.Error("it has begun on a guess")
+					t.Error("start with an unknown outcome succeeds, want an error")
 				}
 				p.SetFault(nil)
 				if err := b.start(ref, epoch); err != nil {

@@ -119,7 +119,7 @@ func TestClaimIsReadTwice(t *testing.T) {
 					t.Errorf("another claim came before read %d: %v, after %d reads", look, err, looks)
 				}
 				if err := b.start(ref, epoch); err == nil || has(p.thread(ref).texts("pi"), "in_progress") {
-					t.Errorf("it has begun: %v", err)
+					t.Errorf("start: %v, want an error and no in_progress", err)
 				}
 			})
 		}

@@ -222,7 +222,7 @@ func TestRestartReleasesClaims(t *testing.T) {
 				t.Errorf("threads in the ack are %+v", ack.Threads)
 			}
 			if s := p.thread(claimed).Status; s != "pending" {
-				t.Errorf("what was claimed is %s", s)
+				t.Errorf("status of the claimed thread is %s, want pending", s)
 			}
 			if err := b.start(claimed, epochs[claimed]); err == nil {
 				t.Error("the earlier process begins all the same")
@@ -288,7 +288,7 @@ func TestCancelDuringClaim(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if is := p.thread(ref).Status; is != "cancelled" {
-				t.Errorf("it is %s", is)
+				t.Errorf("status is %s, want cancelled", is)
 			}
 		})
 	})

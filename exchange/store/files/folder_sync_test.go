@@ -134,7 +134,7 @@ func TestUnsyncedFolderIsRewritten(t *testing.T) {
 	}
 	is, err := os.Lstat(name)
 	if err != nil || os.SameFile(was, is) {
-		t.Errorf("it was not written anew: %v", err)
+		t.Errorf("the file was not rewritten: %v", err)
 	}
 	if now, err := os.ReadFile(name); err != nil || string(now) != string(text) {
 		t.Errorf("the file has changed: %v\n%s", err, now)

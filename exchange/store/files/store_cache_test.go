@@ -92,7 +92,7 @@ func TestCacheMatchesStore(t *testing.T) {
 		}
 		all := list(t, s)
 		if i := slices.IndexFunc(all, func(e thread.Envelope) bool { return e.Ref == th.Ref }); i < 0 || !cmp.Equal(all[i], remembered.Envelope, cmpopts.EquateEmpty()) {
-			t.Errorf("it is not listed as it is: %+v", all)
+			t.Errorf("the list differs from the thread: %+v", all)
 		}
 		for i, m := range read().Messages {
 			was, _ := remembered.Messages[i].JSON()
@@ -109,7 +109,7 @@ func TestCacheMatchesStore(t *testing.T) {
 	step("{from: agent, MESS: [{answer: {value: 2.0}}]}")
 	step("{from: pi, MESS: [{response: {content: [{text: ok}, {structured: {n: 1e3}}]}}]}")
 	if len(before.Messages) != 2 {
-		t.Errorf("what was read before has %d messages now", len(before.Messages))
+		t.Errorf("the thread from the earlier read has %d messages, want 2", len(before.Messages))
 	}
 	same(4, true)
 	if _, err := s.Append(t.Context(), thread.Step{Envelope: before.Envelope}); err != thread.ErrStale {

@@ -285,7 +285,7 @@ func TestFilesAreCounted(t *testing.T) {
 	}
 	want(16, 25, 25)
 	if _, err := s.Stage(t.Context(), strings.NewReader("too large"), 3); err == nil {
-		t.Error("it was taken")
+		t.Error("Stage of a too large file succeeds, want an error")
 	}
 	want(16, 25, 25)
 	if err := s.Close(); err != nil {

@@ -78,7 +78,7 @@ func until(t *testing.T, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); {
 		if time.Now().After(end) {
-			t.Fatal("it does not happen")
+			t.Fatal("not within a minute")
 		}
 		time.Sleep(time.Millisecond)
 	}

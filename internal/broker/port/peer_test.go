@@ -239,7 +239,7 @@ func await[T any](t *testing.T, c <-chan T, what string) (v T) {
 	select {
 	case v = <-c:
 	case <-time.After(time.Minute):
-		t.Fatalf("it does not come about: %s", what)
+		t.Fatalf("not within a minute: %s", what)
 	}
 	return v
 }

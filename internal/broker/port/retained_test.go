@@ -116,7 +116,7 @@ func wait(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("it does not come about: %s", what)
+			t.Fatalf("not within a minute: %s", what)
 		}
 	}
 }

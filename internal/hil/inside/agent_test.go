@@ -162,7 +162,7 @@ func TestBridgeWatchdogAfterKill(t *testing.T) {
 	a := launch(t, fmt.Sprintf(porch, "1h"))
 	a.wantCompleted(t, "turn on the porch light")
 	if !b.level(t, 3) {
-		t.Fatal("it is off")
+		t.Fatal("the line is low, want high")
 	}
 	a.kill()
 	eventually(t, "the relay is off", off(t, b, 3))
@@ -178,7 +178,7 @@ func TestBridgeWatchdogAfterFreeze(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !b.level(t, 3) {
-		t.Fatal("it is off already")
+		t.Fatal("the line is low already, want high")
 	}
 	eventually(t, "the relay is off", off(t, b, 3))
 }

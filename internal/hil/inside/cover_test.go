@@ -39,7 +39,7 @@ func TestBridgeAgentMovesShutter(t *testing.T) {
 		t.Errorf("open: %v", err)
 	}
 	if b.level(t, 5) || b.level(t, 6) {
-		t.Error("it was opened, and a relay is on")
+		t.Error("a relay is on after the movement, want off")
 	}
 	if out, err := a.startRequest("close the kitchen blind").CombinedOutput(); err != nil { // without --wait, since the test kills the agent
 		t.Fatalf("close: %v\n%s", err, out)

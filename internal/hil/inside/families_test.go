@@ -114,10 +114,10 @@ func TestAgentWithSeveralDrivers(t *testing.T) {
 	is := func() bool { _, err := os.Stat(filepath.Join(programs, "plug-is-on")); return err == nil }
 	a.wantCompleted(t, "turn on the projector")
 	if !is() {
-		t.Error("it is off")
+		t.Error("the line is low, want high")
 	}
 	a.wantCompleted(t, "turn off the projector")
 	if is() {
-		t.Error("it is on")
+		t.Error("the line is high, want low")
 	}
 }

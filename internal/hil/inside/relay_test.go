@@ -178,7 +178,7 @@ func TestBridgeFrozenHolder(t *testing.T) {
 			t.Errorf("changed=%t, want %t: %v", changed, want, err)
 		}
 		if b.level(t, 7) {
-			t.Error("it is on")
+			t.Error("the line is high, want low")
 		}
 	}
 }

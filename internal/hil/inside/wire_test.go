@@ -79,7 +79,7 @@ func TestBridgeOneWire(t *testing.T) {
 	for _, bad := range []int{1, 2} { // a wrong checksum, and no answer
 		say(20, bad)
 		if v, err := measured(t, thermometer(chips[0].Name())); err == nil || !strings.HasPrefix(err.Error(), "tank: "+chips[0].Name()) {
-			t.Errorf("it measures %v, %v", v, err)
+			t.Errorf("measured %v, %v, want an error", v, err)
 		} else {
 			t.Log(err)
 		}

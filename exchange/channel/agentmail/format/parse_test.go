@@ -39,7 +39,7 @@ func vectors(t testing.TB) []vector {
 		all = append(all, v)
 	}
 	if len(all) < 12 {
-		t.Fatalf("there are %d vectors", len(all))
+		t.Fatalf("%d vectors, want 12 at least", len(all))
 	}
 	return all
 }
@@ -99,7 +99,7 @@ func examples(t testing.TB) map[string]map[string]any {
 		}
 	}
 	if len(all) != 6 {
-		t.Fatalf("there are %d types", len(all))
+		t.Fatalf("%d types, want 6", len(all))
 	}
 	return all
 }

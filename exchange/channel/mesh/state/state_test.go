@@ -192,7 +192,7 @@ func TestBreakerOfWrongClockCloses(t *testing.T) {
 		c.Failed("hub")
 	}
 	if ok, _ := c.Enter("hub"); ok {
-		t.Fatal("it is not open")
+		t.Fatal("the breaker is closed, want open")
 	}
 	c.at = c.at.Add(-48 * time.Hour)
 	c.again(t)

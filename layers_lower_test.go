@@ -5,7 +5,7 @@ var componentLayer = map[string]imports{
 	"docs/gobot": {own: `drivers drivers/gobotdevice`, modules: `gobot.io/x/gobot/v2`},
 	"drivers":    {own: `internal/order internal/secret internal/strictyaml`},
 	"drivers/*": {
-		own: `drivers drivers/board drivers/command drivers/family drivers/web internal/address
+		own: `drivers drivers/board drivers/command drivers/template drivers/web internal/address
 			internal/picture internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
 	},
@@ -16,15 +16,15 @@ var componentLayer = map[string]imports{
 	"drivers/board/boardtest": {own: `drivers/board`},
 	"drivers/command":         {},
 	"drivers/drivertest":      {own: `drivers`, modules: `github.com/google/go-cmp`},
-	"drivers/family": {
+	"drivers/template": {
 		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
 	},
-	"drivers/family/familytest": {own: `drivers`},
+	"drivers/template/templatetest": {own: `drivers`},
 	"drivers/homeassistant": {
-		own:     `drivers drivers/family drivers/mdns drivers/web internal/wait`,
+		own:     `drivers drivers/template drivers/mdns drivers/web internal/wait`,
 		modules: `github.com/gorilla/websocket golang.org/x/sync`,
 	},
-	"drivers/httpdevice":     {own: `drivers drivers/family drivers/mdns drivers/web`},
+	"drivers/httpdevice":     {own: `drivers drivers/template drivers/mdns drivers/web`},
 	"drivers/i2cdev/i2ctest": {own: `drivers/i2cdev`, modules: `gobot.io/x/gobot/v2`},
 	"drivers/mdns":           {own: `internal/order`, modules: `golang.org/x/sync`},
 	"drivers/mqttclient": {
@@ -32,7 +32,7 @@ var componentLayer = map[string]imports{
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/mqttdevice": {
-		own: `drivers drivers/family drivers/mdns drivers/mqttclient drivers/web internal/address
+		own: `drivers drivers/template drivers/mdns drivers/mqttclient drivers/web internal/address
 			internal/order`,
 	},
 	"drivers/onvif":   {own: `drivers drivers/mdns drivers/web`},

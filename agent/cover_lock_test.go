@@ -10,7 +10,7 @@ import (
 
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -175,15 +175,15 @@ func TestStopMidwayOfCover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {
 				var mu sync.Mutex // a halt runs concurrently with the call that it ends
-				var p family.CoverPosition
-				travel := family.Movement{
+				var p template.CoverPosition
+				travel := template.Movement{
 					Go: func(context.Context) error {
 						mu.Lock()
 						defer mu.Unlock()
 						p.Known, p.Moving = true, true
 						return nil
 					},
-					Look: func(context.Context) (family.CoverPosition, error) {
+					Look: func(context.Context) (template.CoverPosition, error) {
 						mu.Lock()
 						defer mu.Unlock()
 						if p.Moving {
@@ -199,8 +199,8 @@ func TestStopMidwayOfCover(t *testing.T) {
 					},
 					To: 100, Limit: time.Hour, Every: time.Second, Timeout: 4 * time.Second,
 				}
-				d := family.New("it", "garage-door", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
-					Cover: family.NewCover(travel, travel, nil),
+				d := template.New("it", "garage-door", template.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), template.Verbs{
+					Cover: template.NewCover(travel, travel, nil),
 					Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 				})
 				h.addDevice("it", d, map[string]capabilities.Plan{"open": {Command: capabilities.Open, Effect: capabilities.Once, Risk: capabilities.RiskComfort}})

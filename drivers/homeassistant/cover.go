@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // coverTime is the longest time of a cover from one end to the other.
@@ -62,7 +62,7 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	if told == nil && errors.Is(stop, drivers.ErrMayAct) { // the cover stands still, and may still set out
 		stop, heard = nil, false
 	}
-	return family.MovementError(err, heard, stop)
+	return template.MovementError(err, heard, stop)
 }
 
 // stand stops a cover, no matter which client moved it, and waits until it reports that it
@@ -145,5 +145,5 @@ func (e *entity) readCover(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return family.Openings(family.CoverPosition{Percent: is, Known: true, End: s.Attributes.Position == nil}, e.now())
+	return template.Openings(template.CoverPosition{Percent: is, Known: true, End: s.Attributes.Position == nil}, e.now())
 }

@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -71,7 +71,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	case "vacuum":
 		return newVacuum(name, e, env.Log), nil
 	}
-	return family.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
+	return template.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
 }
 
 // connectionOf returns the connection that all entities of one Home Assistant share.
@@ -84,8 +84,8 @@ func connectionOf(env drivers.Env, cfg Config, token drivers.Secret) (*connectio
 	return h.(*connection), nil
 }
 
-func (e *entity) verbs() family.Verbs {
-	v := family.Verbs{RunLast: e.web.RunLast}
+func (e *entity) verbs() template.Verbs {
+	v := template.Verbs{RunLast: e.web.RunLast}
 	if e.hub != nil {
 		v.Open = func(context.Context) error { e.hub.open(e.cfg.Entity); return nil }
 		v.Close = func() { e.hub.close(e.cfg.Entity) }
@@ -100,32 +100,32 @@ func (e *entity) verbs() family.Verbs {
 	v.Resources = e.holds
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &family.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.stands}
+		v.Read, v.Cover = e.readCover, &template.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.stands}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}
 		return v
 	case "scene", "script", "button", "input_button":
-		v.Press = &family.Press{Do: e.press, Last: e.pressed}
+		v.Press = &template.Press{Do: e.press, Last: e.pressed}
 		return v
 	case "lock":
-		v.Read, v.Lock = e.readLock, &family.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
+		v.Read, v.Lock = e.readLock, &template.Lock{Lock: e.lock, Unlock: e.unlock, Locked: e.locked}
 		return v
 	}
 	v.Switch, v.On = e.turn, e.on
 	if e.cfg.domain() == "climate" {
 		v.Switch, v.Read = e.mode, e.readClimate
-		v.Thermostat = &family.Thermostat{Set: e.heat, Target: e.target, TargetRange: drivers.TargetRange{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
+		v.Thermostat = &template.Thermostat{Set: e.heat, Target: e.target, TargetRange: drivers.TargetRange{Min: e.cfg.Lowest, Max: e.cfg.Highest}}
 		return v
 	}
 	if e.cfg.Dims {
-		v.Light = &family.Light{Dim: e.dim, Level: e.level}
+		v.Light = &template.Light{Dim: e.dim, Level: e.level}
 	}
 	if e.cfg.Colors {
 		v.Light.SetColor, v.Light.Color = e.tint, e.color
 	}
 	if e.cfg.Coldest > 0 {
-		v.Light.ColorTemperature = &family.ColorTemperature{Set: e.warm, Read: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
+		v.Light.ColorTemperature = &template.ColorTemperature{Set: e.warm, Read: e.warmth, Warmest: e.cfg.Warmest, Coldest: e.cfg.Coldest}
 	}
 	return v
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // read returns the state of a sensor, with the time at which Home Assistant received it.
@@ -47,7 +47,7 @@ func (s state) reading(id string) (drivers.Reading, error) {
 	}
 	switch {
 	case domain == "sensor":
-		f, ok := family.Number(json.Number(s.State))
+		f, ok := template.Number(json.Number(s.State))
 		if !ok {
 			return r, fmt.Errorf("%s reports %.40q, which is not a number", id, s.State)
 		}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -27,7 +27,7 @@ func (d *device) holds() []drivers.Resource {
 	default:
 		return nil
 	}
-	values := d.values.Same(d.template.With).With(family.Values{"username": "", "password": ""})
+	values := d.values.Same(d.template.With).With(template.Values{"username": "", "password": ""})
 	same := drivers.URLIdentity(d.url)
 	for _, c := range calls {
 		method, path := c.method()
@@ -39,7 +39,7 @@ func (d *device) holds() []drivers.Resource {
 
 // act sends calls that change the device, and returns an error if the device never answered
 // an earlier command.
-func (d *device) act(ctx context.Context, calls []Call, values family.Values) error {
+func (d *device) act(ctx context.Context, calls []Call, values template.Values) error {
 	if err := d.do(ctx, calls, values); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (d *device) act(ctx context.Context, calls []Call, values family.Values) er
 }
 
 // do sends calls in order until one fails.
-func (d *device) do(ctx context.Context, calls []Call, values family.Values) error {
+func (d *device) do(ctx context.Context, calls []Call, values template.Values) error {
 	for i, c := range calls {
 		if _, err := d.call(ctx, c, values, true); err != nil {
 			if i > 0 && errors.Is(err, drivers.ErrNothingDone) {
@@ -60,12 +60,12 @@ func (d *device) do(ctx context.Context, calls []Call, values family.Values) err
 }
 
 // ask sends one call that changes nothing.
-func (d *device) ask(ctx context.Context, c Call, values family.Values) ([]byte, error) {
+func (d *device) ask(ctx context.Context, c Call, values template.Values) ([]byte, error) {
 	return d.call(ctx, c, values, false)
 }
 
 // call sends one call, and checks its answer.
-func (d *device) call(ctx context.Context, c Call, values family.Values, acts bool) ([]byte, error) {
+func (d *device) call(ctx context.Context, c Call, values template.Values, acts bool) ([]byte, error) {
 	method, path := c.method()
 	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json", Acts: acts}
 	if c.JSON != nil {
@@ -84,34 +84,34 @@ func (d *device) call(ctx context.Context, c Call, values family.Values, acts bo
 			return nil, err
 		}
 	}
-	return answer.Body, expect(c.Expect, values.With(family.Values{"password": ""}), answer.Body) // an error may contain the answer
+	return answer.Body, expect(c.Expect, values.With(template.Values{"password": ""}), answer.Body) // an error may contain the answer
 }
 
 // obeys returns an error if the answer is not JSON or contains the fault field of the
 // template.
 func obeys(body []byte, fault string) error {
-	answer, err := family.Parse(body)
+	answer, err := template.Parse(body)
 	if err != nil {
 		return err
 	}
-	if found, ok := family.Lookup(answer, fault); ok {
+	if found, ok := template.Lookup(answer, fault); ok {
 		return fmt.Errorf("the device reports a fault, with %s %.40v", fault, found)
 	}
 	return nil
 }
 
-func expect(want map[string]string, values family.Values, body []byte) error {
+func expect(want map[string]string, values template.Values, body []byte) error {
 	if len(want) == 0 {
 		return nil
 	}
-	answer, err := family.Parse(body)
+	answer, err := template.Parse(body)
 	if err != nil {
 		return err
 	}
 	for _, where := range slices.Sorted(maps.Keys(want)) {
 		place, wanted := values.Text(where), values.Text(want[where])
-		found, _ := family.Lookup(answer, place)
-		word, ok := family.ScalarText(found)
+		found, _ := template.Lookup(answer, place)
+		word, ok := template.ScalarText(found)
 		switch {
 		case !ok:
 			return fmt.Errorf("the answer of the device has no %s; check the family of the device, and the number", place)

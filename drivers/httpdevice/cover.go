@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // Cover describes the calls of a blind, a shutter or a door.
@@ -20,51 +20,51 @@ type Cover struct {
 	Position string        `yaml:"position"` // path in the answer: 0 to 100; any other value is unknown
 	State    *CoverState   `yaml:"state"`
 	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
-	family.PositionScale
+	template.PositionScale
 }
 
 // CoverState describes the word for the movement.
 type CoverState struct {
 	Value string `yaml:"value"` // path in the answer
-	family.StateWords
+	template.StateWords
 }
 
 // lookEvery is the poll interval during a movement.
 var lookEvery = time.Second
 
 // cover returns the cover of the template, or nil.
-func (d *device) cover() *family.Cover {
+func (d *device) cover() *template.Cover {
 	c := d.template.Cover
 	if c == nil {
 		return nil
 	}
-	return family.Motor[Call]{
+	return template.Motor[Call]{
 		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
 		Begin: d.do, End: d.do, Look: d.place, Every: lookEvery, Timeout: drivers.StopTimeout,
 	}.Cover()
 }
 
 // place reads the present position.
-func (d *device) place(ctx context.Context) (p family.CoverPosition, err error) {
+func (d *device) place(ctx context.Context) (p template.CoverPosition, err error) {
 	c := d.template.Cover
 	body, err := d.ask(ctx, Call{Get: c.Get}, d.values)
 	if err != nil {
 		return p, err
 	}
-	answer, err := family.Parse(body)
+	answer, err := template.Parse(body)
 	if err != nil {
 		return p, err
 	}
-	if found, ok := family.Lookup(answer, d.values.Text(c.Position)); ok && c.Position != "" {
+	if found, ok := template.Lookup(answer, d.values.Text(c.Position)); ok && c.Position != "" {
 		p.Percent, p.Known = c.Percent(d.values, found)
 	}
 	if c.State == nil {
 		return p, nil
 	}
-	found, _ := family.Lookup(answer, d.values.Text(c.State.Value))
-	word, ok := family.ScalarText(found)
+	found, _ := template.Lookup(answer, d.values.Text(c.State.Value))
+	word, ok := template.ScalarText(found)
 	if !ok {
-		return family.CoverPosition{}, errors.New("the device does not report whether it moves; check its family, and its mode as a cover")
+		return template.CoverPosition{}, errors.New("the device does not report whether it moves; check its family, and its mode as a cover")
 	}
 	c.State.Add(&p, word)
 	return p, nil
@@ -76,14 +76,14 @@ func (t *Template) checkCover() []error {
 	if len(c.To) > 0 {
 		errs = append(errs, t.checkCalls("cover.to", c.To, "position")...)
 	}
-	errs = append(errs, family.CheckPlace("cover.position", c.Position, t.With))
-	var state *family.StateWords
+	errs = append(errs, template.CheckPlace("cover.position", c.Position, t.With))
+	var state *template.StateWords
 	if s := c.State; s != nil {
 		state = &s.StateWords
-		errs = append(errs, family.CheckPlace("cover.state.value", s.Value, t.With))
+		errs = append(errs, template.CheckPlace("cover.state.value", s.Value, t.With))
 		if s.Value == "" {
 			errs = append(errs, errors.New("cover.state: needs value: the path of the word in the answer"))
 		}
 	}
-	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != "", State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
+	return append(errs, template.CheckCover(template.CoverParts{To: len(c.To) > 0, Position: c.Position != "", State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
 }

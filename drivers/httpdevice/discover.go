@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // Discover finds Shelly, WLED and Tasmota devices that announce themselves.
@@ -29,7 +29,7 @@ func found(list []mdns.Instance) []drivers.FoundDevice {
 		}
 		seen[i.Addr.String()] = true
 		all = append(all, drivers.FoundDevice{
-			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + family.ShellyNote(i.Name, generation(i, list)),
+			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + template.ShellyNote(i.Name, generation(i, list)),
 			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
 		})
 	}
@@ -43,7 +43,7 @@ func familyOf(i mdns.Instance, all []mdns.Instance) string {
 	case i.Service == "_wled._tcp":
 		return "wled"
 	case strings.HasPrefix(name, "shelly"):
-		return family.Shelly(name, generation(i, all))
+		return template.Shelly(name, generation(i, all))
 	case strings.HasPrefix(name, "tasmota"):
 		return "tasmota"
 	}

@@ -15,9 +15,9 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/messkit/messkit/drivers/family"
-	"github.com/messkit/messkit/drivers/family/familytest"
 	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/template"
+	"github.com/messkit/messkit/drivers/template/templatetest"
 )
 
 // documented is the content of testdata/documented.yaml.
@@ -127,9 +127,9 @@ func TestDocumentedCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	templates := map[string]httpdevice.Template{}
-	for _, name := range family.Names(httpdevice.Families(), "") {
+	for _, name := range template.Names(httpdevice.Families(), "") {
 		var one httpdevice.Template
-		if err := family.Load(httpdevice.Families(), "", name, &one); err != nil {
+		if err := template.Load(httpdevice.Families(), "", name, &one); err != nil {
 			t.Fatal(err)
 		}
 		templates[name] = one
@@ -157,7 +157,7 @@ func TestDocumentedCalls(t *testing.T) {
 			d := started(t, config)
 			for _, now := range one.Steps {
 				s.begin(now)
-				if got, err := familytest.Do(t.Context(), d, now.Do); err != nil || got != now.Want {
+				if got, err := templatetest.Do(t.Context(), d, now.Do); err != nil || got != now.Want {
 					t.Errorf("%s: %q, %v; want %q", now.Do, got, err, now.Want)
 				}
 				for _, wrong := range s.end() {
@@ -188,7 +188,7 @@ func TestForeignAnswerIsNoSuccess(t *testing.T) {
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
 		defer server.Close()
-		for _, family := range family.Names(httpdevice.Families(), "") {
+		for _, family := range template.Names(httpdevice.Families(), "") {
 			var one httpdevice.Template
 			load(t, family, &one)
 			config := "family: " + family + "\nurl: " + server.URL + "\ntimeout: 1m\n"
@@ -203,7 +203,7 @@ func TestForeignAnswerIsNoSuccess(t *testing.T) {
 				continue // these answer null, which a list resembles
 			}
 			for _, act := range acts(one) {
-				if _, err := familytest.Do(t.Context(), started(t, config), act); err == nil {
+				if _, err := templatetest.Do(t.Context(), started(t, config), act); err == nil {
 					t.Errorf("%s: %q is taken for obedience to %q", family, body, act)
 				}
 			}
@@ -223,7 +223,7 @@ func acts(one httpdevice.Template) (list []string) {
 
 func load(t *testing.T, name string, to *httpdevice.Template) {
 	t.Helper()
-	if err := family.Load(httpdevice.Families(), "", name, to); err != nil {
+	if err := template.Load(httpdevice.Families(), "", name, to); err != nil {
 		t.Fatal(err)
 	}
 }

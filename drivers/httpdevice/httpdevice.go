@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -37,12 +37,12 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // device connects the verbs of one device to its requests.
 type device struct {
 	template *Template
-	values   family.Values
+	values   template.Values
 	web      *web.Client
 	url      string
 	log      *slog.Logger
 	now      func() time.Time
-	timer    *family.TimedOn // nil: the device has no timer
+	timer    *template.TimedOn // nil: the device has no timer
 }
 
 // haltCalls is the time limit of Start and Halt as a multiple of the timeout.
@@ -55,7 +55,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		return nil, err
 	}
 	d := &device{template: t, url: cfg.URL, log: log, now: now}
-	values, errs := family.Resolve(d.template.With, cfg.With)
+	values, errs := template.Resolve(d.template.With, cfg.With)
 	if (cfg.Token != "" || cfg.TokenFile != "") && d.template.Token == "" {
 		key := "token"
 		if cfg.TokenFile != "" {
@@ -74,17 +74,17 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 			return nil, err
 		}
 	}
-	d.values = values.With(family.Values{"username": s.User, "password": string(s.Password)})
-	return family.New(name, d.template.Class, cfg.SwitchLevels, haltCalls*cfg.Timeout, drivers.NewConnection(client.Host()), d.verbs()), nil
+	d.values = values.With(template.Values{"username": s.User, "password": string(s.Password)})
+	return template.New(name, d.template.Class, cfg.SwitchLevels, haltCalls*cfg.Timeout, drivers.NewConnection(client.Host()), d.verbs()), nil
 }
 
 // verbs returns the verbs of the template.
-func (d *device) verbs() family.Verbs {
-	v := family.Verbs{RunLast: d.web.RunLast, Resources: d.holds}
+func (d *device) verbs() template.Verbs {
+	v := template.Verbs{RunLast: d.web.RunLast, Resources: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
 		if t := s.OnFor; t != nil {
-			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
+			d.timer = &template.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values template.Values) error {
 				return d.act(ctx, t.Calls, d.values.With(values))
 			}}
 			v.SwitchFor, v.TimerMayBeSet, v.RoundTimer = d.timer.SwitchFor, d.timer.MarkSet, t.Lasts

@@ -13,8 +13,8 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -93,7 +93,7 @@ var families = map[string]struct {
 
 // Each template has a fake device.
 func TestEveryFamilyHasATest(t *testing.T) {
-	names := family.Names(httpdevice.Families(), "")
+	names := template.Names(httpdevice.Families(), "")
 	if len(names) == 0 {
 		t.Fatal("no families")
 	}

@@ -3,13 +3,13 @@ package httpdevice
 import (
 	"context"
 
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // light returns the light of the template, or nil.
-func (d *device) light() *family.Light {
+func (d *device) light() *template.Light {
 	s := d.template.Switch
-	l := family.Lamp{Values: d.values, On: d.on}
+	l := template.Lamp{Values: d.values, On: d.on}
 	if s.Dim != nil {
 		l.Dim, l.Full = d.setting(s.Dim.Calls, s.Dim.Get, s.Dim.Value), s.Dim.Full
 	}
@@ -24,11 +24,11 @@ func (d *device) light() *family.Light {
 
 // setting returns a value that calls set, and that is at a path in the answer of get. The
 // answer to the calls confirms the value.
-func (d *device) setting(calls []Call, get, path string) *family.Setting {
-	return &family.Setting{
+func (d *device) setting(calls []Call, get, path string) *template.Setting {
+	return &template.Setting{
 		Path: path,
 		Read: func(ctx context.Context) ([]byte, error) { return d.ask(ctx, Call{Get: get}, d.values) },
-		Set: func(ctx context.Context, values family.Values, _ family.Want) error {
+		Set: func(ctx context.Context, values template.Values, _ template.Want) error {
 			return d.act(ctx, calls, values)
 		},
 	}

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // Template is the content of a template file. docs/drivers/httpdevice.md explains every
 // key.
 type Template struct {
-	family.Head
+	template.Head
 	Token    string    `yaml:"token"` // header for token:; Authorization for a bearer token
 	Fault    string    `yaml:"fault"` // path in the JSON answer to a command that exists only if the device has rejected it; "": any answer is a success
 	Switch   *Switch   `yaml:"switch"`
@@ -54,12 +54,12 @@ type White struct {
 	Calls []Call `yaml:"calls"`
 	Get   string `yaml:"get"`   // path of the color temperature
 	Value string `yaml:"value"` // path in the answer
-	family.Warmth
+	template.Warmth
 }
 
 // Timed describes the calls that set a timer.
 type Timed struct {
-	family.Timer
+	template.Timer
 	Calls []Call `yaml:"calls"`
 	Undo  []Call `yaml:"undo"` // removes the timer if its setting stays in the device; none: it does not stay
 }
@@ -67,13 +67,13 @@ type Timed struct {
 // OnState describes the state of a switch.
 type OnState struct {
 	Call
-	family.Level
+	template.Level
 }
 
 // Reading describes one measurement of a device.
 type Reading struct {
 	Call
-	family.Reading
+	template.Reading
 }
 
 // Call is one request to a device: exactly one method, with a path below the address of the
@@ -100,41 +100,41 @@ func (c Call) method() (method, path string) {
 //go:embed families/*.yaml
 var files embed.FS
 
-var templates family.Templates[Template]
+var templates template.Templates[Template]
 
 // Families returns the templates of the program.
-func Families() fs.FS { return family.BuiltIn(files) }
+func Families() fs.FS { return template.BuiltIn(files) }
 
 // Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
-	errs := []error{family.CheckAbout(t.Docs)}
+	errs := []error{template.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write at least one of them"))
 	}
-	errs = append(errs, family.CheckPlace("fault", t.Fault, t.With))
+	errs = append(errs, template.CheckPlace("fault", t.Fault, t.With))
 	if t.Switch != nil {
 		errs = append(errs, t.checkSwitch()...)
 	}
 	if t.Cover != nil {
 		errs = append(errs, t.checkCover()...)
 	}
-	errs = append(errs, family.CheckNames(t.With, "username", "password", "for", "level", "kelvin", "mireds", "red", "green", "blue", "position")...)
-	readings := make([]family.Reading, len(t.Readings))
+	errs = append(errs, template.CheckNames(t.With, "username", "password", "for", "level", "kelvin", "mireds", "red", "green", "blue", "position")...)
+	readings := make([]template.Reading, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
 		readings[i] = r.Reading
 		errs = append(errs, t.checkCalls(where, []Call{r.Call})...)
-		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
+		errs = append(errs, template.CheckPlace(where+".value", r.Value, t.With))
 		if r.Quantity == "" || r.Value == "" {
 			errs = append(errs, fmt.Errorf("%s.value: is missing, or the quantity is; write the measured quantity, and its path in the answer", where))
 		}
 	}
-	return errors.Join(append(errs, family.CheckReadings(readings)...)...)
+	return errors.Join(append(errs, template.CheckReadings(readings)...)...)
 }
 
 func (t *Template) checkSwitch() []error {
 	s := t.Switch
-	errs := slices.Concat(t.checkCalls("switch.on", s.On), t.checkCalls("switch.off", s.Off), []error{family.CheckOff(s.On, s.Off)})
+	errs := slices.Concat(t.checkCalls("switch.on", s.On), t.checkCalls("switch.off", s.Off), []error{template.CheckOff(s.On, s.Off)})
 	if s.OnFor != nil {
 		errs = append(errs, t.checkCalls("switch.on_for.calls", s.OnFor.Calls, "for")...)
 		if len(s.OnFor.Undo) > 0 {
@@ -144,28 +144,28 @@ func (t *Template) checkSwitch() []error {
 	if s.State == nil {
 		return append(errs, errors.New("switch: state is missing; without readback the driver cannot know that the device is off"))
 	}
-	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), family.CheckLevel("switch.state", s.State.Level, t.With), t.checkLight(s))
+	return slices.Concat(errs, t.checkCalls("switch.state", []Call{s.State.Call}), template.CheckLevel("switch.state", s.State.Level, t.With), t.checkLight(s))
 }
 
 func (t *Template) checkLight(s *Switch) []error {
 	var errs []error
 	if d := s.Dim; d != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.dim.calls", d.Calls, "level"), t.checkCalls("switch.dim.get", []Call{{Get: d.Get}}))
-		errs = append(errs, family.CheckPlace("switch.dim.value", d.Value, t.With))
+		errs = append(errs, template.CheckPlace("switch.dim.value", d.Value, t.With))
 		if d.Value == "" || d.Full < 1 {
 			errs = append(errs, errors.New("switch.dim: needs value and full: the path of the level in the answer, and the level of 100 %"))
 		}
 	}
 	if w := s.White; w != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.white.calls", w.Calls, "kelvin", "mireds"), t.checkCalls("switch.white.get", []Call{{Get: w.Get}}))
-		errs = append(errs, family.CheckPlace("switch.white.value", w.Value, t.With))
+		errs = append(errs, template.CheckPlace("switch.white.value", w.Value, t.With))
 		if w.Value == "" || w.Warmest == "" || w.Coldest == "" || s.Dim == nil {
 			errs = append(errs, errors.New("switch.white: needs value, warmest and coldest, and dim next to it: the path of the color temperature in the answer, and its limits in kelvin"))
 		}
 	}
 	if c := s.Tint; c != nil {
 		errs = slices.Concat(errs, t.checkCalls("switch.tint.calls", c.Calls, "red", "green", "blue"), t.checkCalls("switch.tint.get", []Call{{Get: c.Get}}))
-		errs = append(errs, family.CheckPlace("switch.tint.value", c.Value, t.With))
+		errs = append(errs, template.CheckPlace("switch.tint.value", c.Value, t.With))
 		if c.Value == "" || s.Dim == nil {
 			errs = append(errs, errors.New("switch.tint: needs value, and dim next to it: the path of the color in the answer, and the brightness"))
 		}
@@ -203,12 +203,12 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json next to post or put", where, method))
 		}
 		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
-			errs = append(errs, family.CheckPlace(where+".expect", place, t.With))
-			errs = append(errs, family.CheckPlaceholders(where+".expect", family.Placeholders(c.Expect[place]), t.With, more...)...)
+			errs = append(errs, template.CheckPlace(where+".expect", place, t.With))
+			errs = append(errs, template.CheckPlaceholders(where+".expect", template.Placeholders(c.Expect[place]), t.With, more...)...)
 		}
-		gaps := slices.Concat(family.Placeholders(path), family.PlaceholdersIn(c.JSON))
+		gaps := slices.Concat(template.Placeholders(path), template.PlaceholdersIn(c.JSON))
 		filled = append(filled, gaps...)
-		errs = append(errs, family.CheckPlaceholders(where, gaps, t.With, append(more, "username", "password")...)...)
+		errs = append(errs, template.CheckPlaceholders(where, gaps, t.With, append(more, "username", "password")...)...)
 	}
-	return append(errs, family.RequirePlaceholder(list, filled, more))
+	return append(errs, template.RequirePlaceholder(list, filled, more))
 }

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/httpdevice"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // A user's template is a file, and the driver reports every error in it.
@@ -76,9 +76,9 @@ func TestTemplatesAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range family.Names(httpdevice.Families(), "") {
+	for _, name := range template.Names(httpdevice.Families(), "") {
 		var one httpdevice.Template
-		if err := family.Load(httpdevice.Families(), "", name, &one); err != nil {
+		if err := template.Load(httpdevice.Families(), "", name, &one); err != nil {
 			t.Fatal(err)
 		}
 		if one.About == "" || !strings.HasPrefix(one.Docs, "https://") || one.Class == "" || !strings.Contains(string(page), "`"+name+"`") {

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/mqttclient"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/drivers/web"
 	"github.com/messkit/messkit/internal/order"
 )
@@ -141,8 +141,8 @@ func (c Config) found(name, family string, with map[string]string) drivers.Found
 }
 
 func (c Config) shelly(id string, generation int) []drivers.FoundDevice {
-	f := c.found(mdns.ID(id), family.Shelly(id, generation), map[string]string{"id": id})
-	f.Where += family.ShellyNote(id, generation)
+	f := c.found(mdns.ID(id), template.Shelly(id, generation), map[string]string{"id": id})
+	f.Where += template.ShellyNote(id, generation)
 	return []drivers.FoundDevice{f}
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/internal/address"
 )
 
@@ -21,12 +21,12 @@ type Config struct {
 	PasswordFile string         `yaml:"password_file"` // file instead of password: its first line
 	ClientID     string         `yaml:"client_id"`     // "": a random name for each connection
 	Timeout      time.Duration  `yaml:"timeout"`       // for an answer of the device
-	family.Settings
+	template.Settings
 }
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Timeout: 5 * time.Second, Settings: family.DefaultSettings()}
+	return Config{Timeout: 5 * time.Second, Settings: template.DefaultSettings()}
 }
 
 const (
@@ -52,7 +52,7 @@ func (c Config) Validate() error {
 	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
 	}
-	errs = append(errs, templates.Check(Families(), c.Settings, func(t *Template) map[string]family.Param { return t.With })...)
+	errs = append(errs, templates.Check(Families(), c.Settings, func(t *Template) map[string]template.Param { return t.With })...)
 	return errors.Join(errs...)
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttclient"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // Cover describes the messages of a blind, a shutter or a door.
@@ -19,7 +19,7 @@ type Cover struct {
 	Position *Value        `yaml:"position"`
 	State    *CoverState   `yaml:"state"`
 	Takes    time.Duration `yaml:"takes"` // longest time from one end to the other
-	family.PositionScale
+	template.PositionScale
 }
 
 // CoverState describes the topic with the word for the movement.
@@ -27,7 +27,7 @@ type CoverState struct {
 	Topic string   `yaml:"topic"`
 	Value string   `yaml:"value"`
 	Ask   *Message `yaml:"ask"`
-	family.StateWords
+	template.StateWords
 	Optional bool `yaml:"optional"` // some devices of the family do not send this word
 }
 
@@ -37,19 +37,19 @@ func (c *CoverState) from() *Value { return &Value{c.Topic, c.Value, c.Ask} }
 var lookEvery = time.Second
 
 // cover returns the cover of the template, or nil.
-func (d *device) cover() *family.Cover {
+func (d *device) cover() *template.Cover {
 	c := d.template.Cover
 	if c == nil {
 		return nil
 	}
-	return family.Motor[Message]{
+	return template.Motor[Message]{
 		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
 		Begin: d.begin, End: d.command, Look: d.place, Every: lookEvery, Timeout: 2 * d.timeout,
 	}.Cover()
 }
 
 // begin sends the messages that begin a movement, unless the device is offline.
-func (d *device) begin(ctx context.Context, list []Message, values family.Values) error {
+func (d *device) begin(ctx context.Context, list []Message, values template.Values) error {
 	if err := d.online(ctx); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (d *device) begin(ctx context.Context, list []Message, values family.Values
 }
 
 // place reads the present position from the device.
-func (d *device) place(ctx context.Context) (p family.CoverPosition, err error) {
+func (d *device) place(ctx context.Context) (p template.CoverPosition, err error) {
 	c := d.template.Cover
 	var h mqttclient.Received
 	if v := c.Position; v != nil {
@@ -79,7 +79,7 @@ func (d *device) place(ctx context.Context) (p family.CoverPosition, err error) 
 		}
 	}
 	found, err := d.values.Find(c.State.Value, h.Payload)
-	word, ok := family.ScalarText(found)
+	word, ok := template.ScalarText(found)
 	switch {
 	case err == nil && ok:
 		c.State.Add(&p, word)
@@ -103,10 +103,10 @@ func (t *Template) checkCover() []error {
 	if c.Position != nil {
 		errs = append(errs, t.checkValue("cover.position", c.Position))
 	}
-	var state *family.StateWords
+	var state *template.StateWords
 	if c.State != nil {
 		state = &c.State.StateWords
 		errs = append(errs, t.checkValue("cover.state", c.State.from()))
 	}
-	return append(errs, family.CheckCover(family.CoverParts{To: len(c.To) > 0, Position: c.Position != nil, State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
+	return append(errs, template.CheckCover(template.CoverParts{To: len(c.To) > 0, Position: c.Position != nil, State: state, Scale: c.PositionScale, Switch: t.Switch != nil}, t.With)...)
 }

@@ -17,9 +17,9 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
-	"github.com/messkit/messkit/drivers/family/familytest"
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/drivers/template"
+	"github.com/messkit/messkit/drivers/template/templatetest"
 )
 
 // documented is the content of testdata/documented.yaml.
@@ -198,9 +198,9 @@ func TestDocumentedMessages(t *testing.T) {
 			d := started(t, "family: "+one.Family+"\nbroker: "+b.address+"\ntimeout: 1m\nwith: "+string(with)+"\n"+map[bool]string{true: "safe: keep\n"}[switches(one.Family)])
 			for _, now := range one.Steps {
 				s.begin(now)
-				got, err := familytest.Do(t.Context(), d, now.Do)
+				got, err := templatetest.Do(t.Context(), d, now.Do)
 				for end := time.Now().Add(patience); len(now.Receives) == 0 && got != now.Want && time.Now().Before(end); { // messages need a moment
-					got, err = familytest.Do(t.Context(), d, now.Do)
+					got, err = templatetest.Do(t.Context(), d, now.Do)
 				}
 				if err != nil || got != now.Want {
 					t.Errorf("%s: %q, %v; want %q", now.Do, got, err, now.Want)
@@ -215,7 +215,7 @@ func TestDocumentedMessages(t *testing.T) {
 			s.begin(one.Steps[slices.IndexFunc(one.Steps, func(s step) bool { return s.Do == "is" })]) // until the state arrives
 			s.send(one.Offline)
 			for end := time.Now().Add(patience); time.Now().Before(end); { // the state arrives after a moment
-				if _, err = familytest.Do(t.Context(), d, "is"); err != nil {
+				if _, err = templatetest.Do(t.Context(), d, "is"); err != nil {
 					break
 				}
 			}
@@ -224,9 +224,9 @@ func TestDocumentedMessages(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range family.Names(mqttdevice.Families(), "") {
+	for _, name := range template.Names(mqttdevice.Families(), "") {
 		var one mqttdevice.Template
-		if err := family.Load(mqttdevice.Families(), "", name, &one); err != nil {
+		if err := template.Load(mqttdevice.Families(), "", name, &one); err != nil {
 			t.Fatal(err)
 		}
 		for _, row := range rows(one) {
@@ -240,5 +240,5 @@ func TestDocumentedMessages(t *testing.T) {
 // switches reports whether a family has a switch.
 func switches(name string) bool {
 	var one mqttdevice.Template
-	return family.Load(mqttdevice.Families(), "", name, &one) == nil && one.Switch != nil
+	return template.Load(mqttdevice.Families(), "", name, &one) == nil && one.Switch != nil
 }

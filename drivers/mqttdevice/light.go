@@ -3,13 +3,13 @@ package mqttdevice
 import (
 	"context"
 
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // light returns the light of the template, or nil.
-func (d *device) light() *family.Light {
+func (d *device) light() *template.Light {
 	s := d.template.Switch
-	l := family.Lamp{Values: d.values, On: d.on}
+	l := template.Lamp{Values: d.values, On: d.on}
 	if s.Dim != nil {
 		l.Dim, l.Full = d.setting(s.Dim.Messages, *s.Dim.State), s.Dim.Full
 	}
@@ -23,14 +23,14 @@ func (d *device) light() *family.Light {
 }
 
 // setting returns a value that messages set, and that the device reports on v.
-func (d *device) setting(messages []Message, v Value) *family.Setting {
-	return &family.Setting{
+func (d *device) setting(messages []Message, v Value) *template.Setting {
+	return &template.Setting{
 		Path: v.Value,
 		Read: func(ctx context.Context) ([]byte, error) {
 			h, err := d.told(ctx, v)
 			return h.Payload, err
 		},
-		Set: func(ctx context.Context, values family.Values, want family.Want) error {
+		Set: func(ctx context.Context, values template.Values, want template.Want) error {
 			return d.order(ctx, messages, values, v, want)
 		},
 	}

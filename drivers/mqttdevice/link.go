@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttclient"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // link is the share of one device in the connection to its broker.
@@ -39,7 +39,7 @@ func (l *link) open(ctx context.Context) error {
 func (l *link) close() { l.client.Leave(l.member) }
 
 // command sends messages that change the device, in order, none of them retained.
-func (l *link) command(ctx context.Context, list []Message, values family.Values) error {
+func (l *link) command(ctx context.Context, list []Message, values template.Values) error {
 	err := l.send(ctx, list, values, func() { l.unseen.giveUp(l.now()) })
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
@@ -49,13 +49,13 @@ func (l *link) command(ctx context.Context, list []Message, values family.Values
 }
 
 // ask sends a message that changes nothing.
-func (l *link) ask(ctx context.Context, m *Message, values family.Values) error {
+func (l *link) ask(ctx context.Context, m *Message, values template.Values) error {
 	return l.send(ctx, []Message{*m}, values, nil)
 }
 
 // send publishes messages. It calls lost for a message that the broker does not
 // acknowledge.
-func (l *link) send(ctx context.Context, list []Message, values family.Values, lost func()) error {
+func (l *link) send(ctx context.Context, list []Message, values template.Values, lost func()) error {
 	for i, m := range list {
 		if gone := l.gone(); gone != nil && i == 0 {
 			return drivers.MarkNothingDone(gone)
@@ -76,7 +76,7 @@ func (l *link) send(ctx context.Context, list []Message, values family.Values, l
 }
 
 // payload returns the payload of a message.
-func (m Message) payload(values family.Values) []byte {
+func (m Message) payload(values template.Values) []byte {
 	if m.JSON == nil {
 		return []byte(values.Text(m.Payload))
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttclient"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/drivers/web"
 )
 
@@ -38,8 +38,8 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type device struct {
 	link
 	template *Template
-	values   family.Values
-	timer    *family.TimedOn // nil: the device has no timer
+	values   template.Values
+	timer    *template.TimedOn // nil: the device has no timer
 }
 
 // haltTimes is the time limit of Start and Halt as a multiple of the timeout.
@@ -52,7 +52,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	d := &device{link: link{broker: cfg.Broker, address: cfg.address(), timeout: cfg.Timeout, log: env.Log, now: env.Now}, template: t}
-	values, errs := family.Resolve(d.template.With, cfg.With)
+	values, errs := template.Resolve(d.template.With, cfg.With)
 	password := cfg.Password
 	if err := errors.Join(append(errs, web.ReadSecret("password_file", cfg.PasswordFile, &password))...); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 		return nil, err
 	}
 	d.client, d.member = client, mqttclient.NewMember(d.topics())
-	return family.New(name, d.template.Class, cfg.SwitchLevels, haltTimes*cfg.Timeout, drivers.NewHubConnection(d.address), d.verbs()), nil
+	return template.New(name, d.template.Class, cfg.SwitchLevels, haltTimes*cfg.Timeout, drivers.NewHubConnection(d.address), d.verbs()), nil
 }
 
 // topics returns the topics of the device's state, without duplicates.
@@ -112,12 +112,12 @@ func (d *device) topics() []string {
 }
 
 // verbs returns the verbs of the template.
-func (d *device) verbs() family.Verbs {
-	v := family.Verbs{Open: d.open, Close: d.close, Resources: d.holds}
+func (d *device) verbs() template.Verbs {
+	v := template.Verbs{Open: d.open, Close: d.close, Resources: d.holds}
 	if s := d.template.Switch; s != nil {
 		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
 		if t := s.OnFor; t != nil {
-			d.timer = &family.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values family.Values) error {
+			d.timer = &template.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values template.Values) error {
 				return d.tell(ctx, t.Messages, d.values.With(values), true)
 			}}
 			v.SwitchFor, v.TimerMayBeSet, v.RoundTimer = d.timer.SwitchFor, d.timer.MarkSet, t.Lasts
@@ -163,16 +163,16 @@ func (d *device) turn(ctx context.Context, on bool) error {
 const unchanged = 300 * time.Millisecond
 
 // tell sends a command and waits until the device reports the requested level.
-func (d *device) tell(ctx context.Context, list []Message, values family.Values, want bool) error {
+func (d *device) tell(ctx context.Context, list []Message, values template.Values, want bool) error {
 	s := d.template.Switch.State
-	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, family.Want{Text: fmt.Sprintf("on=%t", want), Is: func(payload []byte) (bool, string, error) {
+	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, template.Want{Text: fmt.Sprintf("on=%t", want), Is: func(payload []byte) (bool, string, error) {
 		is, err := s.Read(d.values, payload)
 		return is == want, fmt.Sprintf("on=%t", is), err
 	}})
 }
 
 // order sends messages and waits until the device reports the requested value on v.
-func (d *device) order(ctx context.Context, list []Message, values family.Values, v Value, want family.Want) error {
+func (d *device) order(ctx context.Context, list []Message, values template.Values, v Value, want template.Want) error {
 	if err := d.online(ctx); err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (d *device) order(ctx context.Context, list []Message, values family.Values
 }
 
 // tells reports whether the device already has the requested value.
-func (d *device) tells(ctx context.Context, v Value, want family.Want) bool {
+func (d *device) tells(ctx context.Context, v Value, want template.Want) bool {
 	h, err := d.told(ctx, v)
 	if err != nil {
 		return false
@@ -213,7 +213,7 @@ var errUntold = errors.New("the device has the requested state, and has not conf
 
 // obeys waits until the device reports the requested value, in a message after the first
 // from messages.
-func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, want family.Want) error {
+func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, want template.Want) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
@@ -240,7 +240,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 }
 
 // judge returns an error if the device without a confirmation has another value.
-func (d *device) judge(ctx context.Context, v Value, want family.Want) error {
+func (d *device) judge(ctx context.Context, v Value, want template.Want) error {
 	h, err := d.told(ctx, v)
 	is, says := false, ""
 	if err == nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
-	"github.com/messkit/messkit/drivers/family"
 	"github.com/messkit/messkit/drivers/mqttdevice"
+	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/internal/strictyaml"
 )
 
@@ -112,14 +112,14 @@ func at(address, name string) string {
 
 // Each template has a fake device.
 func TestEveryFamilyHasATest(t *testing.T) {
-	names := family.Names(mqttdevice.Families(), "")
+	names := template.Names(mqttdevice.Families(), "")
 	page, err := os.ReadFile("../../docs/drivers/mqttdevice.md")
 	if err != nil || len(names) == 0 {
 		t.Fatal(len(names), err)
 	}
 	for _, name := range names {
 		var one mqttdevice.Template
-		if err := family.Load(mqttdevice.Families(), "", name, &one); err != nil {
+		if err := template.Load(mqttdevice.Families(), "", name, &one); err != nil {
 			t.Fatal(err)
 		}
 		if _, ok := families[name]; !ok || one.About == "" || !strings.HasPrefix(one.Docs, "https://") || !strings.Contains(string(page), "`"+name+"`") {

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // Template is the content of a template file. docs/drivers/mqttdevice.md explains every
 // key.
 type Template struct {
-	family.Head
+	template.Head
 	Availability *State    `yaml:"availability"` // on means online
 	Through      *State    `yaml:"through"`      // state of the bridge of the device; off means offline, too
 	Switch       *Switch   `yaml:"switch"`
@@ -33,7 +33,7 @@ type Message struct {
 // State is a topic with a level.
 type State struct {
 	Topic string `yaml:"topic"`
-	family.Level
+	template.Level
 	Ask *Message `yaml:"ask"` // question that requests the state; none: the broker retains the state
 }
 
@@ -65,7 +65,7 @@ type Tint struct {
 type White struct {
 	Messages []Message `yaml:"messages"`
 	State    *Value    `yaml:"state"`
-	family.Warmth
+	template.Warmth
 }
 
 // Value is a topic with a value.
@@ -77,7 +77,7 @@ type Value struct {
 
 // Timed describes the messages that set a timer.
 type Timed struct {
-	family.Timer
+	template.Timer
 	Messages []Message `yaml:"messages"`
 	Undo     []Message `yaml:"undo"` // removes the timer if its setting stays in the device; none: it does not stay
 }
@@ -87,20 +87,20 @@ type Reading struct {
 	Topic    string   `yaml:"topic"`
 	Ask      *Message `yaml:"ask"`      // question that requests the value
 	Retained bool     `yaml:"retained"` // a retained message is valid, because the device publishes every change
-	family.Reading
+	template.Reading
 }
 
 //go:embed families/*.yaml
 var files embed.FS
 
-var templates family.Templates[Template]
+var templates template.Templates[Template]
 
 // Families returns the templates of the program.
-func Families() fs.FS { return family.BuiltIn(files) }
+func Families() fs.FS { return template.BuiltIn(files) }
 
 // Validate returns all errors in the template. Each begins with its key.
 func (t *Template) Validate() error {
-	errs := []error{family.CheckAbout(t.Docs)}
+	errs := []error{template.CheckAbout(t.Docs)}
 	if t.Switch == nil && t.Cover == nil && len(t.Readings) == 0 {
 		errs = append(errs, errors.New("switch: is missing, and so are cover and readings; write at least one of them"))
 	}
@@ -116,28 +116,28 @@ func (t *Template) Validate() error {
 	if t.Cover != nil {
 		errs = append(errs, t.checkCover()...)
 	}
-	errs = append(errs, family.CheckNames(t.With, "for", "level", "kelvin", "mireds", "red", "green", "blue", "hex", "position")...)
-	readings := make([]family.Reading, len(t.Readings))
+	errs = append(errs, template.CheckNames(t.With, "for", "level", "kelvin", "mireds", "red", "green", "blue", "hex", "position")...)
+	readings := make([]template.Reading, len(t.Readings))
 	for i, r := range t.Readings {
 		where := fmt.Sprintf("readings[%d]", i)
 		readings[i] = r.Reading
-		errs = append(errs, family.CheckPlace(where+".value", r.Value, t.With))
+		errs = append(errs, template.CheckPlace(where+".value", r.Value, t.With))
 		errs = append(errs, t.checkTopic(where+".topic", r.Topic), t.checkAsk(where+".ask", r.Ask))
 		if r.Quantity == "" {
 			errs = append(errs, fmt.Errorf("%s.quantity: is missing; write the measured quantity", where))
 		}
 	}
-	return errors.Join(append(errs, family.CheckReadings(readings)...)...)
+	return errors.Join(append(errs, template.CheckReadings(readings)...)...)
 }
 
 // checkState returns the errors in a State.
 func (t *Template) checkState(where string, s State) []error {
-	return append(family.CheckLevel(where, s.Level, t.With), t.checkTopic(where+".topic", s.Topic), t.checkAsk(where+".ask", s.Ask))
+	return append(template.CheckLevel(where, s.Level, t.With), t.checkTopic(where+".topic", s.Topic), t.checkAsk(where+".ask", s.Ask))
 }
 
 func (t *Template) checkSwitch() []error {
 	s := t.Switch
-	errs := slices.Concat(t.checkMessages("switch.on", s.On), t.checkMessages("switch.off", s.Off), []error{family.CheckOff(s.On, s.Off)})
+	errs := slices.Concat(t.checkMessages("switch.on", s.On), t.checkMessages("switch.off", s.Off), []error{template.CheckOff(s.On, s.Off)})
 	if s.OnFor != nil {
 		errs = append(errs, t.checkMessages("switch.on_for.messages", s.OnFor.Messages, "for")...)
 		if len(s.OnFor.Undo) > 0 {
@@ -179,7 +179,7 @@ func (t *Template) checkValue(where string, v *Value) error {
 	if v == nil {
 		return fmt.Errorf("%s: is missing; write the topic of the value", where)
 	}
-	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask), family.CheckPlace(where+".value", v.Value, t.With))
+	return errors.Join(t.checkTopic(where+".topic", v.Topic), t.checkAsk(where+".ask", v.Ask), template.CheckPlace(where+".value", v.Value, t.With))
 }
 
 func (t *Template) checkAsk(where string, m *Message) error {
@@ -204,17 +204,17 @@ func (t *Template) checkMessages(where string, list []Message, more ...string) [
 		if m.JSON != nil && m.Payload != "" {
 			errs = append(errs, fmt.Errorf("%s: has payload and json; remove one of them", where))
 		}
-		gaps := slices.Concat(family.Placeholders(m.Payload), family.PlaceholdersIn(m.JSON))
+		gaps := slices.Concat(template.Placeholders(m.Payload), template.PlaceholdersIn(m.JSON))
 		filled = append(filled, gaps...)
-		errs = append(errs, family.CheckPlaceholders(where, gaps, t.With, more...)...)
+		errs = append(errs, template.CheckPlaceholders(where, gaps, t.With, more...)...)
 		errs = append(errs, t.checkTopic(where, m.Topic))
 	}
-	return append(errs, family.RequirePlaceholder(all, filled, more))
+	return append(errs, template.RequirePlaceholder(all, filled, more))
 }
 
 func (t *Template) checkTopic(where, topic string) error {
 	if topic == "" || strings.ContainsAny(topic, "+#\x00") {
 		return fmt.Errorf("%s: %q is not a topic; write one without + and #", where, topic)
 	}
-	return errors.Join(family.CheckPlaceholders(where, family.Placeholders(topic), t.With)...)
+	return errors.Join(template.CheckPlaceholders(where, template.Placeholders(topic), t.With)...)
 }

@@ -49,8 +49,8 @@ var executorMutants = []mutant{
 		"capabilities/plan.go", "if step.Actuates() && (step.Effect != Idempotent || step.For > 0) {", "if step.Actuates() && step.Effect != Idempotent {",
 	}}, "./agent TestCrash"},
 	{"a short time is not set at the device", []edit{{
-		"drivers/family/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
-	}}, "./drivers/family TestFineTimer"},
+		"drivers/template/pick.go", "case t.Fine.Unit > 0 && limit <= t.Fine.Max:", "case false:",
+	}}, "./drivers/template TestFineTimer"},
 	{"the answer counts on a timer that the device does not have", []edit{{
 		"agent/policy/timer_watchdog.go", "if d.pending != nil && left > 0 {", "if left = max(1, left); d.pending != nil {",
 	}}, "./agent TestAnswerNamesWhatSwitchesOff"},

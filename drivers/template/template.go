@@ -1,9 +1,9 @@
-// Package family implements the common part of the template drivers. A template is a data
+// Package template implements the common part of the template drivers. A template is a data
 // file for one family of devices, with {names} that a configuration fills. A device has the
 // verbs that its template describes.
 //
 // The package knows neither HTTP nor MQTT, and no device.
-package family
+package template
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package family_test
+package template_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // An interrupted cover stands still if the device has acknowledged the command and the
@@ -35,9 +35,11 @@ func TestTravelInterrupted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stops, moves := 0, true
-				travel := family.Movement{
-					Go:   func(context.Context) error { return c.move },
-					Look: func(context.Context) (family.CoverPosition, error) { return family.CoverPosition{Moving: moves}, nil },
+				travel := template.Movement{
+					Go: func(context.Context) error { return c.move },
+					Look: func(context.Context) (template.CoverPosition, error) {
+						return template.CoverPosition{Moving: moves}, nil
+					},
 					Stop: func(context.Context) error {
 						stops++
 						moves = moves && (c.stop != nil || stops <= c.ignores)
@@ -62,13 +64,13 @@ func TestReadingErrorBeforeCommand(t *testing.T) {
 	offline := drivers.MarkNothingDone(errors.New("it is offline"))
 	synctest.Test(t, func(t *testing.T) {
 		went := false
-		travel := family.Movement{
+		travel := template.Movement{
 			Go: func(context.Context) error { went = true; return nil },
-			Look: func(context.Context) (family.CoverPosition, error) {
+			Look: func(context.Context) (template.CoverPosition, error) {
 				if went {
-					return family.CoverPosition{}, offline
+					return template.CoverPosition{}, offline
 				}
-				return family.CoverPosition{Moving: true}, nil
+				return template.CoverPosition{Moving: true}, nil
 			},
 			Stop: func(context.Context) error { return nil },
 			To:   100, Limit: time.Hour, Every: 100 * time.Millisecond, Timeout: time.Second,
@@ -76,7 +78,7 @@ func TestReadingErrorBeforeCommand(t *testing.T) {
 		if err := travel.Do(t.Context()); err == nil || errors.Is(err, drivers.ErrNothingDone) || strings.Contains(err.Error(), "nothing was done") || !strings.Contains(err.Error(), "does not report its position: it is offline") {
 			t.Errorf("%v", err)
 		}
-		travel.Look = func(context.Context) (family.CoverPosition, error) { return family.CoverPosition{}, offline }
+		travel.Look = func(context.Context) (template.CoverPosition, error) { return template.CoverPosition{}, offline }
 		if err := travel.Do(t.Context()); err == nil || err.Error() != "it is offline" || !errors.Is(err, drivers.ErrNothingDone) {
 			t.Errorf("%v", err)
 		}
@@ -98,19 +100,19 @@ func TestHaltOfCovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stops, ignores int
 		var moves, away bool
-		travel := family.Movement{
+		travel := template.Movement{
 			Go: func(context.Context) error { moves = true; return nil },
-			Look: func(context.Context) (family.CoverPosition, error) {
+			Look: func(context.Context) (template.CoverPosition, error) {
 				if away {
-					return family.CoverPosition{}, errors.New("no answer")
+					return template.CoverPosition{}, errors.New("no answer")
 				}
-				return family.CoverPosition{Moving: moves}, nil
+				return template.CoverPosition{Moving: moves}, nil
 			},
 			Stop: func(context.Context) error { stops++; moves = moves && stops <= ignores; return nil },
 			To:   100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 		}
-		d := family.New("blinds", "blind", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
-			Cover: family.NewCover(travel, travel, nil),
+		d := template.New("blinds", "blind", template.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), template.Verbs{
+			Cover: template.NewCover(travel, travel, nil),
 			Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 		}).(halted)
 		start := func(ignored int) {
@@ -200,27 +202,27 @@ func TestHaltOfCovers(t *testing.T) {
 // not stand still.
 func TestCoverAtRest(t *testing.T) {
 	for name, c := range map[string]struct {
-		places []family.CoverPosition
+		places []template.CoverPosition
 		want   bool
 	}{
-		"stands":                     {[]family.CoverPosition{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
-		"is on its way, and says so": {[]family.CoverPosition{{Percent: 40, Known: true, Moving: true}}, false},
-		"is on its way":              {[]family.CoverPosition{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
-		"tells no place":             {[]family.CoverPosition{{}, {}}, true},
+		"stands":                     {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
+		"is on its way, and says so": {[]template.CoverPosition{{Percent: 40, Known: true, Moving: true}}, false},
+		"is on its way":              {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
+		"tells no place":             {[]template.CoverPosition{{}, {}}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			looks := 0
-			travel := family.Movement{
+			travel := template.Movement{
 				Go:   func(context.Context) error { return errors.New("no answer") },
 				Stop: func(context.Context) error { return errors.New("no answer") },
-				Look: func(context.Context) (family.CoverPosition, error) {
+				Look: func(context.Context) (template.CoverPosition, error) {
 					looks++
 					return c.places[min(looks, len(c.places))-1], nil
 				},
 				To: 100, Limit: time.Hour, Every: time.Second, Timeout: 10 * time.Second,
 			}
-			d := family.New("blinds", "blind", family.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), family.Verbs{
-				Cover: family.NewCover(travel, travel, nil),
+			d := template.New("blinds", "blind", template.DefaultSettings().SwitchLevels, 20*time.Second, drivers.NewConnection("test"), template.Verbs{
+				Cover: template.NewCover(travel, travel, nil),
 				Read:  func(context.Context) ([]drivers.Reading, error) { return nil, nil },
 			})
 			cover := d.(interface {
@@ -242,15 +244,15 @@ func TestCoverAtRest(t *testing.T) {
 
 // A cover that reports only words has no position between closed and open.
 func TestOpenings(t *testing.T) {
-	for want, set := range map[string]func(*family.CoverPosition){
-		"contact 0, opening 40": func(p *family.CoverPosition) { p.Percent, p.Known = 40, true },
-		"contact 1, opening 0":  func(p *family.CoverPosition) { p.Known = true },
-		"contact 0":             func(p *family.CoverPosition) { family.StateWords{Open: []string{"open"}}.Add(p, "open") },
-		"contact 1":             func(p *family.CoverPosition) { family.StateWords{Closed: []string{"closed"}}.Add(p, "closed") },
+	for want, set := range map[string]func(*template.CoverPosition){
+		"contact 0, opening 40": func(p *template.CoverPosition) { p.Percent, p.Known = 40, true },
+		"contact 1, opening 0":  func(p *template.CoverPosition) { p.Known = true },
+		"contact 0":             func(p *template.CoverPosition) { template.StateWords{Open: []string{"open"}}.Add(p, "open") },
+		"contact 1":             func(p *template.CoverPosition) { template.StateWords{Closed: []string{"closed"}}.Add(p, "closed") },
 	} {
-		var p family.CoverPosition
+		var p template.CoverPosition
 		set(&p)
-		list, err := family.Openings(p, time.Now())
+		list, err := template.Openings(p, time.Now())
 		var said []string
 		for _, r := range list {
 			said = append(said, fmt.Sprintf("%s %g", r.Quantity, r.Value))
@@ -259,7 +261,7 @@ func TestOpenings(t *testing.T) {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}
-	if list, err := family.Openings(family.CoverPosition{Known: true, Moving: true}, time.Now()); err == nil {
+	if list, err := template.Openings(template.CoverPosition{Known: true, Moving: true}, time.Now()); err == nil {
 		t.Errorf("readings of a moving cover are %v, want an error", list)
 	}
 }

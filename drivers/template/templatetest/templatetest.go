@@ -1,5 +1,5 @@
-// Package familytest contains test helpers for template drivers.
-package familytest
+// Package templatetest contains test helpers for template drivers.
+package templatetest
 
 import (
 	"context"

@@ -1,17 +1,17 @@
-package family_test
+package template_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // lit returns the light of a lamp that is on and gives this answer.
-func lit(answer []byte) *family.Light {
-	c := &family.Setting{Path: "c", Read: func(context.Context) ([]byte, error) { return answer, nil }}
-	return family.Lamp{Values: family.Values{}, On: func(context.Context) (bool, error) { return true, nil }, Dim: c, Full: 254, Tint: c}.Light()
+func lit(answer []byte) *template.Light {
+	c := &template.Setting{Path: "c", Read: func(context.Context) ([]byte, error) { return answer, nil }}
+	return template.Lamp{Values: template.Values{}, On: func(context.Context) (bool, error) { return true, nil }, Dim: c, Full: 254, Tint: c}.Light()
 }
 
 func TestColors(t *testing.T) {

@@ -1,4 +1,4 @@
-package family_test
+package template_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/drivers/family"
+	"github.com/messkit/messkit/drivers/template"
 )
 
 // No value of a configuration ends a path or a query field, or leaves its folder.
@@ -16,7 +16,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(v)
 	}
 	f.Fuzz(func(t *testing.T, v string) {
-		got := family.Values{"a": v}.URL("/x/{a}/y?b={a}&c=1")
+		got := template.Values{"a": v}.URL("/x/{a}/y?b={a}&c=1")
 		u, err := url.Parse("http://h" + got)
 		if err != nil {
 			t.Fatalf("%q: %v", got, err)
@@ -40,7 +40,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, v string) {
 		v = strings.ToValidUTF8(v, "?")
-		data, err := json.Marshal(family.Values{"name": v, "level": v}.JSON(map[string]any{"a": "{name}", "b": []any{"{level}"}, "c": true}))
+		data, err := json.Marshal(template.Values{"name": v, "level": v}.JSON(map[string]any{"a": "{name}", "b": []any{"{level}"}, "c": true}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,36 +56,36 @@ func FuzzPick(f *testing.F) {
 	f.Add([]byte(`[[]]`), "0.0")
 	f.Add([]byte(`{"":{"":true}}`), ".")
 	f.Fuzz(func(t *testing.T, data []byte, path string) {
-		v, err := family.Parse(data)
+		v, err := template.Parse(data)
 		if err != nil {
 			if v != nil {
 				t.Errorf("%v beside %v", v, err)
 			}
 			return
 		}
-		found, ok := family.Lookup(v, path)
+		found, ok := template.Lookup(v, path)
 		if ok != (found != nil) {
 			t.Errorf("%v, %t", found, ok)
 		}
-		if n, number := family.Number(found); number && n != n {
+		if n, number := template.Number(found); number && n != n {
 			t.Errorf("%v is a number", found)
 		}
-		_, _ = family.Level{Value: path}.Read(nil, data) // must not panic
+		_, _ = template.Level{Value: path}.Read(nil, data) // must not panic
 	})
 }
 
 func TestLevel(t *testing.T) {
 	for _, c := range []struct {
-		level    family.Level
+		level    template.Level
 		in, want string // on, off, or a part of the error
 	}{
-		{family.Level{}, "ON\n", "on"},
-		{family.Level{}, "", "which is neither on nor off"},
-		{family.Level{Value: "a.0"}, `{"a":[true]}`, "on"},
-		{family.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":0}`, "off"},
-		{family.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":true}`, `the device reports "true", which is neither`},
-		{family.Level{Value: "a"}, `{"b":true}`, "the answer of the device has no a"},
-		{family.Level{Value: "a"}, `{"a":{"b":true}}`, "the answer of the device has no a"},
+		{template.Level{}, "ON\n", "on"},
+		{template.Level{}, "", "which is neither on nor off"},
+		{template.Level{Value: "a.0"}, `{"a":[true]}`, "on"},
+		{template.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":0}`, "off"},
+		{template.Level{Value: "a", On: []string{"1"}, Off: []string{"0"}}, `{"a":true}`, `the device reports "true", which is neither`},
+		{template.Level{Value: "a"}, `{"b":true}`, "the answer of the device has no a"},
+		{template.Level{Value: "a"}, `{"a":{"b":true}}`, "the answer of the device has no a"},
 	} {
 		on, err := c.level.Read(nil, []byte(c.in))
 		got := map[bool]string{true: "on", false: "off"}[on]
@@ -99,7 +99,7 @@ func TestLevel(t *testing.T) {
 }
 
 func TestTimer(t *testing.T) {
-	seconds := family.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
+	seconds := template.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
 	for in, want := range map[time.Duration]string{
 		time.Second: "112", 12 * time.Second: "112", 12*time.Second + 1: "113", time.Hour: "3700", time.Hour + 1: "",
 	} {
@@ -111,7 +111,7 @@ func TestTimer(t *testing.T) {
 
 // A timer with a finer unit for short times gets the short time.
 func TestFineTimer(t *testing.T) {
-	pulse := family.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
+	pulse := template.Timer{Unit: time.Second, Min: 12 * time.Second, Max: time.Hour, Plus: 100}
 	pulse.Fine.Unit, pulse.Fine.Max = 100*time.Millisecond, 11*time.Second
 	for in, want := range map[time.Duration]struct {
 		value string

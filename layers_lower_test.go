@@ -5,7 +5,7 @@ var componentLayer = map[string]imports{
 	"docs/gobot": {own: `drivers drivers/gobotdevice`, modules: `gobot.io/x/gobot/v2`},
 	"drivers":    {own: `internal/order internal/secret internal/strictyaml`},
 	"drivers/*": {
-		own: `drivers drivers/board drivers/command drivers/template drivers/web internal/address
+		own: `drivers drivers/board drivers/command drivers/template drivers/httpclient internal/address
 			internal/picture internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
 	},
@@ -21,10 +21,10 @@ var componentLayer = map[string]imports{
 	},
 	"drivers/template/templatetest": {own: `drivers`},
 	"drivers/homeassistant": {
-		own:     `drivers drivers/template drivers/mdns drivers/web internal/wait`,
+		own:     `drivers drivers/template drivers/mdns drivers/httpclient internal/wait`,
 		modules: `github.com/gorilla/websocket golang.org/x/sync`,
 	},
-	"drivers/httpdevice":     {own: `drivers drivers/template drivers/mdns drivers/web`},
+	"drivers/httpdevice":     {own: `drivers drivers/template drivers/mdns drivers/httpclient`},
 	"drivers/i2cdev/i2ctest": {own: `drivers/i2cdev`, modules: `gobot.io/x/gobot/v2`},
 	"drivers/mdns":           {own: `internal/order`, modules: `golang.org/x/sync`},
 	"drivers/mqttclient": {
@@ -32,21 +32,21 @@ var componentLayer = map[string]imports{
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/mqttdevice": {
-		own: `drivers drivers/template drivers/mdns drivers/mqttclient drivers/web internal/address
+		own: `drivers drivers/template drivers/mdns drivers/mqttclient drivers/httpclient internal/address
 			internal/order`,
 	},
-	"drivers/onvif":   {own: `drivers drivers/mdns drivers/web`},
-	"drivers/printer": {own: `drivers drivers/mdns drivers/web internal/order`},
+	"drivers/onvif":   {own: `drivers drivers/mdns drivers/httpclient`},
+	"drivers/printer": {own: `drivers drivers/mdns drivers/httpclient internal/order`},
 	"drivers/roombawifi": {
-		own:     `drivers drivers/mdns drivers/web internal/address internal/ascii internal/wait`,
+		own:     `drivers drivers/mdns drivers/httpclient internal/address internal/ascii internal/wait`,
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/sim": {
 		own:     `drivers internal/durable internal/picture internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/image golang.org/x/sync`,
 	},
-	"drivers/valetudo": {own: `drivers drivers/mdns drivers/web internal/wait`},
-	"drivers/web":      {own: `drivers internal/address`},
+	"drivers/valetudo":   {own: `drivers drivers/mdns drivers/httpclient internal/wait`},
+	"drivers/httpclient": {own: `drivers internal/address`},
 	"exchange": {
 		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/mistake internal/order

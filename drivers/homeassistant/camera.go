@@ -5,7 +5,7 @@ import (
 	"net/url"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 var _ drivers.Photographer = (*camera)(nil)
@@ -25,6 +25,6 @@ func (e *entity) photo(ctx context.Context) (drivers.Photo, error) {
 	if _, err := e.state(ctx); err != nil {
 		return drivers.Photo{}, err // an unavailable camera would deliver its last image
 	}
-	call := web.Call{Path: "/api/camera_proxy/" + url.PathEscape(e.cfg.Entity)}
+	call := httpclient.Call{Path: "/api/camera_proxy/" + url.PathEscape(e.cfg.Entity)}
 	return e.web.Photo(ctx, call, e.now(), "the camera delivers neither JPEG nor PNG; check its image in Home Assistant")
 }

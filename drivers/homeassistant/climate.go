@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // climate contains the attributes of a climate entity
@@ -84,7 +84,7 @@ func (e *entity) settings(ctx context.Context) ([]byte, error) {
 			}
 		}
 	}
-	a, err := e.web.Do(ctx, web.Call{Path: "/api/config"})
+	a, err := e.web.Do(ctx, httpclient.Call{Path: "/api/config"})
 	return a.Body, err
 }
 

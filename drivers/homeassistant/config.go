@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Config is the configuration of one entity.
 type Config struct {
-	web.Config
+	httpclient.Config
 	Entity    string            `yaml:"entity"`  // "light.hall"
 	Dims      bool              `yaml:"dims"`    // a light with a brightness
 	Colors    bool              `yaml:"colours"` // a light with colors
@@ -35,7 +35,7 @@ type Config struct {
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Live: true, Mode: "heat", Poll: 2 * time.Second, Lowest: 7, Highest: 30, SwitchLevels: drivers.SwitchLevels{Initial: "keep"}}
+	return Config{Config: httpclient.DefaultConfig(), Live: true, Mode: "heat", Poll: 2 * time.Second, Lowest: 7, Highest: 30, SwitchLevels: drivers.SwitchLevels{Initial: "keep"}}
 }
 
 // levels returns the configured levels. By default a climate entity keeps its state,

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 )
 
 // Kind returns the driver kind for drivers/all.
@@ -41,7 +41,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 // entity gives access to one entity.
 type entity struct {
 	cfg  Config
-	web  *web.Client
+	web  *httpclient.Client
 	hub  *connection // nil: only REST
 	now  func() time.Time
 	code drivers.Secret // code of a lock
@@ -52,12 +52,12 @@ const haltTimes = 3
 
 // New returns a device for a valid configuration.
 func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
-	client, err := web.New(cfg.Config, "Authorization")
+	client, err := httpclient.New(cfg.Config, "Authorization")
 	if err != nil {
 		return nil, err
 	}
 	e := &entity{cfg: cfg, web: client, now: env.Now, code: cfg.Code}
-	if err := web.ReadSecret("code_file", cfg.CodeFile, &e.code); err != nil {
+	if err := httpclient.ReadSecret("code_file", cfg.CodeFile, &e.code); err != nil {
 		return nil, err
 	}
 	if cfg.Live {
@@ -281,7 +281,7 @@ func (e *entity) order(ctx context.Context, service string, data map[string]any)
 		return err
 	}
 	path := "/api/services/" + e.cfg.domain() + "/" + service
-	_, err = e.web.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded, Acts: true})
+	_, err = e.web.Do(ctx, httpclient.Call{Method: "POST", Path: path, Type: "application/json", Body: encoded, Acts: true})
 	return e.discreet(err)
 }
 

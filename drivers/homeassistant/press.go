@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // presses maps the domains of entities with an action to the service that triggers it
@@ -69,7 +69,7 @@ func (e *entity) press(ctx context.Context) error {
 	service := presses[e.cfg.domain()]
 	err = e.order(ctx, service, nil)
 	no, said := errors.AsType[*refusal](err)
-	status, answered := errors.AsType[*web.StatusError](err)
+	status, answered := errors.AsType[*httpclient.StatusError](err)
 	if said && !unknownService[no.code] || answered && status.Status == http.StatusBadRequest {
 		return fmt.Errorf("the driver called %s, and its outcome is unknown: %v", service, err) // no %w, because a step may have acted
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // state is the state of an entity in Home Assistant.
@@ -48,8 +48,8 @@ func (e *entity) state(ctx context.Context) (state, error) {
 			return s, err
 		}
 	}
-	a, err := e.web.Do(ctx, web.Call{Path: "/api/states/" + url.PathEscape(e.cfg.Entity)})
-	if no, ok := errors.AsType[*web.StatusError](err); ok && strings.Contains(no.Says, "Entity not found") {
+	a, err := e.web.Do(ctx, httpclient.Call{Path: "/api/states/" + url.PathEscape(e.cfg.Entity)})
+	if no, ok := errors.AsType[*httpclient.StatusError](err); ok && strings.Contains(no.Says, "Entity not found") {
 		no.Advice = misspelt(e.cfg.Entity)
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/internal/address"
 )
 
@@ -131,10 +131,10 @@ func (c Config) checkLimits() error {
 }
 
 // account returns the user and the password. It reads the password file if there is one.
-func (c Config) account() (web.Account, error) {
-	a := web.Account{User: c.Username, Password: c.Password}
-	if err := web.ReadSecret("password_file", c.PasswordFile, &a.Password); err != nil {
-		return web.Account{}, err
+func (c Config) account() (httpclient.Account, error) {
+	a := httpclient.Account{User: c.Username, Password: c.Password}
+	if err := httpclient.ReadSecret("password_file", c.PasswordFile, &a.Password); err != nil {
+		return httpclient.Account{}, err
 	}
 	return a, nil
 }

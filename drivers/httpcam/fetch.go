@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 const (
@@ -24,14 +24,14 @@ const (
 // fetcher sends the requests for one image. It stores nothing for the next image.
 type fetcher struct {
 	rt       *http.Transport
-	account  web.Account
+	account  httpclient.Account
 	home     *url.URL // only this origin gets the password
 	answered bool     // the server has answered
 }
 
 // newFetcher returns a fetcher without proxies, because they would see the password, and
 // without decompression, because a small answer could become very large.
-func newFetcher(home *url.URL, a web.Account) *fetcher {
+func newFetcher(home *url.URL, a httpclient.Account) *fetcher {
 	return &fetcher{account: a, home: home, rt: &http.Transport{
 		DialContext:            (&net.Dialer{}).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
@@ -90,7 +90,7 @@ func (f *fetcher) login(ctx context.Context, u *url.URL) (*http.Response, error)
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || f.account.User == "" || !sameOrigin(u, f.home) {
 			return resp, err
 		}
-		c, cerr := web.ChooseChallenge(resp.Header.Values("WWW-Authenticate"))
+		c, cerr := httpclient.ChooseChallenge(resp.Header.Values("WWW-Authenticate"))
 		if try > 0 && !c.Stale() {
 			return resp, nil
 		}

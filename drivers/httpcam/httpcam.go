@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 var _ drivers.Photographer = (*Camera)(nil)
@@ -44,7 +44,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type Camera struct {
 	drivers.Base
 	cfg     Config
-	account atomic.Pointer[web.Account] // set by Start
+	account atomic.Pointer[httpclient.Account] // set by Start
 	url     *url.URL
 	log     *slog.Logger
 	now     func() time.Time
@@ -83,7 +83,7 @@ func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo takes an image: it requests a new snapshot, or opens the stream and reads a frame.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	s := &shot{fetcher: newFetcher(c.url, web.Account{}), cfg: c.cfg, now: c.now}
+	s := &shot{fetcher: newFetcher(c.url, httpclient.Account{}), cfg: c.cfg, now: c.now}
 	defer s.close()
 	slow := func() error {
 		if !s.answered {

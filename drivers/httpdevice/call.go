@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 )
 
 // holds returns the command of the device, which no second device may share: the safety
@@ -67,7 +67,7 @@ func (d *device) ask(ctx context.Context, c Call, values template.Values) ([]byt
 // call sends one call, and checks its answer.
 func (d *device) call(ctx context.Context, c Call, values template.Values, acts bool) ([]byte, error) {
 	method, path := c.method()
-	call := web.Call{Method: method, Path: values.URL(path), Accept: "application/json", Acts: acts}
+	call := httpclient.Call{Method: method, Path: values.URL(path), Accept: "application/json", Acts: acts}
 	if c.JSON != nil {
 		body, err := json.Marshal(values.JSON(c.JSON))
 		if err != nil {

@@ -3,19 +3,19 @@ package httpdevice
 import (
 	"errors"
 
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 )
 
 // Config is the configuration of one device.
 type Config struct {
-	web.Config
+	httpclient.Config
 	template.Settings
 }
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Settings: template.DefaultSettings()}
+	return Config{Config: httpclient.DefaultConfig(), Settings: template.DefaultSettings()}
 }
 
 // Validate returns all errors in the configuration. Each begins with its key. New reports

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 )
 
 // Kind returns the driver kind for drivers/all.
@@ -38,7 +38,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type device struct {
 	template *Template
 	values   template.Values
-	web      *web.Client
+	web      *httpclient.Client
 	url      string
 	log      *slog.Logger
 	now      func() time.Time
@@ -63,7 +63,7 @@ func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (drive
 		}
 		errs = append(errs, fmt.Errorf("%s: the family %s needs no token; remove the key, or write username and password_file if the device requires a login", key, cfg.Family))
 	}
-	client, err := web.New(cfg.Config, d.template.Token)
+	client, err := httpclient.New(cfg.Config, d.template.Token)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (d *device) read(ctx context.Context) ([]drivers.Reading, error) {
 		if !asked {
 			var err error
 			answer, err = d.ask(ctx, r.Call, d.values)
-			status, ok := errors.AsType[*web.StatusError](err)
+			status, ok := errors.AsType[*httpclient.StatusError](err)
 			if missing := ok && r.Optional && status.Status == http.StatusNotFound; err != nil && !missing {
 				return nil, err
 			}

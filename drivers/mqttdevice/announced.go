@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/mqttclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 	"github.com/messkit/messkit/internal/order"
 )
 
@@ -32,7 +32,7 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 		return nil, err
 	}
 	password := cfg.Password
-	if err := web.ReadSecret("password_file", cfg.PasswordFile, &password); err != nil {
+	if err := httpclient.ReadSecret("password_file", cfg.PasswordFile, &password); err != nil {
 		return nil, err
 	}
 	client, m := mqttclient.New(cfg.options(password), log, time.Now), mqttclient.NewMember(announcements)

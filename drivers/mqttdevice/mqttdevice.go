@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/drivers/mqttclient"
 	"github.com/messkit/messkit/drivers/template"
-	"github.com/messkit/messkit/drivers/web"
 )
 
 // Kind returns the driver kind for drivers/all.
@@ -54,7 +54,7 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	d := &device{link: link{broker: cfg.Broker, address: cfg.address(), timeout: cfg.Timeout, log: env.Log, now: env.Now}, template: t}
 	values, errs := template.Resolve(d.template.With, cfg.With)
 	password := cfg.Password
-	if err := errors.Join(append(errs, web.ReadSecret("password_file", cfg.PasswordFile, &password))...); err != nil {
+	if err := errors.Join(append(errs, httpclient.ReadSecret("password_file", cfg.PasswordFile, &password))...); err != nil {
 		return nil, err
 	}
 	d.values = values

@@ -4,18 +4,18 @@ import (
 	"errors"
 	"time"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Config is the configuration of one camera.
 type Config struct {
-	web.Config
+	httpclient.Config
 	Profile string `yaml:"profile"` // name or token of the profile for images; "": the first profile of the camera
 }
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	c := Config{Config: web.DefaultConfig()}
+	c := Config{Config: httpclient.DefaultConfig()}
 	c.Timeout = 10 * time.Second
 	return c
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 var _ drivers.Photographer = (*Camera)(nil)
@@ -40,8 +40,8 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 type Camera struct {
 	drivers.Passive
 	cfg  Config
-	web  *web.Client // client for the host without a path
-	path string      // path of the device service
+	web  *httpclient.Client // client for the host without a path
+	path string             // path of the device service
 	link *drivers.Connection
 	now  func() time.Time
 }
@@ -54,7 +54,7 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 		u.Path, u.RawPath = "", ""
 		cfg.URL = u.String()
 	}
-	client, err := web.New(cfg.Config, "")
+	client, err := httpclient.New(cfg.Config, "")
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *Camera) photo(ctx context.Context) (drivers.Photo, error) {
 	if err != nil {
 		return drivers.Photo{}, err
 	}
-	return client.Photo(ctx, web.Call{Path: path, Accept: "image/jpeg"}, c.now(), "the snapshot is neither JPEG nor PNG; check its address in a browser")
+	return client.Photo(ctx, httpclient.Call{Path: path, Accept: "image/jpeg"}, c.now(), "the snapshot is neither JPEG nor PNG; check its address in a browser")
 }
 
 // devicePath is the default path of the device service (core specification, §5.1.1), for a
@@ -153,7 +153,7 @@ func (c *Camera) choose(list []profile) (token string, err error) {
 
 // at returns a client for an address that the camera reports. The address must be on the
 // same host, because no other host may get the password.
-func (c *Camera) at(address string) (*web.Client, string, error) {
+func (c *Camera) at(address string) (*httpclient.Client, string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	home, _ := url.Parse(c.cfg.URL) // Validate has parsed it
 	switch {
@@ -166,7 +166,7 @@ func (c *Camera) at(address string) (*web.Client, string, error) {
 	}
 	cfg := c.cfg.Config
 	cfg.URL = (&url.URL{Scheme: u.Scheme, Host: u.Host}).String()
-	client, err := web.New(cfg, "")
+	client, err := httpclient.New(cfg, "")
 	path := u.EscapedPath()
 	if u.RawQuery != "" {
 		path += "?" + u.RawQuery

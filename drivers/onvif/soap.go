@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Namespaces of the requests.
@@ -34,7 +34,7 @@ const security = `<s:Header><Security xmlns="http://docs.oasis-open.org/wss/2004
 	`</UsernameToken></Security></s:Header>`
 
 // header returns the login header of an account at the time of the camera.
-func header(a web.Account, at time.Time) string {
+func header(a httpclient.Account, at time.Time) string {
 	if a.User == "" {
 		return ""
 	}
@@ -122,9 +122,9 @@ type faultError string
 func (e faultError) Error() string { return string(e) }
 
 // call sends one request.
-func call(ctx context.Context, c *web.Client, path, head, body string) (reply, error) {
-	a, err := c.Do(ctx, web.Call{Method: "POST", Path: path, Type: "application/soap+xml; charset=utf-8", Body: fmt.Appendf(nil, envelope, head, body)})
-	if no, ok := errors.AsType[*web.StatusError](err); ok { // a fault has status 400 or 500 (SOAP 1.2 part 2, table 20)
+func call(ctx context.Context, c *httpclient.Client, path, head, body string) (reply, error) {
+	a, err := c.Do(ctx, httpclient.Call{Method: "POST", Path: path, Type: "application/soap+xml; charset=utf-8", Body: fmt.Appendf(nil, envelope, head, body)})
+	if no, ok := errors.AsType[*httpclient.StatusError](err); ok { // a fault has status 400 or 500 (SOAP 1.2 part 2, table 20)
 		if _, fault := parse(no.Body); errors.As(fault, new(faultError)) {
 			return reply{}, fault
 		}

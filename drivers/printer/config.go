@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Config is the configuration of one printer.
 type Config struct {
-	web.Config
+	httpclient.Config
 	Server  string            `yaml:"server"`  // moonraker, octoprint or prusalink
 	Files   map[string]string `yaml:"files"`   // name that people use to path on the printer; none: all files on the printer, by their own names
 	Storage string            `yaml:"storage"` // storage of a PrusaLink: usb, local, sdcard
@@ -30,7 +30,7 @@ const (
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Storage: "usb", Poll: 5 * time.Second, Safe: Cancel}
+	return Config{Config: httpclient.DefaultConfig(), Storage: "usb", Poll: 5 * time.Second, Safe: Cancel}
 }
 
 // keyed maps the servers that require a login to the error for a missing one.

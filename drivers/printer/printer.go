@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 var (
@@ -42,7 +42,7 @@ type Printer struct {
 	drivers.Base
 	cfg  Config
 	is   dialect
-	web  *web.Client
+	web  *httpclient.Client
 	link *drivers.Connection
 	log  *slog.Logger
 	now  func() time.Time
@@ -62,7 +62,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a printer for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Printer, error) {
-	client, err := web.New(cfg.Config, "X-Api-Key")
+	client, err := httpclient.New(cfg.Config, "X-Api-Key")
 	if err != nil {
 		return nil, err
 	}

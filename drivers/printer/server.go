@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // dialect is the API of one type of server.
@@ -38,14 +38,14 @@ var dialects = map[string]func(server, Config) dialect{
 type listed struct{ label, path string }
 
 // server sends requests to a printer server.
-type server struct{ web *web.Client }
+type server struct{ web *httpclient.Client }
 
 // listBytes is the size limit for a list of files.
 const listBytes = 4 << 20
 
 // ask sends a request and decodes the answer into out, unless out is nil.
 func (s server) ask(ctx context.Context, method, path string, body, out any) error {
-	call := web.Call{Method: method, Path: path, Accept: "application/json", Max: listBytes, Acts: method != http.MethodGet}
+	call := httpclient.Call{Method: method, Path: path, Accept: "application/json", Max: listBytes, Acts: method != http.MethodGet}
 	if body != nil {
 		data, err := json.Marshal(body)
 		if err != nil {
@@ -85,7 +85,7 @@ func escaped(path string) string {
 
 // answered reports whether the server has answered with this status.
 func answered(err error, status int) bool {
-	e, ok := errors.AsType[*web.StatusError](err)
+	e, ok := errors.AsType[*httpclient.StatusError](err)
 	return ok && e.Status == status
 }
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/internal/address"
 	"github.com/messkit/messkit/internal/ascii"
 )
@@ -90,6 +90,6 @@ func validPin(pin string) bool {
 // secret returns the password. It reads the password file if there is one.
 func (c Config) secret() (drivers.Secret, error) {
 	s := c.Password
-	err := web.ReadSecret("password_file", c.PasswordFile, &s)
+	err := httpclient.ReadSecret("password_file", c.PasswordFile, &s)
 	return s, err
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -116,7 +116,7 @@ func (v *Vacuum) put(ctx context.Context, path string, order map[string]any) err
 	if err != nil {
 		return err
 	}
-	_, err = v.web.Do(ctx, web.Call{Method: "PUT", Path: path, Type: "application/json", Body: body, Acts: true})
+	_, err = v.web.Do(ctx, httpclient.Call{Method: "PUT", Path: path, Type: "application/json", Body: body, Acts: true})
 	return err
 }
 

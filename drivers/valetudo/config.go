@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Config is the configuration of one robot.
 type Config struct {
-	web.Config
+	httpclient.Config
 	Segments map[string]string `yaml:"segments"` // id of a room in the robot to the name that people use; none: the names in the robot
 	Passes   int               `yaml:"passes"`   // how often the robot cleans each room
 	Poll     time.Duration     `yaml:"poll"`     // poll interval during a task
@@ -26,7 +26,7 @@ const (
 
 // DefaultConfig returns the default values.
 func DefaultConfig() Config {
-	return Config{Config: web.DefaultConfig(), Passes: 1, Poll: 2 * time.Second, Safe: Stop}
+	return Config{Config: httpclient.DefaultConfig(), Passes: 1, Poll: 2 * time.Second, Safe: Stop}
 }
 
 const (

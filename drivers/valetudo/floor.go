@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Limits for a map. Homes have some 400 by 400 pixels of 5 cm.
@@ -93,7 +93,7 @@ func (f floor) area(ids []string) float64 {
 }
 
 func (v *Vacuum) readFloor(ctx context.Context) (floor, error) {
-	a, err := v.web.Do(ctx, web.Call{Path: mapPath, Max: mapBytes})
+	a, err := v.web.Do(ctx, httpclient.Call{Path: mapPath, Max: mapBytes})
 	if err != nil {
 		return floor{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // homeward is the task to return to the dock.
@@ -90,7 +90,7 @@ func (v *Vacuum) cleaned(ctx context.Context, s state) float64 {
 	if s.Status != isCleaning {
 		return 0
 	}
-	a, err := v.web.Do(ctx, web.Call{Path: statisticsPath})
+	a, err := v.web.Do(ctx, httpclient.Call{Path: statisticsPath})
 	if err != nil {
 		return 0 // not every robot reports it
 	}

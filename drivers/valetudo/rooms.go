@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // room is a segment of the map, or a room of the configuration that the robot does not
@@ -24,7 +24,7 @@ type room struct {
 
 // rooms requests the segments, and gives them the names of the configuration.
 func (v *Vacuum) rooms(ctx context.Context) ([]room, error) {
-	a, err := v.web.Do(ctx, web.Call{Path: segmentsPath})
+	a, err := v.web.Do(ctx, httpclient.Call{Path: segmentsPath})
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // spotEdge is the edge length of a spot in cm, as for the spot button of robots.
@@ -57,7 +57,7 @@ func corners(x, y float64) map[string]any {
 
 // spotless replaces the error of a robot without zone cleaning.
 func spotless(err error) error {
-	if s, ok := errors.AsType[*web.StatusError](err); ok && s.Status == http.StatusNotFound {
+	if s, ok := errors.AsType[*httpclient.StatusError](err); ok && s.Status == http.StatusNotFound {
 		return drivers.MarkNothingDone(errors.New("this robot cannot clean spots, because it has no ZoneCleaningCapability; ask for a room"))
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // Paths below the address of the robot (Valetudo, docs/openapi).
@@ -91,7 +91,7 @@ func parseState(data []byte) (state, error) {
 
 // state requests the state of the robot.
 func (v *Vacuum) state(ctx context.Context) (state, error) {
-	a, err := v.web.Do(ctx, web.Call{Path: attributesPath})
+	a, err := v.web.Do(ctx, httpclient.Call{Path: attributesPath})
 	if err != nil {
 		return state{}, err
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 var (
@@ -45,7 +45,7 @@ func Kind() drivers.Kind {
 type Vacuum struct {
 	drivers.Base
 	cfg  Config
-	web  *web.Client
+	web  *httpclient.Client
 	link *drivers.Connection
 	log  *slog.Logger
 	now  func() time.Time
@@ -67,7 +67,7 @@ func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
 
 // New returns a vacuum for a valid configuration.
 func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacuum, error) {
-	client, err := web.New(cfg.Config, "")
+	client, err := httpclient.New(cfg.Config, "")
 	if err != nil {
 		return nil, err
 	}

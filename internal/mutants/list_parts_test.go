@@ -12,11 +12,11 @@ var partMutants = []mutant{
 		"capabilities/resolve/plan.go", `own != "" && c.Effect != capabilities.Query`, "false",
 	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
-		"drivers/web/web.go", "return drivers.MarkMayAct(why)", "return why",
-	}}, "./drivers/web TestStalledCommandIsDropped"},
+		"drivers/httpclient/httpclient.go", "return drivers.MarkMayAct(why)", "return why",
+	}}, "./drivers/httpclient TestStalledCommandIsDropped"},
 	{"a command that was given up goes on in the kernel", []edit{{
-		"drivers/web/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
-	}}, "./drivers/web TestStalledCommandIsDropped"},
+		"drivers/httpclient/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",
+	}}, "./drivers/httpclient TestStalledCommandIsDropped"},
 	{"a publish that was given up keeps its connection", []edit{{
 		"drivers/mqttclient/session.go", "closeNow(s.conn)\n", "_ = closeNow\n",
 	}}, "./drivers/mqttclient TestAbandonedMessageNeverArrives"},

@@ -1,4 +1,4 @@
-package web
+package httpclient
 
 import (
 	"crypto/md5" // RFC 7616 §3.2: what nearly every device speaks

@@ -1,9 +1,9 @@
-// Package web sends HTTP requests to one device: with a time limit, with bounded answers,
+// Package httpclient sends HTTP requests to one device: with a time limit, with bounded answers,
 // and without redirects, proxies or decompression. It logs in with Basic (RFC 7617), Digest
 // (RFC 7616), a header or a bearer token, and sends these secrets only to that device.
 //
 // It knows no device.
-package web
+package httpclient
 
 import (
 	"bytes"

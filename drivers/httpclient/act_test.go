@@ -1,4 +1,4 @@
-package web_test
+package httpclient_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/drivertest"
-	"github.com/messkit/messkit/drivers/web"
+	"github.com/messkit/messkit/drivers/httpclient"
 )
 
 // slow is a device that executes "/late" only when the test allows it, even if the client
@@ -28,7 +28,7 @@ type slow struct {
 	done  []string
 }
 
-func newSlow(t *testing.T) (*slow, *web.Client) {
+func newSlow(t *testing.T) (*slow, *httpclient.Client) {
 	t.Helper()
 	s := &slow{arrived: make(chan struct{}), let: make(chan struct{})}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -44,9 +44,9 @@ func newSlow(t *testing.T) (*slow, *web.Client) {
 		}
 	}))
 	t.Cleanup(s.Close)
-	cfg := web.DefaultConfig()
+	cfg := httpclient.DefaultConfig()
 	cfg.URL, cfg.Timeout = s.URL, time.Minute
-	c, err := web.New(cfg, "")
+	c, err := httpclient.New(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +56,11 @@ func newSlow(t *testing.T) (*slow, *web.Client) {
 func (s *slow) did() []string { s.mu.Lock(); defer s.mu.Unlock(); return slices.Clone(s.done) }
 
 // cut sends a command and cancels it when the device has received it.
-func (s *slow) cut(t *testing.T, c *web.Client) {
+func (s *slow) cut(t *testing.T, c *httpclient.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-s.arrived; cancel() }()
-	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/late", Acts: true}); !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
+	if _, err := c.Do(ctx, httpclient.Call{Method: "PUT", Path: "/late", Acts: true}); !errors.Is(err, context.Canceled) || errors.Is(err, drivers.ErrNothingDone) {
 		t.Fatalf("a call that was cut ends with %v", err)
 	}
 }
@@ -72,10 +72,10 @@ func TestNextCommandRunsAfterTheLateOne(t *testing.T) {
 	s.cut(t, c)
 	next := make(chan error, 1)
 	go func() {
-		_, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true})
+		_, err := c.Do(t.Context(), httpclient.Call{Method: "PUT", Path: "/next", Acts: true})
 		next <- err
 	}()
-	if _, err := c.Do(t.Context(), web.Call{Path: "/look"}); err != nil {
+	if _, err := c.Do(t.Context(), httpclient.Call{Path: "/look"}); err != nil {
 		t.Fatal("a question waits: ", err)
 	}
 	close(s.let)
@@ -93,10 +93,10 @@ func TestLast(t *testing.T) {
 	s.cut(t, c)
 	times := 0
 	err := c.RunLast(t.Context(), func(ctx context.Context) error {
-		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/off", Acts: true})
+		_, err := c.Do(ctx, httpclient.Call{Method: "PUT", Path: "/off", Acts: true})
 		if times++; times == 1 { // the late call ends before the first answer to Last
 			close(s.let)
-			_, err := c.Do(context.WithoutCancel(t.Context()), web.Call{Method: "PUT", Path: "/between", Acts: true})
+			_, err := c.Do(context.WithoutCancel(t.Context()), httpclient.Call{Method: "PUT", Path: "/between", Acts: true})
 			return err
 		}
 		return err
@@ -108,7 +108,7 @@ func TestLast(t *testing.T) {
 		t.Error("order of the calls is ", got)
 	}
 	if err := c.RunLast(t.Context(), func(ctx context.Context) error {
-		_, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/once", Acts: true})
+		_, err := c.Do(ctx, httpclient.Call{Method: "PUT", Path: "/once", Acts: true})
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestCancelBeforeTurn(t *testing.T) {
 	s.cut(t, c)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/next", Acts: true}); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrNothingDone) {
+	if _, err := c.Do(ctx, httpclient.Call{Method: "PUT", Path: "/next", Acts: true}); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("error of a cancelled call that waits is %v, want ErrNothingDone", err)
 	}
 	close(s.let)
@@ -135,7 +135,7 @@ func TestCancelBeforeConnection(t *testing.T) {
 	s, c := newSlow(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Do(ctx, web.Call{Method: "PUT", Path: "/never", Acts: true}); !errors.Is(err, drivers.ErrNothingDone) {
+	if _, err := c.Do(ctx, httpclient.Call{Method: "PUT", Path: "/never", Acts: true}); !errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("error of a cancelled call is %v, want ErrNothingDone", err)
 	}
 	if got := s.did(); len(got) != 0 {
@@ -151,7 +151,7 @@ func TestUnanswered(t *testing.T) {
 		s.drops = drops
 		s.cut(t, c)
 		close(s.let)
-		if _, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/off", Acts: true}); err != nil {
+		if _, err := c.Do(t.Context(), httpclient.Call{Method: "PUT", Path: "/off", Acts: true}); err != nil {
 			t.Fatal(err)
 		}
 		asked := error(errors.New("not asked"))
@@ -170,10 +170,10 @@ func TestUnanswered(t *testing.T) {
 // For a minute after an unanswered call the result of Last is unknown, and the caller
 // repeats it.
 func TestLastAfterUnansweredCall(t *testing.T) {
-	cfg := web.DefaultConfig()
+	cfg := httpclient.DefaultConfig()
 	cfg.URL = "http://127.0.0.1:1"
 	synctest.Test(t, func(t *testing.T) {
-		c, err := web.New(cfg, "")
+		c, err := httpclient.New(cfg, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,23 +200,23 @@ func TestStalledCommandIsDropped(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { did.Store(r.URL.Path, true) }))
 	t.Cleanup(s.Close)
 	link := drivertest.NewProxy(t, s.Listener.Addr().String())
-	cfg := web.DefaultConfig()
+	cfg := httpclient.DefaultConfig()
 	cfg.URL, cfg.Timeout = "http://"+link.Addr().String(), 200*time.Millisecond
-	c, err := web.New(cfg, "")
+	c, err := httpclient.New(cfg, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	goOn := link.Stall()
-	if _, err := c.Do(t.Context(), web.Call{Method: "PUT", Path: "/stalled", Acts: true}); !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) {
+	if _, err := c.Do(t.Context(), httpclient.Call{Method: "PUT", Path: "/stalled", Acts: true}); !errors.Is(err, drivers.ErrMayAct) || errors.Is(err, drivers.ErrNothingDone) {
 		t.Errorf("a command without an answer ends with %v", err)
 	}
-	if _, err := c.Do(t.Context(), web.Call{Path: "/look"}); err == nil || errors.Is(err, drivers.ErrMayAct) {
+	if _, err := c.Do(t.Context(), httpclient.Call{Path: "/look"}); err == nil || errors.Is(err, drivers.ErrMayAct) {
 		t.Errorf("a question without an answer ends with %v", err)
 	}
 	goOn()
 	deadline := time.Now().Add(30 * time.Second)
-	for _, err = c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true}); err != nil && time.Now().Before(deadline); {
-		_, err = c.Do(t.Context(), web.Call{Method: "PUT", Path: "/next", Acts: true})
+	for _, err = c.Do(t.Context(), httpclient.Call{Method: "PUT", Path: "/next", Acts: true}); err != nil && time.Now().Before(deadline); {
+		_, err = c.Do(t.Context(), httpclient.Call{Method: "PUT", Path: "/next", Acts: true})
 	}
 	if _, late := did.Load("/stalled"); late || err != nil {
 		t.Errorf("the stalled command arrived: %t; the next ends with %v", late, err)

@@ -5,7 +5,7 @@ var componentLayer = map[string]imports{
 	"docs/gobot": {own: `drivers drivers/gobotdevice`, modules: `gobot.io/x/gobot/v2`},
 	"drivers":    {own: `internal/order internal/secret internal/strictyaml`},
 	"drivers/*": {
-		own: `drivers drivers/board drivers/command drivers/template drivers/httpclient internal/address
+		own: `drivers drivers/board internal/process drivers/template drivers/httpclient internal/address
 			internal/picture internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
 	},
@@ -14,7 +14,7 @@ var componentLayer = map[string]imports{
 		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
 	},
 	"drivers/board/boardtest": {own: `drivers/board`},
-	"drivers/command":         {},
+	"internal/process":        {},
 	"drivers/drivertest":      {own: `drivers`, modules: `github.com/google/go-cmp`},
 	"drivers/template": {
 		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,

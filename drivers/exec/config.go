@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/command"
+	"github.com/messkit/messkit/internal/process"
 )
 
 // Limits contains the limits for each command of a device.
@@ -37,7 +37,7 @@ func checkAll(commands ...keyed) error {
 		if len(c.args) == 0 && c.optional {
 			continue
 		}
-		if err := command.Check(c.args); err != nil {
+		if err := process.Check(c.args); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", c.key, err))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/command"
+	"github.com/messkit/messkit/internal/process"
 )
 
 var (
@@ -55,17 +55,17 @@ func newProgram(name string, l Limits) program {
 }
 
 // run checks the program again, because another user may have changed it, and runs it.
-func (p *program) run(ctx context.Context, args []string, maxBytes int) (command.Result, error) {
+func (p *program) run(ctx context.Context, args []string, maxBytes int) (process.Result, error) {
 	select {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-ctx.Done():
-		return command.Result{}, context.Cause(ctx)
+		return process.Result{}, context.Cause(ctx)
 	}
-	if err := command.Check(args); err != nil {
-		return command.Result{}, drivers.MarkNothingDone(err)
+	if err := process.Check(args); err != nil {
+		return process.Result{}, drivers.MarkNothingDone(err)
 	}
-	return command.Run(ctx, command.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
+	return process.Run(ctx, process.Spec{Args: args, Limit: p.limits.Timeout, MaxBytes: maxBytes, Env: p.limits.Env})
 }
 
 // succeed runs a command and returns an error for an exit code other than 0.

@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/command"
+	"github.com/messkit/messkit/internal/process"
 )
 
 var (
@@ -74,7 +74,7 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("quality: %d is not between 1 and 100", c.Quality))
 	}
 	if c.Tool != "" {
-		if err := command.Check([]string{c.Tool}); err != nil {
+		if err := process.Check([]string{c.Tool}); err != nil {
 			errs = append(errs, fmt.Errorf("tool: %w", err))
 		}
 	}
@@ -146,7 +146,7 @@ func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
 // tool returns the full path of the program.
 func (c *Camera) tool() (string, error) {
 	if c.cfg.Tool != "" {
-		return c.cfg.Tool, command.Check([]string{c.cfg.Tool})
+		return c.cfg.Tool, process.Check([]string{c.cfg.Tool})
 	}
 	for _, name := range Tools {
 		if path, err := exec.LookPath(name); err == nil {
@@ -164,7 +164,7 @@ func (c *Camera) know(ctx context.Context, tool string) string {
 		return c.version
 	}
 	said := "version unknown"
-	r, err := command.Run(ctx, command.Spec{Args: []string{tool, "--version"}, Limit: c.cfg.Timeout, MaxBytes: 64 << 10})
+	r, err := process.Run(ctx, process.Spec{Args: []string{tool, "--version"}, Limit: c.cfg.Timeout, MaxBytes: 64 << 10})
 	if v := versionOf(string(r.Output)); err == nil && v != "" {
 		said = v
 	}
@@ -204,7 +204,7 @@ func (c *Camera) shoot(ctx context.Context, tool string) (_ drivers.Photo, err e
 		return drivers.Photo{}, err
 	}
 	at := c.now()
-	r, err := command.Run(ctx, command.Spec{Args: c.arguments(tool, f.Name()), Limit: c.cfg.Timeout, MaxBytes: 1 << 20, Env: []string{"LIBCAMERA_LOG_LEVELS=*:WARN"}})
+	r, err := process.Run(ctx, process.Spec{Args: c.arguments(tool, f.Name()), Limit: c.cfg.Timeout, MaxBytes: 1 << 20, Env: []string{"LIBCAMERA_LOG_LEVELS=*:WARN"}})
 	if err == nil {
 		err = r.Failed(tool)
 	}

@@ -1,7 +1,7 @@
-// Package command runs programs for drivers: with a list of arguments and never through a
+// Package process runs programs for drivers: with a list of arguments and never through a
 // shell, with a time limit, and with bounded output. Processes that a program has started
 // end with it.
-package command
+package process
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package command_test
+package process_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/drivers/command"
+	"github.com/messkit/messkit/internal/process"
 )
 
 // script writes a program.
@@ -25,9 +25,9 @@ func script(t *testing.T, text string) string {
 	return name
 }
 
-func run(t *testing.T, text string, limit time.Duration, args ...string) (command.Result, error) {
+func run(t *testing.T, text string, limit time.Duration, args ...string) (process.Result, error) {
 	t.Helper()
-	return command.Run(t.Context(), command.Spec{Args: append([]string{script(t, text)}, args...), Limit: limit, MaxBytes: 1000})
+	return process.Run(t.Context(), process.Spec{Args: append([]string{script(t, text)}, args...), Limit: limit, MaxBytes: 1000})
 }
 
 func TestRun(t *testing.T) {
@@ -50,7 +50,7 @@ func TestLimit(t *testing.T) {
 	t.Parallel()
 	note := filepath.Join(t.TempDir(), "child")
 	r, err := run(t, "sleep 1000 & echo $! > "+note+"; wait", 3*time.Second)
-	if !errors.Is(err, command.ErrLimit) || err.Error() != "program was killed after 3s" {
+	if !errors.Is(err, process.ErrLimit) || err.Error() != "program was killed after 3s" {
 		t.Fatalf("%+v: %v", r, err)
 	}
 	text, err := os.ReadFile(note)
@@ -93,7 +93,7 @@ func TestBounds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	if _, err := command.Run(ctx, command.Spec{Args: []string{"/bin/true"}, Limit: time.Minute}); !errors.Is(err, why) {
+	if _, err := process.Run(ctx, process.Spec{Args: []string{"/bin/true"}, Limit: time.Minute}); !errors.Is(err, why) {
 		t.Error(err)
 	}
 }
@@ -127,7 +127,7 @@ func TestCheck(t *testing.T) {
 		{[]string{plain}, "is not executable"},
 		{[]string{open}, "other users can replace"},
 	} {
-		err := command.Check(tt.args)
+		err := process.Check(tt.args)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("Check(%q) = %v, want %q", tt.args, err, tt.want)
 		}

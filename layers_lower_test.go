@@ -5,26 +5,18 @@ var componentLayer = map[string]imports{
 	"docs/gobot": {own: `drivers drivers/gobotdevice`, modules: `gobot.io/x/gobot/v2`},
 	"drivers":    {own: `internal/order internal/secret internal/strictyaml`},
 	"drivers/*": {
-		own: `drivers drivers/board internal/process drivers/template drivers/httpclient internal/address
-			internal/picture internal/wait`,
+		own: `drivers drivers/httpclient drivers/template internal/address internal/board
+			internal/picture internal/process internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
 	},
-	"drivers/all": {own: `drivers drivers/*`},
-	"drivers/board": {
-		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
-	},
-	"drivers/board/boardtest": {own: `drivers/board`},
-	"internal/process":        {},
-	"drivers/drivertest":      {own: `drivers`, modules: `github.com/google/go-cmp`},
-	"drivers/template": {
-		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
-	},
-	"drivers/template/templatetest": {own: `drivers`},
+	"drivers/all":        {own: `drivers drivers/*`},
+	"drivers/drivertest": {own: `drivers`, modules: `github.com/google/go-cmp`},
 	"drivers/homeassistant": {
-		own:     `drivers drivers/template drivers/mdns drivers/httpclient internal/wait`,
+		own:     `drivers drivers/httpclient drivers/mdns drivers/template internal/wait`,
 		modules: `github.com/gorilla/websocket golang.org/x/sync`,
 	},
-	"drivers/httpdevice":     {own: `drivers drivers/template drivers/mdns drivers/httpclient`},
+	"drivers/httpclient":     {own: `drivers internal/address`},
+	"drivers/httpdevice":     {own: `drivers drivers/httpclient drivers/mdns drivers/template`},
 	"drivers/i2cdev/i2ctest": {own: `drivers/i2cdev`, modules: `gobot.io/x/gobot/v2`},
 	"drivers/mdns":           {own: `internal/order`, modules: `golang.org/x/sync`},
 	"drivers/mqttclient": {
@@ -32,21 +24,25 @@ var componentLayer = map[string]imports{
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/mqttdevice": {
-		own: `drivers drivers/template drivers/mdns drivers/mqttclient drivers/httpclient internal/address
-			internal/order`,
+		own: `drivers drivers/httpclient drivers/mdns drivers/mqttclient drivers/template
+			internal/address internal/order`,
 	},
-	"drivers/onvif":   {own: `drivers drivers/mdns drivers/httpclient`},
-	"drivers/printer": {own: `drivers drivers/mdns drivers/httpclient internal/order`},
+	"drivers/onvif":   {own: `drivers drivers/httpclient drivers/mdns`},
+	"drivers/printer": {own: `drivers drivers/httpclient drivers/mdns internal/order`},
 	"drivers/roombawifi": {
-		own:     `drivers drivers/mdns drivers/httpclient internal/address internal/ascii internal/wait`,
+		own: `drivers drivers/httpclient drivers/mdns internal/address internal/ascii
+			internal/wait`,
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/sim": {
 		own:     `drivers internal/durable internal/picture internal/wait`,
 		modules: `gobot.io/x/gobot/v2 golang.org/x/image golang.org/x/sync`,
 	},
-	"drivers/valetudo":   {own: `drivers drivers/mdns drivers/httpclient internal/wait`},
-	"drivers/httpclient": {own: `drivers internal/address`},
+	"drivers/template": {
+		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
+	},
+	"drivers/template/templatetest": {own: `drivers`},
+	"drivers/valetudo":              {own: `drivers drivers/httpclient drivers/mdns internal/wait`},
 	"exchange": {
 		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/mistake internal/order
@@ -80,6 +76,10 @@ var componentLayer = map[string]imports{
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},
 	"internal/atplace":    {},
+	"internal/board": {
+		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
+	},
+	"internal/board/boardtest": {own: `internal/board`},
 	"internal/broker": {
 		own:     `internal/address internal/mistake internal/wait`,
 		modules: `github.com/eclipse/paho.mqtt.golang golang.org/x/sync`,
@@ -89,25 +89,31 @@ var componentLayer = map[string]imports{
 		own:     `internal/mistake internal/resources`,
 		modules: `github.com/mochi-mqtt/server/v2`,
 	},
-	"internal/chromium":             {modules: `github.com/chromedp/cdproto github.com/chromedp/chromedp`},
-	"internal/collector":            {},
-	"internal/durable":              {},
-	"internal/freeport":             {},
-	"internal/go2rtc":               {own: `internal/freeport`},
-	"internal/guarded":              {},
-	"internal/hil":                  {},
-	"internal/hil/cp2112":           {},
-	"internal/hil/guest":            {modules: `golang.org/x/sys`},
-	"internal/keyed":                {},
-	"internal/manual":               {modules: `github.com/spf13/cobra github.com/spf13/pflag`},
-	"internal/mistake":              {},
-	"internal/pagetest":             {},
-	"internal/peer":                 {},
-	"internal/peer/peertest":        {},
-	"internal/resources":            {modules: `golang.org/x/sys`},
-	"internal/secret":               {},
-	"internal/suspend":              {modules: `golang.org/x/sys`},
-	"internal/terminal":             {own: `internal/cleantext`, modules: `golang.org/x/sys golang.org/x/term`},
+	"internal/chromium": {
+		modules: `github.com/chromedp/cdproto github.com/chromedp/chromedp`,
+	},
+	"internal/collector":     {},
+	"internal/durable":       {},
+	"internal/freeport":      {},
+	"internal/go2rtc":        {own: `internal/freeport`},
+	"internal/guarded":       {},
+	"internal/hil":           {},
+	"internal/hil/cp2112":    {},
+	"internal/hil/guest":     {modules: `golang.org/x/sys`},
+	"internal/keyed":         {},
+	"internal/manual":        {modules: `github.com/spf13/cobra github.com/spf13/pflag`},
+	"internal/mistake":       {},
+	"internal/pagetest":      {},
+	"internal/peer":          {},
+	"internal/peer/peertest": {},
+	"internal/process":       {},
+	"internal/resources":     {modules: `golang.org/x/sys`},
+	"internal/secret":        {},
+	"internal/suspend":       {modules: `golang.org/x/sys`},
+	"internal/terminal": {
+		own:     `internal/cleantext`,
+		modules: `golang.org/x/sys golang.org/x/term`,
+	},
 	"internal/test/referenceserver": {},
 	"internal/test/scenario":        {own: `exchange mess`},
 	"internal/timequeue":            {},
@@ -171,7 +177,10 @@ var languageLayer = map[string]imports{
 	},
 	"internal/unit": {pure: true},
 	"mess":          {pure: true, own: `internal/ascii internal/strictyaml`},
-	"mess/messeaf":  {pure: true, own: `internal/ascii internal/order internal/strictyaml mess`},
-	"mess/receipt":  {pure: true, own: `mess mess/messeaf`},
-	"mess/topic":    {pure: true, own: `internal/ascii`},
+	"mess/messeaf": {
+		pure: true,
+		own:  `internal/ascii internal/order internal/strictyaml mess`,
+	},
+	"mess/receipt": {pure: true, own: `mess mess/messeaf`},
+	"mess/topic":   {pure: true, own: `internal/ascii`},
 }

@@ -133,8 +133,14 @@ var actorLayer = map[string]imports{
 			drivers internal/picture internal/wait mess`,
 		modules: `golang.org/x/sync`,
 	},
-	"agent/imaging": {own: `drivers internal/picture internal/wait`, modules: `golang.org/x/sync`},
-	"agent/journal": {own: `internal/durable internal/wal mess`, modules: `golang.org/x/sync`},
+	"agent/imaging": {
+		own:     `drivers internal/picture internal/wait`,
+		modules: `golang.org/x/sync`,
+	},
+	"agent/journal": {
+		own:     `internal/durable internal/wal mess`,
+		modules: `golang.org/x/sync`,
+	},
 	"agent/localpolicy": {
 		own: `agent/journal agent/policy capabilities internal/durable internal/wal mess`,
 	},
@@ -155,7 +161,7 @@ var actorLayer = map[string]imports{
 	"agent/selftest": {own: `internal/atplace`, modules: `golang.org/x/sync`},
 	"agent/session":  {own: `agent/runtime internal/wait mess mess/receipt`},
 	"agent/stop": {
-		own:     `drivers/board internal/atplace internal/durable internal/wait`,
+		own:     `internal/atplace internal/board internal/durable internal/wait`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"agent/task": {
@@ -180,7 +186,9 @@ var actorLayer = map[string]imports{
 		own:     `internal/cleantext internal/order internal/secret`,
 		modules: `github.com/modelcontextprotocol/go-sdk`,
 	},
-	"exchange/channel/agentmail/mailboxtest": {modules: `github.com/modelcontextprotocol/go-sdk`},
+	"exchange/channel/agentmail/mailboxtest": {
+		modules: `github.com/modelcontextprotocol/go-sdk`,
+	},
 	"exchange/channel/console": {
 		own:     `exchange exchange/keys internal/peer mess`,
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/capabilities/catalog"
-	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/gpiocover"
+	"github.com/messkit/messkit/internal/board/boardtest"
 	"github.com/messkit/messkit/mess"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/messkit/messkit/drivers/board"
-	"github.com/messkit/messkit/drivers/board/boardtest"
+	"github.com/messkit/messkit/internal/board"
+	"github.com/messkit/messkit/internal/board/boardtest"
 )
 
 // A person presses and releases a button, and unplugs its chip.

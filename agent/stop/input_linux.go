@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 	"github.com/messkit/messkit/internal/wait"
 )
 

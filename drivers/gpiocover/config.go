@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // Config is the configuration of one cover.

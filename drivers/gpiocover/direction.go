@@ -5,7 +5,7 @@ import (
 
 	"gobot.io/x/gobot/v2/drivers/gpio"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // direction is the relay of one direction.

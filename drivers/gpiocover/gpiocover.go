@@ -19,7 +19,7 @@ import (
 	"gobot.io/x/gobot/v2"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 	"github.com/messkit/messkit/internal/wait"
 )
 

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
-	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/gpiocover"
+	"github.com/messkit/messkit/internal/board"
+	"github.com/messkit/messkit/internal/board/boardtest"
 )
 
 const (

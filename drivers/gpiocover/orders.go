@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // order turns both relays off.

@@ -16,7 +16,7 @@ import (
 	"gobot.io/x/gobot/v2/drivers/gpio"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 var (

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/gpioinput"
+	"github.com/messkit/messkit/internal/board/boardtest"
 )
 
 const chip, line = "gpiochip0", 27

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/drivers/board"
-	"github.com/messkit/messkit/drivers/board/boardtest"
 	"github.com/messkit/messkit/drivers/gpiorelay"
+	"github.com/messkit/messkit/internal/board"
+	"github.com/messkit/messkit/internal/board/boardtest"
 )
 
 // Find lists the free lines of a Pi, and neither requests nor changes a line.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // order sets a line to a level.

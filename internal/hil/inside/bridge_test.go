@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // label is the label of the bridge's GPIO chip in the kernel.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // doctor returns the output of messkit doctor for devices, run with this user ID.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/gpioinput"
+	"github.com/messkit/messkit/internal/board"
 )
 
 func input(line string, change func(*gpioinput.Config)) *gpioinput.Input {

@@ -19,9 +19,9 @@ import (
 	"gobot.io/x/gobot/v2/system"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/board"
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/gpiorelay"
+	"github.com/messkit/messkit/internal/board"
 )
 
 func relay(line string, change func(*gpiorelay.Config)) gobot.Device {

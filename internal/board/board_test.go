@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/drivers/board"
-	"github.com/messkit/messkit/drivers/board/boardtest"
+	"github.com/messkit/messkit/internal/board"
+	"github.com/messkit/messkit/internal/board/boardtest"
 )
 
 // pi5 returns the chips of a Pi 5, whose header is not on gpiochip0.

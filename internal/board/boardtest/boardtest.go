@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/messkit/messkit/drivers/board"
+	"github.com/messkit/messkit/internal/board"
 )
 
 // Chips simulates a set of chips. It is safe for concurrent use.

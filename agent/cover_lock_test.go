@@ -66,7 +66,7 @@ func TestCoverAndLockReportPosition(t *testing.T) {
 		{"closes", &shutter{is: 30}, capabilities.Close, mess.Completed, mess.ReadBack, "", "The it is closed."},
 		{"sticks", &shutter{until: 40}, capabilities.Open, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 		{"has not moved", &shutter{is: 50, stuck: drivers.ErrNotMoved}, capabilities.Close, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		{"cannot tell", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not read it back: no answer"},
+		{"cannot report its state", &shutter{until: 100, blind: blind}, capabilities.Open, mess.Completed, mess.Acknowledged, "", "could not read it back: no answer"},
 		{"locks", &shutter{}, capabilities.Lock, mess.Completed, mess.ReadBack, "", "The it is locked."},
 		{"unlocks", &shutter{locked: true}, capabilities.Unlock, mess.Completed, mess.ReadBack, "", "The it is unlocked."},
 		{"jams", &shutter{jams: true}, capabilities.Lock, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
@@ -169,8 +169,8 @@ func TestStopMidwayOfCover(t *testing.T) {
 		evidence mess.Evidence
 		wantText string
 	}{
-		"stands":         {false, mess.EffectPartial, mess.ReadBack, "it stands still"},
-		"heeds no order": {true, mess.EffectUnknown, mess.EvidenceUnknown, "it may still be moving"},
+		"is at rest":           {false, mess.EffectPartial, mess.ReadBack, "it stands still"},
+		"ignores each command": {true, mess.EffectUnknown, mess.EvidenceUnknown, "it may still be moving"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {

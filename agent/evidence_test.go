@@ -166,7 +166,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			sensor
 		}{}, code: mess.Completed, evidence: mess.Acknowledged, wantText: "cam takes no pictures"},
-		{name: "seen, nobody takes the picture", plan: shown(turn), dev: &struct {
+		{name: "seen, no image is requested", plan: shown(turn), dev: &struct {
 			fakeDevice
 			switcher
 			switchReader
@@ -213,7 +213,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			failingCamera
 		}{}, code: mess.Completed, evidence: mess.Photographed},
-		{name: "clean, nobody takes the map", plan: sweep, dev: &struct {
+		{name: "clean, no map is requested", plan: sweep, dev: &struct {
 			fakeDevice
 			cleaner
 			mapper
@@ -267,7 +267,7 @@ func TestAnswerClaimsOnlyWhatIsKnown(t *testing.T) {
 			fakeDevice
 			failingCamera
 		}{failingCamera: failingCamera{err: errPart}}, code: mess.Failed, effect: mess.EffectNone},
-		{name: "photo, nobody takes it", plan: ask(capabilities.TakePhoto), dev: &struct {
+		{name: "photo, not uploaded", plan: ask(capabilities.TakePhoto), dev: &struct {
 			fakeDevice
 			failingCamera
 		}{}, attach: lost, code: mess.Failed, effect: mess.EffectNone},

@@ -37,7 +37,7 @@ func TestInterruptedTaskAtRestHasKnownEffect(t *testing.T) {
 		effect   mess.Effect
 		wantText string
 	}{
-		"it stands":                {robot{still: true}, "clean", mess.EffectPartial, "stopped midway; it stands still; begun, and not finished: near sink and stove"},
+		"at rest":                  {robot{still: true}, "clean", mess.EffectPartial, "stopped midway; it stands still; begun, and not finished: near sink and stove"},
 		"it moves":                 {robot{}, "clean", mess.EffectUnknown, "cancelled midway; it may still be moving; begun, and not finished: near sink and stove"},
 		"it does not answer":       {robot{blind: errors.New("no answer")}, "clean", mess.EffectUnknown, "cancelled midway; it may still be moving; begun, and not finished"},
 		"on its way to the dock":   {robot{still: true}, "dock", mess.EffectPartial, "stopped midway; it stands still"},
@@ -81,7 +81,7 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 		moves bool
 	}{
 		"it cleans":          {robot{}, true},
-		"it stands":          {robot{still: true}, false},
+		"at rest":            {robot{still: true}, false},
 		"it does not answer": {robot{blind: errors.New("no answer")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestCrash(t *testing.T) {
 		did     string
 		evident mess.Evidence
 	}{
-		{name: "after the gate, before the intent", intent: "ring the bell", code: mess.Completed, did: "on", evident: mess.ReadBack},
+		{name: "after the start permission, before the intent", intent: "ring the bell", code: mess.Completed, did: "on", evident: mess.ReadBack},
 		{name: "once, cannot be verified", intent: "vacuum both", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},
 		{name: "once, reads back as done", intent: "ring the bell", begun: 1, on: true, code: mess.Completed, evident: mess.ReadBack},
 		{name: "once, reads back as not done", intent: "ring the bell", begun: 1, code: mess.Failed, effect: mess.EffectUnknown, evident: mess.EvidenceUnknown},

@@ -57,14 +57,14 @@ func TestCancelSwitchesOff(t *testing.T) {
 		detail string
 		did    string
 	}{
-		"back":                {"off", true, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched off, and reads back as off", "on, off"},
-		"safe is on":          {"on", false, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched on, and reads back as on", "off, on"},
-		"as it was asked for": {"off", false, nil, mess.Completed, "", mess.ReadBack, "", "off, off"},
-		"it cannot tell":      {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and acknowledged that; the agent could not read it back", "on, off"},
-		"it does not heed":    {"off", true, func(l *lamp) { l.stuck, l.on = true, true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp was switched off, but reads back as on", "on, off, off"},
-		"it says no":          {"off", true, func(l *lamp) { l.broken, l.on = errors.New("no route"), true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp could not be switched off (no route); it read back as on just now, and may still act", "on, off, off, off, off, off"},
-		"it may act yet":      {"off", true, func(l *lamp) { l.broken = drivers.ErrMayAct }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway: desk-lamp was switched off, and reads back as off; it has never answered the earlier command, and may still act", "on, off, off, off, off, off"},
-		"it is to stay":       {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
+		"back":                       {"off", true, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched off, and reads back as off", "on, off"},
+		"safe is on":                 {"on", false, nil, mess.Cancelled, mess.EffectPartial, mess.ReadBack, "stopped midway: desk-lamp was switched on, and reads back as on", "off, on"},
+		"as it was asked for":        {"off", false, nil, mess.Completed, "", mess.ReadBack, "", "off, off"},
+		"it cannot report its state": {"off", true, func(l *lamp) { l.blind = true }, mess.Cancelled, mess.EffectPartial, mess.Acknowledged, "desk-lamp was switched off, and acknowledged that; the agent could not read it back", "on, off"},
+		"it ignores the command":     {"off", true, func(l *lamp) { l.stuck, l.on = true, true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp was switched off, but reads back as on", "on, off, off"},
+		"it rejects the command":     {"off", true, func(l *lamp) { l.broken, l.on = errors.New("no route"), true }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "desk-lamp could not be switched off (no route); it read back as on just now, and may still act", "on, off, off, off, off, off"},
+		"it may act yet":             {"off", true, func(l *lamp) { l.broken = drivers.ErrMayAct }, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway: desk-lamp was switched off, and reads back as off; it has never answered the earlier command, and may still act", "on, off, off, off, off, off"},
+		"it is to stay":              {"keep", true, nil, mess.Cancelled, mess.EffectUnknown, mess.EvidenceUnknown, "cancelled midway", "on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withDesk(t, &deskLamp{lamp: lamp{takes: 5 * time.Second}, safe: c.safe}, c.on, func(h *harness, ref string) {

@@ -244,7 +244,7 @@ func TestFailedDevice(t *testing.T) {
 	}{
 		{"reads back otherwise", func(h *harness) { h.lamp.stuck = true }, "turn on the porch light", mess.Failed, mess.EffectUnknown, true, "reads back as off"},
 		{"fails and reads back off", func(h *harness) { h.lamp.broken = broken }, "turn on the porch light", mess.Failed, mess.EffectUnknown, true, "no contact; it read back as off just now, and may still act"},
-		{"has not heard of it", func(h *harness) { h.lamp.broken = drivers.MarkNothingDone(errors.New("no contact")) }, "turn on the porch light", mess.Failed, mess.EffectNone, true, "no contact"},
+		{"has not received it", func(h *harness) { h.lamp.broken = drivers.MarkNothingDone(errors.New("no contact")) }, "turn on the porch light", mess.Failed, mess.EffectNone, true, "no contact"},
 		{"fails and cannot be read", func(h *harness) { h.lamp.broken, h.lamp.blind = broken, true }, "ring the bell", mess.Failed, mess.EffectUnknown, false, "no contact"},
 		{"fails and is on", func(h *harness) { h.lamp.broken, h.lamp.on = broken, true }, "turn on the porch light", mess.Completed, "", false, ""},
 		{"a question", func(h *harness) { h.lamp.blind = true }, "is the porch light on?", mess.Failed, mess.EffectNone, true, "no answer"},

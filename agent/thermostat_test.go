@@ -42,13 +42,13 @@ func TestThermostatTargetIsReadBack(t *testing.T) {
 		effect   mess.Effect
 		wantText string
 	}{
-		"cannot tell":       {&thermostat{}, mess.Completed, mess.Acknowledged, "", "The it is set to 21 °C."},
-		"is set":            {&thermostatWithReadback{is: 21}, mess.Completed, mess.ReadBack, "", "The it is set to 21 °C."},
-		"rounds":            {&thermostatWithReadback{is: 21.5}, mess.Completed, mess.ReadBack, "", "The it is set to 21.5 °C."},
-		"is set elsewhere":  {&thermostatWithReadback{is: 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		"no answer, is set": {&thermostatWithReadback{thermostat{fails: lost}, 21}, mess.Completed, mess.ReadBack, "", "the driver reported: it: no answer"},
-		"no answer":         {&thermostatWithReadback{thermostat{fails: lost}, 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
-		"refused":           {&thermostatWithReadback{thermostat{fails: drivers.ErrNothingDone}, 5}, mess.Failed, "", mess.EffectNone, ""},
+		"cannot report its state": {&thermostat{}, mess.Completed, mess.Acknowledged, "", "The it is set to 21 °C."},
+		"is set":                  {&thermostatWithReadback{is: 21}, mess.Completed, mess.ReadBack, "", "The it is set to 21 °C."},
+		"rounds":                  {&thermostatWithReadback{is: 21.5}, mess.Completed, mess.ReadBack, "", "The it is set to 21.5 °C."},
+		"is set elsewhere":        {&thermostatWithReadback{is: 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"no answer, is set":       {&thermostatWithReadback{thermostat{fails: lost}, 21}, mess.Completed, mess.ReadBack, "", "the driver reported: it: no answer"},
+		"no answer":               {&thermostatWithReadback{thermostat{fails: lost}, 5}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"refused":                 {&thermostatWithReadback{thermostat{fails: drivers.ErrNothingDone}, 5}, mess.Failed, "", mess.EffectNone, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {

@@ -64,14 +64,14 @@ func TestTriggerIsReadBack(t *testing.T) {
 		wantText string
 		did      string
 	}{
-		"cannot tell":         {&trigger{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
-		"tells a later time":  {newReadableTrigger(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
-		"runs":                {newReadableTrigger(nil, runs), mess.Completed, mess.ReadBack, "", "it still runs", "press"},
-		"tells the same time": {newReadableTrigger(nil, before), mess.Completed, mess.Acknowledged, "", "it does not report this trigger", "press"},
-		"no answer":           {newReadableTrigger(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
-		"no answer, later":    {newReadableTrigger(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
-		"refused":             {newReadableTrigger(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},
-		"is not there":        {unavailable, mess.Failed, "", mess.EffectNone, "", ""},
+		"cannot report its state": {&trigger{}, mess.Completed, mess.Acknowledged, "", "The it has been activated.", "press"},
+		"reports a later time":    {newReadableTrigger(nil, now), mess.Completed, mess.ReadBack, "", "The it has been activated.", "press"},
+		"runs":                    {newReadableTrigger(nil, runs), mess.Completed, mess.ReadBack, "", "it still runs", "press"},
+		"reports the same time":   {newReadableTrigger(nil, before), mess.Completed, mess.Acknowledged, "", "it does not report this trigger", "press"},
+		"no answer":               {newReadableTrigger(lost, before), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "", "press"},
+		"no answer, later":        {newReadableTrigger(lost, now), mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, "not how far it went", "press"},
+		"refused":                 {newReadableTrigger(drivers.ErrNothingDone, before), mess.Failed, "", mess.EffectNone, "", "press"},
+		"is not there":            {unavailable, mess.Failed, "", mess.EffectNone, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {

@@ -37,9 +37,9 @@ func TestTurnReportsReadback(t *testing.T) {
 		effect   mess.Effect
 		wantText string
 	}{
-		"cannot tell": {&turnable{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
-		"is there":    {&turnableWithReadback{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
-		"sticks":      {&turnableWithReadback{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
+		"cannot report its state": {&turnable{}, mess.Completed, mess.Acknowledged, "", "it does not report its angle"},
+		"is there":                {&turnableWithReadback{is: 44}, mess.Completed, mess.ReadBack, "", "The it has turned to 45 degrees."},
+		"sticks":                  {&turnableWithReadback{is: 10}, mess.Failed, mess.EvidenceUnknown, mess.EffectUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarnessSetup(t, func(h *harness) {

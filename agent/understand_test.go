@@ -123,8 +123,8 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 			}{
 				{"nothing", func() {}},
 				{"a lamp moves", func() { lamp.move("attic") }},
-				{"a vacuum knows another room", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"attic", "cellar"} }) }},
-				{"a vacuum knows one room less", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"cellar"} }) }},
+				{"a vacuum lists another room", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"attic", "cellar"} }) }},
+				{"a vacuum lists one room less", func() { cleaner.set(func(m *vacuumWithRooms) { m.rooms = []string{"cellar"} }) }},
 				{"a device is added", func() {
 					things = append(things, resolver.Device{Driver: &movable{area: "cellar"}, Device: capabilities.Device{Name: "spare", Label: "spare light", Class: "light"}})
 					h = home(things)

@@ -77,17 +77,17 @@ func TestPossiblyUsefulQuestionIsAsked(t *testing.T) {
 		check   func(capabilities.Plan) (policy.Decision, error)
 		want    string
 	}{
-		"all are locked":           {two, refuse("locked"), "locked"},
-		"all are disarmed, or no":  {[]string{"no", "sink"}, refuse("disarmed"), "disarmed"},
-		"it rests":                 {two, refuse("quiet_hours"), "quiet_hours"},
-		"everything is stopped":    {two, refuse("stop"), "stop"},
-		"one is free":              {two, refuse("locked", "stove"), ""},
-		"it is busy now":           {two, refuse("busy"), ""},
-		"it acted a moment ago":    {two, refuse("min_interval"), ""},
-		"it is answered in words":  {nil, refuse("locked"), ""},
-		"only a no is left":        {[]string{"no"}, refuse("locked"), ""},
-		"there are very many":      {many, refuse("locked"), ""},
-		"the gate has other words": {two, func(capabilities.Plan) (policy.Decision, error) { return policy.Decision{}, errors.New("ouch") }, ""},
+		"all are locked":               {two, refuse("locked"), "locked"},
+		"all are disarmed, or no":      {[]string{"no", "sink"}, refuse("disarmed"), "disarmed"},
+		"it rests":                     {two, refuse("quiet_hours"), "quiet_hours"},
+		"everything is stopped":        {two, refuse("stop"), "stop"},
+		"one is free":                  {two, refuse("locked", "stove"), ""},
+		"it is busy now":               {two, refuse("busy"), ""},
+		"it acted a moment ago":        {two, refuse("min_interval"), ""},
+		"it is answered in words":      {nil, refuse("locked"), ""},
+		"only a no is left":            {[]string{"no"}, refuse("locked"), ""},
+		"there are very many":          {many, refuse("locked"), ""},
+		"the policy has other reasons": {two, func(capabilities.Plan) (policy.Decision, error) { return policy.Decision{}, errors.New("ouch") }, ""},
 	} {
 		got := ""
 		if no := task.Unanswerable(r, c.check, capabilities.Clarification{Field: "area", Options: c.options}, mess.Request{}); no != nil {

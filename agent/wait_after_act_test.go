@@ -38,8 +38,8 @@ func withLampThenWait(t *testing.T, m *fakeMeter, test func(h *harness, ref stri
 // both.
 func TestWaitAfterActContinuesInNextRun(t *testing.T) {
 	for name, restart := range map[string]func(h *harness){
-		"told to end": func(h *harness) { h.stopAgent(); h.advance(time.Minute); h.startAgent() },
-		"dead":        func(h *harness) { h.connection.setCut(true); h.advance(time.Minute); h.restart() },
+		"graceful shutdown": func(h *harness) { h.stopAgent(); h.advance(time.Minute); h.startAgent() },
+		"dead":              func(h *harness) { h.connection.setCut(true); h.advance(time.Minute); h.restart() },
 		"dead twice": func(h *harness) {
 			h.connection.setCut(true)
 			h.restart()

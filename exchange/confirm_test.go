@@ -67,7 +67,7 @@ func TestConfirmationMustNameQuestion(t *testing.T) {
 		{"the yes to the first question again", "reply: {re: {ref}/question-002, confirm: true}", "", "", mess.NeedsConfirmation},
 		{"a no to the first question", "reply: {re: {ref}/question-002, confirm: false}", mess.StaleToken, "{ref}/question-004", mess.NeedsConfirmation},
 		{"the first plan's digest again", "reply: {re: {ref}, confirm: true, action_hash: d1}", "", "", mess.NeedsConfirmation},
-		{"a digest that nobody has asked about", "reply: {re: {ref}, confirm: true, action_hash: d3}", mess.StaleToken, "{ref}/question-004", mess.NeedsConfirmation},
+		{"a digest that no question had", "reply: {re: {ref}, confirm: true, action_hash: d3}", mess.StaleToken, "{ref}/question-004", mess.NeedsConfirmation},
 		{"an answer to the thread", "answer: {re: {ref}, value: true}", mess.Conflict, "{ref}/question-004", mess.NeedsConfirmation},
 		{"a no to the thread", "reply: {re: {ref}, confirm: false}", "", "", mess.NeedsConfirmation},
 		{"the question by its ref", "reply: {re: {ref}/question-004, confirm: true}", "", "", mess.Claimed},

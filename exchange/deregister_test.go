@@ -82,14 +82,14 @@ func TestDeregisteredExecutorGetsNothing(t *testing.T) {
 // It gets the stops from before, and the stops from the time when it was deregistered.
 func TestDeregisteredExecutorReturns(t *testing.T) {
 	for name, send := range map[string]func(*harness){
-		"a heartbeat":      func(h *harness) { h.heartbeat(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
-		"a registration":   func(h *harness) { h.heartbeat(kitchen, heartbeatText) },
-		"it listens":       func(h *harness) { h.subscribe(kitchen, "") },
-		"what is refused":  func(h *harness) { h.wantError(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.NotFound) },
-		"by the operator":  func(h *harness) { h.send(person, "config: {executor: {id: kitchen-pi, holding: []}}") },
-		"a file says it":   func(h *harness) { _ = h.x.PostExternal(h.t.Context(), "2000-01-01-001", replyText) },
-		"after a restart":  func(h *harness) { h.stop(); h.open(exchange.DefaultConfig()); h.heartbeat(kitchen, mess.Executor{}) },
-		"restarted before": func(h *harness) { h.heartbeat(kitchen, mess.Executor{}); h.stop(); h.open(exchange.DefaultConfig()) },
+		"a heartbeat":           func(h *harness) { h.heartbeat(kitchen, mess.Executor{Holding: []mess.HeldThread{}}) },
+		"a registration":        func(h *harness) { h.heartbeat(kitchen, heartbeatText) },
+		"it listens":            func(h *harness) { h.subscribe(kitchen, "") },
+		"what is refused":       func(h *harness) { h.wantError(kitchen, "status: {re: 2000-01-01-099, code: claimed}", mess.NotFound) },
+		"by the operator":       func(h *harness) { h.send(person, "config: {executor: {id: kitchen-pi, holding: []}}") },
+		"a message from a file": func(h *harness) { _ = h.x.PostExternal(h.t.Context(), "2000-01-01-001", replyText) },
+		"after a restart":       func(h *harness) { h.stop(); h.open(exchange.DefaultConfig()); h.heartbeat(kitchen, mess.Executor{}) },
+		"restarted before":      func(h *harness) { h.heartbeat(kitchen, mess.Executor{}); h.stop(); h.open(exchange.DefaultConfig()) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(h *harness) {

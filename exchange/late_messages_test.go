@@ -110,9 +110,9 @@ func TestLateDeclineOfOffer(t *testing.T) {
 		said string
 		want mess.Code
 	}{
-		"of the offer":            {"code: declined, reason: {detail: not me}, instance: boot-1", mess.Claimed},
-		"of the claim":            {"code: declined, reason: {detail: not me}, instance: boot-1, epoch: 1", mess.Declined},
-		"of nobody in particular": {"code: declined, reason: {detail: not me}", mess.Declined},
+		"of the offer":         {"code: declined, reason: {detail: not me}, instance: boot-1", mess.Claimed},
+		"of the claim":         {"code: declined, reason: {detail: not me}, instance: boot-1, epoch: 1", mess.Declined},
+		"of no named executor": {"code: declined, reason: {detail: not me}", mess.Declined},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withHarness(t, func(h *harness) {

@@ -17,7 +17,7 @@ func TestReportWithoutEvidenceNamesPerson(t *testing.T) {
 		"nothing beside it":   {"ana", "status: {re: {ref}, code: completed}", "by ana’s word", ""},
 		"partly":              {"ana", "status: {re: {ref}, code: partial, remaining: [the rest]}", "by ana’s word", ""},
 		"a word of her own":   {"ana", "status: {re: {ref}, code: completed, message: gladly}", "gladly (by ana’s word)", ""},
-		"said already":        {"ana", "status: {re: {ref}, code: completed, message: by ana’s word}", "by ana’s word", ""},
+		"reported already":    {"ana", "status: {re: {ref}, code: completed, message: by ana’s word}", "by ana’s word", ""},
 		"a response alone":    {"ana", "response: {re: {ref}, content: [done]}", "by ana’s word", ""},
 		"with a photo":        {"ana", "status: {re: {ref}, code: completed, evidence: photographed}", "", mess.Photographed},
 		"by a robot":          {"kitchen-pi", "status: {re: {ref}, code: completed}", "", ""},

@@ -17,13 +17,13 @@ func TestFailingDevices(t *testing.T) {
 		item any
 		want []mess.Failing
 	}{
-		"as it is told":   {mess.FailingItems([]mess.Failing{porch}), []mess.Failing{porch}},
-		"none":            {mess.FailingItems(nil), nil},
-		"nothing told":    {nil, nil},
-		"no list":         {"porch", nil},
-		"of other things": {[]any{"porch", 5, mess.Object{{Key: "device", Value: 5}}}, nil},
-		"without a time":  {[]any{mess.Object{{Key: "device", Value: "porch"}, {Key: "at", Value: "lately"}, {Key: "why", Value: "cut"}}}, nil},
-		"one of two":      {append([]any{nil}, mess.FailingItems([]mess.Failing{porch})...), []mess.Failing{porch}},
+		"as reported":      {mess.FailingItems([]mess.Failing{porch}), []mess.Failing{porch}},
+		"none":             {mess.FailingItems(nil), nil},
+		"nothing reported": {nil, nil},
+		"no list":          {"porch", nil},
+		"of other things":  {[]any{"porch", 5, mess.Object{{Key: "device", Value: 5}}}, nil},
+		"without a time":   {[]any{mess.Object{{Key: "device", Value: "porch"}, {Key: "at", Value: "lately"}, {Key: "why", Value: "cut"}}}, nil},
+		"one of two":       {append([]any{nil}, mess.FailingItems([]mess.Failing{porch})...), []mess.Failing{porch}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := mess.Executor{ID: "board", Extra: mess.Object{{Key: mess.FailingField, Value: c.item}}}

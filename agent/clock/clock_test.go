@@ -29,8 +29,8 @@ func TestUnset(t *testing.T) {
 		{"kept by systemd", now, false, nil, synced, ""},
 		{"with a battery", now, false, nil, rtc("1\n"), ""},
 		{"with a battery that is not used", now, false, nil, rtc("0\n"), "no time server"},
-		{"nobody", now, false, nil, nil, "no time server"},
-		{"a kernel that cannot tell", now, true, errors.New("not here"), nil, "no time server"},
+		{"no time source", now, false, nil, nil, "no time server"},
+		{"a kernel without the information", now, true, errors.New("not here"), nil, "no time server"},
 		{"1970", boot, true, nil, synced, "believes that it is 1970-01-01"},
 		{"2000", boot.AddDate(30, 0, 0), true, nil, rtc("1"), "believes that it is 2000-01-01"},
 	} {

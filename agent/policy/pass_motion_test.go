@@ -134,9 +134,9 @@ func TestMotionEnds(t *testing.T) {
 				p.RequirePermission(time.Now(), func(context.Context) (time.Time, error) { return time.Time{}, errors.New("stale") })
 			},
 		},
-		{name: "the guard is gone", watchdog: &fakeWatchdog{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
+		{name: "the watchdog is gone", watchdog: &fakeWatchdog{no: errors.New("the watchdog is not running")}, moved: "", err: "guard: the watchdog is not running"},
 		{name: "the driver is slow", rover: &rover{slow: time.Second}, moved: "1s to 1s", err: "lease: the agent did not renew its lease of 400ms for 1s"},
-		{name: "the device is deaf", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
+		{name: "the device ignores three stops", rover: &rover{deaf: 3}, moved: "0s to 3s", err: "has not acknowledged the stop: rover: no answer"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, _ *lamp) {

@@ -79,7 +79,7 @@ func TestRequires(t *testing.T) {
 		{"another quantity", need("closed"), &sensor{read: measures("humidity", 1)}, "its state is unknown: it measures no contact now"},
 		{"no answer", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { return nil, errors.New("no answer") }}, "its state is unknown: no answer; check door"},
 		{"nothing", need("nobody"), &sensor{read: func() ([]drivers.Reading, error) { return nil, nil }}, "its state is unknown"},
-		{"a sensor that dies", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "its state is unknown"},
+		{"a sensor that panics", need("closed"), &sensor{read: func() ([]drivers.Reading, error) { panic("boom") }}, "its state is unknown"},
 		{"no sensor", need("closed"), thing{}, "it measures nothing"},
 		{"no reader", need("on"), plug{lamp: &lamp{}}, "it cannot report whether it is on"},
 		{"not there", need("closed"), nil, "it has not started"},

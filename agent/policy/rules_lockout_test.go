@@ -25,17 +25,17 @@ func TestLockoutAndDisarming(t *testing.T) {
 		rule   string // "" if the policy allows it
 		words  string
 	}{
-		{"nothing said", policy.LocalDecisions{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
+		{"no decision", policy.LocalDecisions{}, plan("lamp", capabilities.RiskComfort, true), "", ""},
 		{"locked", policy.LocalDecisions{LockedOut: map[string]string{"lamp": "paint is wet"}}, plan("lamp", capabilities.RiskComfort, true), "locked", "(paint is wet); to release it, run on the host: messkit unlock lamp"},
 		{"locked, off as well", policy.LocalDecisions{LockedOut: map[string]string{"lamp": ""}}, plan("lamp", capabilities.RiskComfort, false), "locked", "a local operator has locked it out; to release it, run on the host: messkit unlock lamp"},
 		{"another is locked", policy.LocalDecisions{LockedOut: map[string]string{"fan": ""}}, plan("lamp", capabilities.RiskComfort, true), "", ""},
-		{"nobody knows", policy.LocalDecisions{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
+		{"unknown", policy.LocalDecisions{Unknown: "a torn file"}, plan("lamp", capabilities.RiskComfort, true), "locked", "(a torn file)"},
 		{"a disk that takes nothing", policy.LocalDecisions{Blocked: "no space"}, plan("lamp", capabilities.RiskComfort, true), "locked", "no device acts now: no space; check the disk"},
 		{"disarmed", policy.LocalDecisions{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, true), "disarmed", "risk class motion is disarmed (it died); check the devices, and then run on the host: messkit arm motion"},
 		{"another class", policy.LocalDecisions{Disarmed: disarmed}, plan("lamp", capabilities.RiskComfort, true), "", ""},
 		{"off", policy.LocalDecisions{Disarmed: disarmed}, plan("saw", capabilities.RiskMotion, false), "", ""},
 		{"off may open a lock", policy.LocalDecisions{Disarmed: map[capabilities.Risk]string{capabilities.RiskAccess: "x"}}, plan("door", capabilities.RiskAccess, false), "disarmed", "access"},
-		{"a class that nobody knows", policy.LocalDecisions{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "risk class motion is disarmed (it died)"},
+		{"an unknown class", policy.LocalDecisions{Disarmed: disarmed}, plan("thing", "new-risk", true), "disarmed", "risk class motion is disarmed (it died)"},
 		{"off of such a class", policy.LocalDecisions{Disarmed: disarmed}, plan("thing", "new-risk", false), "disarmed", "motion"},
 		{"this one is armed", policy.LocalDecisions{Disarmed: disarmed, ArmedDevices: map[string]bool{"saw": true}}, plan("saw", capabilities.RiskMotion, true), "", ""},
 		{"this one is not", policy.LocalDecisions{DisarmedDevices: map[string]string{"lamp": "smells"}}, plan("lamp", capabilities.RiskComfort, true), "disarmed", "it is disarmed (smells); check the devices, and then run on the host: messkit arm lamp"},

@@ -46,7 +46,7 @@ func TestMaxOnCountsFromStart(t *testing.T) {
 		{"reads on", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }, "off 1m0s"},
 		{"reads off", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, ""},
 		{"reads nothing", time.Minute, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, errors.New("no answer")} }, "off 1m0s"},
-		{"cannot tell", time.Minute, func(l *lamp) drivers.Device { return plug{lamp: l} }, "off 1m0s"},
+		{"cannot report its state", time.Minute, func(l *lamp) drivers.Device { return plug{lamp: l} }, "off 1m0s"},
 		{"no limit", 0, func(l *lamp) drivers.Device { return reader{plug{lamp: l}, true, nil} }, ""},
 		{"does not start", time.Minute, func(l *lamp) drivers.Device { return plug{l, errors.New("no such line")} }, ""},
 	}

@@ -43,8 +43,8 @@ func TestMayBeActive(t *testing.T) {
 		"on":                            {safe: "off", acts: []act{{true, nil}}, want: true},
 		"on and off":                    {safe: "off", acts: []act{{true, nil}, {false, nil}}},
 		"may be on":                     {safe: "off", acts: []act{{true, deaf}}, want: true},
-		"has not heard":                 {safe: "off", acts: []act{{true, nothing}}},
-		"on, and has not heard off":     {safe: "off", acts: []act{{true, nil}, {false, nothing}}, want: true},
+		"has not received it":           {safe: "off", acts: []act{{true, nothing}}},
+		"on, and has not received off":  {safe: "off", acts: []act{{true, nil}, {false, nothing}}, want: true},
 		"on, and may be off":            {safe: "off", acts: []act{{true, nil}, {false, deaf}}, want: true},
 		"cut short by a halt":           {safe: "off", acts: []act{{true, halted}}, want: true},
 		"off, and is to be on":          {safe: "on", acts: []act{{true, nil}, {false, nil}}, want: true},
@@ -105,10 +105,10 @@ func TestStopIsRepeatedUntilAcknowledged(t *testing.T) {
 		want  string
 		left  bool
 	}{
-		"it may move":            {mayAct, 2, false, "1s 2s 4s", false},
-		"it is told another way": {mayAct, 9, true, "", true},
-		"it stands":              {errors.New("jammed"), 0, false, "", true},
-		"it has not heard":       {drivers.ErrNothingDone, 0, false, "", false},
+		"it may move":                 {mayAct, 2, false, "1s 2s 4s", false},
+		"it is commanded another way": {mayAct, 9, true, "", true},
+		"it is at rest":               {errors.New("jammed"), 0, false, "", true},
+		"it has not received it":      {drivers.ErrNothingDone, 0, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			withLamp(t, policy.Limits{}, func(t *testing.T, g *policy.Policy, l *lamp) {

@@ -35,7 +35,7 @@ func TestPendingOffSurvivesRestart(t *testing.T) {
 		"later":                  {lasts: []time.Duration{time.Minute}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
 		"its time is over":       {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, want: "on 0s, off 1h0m0s"},
 		"it is off":              {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return reader{plug{lamp: l}, false, nil} }, want: "on 0s"},
-		"nobody knows":           {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
+		"unknown":                {lasts: []time.Duration{time.Minute}, away: time.Hour, next: func(l *lamp) drivers.Device { return plug{lamp: l} }, want: "on 0s, off 1h0m0s"},
 		"it may stay on":         {lasts: []time.Duration{time.Minute, 0}, away: time.Hour, next: on, want: "on 0s, on 0s"},
 		"longest time on":        {dev: policy.Limits{MaxOn: time.Minute}, lasts: []time.Duration{0}, away: 20 * time.Second, next: on, want: "on 0s, off 1m0s"},
 		"the clock is not set":   {lasts: []time.Duration{time.Minute}, away: time.Hour, next: on, wall: func() (time.Time, error) { return time.Time{}, errors.New("it was never set") }, want: "on 0s, off 1h1m0s"},

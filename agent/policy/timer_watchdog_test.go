@@ -90,7 +90,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 			messages: "on 1m0s, off", lamps: "off 1m0s",
 		},
 		{
-			name:     "a button on a line, and the guard says no",
+			name:     "a button on a line, and the watchdog rejects it",
 			watchdog: &fakeWatchdog{no: errors.New("it is being switched off")},
 			story:    func(t *testing.T, g *policy.Policy, l *lamp) { pressKnob(t, g, l, "guard: it is being switched off") },
 			messages: "on 1m0s, off",
@@ -122,7 +122,7 @@ func TestWatchdogIsNotifiedInOrder(t *testing.T) {
 			messages: "maybe on 1m0s, off",
 		},
 		{
-			name:     "the guard says no",
+			name:     "the watchdog rejects it",
 			watchdog: &fakeWatchdog{no: errors.New("it is being switched off")},
 			story: func(t *testing.T, g *policy.Policy, l *lamp) {
 				turnOn(t, g, l, 0, "lamp: guard: it is being switched off")

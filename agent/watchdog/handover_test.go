@@ -18,7 +18,7 @@ func TestHandover(t *testing.T) {
 		story func(*agent) // the second agent, five seconds later
 		want  string
 	}{
-		{name: "nothing is said about it", story: func(*agent) {}, want: "hall off 10.025s"},
+		{name: "the agent sends nothing about it", story: func(*agent) {}, want: "hall off 10.025s"},
 		{
 			name: "it may be on at the start",
 			story: func(a *agent) {

@@ -209,22 +209,22 @@ func TestWatchdog(t *testing.T) {
 			want: "porch off 15.025s", after: "porch off 15.025s",
 		},
 		{
-			name:  "the agent dies",
+			name:  "the agent is killed",
 			story: func(a *agent, _ *world) { a.on("porch", 1, time.Hour); a.sendBeats(time.Second) },
 			after: "porch off 1s",
 		},
 		{
-			name:  "the agent dies, and on is what is safe",
+			name:  "the agent is killed, and on is the safe state",
 			story: func(a *agent, w *world) { w.turn("fan", false); a.sendBeats(time.Second) },
 			after: "fan on 1s",
 		},
 		{
-			name:  "the agent dies, and the device is to stay as it is",
+			name:  "the agent is killed, and the device keeps its state",
 			story: func(a *agent, _ *world) { a.on("hall", 1, 10*time.Second); a.sendBeats(time.Second) },
 			after: "hall off 10s",
 		},
 		{
-			name:  "the agent dies, and the device may stay on for ever",
+			name:  "the agent is killed, and the device may stay on without end",
 			story: func(a *agent, _ *world) { a.on("hall", 1, 0); a.sendBeats(time.Second) },
 		},
 		{

@@ -111,10 +111,10 @@ func TestDiscoveredRiskNeedsConfirmation(t *testing.T) {
 		family, class, name, label, about string
 		want                              string // class and risk
 	}{
-		"told":                         {family: "esphome-cover", class: "garage-door", want: "garage-door "},
+		"with a class":                 {family: "esphome-cover", class: "garage-door", want: "garage-door "},
 		"a blind":                      {family: "esphome-cover", class: "blind", label: "Study", want: "blind "},
 		"a blind of a garage":          {family: "esphome-cover", class: "blind", label: "Garage Shutter", want: "garage-door "},
-		"not told":                     {family: "esphome-cover", label: "Kitchen Blind", want: "door "},
+		"without a class":              {family: "esphome-cover", label: "Kitchen Blind", want: "door "},
 		"by its name":                  {family: "esphome-cover", label: "Side Gate", want: "gate "},
 		"by its maker":                 {family: "esphome-cover", about: "Water valve", want: "valve "},
 		"a plug":                       {family: "esphome", label: "Desk", want: " "},

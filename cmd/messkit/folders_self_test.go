@@ -103,7 +103,7 @@ func TestCheckFindsFolderErrors(t *testing.T) {
 		{"too large", map[string]string{more: goodMore + note(maxFile/2) + note(maxFile/2)}, "no document alone is that large"},
 		{"no attachment", map[string]string{att: "-"}, "att-002-image-fridge.jpg: no such file"},
 		{"half an attachment", map[string]string{att: "a pic"}, "has 5 bytes"},
-		{"an attachment that nobody names", map[string]string{at + "att-009-file-x.pdf": "x"}, "no message names it"},
+		{"an attachment that no message names", map[string]string{at + "att-009-file-x.pdf": "x"}, "no message names it"},
 		{"no size", map[string]string{more: strings.Replace(goodMore, ", size: 9", "", 1)}, "its size or mime is not said so"},
 		{"other bytes", map[string]string{more: strings.Replace(goodMore, "size: 9", "size: 9, sha256: "+strings.Repeat("0", 64), 1)}, "is not what its sha256 says"},
 	} {

@@ -183,7 +183,7 @@ func (l *lampRun) request(intent string) {
 // watchdogPID returns the process ID of the watchdog.
 func (l *lampRun) watchdogPID() (pid int) {
 	l.Helper()
-	eventually(l.T, "there is a guard", func() bool {
+	eventually(l.T, "the watchdog runs", func() bool {
 		for _, p := range processes(l.T) {
 			if p.parent == l.pid() && p.name == "messkit-guard" {
 				pid = p.pid

@@ -78,7 +78,7 @@ func TestOutputsAreSafeWithoutExchange(t *testing.T) {
 		"corrupt folder":  own(corrupt, "127.0.0.1:0"),
 		"no port":         own(filepath.Join(folder, "a"), taken.Addr().String()),
 		"no journal":      fmt.Sprintf("exchange: {data: %s, listen: '127.0.0.1:0'}\nagent: {data: %s}", filepath.Join(folder, "b"), inTheWay),
-		"nobody there":    fmt.Sprintf("connect: {url: 'http://127.0.0.1:1', key_file: %s}", filepath.Join(folder, "key")),
+		"no exchange":     fmt.Sprintf("connect: {url: 'http://127.0.0.1:1', key_file: %s}", filepath.Join(folder, "key")),
 		"a key in a file": fmt.Sprintf("connect: {url: 'http://127.0.0.1:1', key_file: %s}", filepath.Join(inTheWay, "key")),
 	} {
 		for lamp, what := range map[string]string{

@@ -13,19 +13,19 @@ func TestRigJudgeFindsErrors(t *testing.T) {
 		acts                     []time.Duration // after the request; the terminal status is known after a second
 		lost, doubled, dishonest int
 	}{
-		"done once":                     {one: dimRequest{status: "completed"}, acts: []time.Duration{0}},
-		"completed and not done":        {one: dimRequest{status: "completed"}, dishonest: 1},
-		"done twice":                    {one: dimRequest{status: "completed"}, acts: []time.Duration{0, 1}, doubled: 1},
-		"done twice, and said":          {one: dimRequest{status: "completed", text: "the command may have been sent twice"}, acts: []time.Duration{0, 1}},
-		"nothing done":                  {one: dimRequest{status: "failed", effect: "none"}},
-		"nothing done, and it was":      {one: dimRequest{status: "failed", effect: "none"}, acts: []time.Duration{0}, dishonest: 1},
-		"declined, and it was done":     {one: dimRequest{status: "declined"}, acts: []time.Duration{0}, dishonest: 1},
-		"cancelled before, and done":    {one: dimRequest{status: "cancelled"}, acts: []time.Duration{0}, dishonest: 1},
-		"cancelled midway, and done":    {one: dimRequest{status: "cancelled", effect: "unknown", began: true}, acts: []time.Duration{0}},
-		"late":                          {one: dimRequest{status: "failed", effect: "unknown"}, acts: []time.Duration{2 * time.Second}, dishonest: 1},
-		"late, and said":                {one: dimRequest{status: "failed", effect: "unknown", text: "it may still act"}, acts: []time.Duration{2 * time.Second}},
-		"an end that does not say what": {one: dimRequest{status: "failed"}, dishonest: 1},
-		"not ended":                     {one: dimRequest{}, lost: 1},
+		"done once":                  {one: dimRequest{status: "completed"}, acts: []time.Duration{0}},
+		"completed and not done":     {one: dimRequest{status: "completed"}, dishonest: 1},
+		"done twice":                 {one: dimRequest{status: "completed"}, acts: []time.Duration{0, 1}, doubled: 1},
+		"done twice, and reported":   {one: dimRequest{status: "completed", text: "the command may have been sent twice"}, acts: []time.Duration{0, 1}},
+		"nothing done":               {one: dimRequest{status: "failed", effect: "none"}},
+		"nothing done, and it was":   {one: dimRequest{status: "failed", effect: "none"}, acts: []time.Duration{0}, dishonest: 1},
+		"declined, and it was done":  {one: dimRequest{status: "declined"}, acts: []time.Duration{0}, dishonest: 1},
+		"cancelled before, and done": {one: dimRequest{status: "cancelled"}, acts: []time.Duration{0}, dishonest: 1},
+		"cancelled midway, and done": {one: dimRequest{status: "cancelled", effect: "unknown", began: true}, acts: []time.Duration{0}},
+		"late":                       {one: dimRequest{status: "failed", effect: "unknown"}, acts: []time.Duration{2 * time.Second}, dishonest: 1},
+		"late, and reported":         {one: dimRequest{status: "failed", effect: "unknown", text: "it may still act"}, acts: []time.Duration{2 * time.Second}},
+		"an end without an effect":   {one: dimRequest{status: "failed"}, dishonest: 1},
+		"not ended":                  {one: dimRequest{}, lost: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.one.ref, c.one.asked, c.one.ended = "1", at, at.Add(time.Second)

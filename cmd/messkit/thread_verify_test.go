@@ -168,7 +168,7 @@ func TestVerifyFindsChanges(t *testing.T) {
 		{name: "the notes", change: in("off again in 10m", "off again in 20m"), want: "report: differs from the signed text"},
 		{name: "the evidence", change: in("photographed", "read_back"), want: "signature: is not that of its key"},
 		{name: "the time of capture", change: in("09:44:59.9Z", "09:44:59.8Z"), want: "content[1]: differs from the signed content"},
-		{name: "words that nobody signs", change: in("action: turn it on", "action: turn it off"), want: "completed by", well: true},
+		{name: "text without a signature", change: in("action: turn it on", "action: turn it off"), want: "completed by", well: true},
 		{name: "another plan was confirmed", change: func(f fstest.MapFS) {
 			replaceInStatus(t, f, ref, "needs_confirmation", plan, strings.Replace(plan, "0", "f", 1))
 		}, want: ", the receipt for " + plan},

@@ -16,8 +16,8 @@ func TestJudgeFindsFaults(t *testing.T) {
 		lost, doubled, dishonest int
 	}{
 		"done":                           {one: valveRequest{status: "completed"}, acts: []act{on}},
-		"nobody knows, and it was done":  {one: valveRequest{status: "failed", effect: "unknown"}, acts: []act{on}},
-		"nobody knows, and it was not":   {one: valveRequest{status: "failed", effect: "unknown"}},
+		"unknown, and it was done":       {one: valveRequest{status: "failed", effect: "unknown"}, acts: []act{on}},
+		"unknown, and it was not done":   {one: valveRequest{status: "failed", effect: "unknown"}},
 		"nothing done":                   {one: valveRequest{status: "failed", effect: "none"}},
 		"cancelled before the start":     {one: valveRequest{status: "cancelled", cancelled: "cancelled"}},
 		"a yes before it":                {one: valveRequest{valve: 1, status: "completed", said: at.Add(-1)}, acts: []act{on}},
@@ -27,7 +27,7 @@ func TestJudgeFindsFaults(t *testing.T) {
 		"nothing done, and it was":       {one: valveRequest{status: "failed", effect: "none"}, acts: []act{on}, dishonest: 1},
 		"declined, and it was done":      {one: valveRequest{status: "declined"}, acts: []act{on}, dishonest: 1},
 		"cancelled, and it was done":     {one: valveRequest{status: "cancelled"}, acts: []act{on}, dishonest: 1},
-		"does not say what was done":     {one: valveRequest{status: "failed"}, dishonest: 1},
+		"does not report what was done":  {one: valveRequest{status: "failed"}, dishonest: 1},
 		"cancel acknowledged, then done": {one: valveRequest{status: "completed", cancelled: "cancelled"}, acts: []act{on}, dishonest: 1},
 		"the other way":                  {one: valveRequest{status: "completed"}, acts: []act{{at, "off"}}, dishonest: 1},
 		"without a yes":                  {one: valveRequest{valve: 1, status: "completed"}, acts: []act{on}, dishonest: 1},

@@ -66,7 +66,7 @@ devices:
 		}
 	}()
 	asks(d, "turn on the porch light")
-	eventually(t, "it is told", func() bool { return strings.Contains(thread(d, ref), `"status":"completed"`) })
+	eventually(t, "the result is reported", func() bool { return strings.Contains(thread(d, ref), `"status":"completed"`) })
 	for _, want := range []string{"The hall is on", "The porch: on, seen at", "the program restarted during this watch"} {
 		if got := thread(d, ref); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)

@@ -21,8 +21,8 @@ var faultRounds = []struct {
 	{"killed, the lamp's time runs on", "keep", func(l *lampRun, watchdog int) { l.kill(); l.waitForEnd(watchdog) }},
 	{"killed, the lamp goes off at once", "'off'", func(l *lampRun, watchdog int) { l.kill(); l.waitForEnd(watchdog) }},
 	{"frozen", "keep", func(l *lampRun, _ int) { l.signal(syscall.SIGSTOP) }},
-	{"guard killed", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGKILL) }},
-	{"guard frozen", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGSTOP) }},
+	{"watchdog killed", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGKILL) }},
+	{"watchdog frozen", "keep", func(_ *lampRun, watchdog int) { _ = syscall.Kill(watchdog, syscall.SIGSTOP) }},
 }
 
 const (

@@ -45,7 +45,7 @@ func TestWatchdogOfFrozenProgramSwitchesOff(t *testing.T) {
 		t.Errorf("process %d has switched it off", by)
 	}
 	l.signal(syscall.SIGCONT)
-	eventually(t, "messkit knows that its time is over", func() bool { return strings.Contains(l.logText(), "switched off after its time") })
+	eventually(t, "messkit reports that its time is over", func() bool { return strings.Contains(l.logText(), "switched off after its time") })
 	l.turnOn()
 	l.wire.waitForState(t, true)
 	l.wire.waitForState(t, false)
@@ -71,7 +71,7 @@ func TestKilledWatchdogIsReplaced(t *testing.T) {
 	}
 	l.waitForEnd(first)
 	second := l.watchdogPID()
-	eventually(t, "the second guard knows everything", func() bool { return strings.Count(l.logText(), "the watchdog runs") == 2 })
+	eventually(t, "the second watchdog has every device", func() bool { return strings.Count(l.logText(), "the watchdog runs") == 2 })
 	if list := l.wire.commands(t); !list[len(list)-1].on {
 		t.Errorf("the lamp went off with the kill of the watchdog: %v", list)
 	}

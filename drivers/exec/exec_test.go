@@ -73,8 +73,8 @@ func lamp(h *home, change func(*exec.SwitchConfig)) drivers.Device {
 
 func TestSuiteOfSwitches(t *testing.T) {
 	for name, change := range map[string]func(*exec.SwitchConfig){
-		"readable":    nil,
-		"cannot tell": func(c *exec.SwitchConfig) { c.State = nil },
+		"readable":                nil,
+		"cannot report its state": func(c *exec.SwitchConfig) { c.State = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h *home

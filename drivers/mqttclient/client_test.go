@@ -33,14 +33,14 @@ func TestMembersShareOneConnection(t *testing.T) {
 		t.Errorf("%d connections, want 1", n)
 	}
 	c.Leave(two)
-	until(t, "nobody unsubscribed", func() bool {
+	until(t, "the topics of the member are still subscribed", func() bool {
 		gone := noted(b, func() []string { return slices.Clone(b.unsubs) })
 		slices.Sort(gone)
 		return slices.Equal(gone, []string{"b/state", "bridge"})
 	})
 	c.Leave(one)
 	c.Leave(all)
-	until(t, "the connection of nobody is open", func() bool { return len(b.clients()) == 0 })
+	until(t, "a connection without members is open", func() bool { return len(b.clients()) == 0 })
 	again := join(t, c, "a/state")
 	b.send(t, "a/state", "again", false)
 	waitFor(t, again, "a/state", "again")

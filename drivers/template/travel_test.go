@@ -30,7 +30,7 @@ func TestTravelInterrupted(t *testing.T) {
 		"on its way, cannot stop":           {nil, deaf, 0, time.Second, true, false},
 		"may not be received":               {deaf, nil, 0, time.Minute, true, false},
 		"may not be received, both":         {deaf, deaf, 0, time.Minute, true, false},
-		"has not heard":                     {drivers.ErrNothingDone, nil, 0, time.Minute, false, true},
+		"has not received it":               {drivers.ErrNothingDone, nil, 0, time.Minute, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -205,10 +205,10 @@ func TestCoverAtRest(t *testing.T) {
 		places []template.CoverPosition
 		want   bool
 	}{
-		"stands":                     {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
-		"is on its way, and says so": {[]template.CoverPosition{{Percent: 40, Known: true, Moving: true}}, false},
-		"is on its way":              {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
-		"tells no place":             {[]template.CoverPosition{{}, {}}, true},
+		"is at rest":                    {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 40, Known: true}}, true},
+		"is on its way, and reports it": {[]template.CoverPosition{{Percent: 40, Known: true, Moving: true}}, false},
+		"is on its way":                 {[]template.CoverPosition{{Percent: 40, Known: true}, {Percent: 42, Known: true}}, false},
+		"reports no position":           {[]template.CoverPosition{{}, {}}, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			looks := 0

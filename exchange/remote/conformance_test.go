@@ -40,7 +40,7 @@ func TestTransportsBehaveAlike(t *testing.T) {
 			tr := open(t)
 			for name, test := range map[string]func(t *testing.T, tr transport){
 				"a whole task": conformTask, "refusals": conformErrors, "the same again": conformDuplicates, "withdrawn": conformWithdrawn,
-				"what is said": conformMessages, "stop": conformStop, "hold": conformDrain, "away": conformReconnect, "files": conformFiles, "heartbeat": conformHeartbeat,
+				"messages": conformMessages, "stop": conformStop, "hold": conformDrain, "away": conformReconnect, "files": conformFiles, "heartbeat": conformHeartbeat,
 				"queries": conformQueries, "a thousand": conformMany,
 			} {
 				t.Run(name, func(t *testing.T) { test(t, tr) })

@@ -121,14 +121,14 @@ func TestTransitions(t *testing.T) {
 		{"declined by one who is not registered", fakeSnapshot{}, []message{{"eve", "status: {re: x, code: declined}"}}, mess.Pending, mess.Forbidden},
 		{"failed without an effect goes to people", fakeSnapshot{people: true}, []message{claim, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: none}}"}}, mess.Pending, ""},
 		{"failed with an effect stays so", fakeSnapshot{people: true}, []message{claim, start, {"pi", "status: {re: x, code: failed, reason: {type: broken, effect: partial}}"}}, mess.Failed, ""},
-		{"handed over before the start", fakeSnapshot{}, []message{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
-		{"handed over after the start", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
+		{"delegated before the start", fakeSnapshot{}, []message{claim, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.Pending, ""},
+		{"delegated after the start", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: delegated, delegated_to: pa}"}}, mess.InProgress, mess.IllegalTransition},
 		{"T12 cancel before the start", fakeSnapshot{}, []message{claim, {"asker", "cancel: {re: x}"}}, mess.Cancelled, ""},
 		{"T12 by another requester", fakeSnapshot{}, []message{{"other", "cancel: {re: x}"}}, mess.Pending, mess.Forbidden},
 		{"T12 by an operator", fakeSnapshot{}, []message{{"boss", "cancel: {re: x}"}}, mess.Cancelled, ""},
 		{"T13 cancel after the start", fakeSnapshot{}, []message{claim, start, {"asker", "cancel: {re: x}"}}, mess.InProgress, ""},
 		{"T13 its executor ends it", fakeSnapshot{}, []message{claim, start, {"asker", "cancel: {re: x}"}, {"pi", "status: {re: x, code: cancelled}"}}, mess.Cancelled, ""},
-		{"cancelled by nobody", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
+		{"cancelled without an actor", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
 	} {
 		env := waiting()
 		for i, s := range c.said {

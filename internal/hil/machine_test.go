@@ -32,7 +32,7 @@ func TestBoot(t *testing.T) {
 		{"passes", `printf 'booting\r\n'; echo "x HIL-RESULT 0"; exec sleep 1000`, 0, ""},
 		{"fails", `echo HIL-RESULT 2`, 2, ""},
 		{"goes off", `echo Kernel panic`, 0, "the machine went off before its tests had ended"},
-		{"says nonsense", `echo HIL-RESULT yes`, 0, `parsing "yes"`},
+		{"answers nonsense", `echo HIL-RESULT yes`, 0, `parsing "yes"`},
 		{"asks nobody", `echo "HIL-ASK info"; read answer; case "$answer" in error*) echo HIL-RESULT 0 ;; esac`, 0, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -338,8 +338,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	}{
 		{"a driver does everything twice", faults{twice: true}, "I1 "},
 		{"no fence", faults{noFence: true}, "I4 "},
-		{"the exchange's disk forgets", faults{forgetful: true}, "I6 "},
-		{"the executor's journal forgets", faults{forgetfulJournal: true}, "I3 "},
+		{"the exchange's disk loses writes", faults{forgetful: true}, "I6 "},
+		{"the executor's journal loses writes", faults{forgetfulJournal: true}, "I3 "},
 		{"needed_by is not heeded", faults{unhurried: true}, "I8 "},
 		{"no yes is asked for", faults{unhurried: true}, "I9 "},
 		{"a lamp without a limit", faults{unlimited: true}, "I10 "},

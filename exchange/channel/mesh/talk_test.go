@@ -253,7 +253,7 @@ func TestLegacyTextIsForwarded(t *testing.T) {
 	code = http.StatusOK
 	mu.Unlock()
 	h.open()
-	h.until("it is handed on", func() bool { return h.audited("text_handed_on") })
+	h.until("the text is forwarded", func() bool { return h.audited("text_handed_on") })
 	mu.Lock()
 	got = slices.CompactFunc(got, func(a, b map[string]any) bool { return a["id"] == b["id"] }) // a text can arrive twice after an interruption
 	if len(got) != 1 || got[0]["text"] != "switch on $(reboot)" || got[0]["from"] != "hub" || got[0]["to"] != "arm_01" || got[0]["sessionKey"] != "s:1" {

@@ -101,7 +101,7 @@ func TestWillOfEarlierSessionIsIgnored(t *testing.T) {
 	pi.publish(root+"e/pi/status", `{"state":"lost","epoch":5}`)
 	h.eventually("its own will counts", func() bool { return h.adapter.Counts().Executors == 0 })
 	pi.publish(root+"e/pi/status", `{"state":"ready","epoch":6}`)
-	h.eventually("it is back, and told what stands open", func() bool { return pi.count(ref) > 1 })
+	h.eventually("it is back, and has the open question", func() bool { return pi.count(ref) > 1 })
 }
 
 // A client sends a payload that is no message: it gets an error, and its next request works.
@@ -262,7 +262,7 @@ func TestTakenOverSessionIsLogged(t *testing.T) {
 	if err := <-first.lost; err == nil {
 		t.Error("no reason")
 	}
-	h.eventually("it is said", func() bool { return h.log.has("takes over a session") })
+	h.eventually("the log contains it", func() bool { return h.log.has("takes over a session") })
 }
 
 // The revocation of a key ends the connection of its client.

@@ -42,7 +42,7 @@ func TestPanicDropsOneMessage(t *testing.T) {
 			}
 			a.publish(root+"a/asker/out", "id: good\nMESS: [{request: {id: good, intent: look}}]")
 			a.waitForText("good")
-			h.eventually("the log says so", func() bool { return h.log.has("mistake in the program") })
+			h.eventually("the log contains it", func() bool { return h.log.has("mistake in the program") })
 		})
 	}
 }

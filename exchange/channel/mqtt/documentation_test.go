@@ -62,7 +62,7 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	wg.Go(func() { _ = sub.Wait() })
 	defer wg.Wait()
 	defer cancel()
-	m.eventually("somebody listens", func() bool { // repeats a message until the subscriber gets one
+	m.eventually("a client has subscribed", func() bool { // repeats a message until the subscriber gets one
 		m.connect(login{id: "probe"}).publish(root+"a/me/in", `probe`)
 		return received.has("probe")
 	})
@@ -72,7 +72,7 @@ func TestCommandsOfDocumentation(t *testing.T) {
 	}
 	ref := m.offeredRef(pi)
 	m.claim(pi, ref)
-	m.eventually("the claim is heard", func() bool { return received.has(`"code":"claimed"`) })
+	m.eventually("the claim has arrived", func() bool { return received.has(`"code":"claimed"`) })
 	run(t, commands[2])
 	m.eventually(commands[2], func() bool { return received.has("take-photo") })
 	run(t, commands[3])

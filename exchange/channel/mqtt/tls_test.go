@@ -156,7 +156,7 @@ func TestTLSToExternalBroker(t *testing.T) {
 		{"no certificate of one's own", func(c *mqttclient.Config) { c.Cert, c.Key = "", "" }, ""},
 		{"one of another authority", func(c *mqttclient.Config) { c.Cert, c.Key = stranger.file("pi.pem"), stranger.file("pi.key") }, ""},
 		{"a broker of another authority", func(c *mqttclient.Config) { c.CA = stranger.file("ca.pem") }, ""},
-		{"an authority that the system does not know", func(c *mqttclient.Config) { c.CA = "" }, ""},
+		{"an authority that the system does not trust", func(c *mqttclient.Config) { c.CA = "" }, ""},
 		{"another pin", func(c *mqttclient.Config) { c.CA, c.Pin = "", "sha256:"+strings.Repeat("0", 64) }, ""},
 		{"a name that is not in the certificate", func(c *mqttclient.Config) { c.URL = strings.Replace(c.URL, "127.0.0.1", "localhost", 1) }, ""},
 		{"plain text", func(c *mqttclient.Config) {

@@ -153,7 +153,7 @@ func TestMessagesThatEndWork(t *testing.T) {
 		received mess.Kind // "": nothing
 	}{
 		"cancelled in words":      {func(p *referenceServer, ref string) { p.post("agent", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
-		"by somebody else":        {func(p *referenceServer, ref string) { p.post("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
+		"by another client":       {func(p *referenceServer, ref string) { p.post("other", ref, map[string]any{"cancel": map[string]any{}}) }, mess.KindCancel},
 		"cancelled by its status": {func(p *referenceServer, ref string) { p.set("agent", ref, "cancelled") }, mess.KindCancel},
 		"ended by its status":     {func(p *referenceServer, ref string) { p.set("agent", ref, "completed") }, mess.KindStatus},
 		"a late claim":            {func(p *referenceServer, ref string) { p.set("other", ref, "claimed") }, ""},

@@ -145,7 +145,7 @@ func TestForeignNamesAreLoggedOnce(t *testing.T) {
 	s.write(foreignThread, "state=received", "2026-02-01 NX8J.messe-af.yaml")
 	s.write(foreignThread, "state=received", "2026-02-01-NX8J.mess.yaml")
 	s.write("", "state=received", ".swap")
-	s.until("both are told", func() bool {
+	s.until("both are logged", func() bool {
 		return strings.Contains(s.log.String(), "NX8J.mess.yaml") && strings.Contains(s.log.String(), "2026-02-01 NX8J")
 	})
 	s.write(foreignThread, "state=received", "2026-02-01-NX8J.mess.yaml")

@@ -61,7 +61,7 @@ func TestIncompleteThreads(t *testing.T) {
 		s.write(dropped(one.ref, one.was, one.is, one.more), "state=received", one.ref, "000-"+one.ref+".messe-af.yaml")
 	}
 	for range 2 {
-		s.until("all are told", func() bool { return strings.Count(s.log.String(), "WARN") == len(incomplete) })
+		s.until("all are logged", func() bool { return strings.Count(s.log.String(), "WARN") == len(incomplete) })
 		s.settle()
 		logged := s.log.String()
 		for _, one := range incomplete {
@@ -92,7 +92,7 @@ func TestCompletedThreadIsImported(t *testing.T) {
 	}
 	s.write(dropped("picture", "", "", named), "state=received", "picture", "000-picture.messe-af.yaml")
 	s.write("123", "state=received", "picture", "att-001-image-a.jpg")
-	s.until("the size is told", func() bool {
+	s.until("the size is logged", func() bool {
 		return strings.Contains(s.log.String(), "state=received/picture/att-001-image-a.jpg: has 3 bytes, and the request says 10")
 	})
 	s.append("4567890", "state=received", "picture", "att-001-image-a.jpg")

@@ -179,7 +179,7 @@ func TestPartialFileReplacesNothing(t *testing.T) {
 	tmp := []string{"tmp", ref + ".messe-af.yaml"}
 	s.link("/dev/full", tmp...) // the link leads out of the folder, so the write fails
 	s.end(ref)
-	s.until("it is told", func() bool { return strings.Contains(s.log.String(), "ref="+ref+" err=") })
+	s.until("it is logged", func() bool { return strings.Contains(s.log.String(), "ref="+ref+" err=") })
 	name := s.path("state=executing", ref, "000-"+ref+".messe-af.yaml")
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		t.Errorf("%v, %v", info, err)

@@ -44,7 +44,7 @@ func TestReconnectDuringCleanUp(t *testing.T) {
 			}
 			close(goOn)
 			if second == nil {
-				second = await(t, subscribed, "the second connection stands")
+				second = await(t, subscribed, "the second connection is accepted")
 			}
 			wait(t, "only the second is left", func() bool { return atomic.LoadInt64(&s.Info.ClientsConnected) == 1 })
 			if is, ok := s.Clients.Get("x"); !ok || is.Closed() {

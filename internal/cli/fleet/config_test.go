@@ -21,7 +21,7 @@ func TestInvalidFleetIsRejected(t *testing.T) {
 		"no requests":                  {func(c *fleet.Config) { c.Rate = 0 }, "--rate: 0 is not above 0"},
 		"too short":                    {func(c *fleet.Config) { c.For = time.Millisecond }, "--for: 1ms is not from 1s"},
 		"another protocol":             {func(c *fleet.Config) { c.Protocol = "xmpp" }, "write http, mqtt or both"},
-		"nobody competes":              {func(c *fleet.Config) { c.Compete = 0 }, "--compete: 0"},
+		"no competing executors":       {func(c *fleet.Config) { c.Compete = 0 }, "--compete: 0"},
 		"heartbeats without a pause":   {func(c *fleet.Config) { c.Heartbeat = 1 }, "--heartbeat: 1ns is too short"},
 		"no connections":               {func(c *fleet.Config) { c.Connections = 0 }, "--connections: 0"},
 		"quiet executors elsewhere":    {func(c *fleet.Config) { c.URL, c.Heartbeat = "http://127.0.0.1:8420", 0 }, "--heartbeat: without heartbeats"},

@@ -21,7 +21,7 @@ func TestReportFindsErrors(t *testing.T) {
 		"it went well":                               {stored: "completed", asked: true, claims: []string{"a"}, starts: []string{"a"}, done: 1},
 		"it is not in the exchange":                  {asked: true, lost: true},
 		"its end is not in the exchange":             {stored: "in_progress", asked: true, claims: []string{"a"}, starts: []string{"a"}, done: 1, lost: true},
-		"nobody was offered it":                      {stored: "pending", asked: true, unfinished: 1},
+		"no executor was offered it":                 {stored: "pending", asked: true, unfinished: 1},
 		"it is under way":                            {stored: "claimed", asked: true, claims: []string{"a"}, unfinished: 1},
 		"it failed by itself":                        {stored: "failed", asked: true, lost: true},
 		"two executors claimed it":                   {stored: "completed", asked: true, claims: []string{"a", "b"}, starts: []string{"a"}, done: 1, doubled: true},

@@ -67,7 +67,7 @@ func launch(t *testing.T, devices string) *agent {
 func (a *agent) end(t *testing.T) {
 	t.Helper()
 	a.kill()
-	eventually(t, "the guard has ended", waitForNoWatchdog)
+	eventually(t, "the watchdog has ended", waitForNoWatchdog)
 }
 
 // waitForNoWatchdog returns nil if no watchdog runs. A process without a command line has ended already,

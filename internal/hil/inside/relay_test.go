@@ -207,7 +207,7 @@ func TestBridgeReturns(t *testing.T) {
 		t.Fatalf("on: %v", err)
 	}
 	b.unplug()
-	eventually(t, "an error that says so", func() error {
+	eventually(t, "an error about the line", func() error {
 		if err := s.Switch(t.Context(), false); err == nil || !strings.Contains(err.Error(), "lamp: ") {
 			return fmt.Errorf("%v", err)
 		}

@@ -83,7 +83,7 @@ func TestAttemptsFollowAnswers(t *testing.T) {
 			answers: answers{health: 200, codes: []int{429, 202}, after: "7"}, cfg: delivery.Config{RetryAfter: true},
 			want: delivery.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 7 * s},
 		},
-		"busy, and says how long": {
+		"busy, with a Retry-After": {
 			answers: answers{health: 200, codes: []int{503, 202}, after: "9"}, cfg: delivery.Config{RetryAfter: true},
 			want: delivery.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 9 * s}, breaker: "closed",
 		},
@@ -98,9 +98,9 @@ func TestAttemptsFollowAnswers(t *testing.T) {
 		"points elsewhere once": {
 			answers: answers{health: 200, codes: []int{302, 202}}, want: delivery.Outcome{Status: "sent", Code: 202, Attempts: 2}, at: []time.Duration{0, 5 * s}, breaker: "closed",
 		},
-		"back the third time":    {answers: answers{health: 200, codes: []int{0, 503, 200}}, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 3}, at: []time.Duration{0, 5 * s, 20 * s}, breaker: "closed"},
-		"does not say how it is": {answers: answers{codes: []int{200}}, want: delivery.Outcome{Status: "all_retries_exhausted", Attempts: 4, Err: "it does not answer health checks"}, breaker: "open"},
-		"an alert asks nobody":   {answers: answers{codes: []int{200}}, change: func(m *delivery.Message) { m.Alert = true }, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 1}, at: []time.Duration{0}},
+		"back the third time":             {answers: answers{health: 200, codes: []int{0, 503, 200}}, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 3}, at: []time.Duration{0, 5 * s, 20 * s}, breaker: "closed"},
+		"no health endpoint":              {answers: answers{codes: []int{200}}, want: delivery.Outcome{Status: "all_retries_exhausted", Attempts: 4, Err: "it does not answer health checks"}, breaker: "open"},
+		"an alert without a health check": {answers: answers{codes: []int{200}}, change: func(m *delivery.Message) { m.Alert = true }, want: delivery.Outcome{Status: "sent", Code: 200, Attempts: 1}, at: []time.Duration{0}},
 		"over before it is tried again": {
 			answers: answers{health: 200, codes: []int{500}}, change: func(m *delivery.Message) { m.Expires = time.Now().Add(10 * s) },
 			want: delivery.Outcome{Status: "expired", Code: 500, Attempts: 2, Err: "it answers 500"}, at: []time.Duration{0, 5 * s}, breaker: "closed",

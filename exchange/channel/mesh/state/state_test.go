@@ -161,7 +161,7 @@ func TestPolicyDefinesOutage(t *testing.T) {
 		want   string
 	}{
 		"two are enough": {2, 5 * time.Minute, 0, "network_outage"}, "three are wanted": {3, 5 * time.Minute, 0, "service_alert"},
-		"never": {0, 5 * time.Minute, 0, "service_alert"}, "too late": {2, 30 * time.Second, 0, "service_alert"}, "an old letter": {2, 5 * time.Minute, 24 * time.Hour, "service_alert"},
+		"never": {0, 5 * time.Minute, 0, "service_alert"}, "too late": {2, 30 * time.Second, 0, "service_alert"}, "an old dead letter": {2, 5 * time.Minute, 24 * time.Hour, "service_alert"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := open(t), state.DefaultPolicy()

@@ -63,6 +63,7 @@ func TestEndedThreadKeepsItsValues(t *testing.T) {
 			{exchange.Filter{Status: []mess.Code{mess.Completed}}, 300},
 			{exchange.Filter{Executor: kitchen.ID}, 300},
 			{exchange.Filter{Requester: agent.ID}, 300},
+			{exchange.Filter{Capability: "take-photo"}, 300},
 			{exchange.Filter{Party: kitchen.ID}, 300},
 			{exchange.Filter{Party: garage.ID}, 1},
 			{exchange.Filter{Since: was.Updated}, 300},

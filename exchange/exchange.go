@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/exchange/documents"
@@ -34,14 +35,15 @@ import (
 //
 // A reader of the registry takes its snapshot, and no lock.
 type Exchange struct {
-	cfg     Config
-	store   Store
-	docs    *documents.Documents
-	threads index.Index // all threads
-	pos     thread.Pos  // position in the feed when the exchange was opened
-	now     func() time.Time
-	log     *slog.Logger
-	events  *eventbus.Bus[Event]
+	cfg               Config
+	store             Store
+	docs              *documents.Documents
+	threads           index.Index // all threads
+	lacksCapabilities atomic.Bool // threads lacks the capabilities of some that have ended
+	pos               thread.Pos  // position in the feed when the exchange was opened
+	now               func() time.Time
+	log               *slog.Logger
+	events            *eventbus.Bus[Event]
 
 	opened time.Time      // start of the exchange; no executor counts as silent since before
 	sleeps *suspend.Watch // only for the goroutine of watchTime
@@ -164,6 +166,9 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	stored, err := x.readAll(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if r, ok := store.(thread.CapabilityReader); ok {
+		x.lacksCapabilities.Store(r.LacksCapabilities())
 	}
 	x.registry, err = registry.Open(registry.Config{
 		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.QuietLease, Rules: cfg.Routing.Rules, Now: now, Log: log,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/exchange/routing"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/mess"
 )
@@ -169,6 +170,9 @@ func (x *Exchange) OpenByStatus() map[mess.Code]int {
 // The error is that of the cursor, or a *mess.Error.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
 	f.Status = storedCodes(f.Status)
+	if f.Capability != "" && x.lacksCapabilities.Load() && mayHaveEnded(f.Status) {
+		return Page{}, mess.Errorf(mess.Unavailable, "capability: the exchange still reads the capabilities of threads that ended under an earlier release; try again in a minute, or ask for open statuses only")
+	}
 	q := index.Query{Filter: f}
 	if who.Roles&(Observer|Operator) == 0 {
 		q.Party = who.ID
@@ -190,6 +194,29 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 		page.Threads = append(page.Threads, e)
 	}
 	return page, nil
+}
+
+// mayHaveEnded reports whether a filter with these statuses selects threads that have ended.
+func mayHaveEnded(codes []mess.Code) bool {
+	return len(codes) == 0 || slices.ContainsFunc(codes, mess.Code.Terminal)
+}
+
+// readCapabilities adds the required capabilities to the index that the feed of the store lacks.
+func (x *Exchange) readCapabilities(ctx context.Context) {
+	if !x.lacksCapabilities.Load() {
+		return
+	}
+	began := x.now()
+	err := x.store.(thread.CapabilityReader).ReadCapabilities(ctx, x.threads.AddCapabilities)
+	if ctx.Err() != nil {
+		return
+	}
+	x.lacksCapabilities.Store(false)
+	if err != nil {
+		x.log.Warn("cannot save the capabilities of threads that ended under an earlier release; the next start reads them again", "err", err)
+		return
+	}
+	x.log.Info("read the capabilities of threads that ended under an earlier release", "took", x.now().Sub(began))
 }
 
 // offersOf returns the capabilities of an executor, and a function that reports whether it may take

@@ -18,6 +18,7 @@ func (x *Exchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return x.followStore(ctx) })
 	g.Go(func() error { x.watchTime(ctx); return nil })
+	g.Go(func() error { x.readCapabilities(ctx); return nil })
 	return g.Wait()
 }
 

@@ -27,6 +27,7 @@ func TestUpgradeOfKilledSystem(t *testing.T) {
 	hub := s.startReceiver("127.8.42.7:18422")
 	s.start()
 	s.checkThreads()
+	s.checkLists()
 	s.checkExecutors()
 	s.checkKeys()
 	s.continueThreads(hooks)
@@ -45,6 +46,9 @@ func TestUpgradeOfKilledSystem(t *testing.T) {
 	}
 	s.messkit("journal", "check", "--data", "data")
 	s.start()
+	if out := s.messkit("ls", "--capability", "roof-lift"); !strings.Contains(out, s.refs["pending"]) {
+		s.Errorf("messkit ls --capability roof-lift lacks %s, which has been cancelled: %s", s.refs["pending"], out)
+	}
 	for name, want := range statuses {
 		if got := s.status(name); got != want {
 			t.Errorf("%s after another kill: %s, want %s", name, got, want)
@@ -54,6 +58,37 @@ func TestUpgradeOfKilledSystem(t *testing.T) {
 		t.Error(problem)
 	}
 	s.messkit("thread", "check", "--data", "data")
+}
+
+// checkLists checks that lists by capability have the threads of the earlier release, open and ended.
+func (s *upgraded) checkLists() {
+	s.Helper()
+	for _, c := range []struct {
+		query string
+		want  []string
+	}{
+		{"capability=bench-test&status=completed&status=failed&status=declined&status=cancelled", []string{"completed", "failed", "declined", "cancelled"}},
+		{"capability=bench-test&status=held&status=needs_input", []string{"held", "needs_input"}},
+		{"capability=roof-lift", []string{"pending"}},
+		{"capability=mq-lift", []string{"mqtt"}},
+		{"capability=none", nil},
+	} {
+		var code int
+		var said string
+		s.waitFor("the exchange has read the capabilities of ended threads", func() bool {
+			code, said = s.call("operator", http.MethodGet, "/requests?"+c.query, "")
+			return code != http.StatusServiceUnavailable
+		})
+		var got struct{ Threads []struct{ Ref string } }
+		if err := json.Unmarshal([]byte(said), &got); err != nil || code != http.StatusOK || len(got.Threads) != len(c.want) {
+			s.Errorf("%s: %d %s, want %v", c.query, code, said, c.want)
+		}
+		for _, name := range c.want {
+			if !strings.Contains(said, s.refs[name]) {
+				s.Errorf("%s: %s lacks %s, %s", c.query, said, name, s.refs[name])
+			}
+		}
+	}
 }
 
 func (s *upgraded) status(thread string) string {

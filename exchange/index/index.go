@@ -1,13 +1,15 @@
 // Package index finds threads by requester, executor, party, status, capability and time, the
 // newest change first. It has what the feed of a store gives, and does not read the store.
 //
-// A thread takes about 80 bytes, because most threads of an exchange have ended. Each change of a
+// A thread takes about 80 bytes, and four for each capability that it requires, because most threads of an exchange have ended. Each change of a
 // thread takes a new slot at the end. So the slots have the order of the changes, and a list of
 // slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
 // quarter of the slots is dead, a goroutine builds the index anew.
 package index
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +32,8 @@ type change struct {
 	seq uint64
 	ref string
 	env *thread.Envelope // nil removes the thread
+
+	capabilities map[string][]string // if it is not nil: of threads that are in the index, by ref
 }
 
 // Set takes the envelope of a thread after a change. It ignores an envelope that is older than the
@@ -48,6 +52,14 @@ func (x *Index) Remove(ref string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.do(change{ref: ref})
+}
+
+// AddCapabilities adds required capabilities to threads, by ref. The threads stay where they are in
+// lists. It ignores unknown threads.
+func (x *Index) AddCapabilities(of map[string][]string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.do(change{capabilities: of})
 }
 
 // do makes a change. The caller holds x.mu.
@@ -105,9 +117,18 @@ const rebuildAtOnce = 4096
 func (x *Index) rebuild(size int) {
 	var fresh table
 	fresh.grow(size - size/5)
+	moved := make([]uint32, size) // the new slots plus 1, by the old ones
 	for from := 0; from < size; from += rebuildAtOnce {
 		x.mu.RLock()
-		fresh.copy(&x.slots, from, min(from+rebuildAtOnce, size))
+		fresh.copy(&x.slots, from, min(from+rebuildAtOnce, size), moved)
+		x.mu.RUnlock()
+	}
+	x.mu.RLock()
+	required := slices.Collect(maps.Keys(x.slots.requires))
+	x.mu.RUnlock()
+	for _, id := range required {
+		x.mu.RLock()
+		fresh.copyCapability(&x.slots, id, moved)
 		x.mu.RUnlock()
 	}
 	x.mu.Lock()

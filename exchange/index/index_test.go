@@ -107,11 +107,32 @@ func TestIndexMatchesModel(t *testing.T) {
 			if needs[e.Ref] = pick("", "x", "y"); needs[e.Ref] != "" {
 				e.Needs.Requires = []mess.Capability{{ID: needs[e.Ref]}}
 			}
+			if r.IntN(5) == 0 && needs[e.Ref] != "" {
+				e.Needs.Requires = append(e.Needs.Requires, mess.Capability{ID: pick("x", "z")})
+			}
 			for range r.IntN(3) {
 				e.History = append(e.History, thread.HistoryEntry{Action: "claimed", By: pick("p", "q", "r")})
 			}
+			late := e
+			if r.IntN(4) == 0 { // the index learns the capability later
+				e.Needs = thread.Needs{}
+			}
 			x.Set(e)
-			m.set(e)
+			m.set(late)
+			if len(late.Needs.Requires) > 0 && (r.IntN(2) == 0 || len(e.Needs.Requires) == 0) {
+				add := map[string][]string{"none": {"x"}}
+				for n := range 1 + r.IntN(20) {
+					one := late
+					if n > 0 {
+						one = m.threads[r.IntN(len(m.threads))]
+					}
+					add[one.Ref] = nil
+					for _, c := range one.Needs.Requires {
+						add[one.Ref] = append(add[one.Ref], c.ID)
+					}
+				}
+				x.AddCapabilities(add)
+			}
 			e.Ver-- // an older version changes nothing
 			e.Requester = "nobody"
 			x.Set(e)
@@ -128,6 +149,7 @@ func TestIndexMatchesModel(t *testing.T) {
 				q.Capabilities = []string{able}
 			}
 			q.Requester, q.Executor = pick("", "", "a", "z"), pick("", "", "p", "z")
+			q.Capability = pick("", "", "x", "y", "z")
 			for range r.IntN(3) {
 				q.Status = append(q.Status, codes[r.IntN(len(codes))])
 			}
@@ -158,11 +180,13 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
+	capabilities := [][]mess.Capability{{{ID: "take-photo"}}, {{ID: "switch"}}, {{ID: "vacuum-floor"}}}
 	var x index.Index
 	for i := range n {
 		x.Set(thread.Envelope{
 			Ref: fmt.Sprintf("2026-02-%02d-%03d", 1+i/50_000, i%50_000), Requester: fmt.Sprint("agent-", i%100), Executor: fmt.Sprint("pi-", i%1000),
 			Status: mess.Completed, Updated: start.Add(time.Duration(i) * time.Millisecond), Ver: 4,
+			Needs: thread.Needs{Requires: capabilities[i%len(capabilities)]},
 		})
 	}
 	runtime.GC()
@@ -181,6 +205,11 @@ func TestMillionThreadsNeedLittleMemory(t *testing.T) {
 		{Filter: thread.Filter{Status: []mess.Code{mess.Pending}}},
 		{Filter: thread.Filter{Since: start.Add(time.Hour * 24 * 365)}},
 		{Filter: thread.Filter{Status: []mess.Code{mess.Completed}, Requester: "agent-1", Executor: "pi-1"}},
+		{Filter: thread.Filter{Capability: "switch"}},
+		{Filter: thread.Filter{Capability: "none"}},
+		{Filter: thread.Filter{Capability: "switch", Executor: "pi-7", Requester: "agent-8"}},
+		{Filter: thread.Filter{Capability: "take-photo", Status: []mess.Code{mess.Pending}}},
+		{Filter: thread.Filter{Capability: "vacuum-floor", Party: "pi-3", Since: start.Add(time.Minute)}},
 	} {
 		began := time.Now()
 		if _, _, err := x.Page(q); err != nil {

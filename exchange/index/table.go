@@ -27,6 +27,7 @@ type table struct {
 	requested, executes, held [][]uint32          // by the number of an actor: its requests, its present or last claims, and its earlier claims
 	status                    [][]uint32          // by the number of a status
 	waiting                   map[string][]uint32 // pending threads, by their first required capability
+	requires                  map[string][]uint32 // by a required capability
 	last                      map[uint32]string   // ref of the newest request, by the number of the requester
 	before                    map[uint32][]uint32 // numbers of the former holders, for the few slots that have some
 }
@@ -148,6 +149,10 @@ func (t *table) code(c mess.Code) uint8 {
 
 // apply makes a change.
 func (t *table) apply(c change) {
+	if c.capabilities != nil {
+		t.addCapabilities(c.capabilities)
+		return
+	}
 	t.kill(c.ref)
 	if c.env == nil {
 		t.forget(c.ref)
@@ -170,6 +175,9 @@ func (t *table) apply(c change) {
 		seq: c.seq, updated: nanos(e.Updated), requester: t.name(e.Requester), executor: t.name(e.Executor),
 		state: stateOf(e.Ver, t.code(e.Status)),
 	}, c.ref, before, need)
+	for _, one := range e.Needs.Requires {
+		t.require(one.ID, uint32(len(t.slots)-1))
+	}
 }
 
 // kill marks the slot of a thread dead.
@@ -264,8 +272,9 @@ func (t *table) newest(requester string) string {
 	return t.last[n]
 }
 
-// copy adds the live slots of another table.
-func (t *table) copy(from *table, first, end int) {
+// copy adds the live slots of another table, without their required capabilities. It records the
+// new number of each, plus 1.
+func (t *table) copy(from *table, first, end int, moved []uint32) {
 	for at := first; at < end; at++ {
 		s := from.slots[at]
 		if s.dead() {
@@ -282,6 +291,7 @@ func (t *table) copy(from *table, first, end int) {
 			need = from.need(uint32(at))
 		}
 		t.add(s, string(from.refOf(uint32(at))), before, need)
+		moved[at] = uint32(len(t.slots))
 	}
 }
 
@@ -311,7 +321,7 @@ func (t *table) list(of [][]uint32, id string) []uint32 {
 	return nil
 }
 
-// matches reports whether a filter selects a slot, apart from the party.
+// matches reports whether a filter selects a slot, apart from the party and the capability.
 func (t *table) matches(at uint32, f *thread.Filter) bool {
 	s := &t.slots[at]
 	return !s.dead() && (f.Requester == "" || t.names[s.requester] == f.Requester) &&

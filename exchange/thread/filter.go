@@ -10,13 +10,14 @@ import (
 
 // Filter selects threads.
 type Filter struct {
-	Status    []mess.Code // any of these; none means all
-	Executor  string
-	Requester string
-	Party     string    // requester, or present or former holder; also selects pending threads
-	Since     time.Time // changed at or after this time
-	Limit     int       // 0: 50; at most 1000
-	Cursor    string    // from the page before
+	Status     []mess.Code // any of these; none means all
+	Executor   string
+	Requester  string
+	Capability string    // one that the request requires
+	Party      string    // requester, or present or former holder; also selects pending threads
+	Since      time.Time // changed at or after this time
+	Limit      int       // 0: 50; at most 1000
+	Cursor     string    // from the page before
 }
 
 // Page is one page of a list, the newest change first.
@@ -51,6 +52,7 @@ func (f Filter) Match(e Envelope) bool {
 	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
 		(f.Executor == "" || f.Executor == e.Executor) &&
 		(f.Requester == "" || f.Requester == e.Requester) &&
+		(f.Capability == "" || e.Needs.HasCapability(f.Capability)) &&
 		(f.Party == "" || e.IsParty(f.Party)) &&
 		!e.Updated.Before(f.Since)
 }

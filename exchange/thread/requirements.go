@@ -29,6 +29,11 @@ func NeedsOf(r mess.Request) Needs {
 	return n
 }
 
+// HasCapability reports whether the request requires a capability.
+func (n Needs) HasCapability(id string) bool {
+	return slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.ID == id })
+}
+
 // stored is the JSON form of Needs: lists of words, unless there is metadata.
 type stored struct {
 	Requires      []string       `json:"requires,omitempty"`

@@ -106,7 +106,7 @@ var arguments = map[string]suggest{
 var flagValues = map[string]suggest{
 	"status":   func(*cobra.Command) []string { return codes(requests.Statuses) },
 	"priority": func(*cobra.Command) []string { return []string{"background", "normal", "elevated", "urgent"} },
-	"requires": requirable,
+	"requires": requirable, "capability": requirable,
 	"tls":      func(*cobra.Command) []string { return []string{config.SelfMade} },
 	"executor": executorsThere,
 	"hint": func(*cobra.Command) []string {

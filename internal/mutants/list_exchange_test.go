@@ -79,6 +79,12 @@ var exchangeMutants = []mutant{
 	{"who resumes gets the events of others", []edit{{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
+	{"a list by capability leaves out threads of an earlier release", []edit{{
+		"exchange/query.go", `if f.Capability != "" && x.lacksCapabilities.Load()`, `if false && x.lacksCapabilities.Load()`,
+	}}, "./exchange TestListByCapabilityWaitsForEarlierThreads"},
+	{"a list has threads without the capability", []edit{{
+		"exchange/index/page.go", `q.Capability != "" && !required.has(at)`, `false && !required.has(at)`,
+	}}, "./exchange/index TestIndexMatchesModel"},
 	{"an ended thread keeps its alarm", []edit{{
 		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestEndedThreadsNeedNoState"},

@@ -151,7 +151,7 @@ func (c *call) listThreads() error {
 
 // parseFilter reads the filter of a list.
 func parseFilter(q url.Values) (exchange.Filter, error) {
-	f := exchange.Filter{Executor: q.Get("executor"), Requester: q.Get("requestor"), Cursor: q.Get("cursor")}
+	f := exchange.Filter{Executor: q.Get("executor"), Requester: q.Get("requestor"), Capability: q.Get("capability"), Cursor: q.Get("cursor")}
 	for _, s := range q["status"] {
 		if s == "" {
 			continue

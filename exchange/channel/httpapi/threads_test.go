@@ -80,7 +80,7 @@ func TestLists(t *testing.T) {
 	for i := range 5 {
 		refs = append(refs, h.create(agent, fmt.Sprintf(`{"intent":"look %d","requires":["x"]}`, i)))
 	}
-	h.create(other, `{"intent":"something else"}`)
+	h.create(other, `{"intent":"something else","requires":["z"]}`)
 	h.want(h.do("PATCH", root+"/requests/"+refs[1], phone, `{"status":"claimed"}`), 200, "")
 	h.want(h.do("PATCH", root+"/requests/"+refs[1], phone, `{"status":"in_progress"}`), 200, "")
 	list := func(key, query string) (got []string, cursor string) {
@@ -110,6 +110,10 @@ func TestLists(t *testing.T) {
 		{"status=pending&limit=1", refs[4:5]},
 		{"executor=phone", refs[1:2]},
 		{"requestor=agent", newestFirst},
+		{"capability=x", newestFirst},
+		{"capability=x&status=pending&limit=1", refs[4:5]},
+		{"capability=y", nil},
+		{"capability=z", nil},    // of other, which agent does not see
 		{"requestor=other", nil}, // which agent does not see
 		{"since=2099-01-01T00:00:00Z", nil},
 		{"since=2001-01-01T00:00:00%2B02:00&x_unknown=1", newestFirst},
@@ -120,6 +124,9 @@ func TestLists(t *testing.T) {
 	}
 	if got, _ := list(h.op, ""); len(got) != 6 {
 		t.Errorf("the operator sees %v", got)
+	}
+	if got, _ := list(h.op, "capability=z"); len(got) != 1 {
+		t.Errorf("the operator sees %v that require z", got)
 	}
 	var paged []string
 	for cursor, pages := "", 0; ; pages++ {

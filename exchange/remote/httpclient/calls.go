@@ -152,11 +152,12 @@ func (c *Client) Thread(ctx context.Context, ref string) (Thread, error) {
 
 // Filter selects threads; a zero field selects all.
 type Filter struct {
-	Status    string
-	Executor  string
-	Requester string
-	Since     time.Time // changed at or after
-	Limit     int       // 0: one page, of the length that the exchange chooses
+	Status     string
+	Executor   string
+	Requester  string
+	Capability string    // one that the request requires
+	Since      time.Time // changed at or after
+	Limit      int       // 0: one page, of the length that the exchange chooses
 }
 
 // maxPage is the maximum page length of an exchange.
@@ -165,7 +166,7 @@ const maxPage = 1000
 func (f Filter) query(cursor string, left int) url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
-		"status": f.Status, "executor": f.Executor, "requestor": f.Requester, "cursor": cursor,
+		"status": f.Status, "executor": f.Executor, "requestor": f.Requester, "capability": f.Capability, "cursor": cursor,
 	} {
 		if value != "" {
 			q.Set(name, value)

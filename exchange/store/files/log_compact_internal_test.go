@@ -249,6 +249,7 @@ func endedThread(n int) summary {
 	return summary{
 		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requester: fmt.Sprint("agent-", n%100),
 		Executor: fmt.Sprint("pi-", n%1000), Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Ver: 4,
+		Requires: []string{fmt.Sprint("capability-", n%10)},
 	}
 }
 

@@ -3,6 +3,7 @@ package files
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
@@ -44,11 +45,25 @@ func (e entry) append(b []byte) []byte {
 	for _, id := range e.Held {
 		b = appendString(b, id)
 	}
-	b = binary.AppendUvarint(b, uint64(len(e.Keys)))
-	for _, k := range e.Keys {
+	keys := slices.Concat(e.Keys, e.requiresAsKeys())
+	b = binary.AppendUvarint(b, uint64(len(keys)))
+	for _, k := range keys {
 		b = appendString(appendString(b, k.Owner), k.Name)
 	}
 	return b
+}
+
+// requiresAsKeys returns the required capabilities as keys without an owner, which no thread can
+// have claimed. So an earlier release reads the entry, and keeps them. A key without a name says
+// that the thread requires none; an entry of an earlier release has neither.
+func (e entry) requiresAsKeys() (keys []thread.Key) {
+	if e.Requires != nil && len(e.Requires) == 0 {
+		return []thread.Key{{}}
+	}
+	for _, id := range e.Requires {
+		keys = append(keys, thread.Key{Name: id})
+	}
+	return keys
 }
 
 func appendString(b []byte, s string) []byte {
@@ -98,12 +113,24 @@ func (r *reader) entry(name func(string) string) entry {
 		e.Held = append(e.Held, name(r.text()))
 	}
 	for n := r.number(); n > 0 && !r.bad; n-- {
-		e.Keys = append(e.Keys, thread.Key{Owner: name(r.text()), Name: r.text()})
+		e.addKey(thread.Key{Owner: name(r.text()), Name: r.text()}, name)
 	}
 	if e.Updated.UnmarshalBinary([]byte(at)) != nil || e.Ref == "" {
 		r.bad = true
 	}
 	return e
+}
+
+// addKey adds a key, or what requiresAsKeys has written as one.
+func (e *entry) addKey(k thread.Key, name func(string) string) {
+	switch {
+	case k.Owner != "":
+		e.Keys = append(e.Keys, k)
+	case k.Name == "":
+		e.Requires = []string{}
+	default:
+		e.Requires = append(e.Requires, name(k.Name))
+	}
 }
 
 // reader reads a block from its beginning.

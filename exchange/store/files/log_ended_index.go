@@ -32,6 +32,7 @@ type block struct {
 	at       wal.Place
 	min, max uint64 // numbers of the changes in it
 	dead     uint64 // dead entries, a bit each
+	lacks    uint64 // entries whose required capabilities the log lacks, a bit each
 	oldest   int64  // time of the end of its oldest thread, in seconds since 1970; 0: it has no thread
 }
 
@@ -124,8 +125,11 @@ func (d *endedIndex) markDead(p place) {
 // blockOf returns a block for entries, without its place.
 func blockOf(all []entry) block {
 	b := block{min: all[0].seq}
-	for _, e := range all {
+	for i, e := range all {
 		b.min, b.max = min(b.min, e.seq), max(b.max, e.seq)
+		if e.lacksRequires() {
+			b.lacks |= place(i).mask()
+		}
 		if at := max(1, e.Updated.Unix()); e.Status != "" && (b.oldest == 0 || at < b.oldest) {
 			b.oldest = at
 		}

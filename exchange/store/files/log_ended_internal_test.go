@@ -32,7 +32,7 @@ func changes(t *testing.T, s *Store, after uint64) (all []string) {
 		}
 		last = c.Seq
 		if c.Kind == "" {
-			all = append(all, fmt.Sprint(c.Seq, " ", c.Envelope.Ref, " ", c.Envelope.Executor, " ", c.Rev, " ", c.Envelope.Updated.UTC()))
+			all = append(all, fmt.Sprint(c.Seq, " ", c.Envelope.Ref, " ", c.Envelope.Executor, " ", c.Rev, " ", c.Envelope.Updated.UTC(), capabilitiesOf(c.Envelope)))
 		}
 		return nil
 	})
@@ -76,7 +76,7 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 			var all []string
 			for _, m := range slices.SortedFunc(maps.Values(want), func(a, b model) int { return cmp.Compare(a.seq, b.seq) }) {
 				if m.seq > after {
-					all = append(all, fmt.Sprint(m.seq, " ", m.Ref, " ", m.Executor, " ", m.Ver, " ", m.Updated.UTC()))
+					all = append(all, fmt.Sprint(m.seq, " ", m.Ref, " ", m.Executor, " ", m.Ver, " ", m.Updated.UTC(), m.Requires))
 				}
 			}
 			if diff := gocmp.Diff(all, changes(t, s, after)); diff != "" {
@@ -93,6 +93,7 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 				m.summary = summary{
 					Ref: ref, ClientID: ref, Requester: "agent", Executor: fmt.Sprint("pi-", r.IntN(5)), Status: mess.Completed,
 					Updated: time.Unix(int64(r.IntN(1e9)), 5).In(time.FixedZone("", 3600)), Ver: m.Ver + 1,
+					Requires: [][]string{nil, {}, {"x"}, {"y", "x"}}[r.IntN(4)],
 				}
 				if !there {
 					m.Keys = []thread.Key{{Owner: "other", Name: "k" + ref}}
@@ -274,6 +275,7 @@ func inUse() int64 {
 // A decoded block encodes to the same bytes, for any input.
 func FuzzBlock(f *testing.F) {
 	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requester: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
+	f.Add(encodeBlock([]entry{{1, summary{Ref: "x", Status: mess.Failed, Requires: []string{"a", "b"}}}, {2, summary{Ref: "y", Status: mess.Failed, Requires: []string{}}}}))
 	f.Add(encodeBlock([]entry{{summary: summary{Ref: "x"}}, {summary: summary{Ref: "y"}}}))
 	f.Add([]byte{blockForm})
 	f.Fuzz(func(t *testing.T, data []byte) {

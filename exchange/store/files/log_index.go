@@ -57,6 +57,11 @@ type summary struct {
 	Ver       uint64    `json:"ver,omitempty"`
 
 	Keys []thread.Key `json:"keys,omitempty"` // claimed in addition to the requester's id
+
+	// Requires has the required capabilities of a thread that has ended; nil if the store does
+	// not know them, because an earlier release has written the summary. For an open thread it
+	// is nil, too: the envelope in the log has them.
+	Requires []string `json:"requires,omitzero"`
 }
 
 func summaryOf(e thread.Envelope) summary {
@@ -66,7 +71,21 @@ func summaryOf(e thread.Envelope) summary {
 			s.Held = append(s.Held, id)
 		}
 	}
+	if e.Status.Terminal() {
+		s.Requires = capabilitiesOf(e)
+	}
 	return s
+}
+
+// capabilitiesOf returns the required capabilities of a thread, each once. The list is not nil.
+func capabilitiesOf(e thread.Envelope) []string {
+	ids := []string{}
+	for _, c := range e.Needs.Requires {
+		if !slices.Contains(ids, c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
 }
 
 // keys returns all keys of a thread.
@@ -91,6 +110,9 @@ func (e summary) envelope() thread.Envelope {
 	}
 	for _, id := range e.Held {
 		env.History = append(env.History, thread.HistoryEntry{Action: string(mess.Claimed), By: id})
+	}
+	for _, id := range e.Requires {
+		env.Needs.Requires = append(env.Needs.Requires, mess.Capability{ID: id})
 	}
 	return env
 }

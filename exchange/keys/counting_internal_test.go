@@ -122,9 +122,9 @@ func TestConcurrentKeysShareWrite(t *testing.T) {
 	}
 	issue("pi-0")
 	for waiting := 0; waiting < n+1; runtime.Gosched() {
-		k.queued.mu.Lock()
-		waiting = len(k.queued.list)
-		k.queued.mu.Unlock()
+		k.changes.mu.Lock()
+		waiting = len(k.changes.waiting)
+		k.changes.mu.Unlock()
 	}
 	close(free)
 	g.Wait()

@@ -34,9 +34,8 @@ type Keys struct {
 	dir      string
 	exchange string
 
-	change sync.Mutex // held during a write of keys or pins to the disk
-	queued queue      // changes that wait for the disk
-	pins   pins
+	changes changes[ring]
+	pins    pins
 
 	mu       sync.RWMutex // never held during a write: authentication for a stop must not wait for the disk
 	ring                  // the present keys
@@ -159,7 +158,7 @@ func hash(key string) string {
 }
 
 // save writes the next keys to the disk, and then puts them in force. It leaves out expired keys,
-// and ends the sessions of changed ones. The caller holds k.change.
+// and ends the sessions of changed ones. Only changes calls it.
 func (k *Keys) save(next ring) error {
 	next.tidy()
 	data, err := json.MarshalIndent(next.holders, "", "  ")

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/messkit/messkit/mess/receipt"
 )
@@ -49,46 +50,87 @@ func parsePins(data []byte) (map[string]string, error) {
 	return pins, nil
 }
 
-// pins caches the file of pins. Keys.change guards it.
+// pins caches the file of pins.
 type pins struct {
-	file os.FileInfo
-	all  map[string]string
+	changes changes[map[string]string]
+
+	mu    sync.Mutex  // never held during a write
+	busy  bool        // a write goes on: the cache counts
+	file  os.FileInfo // nil if the cache does not count
+	known map[string]string
 }
 
-// read reads the file again only after it has changed: a person may edit it, and an executor sends
-// its key with each registration.
+// read returns the pins, which the caller must not change. It reads the file again only after it
+// has changed: a person may edit it, and an executor sends its key with each registration.
 func (p *pins) read(dir string) (map[string]string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy {
+		return p.known, nil
+	}
 	file, err := os.Stat(filepath.Join(dir, PinsFile))
 	if err == nil && p.file != nil && os.SameFile(file, p.file) && file.ModTime().Equal(p.file.ModTime()) && file.Size() == p.file.Size() {
-		return p.all, nil
+		return p.known, nil
 	}
 	all, readErr := Pins(dir)
 	if readErr != nil {
 		return nil, readErr
 	}
-	if p.file, p.all = nil, all; err == nil {
+	if p.file, p.known = nil, all; err == nil {
 		p.file = file
 	}
 	return all, nil
 }
 
-// Pin returns the receipt key that counts for an executor: the first that it has registered. For a
-// new executor it pins key.
-func (k *Keys) Pin(executor, key string) (first string, err error) {
-	k.change.Lock()
-	defer k.change.Unlock()
-	pins, err := k.pins.read(k.dir)
-	if err != nil {
-		return "", err
-	}
-	if first, ok := pins[executor]; ok {
-		return first, nil
-	}
-	next := maps.Clone(pins)
-	next[executor] = key
+// save writes the pins to the disk, and then to the cache.
+func (p *pins) save(dir string, next map[string]string) error {
 	data, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
+		return err
+	}
+	data = append(data, '\n')
+	p.setBusy(true)
+	defer p.setBusy(false)
+	name := filepath.Join(dir, PinsFile)
+	err = replace(name, data)
+	file, statErr := os.Stat(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.file = nil; err == nil && statErr == nil && file.Size() == int64(len(data)) {
+		p.file, p.known = file, next
+	}
+	return err
+}
+
+func (p *pins) setBusy(busy bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy = busy
+}
+
+// Pin returns the receipt key that counts for an executor: the first that it has registered. For a
+// new executor it pins key. New executors that come together share a write.
+func (k *Keys) Pin(executor, key string) (first string, err error) {
+	p := &k.pins
+	known, err := p.read(k.dir)
+	if err != nil {
 		return "", err
 	}
-	return key, replace(filepath.Join(k.dir, PinsFile), append(data, '\n'))
+	if first, ok := known[executor]; ok {
+		return first, nil
+	}
+	err = p.changes.run(func(next map[string]string) error {
+		if _, ok := next[executor]; !ok {
+			next[executor] = key
+		}
+		first = next[executor]
+		return nil
+	}, func() (map[string]string, error) {
+		known, err := p.read(k.dir)
+		return maps.Clone(known), err
+	}, func(next map[string]string) error { return p.save(k.dir, next) })
+	if err != nil {
+		return "", err
+	}
+	return first, nil
 }

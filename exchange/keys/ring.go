@@ -3,7 +3,6 @@ package keys
 import (
 	"maps"
 	"slices"
-	"sync"
 )
 
 // ring has the keys at one moment.
@@ -62,50 +61,7 @@ func (r ring) tidy() {
 	}
 }
 
-// queue has the changes that wait for the disk.
-type queue struct {
-	mu   sync.Mutex
-	list []*change
-}
-
-// change is one change of the keys. Keys.change guards done and err.
-type change struct {
-	do   func(next ring) error // returns an error before it changes next
-	done bool
-	err  error
-}
-
-// update changes the keys, on the disk first. Changes that arrive during a write share the next
-// one, because the file has all keys.
+// update changes the keys, on the disk first.
 func (k *Keys) update(do func(next ring) error) error {
-	c := &change{do: do}
-	k.queued.mu.Lock()
-	k.queued.list = append(k.queued.list, c)
-	k.queued.mu.Unlock()
-	k.change.Lock()
-	defer k.change.Unlock()
-	if c.done {
-		return c.err
-	}
-	k.queued.mu.Lock()
-	list := k.queued.list
-	k.queued.list = nil
-	k.queued.mu.Unlock()
-	next, written := k.ring.clone(), false
-	for _, one := range list {
-		one.err = one.do(next)
-		one.done = true
-		written = written || one.err == nil
-	}
-	if !written {
-		return c.err
-	}
-	if err := k.save(next); err != nil {
-		for _, one := range list {
-			if one.err == nil {
-				one.err = err
-			}
-		}
-	}
-	return c.err
+	return k.changes.run(do, func() (ring, error) { return k.ring.clone(), nil }, k.save)
 }

@@ -76,6 +76,9 @@ var exchangeMutants = []mutant{
 	{"one name gets two keys", []edit{{
 		"exchange/keys/issue.go", "next.current(actor); ok {", "next.current(actor); ok && false {",
 	}}, "./exchange/keys TestConcurrentKeysShareWrite"},
+	{"a later receipt key replaces the first", []edit{{
+		"exchange/keys/pins.go", "if _, ok := next[executor]; !ok {", "if _, ok := next[executor]; !ok || ok {",
+	}}, "./exchange/keys TestConcurrentPinsShareWrite"},
 	{"who resumes gets the events of others", []edit{{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},

@@ -96,7 +96,7 @@ var componentLayer = map[string]imports{
 	"internal/durable":       {},
 	"internal/freeport":      {},
 	"internal/go2rtc":        {own: `internal/freeport`},
-	"internal/guarded":       {},
+	"internal/safehttp":      {},
 	"internal/hil":           {},
 	"internal/hil/cp2112":    {},
 	"internal/hil/guest":     {modules: `golang.org/x/sys`},

@@ -206,12 +206,12 @@ var actorLayer = map[string]imports{
 	"exchange/channel/mesh": {
 		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/state
 			exchange/channel/mesh/wire exchange/channel/proxy exchange/inbox internal/durable
-			internal/guarded internal/keyed internal/mistake internal/order internal/secret
+			internal/safehttp internal/keyed internal/mistake internal/order internal/secret
 			internal/wait mess`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/mesh/delivery": {
-		own: `exchange/channel/mesh/state exchange/channel/mesh/wire internal/guarded
+		own: `exchange/channel/mesh/state exchange/channel/mesh/wire internal/safehttp
 			internal/secret internal/wait`,
 	},
 	"exchange/channel/mesh/state": {own: `internal/durable`},
@@ -227,7 +227,7 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
 	"exchange/channel/webhook": {
-		own: `exchange exchange/thread internal/cleantext internal/durable internal/guarded
+		own: `exchange exchange/thread internal/cleantext internal/durable internal/safehttp
 			internal/keyed internal/mistake internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},

@@ -49,7 +49,7 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/task_queue.go", "if t == nil || t.Peer != w.Peer {", "if true {",
 	}}, "./exchange/channel/mesh TestPowerCutAtEveryWrite"},
 	{"files are fetched from anywhere", []edit{{
-		"exchange/channel/mesh/delivery/peer.go", "return err == nil && guarded.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
+		"exchange/channel/mesh/delivery/peer.go", "return err == nil && safehttp.In(ip, p.Allow)", "return err == nil && ip.IsValid()",
 	}}, "./exchange/channel/mesh/delivery TestPeerAddresses"},
 	{"answers go wherever a request says", []edit{{
 		"exchange/channel/mesh/delivery/peer.go", "return err == nil && top.Scheme == base.Scheme && strings.EqualFold(top.Host, base.Host)", "return err == nil && top.Scheme == base.Scheme",

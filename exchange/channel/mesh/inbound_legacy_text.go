@@ -12,7 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
-	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/safehttp"
 	"github.com/messkit/messkit/internal/wait"
 )
 
@@ -94,12 +94,12 @@ func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error
 		return 0, errors.New("there is no such address")
 	}
 	req.Header.Set("Content-Type", "application/json")
-	client := guarded.Client(guarded.Config{
+	client := safehttp.Client(safehttp.Config{
 		Check:   func(netip.Addr) error { return nil }, // the configuration names the address, so every address is allowed
 		Connect: 10 * time.Second, Total: workTime,
 	})
 	defer client.CloseIdleConnections()
-	res, err := guarded.Send(client, req)
+	res, err := safehttp.Send(client, req)
 	if err != nil {
 		b.log.Debug("mesh: text_url does not accept a text", "err", err)
 		return 0, errors.New("nobody answers at text_url")

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/internal/cleantext"
-	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/safehttp"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -93,7 +93,7 @@ func (h *Dispatcher) send(ctx context.Context, n notification) result {
 		req.Header.Set("Content-Type", "text/plain; charset=utf-8")
 		req.Header.Set("Title", map[string]string{createdEvent: "messkit: a task for you", changedEvent: "messkit: news of your task", testEvent: testTitle, newsEvent: newsTitle}[n.Event])
 	}
-	res, err := guarded.Send(h.client, req)
+	res, err := safehttp.Send(h.client, req)
 	if no, ok := errors.AsType[*forbidden](err); ok {
 		return result{err: no, final: true}
 	}
@@ -196,13 +196,13 @@ func (f *forbidden) Error() string {
 
 // newClient returns a client that connects to the public internet and to the allowed networks.
 func newClient(cfg Config) *http.Client {
-	return guarded.Client(guarded.Config{Check: cfg.check, Connect: cfg.Timeout})
+	return safehttp.Client(safehttp.Config{Check: cfg.check, Connect: cfg.Timeout})
 }
 
 // check returns an error if the configuration does not allow connections to an address.
 func (c Config) check(ip netip.Addr) error {
-	if guarded.In(ip, c.Allow) || guarded.Public(ip) {
+	if safehttp.In(ip, c.Allow) || safehttp.Public(ip) {
 		return nil
 	}
-	return &forbidden{guarded.Plain(ip)}
+	return &forbidden{safehttp.Plain(ip)}
 }

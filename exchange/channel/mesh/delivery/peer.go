@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/safehttp"
 	"github.com/messkit/messkit/internal/secret"
 )
 
@@ -65,7 +65,7 @@ func (p Peer) Near(address string) bool {
 		return true
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && guarded.In(ip, p.Allow)
+	return err == nil && safehttp.In(ip, p.Allow)
 }
 
 // check returns an error if the agent must not connect to an IP address for the peer. It allows
@@ -76,19 +76,19 @@ func (p Peer) check(ip netip.Addr) error {
 	if err != nil {
 		return err
 	}
-	ip = guarded.Plain(ip)
-	if guarded.In(ip, p.Allow) {
+	ip = safehttp.Plain(ip)
+	if safehttp.In(ip, p.Allow) {
 		return nil
 	}
 	own, err := netip.ParseAddr(base.Hostname())
 	switch {
-	case err == nil && guarded.Plain(own) == ip:
+	case err == nil && safehttp.Plain(own) == ip:
 		return nil
 	case err == nil:
 		return fmt.Errorf("%s is not the address of %s", ip, p.Name)
 	case base.Hostname() == "localhost" && ip.IsLoopback():
 		return nil
-	case guarded.Public(ip) || ip.IsPrivate():
+	case safehttp.Public(ip) || ip.IsPrivate():
 		return nil
 	}
 	return fmt.Errorf("%s leads to %s, where no other host is", base.Hostname(), ip)
@@ -101,7 +101,7 @@ const (
 
 // Client returns a client that connects to the peer only. total is the time limit of a request.
 func (p Peer) Client(total time.Duration) *http.Client {
-	return guarded.Client(guarded.Config{Check: p.check, Connect: connectTime, Total: total, TLS: pinned(p.Pin)})
+	return safehttp.Client(safehttp.Config{Check: p.check, Connect: connectTime, Total: total, TLS: pinned(p.Pin)})
 }
 
 // CheckPin returns an error if a text is no fingerprint.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
-	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/safehttp"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -247,7 +247,7 @@ func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause
 	if m.Signature != "" {
 		req.Header.Set("X-MESH-Signature", m.Signature)
 	}
-	res, err := guarded.Send(l.client, req)
+	res, err := safehttp.Send(l.client, req)
 	if err != nil {
 		l.forget()
 		return 0, 0, err
@@ -293,7 +293,7 @@ func (p *Post) Look(ctx context.Context, peer string) bool {
 	req, err := http.NewRequestWithContext(asked, http.MethodGet, base.String()+"/health", nil)
 	if err == nil {
 		var res *http.Response
-		if res, err = guarded.Send(l.client, req); err == nil {
+		if res, err = safehttp.Send(l.client, req); err == nil {
 			code = res.StatusCode
 		}
 	}

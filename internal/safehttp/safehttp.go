@@ -1,7 +1,7 @@
-// Package guarded makes HTTP clients for addresses that come from other parties. It checks the IP
+// Package safehttp makes HTTP clients for addresses that come from other parties. It checks the IP
 // address of each connection, after the resolution of the host name. It does not know the
 // requests.
-package guarded
+package safehttp
 
 import (
 	"crypto/tls"

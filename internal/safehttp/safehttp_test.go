@@ -1,4 +1,4 @@
-package guarded_test
+package safehttp_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/guarded"
+	"github.com/messkit/messkit/internal/safehttp"
 )
 
 var errNot = errors.New("not there")
@@ -28,10 +28,10 @@ func TestClientChecksAddresses(t *testing.T) {
 	var asked []netip.Addr
 	no := func(ip netip.Addr) error { asked = append(asked, ip); return errNot }
 	byName := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
-	if _, err := guarded.Client(guarded.Config{Check: no, Connect: time.Minute}).Get(byName); !errors.Is(err, errNot) || len(asked) == 0 || !asked[0].IsLoopback() {
+	if _, err := safehttp.Client(safehttp.Config{Check: no, Connect: time.Minute}).Get(byName); !errors.Is(err, errNot) || len(asked) == 0 || !asked[0].IsLoopback() {
 		t.Errorf("%v, asked for %v", err, asked)
 	}
-	c := guarded.Client(guarded.Config{Check: func(netip.Addr) error { return nil }, Connect: time.Minute, Total: time.Minute})
+	c := safehttp.Client(safehttp.Config{Check: func(netip.Addr) error { return nil }, Connect: time.Minute, Total: time.Minute})
 	res, err := c.Get(s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestPublicAddresses(t *testing.T) {
 		"127.0.0.1": false, "::1": false, "10.0.0.1": false, "192.168.1.1": false, "::ffff:192.168.1.1": false, "169.254.169.254": false,
 		"fe80::1%eth0": false, "0.0.0.0": false, "0.1.2.3": false, "100.64.0.1": false, "64:ff9b::1": false, "224.0.0.1": false, "2002::1": false,
 	} {
-		if got := guarded.Public(netip.MustParseAddr(ip)); got != want {
+		if got := safehttp.Public(netip.MustParseAddr(ip)); got != want {
 			t.Errorf("Public(%s) = %t", ip, got)
 		}
 	}
@@ -72,13 +72,13 @@ func TestSendDropsBodyAndHidesAddress(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	defer close(hang)
-	c := guarded.Client(guarded.Config{Check: func(netip.Addr) error { return nil }, Connect: time.Minute})
+	c := safehttp.Client(safehttp.Config{Check: func(netip.Addr) error { return nil }, Connect: time.Minute})
 	send := func(ctx context.Context, address string) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := guarded.Send(c, req)
+		res, err := safehttp.Send(c, req)
 		if err == nil && res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d", address, res.StatusCode)
 		}

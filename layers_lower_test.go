@@ -75,7 +75,7 @@ var componentLayer = map[string]imports{
 	"exchange/thread":     {own: `mess mess/messeaf`},
 	"exchange/transition": {pure: true, own: `exchange/thread mess mess/messeaf`},
 	"internal/address":    {},
-	"internal/atplace":    {},
+	"internal/localrpc":   {},
 	"internal/board": {
 		modules: `github.com/warthog618/go-gpiocdev gobot.io/x/gobot/v2 golang.org/x/sys`,
 	},

@@ -158,10 +158,10 @@ var actorLayer = map[string]imports{
 		own: `agent/imaging agent/policy agent/stop capabilities internal/picture mess
 			mess/receipt`,
 	},
-	"agent/selftest": {own: `internal/atplace`, modules: `golang.org/x/sync`},
+	"agent/selftest": {own: `internal/localrpc`, modules: `golang.org/x/sync`},
 	"agent/session":  {own: `agent/runtime internal/wait mess mess/receipt`},
 	"agent/stop": {
-		own:     `internal/atplace internal/board internal/durable internal/wait`,
+		own:     `internal/localrpc internal/board internal/durable internal/wait`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"agent/task": {

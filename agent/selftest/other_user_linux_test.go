@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/selftest"
-	"github.com/messkit/messkit/internal/atplace"
+	"github.com/messkit/messkit/internal/localrpc"
 	"github.com/messkit/messkit/internal/peer/peertest"
 )
 
@@ -51,7 +51,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 	}
 	var conn net.Conn
 	var err error
-	runAsOtherUser(t, func() { conn, err = atplace.Dial("trial", folder) })
+	runAsOtherUser(t, func() { conn, err = localrpc.Dial("trial", folder) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/internal/atplace"
+	"github.com/messkit/messkit/internal/localrpc"
 )
 
 // socket names the local socket for questions, together with the data folder.
@@ -84,13 +84,13 @@ const (
 
 // Ask asks the messkit that runs with a folder to use devices. It may take queryTimeout.
 func Ask(ctx context.Context, folder string, q Query) (a Response, err error) {
-	conn, err := atplace.Dial(socket, folder)
+	conn, err := localrpc.Dial(socket, folder)
 	if err != nil {
 		return Response{}, errors.Join(ErrNotRunning, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	switch err := atplace.Ask(conn, q, &a, queryTimeout, maxResponse); {
+	switch err := localrpc.Ask(conn, q, &a, queryTimeout, maxResponse); {
 	case err != nil:
 		return Response{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
 	case a.Rejected != "":
@@ -102,7 +102,7 @@ func Ask(ctx context.Context, folder string, q Query) (a Response, err error) {
 // Serve answers local operators until ctx ends; use answers each question. If it cannot open
 // its socket, it returns at once.
 func Serve(ctx context.Context, folder string, use func(context.Context, Query) Response, log *slog.Logger) error {
-	l, err := atplace.Listen(socket, folder)
+	l, err := localrpc.Listen(socket, folder)
 	if err != nil {
 		log.Debug("messkit doctor cannot ask this program to use its devices", "err", err)
 		return nil
@@ -128,10 +128,10 @@ func Serve(ctx context.Context, folder string, use func(context.Context, Query) 
 func answer(ctx context.Context, conn net.Conn, use func(context.Context, Query) Response) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users
+	if err := localrpc.Allowed(conn); err != nil { // it reads nothing from other users
 		return errors.Join(err, conn.SetDeadline(time.Now().Add(time.Second)), json.NewEncoder(conn).Encode(Response{Rejected: err.Error()}))
 	}
-	raw, err := atplace.Asked(conn, queryTimeout, maxQuery)
+	raw, err := localrpc.Asked(conn, queryTimeout, maxQuery)
 	if err != nil {
 		return err
 	}

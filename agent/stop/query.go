@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/messkit/messkit/internal/atplace"
+	"github.com/messkit/messkit/internal/localrpc"
 )
 
 // socket names the local socket for questions about the stop, together with the data folder.
@@ -59,12 +59,12 @@ const (
 )
 
 func ask(dir string, q query) (h State, err error) {
-	conn, err := atplace.Dial(socket, filepath.Dir(dir))
+	conn, err := localrpc.Dial(socket, filepath.Dir(dir))
 	if err != nil {
 		return State{}, errors.Join(ErrNotRunning, err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := atplace.Ask(conn, q, &h, queryTimeout, maxState); err != nil {
+	if err := localrpc.Ask(conn, q, &h, queryTimeout, maxState); err != nil {
 		return State{}, fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	return h, nil
@@ -72,7 +72,7 @@ func ask(dir string, q query) (h State, err error) {
 
 // answer answers local operators until ctx ends.
 func (s *Latch) answer(ctx context.Context) error {
-	l, err := atplace.Listen(socket, filepath.Dir(s.cfg.Dir))
+	l, err := localrpc.Listen(socket, filepath.Dir(s.cfg.Dir))
 	if err != nil {
 		s.log.Warn("other programs cannot query the stop, because its socket does not open", "err", err)
 		return nil
@@ -92,10 +92,10 @@ func (s *Latch) answer(ctx context.Context) error {
 // reply answers one question.
 func (s *Latch) reply(conn net.Conn) (err error) {
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if err := atplace.Allowed(conn); err != nil {
+	if err := localrpc.Allowed(conn); err != nil {
 		return err
 	}
-	raw, err := atplace.Asked(conn, queryTimeout, maxQuery)
+	raw, err := localrpc.Asked(conn, queryTimeout, maxQuery)
 	if err != nil {
 		return err
 	}

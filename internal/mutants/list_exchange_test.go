@@ -165,7 +165,7 @@ var exchangeMutants = []mutant{
 		"exchange/registration.go", "if !slices.Contains(all, one.ID) {", "if !slices.Contains(all, one.ID) && false {",
 	}}, "./exchange/channel/httpapi TestCodeListsItsRights"},
 	{"a stranger's question is read", []edit{{
-		"agent/selftest/selftest.go", "if err := atplace.Allowed(conn); err != nil { // it reads nothing from other users", "if err := atplace.Allowed(conn); err != nil && false {",
+		"agent/selftest/selftest.go", "if err := localrpc.Allowed(conn); err != nil { // it reads nothing from other users", "if err := localrpc.Allowed(conn); err != nil && false {",
 	}}, "./agent/selftest TestOtherUserIsRejected"},
 	{"what is behind chunks is a request", []edit{{
 		"exchange/channel/httpapi/call.go", "if len(r.TransferEncoding) > 0 {", "if len(r.TransferEncoding) > 9 {",

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package atplace
+package localrpc
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package atplace
+package localrpc
 
 import (
 	"fmt"

@@ -1,8 +1,8 @@
-// Package atplace connects two programs of one user on one host. The data folder of the answering
+// Package localrpc connects two programs of one user on one host. The data folder of the answering
 // program identifies the socket. The sockets need no disk space, so they work on a full disk.
 //
 // It does not know the questions and answers.
-package atplace
+package localrpc
 
 import (
 	"encoding/json"

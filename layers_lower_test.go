@@ -92,7 +92,7 @@ var componentLayer = map[string]imports{
 	"internal/chromium": {
 		modules: `github.com/chromedp/cdproto github.com/chromedp/chromedp`,
 	},
-	"internal/collector":     {},
+	"internal/gcpace":        {},
 	"internal/durable":       {},
 	"internal/freeport":      {},
 	"internal/go2rtc":        {own: `internal/freeport`},

@@ -102,7 +102,7 @@ var programLayer = map[string]imports{
 			exchange/channel/mcp exchange/channel/mesh exchange/channel/mqtt
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
 			exchange/remote/mqttclient exchange/store/files internal/broker internal/cli/output
-			internal/collector internal/config internal/config/discovery internal/daemon/watchdog
+			internal/gcpace internal/config internal/config/discovery internal/daemon/watchdog
 			internal/durable internal/picture internal/resources internal/secret
 			internal/strictyaml internal/wait mess mess/messeaf mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,

@@ -26,9 +26,9 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
-	"github.com/messkit/messkit/internal/collector"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/durable"
+	"github.com/messkit/messkit/internal/gcpace"
 	"github.com/messkit/messkit/internal/resources"
 	"github.com/messkit/messkit/mess"
 )
@@ -282,7 +282,7 @@ func (e *OwnExchange) close() error {
 // Run runs the exchange and its channels until ctx ends.
 func (e *OwnExchange) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	defer collector.DefaultPace(resources.Of().Memory).Keep()()
+	defer gcpace.DefaultPace(resources.Of().Memory).Keep()()
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.store.Run(ctx, e.x) })
 	g.Go(func() error { return e.hooks.Run(ctx) })

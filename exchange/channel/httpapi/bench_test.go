@@ -22,7 +22,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/store/storetest"
-	"github.com/messkit/messkit/internal/collector"
+	"github.com/messkit/messkit/internal/gcpace"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -215,7 +215,7 @@ func TestBenchmarkServerIsOwnProcess(t *testing.T) {
 	if where == "" {
 		t.Skip("is run by the benchmarks")
 	}
-	t.Cleanup(collector.DefaultPace(resources.Of().Memory).Keep()) // as messkit run does
+	t.Cleanup(gcpace.DefaultPace(resources.Of().Memory).Keep()) // as messkit run does
 	var store exchange.Store = memory.New()
 	if where == "disk" {
 		s, err := files.Open(t.TempDir())

@@ -1,4 +1,4 @@
-package collector_test
+package gcpace_test
 
 import (
 	"runtime"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/collector"
+	"github.com/messkit/messkit/internal/gcpace"
 )
 
 // While the program discards much memory, collections become rarer up to the bound. Afterwards
@@ -22,7 +22,7 @@ func TestPaceFollowsWork(t *testing.T) {
 		{"bounded in bytes", 24 << 20, func(p uint64) bool { return p > 50 && p <= 150 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := collector.Pace{Idle: 50, Busy: 300, More: c.more, Often: time.Minute, Calm: 100 * time.Millisecond}
+			p := gcpace.Pace{Idle: 50, Busy: 300, More: c.more, Often: time.Minute, Calm: 100 * time.Millisecond}
 			stop := p.Keep()
 			defer stop()
 			until(t, c.busy, func() { waste = make([]byte, 1<<20) })
@@ -35,7 +35,7 @@ func TestPaceFollowsWork(t *testing.T) {
 // A small computer keeps its memory for others; a large one saves collections.
 func TestGrowthFollowsMemory(t *testing.T) {
 	for memory, more := range map[int64]int{64 << 20: 16 << 20, 512 << 20: 64 << 20, 4 << 30: 512 << 20, 64 << 30: 1 << 30} {
-		if got := collector.DefaultPace(memory).More; got != more {
+		if got := gcpace.DefaultPace(memory).More; got != more {
 			t.Errorf("with %d bytes of memory the heap may grow by %d, want %d", memory, got, more)
 		}
 	}
@@ -49,7 +49,7 @@ func TestLullReturnsMemory(t *testing.T) {
 	}
 	full := held()
 	runtime.KeepAlive(kept)
-	stop := collector.Pace{Idle: 50, Busy: 300, More: 1 << 30, Often: time.Millisecond, Calm: 10 * time.Millisecond}.Keep()
+	stop := gcpace.Pace{Idle: 50, Busy: 300, More: 1 << 30, Often: time.Millisecond, Calm: 10 * time.Millisecond}.Keep()
 	defer stop()
 	for end := time.Now().Add(time.Minute); held() > full-48<<20; <-time.After(time.Millisecond) {
 		if time.Now().After(end) {
@@ -67,7 +67,7 @@ func held() uint64 {
 
 // After stop, the percent stays.
 func TestStopKeepsPercent(t *testing.T) {
-	stop := collector.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
+	stop := gcpace.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
 	stop()
 	stop()
 	for range 200 {

@@ -1,7 +1,7 @@
-// Package collector sets the pace of the garbage collector. It collects often in an idle
+// Package gcpace sets the pace of the garbage collector. It collects often in an idle
 // program and returns free memory, so that the program stays small. It collects seldom in a
 // busy program, so that answers do not wait.
-package collector
+package gcpace
 
 import (
 	"runtime"

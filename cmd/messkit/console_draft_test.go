@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // addPhoto adds a photo to the form of a task, as the camera of a phone does.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // waitInWindow waits until the first element with that selector and text is completely in the window,

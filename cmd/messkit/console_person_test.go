@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // openInvitation opens the page of an invited person. Each person needs a different host name, because a

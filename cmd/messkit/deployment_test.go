@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // deployment is an exchange with executors that race for the same valves. Each runs in a separate

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config/discovery"
 	"github.com/messkit/messkit/internal/daemon"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // discovered returns a discovered device of a built-in driver.

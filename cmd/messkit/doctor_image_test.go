@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // Both the doctor and a running messkit report a failure for a camera that sends black images, or

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // Scripts, direction marks and invisible characters in every field that an executor, a requester

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // instance is a whole system with the simulated home and a browser.

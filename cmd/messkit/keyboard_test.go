@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 )
 
 // goTo presses Tab until an element with that selector and text has the focus.

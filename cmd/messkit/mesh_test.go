@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 var meshBlocks = regexp.MustCompile("(?s)```(yaml|json|sh)\n(.*?)```")

@@ -15,7 +15,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // pageRunner executes a page as its reader would. It replaces the port 8420 of the page with a free

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // unpackFixture unpacks what messkit of commit eba9bba has left (testdata/compat.md).

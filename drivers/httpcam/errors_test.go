@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers/httpcam"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 func TestStatusErrorHasRemedy(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpcam"
-	"github.com/messkit/messkit/internal/freeport"
-	"github.com/messkit/messkit/internal/go2rtc"
+	"github.com/messkit/messkit/internal/test/freeport"
+	"github.com/messkit/messkit/internal/test/go2rtc"
 )
 
 // patience limits the start of a server, which takes about a second.

@@ -19,7 +19,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // patience limits each wait for another program on a busy host.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/messkit/messkit/internal/go2rtc"
+	"github.com/messkit/messkit/internal/test/go2rtc"
 )
 
 // moving returns the address of a camera with this image size, as a source for go2rtc.

@@ -21,7 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/broker"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -30,8 +30,8 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/task_response.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
 	}}, "./exchange/channel/mesh TestMetadataPassesRelayChain"},
 	{"a difference from a document without a test", []edit{{
-		"internal/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
-	}}, "./internal/pagetest TestCompare"},
+		"internal/test/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",
+	}}, "./internal/test/pagetest TestCompare"},
 	{"any session in a reply context", []edit{{
 		"exchange/channel/mesh/inbound_hooks.go", `if key != "" && !b.sessionAllowed(key) {`, `if key != "" && key == beside && !b.sessionAllowed(key) {`,
 	}}, "./exchange/channel/mesh TestSessionKeyNeedsConfiguredPrefix"},

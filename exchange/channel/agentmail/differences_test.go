@@ -12,7 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/agentmail/format"
-	"github.com/messkit/messkit/internal/pagetest"
+	"github.com/messkit/messkit/internal/test/pagetest"
 )
 
 // TestDifferences covers each difference from Agent Mail 1.0 that docs/how-to/agentmail.md lists.

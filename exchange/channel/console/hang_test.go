@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/thread"
-	"github.com/messkit/messkit/internal/chromium"
+	"github.com/messkit/messkit/internal/test/chromium"
 	"github.com/messkit/messkit/mess"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
-	"github.com/messkit/messkit/internal/pagetest"
+	"github.com/messkit/messkit/internal/test/pagetest"
 )
 
 // TestListedDifferencesFromMESH covers each difference from MESH 1.0 that docs/how-to/mesh.md lists.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/internal/broker"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // mosquitto is Debian's broker.

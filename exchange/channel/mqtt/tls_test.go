@@ -26,7 +26,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/remote/mqttclient"
 	"github.com/messkit/messkit/internal/broker"
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // testCA signs certificates.

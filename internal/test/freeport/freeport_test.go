@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 func TestAddress(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/internal/freeport"
+	"github.com/messkit/messkit/internal/test/freeport"
 )
 
 // patience is the time limit for the start. The machine may be busy.
@@ -72,7 +72,7 @@ func Serve(t *testing.T, streams map[string]string) (host string) {
 // find returns the program in bin, or the installed one, or "".
 func find() string {
 	if _, here, _, ok := runtime.Caller(0); ok {
-		built := filepath.Join(filepath.Dir(here), "..", "..", "bin", "go2rtc")
+		built := filepath.Join(filepath.Dir(here), "..", "..", "..", "bin", "go2rtc")
 		if _, err := os.Stat(built); err == nil {
 			return built
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/messkit/messkit/internal/pagetest"
+	"github.com/messkit/messkit/internal/test/pagetest"
 )
 
 func TestCompare(t *testing.T) {

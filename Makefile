@@ -76,7 +76,7 @@ fmt: bin/gofumpt ## format the Go files
 
 # These calculate for long, and some measure memory. The race detector makes them ten times slower
 # and uses memory itself, so it sees their quick form alone.
-HEAVY := ./exchange/store/files ./internal/picture ./internal/simulation
+HEAVY := ./exchange/store/files ./internal/picture ./internal/test/simulation
 
 .PHONY: unit
 unit:
@@ -141,7 +141,7 @@ model: ## check the model of a physical action with spin, and that no piece of i
 
 .PHONY: sim
 sim: ## simulate N (200) scenarios with HOURS (96) of faults each, from seed SEED (1) on, and compare what the devices did with the answers
-	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/simulation -run TestScenarios -v -timeout 3h
+	MESSKIT_SIMULATE=$(N) MESSKIT_SEED=$(SEED) MESSKIT_SIMULATE_HOURS=$(HOURS) go test ./internal/test/simulation -run TestScenarios -v -timeout 3h
 
 .PHONY: halfyear
 halfyear:

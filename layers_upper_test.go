@@ -102,8 +102,8 @@ var programLayer = map[string]imports{
 			exchange/channel/mcp exchange/channel/mesh exchange/channel/mqtt
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
 			exchange/remote/mqttclient exchange/store/files internal/broker internal/cli/output
-			internal/gcpace internal/config internal/config/discovery internal/daemon/watchdog
-			internal/durable internal/picture internal/resources internal/secret
+			internal/config internal/config/discovery internal/daemon/watchdog internal/durable
+			internal/gcpace internal/picture internal/resources internal/secret
 			internal/strictyaml internal/wait mess mess/messeaf mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
 	},
@@ -161,7 +161,7 @@ var actorLayer = map[string]imports{
 	"agent/selftest": {own: `internal/localrpc`, modules: `golang.org/x/sync`},
 	"agent/session":  {own: `agent/runtime internal/wait mess mess/receipt`},
 	"agent/stop": {
-		own:     `internal/localrpc internal/board internal/durable internal/wait`,
+		own:     `internal/board internal/durable internal/localrpc internal/wait`,
 		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
 	},
 	"agent/task": {
@@ -206,7 +206,7 @@ var actorLayer = map[string]imports{
 	"exchange/channel/mesh": {
 		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/state
 			exchange/channel/mesh/wire exchange/channel/proxy exchange/inbox internal/durable
-			internal/safehttp internal/keyed internal/mistake internal/order internal/secret
+			internal/keyed internal/mistake internal/order internal/safehttp internal/secret
 			internal/wait mess`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
@@ -227,8 +227,8 @@ var actorLayer = map[string]imports{
 	},
 	"exchange/channel/proxy": {pure: true, own: `mess`},
 	"exchange/channel/webhook": {
-		own: `exchange exchange/thread internal/cleantext internal/durable internal/safehttp
-			internal/keyed internal/mistake internal/wait mess mess/messeaf`,
+		own: `exchange exchange/thread internal/cleantext internal/durable internal/keyed
+			internal/mistake internal/safehttp internal/wait mess mess/messeaf`,
 		modules: `golang.org/x/sync`,
 	},
 	"exchange/inbox": {

@@ -15,11 +15,11 @@ for package in lomiri-wallpapers-16.04 lomiri-wallpapers-20.04 mate-backgrounds 
 	echo "== fetching the photographs of $package with apt-get (once)"
 	(cd "$peers" && apt-get download -qq "$package" && dpkg-deb -x "$package"_*.deb photos && rm "$package"_*.deb)
 done
-cp internal/picturebench/testdata/sharp-fit.js "$peers"
+cp internal/test/picturebench/testdata/sharp-fit.js "$peers"
 if [ ! -d "$peers/node_modules/sharp" ]; then
 	echo "== installing sharp with npm, in $peers (once)"
 	npm install --silent --prefix "$peers" sharp@0.35.5
 fi
 MESSKIT_BENCH_PICTURE=$(realpath "$1") MESSKIT_BENCH_SHARP=$peers/sharp-fit.js MESSKIT_BENCH_PHOTOS=$peers/photos \
 	MESSKIT_BENCH_DOC=${2:+$(realpath "$2")} \
-	go test ./internal/picturebench -run TestBenchPicture -count=1 -v -timeout 2h
+	go test ./internal/test/picturebench -run TestBenchPicture -count=1 -v -timeout 2h

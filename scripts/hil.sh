@@ -14,5 +14,5 @@ fi
 echo "== drivers on real kernel interfaces: $machines"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-HIL="$machines" go test ./internal/hil -run TestMachines -count=1 -v -timeout 10m | tee "$log" | grep -avE '^(=== |\s*$)' || exit 1
+HIL="$machines" go test ./internal/test/hil -run TestMachines -count=1 -v -timeout 10m | tee "$log" | grep -avE '^(=== |\s*$)' || exit 1
 grep -ao 'HIL-SKIP: .*' "$log" || true

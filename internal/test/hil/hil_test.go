@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/hil"
+	"github.com/messkit/messkit/internal/test/hil"
 )
 
 // target is a machine that make hil boots.
@@ -145,8 +145,8 @@ func programs(t *testing.T, arch, dir string) []hil.File {
 	}
 	const module = "github.com/messkit/messkit/"
 	return []hil.File{
-		build("init", "build", "-trimpath", "-ldflags=-s -w", module+"internal/hil/guest"),
-		build("hil.test", "test", "-c", "-trimpath", "-ldflags=-s -w", module+"internal/hil/inside"),
+		build("init", "build", "-trimpath", "-ldflags=-s -w", module+"internal/test/hil/guest"),
+		build("hil.test", "test", "-c", "-trimpath", "-ldflags=-s -w", module+"internal/test/hil/inside"),
 		build("messkit", "build", "-trimpath", "-ldflags=-s -w", module+"cmd/messkit"),
 	}
 }

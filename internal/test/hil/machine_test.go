@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/hil"
+	"github.com/messkit/messkit/internal/test/hil"
 )
 
 // emulator writes a program that behaves like qemu.

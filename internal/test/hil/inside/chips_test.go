@@ -18,7 +18,7 @@ import (
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/i2cdev/i2ctest"
-	"github.com/messkit/messkit/internal/hil/cp2112"
+	"github.com/messkit/messkit/internal/test/hil/cp2112"
 )
 
 // bus returns the chips on the bridge's bus.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/internal/hil/cp2112"
+	"github.com/messkit/messkit/internal/test/hil/cp2112"
 )
 
 // TestMain also runs the bridge and other programs, in separate processes.

@@ -147,9 +147,9 @@ func TestTenThousandDevices(t *testing.T) {
 	most, began, late := 0, time.Now(), time.After(5*time.Minute)
 	for allSwitched := false; !allSwitched; {
 		select {
-		case said := <-all:
-			if allSwitched = true; said != "all" {
-				t.Fatalf("message of the plugs is %q, want all", said)
+		case message := <-all:
+			if allSwitched = true; message != "all" {
+				t.Fatalf("message of the plugs is %q, want all", message)
 			}
 		case <-late:
 			t.Fatal("not all devices were read in five minutes")

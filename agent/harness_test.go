@@ -244,13 +244,13 @@ func (h *harness) last(ref string) (s mess.Status, r mess.Response) {
 func (h *harness) wantAnswer(ref string, fragments ...string) mess.Response {
 	h.t.Helper()
 	_, r := h.last(ref)
-	var said []string
+	var codes []string
 	for _, e := range r.Content {
 		if text, ok := e.Text(); ok {
-			said = append(said, text)
+			codes = append(codes, text)
 		}
 	}
-	all := strings.Join(append(said, r.Notes), " ")
+	all := strings.Join(append(codes, r.Notes), " ")
 	for _, w := range fragments {
 		if !strings.Contains(all, w) {
 			h.t.Errorf("%s answers %q, want %q in it", ref, all, w)

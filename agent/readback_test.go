@@ -79,12 +79,12 @@ func TestReadbackAfterCrash(t *testing.T) {
 				h.startAgent()
 				h.advance(15 * time.Second)
 				s := h.wantStatus(ref, c.code)
-				said := s.Message
+				answer := s.Message
 				if s.Reason != nil {
-					said = s.Reason.Detail
+					answer = s.Reason.Detail
 				}
-				if !strings.Contains(said, c.wantText) {
-					h.t.Errorf("answer is %q, want %q in it", said, c.wantText)
+				if !strings.Contains(answer, c.wantText) {
+					h.t.Errorf("answer is %q, want %q in it", answer, c.wantText)
 				}
 			})
 		})
@@ -111,13 +111,13 @@ func TestRejectedPlanIsReadBackAfterCrash(t *testing.T) {
 				h.startAgent()
 				h.advance(15 * time.Second)
 				s := h.wantStatus(ref, c.code)
-				said := s.Message
+				answer := s.Message
 				if s.Reason != nil {
-					said = s.Reason.Detail
+					answer = s.Reason.Detail
 				}
 				for _, w := range c.wantText {
-					if !strings.Contains(said, w) {
-						h.t.Errorf("answer is %q, want %q in it", said, w)
+					if !strings.Contains(answer, w) {
+						h.t.Errorf("answer is %q, want %q in it", answer, w)
 					}
 				}
 			})

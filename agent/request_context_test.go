@@ -108,20 +108,20 @@ func checkRequests(t *testing.T, daylight bool, cases []requestCase) {
 				ref := h.send(requester, "request: {"+c.request+"}")
 				h.advance(20 * time.Minute)
 				s := h.wantStatus(ref, c.code)
-				said := ""
+				answer := ""
 				if s.Reason != nil {
-					said = s.Reason.Detail
+					answer = s.Reason.Detail
 				}
 				for _, q := range s.Questions {
-					said += q.Question
+					answer += q.Question
 				}
 				_, r := h.last(ref)
 				for _, e := range r.Content {
 					text, _ := e.Text()
-					said += " " + text
+					answer += " " + text
 				}
-				if said += " " + r.Notes + s.Action; !strings.Contains(said, c.wantText) {
-					t.Errorf("answer is %q, want %q in it", said, c.wantText)
+				if answer += " " + r.Notes + s.Action; !strings.Contains(answer, c.wantText) {
+					t.Errorf("answer is %q, want %q in it", answer, c.wantText)
 				}
 				if got := actsSince(w, before); got != c.wantActs {
 					t.Errorf("done: %q, want %q", got, c.wantActs)

@@ -39,10 +39,10 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 			h.wantStatus(ref, mess.Completed)
 			r := h.wantAnswer(ref)
 			var types []string
-			said := false
+			hasText := false
 			for _, e := range r.Content {
 				if _, text := e.Text(); text {
-					said = true
+					hasText = true
 					continue
 				}
 				types = append(types, e.Type)
@@ -52,8 +52,8 @@ func TestAnswerContainsRequestedContents(t *testing.T) {
 			}
 			slices.Sort(types)
 			slices.Sort(tt.types)
-			if !said || !slices.Equal(types, tt.types) || !strings.Contains(r.Notes, tt.notes) {
-				h.t.Errorf("%s: words %v, contents %v, notes %q; want %v and %q", tt.intent, said, types, r.Notes, tt.types, tt.notes)
+			if !hasText || !slices.Equal(types, tt.types) || !strings.Contains(r.Notes, tt.notes) {
+				h.t.Errorf("%s: words %v, contents %v, notes %q; want %v and %q", tt.intent, hasText, types, r.Notes, tt.types, tt.notes)
 			}
 		}
 	})

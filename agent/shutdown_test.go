@@ -29,8 +29,8 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 		for _, name := range []string{"unplugged", "heater", "pump"} {
 			devices = append(devices, device.Device{Name: name, Driver: &deadDevice{}})
 		}
-		var said strings.Builder
-		log := slog.New(slog.NewTextHandler(&said, nil))
+		var logged strings.Builder
+		log := slog.New(slog.NewTextHandler(&logged, nil))
 		devices = device.Start(t.Context(), g, devices, log)
 		for i, on := range map[int]bool{1: true, 2: true} {
 			plan := step(devices[i].Name, on)
@@ -50,8 +50,8 @@ func TestDeadDeviceAtShutdown(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), "the agent could not take heater to its safe state, and it may be on or moving; look at it: no route") {
 			t.Error(err)
 		}
-		if !strings.Contains(said.String(), `msg="not reached at the end; it was not in use" device=unplugged err="no route"`) || strings.Contains(fmt.Sprint(err), "unplugged") {
-			t.Errorf("log is %s", said.String())
+		if !strings.Contains(logged.String(), `msg="not reached at the end; it was not in use" device=unplugged err="no route"`) || strings.Contains(fmt.Sprint(err), "unplugged") {
+			t.Errorf("log is %s", logged.String())
 		}
 	})
 }

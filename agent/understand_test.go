@@ -138,21 +138,21 @@ func TestCachedHomeAnswersAsNew(t *testing.T) {
 			} {
 				change.make()
 				fresh := home(things)
-				said := ""
+				text := ""
 				for _, req := range requests {
 					got, want := h.Resolve(req), fresh.Resolve(req)
 					if !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s: Resolve(%q) = %s, want that of a new home: %s", change.name, req.Intent, jsonText(t, got), jsonText(t, want))
 					}
-					said += jsonText(t, got)
+					text += jsonText(t, got)
 				}
 				if !reflect.DeepEqual(h.Offers(), fresh.Offers()) {
 					t.Errorf("%s: the offers differ from those of a new home", change.name)
 				}
-				if changed[said] {
+				if changed[text] {
 					t.Errorf("%s: no answer has changed; ask for something that does", change.name)
 				}
-				changed[said] = true
+				changed[text] = true
 			}
 		})
 	}

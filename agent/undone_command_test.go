@@ -137,7 +137,7 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 		resolverFunc{sentences: sentences{"desk lamp on": {Plan: &plan}}}, []device.Device{{Name: "desk-lamp", Driver: d}},
 		policy.New(policy.DefaultConfig(), time.Now, quiet()), j, time.Now, quiet())
 	defer runUntilStopped(t, a.Run)()
-	say := func(actor exchange.Actor, text string) string {
+	post := func(actor exchange.Actor, text string) string {
 		t.Helper()
 		m, err := mess.Parse([]byte(text))
 		if err != nil {
@@ -150,8 +150,8 @@ func TestLateActOfHTTPDevice(t *testing.T) {
 		return answer.Items[0].(*mess.Ack).Ref
 	}
 	ana := exchange.Actor{ID: "ana", Roles: exchange.Requester | exchange.ExecutorRole}
-	say(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
-	ref := say(requester, "request: {intent: desk lamp on}")
+	post(ana, "config: {executor: {id: ana, kind: person, capabilities: [walk]}}")
+	ref := post(requester, "request: {intent: desk lamp on}")
 	var now exchange.Thread
 	for deadline := time.Now().Add(5 * time.Minute); !now.Status.Terminal(); time.Sleep(10 * time.Millisecond) {
 		if now, err = x.Thread(t.Context(), person, ref); err != nil || time.Now().After(deadline) {

@@ -43,7 +43,7 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 	} {
 		withHarness(t, func(h *harness) {
 			h.register(kitchen, "x")
-			say := func(actor exchange.Actor, ref string, code mess.Code) error {
+			post := func(actor exchange.Actor, ref string, code mess.Code) error {
 				_, err := h.post(actor, replaceRef("status: {re: {ref}, code: "+string(code)+fields[code]+"}", ref))
 				return err
 			}
@@ -53,7 +53,7 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 					if len(way) == 0 {
 						break
 					}
-					if err := say(kitchen, ref, code); err != nil {
+					if err := post(kitchen, ref, code); err != nil {
 						t.Fatalf("%v: %s: %v", way, code, err)
 					}
 				}
@@ -62,7 +62,7 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 			for _, actor := range []exchange.Actor{kitchen, agent} {
 				legal := map[mess.Code]bool{}
 				for _, code := range []mess.Code{mess.Pending, mess.Expired, mess.Cancelled, mess.Completed, mess.Claimed} {
-					if r, ok := errors.AsType[*mess.Error](say(actor, there(), code)); ok {
+					if r, ok := errors.AsType[*mess.Error](post(actor, there(), code)); ok {
 						for _, c := range r.Allowed {
 							legal[c] = true
 						}
@@ -73,7 +73,7 @@ func TestAllowedCodesAreAccepted(t *testing.T) {
 				}
 				for code := range legal {
 					ref := there()
-					err := say(actor, ref, code)
+					err := post(actor, ref, code)
 					if code == mess.Cancelled && actor.ID == agent.ID {
 						_, err = h.post(agent, replaceRef("cancel: {re: {ref}}", ref))
 					}

@@ -196,7 +196,7 @@ func TestQuestionsAndAnswers(t *testing.T) {
 // An answer that names a question of before is none to the one that is open, also
 // where both ask for the same field.
 func TestAnswerToEarlierQuestionLeavesOpenOne(t *testing.T) {
-	const asks = ", code: needs_input, questions: [{field: where, question: where}]}"
+	const question = ", code: needs_input, questions: [{field: where, question: where}]}"
 	for _, c := range []struct {
 		name, answer string
 		why          mess.ErrorCode // "" if it counts
@@ -217,9 +217,9 @@ func TestAnswerToEarlierQuestionLeavesOpenOne(t *testing.T) {
 				h.register(kitchen, "x")
 				ref := h.send(agent, "request: {intent: look}").Ref
 				h.send(kitchen, "status: {re: "+ref+", code: claimed}")
-				h.send(kitchen, "status: {re: "+ref+asks)
+				h.send(kitchen, "status: {re: "+ref+question)
 				h.send(agent, "reply: {re: "+ref+", answers: {where: left}}")
-				h.send(kitchen, "status: {re: "+ref+asks)
+				h.send(kitchen, "status: {re: "+ref+question)
 				if c.why == "" {
 					h.send(agent, replaceRef(c.answer, ref))
 					h.wantStatus(ref, mess.InProgress)

@@ -219,17 +219,17 @@ func (h *exampleRunner) claimHolder(id, name string, code mess.Code) exchange.Ac
 			return actor
 		}
 	}
-	say := func(code mess.Code) {
+	report := func(code mess.Code) {
 		h.post(actor, "status: {re: "+t.Ref+", code: "+string(code)+"}")
 	}
 	if t.Executor == "" && code != mess.Claimed && code != mess.Declined {
-		say(mess.Claimed)
+		report(mess.Claimed)
 	}
 	if t.Executor != "" {
 		actor.ID = t.Executor
 	}
 	if slices.Contains([]mess.Code{mess.Completed, mess.Partial, mess.Failed}, code) && t.Phase != exchange.Started {
-		say(mess.InProgress)
+		report(mess.InProgress)
 	}
 	return actor
 }

@@ -107,8 +107,8 @@ func TestRepeatedClaimKeepsQuestion(t *testing.T) {
 // declines the claim.
 func TestLateDeclineOfOffer(t *testing.T) {
 	for name, c := range map[string]struct {
-		said string
-		want mess.Code
+		message string
+		want    mess.Code
 	}{
 		"of the offer":         {"code: declined, reason: {detail: not me}, instance: boot-1", mess.Claimed},
 		"of the claim":         {"code: declined, reason: {detail: not me}, instance: boot-1, epoch: 1", mess.Declined},
@@ -119,7 +119,7 @@ func TestLateDeclineOfOffer(t *testing.T) {
 				h.register(kitchen, "take-photo")
 				ref := h.send(agent, "request: {intent: look}").Ref
 				h.send(kitchen, "status: {re: "+ref+", code: claimed, instance: boot-1}")
-				h.send(kitchen, "status: {re: "+ref+", "+c.said+"}")
+				h.send(kitchen, "status: {re: "+ref+", "+c.message+"}")
 				h.wantStatus(ref, c.want)
 			})
 		})

@@ -44,16 +44,16 @@ func TestMessageBeforeAckIsKept(t *testing.T) {
 				store.stored, store.back = make(chan struct{}), make(chan struct{})
 				h.register(kitchen, "take-photo")
 				executor := h.subscribe(kitchen, "")
-				made, said := make(chan error, 1), make(chan error, 1)
+				made, sent := make(chan error, 1), make(chan error, 1)
 				go func() { _, err := h.post(agent, "request: {id: early, intent: look}"); made <- err }()
 				<-store.stored
-				go func() { _, err := h.post(agent, c.message); said <- err }()
+				go func() { _, err := h.post(agent, c.message); sent <- err }()
 				synctest.Wait()
 				close(store.back)
 				if err := <-made; err != nil {
 					t.Errorf("the request: %v", err)
 				}
-				if err := <-said; err != nil {
+				if err := <-sent; err != nil {
 					t.Errorf("error of the message is %v", err)
 				}
 				synctest.Wait()

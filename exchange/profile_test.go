@@ -81,11 +81,11 @@ func TestInvalidImagesAreRejected(t *testing.T) {
 			"image: 'data:image/png;base64,###'": "not base64", "image: 'data:image/png;base64,'": "is empty", "image: 'data:image/png,x'": "is no data URI", "image: 'data:nonsense'": "is no data URI",
 			"image: {data: '" + data("text/html", "<p>") + "', name: a.png}": "text/html", "video: '" + data("image/png", "\x89PNG") + "'": "not video", "image: {file: a.png, mime: text/html, sha256: a}": "mime", "audio: 'data:;base64,AAAA'": "not audio",
 		} {
-			said := "request: {intent: look, context: [{" + entry + "}]}"
+			text := "request: {intent: look, context: [{" + entry + "}]}"
 			if want == "" {
-				h.send(agent, said)
+				h.send(agent, text)
 			} else {
-				h.wantError(agent, said, mess.Invalid, want, "[0].request.context[0].")
+				h.wantError(agent, text, mess.Invalid, want, "[0].request.context[0].")
 			}
 		}
 	})

@@ -27,11 +27,11 @@ func TestAcceptedDelegationMovesThread(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		ref := h.claimedThread()
 		theirs, others := h.subscribe(garage, "now"), h.subscribe(kitchen, "now")
-		said := h.send(kitchen, replaceRef("suggestion: {id: sug, re: [{ref}], type: delegate, proposed: {executor: garage-pi}, reason: it is nearer}", ref))
+		suggestion := h.send(kitchen, replaceRef("suggestion: {id: sug, re: [{ref}], type: delegate, proposed: {executor: garage-pi}, reason: it is nearer}", ref))
 		h.wantStatus(ref, mess.Claimed)
 		theirs.events()
 		h.wantError(other, replaceRef("reply: {re: {ref}, accept: true}", ref), mess.NotFound)
-		h.send(agent, "reply: {re: "+said.Ref+", accept: true}")
+		h.send(agent, "reply: {re: "+suggestion.Ref+", accept: true}")
 		h.wantStatus(ref, mess.Pending)
 		if got := theirs.events(); !slices.Contains(got, "offer "+ref+" request") {
 			t.Errorf("events are %v, want the offer", got)
@@ -40,7 +40,7 @@ func TestAcceptedDelegationMovesThread(t *testing.T) {
 			t.Errorf("events of the previous executor are %v, want pending", got)
 		}
 		h.wantError(kitchen, replaceRef("status: {re: {ref}, code: in_progress, epoch: 1}", ref), mess.StaleToken)
-		h.wantError(agent, "reply: {re: "+said.Ref+", accept: true}", mess.IllegalTransition)
+		h.wantError(agent, "reply: {re: "+suggestion.Ref+", accept: true}", mess.IllegalTransition)
 		h.send(garage, replaceRef("status: {re: {ref}, code: claimed}", ref))
 		h.send(garage, replaceRef("status: {re: {ref}, code: in_progress}", ref))
 	})
@@ -85,26 +85,26 @@ func TestAcceptedDeferDelaysOffers(t *testing.T) {
 func TestUnusableSuggestionChangesNothing(t *testing.T) {
 	withHarness(t, func(h *harness) {
 		ref := h.claimedThread()
-		say := func(text string) string { return replaceRef(text, ref) }
+		fill := func(text string) string { return replaceRef(text, ref) }
 		for _, kind := range []string{"merge", "split"} {
-			h.wantError(kitchen, say("suggestion: {re: [{ref}], type: "+kind+", proposed: {combined_intent: both}}"), mess.Invalid, "does not carry out")
+			h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: "+kind+", proposed: {combined_intent: both}}"), mess.Invalid, "does not carry out")
 		}
-		h.wantError(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
-		h.wantError(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
-		h.wantError(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "no such suggestion")
-		h.wantError(agent, say("reply: {re: {ref}, accept: false}"), mess.IllegalTransition, "no such suggestion is open")
-		one := h.send(kitchen, say("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
-		h.send(kitchen, say("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
-		h.wantError(agent, say("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")
+		h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
+		h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")
+		h.wantError(agent, fill("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "no such suggestion")
+		h.wantError(agent, fill("reply: {re: {ref}, accept: false}"), mess.IllegalTransition, "no such suggestion is open")
+		one := h.send(kitchen, fill("suggestion: {re: [{ref}], type: delegate, proposed: nobody}")).Ref
+		h.send(kitchen, fill("suggestion: {re: [{ref}], type: defer, proposed: 1h}"))
+		h.wantError(agent, fill("reply: {re: {ref}, accept: true}"), mess.Conflict, "more than one")
 		h.wantError(agent, "reply: {re: "+one+", accept: true}", mess.NotYet, "nobody")
 		h.send(agent, "reply: {re: "+one+", accept: false}")
 		h.wantStatus(ref, mess.Claimed)
-		h.send(kitchen, say("status: {re: {ref}, code: in_progress}"))
-		h.wantError(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "begun")
+		h.send(kitchen, fill("status: {re: {ref}, code: in_progress}"))
+		h.wantError(agent, fill("reply: {re: {ref}, accept: true}"), mess.IllegalTransition, "begun")
 		h.wantStatus(ref, mess.InProgress)
-		h.send(kitchen, say("suggestion: {re: [{ref}], type: alternative, proposed: look closer}"))
-		h.send(kitchen, say("status: {re: {ref}, code: completed}"))
-		h.wantError(agent, say("reply: {re: {ref}, accept: true}"), mess.IllegalTransition)
+		h.send(kitchen, fill("suggestion: {re: [{ref}], type: alternative, proposed: look closer}"))
+		h.send(kitchen, fill("status: {re: {ref}, code: completed}"))
+		h.wantError(agent, fill("reply: {re: {ref}, accept: true}"), mess.IllegalTransition)
 	})
 }
 

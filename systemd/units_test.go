@@ -125,9 +125,9 @@ func boot(t *testing.T, unit, binary, ask string) (out string) {
 		"--bind-ro=/usr", "--bind-ro="+filepath.Dir(binary)+":/usr/local/bin", "--bind="+out+":/out", "--boot", "systemd.unit=probe.service", "systemd.log_target=console")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if _, missing := os.Stat(filepath.Join(out, "booted")); missing != nil {
-		t.Skipf("systemd does not boot in a container here: %v: %s", err, bytes.TrimSpace(said))
+		t.Skipf("systemd does not boot in a container here: %v: %s", err, bytes.TrimSpace(output))
 	}
 	return out
 }

@@ -177,7 +177,7 @@ func TestDocumentedFormatReadsJournal(t *testing.T) {
 func (d document) wantText(dir, want string) {
 	d.Helper()
 	kinds := d.kinds()
-	var said []string
+	var documented []string
 	for _, r := range d.decode(dir) {
 		kind, _ := r["kind"].(string)
 		words := []string{kind}
@@ -192,7 +192,7 @@ func (d document) wantText(dir, want string) {
 				words = append(words, fmt.Sprint(v))
 			}
 		}
-		said = append(said, strings.Join(words, " "))
+		documented = append(documented, strings.Join(words, " "))
 		for _, object := range []map[string]any{r, about} {
 			for key := range object {
 				if key != "kind" && !slices.Contains(kinds[kind], key) {
@@ -201,22 +201,22 @@ func (d document) wantText(dir, want string) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, strings.Join(said, ", ")); diff != "" {
+	if diff := cmp.Diff(want, strings.Join(documented, ", ")); diff != "" {
 		d.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // The document contains every rule that a check may name, and no other.
 func TestDocumentListsRules(t *testing.T) {
-	var said []string
+	var documented []string
 	for _, row := range readDocument(t).table("## Rules") {
-		said = append(said, row[0])
+		documented = append(documented, row[0])
 	}
 	want := []string{
 		wal.RuleName, wal.RuleSequence, wal.RuleHeader, wal.RuleHeaderChecksum, wal.RuleFlags, wal.RuleTail, wal.RuleChecksum, wal.RuleRecords, wal.RuleClosed,
 		journal.RuleJSON, journal.RuleKind, journal.RuleThread, journal.RuleReport, journal.RuleFirst, journal.RuleOrder, journal.RuleEpoch, journal.RuleNote,
 	}
-	if diff := cmp.Diff(want, said); diff != "" {
+	if diff := cmp.Diff(want, documented); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

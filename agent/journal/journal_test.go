@@ -301,10 +301,10 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		said := reportTwice(j)
+		first := reportTwice(j)
 		must(t, j.Close())
-		if again := reportTwice(open(t, dir)); again != said {
-			t.Errorf("%q, then %q", said, again)
+		if again := reportTwice(open(t, dir)); again != first {
+			t.Errorf("%q, then %q", first, again)
 		}
 	})
 }

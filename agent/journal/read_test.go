@@ -161,18 +161,18 @@ func logOf(t *testing.T, dir string, records ...string) {
 
 // crashes writes a journal. It returns its file, and by file length the content after each
 // record.
-func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64) {
+func crashes(t *testing.T) (file []byte, reports map[int64]string, lengths []int64) {
 	t.Helper()
 	dir := t.TempDir()
 	j := open(t, dir)
-	said = map[int64]string{}
+	reports = map[int64]string{}
 	note := func(err error) {
 		t.Helper()
 		must(t, err)
 		r, err := journal.Read(dir)
 		must(t, err)
 		lengths = append(lengths, r.Tail.Offset)
-		said[r.Tail.Offset] = reportTwice(j)
+		reports[r.Tail.Offset] = reportTwice(j)
 	}
 	note(nil)
 	for _, ref := range []string{"a", "b", "c"} {
@@ -184,17 +184,17 @@ func crashes(t *testing.T) (file []byte, said map[int64]string, lengths []int64)
 	must(t, j.Close())
 	file, err := os.ReadFile(filepath.Join(dir, segment1))
 	must(t, err)
-	return file, said, lengths
+	return file, reports, lengths
 }
 
 // A power cut at every written byte leaves exactly the synced records.
 func TestCrashAtEveryByte(t *testing.T) {
-	file, said, lengths := crashes(t)
+	file, reports, lengths := crashes(t)
 	synced := func(n int64) string {
 		want := ""
 		for _, l := range lengths {
 			if l <= n {
-				want = said[l]
+				want = reports[l]
 			}
 		}
 		return want
@@ -210,7 +210,7 @@ func TestCrashAtEveryByte(t *testing.T) {
 
 // A power cut that garbles the last 4 KB of unsynced data leaves exactly the synced records.
 func TestCrashKeepsSyncedRecords(t *testing.T) {
-	file, said, lengths := crashes(t)
+	file, reports, lengths := crashes(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range lengths {
 		for round := range 8 {
@@ -233,7 +233,7 @@ func TestCrashKeepsSyncedRecords(t *testing.T) {
 					clear(torn[l:])
 				}
 			}
-			held(t, torn, said[l], fmt.Sprintf("garbled from byte %d, round %d", l, round))
+			held(t, torn, reports[l], fmt.Sprintf("garbled from byte %d, round %d", l, round))
 		}
 	}
 }

@@ -28,14 +28,14 @@ func TestRepairRestoresJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	intent := func(ref string) Intent { return Intent{Ref: ref, Epoch: 1, Plan: json.RawMessage("{}")} }
-	said := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
-	if err := errors.Join(j.Intent(ctx, intent("a")), j.Intent(ctx, intent("b")), j.Done(ctx, "c", 1, said)); err != nil {
+	report := mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Completed}}}
+	if err := errors.Join(j.Intent(ctx, intent("a")), j.Intent(ctx, intent("b")), j.Done(ctx, "c", 1, report)); err != nil {
 		t.Fatal(err)
 	}
 	eio := errors.New("input/output error")
 	j.failWrites(t, eio)
 	for name, err := range map[string]error{
-		"Err": j.Err(), "Ready": j.EnsureRoom(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, said), "that it was sent": j.Sent(ctx, "c"),
+		"Err": j.Err(), "Ready": j.EnsureRoom(ctx), "an intent": j.Intent(ctx, intent("new")), "a report": j.Done(ctx, "a", 1, report), "that it was sent": j.Sent(ctx, "c"),
 	} {
 		if !errors.Is(err, eio) {
 			t.Errorf("%s: %v, want %v", name, err, eio)

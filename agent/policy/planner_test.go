@@ -180,7 +180,7 @@ func (w *world) carryOut(o policy.Order) {
 	// The planner carries out the plan, or does something else under its name.
 	switch pick(w, 0, 0, 0, 1, 2, 3) {
 	case 0:
-		w.obey(pass, i, o.Plan)
+		w.execute(pass, i, o.Plan)
 	case 1:
 		w.note(pass.Switch(w.t.Context(), i, true))
 	case 2:
@@ -191,7 +191,7 @@ func (w *world) carryOut(o policy.Order) {
 	}
 }
 
-func (w *world) obey(pass *policy.Pass, i *worldDevice, p capabilities.Plan) {
+func (w *world) execute(pass *policy.Pass, i *worldDevice, p capabilities.Plan) {
 	on, _ := p.Args.Get("on")
 	areas, _ := p.Args.Get("areas")
 	list, _ := areas.([]string)

@@ -337,10 +337,10 @@ func TestUnreadAnswersBlockNothing(t *testing.T) {
 		w, end := newWorld(), make(chan error, 1)
 		go func() { end <- watchdog.New(w.execute, slog.New(slog.DiscardHandler)).Run(in, out) }()
 		w.turn("porch", true)
-		say := func(line string) { _, _ = io.WriteString(to, line+"\n") }
-		say(`{"seq":1,"devices":[{"name":"porch","kind":"lamp","off":"porch off","safe":"porch off"}],"on":[{"device":"porch","epoch":1,"left":1000000000}]}`)
+		send := func(line string) { _, _ = io.WriteString(to, line+"\n") }
+		send(`{"seq":1,"devices":[{"name":"porch","kind":"lamp","off":"porch off","safe":"porch off"}],"on":[{"device":"porch","epoch":1,"left":1000000000}]}`)
 		for i := range 200 {
-			say(fmt.Sprintf(`{"seq":%d}`, i+2))
+			send(fmt.Sprintf(`{"seq":%d}`, i+2))
 		}
 		wait(2 * time.Second)
 		if got := w.history(); got != "porch off 1s" && got != "porch off 1.025s" {

@@ -44,7 +44,7 @@ func when(o capabilities.Outcome) string {
 
 // Clock times, with and without "at", and times before or after them.
 func TestClockTimes(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"half past 7":                        `? "half past 7": at 07:30 or 19:30?`,
 		"half past 7 pm":                     "Sat 19:30 CET",
 		"quarter to six":                     `? "quarter to six": at 05:45 or 17:45?`,
@@ -101,8 +101,8 @@ func TestClockTimes(t *testing.T) {
 		"until noon":                         `? "until noon" is 23 hours 30 minutes, until Sunday 22 November at 12:00:00: shall I `, // half an hour ago
 		"at 7 pm and turn off the heater at 8 pm": "no: of several things, each begins at another time",
 	} {
-		if got := when(clocked(t, "2026-11-21 12:30").Resolve(ask("turn on the porch light " + said))); !strings.HasPrefix(got, want) {
-			t.Errorf("%q: %s, want %s", said, got, want)
+		if got := when(clocked(t, "2026-11-21 12:30").Resolve(ask("turn on the porch light " + text))); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
@@ -111,14 +111,14 @@ func TestClockTimes(t *testing.T) {
 // NOAA's solar calculator.
 func TestDuskAndDawn(t *testing.T) {
 	at := func(day, hour, minute int) time.Time { return time.Date(2026, 11, day, hour-1, minute, 0, 0, time.UTC) }
-	for said, want := range map[string]time.Time{
+	for text, want := range map[string]time.Time{
 		"at dusk": at(21, 16, 42), "at nightfall": at(21, 16, 42), "at dawn": at(22, 7, 1), "at first light": at(22, 7, 1), "after sunset": at(21, 16, 4),
 		"when the sun sets": at(21, 16, 4), "10 minutes before sunset": at(21, 15, 54), "half an hour after sunset": at(21, 16, 34),
 		"an hour before sunrise tomorrow": at(22, 6, 38), "at dusk and turn it off at dawn": at(21, 16, 42),
 	} {
-		p := clocked(t, "2026-11-21 12:30").Resolve(ask("turn on the porch light " + said)).Plan
+		p := clocked(t, "2026-11-21 12:30").Resolve(ask("turn on the porch light " + text)).Plan
 		if p == nil || p.NotBefore.Sub(want).Abs() > 3*time.Minute {
-			t.Errorf("%s: %+v, want it to begin at %v", said, p, want)
+			t.Errorf("%s: %+v, want it to begin at %v", text, p, want)
 		}
 	}
 	p := clocked(t, "2026-11-21 16:10").Resolve(ask("turn on the porch light half an hour after sunset")).Plan
@@ -132,7 +132,7 @@ func TestDuskAndDawn(t *testing.T) {
 
 // When the clocks change, one hour does not exist, or exists twice.
 func TestClockChanges(t *testing.T) {
-	for _, c := range []struct{ now, said, want string }{
+	for _, c := range []struct{ now, text, want string }{
 		{"2026-03-28 20:00", "at 2:30 am", "no: 02:30 is no time of that day, as the clocks go forward then"},
 		{"2026-03-28 20:00", "at 3:30 am", "Sun 03:30 CEST"},
 		{"2026-03-28 20:00", "until 7 am", "now for 10h0m0s"},
@@ -144,16 +144,16 @@ func TestClockChanges(t *testing.T) {
 		{"2026-10-24 20:00", "at 7 am for two hours", "Sun 07:00 CET for 2h0m0s"},
 	} {
 		r := clocked(t, c.now)
-		o := r.Resolve(ask("turn on the porch light " + c.said))
+		o := r.Resolve(ask("turn on the porch light " + c.text))
 		if got := when(o); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s on %s: %s, want %s", c.said, c.now, got, c.want)
+			t.Errorf("%s on %s: %s, want %s", c.text, c.now, got, c.want)
 		}
 		if o.Question == nil {
 			continue
 		}
 		for answer, want := range map[string]string{"02:30 CEST": "Sun 02:30 CEST", "02:30 CET": "Sun 02:30 CET"} {
-			if got := when(r.Answer(*o.Question, nil, answer, ask("turn on the porch light "+c.said))); got != want {
-				t.Errorf("%s, answered %q: %s, want %s", c.said, answer, got, want)
+			if got := when(r.Answer(*o.Question, nil, answer, ask("turn on the porch light "+c.text))); got != want {
+				t.Errorf("%s, answered %q: %s, want %s", c.text, answer, got, want)
 			}
 		}
 	}

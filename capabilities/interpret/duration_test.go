@@ -8,7 +8,7 @@ import (
 
 func TestDurations(t *testing.T) {
 	tests := []struct {
-		said string
+		text string
 		want time.Duration
 	}{
 		{"10 minutes", 10 * time.Minute},
@@ -28,14 +28,14 @@ func TestDurations(t *testing.T) {
 	}
 	r := resolver()
 	for _, tt := range tests {
-		o := r.Resolve(ask("turn on the heater for " + tt.said))
+		o := r.Resolve(ask("turn on the heater for " + tt.text))
 		if o.Plan == nil || o.Plan.For != tt.want {
-			t.Errorf("for %s: %q, want %v", tt.said, got(o), tt.want)
+			t.Errorf("for %s: %q, want %v", tt.text, got(o), tt.want)
 			continue
 		}
 		again := r.Resolve(ask(o.Plan.Summary))
 		if again.Plan == nil || again.Plan.For != tt.want {
-			t.Errorf("for %s: the summary is %q, which resolves to %q", tt.said, o.Plan.Summary, got(again))
+			t.Errorf("for %s: the summary is %q, which resolves to %q", tt.text, o.Plan.Summary, got(again))
 		}
 	}
 }

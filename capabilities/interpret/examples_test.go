@@ -31,9 +31,9 @@ func TestExamplesInRefusalsWork(t *testing.T) {
 			if examples == nil {
 				t.Fatalf("no examples in %q", o.Refusal.Reason)
 			}
-			for _, say := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(examples[1], -1) {
-				if o := r.Resolve(ask(say[1])); o.Plan == nil {
-					t.Errorf("the example %q resolves to %s, want a plan", say[1], got(o))
+			for _, example := range regexp.MustCompile(`"([^"]*)"`).FindAllStringSubmatch(examples[1], -1) {
+				if o := r.Resolve(ask(example[1])); o.Plan == nil {
+					t.Errorf("the example %q resolves to %s, want a plan", example[1], got(o))
 				}
 			}
 		})

@@ -245,7 +245,7 @@ intents:
 		"buzz through the attic":         "vacuum the attic",
 	} {
 		o := r.Resolve(ask(intent))
-		if said := o.Plan; want == "" && said != nil || want != "" && (said == nil || said.Summary != want) {
+		if plan := o.Plan; want == "" && plan != nil || want != "" && (plan == nil || plan.Summary != want) {
 			t.Errorf("Resolve(%q) = %s, want %q", intent, got(o), want)
 		}
 	}

@@ -52,9 +52,9 @@ func TestNumberAfterNameBelongsToName(t *testing.T) {
 		{"lamp 50", `asks: "lamp 50" is a name without an order: turn on the lamp 50, turn off the lamp 50`},
 	})
 	r := numberedHome(bulb("lamp", "hall"), bulb("lamp-50", "hall"), bulb("lamp two", "hall"))
-	for said, want := range map[string]string{"turn on lamp 50": "lamp-50", "turn on lamp fifty": "lamp-50", "turn on lamp 2": "lamp two", "dim lamp two to 30 percent": "lamp two"} {
-		if o := r.Resolve(ask(said)); o.Plan == nil || o.Plan.Device != want {
-			t.Errorf("%q: %s, want %s", said, got(o), want)
+	for text, want := range map[string]string{"turn on lamp 50": "lamp-50", "turn on lamp fifty": "lamp-50", "turn on lamp 2": "lamp two", "dim lamp two to 30 percent": "lamp two"} {
+		if o := r.Resolve(ask(text)); o.Plan == nil || o.Plan.Device != want {
+			t.Errorf("%q: %s, want %s", text, got(o), want)
 		}
 	}
 }

@@ -113,18 +113,18 @@ func TestNumbersInWords(t *testing.T) {
 
 // The interpreter reads durations in words.
 func TestDurationsInWords(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"half an hour": "30m0s", "a quarter of an hour": "15m0s", "a quarter hour": "15m0s", "three quarters of an hour": "45m0s", "an hour and a quarter": "1h15m0s",
 		"one and a quarter hours": "1h15m0s", "two and a half hours": "2h30m0s", "2 hours and a half": "2h30m0s", "an hour and a half": "1h30m0s",
 		"1.5 hours": "1h30m0s", "one point five hours": "1h30m0s", "twenty one point five minutes": "21m30s", "a dozen minutes": "12m0s", "half a dozen minutes": "6m0s",
 		"1h30": "1h30m0s", "1h30m": "1h30m0s", "1h 30m": "1h30m0s", "2m15s": "2m15s", "90min": "1h30m0s", "2 hours 30": "2h30m0s", "two hours thirty": "2h30m0s",
 		"two hundred minutes": "3h20m0s", "one hundred and twenty seconds": "2m0s", "forty five minutes": "45m0s", "a couple of hours": "2h0m0s",
 	} {
-		say(t, dimming(), [][2]string{{"turn on the fan for " + said, "switch-on for " + want}})
+		say(t, dimming(), [][2]string{{"turn on the fan for " + text, "switch-on for " + want}})
 	}
-	for _, said := range []string{"10 to 20 minutes", "ten or fifteen minutes", "between ten and twenty minutes", "1h90", "1m1h", "h30", "1h30m20x", "minus ten minutes", "zero minutes", "99999999999999999999 hours"} {
-		if o := dimming().Resolve(ask("turn on the fan for " + said)); o.Plan != nil {
-			t.Errorf("%q is read as %s", said, cut(o))
+	for _, text := range []string{"10 to 20 minutes", "ten or fifteen minutes", "between ten and twenty minutes", "1h90", "1m1h", "h30", "1h30m20x", "minus ten minutes", "zero minutes", "99999999999999999999 hours"} {
+		if o := dimming().Resolve(ask("turn on the fan for " + text)); o.Plan != nil {
+			t.Errorf("%q is read as %s", text, cut(o))
 		}
 	}
 }
@@ -132,7 +132,7 @@ func TestDurationsInWords(t *testing.T) {
 // The interpreter reads clock times in words. A named day or half of a day decides which
 // one.
 func TestClockTimesInWords(t *testing.T) {
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"at 7 pm": "Sun 19:00:00", "at 7:30 pm": "Sun 19:30:00", "at 19:30": "Sun 19:30:00", "at 19h": "Sun 19:00:00", "at 19h30": "Sun 19:30:00", "at 19.30": "Sun 19:30:00",
 		"at 1930": "Sun 19:30:00", "at 1930 hours": "Sun 19:30:00", "at 0730": "Mon 07:30:00", "at half past seven pm": "Sun 19:30:00", "at half past seven in the evening": "Sun 19:30:00",
 		"at noon": "Mon 12:00:00", "at midnight": "Mon 00:00:00", "at ten to midnight": "Sun 23:50:00", "at 5 past midnight": "Mon 00:05:00", "at twenty five past six pm": "Sun 18:25:00",
@@ -140,7 +140,7 @@ func TestClockTimesInWords(t *testing.T) {
 		"at 7 tomorrow morning": "Mon 07:00:00", "on sunday at 8 pm": "Sun 20:00:00", "on monday at 8 am": "Mon 08:00:00", "at 8 am on monday": "Mon 08:00:00",
 		"in ten minutes": "Sun 12:10:00", "in half an hour": "Sun 12:30:00", "in three quarters of an hour": "Sun 12:45:00", "an hour from now": "Sun 13:00:00",
 	} {
-		say(t, dimming(), [][2]string{{"turn on the fan " + said, "switch-on at " + want}, {said + " turn on the fan", "switch-on at " + want}})
+		say(t, dimming(), [][2]string{{"turn on the fan " + text, "switch-on at " + want}, {text + " turn on the fan", "switch-on at " + want}})
 	}
 	say(t, dimming(), [][2]string{
 		{"turn on the fan at 7 pm for two hours", "switch-on for 2h0m0s at Sun 19:00:00"},

@@ -33,7 +33,7 @@ func TestReferences(t *testing.T) {
 		req.Context = []mess.Entry{entry}
 		expect(t, req, tt.want)
 	}
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"send me the picture of that again":   "earlier fridge-cam",
 		"show me that picture again, please":  "earlier fridge-cam",
 		"the same picture":                    "earlier fridge-cam",
@@ -46,7 +46,7 @@ func TestReferences(t *testing.T) {
 		"turn on the porch light there again": "",
 	} {
 		for _, pictures := range []any{nil, []any{mess.Object{{Key: "file", Value: "att-002-image-fridge.jpg"}}}} {
-			req := ask(said)
+			req := ask(text)
 			entry := mess.Entry{Type: "ref", Value: "first", Extra: mess.Object{{Key: "thread", Value: "2026-11-21-001"}, {Key: "intent", Value: "take a photo of the fridge"}}}
 			if pictures != nil {
 				entry.Extra = entry.Extra.Set("pictures", pictures)
@@ -56,13 +56,13 @@ func TestReferences(t *testing.T) {
 			earlier := o.Plan != nil && o.Plan.Command == capabilities.EarlierImages
 			switch {
 			case earlier != (pictures != nil && strings.HasPrefix(want, "earlier ")):
-				t.Errorf("%q, pictures %v: %s", said, pictures, got(o))
+				t.Errorf("%q, pictures %v: %s", text, pictures, got(o))
 			case earlier && (o.Plan.Device != "fridge-cam" || o.Plan.Actuates() || o.Plan.Summary != "send the picture of 2026-11-21-001 again"):
-				t.Errorf("%q: %+v", said, o.Plan)
+				t.Errorf("%q: %+v", text, o.Plan)
 			case pictures == nil && strings.HasPrefix(want, "earlier ") && (o.Refusal == nil || !strings.Contains(o.Refusal.Reason, "2026-11-21-001 has no picture")):
-				t.Errorf("%q without a picture: %s", said, got(o))
+				t.Errorf("%q without a picture: %s", text, got(o))
 			case strings.HasPrefix(want, "take") && got(o) != want:
-				t.Errorf("%q: %s, want %s", said, got(o), want)
+				t.Errorf("%q: %s, want %s", text, got(o), want)
 			}
 		}
 	}

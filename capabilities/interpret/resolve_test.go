@@ -113,15 +113,15 @@ func TestObstaclesAreQuoted(t *testing.T) {
 	}
 	r := resolver()
 	for _, tt := range tests {
-		o, said := r.Resolve(ask(tt.intent)), ""
+		o, text := r.Resolve(ask(tt.intent)), ""
 		switch {
 		case o.Refusal != nil:
-			said = o.Refusal.Reason
+			text = o.Refusal.Reason
 		case o.Question != nil:
-			said = o.Question.Text
+			text = o.Question.Text
 		}
-		if !strings.Contains(said, tt.because) {
-			t.Errorf("Resolve(%q) = %q %q, want a refusal or question with %q", tt.intent, got(o), said, tt.because)
+		if !strings.Contains(text, tt.because) {
+			t.Errorf("Resolve(%q) = %q %q, want a refusal or question with %q", tt.intent, got(o), text, tt.because)
 		}
 	}
 }

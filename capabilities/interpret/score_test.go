@@ -38,13 +38,13 @@ func TestScoredReadingsLeadToQuestions(t *testing.T) {
 func TestNameAloneLeadsToQuestion(t *testing.T) {
 	r := resolver()
 	const orders = "? order: turn on the porch light, turn off the porch light, look whether the porch light is on, none of these"
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"porch light": orders, "the light on the porch": orders, "the porch light, please": orders,
 		"porch light?": "? order: look whether the porch light is on, none of these",
 		"porch":        `no: "porch" is a name`, "lights": `no: "lights" is a name`,
 	} {
-		if o := r.Resolve(ask(said)); got(o) != want && (want[0] == '?' || !strings.HasPrefix(got(o), want)) {
-			t.Errorf("Resolve(%q) = %q, want %q", said, got(o), want)
+		if o := r.Resolve(ask(text)); got(o) != want && (want[0] == '?' || !strings.HasPrefix(got(o), want)) {
+			t.Errorf("Resolve(%q) = %q, want %q", text, got(o), want)
 		}
 	}
 	if o := r.Resolve(mess.Request{Intent: "porch light", Precision: mess.Exact}); o.Refusal == nil {

@@ -37,20 +37,20 @@ func TestStepsThatWait(t *testing.T) {
 		{"turn on the porch light from 7 to 9 pm", "turn on the porch light for 2 hours, on "},
 		{"turn on the porch light between 7 and 8", `no: "between 7 and 8" is a span of time`},
 	} {
-		o, said := atNoon().Resolve(ask(c.intent)), ""
+		o, text := atNoon().Resolve(ask(c.intent)), ""
 		switch {
 		case o.Plan != nil:
-			said = o.Plan.Summary
+			text = o.Plan.Summary
 		case o.Question != nil:
-			said = "? " + o.Question.Text
+			text = "? " + o.Question.Text
 		default:
-			said = "no: " + o.Refusal.Reason
+			text = "no: " + o.Refusal.Reason
 		}
 		if c.want == "" && o.Plan == nil { // "again" is a word too many, and so nothing acts
 			continue
 		}
-		if c.want == "" || !strings.HasPrefix(said, c.want) {
-			t.Errorf("Resolve(%q): %s, want %s", c.intent, said, c.want)
+		if c.want == "" || !strings.HasPrefix(text, c.want) {
+			t.Errorf("Resolve(%q): %s, want %s", c.intent, text, c.want)
 		}
 	}
 }

@@ -142,13 +142,13 @@ func TestDriverPagesAreValid(t *testing.T) {
 			if len(message) < 2 {
 				t.Error("the page has too few example requests")
 			}
-			for _, say := range message {
-				if say == "print benchy" {
+			for _, request := range message {
+				if request == "print benchy" {
 					continue // only the printer knows its files
 				}
 				asked++
-				if out, err := runCommand(t, "plan", "--config", p.write(t, p.devices[0]), say); err != nil || !strings.Contains(out, "\nrisk  ") {
-					t.Errorf("%q: %v\n%s", say, err, out)
+				if out, err := runCommand(t, "plan", "--config", p.write(t, p.devices[0]), request); err != nil || !strings.Contains(out, "\nrisk  ") {
+					t.Errorf("%q: %v\n%s", request, err, out)
 				}
 			}
 		})

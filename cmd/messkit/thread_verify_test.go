@@ -83,9 +83,9 @@ func signedThread(t *testing.T) (folder fstest.MapFS, ref, key string) {
 // postThread posts the messages of a thread with a confirmation, a start and a result with an image.
 func postThread(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref string) {
 	t.Helper()
-	asks := exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
+	asker := exchange.Actor{ID: "claude-agent", Roles: exchange.Requester}
 	pi := exchange.Actor{ID: "porch-pi", Roles: exchange.ExecutorRole}
-	say := func(actor exchange.Actor, m mess.Message) *mess.Ack {
+	post := func(actor exchange.Actor, m mess.Message) *mess.Ack {
 		t.Helper()
 		answer, err := x.Post(t.Context(), exchange.Inbound{Actor: actor, Channel: "test", Message: m})
 		if err != nil {
@@ -95,13 +95,13 @@ func postThread(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref stri
 	}
 	status := func(st mess.Status) {
 		t.Helper()
-		say(pi, mess.Message{Re: mess.Refs{ref}, Epoch: 1, Items: []mess.Item{&st}})
+		post(pi, mess.Message{Re: mess.Refs{ref}, Epoch: 1, Items: []mess.Item{&st}})
 	}
-	say(pi, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: pi.ID, Versions: []string{"1.1.0"}}}}})
-	ref = say(asks, mess.Message{Items: []mess.Item{&mess.Request{Intent: "turn on the porch light and show me"}}}).Ref
+	post(pi, mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{ID: pi.ID, Versions: []string{"1.1.0"}}}}})
+	ref = post(asker, mess.Message{Items: []mess.Item{&mess.Request{Intent: "turn on the porch light and show me"}}}).Ref
 	status(mess.Status{Code: mess.Claimed})
 	status(mess.Status{Code: mess.NeedsConfirmation, Action: "turn it on", ActionHash: plan})
-	say(asks, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Reply{Confirm: new(true), ActionHash: plan}}})
+	post(asker, mess.Message{Re: mess.Refs{ref}, Items: []mess.Item{&mess.Reply{Confirm: new(true), ActionHash: plan}}})
 	status(mess.Status{Code: mess.InProgress, ActionHash: plan})
 	picture, err := x.Attach(t.Context(), pi, ref, "porch.jpg", "image/jpeg", strings.NewReader("a picture of a porch"))
 	if err != nil {
@@ -121,7 +121,7 @@ func postThread(t *testing.T, x *exchange.Exchange, s *receipt.Signer) (ref stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	say(pi, m)
+	post(pi, m)
 	return ref
 }
 

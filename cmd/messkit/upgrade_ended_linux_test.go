@@ -40,8 +40,8 @@ func TestUpgradeOfStoppedSystem(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s.waitFor("the stop is reset", func() bool {
-		_, said := s.call("operator", http.MethodGet, "/status", "")
-		return !strings.Contains(said, "smoke")
+		_, body := s.call("operator", http.MethodGet, "/status", "")
+		return !strings.Contains(body, "smoke")
 	})
 	rejected("turn on the hall light", "locked")
 	rejected("turn on the kitchen light", "max_acts")

@@ -120,19 +120,19 @@ func (s *upgraded) call(actor, method, path, body string) (int, string) {
 // report sends items of MESS about a thread, and checks the status that it gets.
 func (s *upgraded) report(actor, thread, items, status string) {
 	s.Helper()
-	code, said := s.call(actor, http.MethodPatch, "/requests/"+s.refs[thread], `{"mess": [`+items+`]}`)
-	if want := fmt.Sprintf("%q:%q", "status", status); code != http.StatusOK || !strings.Contains(said, want) {
-		s.Errorf("%s of %s: %d %s, want %s", thread, actor, code, said, want)
+	code, body := s.call(actor, http.MethodPatch, "/requests/"+s.refs[thread], `{"mess": [`+items+`]}`)
+	if want := fmt.Sprintf("%q:%q", "status", status); code != http.StatusOK || !strings.Contains(body, want) {
+		s.Errorf("%s of %s: %d %s, want %s", thread, actor, code, body, want)
 	}
 }
 
 // ask sends a request, and returns the thread when it has ended.
 func (s *upgraded) ask(actor, intent string) string {
 	s.Helper()
-	code, said := s.call(actor, http.MethodPost, "/requests", fmt.Sprintf(`{"intent": %q}`, intent))
+	code, body := s.call(actor, http.MethodPost, "/requests", fmt.Sprintf(`{"intent": %q}`, intent))
 	var made struct{ Ref string }
-	if err := json.Unmarshal([]byte(said), &made); err != nil || code != http.StatusCreated {
-		s.Fatalf("%s: %d %s", intent, code, said)
+	if err := json.Unmarshal([]byte(body), &made); err != nil || code != http.StatusCreated {
+		s.Fatalf("%s: %d %s", intent, code, body)
 	}
 	s.refs[intent] = made.Ref
 	return s.until(intent, "completed", "failed", "declined")
@@ -183,9 +183,9 @@ func (s *upgraded) checkThreads() {
 	s.Helper()
 	for name, ref := range s.refs {
 		var want, got struct{ Thread map[string]any }
-		code, said := s.call("operator", http.MethodGet, "/requests/"+ref, "")
-		if err := json.Unmarshal([]byte(said), &got); err != nil || code != http.StatusOK {
-			s.Errorf("%s: %d %s", name, code, said)
+		code, body := s.call("operator", http.MethodGet, "/requests/"+ref, "")
+		if err := json.Unmarshal([]byte(body), &got); err != nil || code != http.StatusOK {
+			s.Errorf("%s: %d %s", name, code, body)
 			continue
 		}
 		if err := json.Unmarshal([]byte(s.recorded(ref+".json")), &want); err != nil {
@@ -197,15 +197,15 @@ func (s *upgraded) checkThreads() {
 			want.Thread, got.Thread = map[string]any{"messages": old}, map[string]any{"messages": now[:min(len(now), len(old))]}
 		}
 		if at := difference("thread", got.Thread, want.Thread); at != "" {
-			s.Errorf("%s: %s\n%s", name, at, said)
+			s.Errorf("%s: %s\n%s", name, at, body)
 		}
 	}
 	for line := range strings.Lines(s.recorded("attachments")) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
 		ref, file, _ := strings.Cut(name, "/")
-		code, said := s.call("operator", http.MethodGet, "/requests/"+ref+"/attachments/"+file, "")
-		if got := sha256.Sum256([]byte(said)); code != http.StatusOK || hex.EncodeToString(got[:]) != sum {
-			s.Errorf("%s: %d, %d other bytes", name, code, len(said))
+		code, body := s.call("operator", http.MethodGet, "/requests/"+ref+"/attachments/"+file, "")
+		if got := sha256.Sum256([]byte(body)); code != http.StatusOK || hex.EncodeToString(got[:]) != sum {
+			s.Errorf("%s: %d, %d other bytes", name, code, len(body))
 		}
 	}
 }

@@ -29,7 +29,7 @@ type valveRequest struct {
 	before  int  // lines in the valve's log before the request
 
 	ref       string    // "" until the exchange acknowledges the request
-	said      time.Time // time of the first confirmation, zero without one
+	confirmed time.Time // time of the first confirmation, zero without one
 	cancelled string    // status after an acknowledged cancel
 	status    string    // terminal status; "" until then
 	effect    string    // from the reason
@@ -214,8 +214,8 @@ func (e *valveRequests) isTerminal(one *valveRequest) bool {
 		return false
 	}
 	if t.Thread.Status == "needs_confirmation" {
-		if !one.no && one.said.IsZero() {
-			one.said = time.Now()
+		if !one.no && one.confirmed.IsZero() {
+			one.confirmed = time.Now()
 		}
 		e.call(http.MethodPatch, "/requests/"+one.ref, fmt.Sprintf(`{"mess":[{"reply":{"re":%q,"confirm":%v,"action_hash":%q}}]}`, one.ref, !one.no, t.end().ActionHash), nil)
 		return false

@@ -20,7 +20,7 @@ func TestJudgeFindsFaults(t *testing.T) {
 		"unknown, and it was not done":   {one: valveRequest{status: "failed", effect: "unknown"}},
 		"nothing done":                   {one: valveRequest{status: "failed", effect: "none"}},
 		"cancelled before the start":     {one: valveRequest{status: "cancelled", cancelled: "cancelled"}},
-		"a yes before it":                {one: valveRequest{valve: 1, status: "completed", said: at.Add(-1)}, acts: []act{on}},
+		"a yes before it":                {one: valveRequest{valve: 1, status: "completed", confirmed: at.Add(-1)}, acts: []act{on}},
 		"not ended":                      {one: valveRequest{}, lost: 1},
 		"done twice":                     {one: valveRequest{status: "completed"}, acts: []act{on, on}, doubled: 1},
 		"completed and not done":         {one: valveRequest{status: "completed"}, dishonest: 1},
@@ -31,7 +31,7 @@ func TestJudgeFindsFaults(t *testing.T) {
 		"cancel acknowledged, then done": {one: valveRequest{status: "completed", cancelled: "cancelled"}, acts: []act{on}, dishonest: 1},
 		"the other way":                  {one: valveRequest{status: "completed"}, acts: []act{{at, "off"}}, dishonest: 1},
 		"without a yes":                  {one: valveRequest{valve: 1, status: "completed"}, acts: []act{on}, dishonest: 1},
-		"before the yes":                 {one: valveRequest{valve: 1, status: "completed", said: at.Add(1)}, acts: []act{on}, dishonest: 1},
+		"before the yes":                 {one: valveRequest{valve: 1, status: "completed", confirmed: at.Add(1)}, acts: []act{on}, dishonest: 1},
 	} {
 		c.one.want, c.one.ref = "on", "r"
 		v := &verdict{}

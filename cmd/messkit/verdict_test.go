@@ -123,7 +123,7 @@ func (v *verdict) judgeRequest(one *valveRequest, acts []act) {
 		if a.what != one.want {
 			v.addProblem(&v.dishonest, "%s: was switched %s", name, a.what)
 		}
-		if needsConfirmation(one.valve) && (one.said.IsZero() || a.at.Before(one.said)) {
+		if needsConfirmation(one.valve) && (one.confirmed.IsZero() || a.at.Before(one.confirmed)) {
 			v.addProblem(&v.dishonest, "%s: was done at %v without a yes, or before it", name, a.at)
 		}
 	}

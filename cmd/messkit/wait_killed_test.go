@@ -35,7 +35,7 @@ devices:
 		}
 		return p, newAPIClient(p.url, key, "")
 	}
-	asks := func(d *apiClient, intent string) (ref string) {
+	request := func(d *apiClient, intent string) (ref string) {
 		var v struct{ Ref string }
 		code, data, err := d.call(d.operator, http.MethodPost, "/requests", fmt.Sprintf(`{"intent":%q}`, intent))
 		if err != nil || code != http.StatusCreated {
@@ -54,7 +54,7 @@ devices:
 		return string(data)
 	}
 	p, d := run()
-	ref := asks(d, "turn on the hall light and tell me when the porch light goes on")
+	ref := request(d, "turn on the hall light and tell me when the porch light goes on")
 	eventually(t, "it watches", func() bool { return strings.Contains(thread(d, ref), "watching; now: off") })
 	if err := p.kill(); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ devices:
 			t.Error(err)
 		}
 	}()
-	asks(d, "turn on the porch light")
+	request(d, "turn on the porch light")
 	eventually(t, "the result is reported", func() bool { return strings.Contains(thread(d, ref), `"status":"completed"`) })
 	for _, want := range []string{"The hall is on", "The porch: on, seen at", "the program restarted during this watch"} {
 		if got := thread(d, ref); !strings.Contains(got, want) {

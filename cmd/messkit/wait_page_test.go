@@ -21,8 +21,8 @@ func TestDocumentedWaitsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := simulatedInterpreter(t)
-	asks := watchRequests.FindAllStringSubmatch(string(text), -1)
-	for _, m := range asks {
+	requests := watchRequests.FindAllStringSubmatch(string(text), -1)
+	for _, m := range requests {
 		out := r.Resolve(mess.Request{Intent: m[1]})
 		if out.Plan == nil {
 			t.Errorf("%q: %+v %+v", m[1], out.Question, out.Refusal)
@@ -46,7 +46,7 @@ func TestDocumentedWaitsRun(t *testing.T) {
 			t.Errorf("%v\n%s", err, b[2])
 		}
 	}
-	if len(asks) < 3 || blocks == 0 {
+	if len(requests) < 3 || blocks == 0 {
 		t.Fatal("the page does not begin with examples")
 	}
 }

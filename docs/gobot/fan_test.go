@@ -95,8 +95,8 @@ func TestOwnBuild(t *testing.T) {
 		_, url, _ = strings.Cut(lines.Text(), " at ")
 	}
 	ask := exec.CommandContext(t.Context(), bin, "ask", "--url", url, "--key-file", dir+"/data/operator.key", "--wait", "turn on the fan")
-	if said, err := ask.CombinedOutput(); err != nil || pin(board) != "pin 1 is 1" {
-		t.Errorf("%v, %s\n%s", err, pin(board), said)
+	if output, err := ask.CombinedOutput(); err != nil || pin(board) != "pin 1 is 1" {
+		t.Errorf("%v, %s\n%s", err, pin(board), output)
 	}
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ type sitting struct {
 	sub  any // id of the subscription to state_changed; nil for none
 }
 
-func (s *sitting) say(v any) {
+func (s *sitting) send(v any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.conn.WriteJSON(v) // a disconnected client has its error already
@@ -40,13 +40,13 @@ func (h *home) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.Close()
 	s := &sitting{conn: conn}
-	s.say(map[string]any{"type": "auth_required", "ha_version": "2026.11.1"})
+	s.send(map[string]any{"type": "auth_required", "ha_version": "2026.11.1"})
 	var in map[string]any
 	if conn.ReadJSON(&in) != nil || in["type"] != "auth" || in["access_token"] != token {
-		s.say(map[string]any{"type": "auth_invalid", "message": "Invalid access token or password"})
+		s.send(map[string]any{"type": "auth_invalid", "message": "Invalid access token or password"})
 		return
 	}
-	s.say(map[string]any{"type": "auth_ok", "ha_version": "2026.11.1"})
+	s.send(map[string]any{"type": "auth_ok", "ha_version": "2026.11.1"})
 	h.mu.Lock()
 	h.sits = append(h.sits, s)
 	h.mu.Unlock()
@@ -57,7 +57,7 @@ func (h *home) socket(w http.ResponseWriter, r *http.Request) {
 		}
 		id, _ := in["id"].(float64)
 		if id <= last {
-			s.say(map[string]any{"id": id, "type": "result", "success": false, "error": map[string]any{"code": "id_reuse", "message": "Identifier values have to increase."}})
+			s.send(map[string]any{"id": id, "type": "result", "success": false, "error": map[string]any{"code": "id_reuse", "message": "Identifier values have to increase."}})
 			continue
 		}
 		last = id
@@ -72,16 +72,16 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ok := func(result any) bool {
-		s.say(map[string]any{"id": in["id"], "type": "result", "success": true, "result": result})
+		s.send(map[string]any{"id": in["id"], "type": "result", "success": true, "result": result})
 		return true
 	}
 	no := func(code, message string) bool {
-		s.say(map[string]any{"id": in["id"], "type": "result", "success": false, "error": map[string]any{"code": code, "message": message}})
+		s.send(map[string]any{"id": in["id"], "type": "result", "success": false, "error": map[string]any{"code": code, "message": message}})
 		return true
 	}
 	switch in["type"] {
 	case "ping":
-		s.say(map[string]any{"id": in["id"], "type": "pong"})
+		s.send(map[string]any{"id": in["id"], "type": "pong"})
 		if h.slow--; h.slow < 0 && h.next != nil {
 			h.next()
 			h.next = nil
@@ -100,7 +100,7 @@ func (h *home) command(s *sitting, in map[string]any) bool {
 		}
 		if h.leaves != "" {
 			delete(h.states, h.leaves)
-			s.say(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
+			s.send(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
 				"event_type": "state_changed", "data": map[string]any{"entity_id": h.leaves, "new_state": nil, "old_state": nil},
 			}})
 		}
@@ -148,7 +148,7 @@ func (h *home) publish(id string) {
 		if s.sub == nil {
 			continue
 		}
-		s.say(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
+		s.send(map[string]any{"id": s.sub, "type": "event", "event": map[string]any{
 			"event_type": "state_changed", "origin": "LOCAL", "time_fired": "2026-11-21T09:44:50.123456+00:00",
 			"data": map[string]any{"entity_id": id, "new_state": h.entity(id), "old_state": nil},
 		}})

@@ -38,7 +38,7 @@ func (f *fake) lastTimer() time.Duration { f.mu.Lock(); defer f.mu.Unlock(); ret
 
 func (f *fake) force(on bool) { f.mu.Lock(); defer f.mu.Unlock(); f.on = on }
 
-func (f *fake) said() string { f.mu.Lock(); defer f.mu.Unlock(); return strings.Join(f.log, "\n") }
+func (f *fake) requests() string { f.mu.Lock(); defer f.mu.Unlock(); return strings.Join(f.log, "\n") }
 
 // maker answers one request of a type of device.
 type maker func(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any)
@@ -203,7 +203,7 @@ func wled(f *fake, w http.ResponseWriter, r *http.Request, body map[string]any) 
 }
 
 func (f *fake) wledSet(body map[string]any) {
-	if on, said := body["on"].(bool); said {
+	if on, given := body["on"].(bool); given {
 		f.set(on)
 	}
 	nl, _ := body["nl"].(map[string]any)

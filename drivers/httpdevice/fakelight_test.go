@@ -59,7 +59,7 @@ func shelly2Light(f *fake, w http.ResponseWriter, r *http.Request, body map[stri
 			return
 		}
 		f.set(on)
-		if level, said := body["brightness"].(float64); said {
+		if level, given := body["brightness"].(float64); given {
 			f.dim(level)
 		}
 		seconds, _ := body["toggle_after"].(float64)
@@ -82,7 +82,7 @@ func shelly2White(f *fake, w http.ResponseWriter, r *http.Request, body map[stri
 	}
 	switch r.URL.Path {
 	case "/rpc/CCT.Set":
-		if ct, said := body["ct"].(float64); said && !f.wrong {
+		if ct, given := body["ct"].(float64); given && !f.wrong {
 			f.extra["ct"] = ct
 		}
 		r.URL.Path = "/rpc/Light.Set"

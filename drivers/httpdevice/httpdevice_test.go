@@ -222,8 +222,8 @@ func TestLevelsAtStartAndHalt(t *testing.T) {
 	}
 	b.renew()
 	d, err = open("family: shelly-gen2\nsafe: keep\nurl: " + b.URL)
-	if err != nil || d.Start() != nil || d.Halt() != nil || b.device().said() != "" {
-		t.Errorf("%v, %s", err, b.device().said())
+	if err != nil || d.Start() != nil || d.Halt() != nil || b.device().requests() != "" {
+		t.Errorf("%v, %s", err, b.device().requests())
 	}
 }
 

@@ -93,9 +93,9 @@ func (m *mosquitto) write(name, text string) {
 
 func (m *mosquitto) start() {
 	m.t.Helper()
-	var said bytes.Buffer
+	var output bytes.Buffer
 	m.cmd = exec.Command(program(m.t, "mosquitto"), "-c", m.file("mosquitto.conf"))
-	m.cmd.Stderr = &said
+	m.cmd.Stderr = &output
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func (m *mosquitto) start() {
 		}
 	}
 	m.stop()
-	m.t.Fatalf("mosquitto does not listen: %s", &said)
+	m.t.Fatalf("mosquitto does not listen: %s", &output)
 }
 
 func (m *mosquitto) stop() {

@@ -37,10 +37,10 @@ func TestDocumentedTimers(t *testing.T) {
 				t.Fatal(err)
 			}
 			family := strings.TrimSuffix(filepath.Base(name), ".yaml")
-			said, listed := rows[family]
-			hasTimer := said != "" && !strings.HasPrefix(said, "none")
+			cell, listed := rows[family]
+			hasTimer := cell != "" && !strings.HasPrefix(cell, "none")
 			if has := strings.Contains(string(text), "on_for:"); has != hasTimer || !listed && (family == "esphome" || family == "shelly-gen1") {
-				t.Errorf("%s: %s: the page has %q (listed: %t), the template has a timer: %t", driver, family, said, listed, has)
+				t.Errorf("%s: %s: the page has %q (listed: %t), the template has a timer: %t", driver, family, cell, listed, has)
 			}
 		}
 	}

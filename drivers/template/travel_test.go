@@ -253,11 +253,11 @@ func TestOpenings(t *testing.T) {
 		var p template.CoverPosition
 		set(&p)
 		list, err := template.Openings(p, time.Now())
-		var said []string
+		var texts []string
 		for _, r := range list {
-			said = append(said, fmt.Sprintf("%s %g", r.Quantity, r.Value))
+			texts = append(texts, fmt.Sprintf("%s %g", r.Quantity, r.Value))
 		}
-		if got := strings.Join(said, ", "); err != nil || got != want {
+		if got := strings.Join(texts, ", "); err != nil || got != want {
 			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	}

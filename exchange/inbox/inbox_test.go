@@ -197,10 +197,10 @@ func TestRequestersAreStoredFirst(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
-		asks := func() string {
+		request := func() string {
 			return h.post("me", exchange.Requester, "request: {intent: look, requires: [look]}").Items[0].(*mess.Ack).Ref
 		}
-		old, known, open := asks(), asks(), asks()
+		old, known, open := request(), request(), request()
 		h.claim(old)
 		h.reportAndComplete(old)
 		h.claim(known)

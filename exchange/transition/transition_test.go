@@ -93,7 +93,7 @@ func TestTransitions(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		snapshot fakeSnapshot
-		said     []message
+		messages []message
 		want     mess.Code
 		why      mess.ErrorCode // of the error for the last message; then want is the status before
 	}{
@@ -131,14 +131,14 @@ func TestTransitions(t *testing.T) {
 		{"cancelled without an actor", fakeSnapshot{}, []message{claim, start, {"pi", "status: {re: x, code: cancelled}"}}, mess.InProgress, mess.IllegalTransition},
 	} {
 		env := waiting()
-		for i, s := range c.said {
+		for i, s := range c.messages {
 			before, _ := json.Marshal(env)
 			e, err := transition.Apply(c.snapshot, input(t, s), env)
 			if after, _ := json.Marshal(env); string(after) != string(before) {
 				t.Errorf("%s: %s changes what it was given", c.name, s.text)
 			}
 			r, _ := errors.AsType[*mess.Error](err)
-			switch last := i == len(c.said)-1; {
+			switch last := i == len(c.messages)-1; {
 			case err != nil && (!last || r == nil || c.why == "" || !errors.Is(r, c.why)):
 				t.Errorf("%s: post by %s of %s: %v, want %q", c.name, s.who, s.text, err, c.why)
 			case err == nil && last && c.why != "":

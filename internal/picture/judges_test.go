@@ -84,10 +84,10 @@ func TestLibjpegReadsResult(t *testing.T) {
 			continue
 		}
 		cmd := exec.Command("djpeg", "-ppm")
-		var out, said bytes.Buffer
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(p.Data), &out, &said
-		if err := cmd.Run(); err != nil || said.Len() > 0 {
-			t.Errorf("%s: djpeg: %v, %s", name, err, said.Bytes())
+		var out, stderr bytes.Buffer
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(p.Data), &out, &stderr
+		if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+			t.Errorf("%s: djpeg: %v, %s", name, err, stderr.Bytes())
 		}
 		if want := fmt.Sprintf("%d %d\n", p.Width, p.Height); !bytes.Contains(out.Bytes()[:min(out.Len(), 20)], []byte(want)) {
 			t.Errorf("%s: size from djpeg is %q, want %q", name, out.Bytes()[:min(out.Len(), 20)], want)

@@ -263,7 +263,7 @@ func TestRoom(t *testing.T) {
 }
 
 func TestTerminalReplies(t *testing.T) {
-	for said, want := range map[string]terminal.Display{
+	for reply, want := range map[string]terminal.Display{
 		"": {Graphics: terminal.NoGraphics},
 		"\x1b_Gi=31;OK\x1b\\\x1bP>|kitty(0.35.2)\x1b\\\x1b[6;20;10t\x1b[?62;c":    {Graphics: terminal.Kitty, CellW: 10, CellH: 20},
 		"\x1bP>|iTerm2 3.5.3\x1b\\\x1b[?64;1;2;4;6c":                              {Graphics: terminal.ITerm},
@@ -274,8 +274,8 @@ func TestTerminalReplies(t *testing.T) {
 		"typed ahead \x1b[?2027;2$y\x1b[?62;22;4c":                                {Graphics: terminal.Sixel},
 		"\x1b_Gi=31;EINVAL:no\x1b\\\x1bP>|tmux 3.4\x1b\\\x1b[6;16;8t\x1b[?1;2;4c": {Graphics: terminal.Sixel, CellW: 8, CellH: 16},
 	} {
-		if got := terminal.Understood(said); got != want {
-			t.Errorf("%q: %+v, want %+v", said, got, want)
+		if got := terminal.Understood(reply); got != want {
+			t.Errorf("%q: %+v, want %+v", reply, got, want)
 		}
 	}
 }
@@ -308,8 +308,8 @@ func TestEnvironment(t *testing.T) {
 
 func FuzzTerminalReplies(f *testing.F) {
 	f.Add("\x1b_Gi=31;OK\x1b\\\x1b[6;20;10t\x1b[?62;4c")
-	f.Fuzz(func(t *testing.T, said string) {
-		d := terminal.Understood(said)
+	f.Fuzz(func(t *testing.T, reply string) {
+		d := terminal.Understood(reply)
 		d.Columns, d.Rows = 80, 24
 		if w, h := d.Room(); w < 1 || h < 1 || w > 1024 || h > 1024 {
 			t.Errorf("%+v: %d, %d", d, w, h)

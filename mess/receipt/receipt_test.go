@@ -207,12 +207,12 @@ func TestSignerHidesItsKey(t *testing.T) {
 	for _, v := range vectors(t) {
 		s := v.signer(t)
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
-			said := fmt.Sprintf(verb, struct {
+			text := fmt.Sprintf(verb, struct {
 				S *receipt.Signer
 				V receipt.Signer
 			}{s, *s})
-			if strings.Contains(said, fmt.Sprint(v.Seed)[1:20]) || strings.Contains(said, fmt.Sprintf("%x", v.Seed)) {
-				t.Errorf("%s shows the key: %s", verb, said)
+			if strings.Contains(text, fmt.Sprint(v.Seed)[1:20]) || strings.Contains(text, fmt.Sprintf("%x", v.Seed)) {
+				t.Errorf("%s shows the key: %s", verb, text)
 			}
 		}
 	}

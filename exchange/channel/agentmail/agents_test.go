@@ -269,7 +269,7 @@ func TestTaskIsAssignedOnce(t *testing.T) {
 		h.end()
 		h.open()
 	}
-	h.waitForMails("arm_01", func(all []said) bool { return len(all) >= len(refs) })
+	h.waitForMails("arm_01", func(all []agentMessage) bool { return len(all) >= len(refs) })
 	mail.Fail(nil)
 	for _, ref := range refs {
 		h.thread(ref, is(mess.InProgress))
@@ -277,7 +277,7 @@ func TestTaskIsAssignedOnce(t *testing.T) {
 	h.end()
 	h.open()
 	count := map[string]int{}
-	for _, one := range h.waitForMails("arm_01", func([]said) bool { return true }) {
+	for _, one := range h.waitForMails("arm_01", func([]agentMessage) bool { return true }) {
 		count[format.TaskOf(one.Message.Body)]++
 	}
 	for _, ref := range refs {

@@ -64,12 +64,12 @@ func TestDecisions(t *testing.T) {
 	t.Run("D20 no secrets go out", func(t *testing.T) {
 		hidden, number := 0, false
 		for _, m := range all {
-			said := asText(t, m)
-			if strings.Contains(said, "sesame") {
-				t.Errorf("%s", said)
+			text := asText(t, m)
+			if strings.Contains(text, "sesame") {
+				t.Errorf("%s", text)
 			}
-			hidden += strings.Count(said, "***")
-			number = number || strings.Contains(said, "1234 a number")
+			hidden += strings.Count(text, "***")
+			number = number || strings.Contains(text, "1234 a number")
 		}
 		if c := all[len(all)-1].Body.(*format.TaskCompletion); hidden < 3 || !number || !strings.Contains(c.Summary, "it was ***") {
 			t.Errorf("%d are hidden in %q", hidden, c.Summary)

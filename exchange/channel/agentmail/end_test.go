@@ -54,9 +54,9 @@ func kinds(all []format.Message) (list []format.Type) {
 func TestTaskEndsOnce(t *testing.T) {
 	const task = "bd-1"
 	for name, one := range map[string]struct {
-		say  []string // "kitchen" or "garage", and its message
-		ends []format.Type
-		want []string // in the last message
+		messages []string // "kitchen" or "garage", and its message
+		ends     []format.Type
+		want     []string // in the last message
 	}{
 		"one declines before the other begins": {
 			[]string{"kitchen status: {code: declined, reason: {detail: no camera}}", "garage status: {code: claimed}", "garage status: {code: in_progress}", "garage response: {content: [here it is]}"},
@@ -84,10 +84,10 @@ func TestTaskEndsOnce(t *testing.T) {
 				h := twoExecutors(t)
 				_, text := h.calls(orchestrator, "POST", "", assignment("msg-1", task, "photo"))
 				ref := refIn(text)
-				for _, line := range one.say {
-					who, said, _ := strings.Cut(line, " ")
+				for _, line := range one.messages {
+					who, message, _ := strings.Cut(line, " ")
 					actor := map[string]exchange.Actor{"kitchen": kitchen, "garage": garage}[who]
-					h.as(actor, "re: "+ref+"\nMESS: [{"+said+"}]")
+					h.as(actor, "re: "+ref+"\nMESS: [{"+message+"}]")
 					time.Sleep(time.Second) // fake time, so that the adapter reports each message before the next
 				}
 				all := h.fetches(orchestrator, ends)
@@ -141,24 +141,24 @@ func TestTaskWaitsForDependencies(t *testing.T) {
 	depends := func(id, task, on string) string {
 		return assignment(id, task, "photo", `,"dependencies":[`+on+`]`)
 	}
-	h.asks("bd-42", depends("msg-42", "bd-42", `"bd-41","bd-40"`))
+	h.assign("bd-42", depends("msg-42", "bd-42", `"bd-41","bd-40"`))
 	blocked := body[*format.StatusUpdate](t, h.until(boss, "bd-42", format.TypeStatusUpdate))
 	if blocked.UpdateType != "blocker" || len(blocked.Blockers) != 1 || !strings.Contains(blocked.Summary, "bd-4") {
 		t.Errorf("%+v", blocked)
 	}
 	h.end()
 	h.open()
-	h.asks("bd-40", assignment("msg-40", "bd-40", "photo"))
+	h.assign("bd-40", assignment("msg-40", "bd-40", "photo"))
 	h.until(boss, "bd-40", format.TypeTaskCompletion)
 	if n := len(h.Acts()); n != 1 {
 		t.Fatalf("%d are done before bd-41", n)
 	}
-	h.asks("bd-41", assignment("msg-41", "bd-41", "photo"))
+	h.assign("bd-41", assignment("msg-41", "bd-41", "photo"))
 	if c := body[*format.TaskCompletion](t, h.until(boss, "bd-42", format.TypeTaskCompletion)); c.Status != "complete" || len(h.Acts()) != 3 {
 		t.Errorf("%+v %v", c, h.Acts())
 	}
-	h.asks("bd-50", depends("msg-50", "bd-50", `"bd-49"`))
-	h.asks("bd-49", assignment("msg-49", "bd-49", "fail"))
+	h.assign("bd-50", depends("msg-50", "bd-50", `"bd-49"`))
+	h.assign("bd-49", assignment("msg-49", "bd-49", "fail"))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-50", format.TypeErrorReport))
 	if r.Error.Code != "dependency" || r.NeedsHumanIntervention {
 		t.Errorf("%+v", r)

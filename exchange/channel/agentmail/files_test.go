@@ -34,8 +34,10 @@ func noise(t *testing.T) []byte {
 // the exchange has the originals.
 func TestImagesAreScaledForMail(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
-	begun := h.waitForMails(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
+	h.assign("bd-1", assignment("msg-1", "bd-1", "wait"))
+	begun := h.waitForMails(boss, func(all []agentMessage) bool {
+		return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun")
+	})
 	ref := begun[len(begun)-1].ref()
 	whole := noise(t)
 	content := []mess.Entry{mess.TextEntry("three pictures")}

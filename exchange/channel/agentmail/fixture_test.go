@@ -178,16 +178,16 @@ func assignment(id, task, intent string, more ...string) string {
 "specification":{"acceptance_criteria":[]},"file_patterns":[],"priority":"normal","priority_value":2%s}`, boss, id, task, intent, strings.Join(more, ""))
 }
 
-// said is a message that an agent got.
-type said struct {
+// agentMessage is a message that an agent got.
+type agentMessage struct {
 	mailboxtest.Mail
 	format.Message
 }
 
 // waitForMails waits until the messages of an agent are ready, and returns them.
-func (h *fixture) waitForMails(who string, ready func([]said) bool) []said {
+func (h *fixture) waitForMails(who string, ready func([]agentMessage) bool) []agentMessage {
 	h.Helper()
-	var all []said
+	var all []agentMessage
 	_, ok := h.mail.Until(h.ctx, who, func(mails []mailboxtest.Mail) bool {
 		all = nil
 		for _, m := range mails {
@@ -196,7 +196,7 @@ func (h *fixture) waitForMails(who string, ready func([]said) bool) []said {
 				h.Errorf("%s got %q: %v", who, m.Body, err)
 				continue
 			}
-			all = append(all, said{m, msg})
+			all = append(all, agentMessage{m, msg})
 		}
 		return ready(all)
 	})
@@ -211,10 +211,10 @@ func (h *fixture) waitForMails(who string, ready func([]said) bool) []said {
 }
 
 // until waits for a message of some type about a task.
-func (h *fixture) until(who, task string, kind format.Type) said {
+func (h *fixture) until(who, task string, kind format.Type) agentMessage {
 	h.Helper()
-	var found said
-	h.waitForMails(who, func(all []said) bool {
+	var found agentMessage
+	h.waitForMails(who, func(all []agentMessage) bool {
 		for _, one := range all {
 			if one.Type == kind && format.TaskOf(one.Message.Body) == task {
 				found = one
@@ -226,12 +226,12 @@ func (h *fixture) until(who, task string, kind format.Type) said {
 	return found
 }
 
-// asks sends a mail of the boss.
-func (h *fixture) asks(thread, body string) *mailboxtest.Mail {
+// assign sends a mail of the boss.
+func (h *fixture) assign(thread, body string) *mailboxtest.Mail {
 	return h.mail.Post(project, boss, h.name, "task", thread, body)
 }
 
-func body[B format.Body](t testing.TB, s said) B {
+func body[B format.Body](t testing.TB, s agentMessage) B {
 	t.Helper()
 	b, ok := s.Message.Body.(B)
 	if !ok {
@@ -243,7 +243,7 @@ func body[B format.Body](t testing.TB, s said) B {
 var operator = exchange.Actor{ID: "operator", Roles: exchange.Operator | exchange.Observer | exchange.Requester}
 
 // ref returns the thread of a message.
-func (s said) ref() string {
+func (s agentMessage) ref() string {
 	ref, _, _ := strings.Cut(format.RefOf(s.Message.Body), "/")
 	return ref
 }

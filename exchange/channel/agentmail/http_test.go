@@ -91,12 +91,12 @@ func TestOverHTTP(t *testing.T) {
 	// A question that no client has fetched is still there after a restart. The duplicate above can
 	// repeat the completion of bd-1 at any time.
 	h.calls(orchestrator, http.MethodPost, "", assignment("msg-2", "bd-2", "confirm"))
-	asks := func(all []format.Message) bool {
+	isQuestion := func(all []format.Message) bool {
 		return slices.ContainsFunc(all, func(m format.Message) bool {
 			return m.Type == format.TypeStatusUpdate && strings.Contains(asText(t, m), "needs confirmation")
 		})
 	}
-	h.fetches(orchestrator, asks)
+	h.fetches(orchestrator, isQuestion)
 	h.end()
 	h.open()
 	if code, text := h.calls(orchestrator, http.MethodPost, "", saying("m-1", "bd-2", "2026-01-01T00:00:00Z", `"reply":{"confirm":true}`)); code != http.StatusConflict || !strings.Contains(text, "stale_answer") {

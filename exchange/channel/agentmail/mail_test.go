@@ -20,7 +20,7 @@ var bossOnly = agentmail.Config{Senders: []string{boss}}
 
 func TestPhotoByMail(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	m := h.asks("bd-1", assignment("msg-1", "bd-1", "photo", `,"metadata":{"labels":["take-photo","frontend"]}`))
+	m := h.assign("bd-1", assignment("msg-1", "bd-1", "photo", `,"metadata":{"labels":["take-photo","frontend"]}`))
 	end := h.until(boss, "bd-1", format.TypeTaskCompletion)
 	c := body[*format.TaskCompletion](t, end)
 	if c.Status != "complete" || !strings.Contains(c.Summary, "the fridge") || !strings.Contains(c.Summary, "photographed") || end.Thread != "bd-1" || !strings.HasPrefix(end.Subject, "[task_completion] bd-1 ") || end.SenderID != "Kitchen-1" {
@@ -58,12 +58,12 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 	})
 	for i := range 4 {
 		task := fmt.Sprintf("bd-%d", i)
-		h.asks(task, assignment("msg-"+task, task, "photo"))
-		h.asks(task, assignment("msg-"+task, task, "photo"))
+		h.assign(task, assignment("msg-"+task, task, "photo"))
+		h.assign(task, assignment("msg-"+task, task, "photo"))
 		h.end()
 		h.open()
 	}
-	ends := func(all []said) map[string]int {
+	ends := func(all []agentMessage) map[string]int {
 		count := map[string]int{}
 		for _, one := range all {
 			if one.Type == format.TypeTaskCompletion {
@@ -72,10 +72,10 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 		}
 		return count
 	}
-	h.waitForMails(boss, func(all []said) bool { return len(ends(all)) == 4 })
+	h.waitForMails(boss, func(all []agentMessage) bool { return len(ends(all)) == 4 })
 	mail.Fail(nil)
 	ids := map[string]bool{}
-	for _, one := range h.waitForMails(boss, func([]said) bool { return true }) {
+	for _, one := range h.waitForMails(boss, func([]agentMessage) bool { return true }) {
 		if ids[one.MessageID] {
 			t.Errorf("%s was sent twice", one.MessageID)
 		}
@@ -88,10 +88,10 @@ func TestDuplicatesAndLossesAreHarmless(t *testing.T) {
 
 func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "photo"))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "photo"))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
-	h.asks("bd-1", assignment("msg-2", "bd-1", "photo"))
-	h.waitForMails(boss, func(all []said) bool {
+	h.assign("bd-1", assignment("msg-2", "bd-1", "photo"))
+	h.waitForMails(boss, func(all []agentMessage) bool {
 		n := 0
 		for _, one := range all {
 			if one.Type == format.TypeTaskCompletion {
@@ -103,7 +103,7 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 	if len(h.Acts()) != 1 {
 		t.Error("the executor has acted again, want once")
 	}
-	h.asks("bd-1", assignment("msg-3", "bd-1", "wait"))
+	h.assign("bd-1", assignment("msg-3", "bd-1", "wait"))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
 	if r.Error.Code != "conflict" {
 		t.Errorf("%+v", r)
@@ -112,8 +112,8 @@ func TestDuplicateTaskIsAnsweredAgain(t *testing.T) {
 
 // hasBlocker reports whether a status update names the open question as a blocker. The agent
 // may get a report of the accepted task before it, or none.
-func hasBlocker(all []said) bool {
-	return slices.ContainsFunc(all, func(one said) bool {
+func hasBlocker(all []agentMessage) bool {
+	return slices.ContainsFunc(all, func(one agentMessage) bool {
 		u, ok := one.Message.Body.(*format.StatusUpdate)
 		return ok && len(u.Blockers) > 0
 	})
@@ -121,7 +121,7 @@ func hasBlocker(all []said) bool {
 
 func TestQuestionInPlainText(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "ask"))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "ask"))
 	q := body[*format.CoordinationRequest](t, h.until(boss, "bd-1", format.TypeCoordinationRequest))
 	if q.RequestType != "sync" || !strings.Contains(q.Topic, "where? (sink | stove)") {
 		t.Errorf("%+v", q)
@@ -131,7 +131,7 @@ func TestQuestionInPlainText(t *testing.T) {
 	if len(blocked.Blockers) != 1 {
 		t.Errorf("%+v", blocked)
 	}
-	h.asks("bd-1", "near the sink\n> where?")
+	h.assign("bd-1", "near the sink\n> where?")
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 	if got := fmt.Sprint(h.Acts()); !strings.Contains(got, "near the sink") || strings.Contains(got, "where?") {
 		t.Error(got)
@@ -149,7 +149,7 @@ func now() string { return time.Now().UTC().Add(time.Second).Format(time.RFC3339
 // A confirmation counts for the plan in the question, after the question, and in time.
 func TestConfirmationIsForOnePlan(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "confirm"))
 	q := h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	if c := body[*format.CoordinationRequest](t, q); c.RequestType != "review" || !strings.Contains(c.Topic, "open the valve") {
 		t.Errorf("%+v", c)
@@ -163,8 +163,8 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 		{saying("m-6", "bd-1", now(), `"status":{"code":"completed"}`), "a requester says"},
 		{"yes, but slowly", "the question wants a confirmation"},
 	} {
-		h.asks("bd-1", one.body)
-		h.waitForMails(boss, func(all []said) bool {
+		h.assign("bd-1", one.body)
+		h.waitForMails(boss, func(all []agentMessage) bool {
 			n, found := 0, false
 			for _, m := range all {
 				if m.Type == format.TypeErrorReport {
@@ -178,7 +178,7 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 	if len(h.Acts()) != 0 {
 		t.Fatal("the executor acted before the confirmation")
 	}
-	h.asks("bd-1", saying("m-8", "bd-1", now(), `"reply":{"confirm":true,"re":"`+q.MessageID+`","action_hash":"abc"}`))
+	h.assign("bd-1", saying("m-8", "bd-1", now(), `"reply":{"confirm":true,"re":"`+q.MessageID+`","action_hash":"abc"}`))
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 	if len(h.Acts()) != 1 {
 		t.Error("the executor has not acted once")
@@ -189,23 +189,23 @@ func TestConfirmationIsForOnePlan(t *testing.T) {
 func TestEarlyConfirmationIsIgnored(t *testing.T) {
 	mail := server(t)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "confirm"))
-	h.asks("bd-1", "yes")
+	h.assign("bd-1", assignment("msg-1", "bd-1", "confirm"))
+	h.assign("bd-1", "yes")
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
 	if len(h.Acts()) != 0 || r.NeedsHumanIntervention {
 		t.Errorf("%v %+v", h.Acts(), r)
 	}
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
 	h.waitForMails(boss, hasBlocker)
-	h.asks("bd-1", "Yes.")
+	h.assign("bd-1", "Yes.")
 	h.until(boss, "bd-1", format.TypeTaskCompletion)
 }
 
 func TestLateConfirmationIsIgnored(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "late"))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "late"))
 	h.until(boss, "bd-1", format.TypeCoordinationRequest)
-	h.asks("bd-1", saying("m-1", "bd-1", now(), `"reply":{"confirm":true}`))
+	h.assign("bd-1", saying("m-1", "bd-1", now(), `"reply":{"confirm":true}`))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
 	if !strings.Contains(r.Error.Message, "the time for it") || len(h.Acts()) != 0 {
 		t.Errorf("%+v", r)
@@ -214,13 +214,13 @@ func TestLateConfirmationIsIgnored(t *testing.T) {
 
 func TestOperatorConfirmations(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "operator"))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "operator"))
 	for _, one := range h.waitForMails(boss, hasBlocker) {
 		if strings.Contains(one.Mail.Body, "in this thread") {
 			t.Errorf("the mail asks for an answer in this thread: %s", one.Mail.Body)
 		}
 	}
-	h.asks("bd-1", "yes")
+	h.assign("bd-1", "yes")
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-1", format.TypeErrorReport))
 	if r.Error.Code != "forbidden" || len(h.Acts()) != 0 {
 		t.Errorf("%+v", r)
@@ -235,7 +235,7 @@ func TestServerWithSessions(t *testing.T) {
 	mail.Join(project, boss)
 	h := newFixture(t, mail, "Kitchen-1", bossOnly)
 	for _, task := range []string{"bd-1", "bd-2"} {
-		h.asks(task, assignment("msg-of-"+task, task, "photo"))
+		h.assign(task, assignment("msg-of-"+task, task, "photo"))
 		if c := body[*format.TaskCompletion](t, h.until(boss, task, format.TypeTaskCompletion)); c.Status != "complete" {
 			t.Errorf("%+v", c)
 		}
@@ -245,14 +245,16 @@ func TestServerWithSessions(t *testing.T) {
 
 func TestCancelAndFailure(t *testing.T) {
 	h := newFixture(t, server(t), "Kitchen-1", bossOnly)
-	h.asks("bd-1", assignment("msg-1", "bd-1", "wait"))
-	h.waitForMails(boss, func(all []said) bool { return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun") })
-	h.asks("bd-1", saying("m-1", "bd-1", now(), `"cancel":{"reason":"enough"}`))
+	h.assign("bd-1", assignment("msg-1", "bd-1", "wait"))
+	h.waitForMails(boss, func(all []agentMessage) bool {
+		return len(all) > 0 && strings.Contains(all[len(all)-1].Mail.Body, "begun")
+	})
+	h.assign("bd-1", saying("m-1", "bd-1", now(), `"cancel":{"reason":"enough"}`))
 	c := body[*format.TaskCompletion](t, h.until(boss, "bd-1", format.TypeTaskCompletion))
 	if c.Status != "blocked" || c.Errors[0] != "cancelled" {
 		t.Errorf("%+v", c)
 	}
-	h.asks("bd-2", assignment("msg-2", "bd-2", "fail"))
+	h.assign("bd-2", assignment("msg-2", "bd-2", "fail"))
 	r := body[*format.ErrorReport](t, h.until(boss, "bd-2", format.TypeErrorReport))
 	if r.Error.Code != "jam" || r.Severity != "high" || !r.NeedsHumanIntervention || r.SuggestedActions[0] != "free the brush" {
 		t.Errorf("%+v", r)
@@ -285,8 +287,8 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 		{strings.NewReplacer("task_assignment", "status_update", `"description"`, `"status_summary"`, `"file_patterns":[]`, `"update_type":"progress","blockers":[]`).Replace(good), "unknown_task"},
 	}
 	for i, one := range bad {
-		m := h.asks("", one.body)
-		h.waitForMails(boss, func(all []said) bool {
+		m := h.assign("", one.body)
+		h.waitForMails(boss, func(all []agentMessage) bool {
 			return len(all) == i+1 && all[i].Message.Body.(*format.ErrorReport).Error.Code == one.code
 		})
 		if !mail.Acknowledged(h.ctx, m.ID) {
@@ -298,7 +300,7 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 		`{"type":"error_report"}`,
 		`{"version":"1.0.0","timestamp":"2026-11-22T00:00:00Z","sender_id":"` + boss + `","message_id":"m","type":"error_report","task_id":"bd-1","severity":"low","error":{"code":"x","message":"y"},"reproduction_steps":[],"needs_human_intervention":false}`,
 	} {
-		if m := h.asks("", silent); !mail.Acknowledged(h.ctx, m.ID) {
+		if m := h.assign("", silent); !mail.Acknowledged(h.ctx, m.ID) {
 			t.Errorf("%s: not acknowledged", silent)
 		}
 	}
@@ -306,7 +308,7 @@ func TestInvalidMessagesAreReported(t *testing.T) {
 	if !mail.Acknowledged(h.ctx, m.ID) {
 		t.Error("the stranger's mail is not acknowledged")
 	}
-	if all := h.waitForMails(boss, func([]said) bool { return true }); len(all) != len(bad) {
+	if all := h.waitForMails(boss, func([]agentMessage) bool { return true }); len(all) != len(bad) {
 		t.Errorf("%d answers, want %d", len(all), len(bad))
 	}
 	if n := len(h.adapter.Status().Refused); n != len(bad)+4 {

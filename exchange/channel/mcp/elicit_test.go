@@ -61,12 +61,12 @@ func TestConfirmationIsShownOnPageOnly(t *testing.T) {
 		if status := g.mustCall("mess_status", map[string]any{"ref": ref}).field("status"); status != string(mess.NeedsConfirmation) {
 			t.Errorf("%s: it is %s after the client has accepted", name, status)
 		}
-		for _, said := range []string{
+		for _, text := range []string{
 			waited, g.mustCall("mess_status", map[string]any{"ref": ref}).text,
 			g.call("mess_answer", map[string]any{"ref": ref, "confirm": true}).text,
 		} {
-			if strings.Contains(said, "messkit ") || strings.Contains(said, "--yes") { // a model may have a shell
-				t.Errorf("%s: a result names a command: %s", name, said)
+			if strings.Contains(text, "messkit ") || strings.Contains(text, "--yes") { // a model may have a shell
+				t.Errorf("%s: a result names a command: %s", name, text)
 			}
 		}
 		if len(shown) > 0 {

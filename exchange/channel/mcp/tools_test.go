@@ -245,8 +245,8 @@ func TestInvalidInputIsAResult(t *testing.T) {
 // An observer may look, and not ask.
 func TestRoles(t *testing.T) {
 	h := newHarness(t)
-	asks, sees := h.overStdio(model), h.overStdio(watcher)
-	ref := asks.request("hang")
+	asker, sees := h.overStdio(model), h.overStdio(watcher)
+	ref := asker.request("hang")
 	sees.wantToolError("mess_request", map[string]any{"intent": "photo"}, "role requester is missing")
 	sees.wantToolError("mess", map[string]any{"message": "request: {intent: photo}"}, "role requester is missing")
 	sees.wantToolError("mess_cancel", map[string]any{"ref": ref}, "only claude")

@@ -53,8 +53,8 @@ func (h *fixture) waitStatus(ref string, want mess.Code) exchange.Thread {
 	return th
 }
 
-// saidIn returns all messages of a thread as text.
-func saidIn(th exchange.Thread) string {
+// textOfThread returns all messages of a thread as text.
+func textOfThread(th exchange.Thread) string {
 	var all strings.Builder
 	for _, m := range th.Messages {
 		text, _ := m.JSON()
@@ -90,7 +90,7 @@ func TestPeerExecutesRequests(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	respond(wire.Ack, "msg_ack", "on its way", nil)
-	h.until("the ack", func() bool { return strings.Contains(saidIn(h.waitStatus(ref, mess.InProgress)), "on its way") })
+	h.until("the ack", func() bool { return strings.Contains(textOfThread(h.waitStatus(ref, mess.InProgress)), "on its way") })
 	respond(wire.Request, "msg_q", "which cup?", nil)
 	h.waitStatus(ref, mess.NeedsInput)
 	h.as(asker, "reply: {re: "+ref+", answers: {answer: the red one}}")
@@ -107,8 +107,8 @@ func TestPeerExecutesRequests(t *testing.T) {
 	h.takes(r)
 	th = h.waitStatus(ref, mess.Completed)
 	for _, want := range []string{"it is on the table", "log.csv", `"description":"forces"`, `"mesh":{"metadata":{"grip":3}}`, `"evidence":"acknowledged"`} {
-		if !strings.Contains(saidIn(th), want) {
-			t.Errorf("the thread misses %s: %s", want, saidIn(th))
+		if !strings.Contains(textOfThread(th), want) {
+			t.Errorf("the thread misses %s: %s", want, textOfThread(th))
 		}
 	}
 	if th.Executor != "hub" || h.count("request pick up the cup") != 0 {
@@ -156,7 +156,7 @@ func TestPeerStatusEndsTask(t *testing.T) {
 	h.hub.code = http.StatusForbidden
 	h.hub.mu.Unlock()
 	ref := h.as(asker, `request: {intent: pick, requires: [pick-and-place]}`)
-	if text := saidIn(h.waitStatus(ref, mess.Failed)); !strings.Contains(text, `"effect":"none"`) {
+	if text := textOfThread(h.waitStatus(ref, mess.Failed)); !strings.Contains(text, `"effect":"none"`) {
 		t.Error(text)
 	}
 	if n := len(h.report(mesh.Order{Do: "letters"}).Letters); n != 0 {
@@ -174,7 +174,7 @@ func TestPeerTaskSurvivesRestart(t *testing.T) {
 	h.stop()
 	h.open()
 	respond(wire.Ack, "msg_ack", "still at it", nil)
-	h.until("the ack", func() bool { return strings.Contains(saidIn(h.waitStatus(ref, mess.InProgress)), "still at it") })
+	h.until("the ack", func() bool { return strings.Contains(textOfThread(h.waitStatus(ref, mess.InProgress)), "still at it") })
 	h.as(asker, "cancel: {re: "+ref+", reason: enough}")
 	h.hub.wait(t, func(e wire.Envelope) bool { return e.Type == wire.Notification && e.Payload.Body == "cancel" })
 	respond(wire.Response, "msg_end", "stopped", wire.Object{}.With("status", "cancelled"))
@@ -205,7 +205,7 @@ func TestSilentPeerHasUnknownOutcome(t *testing.T) {
 			}
 			time.Sleep(2 * time.Minute)
 			th, _ := h.x.Thread(t.Context(), watcher, ref)
-			if text := saidIn(th); th.Status != mess.Failed || !strings.Contains(text, `"effect":"unknown"`) || !strings.Contains(text, "has not answered in time") {
+			if text := textOfThread(th); th.Status != mess.Failed || !strings.Contains(text, `"effect":"unknown"`) || !strings.Contains(text, "has not answered in time") {
 				t.Errorf("%s: %s", th.Status, text)
 			}
 			hub.mu.Lock()

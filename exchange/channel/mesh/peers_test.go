@@ -45,12 +45,12 @@ func TestChangedRegistryIsReread(t *testing.T) {
 	hub := func(token string) map[string]any {
 		return map[string]any{"ip": at.Hostname(), "port": json.Number(at.Port()), "token": token, "accept": "new-" + token, "accept_before": tokenHere}
 	}
-	say := func(n int, token string) int {
+	send := func(n int, token string) int {
 		text := wire.Hook{Message: envelope(wire.Notification, fmt.Sprint("msg_", n), "hello").Text()}.Text()
 		code, _ := h.raw("/hooks/hub", token, string(text))
 		return code
 	}
-	if code := say(0, tokenHere); code != http.StatusForbidden {
+	if code := send(0, tokenHere); code != http.StatusForbidden {
 		t.Fatalf("a stranger is answered %d", code)
 	}
 	register(t, file, 1, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}, "hub": hub("first")})
@@ -63,10 +63,10 @@ func TestChangedRegistryIsReread(t *testing.T) {
 		return false
 	}
 	h.until("the hub is known", known)
-	if code := say(1, "new-first"); code != http.StatusAccepted {
+	if code := send(1, "new-first"); code != http.StatusAccepted {
 		t.Errorf("answer to the new token is %d, want 202", code)
 	}
-	if code := say(2, tokenHere); code != http.StatusAccepted {
+	if code := send(2, tokenHere); code != http.StatusAccepted {
 		t.Errorf("answer to the earlier token is %d, want 202", code)
 	}
 	token := func(want string) {
@@ -81,7 +81,7 @@ func TestChangedRegistryIsReread(t *testing.T) {
 	token("first")
 	register(t, file, 2, map[string]map[string]any{"hub": hub("second")})
 	token("second")
-	if code := say(3, "new-first"); code != http.StatusUnauthorized {
+	if code := send(3, "new-first"); code != http.StatusUnauthorized {
 		t.Errorf("answer to an expired token is %d, want 401", code)
 	}
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
@@ -93,12 +93,12 @@ func TestChangedRegistryIsReread(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	if code := say(4, "new-second"); code != http.StatusAccepted {
+	if code := send(4, "new-second"); code != http.StatusAccepted {
 		t.Errorf("after a registry that cannot be read: %d", code)
 	}
 	register(t, file, 3, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}})
 	h.until("the hub is gone", func() bool { return !known() })
-	if code := say(5, tokenHere); code != http.StatusForbidden {
+	if code := send(5, tokenHere); code != http.StatusForbidden {
 		t.Errorf("a peer that has gone is answered %d", code)
 	}
 }

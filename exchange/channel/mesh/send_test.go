@@ -66,14 +66,14 @@ func (h *fixture) result(id string) *mesh.Result {
 }
 
 // answers makes the hub answer every request before it accepts it, as some peers do.
-func (h *fixture) answers(say func(wire.Envelope) wire.Envelope) {
+func (h *fixture) answers(reply func(wire.Envelope) wire.Envelope) {
 	h.hub.mu.Lock()
 	defer h.hub.mu.Unlock()
 	h.hub.answered = func(e wire.Envelope) {
 		if e.Type != wire.Request {
 			return
 		}
-		r := say(e)
+		r := reply(e)
 		r.CorrelationID, r.ReplyContext, r.ConversationID = e.ID, e.ReplyContext, e.ConversationID
 		if code, v := h.post(r); code != http.StatusAccepted {
 			h.Errorf("%d %v", code, v)
@@ -331,15 +331,15 @@ func TestTwoAgentsLoseNothing(t *testing.T) {
 	if string(got) != string(sent) {
 		t.Errorf("asked\n%s\nsent\n%s", got, sent)
 	}
-	var said []mess.Item
+	var items []mess.Item
 	for _, m := range th.Messages {
 		for _, item := range m.Items {
 			if item.Kind() == mess.KindResponse {
-				said = append(said, item)
+				items = append(items, item)
 			}
 		}
 	}
-	theirs, _ := json.Marshal(said[0])
+	theirs, _ := json.Marshal(items[0])
 	mine, _ := json.Marshal(ours.Items[1])
 	if string(theirs) != string(mine) || ours.Re[0] != "mine" {
 		t.Errorf("answered\n%s\ncame\n%s", theirs, mine)

@@ -329,8 +329,8 @@ func TestAlertOnFullDiskNotifiesLater(t *testing.T) {
 		}
 		h.stop()
 		h.open()
-		said := map[string]string{"new": "[new] worker-1/disk", "resolved": "[recovery] worker-1/disk"}[status]
-		h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, said) })
+		subject := map[string]string{"new": "[new] worker-1/disk", "resolved": "[recovery] worker-1/disk"}[status]
+		h.hub.wait(t, func(e wire.Envelope) bool { return strings.HasPrefix(e.Payload.Subject, subject) })
 	}
 	h.stop()
 	h.open()

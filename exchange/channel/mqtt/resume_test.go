@@ -47,7 +47,7 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 		post("re: " + ref + "\nMESS: [{status: {code: in_progress}}]")
 		post("re: " + ref + "\nMESS: [{status: {code: completed, message: " + text + "}}]")
 	}
-	asks := func(id string) string {
+	request := func(id string) string {
 		t.Helper()
 		me.publish(root+"a/me/out", fmt.Sprintf(photo, id))
 		me.waitForText(`"re":"` + id + `"`)
@@ -57,7 +57,7 @@ func TestResultAfterClockSetBackArrives(t *testing.T) {
 		}
 		return ref.Ref
 	}
-	first, second, third := asks("first"), asks("second"), asks("third")
+	first, second, third := request("first"), request("second"), request("third")
 	ends(first, "one")
 	me.waitForText("one")
 	post("status: {re: " + third + ", code: claimed, message: soon}")

@@ -90,8 +90,8 @@ func TestTaskAtReferenceServer(t *testing.T) {
 				}
 			}
 			end := p.thread(ref)
-			if said := end.texts("pi"); end.Status != want[name][2] || strings.Join(said, " ") != "claimed needs_input in_progress completed" {
-				t.Errorf("%s: %v", end.Status, said)
+			if statuses := end.texts("pi"); end.Status != want[name][2] || strings.Join(statuses, " ") != "claimed needs_input in_progress completed" {
+				t.Errorf("%s: %v", end.Status, statuses)
 			}
 			last := end.items(len(end.Messages) - 1)
 			if c := last[1]["response"].(map[string]any)["content"].([]any); c[0] != "milk" || c[1].(map[string]any)["image"] != media.URI {
@@ -311,8 +311,8 @@ func TestLostAcksAreHarmless(t *testing.T) {
 			twice(&mess.Status{Code: mess.Claimed, Instance: "run1"})
 			twice(&mess.Status{Code: mess.InProgress, Instance: "run1", ActionHash: "h"})
 			twice(&mess.Status{Code: mess.Completed, Evidence: mess.ReadBack})
-			if said := p.thread(ref).texts("pi"); strings.Join(said, " ") != "claimed in_progress completed" {
-				t.Errorf("statuses are %v, want claimed in_progress completed", said)
+			if statuses := p.thread(ref).texts("pi"); strings.Join(statuses, " ") != "claimed in_progress completed" {
+				t.Errorf("statuses are %v, want claimed in_progress completed", statuses)
 			}
 		})
 	})

@@ -159,8 +159,8 @@ func TestSpellingOfStatuses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if said := p.thread(ref).texts("pi"); !slices.Equal(said[:3], []string{"claimed", "needs_input", "needs_input"}) {
-					t.Errorf("statuses are %v, want claimed needs_input needs_input first", said)
+				if statuses := p.thread(ref).texts("pi"); !slices.Equal(statuses[:3], []string{"claimed", "needs_input", "needs_input"}) {
+					t.Errorf("statuses are %v, want claimed needs_input needs_input first", statuses)
 				}
 			}
 			if got := n.statuses(); !slices.Equal(got, want[name]) {

@@ -260,17 +260,17 @@ func requested(ref, id string, now time.Time) thread.Thread {
 func (g *storeBench) claim(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Executor = "kitchen-pi"
 	e.Epoch++
-	return g.say(ctx, e, "claim", mess.Claimed, nil, &mess.Status{Code: mess.Claimed, Estimate: "2m"})
+	return g.appendStep(ctx, e, "claim", mess.Claimed, nil, &mess.Status{Code: mess.Claimed, Estimate: "2m"})
 }
 
 func (g *storeBench) progress(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Phase = thread.Started
-	return g.say(ctx, e, "status", mess.InProgress, nil, &mess.Status{Code: mess.InProgress, Message: strings.Repeat("on it. ", 1024/7)})
+	return g.appendStep(ctx, e, "status", mess.InProgress, nil, &mess.Status{Code: mess.InProgress, Message: strings.Repeat("on it. ", 1024/7)})
 }
 
 func (g *storeBench) finish(ctx context.Context, e thread.Envelope) (thread.Envelope, error) {
 	e.Phase = thread.Finished
-	return g.say(ctx, e, "response", mess.Completed, nil, &mess.Response{
+	return g.appendStep(ctx, e, "response", mess.Completed, nil, &mess.Response{
 		Content: []mess.Entry{mess.TextEntry("There is milk, and there are four eggs. No butter.")},
 	}, &mess.Status{Code: mess.Completed})
 }
@@ -306,12 +306,12 @@ func (g *storeBench) picture(ctx context.Context, e thread.Envelope) (thread.Env
 	e.Phase = thread.Started
 	name := fmt.Sprintf("att-%03d-image-fridge.jpg", e.Serial+1)
 	media := mess.Media{File: name, MIME: "image/jpeg", Size: &staged.Size, SHA256: staged.SHA256}
-	return g.say(ctx, e, "status", mess.InProgress, []thread.Bind{{Name: name, SHA256: staged.SHA256}},
+	return g.appendStep(ctx, e, "status", mess.InProgress, []thread.Bind{{Name: name, SHA256: staged.SHA256}},
 		&mess.Status{Code: mess.InProgress, Partial: []mess.Entry{mess.MediaEntry("image", media)}})
 }
 
-// say stores a step like an exchange does: the executor's message, and the ack.
-func (g *storeBench) say(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
+// appendStep stores a step like an exchange does: the executor's message, and the ack.
+func (g *storeBench) appendStep(ctx context.Context, e thread.Envelope, kind string, to mess.Code, binds []thread.Bind, items ...mess.Item) (thread.Envelope, error) {
 	now := time.Now()
 	e.Ver++
 	e.Serial++

@@ -56,7 +56,7 @@ func TestWritersForLinear(t *testing.T) {
 	}
 	var mu sync.Mutex
 	out := json.NewEncoder(os.Stdout)
-	say := func(c call) {
+	record := func(c call) {
 		mu.Lock()
 		defer mu.Unlock()
 		_ = out.Encode(c) // the reader may be gone
@@ -66,16 +66,16 @@ func TestWritersForLinear(t *testing.T) {
 		g.Go(func() {
 			for {
 				c := call{Writer: w, Ref: fmt.Sprintf("2026-02-01-%03d", 1+rand.IntN(linearThreads))}
-				say(c)
+				record(c)
 				th, rev, err := s.Read(t.Context(), c.Ref)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				c.Back, c.Rev = true, rev
-				say(c)
+				record(c)
 				c = call{Writer: w, Ref: c.Ref, After: rev}
-				say(c)
+				record(c)
 				th.Ver++
 				th.Status, th.Executor = mess.Claimed, fmt.Sprint("pi-", w)
 				_, err = s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope})
@@ -84,7 +84,7 @@ func TestWritersForLinear(t *testing.T) {
 					return
 				}
 				c.Back, c.OK = true, err == nil
-				say(c)
+				record(c)
 			}
 		})
 	}

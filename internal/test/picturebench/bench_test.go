@@ -212,9 +212,9 @@ func (m method) run(t *testing.T, in, out string) cost {
 	var c cost
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), measured+"=1", "GOMAXPROCS=1", "MAGICK_THREAD_LIMIT=1", "VIPS_CONCURRENCY=1", "OMP_NUM_THREADS=1")
-	said, err := cmd.CombinedOutput()
-	if n, _ := fmt.Sscan(string(said), &c.cpu, &c.wall, &c.memory); err != nil || n != 3 {
-		t.Fatalf("%s: %v: %s", m.name, err, said)
+	output, err := cmd.CombinedOutput()
+	if n, _ := fmt.Sscan(string(output), &c.cpu, &c.wall, &c.memory); err != nil || n != 3 {
+		t.Fatalf("%s: %v: %s", m.name, err, output)
 	}
 	info, err := os.Stat(out)
 	if err != nil {
@@ -234,8 +234,8 @@ func TestMain(m *testing.M) {
 	}
 	cmd := exec.Command(os.Args[1], os.Args[2:]...)
 	began := time.Now()
-	if said, err := cmd.CombinedOutput(); err != nil {
-		fmt.Printf("%v: %s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		fmt.Printf("%v: %s", err, output)
 		os.Exit(1)
 	}
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

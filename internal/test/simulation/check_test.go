@@ -49,9 +49,9 @@ func (sc *scenario) lostMessages(b *executor) (bad []string) {
 	for _, list := range sc.server.seen {
 		for _, s := range list {
 			if s.from == b.id {
-				kept[s.said.ID] = true
+				kept[s.message.ID] = true
 				// The exchange stores a repeated claim and a repeated decline once.
-				if w := key(s.said); strings.HasSuffix(w, ":declined") || strings.HasSuffix(w, ":claimed") {
+				if w := key(s.message); strings.HasSuffix(w, ":declined") || strings.HasSuffix(w, ":claimed") {
 					kept[w] = true
 				}
 			}
@@ -143,9 +143,9 @@ func (j *judge) checkOrder() {
 			j.addProblem("I4 %s: a claim without an epoch, or an epoch without a claim", j.w.token)
 		}
 		moved := is.env.Status != was.Status && was.Status != "pending"
-		handedBack := is.env.Status == "pending" && is.said.Epoch == 0 // from an executor that did not receive the answer to its claim
-		if moved && strings.HasPrefix(is.from, "board") && (is.from != was.Executor || is.said.Epoch != was.Epoch && !handedBack) {
-			j.addProblem("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.said.Epoch, was.Executor, was.Epoch)
+		handedBack := is.env.Status == "pending" && is.message.Epoch == 0 // from an executor that did not receive the answer to its claim
+		if moved && strings.HasPrefix(is.from, "board") && (is.from != was.Executor || is.message.Epoch != was.Epoch && !handedBack) {
+			j.addProblem("I4 %s: moved by %s with epoch %d, held by %s with %d", j.w.token, is.from, is.message.Epoch, was.Executor, was.Epoch)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (j *judge) effect() mess.Effect {
 			break // later messages are evidence
 		}
 		e = ""
-		for _, item := range s.said.Items {
+		for _, item := range s.message.Items {
 			if st, ok := item.(*mess.Status); ok && st.Reason != nil {
 				e = st.Reason.Effect
 			}
@@ -210,7 +210,7 @@ func (j *judge) checkLateCommand() {
 			continue
 		}
 		at = s.at
-		for _, item := range s.said.Items {
+		for _, item := range s.message.Items {
 			if st, ok := item.(*mess.Status); ok {
 				end = st
 			}

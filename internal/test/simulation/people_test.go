@@ -145,7 +145,7 @@ func (p *people) follow(w *order) {
 	if r.IntN(6) == 0 {
 		go p.cancel(w, between(r, 0, 3*time.Minute))
 	}
-	says := r.IntN(5) > 0
+	confirms := r.IntN(5) > 0
 	for i := 0; ; i++ {
 		if !sleep(p.over, between(p.s.chance.of("look", w.n, i), 5*time.Second, min(time.Minute<<min(i/10, 4), 10*time.Minute))) {
 			return
@@ -163,7 +163,7 @@ func (p *people) follow(w *order) {
 		case t.Status == mess.NeedsInput:
 			_, _ = p.post(mess.Message{Re: mess.Refs{w.ref}, Items: []mess.Item{&mess.Reply{Answers: mess.Object{{Key: "sure", Value: "this"}}}}})
 		case t.Status == mess.NeedsConfirmation && t.Confirm != nil && t.Confirm.Given == nil:
-			p.answer(w, t.Confirm, says)
+			p.answer(w, t.Confirm, confirms)
 		}
 	}
 }

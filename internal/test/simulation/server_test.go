@@ -49,11 +49,11 @@ type clockStep struct {
 
 // seen is a written envelope, with the sender of its message.
 type seen struct {
-	at   time.Time
-	env  exchange.Envelope
-	from string
-	said mess.Message
-	also []mess.Message // messages that the exchange added
+	at      time.Time
+	env     exchange.Envelope
+	from    string
+	message mess.Message
+	also    []mess.Message // messages that the exchange added
 }
 
 // run is the exchange between two power cuts.

@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// said returns a message of a type with some fields.
-func said(kind, members string) string {
+// messageText returns a message of a type with some fields.
+func messageText(kind, members string) string {
 	return `{"version":"1.0.0","timestamp":"2025-12-25T12:00:00Z","sender_id":"a","message_id":"m","type":"` + kind + `",` + members + `}`
 }
 
@@ -73,12 +73,12 @@ func TestDecisions(t *testing.T) {
 
 func anyMessageID(t *testing.T) {
 	for _, id := range []string{"msg-123e4567-e89b-12d3-a456-426614174000", "7", strings.Repeat("m", 128)} {
-		if m, _ := must[*format.TaskAssignment](t, strings.Replace(said("task_assignment", bodies["task"]), `"m"`, `"`+id+`"`, 1)); m.MessageID != id {
+		if m, _ := must[*format.TaskAssignment](t, strings.Replace(messageText("task_assignment", bodies["task"]), `"m"`, `"`+id+`"`, 1)); m.MessageID != id {
 			t.Error(m.MessageID)
 		}
 	}
 	for _, id := range []string{"", strings.Repeat("m", 129)} {
-		refused(t, strings.Replace(said("task_assignment", bodies["task"]), `"m"`, `"`+id+`"`, 1), format.Mail{}, format.Strict)
+		refused(t, strings.Replace(messageText("task_assignment", bodies["task"]), `"m"`, `"`+id+`"`, 1), format.Mail{}, format.Strict)
 	}
 }
 
@@ -99,7 +99,7 @@ func abridged(t *testing.T) {
 
 func sharedIsRead(t *testing.T) {
 	const text = `"task_id":"t","reservation_request":{"mode":"shared","file_patterns":["a"],"duration_minutes":1},"alternatives":[{"pattern":"b","mode":"shared"}]`
-	m, b := must[*format.FileReservation](t, said("file_reservation", text))
+	m, b := must[*format.FileReservation](t, messageText("file_reservation", text))
 	if b.Request.Mode != format.SharedRead || b.Alternatives[0].Mode != format.SharedRead || len(m.Notes) != 1 {
 		t.Errorf("%+v, %q", b, m.Notes)
 	}
@@ -114,12 +114,12 @@ func sharedIsRead(t *testing.T) {
 		}
 	}
 	for _, alternative := range []string{`{"pattern":"b","mode":"mine"}`, `{"pattern":"b"}`, `{"mode":"exclusive"}`} {
-		refused(t, said("file_reservation", strings.Replace(text, `{"pattern":"b","mode":"shared"}`, alternative, 1)), format.Mail{}, format.Lenient)
+		refused(t, messageText("file_reservation", strings.Replace(text, `{"pattern":"b","mode":"shared"}`, alternative, 1)), format.Mail{}, format.Lenient)
 	}
 }
 
 func twoPriorities(t *testing.T) {
-	text := said("task_assignment", strings.Replace(bodies["task"], `"priority_value":3`, `"priority_value":0`, 1))
+	text := messageText("task_assignment", strings.Replace(bodies["task"], `"priority_value":3`, `"priority_value":0`, 1))
 	if bad := refused(t, text, format.Mail{}, format.Strict); bad.Code != "invalid_format" || !strings.Contains(bad.Details, "priority_value mismatch") {
 		t.Error(bad)
 	}
@@ -151,7 +151,7 @@ func contextOf(e *format.ErrorReport, key string) string {
 }
 
 func oneReport(t *testing.T) {
-	e := reportOn(t, said("task_assignment", strings.Replace(bodies["task"], `"task_id":"t",`, "", 1)), format.Mail{})
+	e := reportOn(t, messageText("task_assignment", strings.Replace(bodies["task"], `"task_id":"t",`, "", 1)), format.Mail{})
 	if e.Error.Code != "invalid_format" || e.Error.Message != "Missing required field: task_id" || contextOf(e, "message_id") != "m" || contextOf(e, "details") != e.Error.Message {
 		t.Errorf("%+v", e.Error)
 	}
@@ -161,18 +161,18 @@ func taskOfReport(t *testing.T) {
 	bad := strings.Replace(bodies["task"], `"description":"d",`, "", 1)
 	without := strings.Replace(bad, `"task_id":"t",`, "", 1)
 	for _, c := range []struct{ text, thread, want string }{{bad, "bd-9", "t"}, {without, "bd-9", "bd-9"}, {without, "", "unknown"}} {
-		if e := reportOn(t, said("task_assignment", c.text), format.Mail{ThreadID: c.thread}); e.TaskID != c.want {
+		if e := reportOn(t, messageText("task_assignment", c.text), format.Mail{ThreadID: c.thread}); e.TaskID != c.want {
 			t.Errorf("%s in %q: %s", c.text, c.thread, e.TaskID)
 		}
 	}
 }
 
 func emptyArrays(t *testing.T) {
-	must[*format.TaskAssignment](t, said("task_assignment", bodies["task"]))
-	must[*format.TaskCompletion](t, said("task_completion", bodies["done"]))
-	must[*format.StatusUpdate](t, said("status_update", bodies["update"]+`,"update_type":"progress"`))
-	must[*format.ErrorReport](t, said("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false`))
-	e := reportOn(t, said("task_assignment", `"task_id":"t"`), format.Mail{})
+	must[*format.TaskAssignment](t, messageText("task_assignment", bodies["task"]))
+	must[*format.TaskCompletion](t, messageText("task_completion", bodies["done"]))
+	must[*format.StatusUpdate](t, messageText("status_update", bodies["update"]+`,"update_type":"progress"`))
+	must[*format.ErrorReport](t, messageText("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false`))
+	e := reportOn(t, messageText("task_assignment", `"task_id":"t"`), format.Mail{})
 	if len(e.ReproductionSteps) == 0 {
 		t.Error("a report of ours has no steps")
 	}
@@ -185,8 +185,8 @@ func emptyArrays(t *testing.T) {
 
 func inReplyTo(t *testing.T) {
 	for _, text := range []string{
-		said("status_update", bodies["update"]+`,"update_type":"progress","metadata":{"in_reply_to":"m-1"}`),
-		said("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false,"metadata":{"in_reply_to":"m-1"}`),
+		messageText("status_update", bodies["update"]+`,"update_type":"progress","metadata":{"in_reply_to":"m-1"}`),
+		messageText("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false,"metadata":{"in_reply_to":"m-1"}`),
 	} {
 		m, err := format.Parse(text, format.Mail{}, format.Strict)
 		if err != nil || format.InReplyTo(m.Body) != "m-1" {
@@ -196,18 +196,18 @@ func inReplyTo(t *testing.T) {
 }
 
 func versionMismatch(t *testing.T) {
-	e := reportOn(t, strings.Replace(said("task_assignment", bodies["task"]), "1.0.0", "2.1.0", 1), format.Mail{})
+	e := reportOn(t, strings.Replace(messageText("task_assignment", bodies["task"]), "1.0.0", "2.1.0", 1), format.Mail{})
 	if e.Error.Code != "version_mismatch" || contextOf(e, "received") != "2.1.0" || contextOf(e, "supported") != "1.0.0" {
 		t.Errorf("%+v", e.Error)
 	}
-	must[*format.TaskAssignment](t, strings.Replace(said("task_assignment", bodies["task"]), "1.0.0", "1.7.2", 1))
+	must[*format.TaskAssignment](t, strings.Replace(messageText("task_assignment", bodies["task"]), "1.0.0", "1.7.2", 1))
 }
 
 func unknownType(t *testing.T) {
-	if e := reportOn(t, said("lunch", `"task_id":"t"`), format.Mail{}); e.Error.Code != "unknown_message_type" || contextOf(e, "message_id") != "m" {
+	if e := reportOn(t, messageText("lunch", `"task_id":"t"`), format.Mail{}); e.Error.Code != "unknown_message_type" || contextOf(e, "message_id") != "m" {
 		t.Errorf("%+v", e.Error)
 	}
-	for _, text := range []string{said("error_report", `"task_id":"t"`), strings.Replace(said("error_report", bodies["report"]), "1.0.0", "9.0.0", 1)} {
+	for _, text := range []string{messageText("error_report", `"task_id":"t"`), strings.Replace(messageText("error_report", bodies["report"]), "1.0.0", "9.0.0", 1)} {
 		if m, ok := refused(t, text, format.Mail{}, format.Strict).Report("kitchen_1", "msg-1", time.Unix(0, 0)); ok {
 			t.Errorf("%s is answered by %+v", text, m.Body)
 		}
@@ -215,7 +215,7 @@ func unknownType(t *testing.T) {
 }
 
 func dependencies(t *testing.T) {
-	_, a := must[*format.TaskAssignment](t, said("task_assignment", bodies["task"]+`,"dependencies":["bd-40","bd-41"]`))
+	_, a := must[*format.TaskAssignment](t, messageText("task_assignment", bodies["task"]+`,"dependencies":["bd-40","bd-41"]`))
 	r, err := a.Request(func(string) bool { return false })
 	if err != nil || r.Constraints == nil || strings.Join(r.Constraints.DependsOn, " ") != "bd-40 bd-41" {
 		t.Errorf("%+v, %v", r.Constraints, err)
@@ -241,7 +241,7 @@ func endsWithoutStatus(t *testing.T) {
 func independent(t *testing.T) {
 	for _, severity := range []string{"low", "medium", "high", "blocking"} {
 		for _, person := range []bool{true, false} {
-			_, e := must[*format.ErrorReport](t, said("error_report", fmt.Sprintf(`%s,"severity":"%s","needs_human_intervention":%t`, bodies["report"], severity, person)))
+			_, e := must[*format.ErrorReport](t, messageText("error_report", fmt.Sprintf(`%s,"severity":"%s","needs_human_intervention":%t`, bodies["report"], severity, person)))
 			if e.Severity != severity || e.NeedsHumanIntervention != person {
 				t.Errorf("%+v", e)
 			}
@@ -250,12 +250,12 @@ func independent(t *testing.T) {
 }
 
 func freeResults(t *testing.T) {
-	must[*format.ErrorReport](t, said("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false,"attempted_solutions":[{"solution":"x","result":"so-so","details":"y"}]`))
+	must[*format.ErrorReport](t, messageText("error_report", bodies["report"]+`,"severity":"low","needs_human_intervention":false,"attempted_solutions":[{"solution":"x","result":"so-so","details":"y"}]`))
 }
 
 func progressOnAny(t *testing.T) {
 	for _, kind := range []string{"progress", "milestone", "blocker", "unblocker"} {
-		_, u := must[*format.StatusUpdate](t, said("status_update", bodies["update"]+`,"update_type":"`+kind+`","progress":{"percentage":70}`))
+		_, u := must[*format.StatusUpdate](t, messageText("status_update", bodies["update"]+`,"update_type":"`+kind+`","progress":{"percentage":70}`))
 		if u.Progress == nil || *u.Progress.Percentage != 70 {
 			t.Errorf("%s: %+v", kind, u.Progress)
 		}
@@ -263,24 +263,24 @@ func progressOnAny(t *testing.T) {
 }
 
 func accessModes(t *testing.T) {
-	must[*format.CoordinationRequest](t, said("coordination_request", `"request_type":"sync","participants":["a"],"coordination_topic":"x","shared_resources":[{"type":"files","patterns":["a"],"access_mode":"append"}]`))
+	must[*format.CoordinationRequest](t, messageText("coordination_request", `"request_type":"sync","participants":["a"],"coordination_topic":"x","shared_resources":[{"type":"files","patterns":["a"],"access_mode":"append"}]`))
 }
 
 func timesWithOffset(t *testing.T) {
 	for at, want := range map[string]bool{"2025-12-25T12:00:00Z": true, "2025-12-25T14:00:00+02:00": true, "2025-12-25T12:00:00": false, "2025-12-25": false} {
-		_, err := format.Parse(strings.Replace(said("task_assignment", bodies["task"]), "2025-12-25T12:00:00Z", at, 1), format.Mail{}, format.Strict)
+		_, err := format.Parse(strings.Replace(messageText("task_assignment", bodies["task"]), "2025-12-25T12:00:00Z", at, 1), format.Mail{}, format.Strict)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
-	m, _ := refused(t, said("lunch", `"a":1`), format.Mail{}, format.Strict).Report("k", "m", time.Date(2025, 12, 25, 14, 0, 0, 0, time.FixedZone("", 7200)))
+	m, _ := refused(t, messageText("lunch", `"a":1`), format.Mail{}, format.Strict).Report("k", "m", time.Date(2025, 12, 25, 14, 0, 0, 0, time.FixedZone("", 7200)))
 	if m.Timestamp != "2025-12-25T12:00:00Z" {
 		t.Error(m.Timestamp)
 	}
 }
 
 func senderIsFrom(t *testing.T) {
-	text := said("task_assignment", bodies["task"])
+	text := messageText("task_assignment", bodies["task"])
 	if bad := refused(t, text, format.Mail{From: "b"}, format.Lenient); bad.Code != "sender_mismatch" {
 		t.Error(bad)
 	}

@@ -107,9 +107,9 @@ func (a *agent) startRequest(words string, flags ...string) *exec.Cmd {
 // wantCompleted sends a request and expects completion, with evidence from a state readback.
 func (a *agent) wantCompleted(t *testing.T, words string) {
 	t.Helper()
-	said, err := a.request(t, words)
-	t.Logf("$ messkit ask %q --wait\n%s", words, said)
-	if err != nil || !strings.Contains(said, "completed") || !strings.Contains(said, "read back") {
+	output, err := a.request(t, words)
+	t.Logf("$ messkit ask %q --wait\n%s", words, output)
+	if err != nil || !strings.Contains(output, "completed") || !strings.Contains(output, "read back") {
 		t.Fatalf("%q: %v", words, err)
 	}
 }
@@ -205,10 +205,10 @@ func TestBridgeDisappearsDuringTask(t *testing.T) {
     line: "4"
     pulse: 4s
 `)
-	said := make(chan string)
+	output := make(chan string)
 	go func() {
 		out, err := a.request(t, "turn on the gate button")
-		said <- fmt.Sprint(out, err)
+		output <- fmt.Sprint(out, err)
 	}()
 	eventually(t, "the button is pressed", func() error {
 		if !b.level(t, 4) {
@@ -217,7 +217,7 @@ func TestBridgeDisappearsDuringTask(t *testing.T) {
 		return nil
 	})
 	b.unplug()
-	out := <-said
+	out := <-output
 	t.Logf("$ messkit ask \"turn on the gate button\" --wait\n%s", out)
 	if strings.Contains(out, "completed") || !strings.Contains(out, "failed") {
 		t.Errorf("output is %s, want failed", out)

@@ -141,9 +141,9 @@ func TestCameraAgent(t *testing.T) {
     timeout: 60s
     limits: {timeout: 70s}
 `)
-	said, err := a.request(t, "take a photo of the hall")
-	t.Logf("$ messkit ask \"take a photo of the hall\" --wait\n%s", said)
-	if err != nil || !strings.Contains(said, "completed") {
+	output, err := a.request(t, "take a photo of the hall")
+	t.Logf("$ messkit ask \"take a photo of the hall\" --wait\n%s", output)
+	if err != nil || !strings.Contains(output, "completed") {
 		t.Fatal(err)
 	}
 	list, _ := filepath.Glob(filepath.Join(a.home, "*.jpg"))

@@ -255,9 +255,9 @@ func TestBridgeAgentMeasures(t *testing.T) {
     bus: CP2112
     address: 0x44
 `)
-	said, err := a.request(t, "what is the temperature in the kitchen?")
-	t.Logf("$ messkit ask \"what is the temperature in the kitchen?\" --wait\n%s", said)
-	if err != nil || !strings.Contains(said, "temperature 21.5 °C") {
+	output, err := a.request(t, "what is the temperature in the kitchen?")
+	t.Logf("$ messkit ask \"what is the temperature in the kitchen?\" --wait\n%s", output)
+	if err != nil || !strings.Contains(output, "temperature 21.5 °C") {
 		t.Error(err)
 	}
 	a.end(t)

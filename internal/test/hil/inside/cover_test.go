@@ -33,9 +33,9 @@ func TestBridgeAgentMovesShutter(t *testing.T) {
 	if !b.isOutput(t, 5) || !b.isOutput(t, 6) || b.level(t, 5) || b.level(t, 6) {
 		t.Error("the lines are no outputs that are off")
 	}
-	said, err := a.request(t, "open the kitchen blind")
-	t.Logf("$ messkit ask \"open the kitchen blind\" --wait\n%s", said)
-	if err != nil || !strings.Contains(said, "completed") || strings.Contains(said, "read back") {
+	output, err := a.request(t, "open the kitchen blind")
+	t.Logf("$ messkit ask \"open the kitchen blind\" --wait\n%s", output)
+	if err != nil || !strings.Contains(output, "completed") || strings.Contains(output, "read back") {
 		t.Errorf("open: %v", err)
 	}
 	if b.level(t, 5) || b.level(t, 6) {

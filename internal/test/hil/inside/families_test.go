@@ -102,9 +102,9 @@ func TestAgentWithSeveralDrivers(t *testing.T) {
     state: [%[1]s/plug, state]
 `, programs, cam.URL))
 	for _, where := range []string{"shed", "front door"} {
-		said, err := a.request(t, "take a photo of the "+where)
-		t.Logf("$ messkit ask \"take a photo of the %s\" --wait\n%s", where, said)
-		if err != nil || !strings.Contains(said, "completed") || strings.Contains(said, "shows nothing") {
+		output, err := a.request(t, "take a photo of the "+where)
+		t.Logf("$ messkit ask \"take a photo of the %s\" --wait\n%s", where, output)
+		if err != nil || !strings.Contains(output, "completed") || strings.Contains(output, "shows nothing") {
 			t.Errorf("%s: %v", where, err)
 		}
 	}

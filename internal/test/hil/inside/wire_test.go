@@ -73,18 +73,18 @@ func TestBridgeOneWire(t *testing.T) {
 	if _, err := measured(t, thermometer("")); err == nil || !strings.Contains(err.Error(), "the bus has "+chips[0].Name()+", "+chips[1].Name()+"; write id: with one") {
 		t.Errorf("which of them: %v", err)
 	}
-	say := func(celsius float64, bad int) {
+	set := func(celsius float64, bad int) {
 		b.ask(t, "say %d %d %g %d", wireAddress, chips[0].Serial, celsius, bad)
 	}
 	for _, bad := range []int{1, 2} { // a wrong checksum, and no answer
-		say(20, bad)
+		set(20, bad)
 		if v, err := measured(t, thermometer(chips[0].Name())); err == nil || !strings.HasPrefix(err.Error(), "tank: "+chips[0].Name()) {
 			t.Errorf("measured %v, %v, want an error", v, err)
 		} else {
 			t.Log(err)
 		}
 	}
-	say(-0.5, 0)
+	set(-0.5, 0)
 	if v, err := measured(t, thermometer(chips[0].Name())); err != nil || v["temperature"] != -0.5 {
 		t.Errorf("back on the wire it measures %v, %v", v, err)
 	}
@@ -103,9 +103,9 @@ func TestBridgeAgentMeasuresOnOneWire(t *testing.T) {
     driver: onewire
     label: water tank
     id: `+wired().Therms[0].Name()+"\n")
-	said, err := a.request(t, "how warm is the water tank?")
-	t.Logf("$ messkit ask \"how warm is the water tank?\" --wait\n%s", said)
-	if err != nil || !strings.Contains(said, "temperature 21.12 °C") {
+	output, err := a.request(t, "how warm is the water tank?")
+	t.Logf("$ messkit ask \"how warm is the water tank?\" --wait\n%s", output)
+	if err != nil || !strings.Contains(output, "temperature 21.12 °C") {
 		t.Error(err)
 	}
 	a.end(t)

@@ -54,6 +54,8 @@ END {
 	row("memory of an idle executor, without its connection", "ScaleMemory/follower", "B/each", 1, 8192, "B with it")
 	each("memory of an idle follower over HTTP, with its connection", "IdleReaders", "settled-MB", "empty-MB", 10000, 8192)
 	each("... before the collector has returned free memory", "IdleReaders", "rss-MB", "empty-MB", 10000, 8192)
+	each("memory of an idle long poll over HTTP, with its connection", "IdlePolls", "settled-MB", "empty-MB", 10000, 8192)
+	each("... the second, after an event for all at the same time", "IdlePolls", "again-MB", "empty-MB", 10000, 8192)
 	row("start with " (large ? "100,000" : "10,000") " pending", "Open/pending/" n, "ns/op", 1e-9, 1.0, "s, at 100,000")
 	row("start with " (large ? "100,000" : "10,000") " ended", "Open/finished/" n, "ns/op", 1e-9, 3, "s, at 1,000,000")
 	started("... with " stored " ended, without folders to read", "Ended/" ended, "3 s, at 1,000,000")

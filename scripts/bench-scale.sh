@@ -63,6 +63,7 @@ measure() {
 	done
 	for http in exchange/channel/httpapi exchange/httpapi; do
 		bench "$1" "$http" '^BenchmarkIdleReaders$' 1x
+		bench "$1" "$http" '^BenchmarkIdlePolls$' 1x
 	done
 	for mqtt in exchange/channel/mqtt exchange/mqtt; do
 		[ -d "$1/$mqtt" ] || continue

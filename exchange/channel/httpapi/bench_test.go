@@ -84,6 +84,53 @@ func BenchmarkIdleReaders(b *testing.B) {
 	}
 }
 
+// BenchmarkIdlePolls has 10,000 polls without events. Then an event answers all of them, and their
+// clients poll again.
+func BenchmarkIdlePolls(b *testing.B) {
+	const readers = 10_000
+	s := startServerProcess(b, "memory")
+	empty := s.rss(b)
+	begin := func(w *rawConn) error { return w.begin("GET", root+"/events?wait=60s", s.Operator, "", nil) }
+	for b.Loop() {
+		wires := make([]*rawConn, readers)
+		err := storetest.Each(readers, 16, func(i int) (err error) {
+			if wires[i], err = dial(s.Addr, fewLines); err != nil {
+				return err
+			}
+			return begin(wires[i])
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(empty)/1024, "empty-MB")
+		b.ReportMetric(float64(s.settledRSS(b))/1024, "settled-MB")
+		if err := s.create(s.writer(b), new(string)); err != nil {
+			b.Fatal(err)
+		}
+		if err := storetest.Each(readers, 16, func(i int) error {
+			_, _, err := wires[i].answer()
+			return errors.Join(err, begin(wires[i]))
+		}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(s.settledRSS(b))/1024, "again-MB")
+		for _, w := range wires {
+			_ = w.conn.Close()
+		}
+	}
+}
+
+// writer returns a connection for requests, until the benchmark ends.
+func (s *serverProcess) writer(b *testing.B) *rawConn {
+	b.Helper()
+	w, err := dial(s.Addr, anAnswer)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = w.conn.Close() })
+	return w
+}
+
 // sendEvents makes events until each stream has received one. A stream may subscribe a moment after its
 // hello.
 func (s *serverProcess) sendEvents(wires []*rawConn) error {

@@ -49,10 +49,14 @@ type call struct {
 // requestID is the header with the id that a request has in the log.
 const requestID = "X-Request-Id"
 
-func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *call {
+// newRequestID makes an id for a request.
+func newRequestID() string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
-	id := hex.EncodeToString(random[:])
+	return hex.EncodeToString(random[:])
+}
+
+func (d *Server) newCall(w http.ResponseWriter, r *http.Request, id string) *call {
 	w.Header().Set(requestID, id)
 	t := &transport{Server: d, w: w, r: r, id: id}
 	return &call{transport: t, caller: caller{transport: t}, requestBody: requestBody{transport: t}}
@@ -78,7 +82,7 @@ func (d *Server) Handler() http.Handler {
 			// have used the other one, so the connection must end (RFC 9112 section 6.1).
 			w.Header().Set("Connection", "close")
 		}
-		c := d.newCall(w, r)
+		c := d.newCall(w, r, newRequestID())
 		defer c.recoverPanic()
 		c.setCommonHeaders()
 		err := c.leaveWaitingPool()
@@ -141,11 +145,11 @@ func (c *caller) waitContext() (context.Context, context.CancelFunc) {
 // that, and may be called twice. It does not keep the request.
 func (c *caller) onRevoked(end func()) (unwatch func()) {
 	unwatchKey := c.keys.Watch(c.key, c.who, end)
-	server, ok := c.r.Context().Value(serverContextKey{}).(context.Context)
+	run, ok := c.r.Context().Value(serverContextKey{}).(*running)
 	if !ok {
 		return unwatchKey
 	}
-	unwatchServer := context.AfterFunc(server, end)
+	unwatchServer := context.AfterFunc(run.ctx, end)
 	return func() { unwatchServer(); unwatchKey() }
 }
 

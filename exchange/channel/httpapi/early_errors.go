@@ -3,9 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +22,23 @@ const serverMark = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: c
 type translatedConn struct {
 	net.Conn
 	handled atomic.Bool // a handler writes
+	early   []byte      // what Read returns first
+}
+
+// resume gives the connection back to net/http, with what the client has sent already.
+func (t *translatedConn) resume(early []byte) {
+	t.handle(false)
+	t.early = early
+}
+
+// Read reads what the client sends.
+func (t *translatedConn) Read(p []byte) (int, error) {
+	if len(t.early) > 0 {
+		n := copy(p, t.early)
+		t.early = t.early[n:]
+		return n, nil
+	}
+	return t.Conn.Read(p)
 }
 
 // connKey is the key of the connection, in the context of a request.
@@ -82,7 +97,7 @@ type tlsConn struct {
 
 // Read answers clients that speak plain text.
 func (s *tlsConn) Read(p []byte) (int, error) {
-	n, err := s.Conn.Read(p)
+	n, err := s.translatedConn.Read(p)
 	if h, ok := errors.AsType[tls.RecordHeaderError](err); ok && h.Conn != nil && looksLikeMethod(h.RecordHeader[:]) {
 		answer, _ := errorFor([]byte("HTTP/1.1 400 Bad Request" + serverMark + "this port speaks HTTPS; write https://"))
 		_, _ = h.Conn.Write(answer) // the connection ends anyway
@@ -118,8 +133,6 @@ func errorFor(p []byte) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
 	return fmt.Appendf(nil, "HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s: %s\r\nConnection: close\r\n\r\n%s\n",
-		line, len(body)+1, requestID, hex.EncodeToString(random[:]), body), true
+		line, len(body)+1, requestID, newRequestID(), body), true
 }

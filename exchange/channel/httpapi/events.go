@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -17,11 +16,8 @@ import (
 )
 
 const (
-	beatEvery  = 15 * time.Second // time between two comments, which show both sides that the stream lives
-	writeTime  = 30 * time.Second // for one event
-	maxWait    = 60 * time.Second // of a poll
-	maxPolled  = 100              // events in one response to a poll
-	pollGather = 20 * time.Millisecond
+	beatEvery = 15 * time.Second // time between two comments, which show both sides that the stream lives
+	writeTime = 30 * time.Second // for one event
 )
 
 // event is an event as a client gets it.
@@ -143,66 +139,4 @@ func (f *subscription) send(s *stream, e exchange.Event) error {
 	}
 	fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", out.Name, out.Data)
 	return s.write(b.Bytes())
-}
-
-var errFull = errors.New("enough for one answer")
-
-// poll answers when there is an event, or after the wait.
-func (c *call) poll(f *subscription) error {
-	after := f.after
-	wait, err := time.ParseDuration(c.r.URL.Query().Get("wait"))
-	if err != nil || wait < 0 {
-		return mess.Errorf(mess.Invalid, "wait: is not a duration; write it like 20s")
-	}
-	ctx, cancel := c.waitContext()
-	defer cancel()
-	ctx, expire := context.WithTimeout(ctx, max(min(wait, maxWait), pollGather))
-	defer expire()
-	p := &pollCollector{subscription: f, list: []event{}, last: after, end: expire}
-	if after == "" && !f.executor {
-		after, p.skipReset = fromNow, true
-	}
-	err = c.x.Follow(ctx, c.who, after, p.add)
-	if err != nil && !errors.Is(err, errFull) && !errors.Is(err, exchange.ErrSlow) {
-		return err
-	}
-	c.writeJSON(http.StatusOK, map[string]any{"events": p.list, "last": p.last})
-	return nil
-}
-
-// fromNow is an event id that never exists. A client that resumes after it gets the current
-// position first. So a client without a position loses no event between two polls.
-const fromNow = "now"
-
-// pollCollector collects the response to a poll.
-type pollCollector struct {
-	*subscription
-	list      []event
-	last      string // where the next poll continues
-	midGroup  bool   // the client cannot resume after the last event
-	skipReset bool   // the client has not asked for the first reset
-	end       func() // ends the poll
-}
-
-func (p *pollCollector) add(e exchange.Event) error {
-	// Only the last of the open threads has an id, so the response must contain all of them.
-	if len(p.list) >= maxPolled && !p.midGroup {
-		return errFull
-	}
-	p.midGroup = e.ID == ""
-	if !p.midGroup {
-		p.last = e.ID
-	}
-	if p.skipReset && e.Kind == exchange.EventReset {
-		p.skipReset = false
-		return nil
-	}
-	out, ok, err := p.render(e)
-	if err != nil || !ok {
-		return err
-	}
-	if p.list = append(p.list, out); len(p.list) == 1 {
-		time.AfterFunc(pollGather, p.end) // events that come together form one response
-	}
-	return nil
 }

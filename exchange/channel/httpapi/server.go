@@ -125,14 +125,21 @@ const (
 	maxHeader   = 16 << 10
 )
 
-// serverContextKey is the key of the context that ends with Run, in the context of a request.
+// running is what a request needs of Run.
+type running struct {
+	ctx      context.Context // ends with Run
+	returned *returnedConns
+}
+
+// serverContextKey is the key of *running in the context of a request.
 type serverContextKey struct{}
 
 // Run serves until ctx ends. Then streams and polls end at once, and other requests have a few
 // seconds to finish.
 func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	g, gctx := errgroup.WithContext(ctx)
-	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, gctx)
+	returned := newReturnedConns(l.Addr())
+	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, &running{gctx, returned})
 	s := &http.Server{
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
@@ -148,12 +155,14 @@ func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	if d.cfg.TLS != nil {
 		port = &tlsListener{port, d.cfg.TLS}
 	}
-	g.Go(func() error {
-		if err := s.Serve(port); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
+	for _, from := range []net.Listener{port, returned} {
+		g.Go(func() error {
+			if err := s.Serve(from); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		})
+	}
 	g.Go(func() error {
 		<-gctx.Done()
 		last, cancel := context.WithTimeout(base, endTime)

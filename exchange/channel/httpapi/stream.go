@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,22 +106,33 @@ func (t hijackedConn) waitForClose() {
 	}
 }
 
-// hijack takes over the connection and begins the response. It returns false for HTTP/1.0 and
-// HTTP/2, for a request with a body, and for the writer of a test.
-func (c *transport) hijack() (hijackedConn, bool) {
+// takeOver takes the connection from net/http, with what the client has sent after its request.
+// It returns false for HTTP/1.0 and HTTP/2, for a request with a body, and for the writer of a
+// test.
+func (c *transport) takeOver() (conn net.Conn, early []byte, ok bool) {
 	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
-		return hijackedConn{}, false
+		return nil, nil, false
 	}
-	conn, _, err := http.NewResponseController(c.w).Hijack()
+	conn, buffers, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
+		return nil, nil, false
+	}
+	early, _ = buffers.Reader.Peek(buffers.Reader.Buffered()) // cannot fail
+	return conn, bytes.Clone(early), true
+}
+
+// hijack takes over the connection and begins the response. ok is false if it cannot.
+func (c *transport) hijack() (taken hijackedConn, ok bool) {
+	conn, _, ok := c.takeOver()
+	if !ok {
 		return hijackedConn{}, false
 	}
 	var b strings.Builder
 	b.WriteString("HTTP/1.1 200 OK\r\nDate: " + time.Now().UTC().Format(http.TimeFormat) + "\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n")
 	_ = c.w.Header().Write(&b) // cannot fail
 	b.WriteString("\r\n")
-	_ = errors.Join(conn.SetDeadline(time.Time{}), conn.SetWriteDeadline(time.Now().Add(writeTime))) // as above
-	_, _ = conn.Write([]byte(b.String()))                                                            // the next write notices a disconnect
+	_ = conn.SetWriteDeadline(time.Now().Add(writeTime)) // as above
+	_, _ = conn.Write([]byte(b.String()))                // the next write notices a disconnect
 	return hijackedConn{conn}, true
 }
 

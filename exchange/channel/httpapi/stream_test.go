@@ -160,30 +160,38 @@ func TestIdleStreamHasOneGoroutine(t *testing.T) {
 	h.server.NoStreams()
 }
 
-// An idle stream needs little memory for its stack, because its goroutine does nothing else.
-func TestIdleStreamHasSmallStack(t *testing.T) {
-	h := startHarness(t, httpapi.Config{})
-	const streams, most = 300, 5 << 10 // the stack of a request has 8 KB
-	stacks := func() uint64 {
-		runtime.GC() // shrinks stacks
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.StackInuse
-	}
-	before, goroutines := stacks(), runtime.NumGoroutine()
-	for range streams {
-		w, err := dial(strings.TrimPrefix(h.url, "http://"), fewLines)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer w.conn.Close()
-		if err := errors.Join(w.begin("GET", root+"/events", h.op, "", nil), w.readUntil(": hello\n")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	waitUntil(t, func() bool { return runtime.NumGoroutine() <= goroutines+streams+5 })
-	if each := (stacks() - before) / streams; each > most {
-		t.Errorf("the stacks have %d bytes for each stream, want at most %d", each, most)
+// A client that waits needs little memory for a stack, because its goroutine does nothing else.
+func TestIdleClientHasSmallStack(t *testing.T) {
+	for name, path := range map[string]string{"stream": root + "/events", "poll": longPoll} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, httpapi.Config{})
+			addr := h.runOnPort()
+			const clients, most = 300, 5 << 10 // the stack of a request has 8 KB
+			stacks := func() uint64 {
+				runtime.GC() // shrinks stacks
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				return m.StackInuse
+			}
+			before, goroutines := stacks(), runtime.NumGoroutine()
+			for range clients {
+				w, err := dial(addr, fewLines)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.conn.Close()
+				if err := w.begin("GET", path, h.op, "", nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			waitUntil(t, func() bool {
+				n := runtime.NumGoroutine() - goroutines
+				return n >= clients && n <= clients+5
+			})
+			if each := (stacks() - before) / clients; each > most {
+				t.Errorf("the stacks have %d bytes for each client, want at most %d", each, most)
+			}
+		})
 	}
 }
 

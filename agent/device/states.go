@@ -85,7 +85,7 @@ func (r *StateReports) Run(ctx context.Context) error {
 	r.mu.Unlock()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.polls.Run(ctx) })
-	g.Go(func() error { r.tell(ctx, b); return nil })
+	g.Go(func() error { r.report(ctx, b); return nil })
 	return g.Wait()
 }
 
@@ -167,8 +167,8 @@ func (r *StateReports) ReadAllSoon() {
 	}
 }
 
-// tell sends the states after changes, and at intervals.
-func (r *StateReports) tell(ctx context.Context, b *stateTable) {
+// report sends the states after changes, and at intervals.
+func (r *StateReports) report(ctx context.Context, b *stateTable) {
 	var reported []mess.DeviceState
 	var at time.Time
 	began := r.now()

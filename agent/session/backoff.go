@@ -16,8 +16,8 @@ type reach struct {
 	back chan struct{} // closed when the exchange answers again
 }
 
-// heard records whether a heartbeat, a registration or the delivery succeeded.
-func (r *reach) heard(yes bool) {
+// setAnswered records whether a heartbeat, a registration or the delivery succeeded.
+func (r *reach) setAnswered(yes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if yes && r.lost && r.back != nil {
@@ -27,8 +27,8 @@ func (r *reach) heard(yes bool) {
 	r.lost = !yes
 }
 
-// again returns a channel that closes when the exchange answers after a silence.
-func (r *reach) again() <-chan struct{} {
+// answersAgain returns a channel that closes when the exchange answers after a silence.
+func (r *reach) answersAgain() <-chan struct{} {
 	if r == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ const (
 // Sleep waits and returns false if ctx has ended. An answer of the exchange never makes a wait
 // shorter than firstWait, in case it answers one call and not the next.
 func (b *Backoff) Sleep(ctx context.Context) bool {
-	d, again := b.Next(), b.reach.again()
+	d, again := b.Next(), b.reach.answersAgain()
 	if d <= firstWait {
 		return wait.For(ctx, d)
 	}

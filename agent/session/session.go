@@ -44,7 +44,7 @@ func New(cfg runtime.Config, x runtime.Exchange, log *slog.Logger) *Session {
 }
 
 // Heard records whether a heartbeat, a registration or the delivery of messages succeeded.
-func (s *Session) Heard(yes bool) { s.reach.heard(yes) }
+func (s *Session) Heard(yes bool) { s.reach.setAnswered(yes) }
 
 // Receive passes the messages of the exchange to handle, as Exchange.Receive does.
 func (s *Session) Receive(ctx context.Context, handle func(mess.Message)) error {

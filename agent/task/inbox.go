@@ -9,7 +9,7 @@ import (
 func (ts *Tasks) Deliver(m mess.Message) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if len(m.Re) == 0 || ts.seen.again(m.Ref) {
+	if len(m.Re) == 0 || ts.seen.isRepeated(m.Ref) {
 		return
 	}
 	ref := m.Re[0]
@@ -135,8 +135,8 @@ type recent struct {
 // first.
 const maxRecent = 1024
 
-// again adds s and reports whether recent contained it.
-func (r *recent) again(s string) bool {
+// isRepeated adds s and reports whether recent contained it.
+func (r *recent) isRepeated(s string) bool {
 	if s == "" {
 		return false
 	}

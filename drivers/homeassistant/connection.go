@@ -122,12 +122,12 @@ func (h *connection) run(ctx context.Context) {
 
 // session runs one connection until its end; worked reports whether it became ready.
 func (h *connection) session(ctx context.Context) (worked bool, err error) {
-	s, err := dial(ctx, h.url, h.token, h.limit, h.hear)
+	s, err := dial(ctx, h.url, h.token, h.limit, h.applyEvent)
 	if err != nil {
 		return false, err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(s.hear)
+	g.Go(s.readMessages)
 	g.Go(func() error {
 		<-ctx.Done()
 		s.end(errGone)
@@ -140,18 +140,18 @@ func (h *connection) session(ctx context.Context) (worked bool, err error) {
 		h.mu.Lock()
 		worked = true
 		h.mu.Unlock()
-		return h.tend(ctx, s)
+		return h.keepAlive(ctx, s)
 	})
 	err = g.Wait()
 	h.mu.Lock()
 	h.live, h.states = nil, nil
-	h.ring()
+	h.notifyChange()
 	h.mu.Unlock()
 	return worked, err
 }
 
-// tend reads the states of new entities, and sends heartbeats until one has no answer.
-func (h *connection) tend(ctx context.Context, s *socket) error {
+// keepAlive reads the states of new entities, and sends heartbeats until one has no answer.
+func (h *connection) keepAlive(ctx context.Context, s *socket) error {
 	t := time.NewTicker(pulse)
 	defer t.Stop()
 	for {
@@ -163,15 +163,15 @@ func (h *connection) tend(ctx context.Context, s *socket) error {
 				return err
 			}
 		case <-h.more:
-			if err := h.learn(ctx, s); err != nil {
+			if err := h.readEntities(ctx, s); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// subscribe asks for the changes, and then reads the present states, so it misses no change; a change in
-// between arrives twice.
+// subscribe asks for the changes, and then reads the present states, so it misses no change; a
+// change in between arrives twice.
 func (h *connection) subscribe(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	h.states, h.fresh = map[string]state{}, map[string]uint64{}
@@ -179,20 +179,20 @@ func (h *connection) subscribe(ctx context.Context, s *socket) error {
 	if _, err := s.ask(ctx, "subscribe_events", map[string]any{"event_type": "state_changed"}); err != nil {
 		return err
 	}
-	if err := h.learn(ctx, s); err != nil {
+	if err := h.readEntities(ctx, s); err != nil {
 		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.live = s
-	h.ring()
+	h.notifyChange()
 	h.log.Info("live states of Home Assistant are available", "entities", len(h.states))
 	return nil
 }
 
-// learn reads the states and the areas of all entities. One list serves all entities that
+// readEntities reads the states and the areas of all entities. One list serves all entities that
 // were added before the request.
-func (h *connection) learn(ctx context.Context, s *socket) error {
+func (h *connection) readEntities(ctx context.Context, s *socket) error {
 	h.mu.Lock()
 	fresh := maps.Clone(h.fresh)
 	h.mu.Unlock()
@@ -211,7 +211,7 @@ func (h *connection) learn(ctx context.Context, s *socket) error {
 			delete(h.fresh, id)
 		}
 	}
-	h.ring()
+	h.notifyChange()
 	return nil
 }
 
@@ -237,8 +237,8 @@ func (h *connection) all(data json.RawMessage, fresh map[string]uint64) error {
 	return nil
 }
 
-// hear processes an event.
-func (h *connection) hear(e event) {
+// applyEvent processes an event.
+func (h *connection) applyEvent(e event) {
 	if e.Type == "state_changed" {
 		h.take(e.Data.ID, e.Data.New, true)
 	}
@@ -255,7 +255,7 @@ func (h *connection) take(id string, data json.RawMessage, event bool) {
 	if _, told := h.states[id]; told && !event {
 		return
 	}
-	defer h.ring()
+	defer h.notifyChange()
 	if len(data) == 0 || string(data) == "null" { // stored, so that an older list does not add the entity again
 		h.states[id] = state{ID: id, fault: fmt.Errorf("entity %s no longer exists in Home Assistant", id)}
 		return
@@ -267,8 +267,8 @@ func (h *connection) take(id string, data json.RawMessage, event bool) {
 	h.states[id] = s // events arrive in order
 }
 
-// ring signals a change. The caller holds mu.
-func (h *connection) ring() {
+// notifyChange signals a change. The caller holds mu.
+func (h *connection) notifyChange() {
 	close(h.bell)
 	h.bell = make(chan struct{})
 }

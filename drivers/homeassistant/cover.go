@@ -83,7 +83,7 @@ func (e *entity) stopped(ctx context.Context) error {
 	if err := e.order(ctx, "stop_cover", nil); err != nil {
 		return err
 	}
-	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.stands)
+	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.standsStill)
 }
 
 // ended reports whether the position of a cover is at the end. Some covers report open soon
@@ -93,8 +93,8 @@ func (s state) ended(end string) bool {
 	return p == nil || end == "closed" && *p <= 1 || end == "open" && *p >= 99
 }
 
-// stands reports whether a cover stands still.
-func (s state) stands() bool { return s.State == "open" || s.State == "closed" }
+// standsStill reports whether a cover stands still.
+func (s state) standsStill() bool { return s.State == "open" || s.State == "closed" }
 
 // moves reports whether a cover moves. It returns false for an unknown state, which radio
 // blinds have.
@@ -103,10 +103,10 @@ func (e *entity) moves(ctx context.Context) (bool, error) {
 	return s.State == "opening" || s.State == "closing", err
 }
 
-// stands reports whether the state of the cover says that it stands still.
-func (e *entity) stands(ctx context.Context) (bool, error) {
+// standsStill reports whether the state of the cover says that it stands still.
+func (e *entity) standsStill(ctx context.Context) (bool, error) {
 	s, err := e.state(ctx)
-	return s.stands(), err
+	return s.standsStill(), err
 }
 
 // opening returns the position of a cover in percent. A cover without positions is at one

@@ -100,7 +100,7 @@ func (e *entity) verbs() template.Verbs {
 	v.Resources = e.holds
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &template.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.stands}
+		v.Read, v.Cover = e.readCover, &template.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.standsStill}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}

@@ -22,7 +22,7 @@ func FuzzMessages(f *testing.F) {
 		h := newConnection("http://x", "", time.Second, slog.New(slog.DiscardHandler))
 		h.watched["sensor.a"], h.states = 1, map[string]state{}
 		waits := make(chan result, 1)
-		s := &socket{waiting: map[uint64]chan result{7: waits}, events: h.hear}
+		s := &socket{waiting: map[uint64]chan result{7: waits}, events: h.applyEvent}
 		var m incoming
 		if json.Unmarshal(data, &m) != nil {
 			return

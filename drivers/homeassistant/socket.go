@@ -142,8 +142,8 @@ func (s *socket) put(v any) error {
 	return nil
 }
 
-// hear reads messages until the connection ends, and returns the reason.
-func (s *socket) hear() error {
+// readMessages reads messages until the connection ends, and returns the reason.
+func (s *socket) readMessages() error {
 	for {
 		_ = s.conn.SetReadDeadline(time.Now().Add(silence))
 		var m incoming

@@ -151,7 +151,7 @@ func (s *Servo) Halt() error {
 	if keep {
 		return nil
 	}
-	return s.WithName(s.channel().tell(s.cfg.At, s.buses, angle))
+	return s.WithName(s.channel().setPulse(s.cfg.At, s.buses, angle))
 }
 
 // safe returns the angle of the safe state; keep is true if the servo holds its present
@@ -172,7 +172,7 @@ func (s *Servo) Safe(context.Context) (bool, error) {
 	if keep {
 		return true, nil
 	}
-	is, err := s.channel().told(s.cfg.At, s.buses)
+	is, err := s.channel().readPulse(s.cfg.At, s.buses)
 	return err == nil && is == s.channel().ticks(angle), s.WithName(err)
 }
 
@@ -189,7 +189,7 @@ func (s *Servo) TurnTo(ctx context.Context, degrees float64) error {
 
 func (s *Servo) turn(ctx context.Context, to float64) error {
 	ch := s.channel()
-	before, err := ch.told(s.cfg.At, s.buses)
+	before, err := ch.readPulse(s.cfg.At, s.buses)
 	if err != nil {
 		return drivers.MarkNothingDone(err)
 	}
@@ -203,7 +203,7 @@ func (s *Servo) turn(ctx context.Context, to float64) error {
 			return err
 		}
 		way = 0
-	} else if err := ch.tell(s.cfg.At, s.buses, end); err != nil {
+	} else if err := ch.setPulse(s.cfg.At, s.buses, end); err != nil {
 		return err
 	}
 	if !wait.For(ctx, way+leadEvery) {
@@ -227,7 +227,7 @@ func (s *Servo) lead(ctx context.Context, from, to int) error {
 			at = from - next
 		}
 		if next > done || next == way {
-			if err := s.channel().tell(s.cfg.At, s.buses, at); err != nil {
+			if err := s.channel().setPulse(s.cfg.At, s.buses, at); err != nil {
 				return err
 			}
 		}
@@ -282,8 +282,8 @@ func (p pulses) angle(ticks uint16) (angle int, known bool) {
 	return angle, angle >= 0 && angle <= gobotTravel
 }
 
-// tell sets the pulse of an angle, and reads it back from the chip.
-func (p pulses) tell(at At, buses Buses, angle int) error {
+// setPulse sets the pulse of an angle, and reads it back from the chip.
+func (p pulses) setPulse(at At, buses Buses, angle int) error {
 	return at.use(buses, func(b Bus) error {
 		chip, err := servo{Channel: p.Channel, Frequency: p.Frequency}.chip(at, b)
 		if err != nil {
@@ -305,8 +305,8 @@ func (p pulses) tell(at At, buses Buses, angle int) error {
 	})
 }
 
-// told returns the pulse of the channel; 0 for none, and while the chip sleeps.
-func (p pulses) told(at At, buses Buses) (ticks uint16, err error) {
+// readPulse returns the pulse of the channel; 0 for none, and while the chip sleeps.
+func (p pulses) readPulse(at At, buses Buses) (ticks uint16, err error) {
 	err = at.use(buses, func(b Bus) (err error) { ticks, err = p.read(at, b); return err })
 	return ticks, err
 }
@@ -370,10 +370,10 @@ func RunServoCommand(buses Buses, data []byte) (changed bool, err error) {
 	if o.Angle < released || o.Angle > gobotTravel || o.Pulses.Channel < 0 || o.Pulses.Channel > 15 {
 		return false, fmt.Errorf("%s: invalid order: the servo has no such angle or channel", o.Device)
 	}
-	if is, err := o.Pulses.told(o.At, buses); err == nil && is == o.Pulses.ticks(o.Angle) {
+	if is, err := o.Pulses.readPulse(o.At, buses); err == nil && is == o.Pulses.ticks(o.Angle) {
 		return false, nil
 	}
-	if err := o.Pulses.tell(o.At, buses, o.Angle); err != nil {
+	if err := o.Pulses.setPulse(o.At, buses, o.Angle); err != nil {
 		return false, fmt.Errorf("%s: %w", o.Device, err)
 	}
 	return true, nil

@@ -207,7 +207,7 @@ func (c *Client) run(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; pause = min(longestPause, 2*pause) {
 		conn, in, err := dial(ctx, c.opts)
 		if err == nil {
-			if c.serve(ctx, newSession(conn, in, c.opts.Timeout, c.hear, c.away)) {
+			if c.serve(ctx, newSession(conn, in, c.opts.Timeout, c.deliver, c.away)) {
 				pause = firstPause
 			}
 		} else if ctx.Err() == nil {
@@ -285,8 +285,8 @@ func (c *Client) Refuses(filter string) bool {
 	return e != nil && e.refused
 }
 
-// hear delivers a message to the members that subscribe to its topic.
-func (c *Client) hear(p *packets.PublishPacket) {
+// deliver delivers a message to the members that subscribe to its topic.
+func (c *Client) deliver(p *packets.PublishPacket) {
 	if len(p.Payload) > maxPayload {
 		return
 	}

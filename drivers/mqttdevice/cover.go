@@ -61,7 +61,7 @@ func (d *device) place(ctx context.Context) (p template.CoverPosition, err error
 	c := d.template.Cover
 	var h mqttclient.Received
 	if v := c.Position; v != nil {
-		if h, err = d.told(ctx, *v); err != nil {
+		if h, err = d.readValue(ctx, *v); err != nil {
 			return p, err
 		}
 		found, err := d.values.Find(v.Value, h.Payload)
@@ -74,7 +74,7 @@ func (d *device) place(ctx context.Context) (p template.CoverPosition, err error
 		return p, nil
 	}
 	if c.Position == nil || d.values.Text(c.Position.Topic) != d.values.Text(c.State.Topic) {
-		if h, err = d.told(ctx, *c.State.from()); err != nil {
+		if h, err = d.readValue(ctx, *c.State.from()); err != nil {
 			return p, err
 		}
 	}

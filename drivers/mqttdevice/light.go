@@ -27,7 +27,7 @@ func (d *device) setting(messages []Message, v Value) *template.Setting {
 	return &template.Setting{
 		Path: v.Value,
 		Read: func(ctx context.Context) ([]byte, error) {
-			h, err := d.told(ctx, v)
+			h, err := d.readValue(ctx, v)
 			return h.Payload, err
 		},
 		Set: func(ctx context.Context, values template.Values, want template.Want) error {

@@ -84,8 +84,8 @@ func (m Message) payload(values template.Values) []byte {
 	return data
 }
 
-// again requests the retained message of a topic.
-func (l *link) again(ctx context.Context, topic string) error {
+// requestRetained requests the retained message of a topic.
+func (l *link) requestRetained(ctx context.Context, topic string) error {
 	if gone := l.gone(); gone != nil {
 		return drivers.MarkNothingDone(gone)
 	}

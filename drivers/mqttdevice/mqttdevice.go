@@ -118,7 +118,7 @@ func (d *device) verbs() template.Verbs {
 		v.Switch, v.On, v.Light = d.turn, d.on, d.light()
 		if t := s.OnFor; t != nil {
 			d.timer = &template.TimedOn{Timer: t.Timer, Stays: len(t.Undo) > 0, Switch: d.turn, Log: d.log, Set: func(ctx context.Context, values template.Values) error {
-				return d.tell(ctx, t.Messages, d.values.With(values), true)
+				return d.commandLevel(ctx, t.Messages, d.values.With(values), true)
 			}}
 			v.SwitchFor, v.TimerMayBeSet, v.RoundTimer = d.timer.SwitchFor, d.timer.MarkSet, t.Lasts
 		}
@@ -145,13 +145,13 @@ func (d *device) listens() bool {
 func (d *device) turn(ctx context.Context, on bool) error {
 	s := d.template.Switch
 	if !d.timer.IsSet() {
-		return d.tell(ctx, map[bool][]Message{true: s.On, false: s.Off}[on], d.values, on)
+		return d.commandLevel(ctx, map[bool][]Message{true: s.On, false: s.Off}[on], d.values, on)
 	}
 	list := slices.Concat(s.OnFor.Undo, s.On)
 	if !on {
 		list = slices.Concat(s.Off, s.OnFor.Undo)
 	}
-	err := d.tell(ctx, list, d.values, on)
+	err := d.commandLevel(ctx, list, d.values, on)
 	if err == nil {
 		d.timer.MarkRemoved()
 	}
@@ -162,8 +162,8 @@ func (d *device) turn(ctx context.Context, on bool) error {
 // requested state; many devices send none.
 const unchanged = 300 * time.Millisecond
 
-// tell sends a command and waits until the device reports the requested level.
-func (d *device) tell(ctx context.Context, list []Message, values template.Values, want bool) error {
+// commandLevel sends a command and waits until the device reports the requested level.
+func (d *device) commandLevel(ctx context.Context, list []Message, values template.Values, want bool) error {
 	s := d.template.Switch.State
 	return d.order(ctx, list, values, Value{Topic: s.Topic, Ask: s.Ask}, template.Want{Text: fmt.Sprintf("on=%t", want), Is: func(payload []byte) (bool, string, error) {
 		is, err := s.Read(d.values, payload)
@@ -178,7 +178,7 @@ func (d *device) order(ctx context.Context, list []Message, values template.Valu
 	}
 	limit, doubt := d.timeout, error(nil)
 	if v.Ask == nil {
-		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.tells(ctx, v, want) {
+		if doubt = d.unseen.doubt(d.now()); doubt == nil && d.hasValue(ctx, v, want) {
 			limit = unchanged
 		}
 	}
@@ -197,9 +197,9 @@ func (d *device) order(ctx context.Context, list []Message, values template.Valu
 	return d.unseen.none(d.now())
 }
 
-// tells reports whether the device already has the requested value.
-func (d *device) tells(ctx context.Context, v Value, want template.Want) bool {
-	h, err := d.told(ctx, v)
+// hasValue reports whether the device already has the requested value.
+func (d *device) hasValue(ctx context.Context, v Value, want template.Want) bool {
+	h, err := d.readValue(ctx, v)
 	if err != nil {
 		return false
 	}
@@ -241,7 +241,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 
 // judge returns an error if the device without a confirmation has another value.
 func (d *device) judge(ctx context.Context, v Value, want template.Want) error {
-	h, err := d.told(ctx, v)
+	h, err := d.readValue(ctx, v)
 	is, says := false, ""
 	if err == nil {
 		is, says, err = want.Is(h.Payload)
@@ -297,16 +297,16 @@ func (d *device) there(ctx context.Context, a *State) error {
 // on reads the level back.
 func (d *device) on(ctx context.Context) (bool, error) {
 	s := d.template.Switch.State
-	h, err := d.told(ctx, Value{Topic: s.Topic, Ask: s.Ask})
+	h, err := d.readValue(ctx, Value{Topic: s.Topic, Ask: s.Ask})
 	if err != nil {
 		return false, err
 	}
 	return s.Read(d.values, h.Payload)
 }
 
-// told reads the present value: from the device if it answers questions, else from the
+// readValue reads the present value: from the device if it answers questions, else from the
 // retained message.
-func (d *device) told(ctx context.Context, v Value) (mqttclient.Received, error) {
+func (d *device) readValue(ctx context.Context, v Value) (mqttclient.Received, error) {
 	if err := d.online(ctx); err != nil {
 		return mqttclient.Received{}, err
 	}
@@ -362,5 +362,5 @@ func (d *device) askAgain(ctx context.Context, v Value, topic string) error {
 	if v.Ask != nil {
 		return d.ask(ctx, v.Ask, d.values)
 	}
-	return d.again(ctx, topic)
+	return d.requestRetained(ctx, topic)
 }

@@ -228,7 +228,7 @@ func (p *Printer) FindPrint(ctx context.Context, name string, since time.Time) (
 // Pause pauses the print.
 func (p *Printer) Pause(ctx context.Context) error {
 	p.paused.Store(true) // set first, because a poll may come in between
-	err := p.tell(ctx, "pause", []phase{paused, attention}, []phase{printing}, p.is.pause)
+	err := p.command(ctx, "pause", []phase{paused, attention}, []phase{printing}, p.is.pause)
 	if errors.Is(err, drivers.ErrNothingDone) {
 		p.paused.Store(false)
 	}
@@ -237,16 +237,16 @@ func (p *Printer) Pause(ctx context.Context) error {
 
 // Resume continues the print.
 func (p *Printer) Resume(ctx context.Context) error {
-	err := p.tell(ctx, "resume", []phase{printing}, []phase{paused, attention}, p.is.resume)
+	err := p.command(ctx, "resume", []phase{printing}, []phase{paused, attention}, p.is.resume)
 	if err == nil {
 		p.paused.Store(false)
 	}
 	return err
 }
 
-// tell sends a command for the print, and waits until the printer has one of the phases in
+// command sends a command for the print, and waits until the printer has one of the phases in
 // want.
-func (p *Printer) tell(ctx context.Context, what string, want, from []phase, do func(context.Context, state) error) error {
+func (p *Printer) command(ctx context.Context, what string, want, from []phase, do func(context.Context, state) error) error {
 	_, err := drivers.DoValue(ctx, &p.Base, func(ctx context.Context) (state, error) {
 		s, err := p.is.state(ctx)
 		switch {

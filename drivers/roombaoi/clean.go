@@ -64,7 +64,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		if progress == nil {
 			progress = func(drivers.Progress) {}
 		} else {
-			r.trouble.Begin(func(ctx context.Context) error { return r.tell(ctx, opStart, op) })
+			r.trouble.Begin(func(ctx context.Context) error { return r.sendCommands(ctx, opStart, op) })
 		}
 		s, err := r.free(ctx, op)
 		switch {
@@ -75,7 +75,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 		}
 		r.setPaused(false)
 		progress(drivers.Progress{Activity: what})
-		if err = r.tell(ctx, opStart, op); err != nil {
+		if err = r.sendCommands(ctx, opStart, op); err != nil {
 			if !errors.Is(err, drivers.ErrNothingDone) {
 				r.brake(ctx) // the robot may have received the command
 			}
@@ -223,7 +223,7 @@ func (r *Robot) stop(ctx context.Context) error {
 
 // end stops a robot, even if its wheels do not turn.
 func (r *Robot) end(ctx context.Context) error {
-	if err := r.tell(ctx, opStart, opSafe); err != nil {
+	if err := r.sendCommands(ctx, opStart, opSafe); err != nil {
 		return err
 	}
 	for {
@@ -232,7 +232,7 @@ func (r *Robot) end(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return errors.New("the robot has the stop command, and its wheels may still turn")
 		case err == nil && !moves:
-			return r.tell(ctx, opStart)
+			return r.sendCommands(ctx, opStart)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 		switch {
 		case again != nil:
 		case r.isPaused():
-			again = func(ctx context.Context) error { return r.tell(ctx, opStart, opClean) }
+			again = func(ctx context.Context) error { return r.sendCommands(ctx, opStart, opClean) }
 		default:
 			return drivers.MarkNothingDone(errors.New("this driver has not paused the robot"))
 		}

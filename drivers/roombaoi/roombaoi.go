@@ -104,8 +104,8 @@ func (r *Robot) drop() {
 // answerTime is the time limit for an answer.
 const answerTime = time.Second
 
-// tell sends commands. It returns ErrNothingDone if it has sent none.
-func (r *Robot) tell(ctx context.Context, ops ...byte) error {
+// sendCommands sends commands. It returns ErrNothingDone if it has sent none.
+func (r *Robot) sendCommands(ctx context.Context, ops ...byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.send(ctx, ops)

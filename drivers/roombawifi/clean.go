@@ -45,9 +45,9 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
 		if progress != nil {
-			r.trouble.Begin(func(ctx context.Context) error { return r.again(ctx, c) })
+			r.trouble.Begin(func(ctx context.Context) error { return r.resumeOrRepeat(ctx, c) })
 		}
-		return r.link.tell(ctx, c, r.now())
+		return r.link.send(ctx, c, r.now())
 	})
 	if err != nil {
 		return left, err
@@ -74,14 +74,14 @@ func (r *Robot) Dock(ctx context.Context) error {
 			return nil
 		}
 		if s.Mission.moves() && s.Mission.Phase != toDock { // the robot ignores a dock command while it cleans
-			if err := r.link.tell(ctx, command{Command: "pause"}, r.now()); err != nil {
+			if err := r.link.send(ctx, command{Command: "pause"}, r.now()); err != nil {
 				return err
 			}
 			if _, err := r.link.until(ctx, func(s report) bool { return !s.Mission.moves() }); err != nil {
 				return err
 			}
 		}
-		return r.link.tell(ctx, command{Command: "dock"}, r.now())
+		return r.link.send(ctx, command{Command: "dock"}, r.now())
 	})
 }
 
@@ -229,7 +229,7 @@ func (r *Robot) stop(ctx context.Context) error {
 
 // end stops a robot, no matter which state it reports.
 func (r *Robot) end(ctx context.Context) error {
-	if err := r.link.tell(ctx, command{Command: "stop"}, r.now()); err != nil {
+	if err := r.link.send(ctx, command{Command: "stop"}, r.now()); err != nil {
 		return err
 	}
 	if _, err := r.link.until(ctx, func(s report) bool { return !s.Mission.moves() && !s.Mission.paused() }); err != nil {
@@ -246,26 +246,26 @@ func (r *Robot) Pause(ctx context.Context) error {
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
 	if again := r.trouble.ResumeCommand(); again != nil {
-		return r.tells(ctx, "resume", again, mission.moves, func(m mission) bool { return !m.moves() })
+		return r.command(ctx, "resume", again, mission.moves, func(m mission) bool { return !m.moves() })
 	}
 	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.trouble() == nil && m.paused() })
 }
 
-// again resumes the mission of the robot if it still has one. Otherwise it repeats the
+// resumeOrRepeat resumes the mission of the robot if it still has one. Otherwise it repeats the
 // command c with the same rooms, because a plain start would clean everything.
-func (r *Robot) again(ctx context.Context, c command) error {
+func (r *Robot) resumeOrRepeat(ctx context.Context, c command) error {
 	if s, err := r.link.state(ctx); err == nil && s.Mission.Cycle != none && s.Mission.Cycle != "" {
 		c = command{Command: "resume"}
 	}
-	return r.link.tell(ctx, c, r.now())
+	return r.link.send(ctx, c, r.now())
 }
 
 // steer sends a command for the present task, and waits until the robot has the state.
 func (r *Robot) steer(ctx context.Context, what string, want, from func(mission) bool) error {
-	return r.tells(ctx, what, func(ctx context.Context) error { return r.link.tell(ctx, command{Command: what}, r.now()) }, want, from)
+	return r.command(ctx, what, func(ctx context.Context) error { return r.link.send(ctx, command{Command: what}, r.now()) }, want, from)
 }
 
-func (r *Robot) tells(ctx context.Context, what string, tell func(context.Context) error, want, from func(mission) bool) error {
+func (r *Robot) command(ctx context.Context, what string, tell func(context.Context) error, want, from func(mission) bool) error {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
 		return err

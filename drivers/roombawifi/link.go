@@ -104,7 +104,7 @@ func (l *link) open(ctx context.Context) error {
 			l.forget(c)
 			l.log.Warn("connection to the robot lost", "err", err)
 		}).
-		SetDefaultPublishHandler(l.hear).
+		SetDefaultPublishHandler(l.receive).
 		SetOnConnectHandler(func(c mqtt.Client) { // a handler must not wait; robots send their state with or without a subscription
 			c.SubscribeMultiple(map[string]byte{"#": 0, "$aws/things/" + l.cfg.Blid + "/shadow/update": 0}, nil)
 		})
@@ -177,9 +177,9 @@ func (c Config) trusts(s tls.ConnectionState) error {
 	return nil
 }
 
-// hear processes a message of the robot. It ignores messages of an earlier connection,
+// receive processes a message of the robot. It ignores messages of an earlier connection,
 // because they are older.
-func (l *link) hear(from mqtt.Client, m mqtt.Message) {
+func (l *link) receive(from mqtt.Client, m mqtt.Message) {
 	if len(m.Payload()) > maxPayload || strings.HasPrefix(m.Topic(), "cmd") {
 		return
 	}
@@ -273,8 +273,8 @@ type region struct {
 	Type string `json:"type"` // rid
 }
 
-// tell sends a command once. The robot acknowledges it only by its state.
-func (l *link) tell(ctx context.Context, c command, now time.Time) error {
+// send sends a command once. The robot acknowledges it only by its state.
+func (l *link) send(ctx context.Context, c command, now time.Time) error {
 	c.Time, c.Initiator = now.Unix(), "localApp"
 	body, err := json.Marshal(c)
 	if err != nil {

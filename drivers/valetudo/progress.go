@@ -53,25 +53,25 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 	}
 	switch {
 	case j.what == homeward && s.Status == isDocked:
-		j.tell(100, j.what)
+		j.report(100, j.what)
 		return true, nil
 	case j.what == homeward && (s.Status == isIdle || s.Status == isPaused) && j.out:
 		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
 	case s.Status == isPaused:
-		j.tell(percent, j.what+", paused by hand")
+		j.report(percent, j.what+", paused by hand")
 		return false, nil
 	case s.Flag == resumable && s.Status != isCleaning:
 		j.out = true
-		j.tell(percent, j.what+", charging before it continues")
+		j.report(percent, j.what+", charging before it continues")
 		return false, nil
 	case s.Status == isCleaning, s.Status == isMoving, j.what == homeward && s.moves():
 		j.out, j.lost = true, false
-		j.tell(percent, j.what)
+		j.report(percent, j.what)
 		return false, nil
 	case j.out && j.lost && s.Status == isIdle: // as after a restart of the robot
 		return false, drivers.ErrOutcomeUnknown
 	case j.out: // the robot returns, is docked or idle: it has finished
-		j.tell(100, j.what)
+		j.report(100, j.what)
 		return true, nil
 	case now.Sub(j.began) > setOutTime:
 		return false, errors.New("the robot has accepted the task, and has not set out in " + setOutTime.String() + "; inspect it")
@@ -79,8 +79,8 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 	return false, nil
 }
 
-// tell reports the progress, which never decreases.
-func (j *cleanProgress) tell(percent float64, doing string) {
+// report reports the progress, which never decreases.
+func (j *cleanProgress) report(percent float64, doing string) {
 	j.told = min(100, max(j.told, percent))
 	j.progress(drivers.Progress{Percent: j.told, Activity: doing})
 }

@@ -86,12 +86,12 @@ func (b *Inbox) Position() thread.Pos {
 // thread, and those after its own message of another thread. The error is that of the store. Add
 // adds the requester even then.
 func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []string) error {
-	if b.heard(id) {
+	if b.recordContact(id) {
 		return nil
 	}
 	b.saving.Lock()
 	defer b.saving.Unlock()
-	if b.heard(id) {
+	if b.recordContact(id) {
 		return nil
 	}
 	r := &requester{at: b.now(), from: after, low: after}
@@ -108,13 +108,14 @@ func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []str
 	b.runner.Wake(id)
 	err := b.x.SaveChannelState(ctx, b.channel, requesterPrefix+id, doc)
 	if err != nil {
-		b.again(id)
+		b.markUnsaved(id)
 	}
 	return err
 }
 
-// heard records a contact of a requester, and reports whether the Inbox knows the requester.
-func (b *Inbox) heard(id string) bool {
+// recordContact records a contact of a requester, and reports whether the Inbox knows the
+// requester.
+func (b *Inbox) recordContact(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r := b.requesters[id]

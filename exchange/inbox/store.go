@@ -134,7 +134,7 @@ func (b *Inbox) save(ctx context.Context) {
 	err := b.x.SaveChannelStates(ctx, b.channel, docs)
 	if err != nil {
 		for name := range docs {
-			b.again(strings.TrimPrefix(name, requesterPrefix))
+			b.markUnsaved(strings.TrimPrefix(name, requesterPrefix))
 		}
 	}
 	if err == nil && due {
@@ -149,8 +149,8 @@ func (b *Inbox) save(ctx context.Context) {
 	}
 }
 
-// again marks a requester for the next save.
-func (b *Inbox) again(id string) {
+// markUnsaved marks a requester for the next save.
+func (b *Inbox) markUnsaved(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if r := b.requesters[id]; r != nil {
@@ -166,7 +166,7 @@ func (b *Inbox) forget(ctx context.Context) {
 			return
 		}
 		if len(page.Threads) > 0 {
-			b.heard(id) // check it again much later
+			b.recordContact(id) // check it again much later
 		} else if b.remove(ctx, id, r) != nil {
 			return
 		}

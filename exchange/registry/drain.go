@@ -90,7 +90,7 @@ func (d *draft) drain(id string, drain Drain) {
 	o.Drain = &drain
 	d.setOrders(id, o)
 	d.changes.add(id)
-	d.tell(id, drain.event())
+	d.addEvent(id, drain.event())
 }
 
 func (d *Drain) event() thread.Event {

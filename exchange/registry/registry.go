@@ -160,7 +160,7 @@ func (r *Registry) draft() *draft {
 	return &draft{Snapshot: s, executorEdit: edit[*Executor]{dict: s.executors}, ordersEdit: edit[Orders]{dict: s.orders}}
 }
 
-func (d *draft) tell(id string, e thread.Event) { d.events = append(d.events, addressed{id, e}) }
+func (d *draft) addEvent(id string, e thread.Event) { d.events = append(d.events, addressed{id, e}) }
 
 // setExecutor replaces an executor outside of the table.
 func (d *draft) setExecutor(e *Executor) {

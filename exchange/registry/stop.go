@@ -113,7 +113,7 @@ func (d *draft) stop(id string, s mess.Stop) {
 		o.Stops = append(slices.Clone(o.Stops), s)
 		d.setOrders(id, o)
 	}
-	d.tell(id, stopEvent(s))
+	d.addEvent(id, stopEvent(s))
 }
 
 func stopEvent(s mess.Stop) thread.Event {

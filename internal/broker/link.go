@@ -132,7 +132,7 @@ func (l *Link) Run(ctx context.Context) error {
 			break
 		}
 		pause, taken := p.after(age, err, l.own.ended())
-		l.tell(age, err, taken)
+		l.setError(age, err, taken)
 		wait.For(ctx, pause)
 	}
 	return nil
@@ -171,8 +171,8 @@ func (p *patience) after(age time.Duration, err error, seen sight) (pause time.D
 	return takenWait + pause, true
 }
 
-// tell stores and logs the reason for the missing session.
-func (l *Link) tell(age time.Duration, err error, taken bool) {
+// setError stores and logs the reason for the missing session.
+func (l *Link) setError(age time.Duration, err error, taken bool) {
 	l.mu.Lock()
 	first := l.why == nil
 	l.why = err
@@ -286,7 +286,7 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 		SetKeepAlive(keepAlive).SetPingTimeout(pingTime).SetWriteTimeout(writeTime).SetConnectTimeout(dialTime).
 		SetConnectionLostHandler(func(_ paho.Client, err error) { lost(ended(err)) }).
 		SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) {
-			if l.own.heard(m.Topic(), m.Payload()) {
+			if l.own.takeOwn(m.Topic(), m.Payload()) {
 				m.Ack()
 				return
 			}

@@ -67,9 +67,9 @@ func (o *ownTopic) readable(yes bool) {
 	}
 }
 
-// heard records a received message. It returns true for a message on the client's own topic,
+// takeOwn records a received message. It returns true for a message on the client's own topic,
 // which only ownTopic needs.
-func (o *ownTopic) heard(topic string, payload []byte) bool {
+func (o *ownTopic) takeOwn(topic string, payload []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if topic == "" || topic != o.topic {

@@ -299,7 +299,7 @@ func (c *Config) Read(name string, data []byte) error {
 		err = MergeProblems(err, c.Exchange.readTLS())
 		c.Exchange.Data = Expand(c.Exchange.Data)
 		if wrong := c.Exchange.MESH.Load(c.Exchange.ID, Expand); wrong != nil {
-			err = MergeProblems(err, told(c.Document.Under("exchange"), wrong))
+			err = MergeProblems(err, withLines(c.Document.Under("exchange"), wrong))
 		}
 		c.Exchange.Reserved = []string{c.Agent.ID}
 	}

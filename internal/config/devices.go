@@ -109,7 +109,7 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	if wrong, ok := errors.AsType[strictyaml.Problems](err); ok {
 		misplaced(wrong, "devices."+name+".")
 	} else if err != nil {
-		err = told(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
+		err = withLines(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
 	}
 	gone := d.placeholders(n)
 	return d, MergeProblems(mistakes, err, gone)
@@ -131,8 +131,8 @@ func misplaced(wrong strictyaml.Problems, in string) {
 	}
 }
 
-// told adds the line of the configuration to each problem that begins with keys.
-func told(n strictyaml.Node, err error) error {
+// withLines adds the line of the configuration to each problem that begins with keys.
+func withLines(n strictyaml.Node, err error) error {
 	var problems strictyaml.Problems
 	for _, text := range strings.Split(err.Error(), "\n") {
 		at, key, below := n, "", n

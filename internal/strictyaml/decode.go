@@ -291,7 +291,7 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 		key, text, ok := strings.Cut(err.Error(), ": ")
 		if ok && !strings.ContainsAny(key, " \"'") {
 			p := Problems{{File: d.file, Path: key, Text: text}}.Locate(v)[0]
-			if p.Path = join(path, key); !told(before, p.Path) && !slices.Contains(d.problems, p) {
+			if p.Path = join(path, key); !hasProblem(before, p.Path) && !slices.Contains(d.problems, p) {
 				d.problems = append(d.problems, p)
 			}
 			continue
@@ -300,9 +300,9 @@ func (d *decoder) validate(out reflect.Value, v *Value, path string) {
 	}
 }
 
-// The function told reports whether a key, or an item of its list, has a problem already. Its
+// hasProblem reports whether a key, or an item of its list, has a problem already. Its
 // value is unknown then.
-func told(problems Problems, path string) bool {
+func hasProblem(problems Problems, path string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool {
 		item, ok := strings.CutPrefix(p.Path, path+"[")
 		return p.Path == path || ok && strings.IndexByte(item, ']') == len(item)-1

@@ -131,7 +131,7 @@ func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Me
 		if err != nil {
 			return mess.Message{}, c.unreachable(err)
 		}
-		answer, ok := c.say(ctx, sctx, m, wait)
+		answer, ok := c.publishAndWait(ctx, sctx, m, wait)
 		switch {
 		case ok:
 			return answer, refusalIn(answer)
@@ -141,9 +141,9 @@ func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Me
 	}
 }
 
-// say publishes a message once. It waits for the answer until the session ends or the resend is
-// due.
-func (c *Client) say(ctx, session context.Context, m broker.Message, wait <-chan mess.Message) (answer mess.Message, ok bool) {
+// publishAndWait publishes a message once. It waits for the answer until the session ends or the
+// resend is due.
+func (c *Client) publishAndWait(ctx, session context.Context, m broker.Message, wait <-chan mess.Message) (answer mess.Message, ok bool) {
 	pctx, cancel := context.WithCancel(session)
 	defer cancel()
 	again := time.NewTimer(swallowed)

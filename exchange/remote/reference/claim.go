@@ -96,7 +96,7 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 		if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
 			return s.refuse(mess.AlreadyClaimed, t, "the server has lost this executor's message")
 		}
-		return s.ours(t, h)
+		return s.checkOwnership(t, h)
 	})
 	if err != nil && !httpclient.Unavailable(err) {
 		return mess.Ack{}, s.giveUp(ctx, err)
@@ -113,9 +113,9 @@ func (s *statusUpdate) begins(other *mess.Status) bool {
 	return codeOf(string(other.Code)) == mess.InProgress && other.ActionHash == s.status.ActionHash && other.Instance == s.status.Instance
 }
 
-// ours checks that the thread still belongs to this executor, and that no other executor has
-// started it.
-func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
+// checkOwnership checks that the thread still belongs to this executor, and that no other executor
+// has started it.
+func (s *statusUpdate) checkOwnership(t httpclient.Thread, h hold) error {
 	me := s.cfg.Executor
 	switch other := begunBy(t, me); {
 	case t.Status == mess.Pending || t.Status.Terminal():
@@ -131,10 +131,10 @@ func (s *statusUpdate) ours(t httpclient.Thread, h hold) error {
 	return nil
 }
 
-// checkStart extends the checks of ours with the exchange's clock (transition T4): no start before
-// not_before, and none after needed_by.
+// checkStart extends those of checkOwnership with the exchange's clock (transition T4): no start
+// before not_before, and none after needed_by.
 func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
-	if err := s.ours(t, h); err != nil {
+	if err := s.checkOwnership(t, h); err != nil {
 		return err
 	}
 	r, ok := asked(t)

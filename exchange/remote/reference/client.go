@@ -173,7 +173,7 @@ func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
 	case code == mess.InProgress:
 		return s.progress(ctx, h)
 	}
-	return s.tell(ctx, h)
+	return s.reportStatus(ctx, h)
 }
 
 // refuse returns an error with the status and holder of the thread.

@@ -43,7 +43,7 @@ const maxOffers = 32
 func (f *Client) round(ctx context.Context, handle func(mess.Message)) error {
 	var worst error
 	for _, ref := range f.held() {
-		if err := f.news(ctx, ref, handle); err != nil && ctx.Err() == nil {
+		if err := f.pollMessages(ctx, ref, handle); err != nil && ctx.Err() == nil {
 			worst = err // continue with the other threads
 		}
 	}
@@ -144,9 +144,9 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 	return nil
 }
 
-// news passes new messages of a thread that this executor holds to handle. It also reports the
-// loss of the thread.
-func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)) error {
+// pollMessages passes new messages of a thread that this executor holds to handle. It also reports
+// the loss of the thread.
+func (f *Client) pollMessages(ctx context.Context, ref string, handle func(mess.Message)) error {
 	t, _, err := f.read(ctx, ref)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)
 	}
 	for i, m := range t.Messages[h.read:] {
 		for _, item := range m.Items {
-			if item = f.heard(t, h.read+i, m.From, item); item != nil {
+			if item = f.acceptItem(t, h.read+i, m.From, item); item != nil {
 				hand(m.From, item)
 			}
 		}
@@ -178,10 +178,10 @@ func (f *Client) news(ctx context.Context, ref string, handle func(mess.Message)
 	return nil
 }
 
-// heard returns the item if this executor may accept it, or nil. The server does not authorize
+// acceptItem returns the item if this executor may accept it, or nil. The server does not authorize
 // senders. An answer must come from the requester or from a configured operator, and after its
 // question. A cancel may come from any actor.
-func (f *Client) heard(t httpclient.Thread, place int, from string, item mess.Item) mess.Item {
+func (f *Client) acceptItem(t httpclient.Thread, place int, from string, item mess.Item) mess.Item {
 	if from == f.cfg.Executor {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error
 	known := map[string]bool{}
 	for _, h := range e.Holding {
 		known[h.Ref] = true
-		stands, err := f.stands(ctx, h)
+		stands, err := f.claimState(ctx, h)
 		if err != nil {
 			return mess.Ack{}, err
 		}
@@ -55,8 +55,8 @@ func (f *Client) register(ctx context.Context, e mess.Executor) (mess.Ack, error
 	return ack, err
 }
 
-// stands returns the server's view of a thread that this executor holds.
-func (f *Client) stands(ctx context.Context, h mess.HeldThread) (mess.HeldThread, error) {
+// claimState returns the server's view of a thread that this executor holds.
+func (f *Client) claimState(ctx context.Context, h mess.HeldThread) (mess.HeldThread, error) {
 	is := mess.HeldThread{Ref: h.Ref, Epoch: h.Epoch, Yours: new(false)}
 	t, _, err := f.read(ctx, h.Ref)
 	if errors.Is(err, mess.NotFound) || errors.Is(err, mess.Invalid) {

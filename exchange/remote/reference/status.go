@@ -94,13 +94,13 @@ func (s *statusUpdate) named() []mess.Item {
 	return items
 }
 
-// tell reports a status that is not terminal.
-func (s *statusUpdate) tell(ctx context.Context, h hold) (mess.Ack, error) {
+// reportStatus reports a status that is not terminal.
+func (s *statusUpdate) reportStatus(ctx context.Context, h hold) (mess.Ack, error) {
 	t, _, err := s.read(ctx, s.ref)
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	if err := s.ours(t, h); err != nil {
+	if err := s.checkOwnership(t, h); err != nil {
 		return mess.Ack{}, err
 	}
 	ack := mess.Ack{Status: s.status.Code, Epoch: h.epoch}
@@ -121,7 +121,7 @@ func (s *statusUpdate) progress(ctx context.Context, h hold) (mess.Ack, error) {
 		return ack, nil
 	}
 	s.change(s.ref, func(h *hold) { h.told = time.Now() })
-	return s.tell(ctx, h)
+	return s.reportStatus(ctx, h)
 }
 
 // release makes a claimed thread without a start pending again.

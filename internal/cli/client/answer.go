@@ -111,7 +111,7 @@ func (f *Follower) typed(ctx context.Context, line typedLine) error {
 	r := &mess.Reply{Re: mess.Refs{q.Re}}
 	if open, ok := q.next(); ok {
 		if line.text == "" {
-			return f.again("write an answer; Ctrl-D leaves the question to others")
+			return f.askAgain("write an answer; Ctrl-D leaves the question to others")
 		}
 		if q.answers = append(q.answers, mess.Field{Key: open.Key(), Value: line.text}); len(q.answers) < len(q.Status.Questions) {
 			return f.prompt(f.app.In)
@@ -120,7 +120,7 @@ func (f *Follower) typed(ctx context.Context, line typedLine) error {
 	} else {
 		yes, ok := YesOrNo(line.text)
 		if !ok {
-			return f.again("write y or n")
+			return f.askAgain("write y or n")
 		}
 		r.Confirm = &yes
 	}
@@ -137,8 +137,8 @@ func (f *Follower) typed(ctx context.Context, line typedLine) error {
 	return err
 }
 
-// again asks once more, with a hint.
-func (f *Follower) again(how string) error {
+// askAgain asks once more, with a hint.
+func (f *Follower) askAgain(how string) error {
 	if _, err := fmt.Fprintf(f.out, "  %s\n", how); err != nil {
 		return err
 	}

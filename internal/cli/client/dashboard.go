@@ -100,7 +100,7 @@ func (s Snapshot) To(b *TaskBoard) {
 
 // tellAll asks for all threads, with the messages of the open ones.
 func tellAll(ctx context.Context, x *httpclient.Client) (Snapshot, error) {
-	s := tell(ctx, x)
+	s := fetchSnapshot(ctx, x)
 	s.said = map[string][]mess.Message{}
 	for _, t := range s.Threads {
 		if s.Err == nil && !t.Status.Terminal() {
@@ -112,7 +112,7 @@ func tellAll(ctx context.Context, x *httpclient.Client) (Snapshot, error) {
 	return s, s.Err
 }
 
-func tell(ctx context.Context, x *httpclient.Client) (s Snapshot) {
+func fetchSnapshot(ctx context.Context, x *httpclient.Client) (s Snapshot) {
 	if s.Threads, s.Err = x.List(ctx, httpclient.Filter{Limit: MaxBoard}); s.Err == nil {
 		s.executors, s.Err = x.Executors(ctx)
 	}
@@ -131,7 +131,7 @@ func keepAsking(ctx context.Context, x *httpclient.Client, news <-chan struct{},
 		case <-news:
 		}
 		select {
-		case answers <- tell(ctx, x):
+		case answers <- fetchSnapshot(ctx, x):
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -291,9 +291,9 @@ func TestDriverPagesNameTemplates(t *testing.T) {
 // The source code contains every error message in the tables of the pages.
 func TestDriverPagesQuoteMessages(t *testing.T) {
 	var sources strings.Builder
-	for _, dir := range []string{"../../drivers", "../../capabilities", "../../internal/strictyaml", "../../internal/secret"} {
+	for _, dir := range []string{"../../drivers", "../../capabilities", "../../internal/board", "../../internal/process", "../../internal/strictyaml", "../../internal/secret"} {
 		err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") {
+			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
 			text, err := os.ReadFile(name)

@@ -45,7 +45,7 @@ func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds[s.ref] = &hold{epoch: uint64(place + 1), read: place}
+	s.claims[s.ref] = &ownClaim{epoch: uint64(place + 1), read: place}
 	return mess.Ack{Status: t.Status, Epoch: uint64(place + 1)}, nil
 }
 
@@ -68,7 +68,7 @@ func (s *statusUpdate) settle(ctx context.Context, check func(httpclient.Thread)
 // start requests the start permission. The thread must belong to this executor, and no other
 // executor may have started it. start writes its status into the thread and reads it back. Of
 // two executors that write before they read, at least one sees the other.
-func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
+func (s *statusUpdate) start(ctx context.Context, h ownClaim) (mess.Ack, error) {
 	t, now, err := s.read(ctx, s.ref)
 	if err != nil {
 		return mess.Ack{}, err
@@ -104,7 +104,7 @@ func (s *statusUpdate) start(ctx context.Context, h hold) (mess.Ack, error) {
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	s.change(s.ref, func(h *hold) { h.begun = true })
+	s.change(s.ref, func(h *ownClaim) { h.begun = true })
 	return ack, nil
 }
 
@@ -115,7 +115,7 @@ func (s *statusUpdate) begins(other *mess.Status) bool {
 
 // checkOwnership checks that the thread still belongs to this executor, and that no other executor
 // has started it.
-func (s *statusUpdate) checkOwnership(t httpclient.Thread, h hold) error {
+func (s *statusUpdate) checkOwnership(t httpclient.Thread, h ownClaim) error {
 	me := s.cfg.Executor
 	switch other := begunBy(t, me); {
 	case t.Status == mess.Pending || t.Status.Terminal():
@@ -133,7 +133,7 @@ func (s *statusUpdate) checkOwnership(t httpclient.Thread, h hold) error {
 
 // checkStart extends those of checkOwnership with the exchange's clock (transition T4): no start
 // before not_before, and none after needed_by.
-func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now time.Time, h hold) error {
+func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now time.Time, h ownClaim) error {
 	if err := s.checkOwnership(t, h); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ type Client struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	holds   map[string]*hold     // by thread
+	claims  map[string]*ownClaim // by thread
 	offered map[string]time.Time // last change of the pending threads that the client has read
 	words   map[mess.Code]string // the spelling of a status that the server has accepted
 	known   map[string]tagged    // last response by URL
@@ -82,12 +82,12 @@ func CheckExchange(id string) error {
 func New(c *httpclient.Client, cfg Config) *Client {
 	cfg.Poll, cfg.Settle = cmp.Or(cfg.Poll, defaultPoll), cmp.Or(cfg.Settle, defaultSettle)
 	return &Client{
-		c: c, cfg: cfg, log: c.Logger(), holds: map[string]*hold{}, offered: map[string]time.Time{}, words: map[mess.Code]string{}, known: map[string]tagged{},
+		c: c, cfg: cfg, log: c.Logger(), claims: map[string]*ownClaim{}, offered: map[string]time.Time{}, words: map[mess.Code]string{}, known: map[string]tagged{},
 	}
 }
 
-// hold is a thread that this executor has claimed. Client.mu guards it.
-type hold struct {
+// ownClaim is a thread that this executor has claimed. Client.mu guards it.
+type ownClaim struct {
 	epoch  uint64 // position of the claim among the messages, from 1; it grows with every claim
 	read   int    // number of messages already read
 	begun  bool   // two reads show no other start
@@ -96,21 +96,21 @@ type hold struct {
 	inline int // bytes of images for the report
 }
 
-func (f *Client) hold(ref string) (hold, bool) {
+func (f *Client) claimOf(ref string) (ownClaim, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := f.holds[ref]
+	h := f.claims[ref]
 	if h == nil {
-		return hold{}, false
+		return ownClaim{}, false
 	}
 	return *h, true
 }
 
-// change changes a hold, if there is one.
-func (f *Client) change(ref string, do func(*hold)) {
+// change changes a claim, if there is one.
+func (f *Client) change(ref string, do func(*ownClaim)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h := f.holds[ref]; h != nil {
+	if h := f.claims[ref]; h != nil {
 		do(h)
 	}
 }
@@ -119,7 +119,7 @@ func (f *Client) change(ref string, do func(*hold)) {
 func (f *Client) drop(ref string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.holds, ref)
+	delete(f.claims, ref)
 	delete(f.offered, ref)
 }
 
@@ -156,7 +156,7 @@ type statusUpdate struct {
 }
 
 func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
-	h, held := s.hold(s.ref)
+	h, held := s.claimOf(s.ref)
 	switch code := s.status.Code; {
 	case code == mess.Claimed:
 		return s.claim(ctx)

@@ -69,7 +69,7 @@ func (f *Client) held() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var refs []string
-	for ref, h := range f.holds {
+	for ref, h := range f.claims {
 		if !h.over {
 			refs = append(refs, ref)
 		}
@@ -98,7 +98,7 @@ func (f *Client) unseen(waiting []httpclient.Thread) []httpclient.Thread {
 	defer f.mu.Unlock()
 	var list []httpclient.Thread
 	for _, t := range slices.Backward(waiting) {
-		if at, ok := f.offered[t.Ref]; mess.ValidRef(t.Ref) && (!ok || !at.Equal(t.Updated)) && f.holds[t.Ref] == nil {
+		if at, ok := f.offered[t.Ref]; mess.ValidRef(t.Ref) && (!ok || !at.Equal(t.Updated)) && f.claims[t.Ref] == nil {
 			list = append(list, t)
 		}
 	}
@@ -151,11 +151,11 @@ func (f *Client) pollMessages(ctx context.Context, ref string, handle func(mess.
 	if err != nil {
 		return err
 	}
-	h, ok := f.hold(ref)
+	h, ok := f.claimOf(ref)
 	if !ok || len(t.Messages) < h.read {
 		return nil // it ended in the meantime, or the server has lost messages
 	}
-	f.change(ref, func(h *hold) { h.read = len(t.Messages) })
+	f.change(ref, func(h *ownClaim) { h.read = len(t.Messages) })
 	hand := func(from string, item mess.Item) {
 		handle(mess.Message{From: from, Re: mess.Refs{ref}, Epoch: h.epoch, Items: []mess.Item{item}})
 	}
@@ -169,10 +169,10 @@ func (f *Client) pollMessages(ctx context.Context, ref string, handle func(mess.
 	begun, _ := said(t, f.cfg.Executor, inCode(mess.InProgress))
 	switch {
 	case t.Status == mess.Cancelled:
-		f.change(ref, func(h *hold) { h.over = true })
+		f.change(ref, func(h *ownClaim) { h.over = true })
 		hand(t.Requester, &mess.Cancel{})
 	case t.Status.Terminal(), (t.Executor != f.cfg.Executor || t.Status == mess.Pending) && begun < int(h.epoch):
-		f.change(ref, func(h *hold) { h.over = true })
+		f.change(ref, func(h *ownClaim) { h.over = true })
 		hand("exchange", &mess.Status{Code: mess.Pending, Executor: t.Executor})
 	}
 	return nil

@@ -75,8 +75,8 @@ func (f *Client) claimState(ctx context.Context, h mess.HeldThread) (mess.HeldTh
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.holds[h.Ref] == nil { // from an earlier run
-		f.holds[h.Ref] = &hold{epoch: h.Epoch, read: len(t.Messages)}
+	if f.claims[h.Ref] == nil { // from an earlier run
+		f.claims[h.Ref] = &ownClaim{epoch: h.Epoch, read: len(t.Messages)}
 	}
 	return is, nil
 }
@@ -94,7 +94,7 @@ func (f *Client) leftovers(ctx context.Context, known map[string]bool) ([]mess.H
 			return nil, err
 		}
 		for _, t := range list {
-			if _, held := f.hold(t.Ref); t.Executor == f.cfg.Executor && !known[t.Ref] && !held && mess.ValidRef(t.Ref) {
+			if _, held := f.claimOf(t.Ref); t.Executor == f.cfg.Executor && !known[t.Ref] && !held && mess.ValidRef(t.Ref) {
 				found[t.Ref] = true
 			}
 		}
@@ -142,7 +142,7 @@ func (f *Client) Attach(_ context.Context, ref, name, mime string, data io.Reade
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := f.holds[ref]
+	h := f.claims[ref]
 	if h == nil {
 		return mess.Media{}, mess.Errorf(mess.StaleToken, "this executor does not hold %s any more", ref)
 	}

@@ -95,7 +95,7 @@ func (s *statusUpdate) named() []mess.Item {
 }
 
 // reportStatus reports a status that is not terminal.
-func (s *statusUpdate) reportStatus(ctx context.Context, h hold) (mess.Ack, error) {
+func (s *statusUpdate) reportStatus(ctx context.Context, h ownClaim) (mess.Ack, error) {
 	t, _, err := s.read(ctx, s.ref)
 	if err != nil {
 		return mess.Ack{}, err
@@ -115,12 +115,12 @@ func (s *statusUpdate) reportStatus(ctx context.Context, h hold) (mess.Ack, erro
 const progressPause = 10 * time.Second
 
 // progress reports progress, at most once in progressPause.
-func (s *statusUpdate) progress(ctx context.Context, h hold) (mess.Ack, error) {
+func (s *statusUpdate) progress(ctx context.Context, h ownClaim) (mess.Ack, error) {
 	ack := mess.Ack{Status: mess.InProgress, Epoch: h.epoch}
 	if time.Since(h.told) < progressPause {
 		return ack, nil
 	}
-	s.change(s.ref, func(h *hold) { h.told = time.Now() })
+	s.change(s.ref, func(h *ownClaim) { h.told = time.Now() })
 	return s.reportStatus(ctx, h)
 }
 

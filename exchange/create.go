@@ -30,6 +30,11 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 	if err != nil {
 		return nil, err
 	}
+	if a, ok := x.store.(thread.Admitter); ok {
+		if err := a.Admit(ctx); err != nil {
+			return nil, x.storeError(err)
+		}
+	}
 	batch := map[string]string{} // client id to ref
 	entries := make([]mess.AckEntry, len(p.requests))
 	for _, i := range order {

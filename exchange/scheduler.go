@@ -93,6 +93,9 @@ func (x *Exchange) checkThread(ctx context.Context, ref string) {
 		return
 	}
 	if _, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.overdueInput(l, env) }); err != nil {
+		if ctx.Err() != nil {
+			return // the exchange ends; the next start does it
+		}
 		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
 		x.open.mu.Lock()
 		x.open.wake(l, x.now().Add(time.Second))

@@ -211,7 +211,14 @@ func (x *Exchange) storeError(err error) error {
 	if r, ok := errors.AsType[*mess.Error](err); ok {
 		return r
 	}
-	x.log.Error("store failed", "err", err)
+	switch {
+	case errors.Is(err, thread.ErrBusy):
+		return mess.Errorf(mess.Unavailable, "the exchange has too many new requests; try again in a second")
+	case errors.Is(err, context.Canceled): // the caller has gone, or the exchange ends
+		x.log.Debug("a step was not stored", "err", err)
+	default:
+		x.log.Error("store failed", "err", err)
+	}
 	if errors.Is(err, syscall.ENOSPC) {
 		return mess.Errorf(mess.Unavailable, "the exchange has no space left on its disk for this; make room there, and try again")
 	}

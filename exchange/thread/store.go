@@ -54,6 +54,13 @@ type EnvelopeReader interface {
 	Envelope(ctx context.Context, ref string) (Envelope, error)
 }
 
+// Admitter is a store that falls behind if too many threads begin.
+type Admitter interface {
+	// Admit waits a moment if the store is behind, or returns ErrBusy. Callers call it before they
+	// make threads for others.
+	Admit(ctx context.Context) error
+}
+
 // CapabilityReader is a store with threads that ended under an earlier release. Its feed can lack
 // their required capabilities.
 type CapabilityReader interface {
@@ -125,6 +132,7 @@ var (
 	ErrNoThread = errors.New("no such thread")
 	ErrNoBlob   = errors.New("no such attachment")
 	ErrTooLarge = errors.New("too large")
+	ErrBusy     = errors.New("the store has too much to do for new threads now")
 )
 
 // TakenError names the thread that has a key.

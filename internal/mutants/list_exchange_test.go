@@ -295,11 +295,14 @@ var exchangeMutants = []mutant{
 		"internal/durable/durable.go", "for _, d := range slices.Backward(made) {", "for _, d := range slices.Backward(made[:0]) {",
 	}}, "./internal/durable TestMkdirAll"},
 	{"steps leave the folders behind", []edit{{
-		"exchange/store/files/folder_lag.go", "now.Sub(queue[0].at) > most", "false && now.Sub(queue[0].at) > most",
+		"exchange/store/files/folder_lag.go", "now.Sub(queue[0].at) > maxLag", "false && now.Sub(queue[0].at) > maxLag",
 	}}, "./exchange/store/files TestStepsWait"},
 	{"steps of claimed threads wait for the folders", []edit{{
-		"exchange/store/files/folder_lag.go", "!isNew && !now.all", "false",
+		"exchange/store/files/folder_lag.go", "!isNew && !p.pressure.all", "false",
 	}}, "./exchange/store/files TestStepsWait"},
+	{"all new threads wait for late folders", []edit{{
+		"exchange/store/files/folder_lag.go", "p.pressure.waiting >= maxWaiting", "false",
+	}}, "./exchange/store/files TestManyNewThreadsAreRefused"},
 	{"each step of a short thread is written", []edit{{
 		"exchange/store/files/folder_projector.go", "return &p.open, openGather", "return &p.open, gatherTime",
 	}}, "./exchange/store/files TestEndedThreadsGoFirst"},

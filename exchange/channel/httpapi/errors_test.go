@@ -139,7 +139,7 @@ func (fullStore) Append(context.Context, exchange.Step) (thread.Rev, error) {
 func TestFullDiskIs503(t *testing.T) {
 	h := newHarnessOver(t, httpapi.Config{}, exchange.DefaultConfig(), fullStore{memory.New()}).serve()
 	r := h.do("POST", root+"/requests", h.op, `{"intent":"look"}`)
-	if r.code != 503 || r.field("why") != "unavailable" || strings.Contains(r.body, "secret") {
+	if r.code != 503 || r.head.Get("Retry-After") != "1" || r.field("why") != "unavailable" || strings.Contains(r.body, "secret") {
 		t.Errorf("%d %s", r.code, r.body)
 	}
 }

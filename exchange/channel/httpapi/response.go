@@ -36,6 +36,9 @@ var codes = map[mess.ErrorCode]int{
 	mess.Unavailable: http.StatusServiceUnavailable,
 }
 
+// retryUnavailable is the Retry-After of what the exchange cannot do now, in seconds.
+const retryUnavailable = "1"
+
 // errorBody is the body of an error.
 type errorBody struct {
 	Error    string         `json:"error"`
@@ -53,8 +56,11 @@ func (c *call) writeError(err error) {
 		if !ok {
 			code = http.StatusBadRequest
 		}
-		if code == http.StatusUnauthorized {
+		switch code {
+		case http.StatusUnauthorized:
 			c.w.Header().Set("WWW-Authenticate", "Bearer")
+		case http.StatusServiceUnavailable:
+			c.w.Header().Set("Retry-After", retryUnavailable)
 		}
 		c.logDenied(code, r.Text)
 		c.writeJSON(code, errorBody{r.Text, r.Code, r.Ref, r.Status, r.Holder, r.Allowed})

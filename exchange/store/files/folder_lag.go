@@ -3,22 +3,26 @@ package files
 import (
 	"context"
 	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
 )
 
-// The folders follow the log within some seconds. If steps arrive faster than that, each new thread
-// waits a moment for the folders after the log has it. The steps of a thread in work do not wait:
-// an executor must get its start permission in time, and a wait there holds up more than it saves.
+// The folders follow the log within some seconds. If steps arrive faster than that, new threads wait
+// a moment before they begin, and the store refuses those beyond a few, so that it finishes what it
+// has. The steps of a thread in work do not wait unless very many threads are behind: an executor
+// must get its start permission in time.
 const (
-	// maxLag is the lag of the folders of ended threads from which new threads wait for them, and
-	// maxOpenLag that of the folders of open threads. The projector then writes a late thread within
-	// the rest of five seconds.
-	maxLag     = maxGather + 1500*time.Millisecond
-	maxOpenLag = openGather + 1000*time.Millisecond
+	// maxLag is the lag of the folders from which new threads wait for them. It is long enough for a
+	// disk that other programs keep busy for some seconds.
+	maxLag = 8 * time.Second
 	// maxBehind is the number of queued threads from which all steps wait for the folders.
 	maxBehind = 8192
 	// lagWait is the longest time that one step waits, so that the folders get their share of the
 	// processor and of the disk.
 	lagWait = 250 * time.Millisecond
+	// maxWaiting is the number of new threads that may wait at the same time after maxLag. Each holds
+	// a connection of its client, which may need it for other steps.
+	maxWaiting = 16
 )
 
 // Lag returns the number of threads with steps that their folders do not show yet, and the time
@@ -56,50 +60,54 @@ func (p *projector) retryFolder(ref string, since time.Time) {
 
 // pressure says which steps wait for the folders.
 type pressure struct {
-	over chan struct{} // closed when the folders are no longer late
-	all  bool          // all steps wait, not only new threads
-}
-
-// isLate reports whether the folders are so far behind the log that new threads, or all steps, must
-// wait. The caller holds p.mu.
-func (p *projector) isLate(now time.Time) (late, all bool) {
-	if p.to == nil {
-		return false, false
-	}
-	behind := func(queue []marked, most time.Duration) bool { return len(queue) > 0 && now.Sub(queue[0].at) > most }
-	all = len(p.queue)+len(p.open) > maxBehind
-	return all || behind(p.queue, maxLag) || behind(p.open, maxOpenLag), all
+	over    chan struct{} // closed when the folders are no longer late
+	all     bool          // too many threads are behind: all steps wait, not only new threads
+	old     bool          // a thread has been behind for too long: only a few new threads may wait
+	waiting int           // new threads that wait
 }
 
 // updatePressure makes steps wait while the folders are late, and releases them afterwards.
 func (p *projector) updatePressure() {
+	now := time.Now()
+	isOld := func(queue []marked) bool { return len(queue) > 0 && now.Sub(queue[0].at) > maxLag }
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	late, all := p.isLate(time.Now())
-	switch {
+	p.pressure.all = p.to != nil && len(p.queue)+len(p.open) > maxBehind
+	p.pressure.old = p.to != nil && (isOld(p.queue) || isOld(p.open))
+	switch late := p.pressure.all || p.pressure.old; {
 	case late && p.pressure.over == nil:
 		p.pressure.over = make(chan struct{})
 	case !late && p.pressure.over != nil:
 		close(p.pressure.over)
 		p.pressure.over = nil
 	}
-	p.pressure.all = all
 }
 
-// waitForFolders waits until the folders are no longer late, for at most lagWait. The log already
-// has the step that calls it; isNew reports whether the step begins a thread.
-func (p *projector) waitForFolders(ctx context.Context, isNew bool) {
+// waitForFolders waits before a step until the folders are no longer late, for at most lagWait.
+// isNew reports whether the step begins a thread. It returns ErrBusy for a new thread if a thread
+// has been behind for long, and enough new ones wait already.
+func (p *projector) waitForFolders(ctx context.Context, isNew bool) error {
 	p.mu.Lock()
-	now := p.pressure
-	p.mu.Unlock()
-	if now.over == nil || !isNew && !now.all {
-		return
+	defer p.mu.Unlock()
+	over := p.pressure.over
+	switch {
+	case over == nil || !isNew && !p.pressure.all:
+		return nil
+	case isNew && p.pressure.old && p.pressure.waiting >= maxWaiting:
+		return thread.ErrBusy
+	case isNew:
+		p.pressure.waiting++
+		defer func() { p.pressure.waiting-- }()
 	}
+	p.mu.Unlock()
+	defer p.mu.Lock()
 	t := time.NewTimer(lagWait)
 	defer t.Stop()
 	select {
-	case <-now.over:
+	case <-over:
 	case <-t.C:
 	case <-ctx.Done():
+		return ctx.Err()
 	}
+	return nil
 }

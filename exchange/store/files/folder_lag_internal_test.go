@@ -1,11 +1,15 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/messkit/messkit/exchange/thread"
+	"golang.org/x/sync/errgroup"
 )
 
 // New threads wait a moment while the folders are late, and all steps while too many threads are
@@ -21,8 +25,8 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 		{name: "nothing"},
 		{name: "few", ended: 10, age: maxLag},
 		{name: "late", ended: 10, age: maxLag + 1, isNew: lagWait},
-		{name: "open ones gather", open: 10, age: maxOpenLag},
-		{name: "late, all open", open: 10, age: maxOpenLag + 1, isNew: lagWait},
+		{name: "few, all open", open: 10, age: maxLag},
+		{name: "late, all open", open: 10, age: maxLag + 1, isNew: lagWait},
 		{name: "many", ended: maxBehind / 2, open: maxBehind / 2},
 		{name: "too many", ended: maxBehind / 2, open: maxBehind/2 + 1, isNew: lagWait, step: lagWait},
 		{name: "late, and the program ends", ended: 10, age: time.Hour, alone: true},
@@ -44,8 +48,8 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 				wait := func(what string, isNew bool, want time.Duration) {
 					t.Helper()
 					began := time.Now()
-					if p.waitForFolders(t.Context(), isNew); time.Since(began) != want {
-						t.Errorf("%s waited %v, want %v", what, time.Since(began), want)
+					if err := p.waitForFolders(t.Context(), isNew); err != nil || time.Since(began) != want {
+						t.Errorf("%s waited %v (%v), want %v", what, time.Since(began), err, want)
 					}
 				}
 				wait("a new thread", true, tt.isNew)
@@ -57,6 +61,35 @@ func TestStepsWaitForLateFolders(t *testing.T) {
 			})
 		})
 	}
+}
+
+// While the folders are late, a few new threads wait, and the store refuses more of them. The steps
+// of threads in work go on.
+func TestManyNewThreadsAreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProjector(nil)
+		p.to = Listener(noListener{})
+		p.queue = []marked{{at: time.Now()}}
+		time.Sleep(maxLag + 1) // of the bubble
+		p.updatePressure()
+		var g errgroup.Group
+		for range maxWaiting {
+			g.Go(func() error { return p.waitForFolders(t.Context(), true) })
+		}
+		synctest.Wait()
+		if err := p.waitForFolders(t.Context(), true); !errors.Is(err, thread.ErrBusy) {
+			t.Errorf("one more new thread got %v, want %v", err, thread.ErrBusy)
+		}
+		if err := p.waitForFolders(t.Context(), false); err != nil {
+			t.Errorf("a step of a thread in work got %v", err)
+		}
+		if err := g.Wait(); err != nil {
+			t.Errorf("a waiting new thread got %v", err)
+		}
+		if err := p.waitForFolders(t.Context(), true); err != nil {
+			t.Errorf("a new thread after those got %v", err)
+		}
+	})
 }
 
 // Under load an ended thread goes before an open one, until the open one has waited for long. So a

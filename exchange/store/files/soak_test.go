@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/exchange/store/storetest"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -131,6 +133,9 @@ var (
 	soakRequester = exchange.Actor{ID: "asker", Roles: exchange.Requester}
 )
 
+// soakPause is the time after which a writer tries again what the exchange has refused for now.
+const soakPause = 100 * time.Millisecond
+
 // post posts a message and returns the ref of its ack.
 func (s *soak) post(who exchange.Actor, text string) (ref string) {
 	m, err := mess.ParseJSON([]byte(text))
@@ -138,7 +143,11 @@ func (s *soak) post(who exchange.Actor, text string) (ref string) {
 		s.Errorf("%s: %v", text, err)
 		return ""
 	}
-	answer, err := s.x.Post(s.Context(), exchange.Inbound{Actor: who, Channel: "soak", Message: m})
+	in := exchange.Inbound{Actor: who, Channel: "soak", Message: m}
+	answer, err := s.x.Post(s.Context(), in)
+	for errors.Is(err, mess.Unavailable) && wait.For(s.Context(), soakPause) { // the folders are late
+		answer, err = s.x.Post(s.Context(), in)
+	}
 	if err != nil {
 		s.Errorf("%s: %v", text, err)
 		return ""

@@ -77,6 +77,7 @@ var (
 	_ thread.Store            = (*Store)(nil)
 	_ thread.Folders          = (*Store)(nil)
 	_ thread.EnvelopeReader   = (*Store)(nil)
+	_ thread.Admitter         = (*Store)(nil)
 	_ thread.CapabilityReader = (*Store)(nil)
 	_ tail.Source             = (*Store)(nil)
 )

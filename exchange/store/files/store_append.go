@@ -7,10 +7,15 @@ import (
 	"github.com/messkit/messkit/exchange/thread"
 )
 
-// Append adds one step to a thread. It waits a moment for a new thread if the folders are far
-// behind the log.
+// Admit waits a moment if the folders are late, or returns ErrBusy.
+func (s *Store) Admit(ctx context.Context) error { return s.project.waitForFolders(ctx, true) }
+
+// Append adds one step to a thread. It waits a moment if the folders of too many threads are behind
+// the log.
 func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error) {
-	defer s.project.waitForFolders(ctx, step.After == "")
+	if err := s.project.waitForFolders(ctx, false); err != nil {
+		return "", err
+	}
 	defer s.compactIfDue()
 	s.project.steps.Add(1)
 	defer s.project.steps.Add(-1)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -44,7 +45,8 @@ func (w *web) do(ctx context.Context, method, url, key string, body []byte, v an
 		return err
 	}
 	if res.StatusCode/100 != 2 {
-		refused := &refusal{code: res.StatusCode}
+		seconds, _ := strconv.Atoi(res.Header.Get("Retry-After")) // 0 without it
+		refused := &refusal{code: res.StatusCode, retry: time.Duration(seconds) * time.Second}
 		_ = json.Unmarshal(text, &refused.answer) // without words the code counts
 		return refused
 	}
@@ -56,7 +58,8 @@ const maxAnswer = 64 << 20
 
 // refusal is an answer of HTTP with an error.
 type refusal struct {
-	code int
+	code  int
+	retry time.Duration // the exchange asks for this pause
 	answer
 }
 

@@ -26,6 +26,8 @@ type trouble struct {
 	error
 }
 
+func (t *trouble) Unwrap() error { return t.error }
+
 // kindOf names the kind of a failure for the report.
 func kindOf(err error) string {
 	if t, ok := errors.AsType[*trouble](err); ok {
@@ -56,6 +58,9 @@ func persist(ctx context.Context, l line, name string, text []byte, failed func(
 			return a, err
 		}
 		failed(kindOf(err))
+		if refused, ok := errors.AsType[*refusal](err); ok {
+			pause = max(pause, refused.retry)
+		}
 		if try == tries || !wait.For(ctx, pause) {
 			return a, err
 		}

@@ -170,7 +170,7 @@ func TestPollReturnsEvents(t *testing.T) {
 	p := h.poll(agent, "wait=20s&after="+first.Last)
 	q := h.poll(agent, "wait=20s&after="+p.Last)
 	if len(p.Events) != 100 || len(q.Events) != 30 || p.Events[99].ID != p.Last || q.Events[29].ID != q.Last {
-		t.Errorf("%d and %d events", len(p.Events), len(q.Events))
+		t.Errorf("the polls returned %d and %d events, want 100 and 30, each with the id of its last event", len(p.Events), len(q.Events))
 	}
 	refs := map[string]bool{}
 	for _, e := range slices.Concat(p.Events, q.Events) {

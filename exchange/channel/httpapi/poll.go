@@ -12,10 +12,11 @@ import (
 )
 
 const (
-	maxWait    = 60 * time.Second // of a poll
-	maxPolled  = 100              // events in one response to a poll
-	pollGather = 20 * time.Millisecond
-	shortWait  = time.Second // a poll with a longer wait may give its buffers up
+	maxWait    = 60 * time.Second      // of a poll
+	maxPolled  = 100                   // events in one response to a poll
+	pollGather = 20 * time.Millisecond // without an event ends a poll that has some
+	maxGather  = time.Second           // ends it while events go on
+	shortWait  = time.Second           // a poll with a longer wait may give its buffers up
 )
 
 var errFull = errors.New("enough for one answer")
@@ -78,6 +79,8 @@ type pollCollector struct {
 	midGroup  bool        // the client cannot resume after the last event
 	skipReset bool        // the client has not asked for the first reset
 	end       func()      // ends the poll
+	first     time.Time   // time of the first event
+	lull      *time.Timer // ends the poll when no more events come
 	found     atomic.Bool // list has an event; for other goroutines
 }
 
@@ -98,9 +101,13 @@ func (p *pollCollector) add(e exchange.Event) error {
 	if err != nil || !ok {
 		return err
 	}
-	if p.list = append(p.list, out); len(p.list) == 1 {
+	// Events that come together form one response.
+	switch p.list = append(p.list, out); {
+	case len(p.list) == 1:
 		p.found.Store(true)
-		time.AfterFunc(pollGather, p.end) // events that come together form one response
+		p.first, p.lull = time.Now(), time.AfterFunc(pollGather, p.end)
+	case time.Since(p.first) < maxGather || p.midGroup:
+		p.lull.Reset(pollGather)
 	}
 	return nil
 }

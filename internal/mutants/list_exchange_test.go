@@ -304,7 +304,7 @@ var exchangeMutants = []mutant{
 		"exchange/store/files/folder_lag.go", "p.pressure.waiting >= maxWaiting", "false",
 	}}, "./exchange/store/files TestManyNewThreadsAreRefused"},
 	{"each step of a short thread is written", []edit{{
-		"exchange/store/files/folder_projector.go", "return &p.open, openGather", "return &p.open, gatherTime",
+		"exchange/store/files/folder_queue.go", "return &p.open, openGather", "return &p.open, gatherTime",
 	}}, "./exchange/store/files TestEndedThreadsGoFirst"},
 	{"clean-up deletes an upload under way", []edit{{
 		"exchange/store/files/store_blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -167,20 +166,19 @@ func TestPollReturnsEvents(t *testing.T) {
 	for range 130 {
 		h.create(agent, `{"intent":"look"}`)
 	}
-	p := h.poll(agent, "wait=20s&after="+first.Last)
-	q := h.poll(agent, "wait=20s&after="+p.Last)
-	if len(p.Events) != 100 || len(q.Events) != 30 || p.Events[99].ID != p.Last || q.Events[29].ID != q.Last {
-		t.Errorf("the polls returned %d and %d events, want 100 and 30, each with the id of its last event", len(p.Events), len(q.Events))
-	}
 	refs := map[string]bool{}
-	for _, e := range slices.Concat(p.Events, q.Events) {
-		refs[e.Data.Thread.Ref] = true
-		if e.Event != "message" || e.Data.Kind != "message" {
-			t.Errorf("%+v", e)
+	q := first
+	for len(refs) < 130 { // two polls, or more on a busy computer
+		q = h.poll(agent, "wait=20s&after="+q.Last)
+		if n := len(q.Events); n == 0 || n > 100 || q.Events[n-1].ID != q.Last {
+			t.Fatalf("a poll after %d events returned %d, want 1 to 100 with the id of the last one (%s)", len(refs), n, q.Last)
 		}
-	}
-	if len(refs) != 130 {
-		t.Errorf("%d threads", len(refs))
+		for _, e := range q.Events {
+			if e.Event != "message" || e.Data.Kind != "message" || refs[e.Data.Thread.Ref] {
+				t.Errorf("a poll returned %+v, want one message for each thread", e)
+			}
+			refs[e.Data.Thread.Ref] = true
+		}
 	}
 	got := make(chan pollCollector, 1)
 	go func() {

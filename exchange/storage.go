@@ -215,7 +215,7 @@ func (x *Exchange) storeError(err error) error {
 	case errors.Is(err, thread.ErrBusy):
 		return mess.Errorf(mess.Unavailable, "the exchange has too many new requests; try again in a second")
 	case errors.Is(err, context.Canceled): // the caller has gone, or the exchange ends
-		x.log.Debug("a step was not stored", "err", err)
+		x.log.Debug("the store did not take a step", "err", err)
 	default:
 		x.log.Error("store failed", "err", err)
 	}

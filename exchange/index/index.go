@@ -1,10 +1,11 @@
 // Package index finds threads by requester, executor, party, status, capability and time, the
 // newest change first. It has what the feed of a store gives, and does not read the store.
 //
-// A thread takes about 80 bytes, and four for each capability that it requires, because most threads of an exchange have ended. Each change of a
-// thread takes a new slot at the end. So the slots have the order of the changes, and a list of
-// slots needs no sorting. The earlier slot of the thread is dead, and lists skip it. When a
-// quarter of the slots is dead, a goroutine builds the index anew.
+// Most threads of an exchange have ended, so a thread takes little memory: about 80 bytes, and four
+// for each capability that it requires. Each change of a thread takes a new slot at the end. So the
+// slots have the order of the changes, and a list of slots needs no sorting. The earlier slot of the
+// thread is dead, and lists skip it. When a quarter of the slots is dead, a goroutine builds the
+// index anew.
 package index
 
 import (

@@ -22,7 +22,7 @@ const serverMark = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: c
 type translatedConn struct {
 	net.Conn
 	handled atomic.Bool // a handler writes
-	early   []byte      // what Read returns first
+	early   []byte      // Read returns it first
 }
 
 // resume gives the connection back to net/http, with what the client has sent already.

@@ -36,7 +36,7 @@ type projector struct {
 	priority     []string             // refs to process before the queues
 	queue        []marked             // refs to process; a ref that queued lacks is done already
 	open         []marked             // the same, of threads that will change again
-	lowPriority  []string             // refs to process when both queues are empty
+	lowPriority  []string             // refs to process when all other queues are empty
 	queued       map[string]bool      // refs in priority, queue or open
 	behind       map[string]time.Time // time of the oldest step that a thread's folder lacks
 	pressure     pressure             // which steps wait for the folders

@@ -6,7 +6,7 @@ import (
 	"github.com/messkit/messkit/internal/wait"
 )
 
-// marked is a thread whose folder lacks steps, and the time of the first of them.
+// marked is a thread whose folder lacks steps, and the time when it entered its queue.
 type marked struct {
 	ref string
 	at  time.Time
@@ -178,7 +178,7 @@ func (p *projector) enqueueDue(now time.Time) time.Duration {
 	return wait
 }
 
-// checkLater queues threads to process when both other queues are empty.
+// checkLater queues threads to process when all other queues are empty.
 func (p *projector) checkLater(refs []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

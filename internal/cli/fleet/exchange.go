@@ -89,8 +89,8 @@ func start(ctx context.Context, c Config, self string, actors map[string]exchang
 	return t, nil
 }
 
-// run starts a process on a thread of its own, which lives until the process ends: the system takes
-// the end of the thread that started a process for the end of its parent. ended gets the result.
+// run starts a process, and ended gets its result. The goroutine has an operating system thread of
+// its own until the process ends, because the kernel ends the process together with that thread.
 func run(p *exec.Cmd) (ended <-chan error, err error) {
 	started, result := make(chan error), make(chan error, 1)
 	go func() {

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/messkit/messkit/exchange/documents"
@@ -35,15 +34,15 @@ import (
 //
 // A reader of the registry takes its snapshot, and no lock.
 type Exchange struct {
-	cfg               Config
-	store             Store
-	docs              *documents.Documents
-	threads           index.Index // all threads
-	lacksCapabilities atomic.Bool // threads lacks the capabilities of some that have ended
-	pos               thread.Pos  // position in the feed when the exchange was opened
-	now               func() time.Time
-	log               *slog.Logger
-	events            *eventbus.Bus[Event]
+	cfg              Config
+	store            Store
+	docs             *documents.Documents
+	threads          index.Index   // all threads
+	capabilitiesRead chan struct{} // closed once threads has the capabilities of all that have ended
+	pos              thread.Pos    // position in the feed when the exchange was opened
+	now              func() time.Time
+	log              *slog.Logger
+	events           *eventbus.Bus[Event]
 
 	opened time.Time      // start of the exchange; no executor counts as silent since before
 	sleeps *suspend.Watch // only for the goroutine of watchTime
@@ -161,14 +160,18 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	}
 	x := &Exchange{
 		cfg: cfg, store: store, now: now, log: log, events: eventbus.New[Event](), opened: now(), sleeps: suspend.NewWatch(cfg.Slept),
-		docs: documents.New(store), open: newOpenThreads(), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
+		docs: documents.New(store), open: newOpenThreads(), capabilitiesRead: make(chan struct{}), uploads: uploads{byThread: map[string]*uploadQuota{}}, serials: serials{last: map[string]int{}},
 	}
 	stored, err := x.readAll(ctx)
 	if err != nil {
 		return nil, err
 	}
+	lacks := false
 	if r, ok := store.(thread.CapabilityReader); ok {
-		x.lacksCapabilities.Store(r.LacksCapabilities())
+		lacks = r.LacksCapabilities()
+	}
+	if !lacks {
+		close(x.capabilitiesRead)
 	}
 	x.registry, err = registry.Open(registry.Config{
 		Unreachable: cfg.Unreachable, LeaseWithoutHeartbeat: cfg.QuietLease, Rules: cfg.Routing.Rules, Now: now, Log: log,

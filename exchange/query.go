@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/messkit/messkit/exchange/index"
 	"github.com/messkit/messkit/exchange/routing"
@@ -166,11 +167,16 @@ func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	return maps.Clone(x.open.count)
 }
 
+// capabilitiesWait is the time that a list waits for the capabilities of an earlier release. Few
+// threads are read in an instant, and a million in minutes.
+const capabilitiesWait = 5 * time.Second
+
 // List returns the threads that the actor may see and the filter selects, the newest change first.
-// The error is that of the cursor, or a *mess.Error.
+// A list by capability waits up to 5 s until the exchange has read the capabilities of threads that
+// ended under an earlier release. The error is that of the cursor, or a *mess.Error.
 func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
 	f.Status = storedCodes(f.Status)
-	if f.Capability != "" && x.lacksCapabilities.Load() && mayHaveEnded(f.Status) {
+	if f.Capability != "" && mayHaveEnded(f.Status) && !x.waitForCapabilities(ctx) {
 		return Page{}, mess.Errorf(mess.Unavailable, "capability: the exchange still reads the capabilities of threads that ended under an earlier release; try again in a minute, or ask for open statuses only")
 	}
 	q := index.Query{Filter: f}
@@ -196,6 +202,19 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 	return page, nil
 }
 
+// waitForCapabilities waits until the index has the capabilities of all threads that have ended, and
+// reports false if that takes longer than capabilitiesWait.
+func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, capabilitiesWait)
+	defer cancel()
+	select {
+	case <-x.capabilitiesRead:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // mayHaveEnded reports whether a filter with these statuses selects threads that have ended.
 func mayHaveEnded(codes []mess.Code) bool {
 	return len(codes) == 0 || slices.ContainsFunc(codes, mess.Code.Terminal)
@@ -203,15 +222,17 @@ func mayHaveEnded(codes []mess.Code) bool {
 
 // readCapabilities adds the required capabilities to the index that the feed of the store lacks.
 func (x *Exchange) readCapabilities(ctx context.Context) {
-	if !x.lacksCapabilities.Load() {
+	select {
+	case <-x.capabilitiesRead:
 		return
+	default:
 	}
 	began := x.now()
 	err := x.store.(thread.CapabilityReader).ReadCapabilities(ctx, x.threads.AddCapabilities)
 	if ctx.Err() != nil {
 		return
 	}
-	x.lacksCapabilities.Store(false)
+	close(x.capabilitiesRead)
 	if err != nil {
 		x.log.Warn("cannot save the capabilities of threads that ended under an earlier release; the next start reads them again", "err", err)
 		return

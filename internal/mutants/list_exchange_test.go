@@ -83,7 +83,7 @@ var exchangeMutants = []mutant{
 		"exchange/eventbus/bus.go", "if k.to.All && o.SeesAll || slices.Contains(k.to.Actors, o.Actor) {", "if k.to.All || slices.Contains(k.to.Actors, o.Actor) {",
 	}}, "./exchange/eventbus TestResume"},
 	{"a list by capability leaves out threads of an earlier release", []edit{{
-		"exchange/query.go", `if f.Capability != "" && x.lacksCapabilities.Load()`, `if false && x.lacksCapabilities.Load()`,
+		"exchange/query.go", `mayHaveEnded(f.Status) && !x.waitForCapabilities(ctx)`, `false && !x.waitForCapabilities(ctx)`,
 	}}, "./exchange TestListByCapabilityWaitsForEarlierThreads"},
 	{"a list has threads without the capability", []edit{{
 		"exchange/index/page.go", `q.Capability != "" && !required.has(at)`, `false && !required.has(at)`,

@@ -63,11 +63,6 @@ func PinnedTLS(pin string) *tls.Config {
 // Errors wrap it.
 var ErrUntrusted = errors.New("messkit does not trust the server")
 
-// distrust is an error that also wraps ErrUntrusted.
-type distrust struct{ error }
-
-func (d distrust) Unwrap() []error { return []error{d.error, ErrUntrusted} }
-
 // untrusted describes why the client does not trust a server's certificate. It returns nil for
 // other errors.
 func untrusted(err error) error {

@@ -39,11 +39,25 @@ func (c *Client) refusal(res *http.Response) error {
 	if v.Why == "" {
 		v.Why = whyOf(res.StatusCode)
 	}
+	e := &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
 	if res.StatusCode >= http.StatusInternalServerError {
-		v.Why = mess.Unavailable
+		e.Code = mess.Unavailable
+		return classified{e, ErrUnable}
 	}
-	return &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
+	return e
 }
+
+// ErrUnable means that an exchange answered, and that it cannot do this now. The error that wraps
+// it has the reason of the exchange, and the code mess.Unavailable.
+var ErrUnable = errors.New("the exchange cannot do this now")
+
+// classified is an error that also wraps a class of errors.
+type classified struct {
+	error
+	class error
+}
+
+func (c classified) Unwrap() []error { return []error{c.error, c.class} }
 
 // strange returns an error for a response that no exchange gives: from a proxy while the
 // exchange starts, or from the login page of a network. Such a response is no verdict on the

@@ -167,7 +167,7 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 		return fmt.Errorf("the exchange at %s: %w", c.name, cause)
 	}
 	if why := untrusted(err); why != nil {
-		return distrust{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why)}
+		return classified{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why), ErrUntrusted}
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // the text of u has the whole address, with the query

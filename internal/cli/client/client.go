@@ -60,7 +60,7 @@ func (k *Client) Config(key httpclient.Secret) httpclient.Config {
 // Unreachable adds a remedy to the error of a connection.
 func (k *Client) Unreachable(err error) error {
 	switch {
-	case errors.Is(err, httpclient.ErrUntrusted):
+	case errors.Is(err, httpclient.ErrUntrusted), errors.Is(err, httpclient.ErrUnable):
 		return err // the exchange runs, and its answer contains the reason
 	case errors.Is(err, mess.Unavailable):
 		return output.Hint(err, "is it running? messkit run starts one on this machine, messkit doctor looks what is wrong")

@@ -170,7 +170,7 @@ func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
 		return verdict("exchange", err, "")
 	}
 	h, err := x.Health(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, httpclient.ErrUnable) {
 		err = fmt.Errorf("%w; messkit run starts one", err)
 	}
 	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.URL, h.Version)

@@ -31,15 +31,20 @@ func openArchive(t folderTree, name string) (archive, error) {
 	if err != nil {
 		return archive{}, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return archive{}, errors.Join(err, f.Close())
-	}
-	fsys, err := messeaf.OpenArchive(f, info.Size())
+	fsys, err := archiveIn(f)
 	if err != nil {
 		return archive{}, errors.Join(fmt.Errorf("%s: %w", filepath.Join(t.Name(), name), err), f.Close())
 	}
 	return archive{fsys, f}, nil
+}
+
+// archiveIn returns the files of the archive that an open file contains.
+func archiveIn(f *os.File) (fs.FS, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return messeaf.OpenArchive(f, info.Size())
 }
 
 // place returns where a thread is in the archive.

@@ -38,11 +38,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 
 // readsAs returns an error if the new archive does not contain a readable copy of the thread.
 func readsAs(f *os.File, ref string) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	fsys, err := messeaf.OpenArchive(f, info.Size())
+	fsys, err := archiveIn(f)
 	if err != nil {
 		return err
 	}

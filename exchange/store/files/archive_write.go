@@ -127,11 +127,7 @@ func (w *archiveWriter) finish() error {
 
 // checkArchive reads every file of a new archive.
 func checkArchive(f *os.File) error {
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	fsys, err := messeaf.OpenArchive(f, info.Size())
+	fsys, err := archiveIn(f)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,8 @@ func (x *Exchange) append(ctx context.Context, s *Step) error {
 	return thread.ErrUnknown
 }
 
-// channelKind returns the kind of the documents of a channel.
+// channelKind returns the kind of the documents of a channel. The kind is a name in the store: the
+// files of earlier releases have the prefix "door-", so it stays.
 func channelKind(channel string) string { return "door-" + channel }
 
 // SaveChannelState stores a small document for a channel, under a name. A nil document removes

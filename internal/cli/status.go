@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/agent/journal"
-	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/doctor"
 	clijournal "github.com/messkit/messkit/internal/cli/journal"
@@ -22,7 +22,7 @@ import (
 )
 
 // printMail prints the state of the Agent Mail channel.
-func printMail(p *output.Printer, r *maildoor.Report) {
+func printMail(p *output.Printer, r *agentmail.Report) {
 	if r == nil {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mcp"
 	"github.com/messkit/messkit/exchange/channel/mesh"
@@ -60,13 +60,13 @@ type Exchange struct {
 
 	MQTT MQTT `yaml:"mqtt"`
 
-	CORS     []string        `yaml:"cors"` // origins of other pages that may use the API
-	Rate     httpapi.Rate    `yaml:"rate"`
-	Webhooks webhook.Config  `yaml:"webhooks"`
-	MCP      mcp.Config      `yaml:"mcp"`
-	MESH     mesh.Config     `yaml:"mesh"`
-	Mail     maildoor.Config `yaml:"agentmail"`
-	Rules    []RoutingRule   `yaml:"routing"`
+	CORS     []string         `yaml:"cors"` // origins of other pages that may use the API
+	Rate     httpapi.Rate     `yaml:"rate"`
+	Webhooks webhook.Config   `yaml:"webhooks"`
+	MCP      mcp.Config       `yaml:"mcp"`
+	MESH     mesh.Config      `yaml:"mesh"`
+	Mail     agentmail.Config `yaml:"agentmail"`
+	Rules    []RoutingRule    `yaml:"routing"`
 }
 
 // RoutingRule prefers executors (MESS 1.0 section 7.4).
@@ -105,7 +105,7 @@ type Connect struct {
 }
 
 func defaultExchange() *Exchange {
-	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: maildoor.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
+	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: agentmail.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
 }
 
 // minEnroll is the shortest length of a permanent enrollment code, in bytes.

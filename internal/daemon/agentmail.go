@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
-	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/agentmail/mailbox"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -22,12 +22,12 @@ import (
 const mailTime = 20 * time.Second
 
 // openMail makes the Agent Mail channel, or returns nil if the configuration has none.
-func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*maildoor.Adapter, error) {
+func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, log *slog.Logger) (*agentmail.Adapter, error) {
 	c := cfg.Mail
 	if !c.Wanted() {
 		return nil, nil
 	}
-	var box maildoor.Mailbox
+	var box agentmail.Mailbox
 	if c.Server != "" {
 		token, err := mailToken(c.TokenFile)
 		if err != nil {
@@ -37,7 +37,7 @@ func openMail(ctx context.Context, cfg *config.Exchange, x *exchange.Exchange, l
 			URL: c.Server, Bearer: token, Project: c.Project, Name: c.Name, Description: described(x), Version: output.Version, Contacts: c.Contacts(), Timeout: mailTime,
 		})
 	}
-	d, err := maildoor.Open(ctx, x, c, box, cfg.Data, time.Now, log)
+	d, err := agentmail.Open(ctx, x, c, box, cfg.Data, time.Now, log)
 	if err != nil {
 		return nil, fmt.Errorf("agentmail: %w", err)
 	}
@@ -68,11 +68,11 @@ func described(x *exchange.Exchange) string {
 // zones passes the reservations of the Agent Mail channel to the safety policy, as soon as the
 // channel is open.
 type zones struct {
-	door atomic.Pointer[maildoor.Adapter]
+	adapter atomic.Pointer[agentmail.Adapter]
 }
 
 func (z *zones) reserved(device, by string) (string, time.Time, <-chan struct{}, bool) {
-	d := z.door.Load()
+	d := z.adapter.Load()
 	if d == nil {
 		return "", time.Time{}, nil, false
 	}

@@ -7,7 +7,7 @@ const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
 
 // limits returns the use of each limit of the exchange.
 func (e *OwnExchange) limits() []resources.Use {
-	list := e.door.Connections()
+	list := e.server.Connections()
 	if e.mqtt != nil && e.mqtt.own != nil {
 		list = append(list, e.mqtt.own.Use())
 	}

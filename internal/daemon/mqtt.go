@@ -18,17 +18,17 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// mqttDoor is the MQTT channel of an exchange, ready to run.
-type mqttDoor struct {
-	door  *mqtt.Adapter
-	own   *mqtt.Embedded // nil: the broker is elsewhere
-	run   func(context.Context) error
-	close func() error
+// mqttChannel is the MQTT channel of an exchange, ready to run.
+type mqttChannel struct {
+	adapter *mqtt.Adapter
+	own     *mqtt.Embedded // nil: the broker is elsewhere
+	run     func(context.Context) error
+	close   func() error
 }
 
 // openMQTT opens the port of the built-in broker, or connects to another broker, and prints the
 // address. Without an MQTT channel it returns nil.
-func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttDoor, error) {
+func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttChannel, error) {
 	if !cfg.MQTT.Elsewhere() && cfg.MQTT.Listen == config.NoBroker {
 		return nil, nil
 	}
@@ -43,7 +43,7 @@ func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *excha
 	if cfg.MQTT.Elsewhere() {
 		o := mqtt.NewExternal(d, mqtt.ExternalConfig{Address: cfg.MQTT.Expanded()}, log)
 		_, err := fmt.Fprintf(a.Out, "mqtt at the broker %s\n", cfg.MQTT.URL)
-		return &mqttDoor{door: d, run: o.Run, close: func() error { return nil }}, err
+		return &mqttChannel{adapter: d, run: o.Run, close: func() error { return nil }}, err
 	}
 	l, taken, err := listenMQTT(cfg.MQTT.Listen)
 	if err != nil {
@@ -54,7 +54,7 @@ func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *excha
 	}
 	e := mqtt.NewEmbedded(d, k, mqtt.EmbeddedConfig{TLS: secure, Reserved: cfg.Reserved, Clients: cfg.MQTT.Clients}, log)
 	_, err = fmt.Fprintf(a.Out, "mqtt at %s%s\n", map[bool]string{false: "mqtt://", true: "mqtts://"}[secure != nil]+config.Reachable(l.Addr()), taken)
-	return &mqttDoor{door: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
+	return &mqttChannel{adapter: d, own: e, run: func(ctx context.Context) error { return e.Run(ctx, l) }, close: l.Close}, err
 }
 
 // listenMQTT opens the port. If another program has the default port, it opens a free one, and

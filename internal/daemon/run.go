@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
-	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mcp"
@@ -50,12 +50,12 @@ type RunFlags struct {
 func (r *RunFlags) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&r.file, "config", "c", "", "configuration file; default: the simulated home, and the devices of this machine")
-	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP door (127.0.0.1:8420)")
+	f.StringVar(&r.listen, "listen", "", "address of the exchange's HTTP API (127.0.0.1:8420)")
 	f.StringVar(&r.mqtt, "mqtt", "", "address of the exchange's own MQTT broker (127.0.0.1:1883), or off")
 	f.StringVar(&r.data, "data", "", "folder for keys and journals (~/.mess)")
-	f.StringVar(&r.tls, "tls", "", "self: the door has a certificate that the exchange makes (see messkit keys fingerprint)")
+	f.StringVar(&r.tls, "tls", "", "self: the HTTP API and the MQTT broker use a certificate that the exchange makes (see messkit keys fingerprint)")
 	f.StringVar(&r.confirm, "confirm", "", "how a person confirms a plan with risk: terminal (unless configured), page, code or script")
-	f.BoolVar(&r.plain, "insecure", false, "the door may be in plain text beyond this machine")
+	f.BoolVar(&r.plain, "insecure", false, "other machines may reach the HTTP API and the MQTT broker in plain text")
 	f.BoolVarP(&r.Verbose, "verbose", "v", false, "log what only developers want to know")
 	f.BoolVar(&r.jsonLog, "log-json", false, "log in JSON")
 }
@@ -152,7 +152,7 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	if err != nil {
 		return nil, nil, err
 	}
-	o.zones.door.Store(e.mail)
+	o.zones.adapter.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
 	// Registration comes first, so that no other client can register the executor's id.
 	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
@@ -170,13 +170,13 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 type OwnExchange struct {
 	x        *exchange.Exchange
 	store    *files.Store
-	door     *httpapi.Server
+	server   *httpapi.Server
 	hooks    *webhook.Dispatcher
-	mcp      *mcp.HTTPServer   // nil: it is off
-	mail     *maildoor.Adapter // nil: it is off
-	mesh     *mesh.Adapter     // nil: it is off
+	mcp      *mcp.HTTPServer    // nil: it is off
+	mail     *agentmail.Adapter // nil: it is off
+	mesh     *mesh.Adapter      // nil: it is off
 	listener net.Listener
-	mqtt     *mqttDoor // nil: there is none
+	mqtt     *mqttChannel // nil: there is none
 
 	id    string
 	data  string // folder
@@ -222,7 +222,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
 	if e.mail != nil {
-		guests[maildoor.Path] = e.mail
+		guests[agentmail.Path] = e.mail
 	}
 	pages, err := e.console(ctx, k, here, secure != nil, log)
 	if err != nil {
@@ -231,7 +231,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	for _, path := range pages.MountedPaths() {
 		guests[path] = pages
 	}
-	door := httpapi.Config{
+	serverConfig := httpapi.Config{
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
 		Webhooks: func(who exchange.Actor) any { return hooks.Deliveries(who) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
@@ -240,9 +240,9 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
-		visit(&door, e.mesh)
+		visit(&serverConfig, e.mesh)
 	}
-	e.door = httpapi.New(x, k, door, log)
+	e.server = httpapi.New(x, k, serverConfig, log)
 	url := config.AddressText(l.Addr(), secure)
 	if here != nil {
 		here.o.url.Store(&url)
@@ -259,7 +259,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 // console makes the console of the exchange.
 func (e *OwnExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
 	c := console.Config{
-		Status: e.status, DeniedRequests: func() any { return e.door.DeniedRequests() },
+		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
 		Notifier:  notices{e.hooks},
 		Secure:    secure,
@@ -286,7 +286,7 @@ func (e *OwnExchange) Run(ctx context.Context) error {
 	g.Go(func() error { return e.x.Run(ctx) })
 	g.Go(func() error { return e.store.Run(ctx, e.x) })
 	g.Go(func() error { return e.hooks.Run(ctx) })
-	g.Go(func() error { return e.door.Run(ctx, e.listener) })
+	g.Go(func() error { return e.server.Run(ctx, e.listener) })
 	if e.mcp != nil {
 		g.Go(func() error { return e.mcp.Run(ctx) })
 	}

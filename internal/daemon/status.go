@@ -8,7 +8,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
-	maildoor "github.com/messkit/messkit/exchange/channel/agentmail"
+	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -33,7 +33,7 @@ type Status struct {
 	Process   resources.Process     `json:"process"`
 	Executor  *ExecutorStatus       `json:"executor,omitempty"`
 	MQTT      *mqtt.Counts          `json:"mqtt,omitempty"`      // of the MQTT channel
-	Mail      *maildoor.Report      `json:"agentmail,omitempty"` // of the Agent Mail channel
+	Mail      *agentmail.Report     `json:"agentmail,omitempty"` // of the Agent Mail channel
 	Executors []httpclient.Executor `json:"executors,omitempty"` // all registered ones
 }
 
@@ -128,7 +128,7 @@ func (e *OwnExchange) status() any {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
 	if e.mqtt != nil {
-		s.MQTT = new(e.mqtt.door.Counts())
+		s.MQTT = new(e.mqtt.adapter.Counts())
 	}
 	if e.mail != nil {
 		s.Mail = new(e.mail.Status())

@@ -97,7 +97,7 @@ var exchangeMutants = []mutant{
 	{"a thread is found before it is indexed", []edit{{
 		"exchange/open_threads.go", "\to.loading[ref] = c\n", "",
 	}}, "./exchange TestMessageBeforeAckIsKept"},
-	{"one message ends the MQTT door", []edit{{
+	{"one message ends the MQTT channel", []edit{{
 		"exchange/channel/mqtt/inbound.go", "\tdefer mistake.Caught(d.log, \"topic\", in.topic, \"bytes\", len(in.payload))\n", "\t_ = mistake.Caught\n",
 	}}, "./exchange/channel/mqtt TestPanicDropsOneMessage"},
 	{"confirmation not bound to its plan", []edit{{

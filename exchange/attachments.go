@@ -199,8 +199,8 @@ func (u *uploads) forget(ref string) {
 	delete(u.byThread, ref)
 }
 
-// tidy drops the counts of late uploads: those for threads that are not open any more.
-func (u *uploads) tidy(isOpen func(ref string) bool, now time.Time) {
+// removeLate drops the counts of late uploads: those for threads that are not open any more.
+func (u *uploads) removeLate(isOpen func(ref string) bool, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	maps.DeleteFunc(u.byThread, func(ref string, q *uploadQuota) bool {

@@ -141,7 +141,7 @@ func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
 const lateClaim = time.Minute
 
 // errNoThread is the error for a thread that does not exist, and for a hidden one: a client cannot
-// tell them apart.
+// distinguish them.
 func errNoThread(name string) error {
 	return mess.Errorf(mess.NotFound, "there is no thread %q", name)
 }

@@ -121,7 +121,7 @@ func (x *Exchange) dispatchNote(env Envelope, now time.Time) string {
 	return "offered to " + strings.Join(names, ", ")
 }
 
-// expectation tells the requester why a new thread has no offer; "" if it has one. The caller holds
+// expectation describes to the requester why a new thread has no offer; "" if it has one. The caller holds
 // x.open.mu.
 func (x *Exchange) expectation(l *openThread, e *Envelope) string {
 	s := x.snapshot(x.now())
@@ -286,7 +286,7 @@ func (x *Exchange) everyMinute() {
 			}
 		}
 	}
-	x.uploads.tidy(func(ref string) bool { return x.open.byRef[ref] != nil }, x.now())
+	x.uploads.removeLate(func(ref string) bool { return x.open.byRef[ref] != nil }, x.now())
 	x.open.mu.Unlock()
 	x.renewOffersOf(list, registry.Changes{All: true})
 	x.renewOffers()

@@ -45,18 +45,18 @@ type openThread struct {
 	step sync.Mutex // held during one step of the thread
 
 	// openThreads.mu guards these.
-	packed    thread.Packed // its envelope
-	isPending bool
-	hasPlace  bool                 // it needs a place with a name
-	at        place                // in the queues, from its first envelope
-	heard     time.Time            // last contact to the holder
-	pending   time.Time            // since when it waits for a claim
-	offered   []string             // executors that have an offer, sorted
-	outlook   routing.Outlook      // of the choice that led to these offers
-	chosen    time.Time            // the time of that choice
-	deps      map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one; nil for none
-	alarm     time.Time            // its next deadline
-	round     uint64               // the search of openThreads that has found it last
+	packed      thread.Packed // its envelope
+	isPending   bool
+	hasPlace    bool                 // it needs a place with a name
+	at          place                // in the queues, from its first envelope
+	lastContact time.Time            // last contact to the holder
+	pending     time.Time            // since when it waits for a claim
+	offered     []string             // executors that have an offer, sorted
+	outlook     routing.Outlook      // of the choice that led to these offers
+	chosen      time.Time            // the time of that choice
+	deps        map[string]mess.Code // the threads that it depends on, and their terminal status; "" for an open one; nil for none
+	alarm       time.Time            // its next deadline
+	round       uint64               // the search of openThreads that has found it last
 }
 
 func newOpenThreads() openThreads {

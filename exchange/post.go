@@ -70,7 +70,7 @@ type sortedItems struct {
 	configs  []*mess.Config
 	requests []*mess.Request
 	others   []mess.Item // unknown items in a message with requests
-	sayings  []threadPost
+	posts    []threadPost
 	queries  []*mess.Query
 }
 
@@ -126,12 +126,12 @@ func (p *sortedItems) addToThreads(message, own mess.Refs, item mess.Item) error
 		return mess.Errorf(mess.Invalid, "%s.re: missing; name the thread", item.Kind())
 	}
 	for _, ref := range refs {
-		i := slices.IndexFunc(p.sayings, func(s threadPost) bool { return s.ref == ref })
+		i := slices.IndexFunc(p.posts, func(s threadPost) bool { return s.ref == ref })
 		if i < 0 {
-			p.sayings = append(p.sayings, threadPost{ref: ref})
-			i = len(p.sayings) - 1
+			p.posts = append(p.posts, threadPost{ref: ref})
+			i = len(p.posts) - 1
 		}
-		p.sayings[i].items = append(p.sayings[i].items, item)
+		p.posts[i].items = append(p.posts[i].items, item)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (x *Exchange) postConfigs(ctx context.Context, in Inbound, p sortedItems) (
 func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems) ([]mess.Item, error) {
 	var acks []mess.Item
 	var refusals []error
-	for _, s := range p.sayings {
+	for _, s := range p.posts {
 		ack, err := x.postToThread(ctx, in, s)
 		if err != nil {
 			refusals = append(refusals, err)

@@ -142,7 +142,7 @@ func (x *Exchange) reconcileClaims(c mess.Executor) []mess.HeldThread {
 // subscription alone proves nothing, because it may be that of the sender. The caller holds
 // x.open.mu.
 func (x *Exchange) hasOtherProcess(l *openThread, e Envelope, c mess.Executor, now time.Time) bool {
-	return c.Instance != "" && e.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.heard) <= x.lease(e)/2
+	return c.Instance != "" && e.HasOtherInstance(c.Instance) && x.events.Present(c.ID) && now.Sub(l.lastContact) <= x.lease(e)/2
 }
 
 // reconcileClaim returns the view of the exchange on one claim of an executor.
@@ -157,7 +157,7 @@ func (x *Exchange) reconcileClaim(id string, h mess.HeldThread, now time.Time) m
 		no.Status = e.Status
 		return no
 	}
-	l.heard = now
+	l.lastContact = now
 	if e.IsUnreachable() {
 		x.open.wake(l, now)
 	}
@@ -229,7 +229,7 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 		d = x.cfg.Lease
 	}
 	by := x.registry.Snapshot().Executor(e.Executor)
-	if d = x.registry.Patience(by, d); by != nil && by.Person {
+	if d = x.registry.ContactTimeout(by, d); by != nil && by.Person {
 		d = max(d, 2*e.Estimate) // people may work without a network for as long as they have estimated
 	}
 	return d

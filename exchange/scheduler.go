@@ -32,7 +32,7 @@ func (x *Exchange) watchTime(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-x.open.due.Sooner():
+		case <-x.open.due.Rescheduled():
 		case <-look.C: // timers stand still while the machine is suspended, so the loop sets a new one
 			x.accountForSleep()
 		case <-minute.C:
@@ -60,7 +60,7 @@ func (x *Exchange) accountForSleep() {
 	defer x.open.mu.Unlock()
 	for _, l := range x.open.byRef {
 		if e := l.env(); e.Holder() != "" && !e.IsUnreachable() {
-			l.heard = l.heard.Add(-min(d, x.lease(e)))
+			l.lastContact = l.lastContact.Add(-min(d, x.lease(e)))
 		}
 		x.open.wake(l, x.now())
 	}
@@ -148,9 +148,9 @@ func (x *Exchange) dueTime(l *openThread, e *Envelope) time.Time {
 			at(s.allGoneAt(*e))
 		}
 	case e.IsUnreachable():
-		at(l.heard.Add(x.lostAfter(*e)))
+		at(l.lastContact.Add(x.lostAfter(*e)))
 	default:
-		at(l.heard.Add(x.lease(*e)))
+		at(l.lastContact.Add(x.lease(*e)))
 	}
 	return due
 }
@@ -178,7 +178,7 @@ func (x *Exchange) ownInput(env Envelope, change transition.Change) transition.I
 // overdue returns the change that is due for a thread, or nil. The caller holds x.open.mu.
 func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 	e, s := l.env(), x.snapshot(now)
-	silent := now.Sub(l.heard)
+	silent := now.Sub(l.lastContact)
 	switch {
 	case e.Status.Terminal():
 		return nil
@@ -210,7 +210,7 @@ func (x *Exchange) overdue(l *openThread, now time.Time) transition.Change {
 func (s snapshot) lostChange(e Envelope) transition.Change {
 	e.Status = mess.Pending // the status after a new offer
 	if ends := s.declinedChange(e); ends != nil && e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent") {
-		return transition.LoseToNobody(ends)
+		return transition.LoseWithoutCandidate(ends)
 	}
 	return transition.Lose
 }

@@ -80,7 +80,7 @@ func (s snapshot) IsAble(id string, e Envelope) bool {
 func (s snapshot) IsGone(env Envelope) bool {
 	e, l := s.registry.Executor(env.Holder()), s.x.open.byRef[env.Ref]
 	late := func(t time.Time) bool { return s.now.Sub(t) > s.x.cfg.Lease/2 }
-	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.heard) && !s.x.events.Present(e.ID)
+	return e != nil && l != nil && e.Beats && late(e.Seen()) && late(l.lastContact) && !s.x.events.Present(e.ID)
 }
 
 // HasHumanCandidate reports whether a person other than by might take a thread.

@@ -242,7 +242,7 @@ func (x *Exchange) setEnvelope(l *openThread, e Envelope) {
 		x.open.follow(l, &e)
 	}
 	if was.Epoch != e.Epoch || was.Ref == "" {
-		l.heard = now
+		l.lastContact = now
 	}
 	if e.Status == mess.Pending && was.Status != mess.Pending {
 		l.pending = now
@@ -333,7 +333,7 @@ func (x *Exchange) commit(l *openThread, s Step) {
 	x.open.mu.Lock()
 	defer x.open.mu.Unlock()
 	if l.env().Executor == s.Messages[0].From {
-		l.heard = x.now()
+		l.lastContact = x.now()
 	}
 	x.setEnvelope(l, s.Envelope)
 	x.publishStep(s)

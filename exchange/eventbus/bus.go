@@ -65,7 +65,7 @@ type kept[E any] struct {
 // many subscribe.
 type Bus[E any] struct {
 	mu     sync.Mutex
-	run    string // tells the events of this run from those of an earlier one
+	run    string // distinguishes the events of this run from those of an earlier one
 	first  uint64 // number of recent[0]
 	last   uint64 // number of the last event
 	size   int    // of recent

@@ -11,15 +11,15 @@ import (
 // Deadlines has the times at which names are due. A name may come due without need; the caller
 // checks that.
 type Deadlines struct {
-	mu     sync.Mutex
-	queue  timequeue.Queue[string]
-	byName map[string]*timequeue.Entry[string] // one for each name at most
-	sooner chan struct{}                       // has an entry when the first deadline was moved forward
+	mu          sync.Mutex
+	queue       timequeue.Queue[string]
+	byName      map[string]*timequeue.Entry[string] // one for each name at most
+	rescheduled chan struct{}                       // has an entry when the first deadline was moved forward
 }
 
 // NewDeadlines makes an empty one.
 func NewDeadlines() *Deadlines {
-	return &Deadlines{byName: map[string]*timequeue.Entry[string]{}, sooner: make(chan struct{}, 1)}
+	return &Deadlines{byName: map[string]*timequeue.Entry[string]{}, rescheduled: make(chan struct{}, 1)}
 }
 
 // Set makes a name due at t, and not when it was due before.
@@ -33,7 +33,7 @@ func (d *Deadlines) Set(name string, t time.Time) {
 	}
 	d.queue.Set(one, t)
 	if first, _ := d.queue.Next(); first == one {
-		wait.Notify(d.sooner)
+		wait.Notify(d.rescheduled)
 	}
 }
 
@@ -68,8 +68,8 @@ func (d *Deadlines) Timer(now time.Time) *time.Timer {
 	return time.NewTimer(max(0, at.Sub(now)))
 }
 
-// Sooner has an entry when a new Timer would end earlier than the last one.
-func (d *Deadlines) Sooner() <-chan struct{} { return d.sooner }
+// Rescheduled gets an entry when a new Timer would end earlier than the last one.
+func (d *Deadlines) Rescheduled() <-chan struct{} { return d.rescheduled }
 
 // Due takes out all names that are due, the earliest first.
 func (d *Deadlines) Due(now time.Time) []string {

@@ -78,7 +78,7 @@ func (b *Inbox) Requesters() int {
 func (b *Inbox) Position() thread.Pos {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return later(b.read, b.x.Position())
+	return maxPos(b.read, b.x.Position())
 }
 
 // Add records that the exchange has accepted a message of a requester. The requester then gets the
@@ -97,7 +97,7 @@ func (b *Inbox) Add(ctx context.Context, id string, after thread.Pos, refs []str
 	r := &requester{at: b.now(), from: after, low: after}
 	for _, ref := range refs {
 		own := messeaf.ThreadRef(ref)
-		r.remember(told{Ref: own, Serial: messeaf.Serial(ref)})
+		r.remember(sent{Ref: own, Serial: messeaf.Serial(ref)})
 		r.queue(due{ref: own, before: after})
 	}
 	r.stale = false
@@ -145,7 +145,7 @@ func (b *Inbox) take(c thread.Change) error {
 	case e.Ref == "" || c.Removed || r == nil || !r.from.Before(c.Pos):
 	case e.Updated.Before(r.since):
 	default:
-		d := due{ref: e.Ref, before: later(before, r.from), since: r.since}
+		d := due{ref: e.Ref, before: maxPos(before, r.from), since: r.since}
 		if i := slices.IndexFunc(c.Messages, func(m mess.Message) bool { return isFor(e.Requester, m) }); i >= 0 {
 			d.last = messeaf.Serial(c.Messages[i].Ref) - 1
 		} else if c.Messages != nil {
@@ -202,7 +202,7 @@ func (b *Inbox) deliver(ctx context.Context, send Send, id string, r *requester,
 		return err
 	}
 	b.mu.Lock()
-	last := cmp.Or(r.toldOf(d.ref), d.last)
+	last := cmp.Or(r.lastSerial(d.ref), d.last)
 	b.mu.Unlock()
 	for _, m := range t.Messages {
 		serial := messeaf.Serial(m.Ref)
@@ -215,7 +215,7 @@ func (b *Inbox) deliver(ctx context.Context, send Send, id string, r *requester,
 		}
 		b.mu.Lock()
 		r.at = b.now()
-		r.remember(told{Ref: d.ref, Serial: serial, Ended: t.Status.Terminal()})
+		r.remember(sent{Ref: d.ref, Serial: serial, Ended: t.Status.Terminal()})
 		b.mu.Unlock()
 	}
 	return nil

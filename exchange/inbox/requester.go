@@ -15,7 +15,7 @@ type requester struct {
 	at    time.Time  // time of its last message, or of the last message to it
 	from  thread.Pos // it has everything up to here
 	since time.Time  // during an upgrade: it has all older messages
-	told  []told     // last messages of its threads
+	sent  []sent     // last messages of its threads
 	due   []due      // threads with news, in order
 	isDue map[string]bool
 
@@ -23,8 +23,8 @@ type requester struct {
 	low   thread.Pos // the stored form of from; "" means Inbox.pos
 }
 
-// told identifies the last message of a thread that the inbox has sent to a requester.
-type told struct {
+// sent identifies the last message of a thread that the inbox has sent to a requester.
+type sent struct {
 	Ref    string `json:"ref"`
 	Serial int    `json:"serial"` // of the message in its thread
 	Ended  bool   `json:"ended,omitzero"`
@@ -34,17 +34,17 @@ type told struct {
 type due struct {
 	ref    string
 	before thread.Pos // the requester has everything up to this change, or gets it from an earlier due
-	// If requester.told has no entry for the thread, messages up to this serial and before this
+	// If requester.sent has no entry for the thread, messages up to this serial and before this
 	// time do not count.
 	last  int
 	since time.Time
 }
 
-// Limits for the entries in requester.told: ended threads, which rarely get news, and all threads.
+// Limits for the entries in requester.sent: ended threads, which rarely get news, and all threads.
 // Beyond them, a requester may get messages again after a restart.
 const (
 	maxEnded = 32
-	maxTold  = 4096
+	maxSent  = 4096
 )
 
 // queue records news of a thread.
@@ -73,30 +73,30 @@ func (r *requester) done() {
 }
 
 // remember records the last message that the requester has got of a thread.
-func (r *requester) remember(t told) {
+func (r *requester) remember(t sent) {
 	if t.Serial == 0 {
 		return
 	}
 	r.stale = true
 	if i := r.index(t.Ref); i >= 0 {
-		r.told = slices.Delete(r.told, i, i+1)
+		r.sent = slices.Delete(r.sent, i, i+1)
 	}
-	r.told = append(r.told, t)
+	r.sent = append(r.sent, t)
 	first, ended := -1, 0
-	for i, one := range slices.Backward(r.told) {
+	for i, one := range slices.Backward(r.sent) {
 		if one.Ended {
 			first, ended = i, ended+1
 		}
 	}
-	if ended > maxEnded || len(r.told) > maxTold {
-		r.told = slices.Delete(r.told, max(0, first), max(0, first)+1)
+	if ended > maxEnded || len(r.sent) > maxSent {
+		r.sent = slices.Delete(r.sent, max(0, first), max(0, first)+1)
 	}
 }
 
-// toldOf returns the serial of the last message that the requester has got of a thread, or 0.
-func (r *requester) toldOf(ref string) int {
+// lastSerial returns the serial of the last message that the requester has got of a thread, or 0.
+func (r *requester) lastSerial(ref string) int {
 	if i := r.index(ref); i >= 0 {
-		return r.told[i].Serial
+		return r.sent[i].Serial
 	}
 	return 0
 }
@@ -104,13 +104,13 @@ func (r *requester) toldOf(ref string) int {
 // ends records the end of a thread.
 func (r *requester) ends(ref string) {
 	if i := r.index(ref); i >= 0 {
-		r.told[i].Ended = true
+		r.sent[i].Ended = true
 	}
 }
 
-// index returns the index of a thread in r.told, or -1. The thread is mostly near the end.
+// index returns the index of a thread in r.sent, or -1. The thread is mostly near the end.
 func (r *requester) index(ref string) int {
-	for i, t := range slices.Backward(r.told) {
+	for i, t := range slices.Backward(r.sent) {
 		if t.Ref == ref {
 			return i
 		}
@@ -121,12 +121,12 @@ func (r *requester) index(ref string) int {
 // document is the stored form of a requester.
 type document struct {
 	At   time.Time  `json:"at"`
-	Told []told     `json:"told,omitempty"`
+	Sent []sent     `json:"told,omitempty"`
 	Pos  thread.Pos `json:"pos,omitempty"`
 }
 
 func (r *requester) document() []byte {
-	doc, _ := json.Marshal(document{r.at, r.told, r.low}) // cannot fail: plain values
+	doc, _ := json.Marshal(document{r.at, r.sent, r.low}) // cannot fail: plain values
 	return doc
 }
 
@@ -141,7 +141,7 @@ func parse(doc []byte) (*requester, error) {
 	if err := checkPosition(d.Pos); err != nil {
 		return nil, err
 	}
-	return &requester{at: d.At, told: d.Told[max(0, len(d.Told)-maxTold):], low: d.Pos}, nil
+	return &requester{at: d.At, sent: d.Sent[max(0, len(d.Sent)-maxSent):], low: d.Pos}, nil
 }
 
 // checkPosition returns an error for a text that is no position.

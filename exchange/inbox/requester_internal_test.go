@@ -11,7 +11,7 @@ import (
 func FuzzRequester(f *testing.F) {
 	at := time.Date(2026, 2, 1, 17, 0, 0, 0, time.UTC)
 	f.Add([]byte(`"2026-02-01T17:00:00Z"`))
-	f.Add((&requester{at: at, told: []told{{"2026-02-01-001", 7, true}}, low: "7"}).document())
+	f.Add((&requester{at: at, sent: []sent{{"2026-02-01-001", 7, true}}, low: "7"}).document())
 	f.Add([]byte(`{"at":7}`))
 	f.Add([]byte(`{"pos":"x"}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
@@ -23,7 +23,7 @@ func FuzzRequester(f *testing.F) {
 			return
 		}
 		b, err := parse(a.document())
-		if err != nil && a.at.Year() >= 0 && a.at.Year() < 10_000 || err == nil && (!b.at.Equal(a.at) || !slices.Equal(a.told, b.told) || a.low != b.low) {
+		if err != nil && a.at.Year() >= 0 && a.at.Year() < 10_000 || err == nil && (!b.at.Equal(a.at) || !slices.Equal(a.sent, b.sent) || a.low != b.low) {
 			t.Errorf("%v, then %v, %v", a, b, err)
 		}
 	})
@@ -31,20 +31,20 @@ func FuzzRequester(f *testing.F) {
 
 func TestRequesterKeepsOpenThreads(t *testing.T) {
 	r := &requester{}
-	for i := range maxTold {
-		r.remember(told{fmt.Sprint(i), 1, i%2 == 1})
+	for i := range maxSent {
+		r.remember(sent{fmt.Sprint(i), 1, i%2 == 1})
 	}
-	if r.toldOf("0") == 0 || r.toldOf("1") != 0 || r.toldOf(fmt.Sprint(maxTold-1)) == 0 {
+	if r.lastSerial("0") == 0 || r.lastSerial("1") != 0 || r.lastSerial(fmt.Sprint(maxSent-1)) == 0 {
 		t.Error("an open thread is removed, or an ended one is not")
 	}
-	for i := range 2 * maxTold {
-		r.remember(told{"open " + fmt.Sprint(i), 1, false})
+	for i := range 2 * maxSent {
+		r.remember(sent{"open " + fmt.Sprint(i), 1, false})
 	}
-	if len(r.told) > maxTold {
-		t.Errorf("%d threads", len(r.told))
+	if len(r.sent) > maxSent {
+		t.Errorf("%d threads", len(r.sent))
 	}
-	r.remember(told{"open " + fmt.Sprint(maxTold+7), 2, false})
-	if r.told[len(r.told)-1].Serial != 2 {
+	r.remember(sent{"open " + fmt.Sprint(maxSent+7), 2, false})
+	if r.sent[len(r.sent)-1].Serial != 2 {
 		t.Error("the newest is not the last")
 	}
 }

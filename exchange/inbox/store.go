@@ -44,7 +44,7 @@ func (b *Inbox) load(ctx context.Context) error {
 			b.log.Error("an inbox cannot read its position, and reads the feed from the start", "channel", b.channel, "err", err)
 		}
 	}
-	b.read = later(b.pos, b.x.Position())
+	b.read = maxPos(b.pos, b.x.Position())
 	for name, doc := range docs {
 		id, ok := strings.CutPrefix(name, requesterPrefix)
 		if !ok {
@@ -68,7 +68,7 @@ func (b *Inbox) load(ctx context.Context) error {
 		}
 		b.requesters[id] = r
 	}
-	b.pos = later(b.pos, b.read)
+	b.pos = maxPos(b.pos, b.read)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (b *Inbox) begins() {
 	}
 }
 
-func later(a, b thread.Pos) thread.Pos {
+func maxPos(a, b thread.Pos) thread.Pos {
 	if a.Before(b) {
 		return b
 	}
@@ -93,7 +93,7 @@ func later(a, b thread.Pos) thread.Pos {
 // low returns up to where a requester has everything; "" if it is not behind. The caller holds
 // b.mu.
 func (b *Inbox) low(r *requester) thread.Pos {
-	low := later(b.read, r.from)
+	low := maxPos(b.read, r.from)
 	if len(r.due) > 0 {
 		low = r.due[0].before
 	}

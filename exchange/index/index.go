@@ -23,9 +23,9 @@ type Index struct {
 	slots table
 	seq   uint64
 
-	rebuilding bool
-	late       []change // changes during a rebuild
-	build      sync.WaitGroup
+	rebuilding     bool
+	rebuildChanges []change // changes during a rebuild
+	build          sync.WaitGroup
 }
 
 // change is one change of an index.
@@ -69,7 +69,7 @@ func (x *Index) do(c change) {
 	c.seq = x.seq
 	x.slots.apply(c)
 	if x.rebuilding {
-		x.late = append(x.late, c)
+		x.rebuildChanges = append(x.rebuildChanges, c)
 	} else if x.slots.dead > 4096 && x.slots.dead > len(x.slots.slots)/5 {
 		x.rebuilding = true
 		size := len(x.slots.slots) // later changes are late
@@ -134,10 +134,10 @@ func (x *Index) rebuild(size int) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, c := range x.late {
+	for _, c := range x.rebuildChanges {
 		fresh.apply(c)
 	}
-	x.slots, x.late, x.rebuilding = fresh, nil, false
+	x.slots, x.rebuildChanges, x.rebuilding = fresh, nil, false
 }
 
 // nanos returns a time as nanoseconds, or the nearest possible value.

@@ -251,13 +251,13 @@ func (t *table) requests(requester uint32, ref string) {
 	if t.last == nil {
 		t.last = map[uint32]string{}
 	}
-	if was, ok := t.last[requester]; !ok || later(ref, was) {
+	if was, ok := t.last[requester]; !ok || isNewer(ref, was) {
 		t.last[requester] = strings.Clone(ref)
 	}
 }
 
-// later reports whether a ref is newer than another.
-func later(ref, other string) bool {
+// isNewer reports whether a ref is newer than another.
+func isNewer(ref, other string) bool {
 	day, serial, _ := messeaf.ParseRef(ref)
 	otherDay, otherSerial, _ := messeaf.ParseRef(other)
 	return day > otherDay || day == otherDay && serial > otherSerial

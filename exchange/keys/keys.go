@@ -160,7 +160,7 @@ func hash(key string) string {
 // save writes the next keys to the disk, and then puts them in force. It leaves out expired keys,
 // and ends the sessions of changed ones. Only changes calls it.
 func (k *Keys) save(next ring) error {
-	next.tidy()
+	next.removeExpired()
 	data, err := json.MarshalIndent(next.holders, "", "  ")
 	if err != nil {
 		return err

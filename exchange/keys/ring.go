@@ -47,8 +47,8 @@ func (r ring) drop(actor string) {
 	delete(r.of, actor)
 }
 
-// tidy removes expired keys.
-func (r ring) tidy() {
+// removeExpired removes expired keys.
+func (r ring) removeExpired() {
 	for sum, h := range r.holders {
 		if !h.ended() {
 			continue

@@ -62,7 +62,7 @@ func (r *Registry) checkDeregister(e *Executor, id string) error {
 		return mess.Errorf(mess.NotYet, "%s has a connection, and may act; end it, or its key with messkit keys revoke %[1]s, and then forget it", id)
 	case r.IsLive(e, now):
 		ago := now.Sub(e.Seen())
-		left := r.Patience(e, r.cfg.Unreachable) - ago + time.Second
+		left := r.ContactTimeout(e, r.cfg.Unreachable) - ago + time.Second
 		return mess.Errorf(mess.NotYet, "%s sent its last message %v ago, and may act; if it is gone, forget it in %v", id, ago.Round(time.Second), left.Round(time.Second))
 	case now.Sub(r.opened) <= r.cfg.Unreachable: // a live executor may not have sent anything yet
 		return mess.Errorf(mess.NotYet, "the exchange started %v ago, and %s may not have sent anything yet; if it is gone, forget it in %v",

@@ -24,26 +24,26 @@ type Executor struct {
 	// returns is true for a deregistered executor that has come back and has not registered again.
 	// Its next registration replaces the earlier one instead of updating it.
 	returns bool
-	*vitals
+	*contactState
 }
 
-// vitals has the fields that change with each contact. All versions of an executor share it.
-type vitals struct {
+// contactState has the fields that change with each contact. All versions of an executor share it.
+type contactState struct {
 	seen   atomic.Pointer[time.Time]
 	states atomic.Pointer[[]mess.DeviceState]
 }
 
-func vitalsAt(seen time.Time) *vitals {
-	v := &vitals{}
+func newContactState(seen time.Time) *contactState {
+	v := &contactState{}
 	v.seen.Store(&seen)
 	return v
 }
 
 // Seen returns the time of the last contact.
-func (v *vitals) Seen() time.Time { return *v.seen.Load() }
+func (v *contactState) Seen() time.Time { return *v.seen.Load() }
 
 // States returns the last report of the device states.
-func (v *vitals) States() []mess.DeviceState {
+func (v *contactState) States() []mess.DeviceState {
 	if list := v.states.Load(); list != nil {
 		return *list
 	}
@@ -70,7 +70,7 @@ func (r *Registry) readExecutors(d *draft) error {
 		if err != nil {
 			return fmt.Errorf("registered executor %q: %w", id, err)
 		}
-		e := &Executor{Executor: one, Created: stored.Created, Beats: stored.Beats, Deregistered: stored.Forgotten, vitals: vitalsAt(stored.Seen)}
+		e := &Executor{Executor: one, Created: stored.Created, Beats: stored.Beats, Deregistered: stored.Forgotten, contactState: newContactState(stored.Seen)}
 		if d.setExecutor(e); !e.Deregistered {
 			table = append(table, one)
 		}
@@ -109,10 +109,10 @@ func (r *Registry) Register(ctx context.Context, c mess.Executor) error {
 	}
 	defer w.Close()
 	now := r.cfg.Now()
-	e := &Executor{Created: now, Beats: c.Holding != nil, vitals: vitalsAt(now)}
+	e := &Executor{Created: now, Beats: c.Holding != nil, contactState: newContactState(now)}
 	old := r.Snapshot().Executor(c.ID)
 	if old != nil {
-		e.Created, e.Beats, e.returns, e.vitals = old.Created, e.Beats || old.Beats, old.returns, old.vitals
+		e.Created, e.Beats, e.returns, e.contactState = old.Created, e.Beats || old.Beats, old.returns, old.contactState
 		if e.returns = e.returns || old.Deregistered; e.returns && c.Capabilities != nil {
 			e.returns = false
 		} else {
@@ -180,7 +180,7 @@ func (r *Registry) Seen(id string) *Executor {
 	}
 	now := r.cfg.Now()
 	was := e.seen.Swap(&now)
-	back := now.Sub(*was) > r.Patience(e, r.cfg.Unreachable)
+	back := now.Sub(*was) > r.ContactTimeout(e, r.cfg.Unreachable)
 	if back {
 		r.changes.add(id)
 	}
@@ -208,12 +208,12 @@ func (r *Registry) SetStates(id string, states []mess.DeviceState) {
 
 // IsLive reports whether an executor subscribes now, or has sent something lately.
 func (r *Registry) IsLive(e *Executor, now time.Time) bool {
-	return now.Sub(e.Seen()) <= r.Patience(e, r.cfg.Unreachable) || r.cfg.IsPresent(e.ID)
+	return now.Sub(e.Seen()) <= r.ContactTimeout(e, r.cfg.Unreachable) || r.cfg.IsPresent(e.ID)
 }
 
-// Patience returns how long to wait for a contact: d for an executor with heartbeats, longer
+// ContactTimeout returns how long to wait for a contact: d for an executor with heartbeats, longer
 // for one without and for an unknown one.
-func (r *Registry) Patience(e *Executor, d time.Duration) time.Duration {
+func (r *Registry) ContactTimeout(e *Executor, d time.Duration) time.Duration {
 	if e != nil && e.Beats {
 		return d
 	}

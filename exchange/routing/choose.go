@@ -224,12 +224,12 @@ func spread(t time.Time) uint64 { return uint64(t.UnixNano()) * 0x9e3779b97f4a7c
 // rank earlier, and all executors of a rank at once. Robots come before people that no rule names.
 // The executor to which a holder has delegated the request comes first.
 type ranking struct {
-	handedTo string
-	prefer   []string
-	measure  string // field with a number by which the rule orders executors; "" for none
-	most     bool   // the highest number comes first
-	values   []float64
-	rest     int // rank of the robots without a rule
+	delegatedTo string
+	prefer      []string
+	measure     string // field with a number by which the rule orders executors; "" for none
+	most        bool   // the highest number comes first
+	values      []float64
+	rest        int // rank of the robots without a rule
 }
 
 // Rank returns a function that returns the rank of an executor for a request.
@@ -243,7 +243,7 @@ func (r Request) Joins(e *Executor, rank int, p Presence) (joins, could bool) {
 }
 
 func (t *Table) ranking(r Request) ranking {
-	k := ranking{handedTo: r.env.HandedTo}
+	k := ranking{delegatedTo: r.env.HandedTo}
 	for _, rule := range t.rules {
 		if !matches(rule.Match, r.env.Needs) {
 			continue
@@ -278,7 +278,7 @@ func (k *ranking) measured(g *group) {
 }
 
 func (k ranking) rank(e *Executor) int {
-	if e.ID == k.handedTo {
+	if e.ID == k.delegatedTo {
 		return -1
 	}
 	if k.measure != "" {
@@ -308,7 +308,7 @@ func (k ranking) byValue(v float64) int {
 func (c *choosing) levels() iter.Seq2[int, []*Executor] {
 	return func(yield func(int, []*Executor) bool) {
 		k, g := c.ranking, c.able()
-		named := append([]string{k.handedTo}, k.prefer...)
+		named := append([]string{k.delegatedTo}, k.prefer...)
 		for i, id := range named {
 			if e := c.table.Executor(id); e != nil && k.rank(e) == i-1 && !yield(i-1, []*Executor{e}) {
 				return

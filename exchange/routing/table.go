@@ -248,14 +248,14 @@ func (x index) find(key string) (int, bool) {
 	return slices.BinarySearchFunc(x, key, func(a keyed, b string) int { return strings.Compare(a.key, b) })
 }
 
-// nobody is the group of an unknown key.
-var nobody = &group{}
+// emptyGroup is the group of an unknown key.
+var emptyGroup = &group{}
 
 func (x index) group(key string) *group {
 	if i, ok := x.find(key); ok {
 		return x[i].group
 	}
-	return nobody
+	return emptyGroup
 }
 
 // edit returns the index with changed groups for some keys.

@@ -171,7 +171,7 @@ func (p *profile) place(path string, v any) {
 // notifications accepts the forms of the reference servers: {type: webhook, url, secret}, {type:
 // ntfy, topic, server} or ntfy with the url of a topic, and {type: slack, webhook_url}.
 func (p *profile) notifications(path string, v any) {
-	told := 0
+	reported := 0
 	for i, one := range p.list(path, v) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		o := p.mapping(at, one)
@@ -196,7 +196,7 @@ func (p *profile) notifications(path string, v any) {
 		case !webAddress(address):
 			p.fail(at+".url", "is not the address of a receiver; write it like https://example.com/hook")
 		}
-		if told++; told > maxAddresses {
+		if reported++; reported > maxAddresses {
 			p.fail(path, "has more than %d addresses; leave some out", maxAddresses)
 		}
 	}

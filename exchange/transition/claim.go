@@ -166,10 +166,10 @@ func (t *transition) comeBack() {
 	t.Env.Status, t.Env.HeldFrom = t.Env.HeldFrom, ""
 }
 
-// handBack takes a thread that its executor delegates. The exchange offers it again. Without
+// returnClaim takes a thread that its executor delegates. The exchange offers it again. Without
 // another candidate, the thread becomes delegated. An executor that shuts down has not declined,
 // and neither has one that failed at the start and reports the effect none (transition T9).
-func (t *transition) handBack(s *mess.Status) error {
+func (t *transition) returnClaim(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {

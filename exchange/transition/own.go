@@ -84,9 +84,9 @@ func Lose(e *thread.Envelope) *mess.Status {
 	}, Recoverable: new(false), Suggestion: "look before retrying"}
 }
 
-// LoseToNobody replaces Lose for a thread that no other executor would take. The change declined
-// ends the thread. The effect of the lost executor stays unknown.
-func LoseToNobody(declined Change) Change {
+// LoseWithoutCandidate replaces Lose for a thread that no other executor would take. The change
+// declined ends the thread. The effect of the lost executor stays unknown.
+func LoseWithoutCandidate(declined Change) Change {
 	return func(e *thread.Envelope) *mess.Status {
 		e.HeldFrom = ""
 		s := declined(e)

@@ -120,7 +120,7 @@ func (t *transition) carryOut(p thread.Proposal) error {
 	return nil
 }
 
-// release takes a thread that has not started from its holder, and tells the holder why.
+// release takes a thread that has not started from its holder, and sends the holder the reason.
 func (t *transition) release(why string) {
 	if t.Env.Status == mess.Pending {
 		return

@@ -173,7 +173,7 @@ func (t *transition) status(s *mess.Status) error {
 		return nil
 	}
 	if s.Code == mess.Delegated || t.passesOn(s) {
-		return t.handBack(s)
+		return t.returnClaim(s)
 	}
 	if err := t.allowed(s); err != nil {
 		return err

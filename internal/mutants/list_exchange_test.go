@@ -15,7 +15,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/claim.go", `if t.Env.Instance == "" || !bound || s.Instance == t.Env.Instance {`, "if true || bound {",
 	}}, "./exchange TestClaimBelongsToOneProcess"},
 	{"a new process is its own twin", []edit{{
-		"exchange/registration.go", " && now.Sub(l.heard) <= x.lease(e)/2\n", "\n",
+		"exchange/registration.go", " && now.Sub(l.lastContact) <= x.lease(e)/2\n", "\n",
 	}}, "./exchange TestHeartbeatsNameTheirProcess"},
 	{"a copy is told what the living process holds", []edit{{
 		"exchange/registration.go", "!said[e.Ref] && !x.hasOtherProcess(l, e, c, now) {", "!said[e.Ref] {",
@@ -174,7 +174,7 @@ var exchangeMutants = []mutant{
 		"exchange/channel/httpapi/auth.go", "return origin != \"\" && origin != \"http://\"+c.r.Host && origin != \"https://\"+c.r.Host", "return false && origin != \"\"",
 	}}, "./exchange/channel/httpapi TestForeignPageCannotRegister"},
 	{"lease ignored", []edit{{
-		"exchange/scheduler.go", "at(l.heard.Add(x.lease(*e)))", "at(l.heard.Add(x.lease(*e) + 1000*time.Hour))",
+		"exchange/scheduler.go", "at(l.lastContact.Add(x.lease(*e)))", "at(l.lastContact.Add(x.lease(*e) + 1000*time.Hour))",
 	}}, "./exchange TestLeaseEndsBeforeStart"},
 	{"what may not be done twice is offered again", []edit{{
 		"exchange/transition/own.go", `(e.Effect == "query" || e.Effect == "idempotent"):`, `(e.Effect != "nothing"):`,
@@ -277,7 +277,7 @@ var exchangeMutants = []mutant{
 		"agent/watchdog/suspend.go", "t.due = t.due.Add(-d)", "t.due = t.due.Add(0)",
 	}}, "./agent/watchdog TestSuspendCountsAsTimeOn"},
 	{"a lease stands still while the machine sleeps", []edit{{
-		"exchange/scheduler.go", "l.heard = l.heard.Add(-min(d, x.lease(e)))", "_ = l",
+		"exchange/scheduler.go", "l.lastContact = l.lastContact.Add(-min(d, x.lease(e)))", "_ = l",
 	}}, "./exchange TestLeaseEndsDuringSuspend"},
 	{"MQTT results are lost when the clock is set back", []edit{{
 		"exchange/inbox/store.go", "r.since = time.Time{}", "_ = r.since",

@@ -22,7 +22,7 @@ type Mailbox interface {
 	Enter(ctx context.Context, was mailbox.Identity) (mailbox.Identity, error)
 	Fetch(ctx context.Context, since time.Time) ([]mailbox.Mail, error)
 	Acknowledge(ctx context.Context, id int64) error
-	Send(ctx context.Context, l mailbox.Letter) (time.Time, error)
+	Send(ctx context.Context, l mailbox.OutgoingMail) (time.Time, error)
 	Ask(ctx context.Context, to string) error
 	Admit(ctx context.Context, from string) error
 	Sent(ctx context.Context, text string, since time.Time) (bool, error)

@@ -46,7 +46,7 @@ func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Messag
 
 // sendToAgent queues a message for the agent of a task.
 func (as *assignments) sendToAgent(a Agent, ref, topic string, item mess.Item) error {
-	body := format.Say(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
+	body := format.NewTaskMessage(ref, a.Name, topic, mess.Message{Items: []mess.Item{item}})
 	return as.queue(peer{name: a.Name}, ref, as.wrap(newID(), as.now(), body))
 }
 
@@ -110,7 +110,7 @@ func textOf(v any) string {
 	return string(data)
 }
 
-// stopAll tells an agent to stop all its tasks of this exchange. The stop stays unconfirmed,
+// stopAll asks an agent to stop all its tasks of this exchange. The stop stays unconfirmed,
 // because mail is slow.
 func (as *assignments) stopAll(a Agent, stop mess.Stop) error {
 	as.mu.Lock()

@@ -93,23 +93,23 @@ func newID() string {
 
 // task is a task of a mail agent, until the agent got its end.
 type task struct {
-	Peer   string    `json:"peer"`
-	Actor  string    `json:"actor"`
-	HTTP   bool      `json:"http,omitempty"` // its agent fetches the messages
-	ID     string    `json:"id"`
-	Thread string    `json:"thread,omitempty"` // thread of the mail
-	From   string    `json:"from,omitempty"`   // id of the assignment
-	Told   int       `json:"told"`             // number of messages of the thread that were reported
-	At     time.Time `json:"at,omitzero"`      // time of the last report
-	Waits  bool      `json:"waits,omitempty"`  // the agent has a report that the task depends on other tasks
-	Asked  []asked   `json:"asked,omitempty"`
+	Peer     string    `json:"peer"`
+	Actor    string    `json:"actor"`
+	HTTP     bool      `json:"http,omitempty"` // its agent fetches the messages
+	ID       string    `json:"id"`
+	Thread   string    `json:"thread,omitempty"` // thread of the mail
+	From     string    `json:"from,omitempty"`   // id of the assignment
+	Reported int       `json:"told"`             // number of messages of the thread that were reported
+	At       time.Time `json:"at,omitzero"`      // time of the last report
+	Waits    bool      `json:"waits,omitempty"`  // the agent has a report that the task depends on other tasks
+	Asked    []asked   `json:"asked,omitempty"`
 }
 
 // asked is a question that was sent to the agent of a task.
 type asked struct {
 	Ref      string    `json:"ref"`            // of the message with the question
 	Hash     string    `json:"hash,omitempty"` // of the plan
-	Letter   string    `json:"letter"`         // message_id of the question
+	Mail     string    `json:"letter"`         // message_id of the question
 	At       time.Time `json:"at,omitzero"`    // when it was asked, by our clock
 	Sent     time.Time `json:"sent,omitzero"`  // when it was sent, by the clock of the mail server; zero before
 	Deadline time.Time `json:"deadline,omitzero"`

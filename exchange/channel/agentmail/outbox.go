@@ -160,7 +160,7 @@ func (b *outbox) markSent(e outboxEntry, at time.Time) error {
 		s.remove(e.Seq)
 		if t := s.Tasks[e.Ref]; t != nil {
 			for i := range t.Asked {
-				if t.Asked[i].Letter == e.ID {
+				if t.Asked[i].Mail == e.ID {
 					t.Asked[i].Sent = at
 				}
 			}

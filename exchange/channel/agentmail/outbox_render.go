@@ -53,8 +53,8 @@ func (b *outbox) build(ctx context.Context, e *outboxEntry) ([]byte, error) {
 }
 
 // emailOf returns the mail for a message.
-func (b *outbox) emailOf(e outboxEntry, body []byte) mailbox.Letter {
-	l := mailbox.Letter{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
+func (b *outbox) emailOf(e outboxEntry, body []byte) mailbox.OutgoingMail {
+	l := mailbox.OutgoingMail{To: e.To, Body: string(body), Thread: threadID(e.Thread), Importance: "normal"}
 	kind, about, importance := describe(body)
 	l.Subject = mailbox.Subject("[" + kind + "] " + strings.TrimSpace(e.Task+" "+about))
 	if importance != "" {

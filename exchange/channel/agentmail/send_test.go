@@ -23,7 +23,7 @@ type quietBox struct {
 
 	mu    sync.Mutex
 	times []time.Time
-	sent  []mailbox.Letter
+	sent  []mailbox.OutgoingMail
 }
 
 func (b *quietBox) Enter(context.Context, mailbox.Identity) (mailbox.Identity, error) {
@@ -34,7 +34,7 @@ func (b *quietBox) Fetch(context.Context, time.Time) ([]mailbox.Mail, error) {
 	return []mailbox.Mail{b.mail}, nil
 }
 
-func (b *quietBox) Send(ctx context.Context, l mailbox.Letter) (time.Time, error) {
+func (b *quietBox) Send(ctx context.Context, l mailbox.OutgoingMail) (time.Time, error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err
 	}
@@ -85,7 +85,7 @@ func TestSlowMachineSendsImages(t *testing.T) {
 		time.Sleep(10 * time.Minute) // fake time
 		box.mu.Lock()
 		defer box.mu.Unlock()
-		if !slices.ContainsFunc(box.sent, func(l mailbox.Letter) bool {
+		if !slices.ContainsFunc(box.sent, func(l mailbox.OutgoingMail) bool {
 			return strings.HasPrefix(l.Subject, "[task_completion]") && strings.Contains(l.Body, "data:image/jpeg;base64,")
 		}) {
 			t.Errorf("the completion was not sent: %d mails", len(box.sent))

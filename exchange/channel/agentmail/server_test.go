@@ -43,7 +43,7 @@ func TestTaskThroughServer(t *testing.T) {
 	h.again("the adapter is registered", func() bool { return orchestrator.Admit(h.ctx, here) == nil })
 
 	h.again("the adapter has admitted it", func() bool { // until then the server rejects mail to it
-		_, err := orchestrator.Send(h.ctx, mailbox.Letter{
+		_, err := orchestrator.Send(h.ctx, mailbox.OutgoingMail{
 			To: here, Subject: "[task_assignment] bd-1", Body: strings.Replace(assignment("msg-1", "bd-1", "photo"), boss, there, 1), Thread: "bd-1", Importance: "normal", Ack: true,
 		})
 		if err != nil && !strings.Contains(err.Error(), "Contact approval required") {

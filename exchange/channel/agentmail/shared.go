@@ -44,13 +44,13 @@ func (h *shared) isCapability(id string) bool {
 
 // post posts a message of an actor. It finishes even if ctx ends.
 func (h *shared) post(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sayTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), postTimeout)
 	defer cancel()
 	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, DependsOnLater: true})
 }
 
-// sayTime is the time limit of the exchange for one message.
-const sayTime = 30 * time.Second
+// postTimeout is the time limit of the exchange for one message.
+const postTimeout = 30 * time.Second
 
 // wrap returns the message of a body.
 func (h *shared) wrap(id string, at time.Time, b format.Body) format.Message {

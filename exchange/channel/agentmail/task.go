@@ -65,7 +65,7 @@ func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *forma
 		return receipt{}, err
 	}
 	ack, _ := answer.Items[0].(*mess.Ack)
-	told, err := ts.reportedMessages(ctx, ack.Ref)
+	reported, err := ts.reportedMessages(ctx, ack.Ref)
 	if err != nil {
 		return receipt{}, err
 	}
@@ -75,7 +75,7 @@ func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *forma
 	}
 	t := task{
 		Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
-		From: m.MessageID, Told: told, At: ts.now(),
+		From: m.MessageID, Reported: reported, At: ts.now(),
 	}
 	var first []outboxEntry
 	if note != "" && len(a.Dependencies) > 0 {
@@ -121,18 +121,18 @@ func (ts *tasks) reportedMessages(ctx context.Context, ref string) (int, error) 
 	if err != nil {
 		return 0, err
 	}
-	told := 0
+	reported := 0
 	for i, m := range t.Messages {
 		for _, item := range m.Items {
 			if _, ok := item.(*mess.Status); ok {
-				told = i
+				reported = i
 			}
 		}
 	}
 	if end := endOf(t); end >= 0 {
-		told = end
+		reported = end
 	}
-	return told, nil
+	return reported, nil
 }
 
 func (ts *tasks) receipt(ctx context.Context, ref, id string) (receipt, error) {
@@ -166,16 +166,16 @@ func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
 
 // repeatStatus reports the status of a task once more.
 func (ts *tasks) repeatStatus(ref string) {
-	told, err := ts.reportedMessages(context.Background(), ref)
+	reported, err := ts.reportedMessages(context.Background(), ref)
 	if err == nil {
 		err = ts.change(func(s *state) {
 			if t := s.Tasks[ref]; t != nil {
-				t.Told = min(t.Told, told)
+				t.Reported = min(t.Reported, reported)
 			}
 		})
 	}
 	if err != nil {
-		ts.log.Warn("not told again", "ref", ref, "err", err)
+		ts.log.Warn("the reports were not sent again", "ref", ref, "err", err)
 	}
 	ts.wake(ref)
 }

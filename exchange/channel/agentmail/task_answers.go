@@ -48,8 +48,8 @@ func (ts *tasks) bindItem(item mess.Item, t task, l email, at time.Time) (mess.I
 		if err != nil {
 			return nil, "", err
 		}
-		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Letter) }) {
-			return nil, "", reject(codeStale, "the confirmation names no question; name it in metadata.mess.reply.re: %s", q.Letter)
+		if yes := r.Confirm != nil && *r.Confirm; yes && l.from.http && r.ActionHash == "" && !slices.Contains(r.Re, q.Ref) && !slices.ContainsFunc(t.Asked, func(a asked) bool { return a.Ref == q.Ref && slices.Contains(r.Re, a.Mail) }) {
+			return nil, "", reject(codeStale, "the confirmation names no question; name it in metadata.mess.reply.re: %s", q.Mail)
 		}
 		r.Re = nil
 		if r.Confirm != nil {
@@ -84,10 +84,10 @@ func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash stri
 		return asked{}, reject(codeStale, "task %s has no open question", t.ID)
 	}
 	q := t.Asked[len(t.Asked)-1]
-	letters := []string{q.Ref} // its names; the adapter may have sent it several times
+	mails := []string{q.Ref} // its names; the adapter may have sent it several times
 	for _, one := range slices.Backward(t.Asked) {
 		if one.Ref == q.Ref {
-			letters = append(letters, one.Letter)
+			mails = append(mails, one.Mail)
 			if !one.Sent.IsZero() {
 				q.Sent = one.Sent
 			}
@@ -98,13 +98,13 @@ func (ts *tasks) question(t task, l email, at time.Time, re mess.Refs, hash stri
 	})
 	switch {
 	case hash != "" && hash != q.Hash:
-		return asked{}, reject(codeStale, "the answer is for another plan; the open question is %s", q.Letter)
-	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(letters, r) }):
-		return asked{}, reject(codeStale, "the answer is for another question; the open one is %s", q.Letter)
+		return asked{}, reject(codeStale, "the answer is for another plan; the open question is %s", q.Mail)
+	case slices.ContainsFunc(named, func(r string) bool { return !slices.Contains(mails, r) }):
+		return asked{}, reject(codeStale, "the answer is for another question; the open one is %s", q.Mail)
 	case at.Before(q.At.Truncate(time.Second)):
 		return asked{}, reject(codeStale, "the timestamp of the answer is before the question (%s); answer again", q.At.UTC().Format(time.RFC3339))
 	case !l.from.http && (q.Sent.IsZero() || l.at.Before(q.Sent)):
-		return asked{}, reject(codeStale, "the answer is older than the question %s; answer again", q.Letter)
+		return asked{}, reject(codeStale, "the answer is older than the question %s; answer again", q.Mail)
 	case !q.Deadline.IsZero() && ts.now().After(q.Deadline):
 		return asked{}, reject(codeStale, "the answer came after %s, which was the time for it", q.Deadline.UTC().Format(time.RFC3339))
 	}
@@ -128,7 +128,7 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 	if err != nil {
 		return receipt{}, err
 	}
-	text := ownWords(l.body)
+	text := withoutQuotation(l.body)
 	var item mess.Item
 	word := strings.ToLower(strings.Trim(text, " \t.!"))
 	switch {
@@ -157,8 +157,8 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 
 var yesNo = map[string]*bool{"yes": new(true), "y": new(true), "no": new(false), "n": new(false)}
 
-// ownWords returns a text without its quotations.
-func ownWords(body string) string {
+// withoutQuotation returns a text without its quotations.
+func withoutQuotation(body string) string {
 	var lines []string
 	for line := range strings.Lines(body) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, ">") {

@@ -11,7 +11,7 @@ import (
 )
 
 // endOf returns the index of the message that has ended a thread, -1 if none has. Only the status
-// of the thread tells its end: an executor may decline, delegate, or report the end of an earlier
+// of the thread shows its end: an executor may decline, delegate, or report the end of an earlier
 // claim while another one works on the task.
 func endOf(th exchange.Thread) int {
 	if !th.Status.Terminal() {
@@ -41,7 +41,7 @@ func bodies(th exchange.Thread, t *task, i int) []format.Body {
 	}
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Code.Terminal() {
-			return []format.Body{say.Aside(m.From, m.Ref, s)}
+			return []format.Body{say.ExecutorStopped(m.From, m.Ref, s)}
 		}
 	}
 	return say.Bodies(m)

@@ -54,7 +54,7 @@ func (ts *tasks) notify(ctx context.Context, ref string) error {
 	}
 	ts.mu.Lock()
 	t := ts.s.Tasks[ref]
-	behind := t != nil && (t.Told < len(th.Messages) || th.Status.Terminal())
+	behind := t != nil && (t.Reported < len(th.Messages) || th.Status.Terminal())
 	ts.mu.Unlock()
 	if !behind {
 		return nil
@@ -65,10 +65,10 @@ func (ts *tasks) notify(ctx context.Context, ref string) error {
 			return
 		}
 		end := endOf(th)
-		for i := t.Told; i < len(th.Messages) && (end < 0 || i <= end); i++ {
+		for i := t.Reported; i < len(th.Messages) && (end < 0 || i <= end); i++ {
 			s.queueUpdate(th, ref, t, i, ts.now())
 		}
-		t.Told = len(th.Messages)
+		t.Reported = len(th.Messages)
 		if th.Status.Terminal() {
 			delete(s.Tasks, ref)
 		}
@@ -113,7 +113,7 @@ func (s *state) dropProgress(ref string) {
 
 // question returns the question in a message.
 func question(m mess.Message, e outboxEntry) asked {
-	q := asked{Ref: m.Ref, Letter: e.ID}
+	q := asked{Ref: m.Ref, Mail: e.ID}
 	q.At, _ = m.Received.Time()
 	for _, item := range m.Items {
 		s, ok := item.(*mess.Status)
@@ -131,8 +131,8 @@ func question(m mess.Message, e outboxEntry) asked {
 }
 
 // updateContext returns what the reports of a message have in common.
-func updateContext(th exchange.Thread, t *task, i int) format.Told {
-	out := format.Told{Task: t.ID, To: t.Peer, Blocked: t.Waits}
+func updateContext(th exchange.Thread, t *task, i int) format.ReportContext {
+	out := format.ReportContext{Task: t.ID, To: t.Peer, Blocked: t.Waits}
 	out.Criteria, out.Unused = format.Kept(th.Request())
 	out.Now, _ = th.Messages[i].Received.Time()
 	for _, m := range th.Messages[:i] {

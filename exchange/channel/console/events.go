@@ -133,10 +133,10 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 	look := time.NewTicker(pollEvery)
 	defer look.Stop()
 	var (
-		executors       []executor
-		plainList, told []byte
-		changed         <-chan struct{}
-		read, sent      time.Time
+		executors           []executor
+		plainList, sentList []byte
+		changed             <-chan struct{}
+		read, sent          time.Time
 	)
 	for {
 		if changed == nil || isClosed(changed) || time.Since(read) >= readEvery {
@@ -153,8 +153,8 @@ func (g *request) sendStates(ctx context.Context, s *stream) error {
 		if err != nil {
 			return err
 		}
-		if plain := slices.Concat(plainList, withoutCounters(data)); !bytes.Equal(plain, told) || time.Since(sent) > resendAfter {
-			told, sent = plain, time.Now()
+		if plain := slices.Concat(plainList, withoutCounters(data)); !bytes.Equal(plain, sentList) || time.Since(sent) > resendAfter {
+			sentList, sent = plain, time.Now()
 			now.Executors = executors
 			if err := s.send("", "state", now); err != nil {
 				return err

@@ -29,9 +29,9 @@ type sessionUse struct {
 // sessionHeader is the header with the session of a request.
 const sessionHeader = "Mcp-Session-Id"
 
-// leftAlone is how long a session must be idle before a new one may replace it. A client that
+// replaceableAfter is how long a session must be idle before a new one may replace it. A client that
 // has vanished has no request and no stream.
-const leftAlone = time.Minute
+const replaceableAfter = time.Minute
 
 // begin counts a request. ok is false if it would open a session beyond the limit.
 func (g *actorServer) begin(r *http.Request) (leave func(), ok bool) {
@@ -99,7 +99,7 @@ func (g *actorServer) closeIdlest(now time.Time) bool {
 			g.use[id] = &sessionUse{last: now}
 			continue
 		}
-		if u.busy == 0 && now.Sub(u.last) >= leftAlone && (oldest == "" || u.last.Before(g.use[oldest].last)) {
+		if u.busy == 0 && now.Sub(u.last) >= replaceableAfter && (oldest == "" || u.last.Before(g.use[oldest].last)) {
 			oldest = id
 		}
 	}

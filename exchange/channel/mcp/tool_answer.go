@@ -126,7 +126,7 @@ func (q *question) removeAnswered(r *mess.Reply) {
 	}
 }
 
-// needs tells a model the open question and how to answer it. confirmed says where a person
+// needs describes the open question to a model, and how to answer it. confirmed describes where a person
 // confirms a plan with risk.
 func (q question) needs(confirmed string) (v *strictyaml.Value, next string) {
 	s := q.status

@@ -138,7 +138,7 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 	s := &mess.Status{Code: mess.Failed, Recoverable: new(false), Suggestion: "look before retrying", Reason: &mess.Reason{
 		Type: "no_answer", Effect: mess.EffectUnknown, Detail: p.name + " has not answered in time",
 	}}
-	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
+	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.name); err != nil {
 		return false, err
 	} else if ok && l.Attempts == 0 || refused { // the peer has not received the message, or has rejected it
 		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
@@ -222,7 +222,7 @@ func answerText(v any) string {
 // withdraw cancels a task. A task that has not reached the peer ends at once. Otherwise the
 // adapter asks the peer to cancel, and the peer reports the end.
 func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why string) error {
-	if l, ok, err := as.store.Unbury(g.Ask, p.name); err != nil {
+	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
 		err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))

@@ -207,9 +207,9 @@ func ralliesOnce(t *testing.T) {
 	h.hub.code = http.StatusInternalServerError
 	r := h.report(mesh.Order{Do: "rally", Send: &mesh.Sending{To: "hub", Body: "how many?"}})
 	e, _ := h.hub.wait(t, questionOf)
-	var deadLetters []state.Letter
+	var deadLetters []state.DeadLetter
 	h.until("it is a dead letter", func() bool {
-		deadLetters = h.report(mesh.Order{Do: "letters"}).Letters
+		deadLetters = h.report(mesh.Order{Do: "letters"}).DeadLetters
 		return len(deadLetters) > 0
 	})
 	if e.TTL != 2*time.Minute || deadLetters[0].ID != r.Taken[0].ID || deadLetters[0].Attempts != 1 {

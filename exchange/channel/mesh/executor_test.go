@@ -159,7 +159,7 @@ func TestPeerStatusEndsTask(t *testing.T) {
 	if text := textOfThread(h.waitStatus(ref, mess.Failed)); !strings.Contains(text, `"effect":"none"`) {
 		t.Error(text)
 	}
-	if n := len(h.report(mesh.Order{Do: "letters"}).Letters); n != 0 {
+	if n := len(h.report(mesh.Order{Do: "letters"}).DeadLetters); n != 0 {
 		t.Errorf("%d dead letters may still be sent after the end", n)
 	}
 }

@@ -23,34 +23,34 @@ type incidents struct {
 
 // accept handles an alert, and notifies people if it changes an incident (section 9).
 func (ic *incidents) accept(ctx context.Context, in *incoming) (string, error) {
-	verdict, incident, err := ic.judge(ctx, in)
+	effect, incident, err := ic.judge(ctx, in)
 	if err != nil {
 		return "", err
 	}
 	if in.ReplyTo != nil {
 		e := ic.outbox.answerTo(in.peer, ic.outbox.replyTargetOf(in), wire.Ack)
 		e.ID, e.TTL = newID(), wire.DefaultTTL
-		e.Payload.Body = "Noted: " + string(verdict)
-		e.Payload.Metadata = wire.Object{}.With("status", string(verdict)).With("incident", incident.ID)
+		e.Payload.Body = "Noted: " + string(effect)
+		e.Payload.Metadata = wire.Object{}.With("status", string(effect)).With("incident", incident.ID)
 		o := ic.outbox.answer(in.peer, e, ic.outbox.replyTargetOf(in))
 		o.Once = true
 		if err := ic.outbox.enqueue(ctx, o); err != nil {
 			return "", err
 		}
 	}
-	return string(verdict), nil
+	return string(effect), nil
 }
 
 // judge assigns an alert to an incident and notifies people if it changes the incident. summarize
 // repeats a notification that failed.
-func (ic *incidents) judge(ctx context.Context, in *incoming) (state.Verdict, state.Incident, error) {
+func (ic *incidents) judge(ctx context.Context, in *incoming) (state.AlertEffect, state.Incident, error) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
-	verdict, incident, err := ic.store.Judge(ic.cfg.policy(), alertOf(in))
-	if err == nil && verdict != state.Suppressed {
+	effect, incident, err := ic.store.Judge(ic.cfg.policy(), alertOf(in))
+	if err == nil && effect != state.Suppressed {
 		ic.notify(ctx, incident, in.Payload.Body)
 	}
-	return verdict, incident, err
+	return effect, incident, err
 }
 
 // alertOf reads an alert from a message, with the metadata host, check, scope and status.
@@ -115,7 +115,7 @@ func withoutWord(text string) string {
 // notify notifies people of the pending change of an incident: in the log, by a notification, and
 // through the peers in Config.Notify. The caller holds ic.notifying.
 func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) {
-	what := string(i.Untold)
+	what := string(i.Pending)
 	ic.shared.notify(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), incidentText(what, i, text))
 	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
 	for _, name := range ic.cfg.Notify {
@@ -132,7 +132,7 @@ func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) 
 			return
 		}
 	}
-	if err := ic.store.Told(i.ID); err != nil {
+	if err := ic.store.MarkReported(i.ID); err != nil {
 		ic.log.Warn("mesh: a notification of an incident may go out again", "incident", i.ID, "err", err)
 	}
 }
@@ -168,7 +168,7 @@ func (ic *incidents) notifyDue(ctx context.Context) {
 	if _, _, err := ic.store.Summaries(ic.cfg.policy()); err != nil {
 		ic.log.Warn("mesh: cannot store incidents", "err", err)
 	}
-	for _, i := range ic.store.Untold() {
+	for _, i := range ic.store.Pending() {
 		ic.notify(ctx, i, "")
 	}
 }

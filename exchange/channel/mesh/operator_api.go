@@ -37,7 +37,7 @@ type Report struct {
 	Conversation *state.Conversation `json:"conversation,omitempty"`
 	Asked        *Asked              `json:"asked,omitempty"`
 	Status       *Status             `json:"status,omitempty"`
-	Letters      []state.Letter      `json:"letters,omitempty"`
+	DeadLetters  []state.DeadLetter  `json:"letters,omitempty"`
 	Sent         int                 `json:"sent,omitempty"`
 	Failed       []string            `json:"failed,omitempty"`
 	Audit        []state.Line        `json:"audit,omitempty"`
@@ -70,25 +70,25 @@ type Question struct {
 
 // Status is the state of the agent.
 type Status struct {
-	Agent     string           `json:"agent"`
-	URL       string           `json:"url"`
-	TokenFile string           `json:"tokenFile,omitempty"`
-	Peers     []PeerStatus     `json:"peers"`
-	Letters   int              `json:"deadLetters"`
-	Incidents []state.Incident `json:"incidents,omitempty"`
-	Asks      []Asked          `json:"asks,omitempty"`
+	Agent       string           `json:"agent"`
+	URL         string           `json:"url"`
+	TokenFile   string           `json:"tokenFile,omitempty"`
+	Peers       []PeerStatus     `json:"peers"`
+	DeadLetters int              `json:"deadLetters"`
+	Incidents   []state.Incident `json:"incidents,omitempty"`
+	Asks        []Asked          `json:"asks,omitempty"`
 }
 
 // PeerStatus is the state of a peer.
 type PeerStatus struct {
-	Name      string    `json:"name"`
-	URL       string    `json:"url"`
-	Role      string    `json:"role,omitempty"`
-	Breaker   string    `json:"breaker"`
-	Reachable *bool     `json:"reachable,omitempty"` // nil: not checked yet
-	LastProbe time.Time `json:"lastProbe,omitzero"`
-	LatencyMS int64     `json:"latencyMs,omitempty"`
-	Letters   int       `json:"deadLetters,omitempty"`
+	Name        string    `json:"name"`
+	URL         string    `json:"url"`
+	Role        string    `json:"role,omitempty"`
+	Breaker     string    `json:"breaker"`
+	Reachable   *bool     `json:"reachable,omitempty"` // nil: not checked yet
+	LastProbe   time.Time `json:"lastProbe,omitzero"`
+	LatencyMS   int64     `json:"latencyMs,omitempty"`
+	DeadLetters int       `json:"deadLetters,omitempty"`
 }
 
 // maxOrder is the size limit of an Order in bytes; it contains files.
@@ -165,10 +165,10 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 	case "rotate":
 		return Report{Status: a.status()}, a.rotate(o.Final)
 	case "letters":
-		rep.Letters = a.outbox.letters()
+		rep.DeadLetters = a.outbox.deadLetters()
 		return rep, nil
 	case "replay":
-		rep.Sent, rep.Failed = a.outbox.replayAll(ctx, func(l state.Letter) bool {
+		rep.Sent, rep.Failed = a.outbox.replayAll(ctx, func(l state.DeadLetter) bool {
 			return (o.ID == "" || l.ID == o.ID) && (o.Peer == "" || l.To == o.Peer) && (o.Final || !l.Final())
 		})
 		return rep, nil
@@ -189,18 +189,18 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 }
 
 func (a *Adapter) status() *Status {
-	s := &Status{Agent: a.cfg.Agent, URL: a.base, Letters: len(a.store.Letters())}
+	s := &Status{Agent: a.cfg.Agent, URL: a.base, DeadLetters: len(a.store.DeadLetters())}
 	if a.cfg.Token == "" {
 		s.TokenFile = a.opts.Dir + "/" + tokenFile
 	}
-	breakers, health, letters := a.store.Breakers(), a.store.Health(), map[string]int{}
-	for _, l := range a.store.Letters() {
-		letters[l.To]++
+	breakers, health, deadLetters := a.store.Breakers(), a.store.Health(), map[string]int{}
+	for _, l := range a.store.DeadLetters() {
+		deadLetters[l.To]++
 	}
 	peers := a.allPeers()
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
 		c := peers[name].settings().cfg
-		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: breakers[name].State, Letters: letters[name]}
+		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: breakers[name].State, DeadLetters: deadLetters[name]}
 		if p.Breaker == "" {
 			p.Breaker = state.Closed
 		}

@@ -125,7 +125,7 @@ func (b *outbox) deliver(ctx context.Context, o outgoing) {
 		}
 	}
 	if out.Status == delivery.Expired && !o.Once {
-		b.escalate(state.Letter{ID: o.ID, To: o.To}, "its time was over before the peer took it")
+		b.escalate(state.DeadLetter{ID: o.ID, To: o.To}, "its time was over before the peer took it")
 	}
 	if o.done != nil {
 		o.done(out)

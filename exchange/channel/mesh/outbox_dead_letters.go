@@ -17,21 +17,21 @@ import (
 )
 
 func (b *outbox) storeDeadLetter(o outgoing, out delivery.Outcome) error {
-	dropped, err := b.store.Bury(state.Letter{
+	dropped, err := b.store.AddDeadLetter(state.DeadLetter{
 		ID: o.ID, To: o.To, FailReason: out.Status, Attempts: out.Attempts, Envelope: json.RawMessage(o.Text), Text: o.Text, URL: o.URL, Token: o.Token,
 		Session: o.SessionKey,
 	})
 	for _, l := range dropped {
-		b.auditLetter(l, "dropped_full")
+		b.auditDeadLetter(l, "dropped_full")
 		b.escalate(l, "too many messages wait")
 	}
-	if l := (state.Letter{ID: o.ID, To: o.To, FailReason: out.Status}); err == nil && l.Final() {
+	if l := (state.DeadLetter{ID: o.ID, To: o.To, FailReason: out.Status}); err == nil && l.Final() {
 		b.escalate(l, "the peer refuses it ("+out.Status+")")
 	}
 	return err
 }
 
-func (b *outbox) auditLetter(l state.Letter, status string) {
+func (b *outbox) auditDeadLetter(l state.DeadLetter, status string) {
 	e, err := wire.Stored(l.Text)
 	if err != nil {
 		e = wire.Envelope{ID: l.ID, From: b.cfg.Agent, To: l.To}
@@ -49,16 +49,16 @@ const (
 // replay sends dead letters again until ctx ends, unless a peer has rejected them.
 func (b *outbox) replay(ctx context.Context) {
 	for wait.For(ctx, replayEvery) {
-		b.replayAll(ctx, func(l state.Letter) bool { return !l.Final() })
+		b.replayAll(ctx, func(l state.DeadLetter) bool { return !l.Final() })
 	}
 }
 
 // replayAll sends dead letters again, the oldest first, and returns how many it delivered. After a
-// failure it sends no more to that peer, but still removes expired letters.
-func (b *outbox) replayAll(ctx context.Context, which func(state.Letter) bool) (sent int, failed []string) {
+// failure it sends no more to that peer, but still removes expired dead letters.
+func (b *outbox) replayAll(ctx context.Context, which func(state.DeadLetter) bool) (sent int, failed []string) {
 	given := map[string]bool{}
-	for _, l := range b.store.Letters() {
-		o, err := b.letterOut(l)
+	for _, l := range b.store.DeadLetters() {
+		o, err := b.fromDeadLetter(l)
 		over := err != nil || time.Now().After(o.Expires)
 		if !which(l) || given[l.To] && !over {
 			continue
@@ -84,10 +84,10 @@ func (b *outbox) replayAll(ctx context.Context, which func(state.Letter) bool) (
 }
 
 // replayOne sends a dead letter once, or removes it if it has expired.
-func (b *outbox) replayOne(ctx context.Context, l state.Letter, o outgoing, over bool) (string, error) {
+func (b *outbox) replayOne(ctx context.Context, l state.DeadLetter, o outgoing, over bool) (string, error) {
 	if over {
-		b.auditLetter(l, "purged_expired")
-		_, there, err := b.store.Unbury(l.ID, l.To)
+		b.auditDeadLetter(l, "purged_expired")
+		_, there, err := b.store.RemoveDeadLetter(l.ID, l.To)
 		if err == nil && there {
 			b.escalate(l, "its time was over before the peer took it ("+l.FailReason+")")
 		}
@@ -96,24 +96,24 @@ func (b *outbox) replayOne(ctx context.Context, l state.Letter, o outgoing, over
 	out := b.post.Send(ctx, o.message())
 	switch out.Status {
 	case delivery.Sent:
-		if _, _, err := b.store.Unbury(l.ID, l.To); err != nil {
+		if _, _, err := b.store.RemoveDeadLetter(l.ID, l.To); err != nil {
 			return out.Status, err
 		}
-		b.auditLetter(l, "replayed")
+		b.auditDeadLetter(l, "replayed")
 		b.ended(ctx, o, out)
 	case delivery.Interrupted, delivery.CircuitOpen: // no attempt was made
 	default:
 		l.Attempts += out.Attempts
 		l.FailReason = out.Status
-		if _, err := b.store.Bury(l); err != nil {
+		if _, err := b.store.AddDeadLetter(l); err != nil {
 			return out.Status, err
 		}
 	}
 	return out.Status, nil
 }
 
-// letterOut converts a dead letter to a message.
-func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
+// fromDeadLetter converts a dead letter to a message.
+func (b *outbox) fromDeadLetter(l state.DeadLetter) (outgoing, error) {
 	text := cmp.Or(l.Text, string(l.Envelope))
 	e, err := wire.Stored(text)
 	if err != nil {
@@ -132,9 +132,9 @@ func (b *outbox) letterOut(l state.Letter) (outgoing, error) {
 	return o, nil
 }
 
-// letters returns the dead letters without their secrets.
-func (b *outbox) letters() []state.Letter {
-	list := b.store.Letters()
+// deadLetters returns the dead letters without their secrets.
+func (b *outbox) deadLetters() []state.DeadLetter {
+	list := b.store.DeadLetters()
 	for i := range list {
 		list[i].Token, list[i].Text = "", ""
 		if e, err := withoutTokens(list[i].Envelope); err == nil {
@@ -159,14 +159,14 @@ func withoutTokens(envelope json.RawMessage) (json.RawMessage, error) {
 
 // drop discards dead letters.
 func (b *outbox) drop(o Order) (rep Report, _ error) {
-	for _, l := range b.store.Letters() {
+	for _, l := range b.store.DeadLetters() {
 		if l.ID != o.ID && o.ID != "all" || o.Peer != "" && l.To != o.Peer {
 			continue
 		}
-		if _, ok, err := b.store.Unbury(l.ID, l.To); err != nil {
+		if _, ok, err := b.store.RemoveDeadLetter(l.ID, l.To); err != nil {
 			return rep, err
 		} else if ok {
-			b.auditLetter(l, "dropped")
+			b.auditDeadLetter(l, "dropped")
 			rep.Sent++
 		}
 	}

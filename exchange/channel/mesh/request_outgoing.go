@@ -300,7 +300,7 @@ func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 		rq.log.Warn("mesh: cannot store a response", "err", err)
 	}
 	if a.Conversation != "" {
-		if err := rq.store.Answered(a.Conversation, state.Said{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {
+		if err := rq.store.Answered(a.Conversation, state.Answer{From: in.From, Body: in.Payload.Body, Status: string(wire.Response)}); err != nil {
 			rq.log.Debug("mesh: no conversation", "err", err)
 		}
 	}

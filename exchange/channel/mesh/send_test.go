@@ -141,7 +141,7 @@ func TestRejectedMessageIsDeadLetter(t *testing.T) {
 	if a := h.delivery(id, "hub"); a.Delivery != "client_error_404" {
 		t.Fatalf("%+v", a)
 	}
-	deadLetters := h.report(mesh.Order{Do: "letters"}).Letters
+	deadLetters := h.report(mesh.Order{Do: "letters"}).DeadLetters
 	if len(deadLetters) != 1 || deadLetters[0].ID != id || deadLetters[0].Attempts != 1 || strings.Contains(string(deadLetters[0].Envelope), tokenHere) {
 		t.Errorf("%+v", deadLetters)
 	}
@@ -154,7 +154,7 @@ func TestRejectedMessageIsDeadLetter(t *testing.T) {
 	if r := h.report(mesh.Order{Do: "replay", Final: true}); r.Sent != 1 || len(r.Failed) != 0 {
 		t.Errorf("%+v", r)
 	}
-	if len(h.report(mesh.Order{Do: "letters"}).Letters) != 0 || !h.audited("replayed") {
+	if len(h.report(mesh.Order{Do: "letters"}).DeadLetters) != 0 || !h.audited("replayed") {
 		t.Error("the dead letter is still stored")
 	}
 }
@@ -182,7 +182,7 @@ func TestRelayDeliversMessage(t *testing.T) {
 	if got.To != "beta" || got.Relay == nil || *got.Relay != (wire.Relay{From: "arm_01", Via: "hub", OriginalTo: "beta"}) {
 		t.Errorf("%+v", got)
 	}
-	if a := h.delivery(id, "beta"); a.Delivery != "relayed_via_hub" || a.Lost() || len(h.report(mesh.Order{Do: "letters"}).Letters) != 0 {
+	if a := h.delivery(id, "beta"); a.Delivery != "relayed_via_hub" || a.Lost() || len(h.report(mesh.Order{Do: "letters"}).DeadLetters) != 0 {
 		t.Errorf("%+v", a)
 	}
 }

@@ -103,7 +103,7 @@ func clipNotice(s string) string {
 }
 
 // escalate notifies people of a message that the agent gives up.
-func (s *shared) escalate(l state.Letter, why string) {
+func (s *shared) escalate(l state.DeadLetter, why string) {
 	s.log.Warn("mesh: delivery of a message has failed for good", "to", l.To, "id", l.ID, "why", why)
 	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
 }

@@ -26,9 +26,9 @@ type task struct {
 	Made     time.Time     `json:"made"`
 	Ended    time.Time     `json:"ended,omitzero"`
 
-	save  sync.Mutex // held while the task is stored
-	acked time.Time  // when the peer got the last report; for notifyOne only
-	told  string     // message that the last report was about; for notifyOne only
+	save         sync.Mutex // held while the task is stored
+	acked        time.Time  // when the peer got the last report; for notifyOne only
+	lastReported string     // message that the last report was about; for notifyOne only
 }
 
 // question is a question to a peer.
@@ -227,7 +227,7 @@ func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ er
 // progress reports progress to a peer (section 6, pattern 3), or returns when it may do so.
 func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	m, s := lastStatus(th)
-	if t.told == m.Ref && !t.acked.IsZero() {
+	if t.lastReported == m.Ref && !t.acked.IsZero() {
 		return keyed.Idle, nil
 	}
 	due := t.Made.Add(firstAck)
@@ -241,7 +241,7 @@ func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thr
 	if err := ts.ack(ctx, p, t, th, body, s); err != nil {
 		return keyed.Idle, err
 	}
-	t.told = m.Ref
+	t.lastReported = m.Ref
 	return keyed.Idle, nil
 }
 

@@ -212,16 +212,16 @@ func TestUndeliveredMessageIsProbed(t *testing.T) {
 		send("short", 100)
 		send("long", 3600)
 		later(85 * time.Second)
-		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 2 || l[0].Attempts != 4 || l[0].FailReason != "all_retries_exhausted" {
+		if l := h.ordered(mesh.Order{Do: "letters"}).DeadLetters; len(l) != 2 || l[0].Attempts != 4 || l[0].FailReason != "all_retries_exhausted" {
 			t.Fatalf("%+v", l)
 		}
 		send("meanwhile", 3600) // the open breaker blocks it
 		later(time.Second)
-		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 3 || l[2].Attempts != 0 || l[2].FailReason != "circuit_open" {
+		if l := h.ordered(mesh.Order{Do: "letters"}).DeadLetters; len(l) != 3 || l[2].Attempts != 0 || l[2].FailReason != "circuit_open" {
 			t.Fatalf("%+v", l)
 		}
 		later(10 * time.Minute)
-		if l := h.ordered(mesh.Order{Do: "letters"}).Letters; len(l) != 2 || l[0].Attempts < 8 || l[0].Attempts > 14 || l[1].Attempts != 0 {
+		if l := h.ordered(mesh.Order{Do: "letters"}).DeadLetters; len(l) != 2 || l[0].Attempts < 8 || l[0].Attempts > 14 || l[1].Attempts != 0 {
 			t.Errorf("%+v", l) // one of them probes, the oldest first, and the short one has expired
 		}
 		hub.mu.Lock()
@@ -238,7 +238,7 @@ func TestUndeliveredMessageIsProbed(t *testing.T) {
 				purged++
 			}
 		}
-		if s := h.ordered(mesh.Order{Do: "status"}).Status; purged != 1 || s.Letters != 0 || s.Peers[0].Breaker != "closed" {
+		if s := h.ordered(mesh.Order{Do: "status"}).Status; purged != 1 || s.DeadLetters != 0 || s.Peers[0].Breaker != "closed" {
 			t.Errorf("%d purged, %+v", purged, s)
 		}
 	})

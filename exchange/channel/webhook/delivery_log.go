@@ -103,7 +103,7 @@ func (h *Dispatcher) load(resumed bool) error {
 	}
 	h.recent = was.Log[max(0, len(was.Log)-maxLog):]
 	for _, n := range was.Queue {
-		if n != nil { // a file that somebody has edited
+		if n != nil { // a file that a person has edited
 			h.queues.Add(n.Executor, n)
 		}
 	}

@@ -23,14 +23,14 @@ func (h *Dispatcher) queueForPeople(e exchange.Event) {
 	}
 	if e.Thread.Status.Terminal() {
 		h.mu.Lock()
-		delete(h.at.Told, e.Thread.Ref)
+		delete(h.at.Notified, e.Thread.Ref)
 		h.mu.Unlock()
 	}
 }
 
 // queueOffer queues the notification of an offer to a person, once.
 func (h *Dispatcher) queueOffer(ex exchange.ExecutorInfo, e exchange.Event) {
-	if wantsEvent(ex, e, time.Now()) && h.markTold(e.Thread.Ref, ex.ID) {
+	if wantsEvent(ex, e, time.Now()) && h.markNotified(e.Thread.Ref, ex.ID) {
 		h.queueFor(ex, e, createdEvent)
 	}
 }
@@ -51,21 +51,21 @@ func wantsEvent(ex exchange.ExecutorInfo, e exchange.Event, now time.Time) bool 
 	return len(addressesOf(ex.Extra)) > 0 && wantsNow(ex.Extra, summaryOf(e.Thread).Priority, now)
 }
 
-// maxTold bounds the refs in position.Told. Beyond it people may get an offer again.
-const maxTold = 4096
+// maxNotifiedRefs bounds the refs in position.Told. Beyond it people may get an offer again.
+const maxNotifiedRefs = 4096
 
-// markTold records that a person gets the notification of an offer. It returns false if the
+// markNotified records that a person gets the notification of an offer. It returns false if the
 // person has had it.
-func (h *Dispatcher) markTold(ref, id string) bool {
+func (h *Dispatcher) markNotified(ref, id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.at.Told == nil || len(h.at.Told) >= maxTold {
-		h.at.Told = map[string][]string{}
+	if h.at.Notified == nil || len(h.at.Notified) >= maxNotifiedRefs {
+		h.at.Notified = map[string][]string{}
 	}
-	if slices.Contains(h.at.Told[ref], id) {
+	if slices.Contains(h.at.Notified[ref], id) {
 		return false
 	}
-	h.at.Told[ref] = append(h.at.Told[ref], id)
+	h.at.Notified[ref] = append(h.at.Notified[ref], id)
 	h.moved = h.moved || h.stored
 	return true
 }

@@ -21,9 +21,9 @@ import (
 // position is where the Dispatcher is in the feed of the store: the queues and the log have all
 // events up to Pos.
 type position struct {
-	Pos  thread.Pos          `json:"pos"`
-	At   time.Time           `json:"at"`             // of the last step of a thread up to Pos
-	Told map[string][]string `json:"told,omitempty"` // by ref: the people who have had the notification of the offer
+	Pos      thread.Pos          `json:"pos"`
+	At       time.Time           `json:"at"`             // of the last step of a thread up to Pos
+	Notified map[string][]string `json:"told,omitempty"` // by ref: the people who have had the notification of the offer
 }
 
 // channel and positionName name the document with the position.
@@ -262,7 +262,7 @@ func asOf(e thread.Envelope, m mess.Message, code mess.Code, last bool) thread.E
 }
 
 // deliveryID returns the id of the notification of an event. It is the same in each run, so that
-// nobody gets two notifications of one event under different ids. about is the ref of a message, or
+// no person gets two notifications of one event under different ids. about is the ref of a message, or
 // that of a thread for a new one.
 func deliveryID(about, event, executor, url string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{about, event, executor, url}, "\n")))

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	firstWait  = 250 * time.Millisecond
-	longestOff = 30 * time.Second
-	helloTime  = 5 * time.Second  // for the first event; a proxy that buffers it buffers the whole stream
-	longestGap = 45 * time.Second // without a byte, the stream is dead: the exchange sends a heartbeat every 15 s
-	pollWait   = 20 * time.Second
-	pollTime   = 10 * time.Minute // then try a stream again, because a slow connection may recover
-	hasty      = time.Second      // a faster empty answer to a poll means that the exchange does not wait
+	firstWait   = 250 * time.Millisecond
+	longestOff  = 30 * time.Second
+	helloTime   = 5 * time.Second  // for the first event; a proxy that buffers it buffers the whole stream
+	longestGap  = 45 * time.Second // without a byte, the stream is dead: the exchange sends a heartbeat every 15 s
+	pollWait    = 20 * time.Second
+	pollTime    = 10 * time.Minute // then try a stream again, because a slow connection may recover
+	minPollTime = time.Second      // a faster empty answer to a poll means that the exchange does not wait
 )
 
 var (
 	errHeldBack = errors.New("the stream does not come through") // the first byte does not arrive
 	errDead     = errors.New("the stream is dead")
-	errHasty    = errors.New("the exchange does not wait for news")
+	errNoWait   = errors.New("the exchange does not wait for news")
 )
 
 // feed reads events from a stream, or by polling if a proxy buffers streams. It reconnects after
@@ -186,8 +186,8 @@ func (f *feed) poll(ctx context.Context) error {
 	if v.Last != "" {
 		f.after = v.Last
 	}
-	if len(v.Events) == 0 && time.Since(began) < hasty {
-		return errHasty
+	if len(v.Events) == 0 && time.Since(began) < minPollTime {
+		return errNoWait
 	}
 	return nil
 }

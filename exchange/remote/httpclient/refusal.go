@@ -34,10 +34,10 @@ func (c *Client) refusal(res *http.Response) error {
 		return mess.Errorf(mess.Unavailable, "the server at %s speaks TLS; write https:// in its address", c.name)
 	}
 	if unread {
-		return c.strange(res)
+		return c.unexpectedResponse(res)
 	}
 	if v.Why == "" {
-		v.Why = whyOf(res.StatusCode)
+		v.Why = errorCodeOf(res.StatusCode)
 	}
 	e := &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
 	if res.StatusCode >= http.StatusInternalServerError {
@@ -59,15 +59,15 @@ type classified struct {
 
 func (c classified) Unwrap() []error { return []error{c.error, c.class} }
 
-// strange returns an error for a response that no exchange gives: from a proxy while the
-// exchange starts, or from the login page of a network. Such a response is no verdict on the
+// unexpectedResponse returns an error for a response that no exchange gives: from a proxy while
+// the exchange starts, or from the login page of a network. Such a response does not judge the
 // message, so the executor must keep its report. The error is temporary except for statuses that
 // a retry cannot change.
-func (c *Client) strange(res *http.Response) error {
+func (c *Client) unexpectedResponse(res *http.Response) error {
 	why := mess.Unavailable
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
-		why = whyOf(res.StatusCode)
+		why = errorCodeOf(res.StatusCode)
 	}
 	if to := res.Header.Get("Location"); to != "" {
 		return mess.Errorf(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
@@ -75,8 +75,8 @@ func (c *Client) strange(res *http.Response) error {
 	return mess.Errorf(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
 }
 
-// whyOf returns the error code for an HTTP status without further details.
-func whyOf(code int) mess.ErrorCode {
+// errorCodeOf returns the error code for an HTTP status without further details.
+func errorCodeOf(code int) mess.ErrorCode {
 	switch code {
 	case http.StatusUnauthorized:
 		return mess.Unauthorized

@@ -79,7 +79,7 @@ func (c *Client) sendAs(ctx context.Context, by *credentials, r Request) (*http.
 	if r.stream {
 		m.timer.Stop() // for good: the reader of the stream has its own timeout
 	}
-	res.Body = &body{ReadCloser: res.Body, moving: m, end: end, word: func(err error) error {
+	res.Body = &body{ReadCloser: res.Body, moving: m, end: end, describe: func(err error) error {
 		return c.unavailable(rctx, r.limit, "has cut off its answer", err)
 	}}
 	if res.StatusCode/100 == 2 || res.StatusCode == http.StatusNotModified && r.Head.Get("If-None-Match") != "" {
@@ -134,16 +134,16 @@ func (m *moving) moved() {
 // body is a body in transit. Close ends the request's context.
 type body struct {
 	io.ReadCloser
-	moving *moving
-	end    func()
-	word   func(error) error // describes a broken body
+	moving   *moving
+	end      func()
+	describe func(error) error // describes a broken body
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.moving.moved()
-	if err != nil && err != io.EOF && b.word != nil {
-		err = b.word(err)
+	if err != nil && err != io.EOF && b.describe != nil {
+		err = b.describe(err)
 	}
 	return n, err
 }

@@ -76,12 +76,12 @@ type Client struct {
 	mu                sync.Mutex
 	waits             map[string]chan mess.Message // for answers, by the id of the question
 	epoch             uint64                       // of the current session
-	fresh             bool                         // no session has used epoch yet
-	says              ownStatus
+	epochUnused       bool                         // no session has used epoch yet
+	status            ownStatus
 	stopped, disarmed bool           // as last reported to the exchange
 	drained           bool           // likewise
 	card              broker.Message // empty topic: not registered yet
-	theirs            exchangeStatus
+	peerStatus        exchangeStatus
 }
 
 // exchangeStatus is the exchange's status message.
@@ -99,7 +99,7 @@ func New(cfg Config, log *slog.Logger) (*Client, error) {
 		cfg.User = cfg.Executor
 	}
 	c := &Client{cfg: cfg, log: log, made: make(chan struct{}), waits: map[string]chan mess.Message{}, inbox: newInbox(), instance: rand.Text()[:12]}
-	c.says.State = "init"
+	c.status.State = "init"
 	if c.cfg.Epoch == nil {
 		c.cfg.Epoch = countFromNow()
 	}
@@ -218,26 +218,26 @@ func (c *Client) only(ctx context.Context, seen <-chan string) (string, error) {
 func (c *Client) begin() (broker.Session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.fresh {
+	if !c.epochUnused {
 		epoch, err := c.cfg.Epoch()
 		if err != nil {
 			c.log.Warn("cannot store the number of the session", "err", err)
 			epoch = c.epoch + 1
 		}
-		c.epoch, c.fresh = max(epoch, c.epoch+1), true
+		c.epoch, c.epochUnused = max(epoch, c.epoch+1), true
 	}
-	s := c.says
+	s := c.status
 	s.Epoch = c.epoch
 	lost, gone := s, s
 	lost.State, gone.State = "lost", "disconnected"
-	return broker.Session{Will: c.status(lost), Birth: c.status(s), End: c.status(gone)}, nil
+	return broker.Session{Will: c.statusMessage(lost), Birth: c.statusMessage(s), End: c.statusMessage(gone)}, nil
 }
 
 // up runs during a session. It publishes the card again, because the broker may have lost it. At
 // the end of the session it notes that messages may be lost.
 func (c *Client) up(ctx context.Context) error {
 	c.mu.Lock()
-	c.fresh = false
+	c.epochUnused = false
 	card := c.card
 	c.mu.Unlock()
 	if card.Topic != "" {
@@ -246,7 +246,7 @@ func (c *Client) up(ctx context.Context) error {
 		}
 	}
 	<-ctx.Done()
-	c.inbox.anew()
+	c.inbox.noteLoss()
 	return nil
 }
 
@@ -259,7 +259,7 @@ type ownStatus struct {
 	Queue int       // open threads
 }
 
-func (c *Client) status(s ownStatus) broker.Message {
+func (c *Client) statusMessage(s ownStatus) broker.Message {
 	o := mess.Object{{Key: "state", Value: s.State}, {Key: "epoch", Value: s.Epoch}, {Key: "instance", Value: c.instance}}
 	if s.Since != "" {
 		o = append(o, mess.Field{Key: "since", Value: string(s.Since)})
@@ -272,21 +272,21 @@ func (c *Client) status(s ownStatus) broker.Message {
 	return broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Status), Payload: text, Retain: true}
 }
 
-// stand changes the executor's status, and publishes it after a change.
-func (c *Client) stand(ctx context.Context, change func(*ownStatus)) {
+// changeStatus changes the executor's status, and publishes it after a change.
+func (c *Client) changeStatus(ctx context.Context, change func(*ownStatus)) {
 	c.mu.Lock()
-	was := c.says
-	change(&c.says)
-	if c.says.State != was.State {
-		c.says.Since = mess.TimeOf(time.Now())
+	was := c.status
+	change(&c.status)
+	if c.status.State != was.State {
+		c.status.Since = mess.TimeOf(time.Now())
 	}
-	s := c.says
+	s := c.status
 	s.Epoch = c.epoch
 	c.mu.Unlock()
 	if s == was || s.State == was.State && s.Queue == was.Queue && s.Card == was.Card {
 		return
 	}
-	if err := c.link.Publish(ctx, c.status(s)); err != nil {
+	if err := c.link.Publish(ctx, c.statusMessage(s)); err != nil {
 		c.log.Debug("status not published; the next session says it", "err", err)
 	}
 }
@@ -295,5 +295,5 @@ func (c *Client) stand(ctx context.Context, change func(*ownStatus)) {
 func (c *Client) maxFile() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return cmp.Or(c.theirs.max, httpclient.MaxFile)
+	return cmp.Or(c.peerStatus.max, httpclient.MaxFile)
 }

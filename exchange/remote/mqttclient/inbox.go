@@ -13,12 +13,12 @@ import (
 type inbox struct {
 	news chan struct{} // signals a message or a new era
 
-	mu     sync.Mutex
-	urgent []mess.Message
-	queue  []mess.Message
-	era    uint64 // increases when messages may be lost
-	known  uint64 // the era of the executor's last registration
-	told   bool   // the executor has registered
+	mu           sync.Mutex
+	urgent       []mess.Message
+	queue        []mess.Message
+	era          uint64 // increases when messages may be lost
+	known        uint64 // the era of the executor's last registration
+	isRegistered bool   // the executor has registered
 }
 
 // maxInbox is the maximum number of queued messages. An executor with a longer backlog loses
@@ -43,8 +43,8 @@ func (b *inbox) put(m mess.Message, urgent bool) {
 	}
 }
 
-// anew notes that messages may be lost.
-func (b *inbox) anew() {
+// noteLoss notes that messages may be lost.
+func (b *inbox) noteLoss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.era++
@@ -62,7 +62,7 @@ func (b *inbox) now() uint64 {
 func (b *inbox) registered(era uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.known, b.told = era, true
+	b.known, b.isRegistered = era, true
 }
 
 // next waits for a message. It returns httpclient.ErrReset once if messages may be lost since
@@ -97,7 +97,7 @@ func (b *inbox) next(ctx context.Context) (m mess.Message, ok bool, err error) {
 func (b *inbox) open() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.told {
-		b.known, b.told = b.era, true
+	if !b.isRegistered {
+		b.known, b.isRegistered = b.era, true
 	}
 }

@@ -36,7 +36,7 @@ func (c *Client) handle(m broker.Message) {
 	case m.Retain && t.Kind.Commands():
 		c.count("discarded a retained command; publish commands without the flag retain", m.Topic, nil)
 	case t.Kind == topic.ExchangeStatus:
-		c.stood(m)
+		c.takeExchangeStatus(m)
 	case t.Kind == topic.StopLatch:
 		c.latch(m)
 	case t.Kind == topic.ExecutorIn, t.Kind == topic.ExecutorNow:
@@ -64,8 +64,8 @@ func (c *Client) count(what, where string, err error) {
 // Discarded returns the number of discarded messages: invalid payloads and retained commands.
 func (c *Client) Discarded() int64 { return c.bad.Load() }
 
-// stood processes the exchange's status message.
-func (c *Client) stood(m broker.Message) {
+// takeExchangeStatus processes the exchange's status message.
+func (c *Client) takeExchangeStatus(m broker.Message) {
 	o, err := mess.ParseObject(m.Payload)
 	if err != nil {
 		c.count("cannot parse the status of the exchange", m.Topic, err)
@@ -74,16 +74,16 @@ func (c *Client) stood(m broker.Message) {
 	state, _ := o.Get("state")
 	epoch := number(o, "epoch")
 	c.mu.Lock()
-	was := c.theirs.epoch
+	was := c.peerStatus.epoch
 	news := state == "ready" && epoch != was
 	if news {
-		c.theirs = exchangeStatus{epoch: epoch, max: int64(number(o, "max_attachment"))}
+		c.peerStatus = exchangeStatus{epoch: epoch, max: int64(number(o, "max_attachment"))}
 	}
 	c.mu.Unlock()
 	switch {
 	case news && was != 0:
 		c.log.Info("the exchange has begun anew")
-		c.inbox.anew()
+		c.inbox.noteLoss()
 	case state == "lost" && epoch >= was:
 		c.log.Warn("the exchange has lost its connection to the broker")
 	}
@@ -173,8 +173,8 @@ func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
 	}
 	card := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Card), Payload: text, Retain: true}
 	c.mu.Lock()
-	same := c.says.Card == hash
-	c.card, c.says.Card = card, hash
+	same := c.status.Card == hash
+	c.card, c.status.Card = card, hash
 	c.mu.Unlock()
 	if same {
 		return
@@ -184,9 +184,10 @@ func (c *Client) introduce(ctx context.Context, about *mess.Executor) {
 	}
 }
 
-// standAs derives the executor's status from its last report to the exchange, and publishes it.
-func (c *Client) standAs(ctx context.Context, e *mess.Executor) {
-	c.stand(ctx, func(s *ownStatus) {
+// publishStatusOf derives the status of the executor from its last report to the exchange, and
+// publishes it.
+func (c *Client) publishStatusOf(ctx context.Context, e *mess.Executor) {
+	c.changeStatus(ctx, func(s *ownStatus) {
 		if e.Holding != nil {
 			s.Queue = len(e.Holding)
 		}

@@ -20,11 +20,11 @@ import (
 	"github.com/messkit/messkit/mess/topic"
 )
 
-// sayAgain is the wait for an answer before the client sends the message again: the broker may
+// resendInterval is the wait for an answer before the client sends the message again: the broker may
 // have lost it. swallowed is that wait without an acknowledgment of the broker.
 const (
-	sayAgain  = 5 * time.Second
-	swallowed = time.Minute
+	resendInterval = 5 * time.Second
+	swallowed      = time.Minute
 )
 
 // attachTime is the maximum duration of an upload: a remote broker does not report that it
@@ -51,7 +51,7 @@ func (c *Client) Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	out := broker.Message{Topic: c.root.Executor(c.cfg.Executor, topic.Out), Payload: text}
 	answer, err := c.ask(ctx, m.ID, out)
 	if err == nil && about != nil {
-		c.standAs(ctx, about)
+		c.publishStatusOf(ctx, about)
 		if about.Capabilities != nil {
 			c.inbox.registered(era)
 		}
@@ -160,7 +160,7 @@ func (c *Client) publishAndWait(ctx, session context.Context, m broker.Message, 
 			if err != nil && pctx.Err() == nil {
 				c.log.Debug("not published yet", "topic", m.Topic, "err", err)
 			}
-			again.Reset(sayAgain)
+			again.Reset(resendInterval)
 		case <-session.Done():
 			return answer, false
 		case <-again.C:

@@ -18,7 +18,7 @@ func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place < 0 { // else the server already has this message
+	if place, _ := lastStatusOf(t, s.cfg.Executor, withID(s.id)); place < 0 { // else the server already has this message
 		if t.Status != mess.Pending || begunBy(t, "") != "" {
 			return mess.Ack{}, s.refuse(mess.AlreadyClaimed, t, "it is not waiting for a claim")
 		}
@@ -28,7 +28,7 @@ func (s *statusUpdate) claim(ctx context.Context) (mess.Ack, error) {
 	}
 	place := 0
 	t, err = s.settle(ctx, func(t httpclient.Thread) error {
-		place, _ = said(t, s.cfg.Executor, withID(s.id))
+		place, _ = lastStatusOf(t, s.cfg.Executor, withID(s.id))
 		switch {
 		case place < 0 || t.Executor != s.cfg.Executor || begunBy(t, s.cfg.Executor) != "":
 			return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
@@ -79,7 +79,7 @@ func (s *statusUpdate) start(ctx context.Context, h ownClaim) (mess.Ack, error) 
 	if err := s.checkStart(ctx, t, now, h); err != nil {
 		return mess.Ack{}, err
 	}
-	if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
+	if place, _ := lastStatusOf(t, s.cfg.Executor, s.begins); place < 0 {
 		if err := s.put(ctx, mess.InProgress, s.named()); err != nil {
 			return mess.Ack{}, err
 		}
@@ -93,7 +93,7 @@ func (s *statusUpdate) start(ctx context.Context, h ownClaim) (mess.Ack, error) 
 		if cancelledAfter(t, s.cfg.Executor, int(h.epoch)) {
 			return s.refuse(mess.StaleToken, t, "it was cancelled")
 		}
-		if place, _ := said(t, s.cfg.Executor, s.begins); place < 0 {
+		if place, _ := lastStatusOf(t, s.cfg.Executor, s.begins); place < 0 {
 			return s.refuse(mess.AlreadyClaimed, t, "the server has lost this executor's message")
 		}
 		return s.checkOwnership(t, h)
@@ -125,7 +125,7 @@ func (s *statusUpdate) checkOwnership(t httpclient.Thread, h ownClaim) error {
 	case t.Executor != me:
 		return s.refuse(mess.AlreadyClaimed, t, "%s has it", t.Executor)
 	}
-	if place, claim := said(t, me, inCode(mess.Claimed)); claim != nil && claim.Instance != "" && uint64(place+1) > h.epoch {
+	if place, claim := lastStatusOf(t, me, inCode(mess.Claimed)); claim != nil && claim.Instance != "" && uint64(place+1) > h.epoch {
 		return s.refuse(mess.Conflict, t, "another process with this executor's key has claimed it")
 	}
 	return nil
@@ -145,7 +145,7 @@ func (s *statusUpdate) checkStart(ctx context.Context, t httpclient.Thread, now 
 	case from.IsZero() && until.IsZero():
 		return nil
 	case now.IsZero():
-		return s.over(ctx, t, notAtThisTime("it may not begin at any time, and the server does not tell which it is"))
+		return s.over(ctx, t, notAtThisTime("it may not begin at any time, and the server does not send its time"))
 	case now.Before(from):
 		return s.over(ctx, t, notAtThisTime("it may not begin before "+from.UTC().Format(time.RFC3339)))
 	case !until.IsZero() && now.After(until):

@@ -28,11 +28,11 @@ type Client struct {
 	cfg Config
 	log *slog.Logger
 
-	mu      sync.Mutex
-	claims  map[string]*ownClaim // by thread
-	offered map[string]time.Time // last change of the pending threads that the client has read
-	words   map[mess.Code]string // the spelling of a status that the server has accepted
-	known   map[string]tagged    // last response by URL
+	mu       sync.Mutex
+	claims   map[string]*ownClaim // by thread
+	offered  map[string]time.Time // last change of the pending threads that the client has read
+	spelling map[mess.Code]string // the spelling of a status that the server has accepted
+	known    map[string]tagged    // last response by URL
 }
 
 // Config is the configuration of an executor at a reference server.
@@ -82,18 +82,18 @@ func CheckExchange(id string) error {
 func New(c *httpclient.Client, cfg Config) *Client {
 	cfg.Poll, cfg.Settle = cmp.Or(cfg.Poll, defaultPoll), cmp.Or(cfg.Settle, defaultSettle)
 	return &Client{
-		c: c, cfg: cfg, log: c.Logger(), claims: map[string]*ownClaim{}, offered: map[string]time.Time{}, words: map[mess.Code]string{}, known: map[string]tagged{},
+		c: c, cfg: cfg, log: c.Logger(), claims: map[string]*ownClaim{}, offered: map[string]time.Time{}, spelling: map[mess.Code]string{}, known: map[string]tagged{},
 	}
 }
 
 // ownClaim is a thread that this executor has claimed. Client.mu guards it.
 type ownClaim struct {
-	epoch  uint64 // position of the claim among the messages, from 1; it grows with every claim
-	read   int    // number of messages already read
-	begun  bool   // two reads show no other start
-	over   bool   // the executor has the report that it lost the thread
-	told   time.Time
-	inline int // bytes of images for the report
+	epoch    uint64 // position of the claim among the messages, from 1; it grows with every claim
+	read     int    // number of messages already read
+	begun    bool   // two reads show no other start
+	over     bool   // the executor has the report that it lost the thread
+	reported time.Time
+	inline   int // bytes of images for the report
 }
 
 func (f *Client) claimOf(ref string) (ownClaim, bool) {

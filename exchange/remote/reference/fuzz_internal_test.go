@@ -31,6 +31,6 @@ func FuzzLooseThread(f *testing.F) {
 		_, _ = window(is, r)
 		_ = begunBy(is, "a")
 		_ = cancelledAfter(is, "a", len(is.Messages)+7)
-		_, _ = said(is, "a", inCode(mess.Claimed))
+		_, _ = lastStatusOf(is, "a", inCode(mess.Claimed))
 	})
 }

@@ -11,9 +11,9 @@ import (
 // The functions below read the messages of a thread. A place is the index of a message; -1 means
 // that there is none.
 
-// said returns the last status of an actor that is selects, and its position among the messages;
-// -1 if there is none.
-func said(t httpclient.Thread, by string, is func(*mess.Status) bool) (place int, s *mess.Status) {
+// lastStatusOf returns the last status of an actor that is selects, and its position among the
+// messages; -1 if there is none.
+func lastStatusOf(t httpclient.Thread, by string, is func(*mess.Status) bool) (place int, s *mess.Status) {
 	for i, m := range slices.Backward(t.Messages) {
 		if m.From != by {
 			continue

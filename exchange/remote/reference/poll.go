@@ -166,7 +166,7 @@ func (f *Client) pollMessages(ctx context.Context, ref string, handle func(mess.
 			}
 		}
 	}
-	begun, _ := said(t, f.cfg.Executor, inCode(mess.InProgress))
+	begun, _ := lastStatusOf(t, f.cfg.Executor, inCode(mess.InProgress))
 	switch {
 	case t.Status == mess.Cancelled:
 		f.change(ref, func(h *ownClaim) { h.over = true })
@@ -189,7 +189,7 @@ func (f *Client) acceptItem(t httpclient.Thread, place int, from string, item me
 		return &mess.Cancel{} // without its fields: some servers convert {} to a list
 	}
 	operator := slices.Contains(f.cfg.Operators, from)
-	asked, q := said(t, f.cfg.Executor, inCode(mess.NeedsInput, mess.NeedsConfirmation))
+	asked, q := lastStatusOf(t, f.cfg.Executor, inCode(mess.NeedsInput, mess.NeedsConfirmation))
 	if q == nil || place < asked || from != t.Requester && !operator {
 		return nil
 	}

@@ -22,7 +22,7 @@ const (
 type tagged struct {
 	tag  string
 	body []byte
-	at   time.Time // the server's clock; zero if it does not tell the time
+	at   time.Time // the server's clock; zero if it does not send the time
 }
 
 // look reads a URL below the exchange with a conditional request.
@@ -72,8 +72,8 @@ func (f *Client) look(ctx context.Context, query url.Values, path ...string) (ta
 // maxKnown is the maximum number of cached responses.
 const maxKnown = 64
 
-// errStrange means that a response is not a thread.
-var errStrange = errors.New("the answer is not what an exchange says; is this the right address?")
+// errNotThread means that a response is not a thread.
+var errNotThread = errors.New("the answer is not what an exchange says; is this the right address?")
 
 // read reads a thread, and the server's clock.
 func (f *Client) read(ctx context.Context, ref string) (httpclient.Thread, time.Time, error) {
@@ -83,7 +83,7 @@ func (f *Client) read(ctx context.Context, ref string) (httpclient.Thread, time.
 	}
 	var v struct{ Thread *looseThread }
 	if json.Unmarshal(got.body, &v) != nil || v.Thread == nil || v.Thread.thread().Ref != ref {
-		return httpclient.Thread{}, got.at, mess.Errorf(mess.Unavailable, "%s: %v", ref, errStrange)
+		return httpclient.Thread{}, got.at, mess.Errorf(mess.Unavailable, "%s: %v", ref, errNotThread)
 	}
 	return v.Thread.thread(), got.at, nil
 }
@@ -97,7 +97,7 @@ func (f *Client) list(ctx context.Context, word string) ([]httpclient.Thread, er
 	}
 	var v struct{ Threads []looseThread }
 	if json.Unmarshal(got.body, &v) != nil || v.Threads == nil {
-		return nil, mess.Errorf(mess.Unavailable, "%v", errStrange)
+		return nil, mess.Errorf(mess.Unavailable, "%v", errNotThread)
 	}
 	list := make([]httpclient.Thread, len(v.Threads))
 	for i, t := range v.Threads {

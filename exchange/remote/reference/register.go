@@ -105,8 +105,8 @@ func (f *Client) leftovers(ctx context.Context, known map[string]bool) ([]mess.H
 		if err != nil {
 			return nil, err
 		}
-		place, claim := said(t, f.cfg.Executor, inCode(mess.Claimed))
-		begun, _ := said(t, f.cfg.Executor, inCode(mess.InProgress))
+		place, claim := lastStatusOf(t, f.cfg.Executor, inCode(mess.Claimed))
+		begun, _ := lastStatusOf(t, f.cfg.Executor, inCode(mess.InProgress))
 		if t.Executor != f.cfg.Executor || t.Status.Terminal() || t.Status == mess.Pending || claim == nil {
 			continue // it has changed since, or this executor never claimed it in a message
 		}

@@ -29,13 +29,13 @@ var inField = map[mess.Code][]string{
 // spellings returns the spellings of a status; the one that the server has accepted before comes
 // first.
 func (f *Client) spellings(code mess.Code) []string {
-	words := append([]string{string(code), strings.ReplaceAll(string(code), "_", "-")}, inField[code]...)
+	spellings := append([]string{string(code), strings.ReplaceAll(string(code), "_", "-")}, inField[code]...)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if word, ok := f.words[code]; ok {
-		words = slices.Insert(words, 0, word)
+	if word, ok := f.spelling[code]; ok {
+		spellings = slices.Insert(spellings, 0, word)
 	}
-	return slices.Compact(words)
+	return slices.Compact(spellings)
 }
 
 // fieldBody is the maximum size of a body at the reference servers, in bytes.
@@ -44,15 +44,15 @@ const fieldBody = 10 << 20
 // put sends a status and its items, in a spelling that the server accepts. With the code "" it
 // adds the items and leaves the status.
 func (s *statusUpdate) put(ctx context.Context, code mess.Code, items []mess.Item) (err error) {
-	words := []string{""}
+	spellings := []string{""}
 	if code != "" {
-		words = s.spellings(code)
+		spellings = s.spellings(code)
 	}
-	for _, word := range words {
+	for _, word := range spellings {
 		if err = s.patch(ctx, word, items); err == nil && code != "" {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.words[code] = word
+			s.spelling[code] = word
 			return nil
 		}
 		if r, ok := errors.AsType[*mess.Error](err); !ok || r.Code != mess.Invalid {
@@ -104,7 +104,7 @@ func (s *statusUpdate) reportStatus(ctx context.Context, h ownClaim) (mess.Ack, 
 		return mess.Ack{}, err
 	}
 	ack := mess.Ack{Status: s.status.Code, Epoch: h.epoch}
-	if place, _ := said(t, s.cfg.Executor, withID(s.id)); place >= 0 {
+	if place, _ := lastStatusOf(t, s.cfg.Executor, withID(s.id)); place >= 0 {
 		return ack, nil
 	}
 	return ack, s.put(ctx, s.status.Code, s.named())
@@ -117,10 +117,10 @@ const progressPause = 10 * time.Second
 // progress reports progress, at most once in progressPause.
 func (s *statusUpdate) progress(ctx context.Context, h ownClaim) (mess.Ack, error) {
 	ack := mess.Ack{Status: mess.InProgress, Epoch: h.epoch}
-	if time.Since(h.told) < progressPause {
+	if time.Since(h.reported) < progressPause {
 		return ack, nil
 	}
-	s.change(s.ref, func(h *ownClaim) { h.told = time.Now() })
+	s.change(s.ref, func(h *ownClaim) { h.reported = time.Now() })
 	return s.reportStatus(ctx, h)
 }
 
@@ -131,9 +131,9 @@ func (s *statusUpdate) release(ctx context.Context) (mess.Ack, error) {
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	_, claim := said(t, s.cfg.Executor, inCode(mess.Claimed))
+	_, claim := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
 	ours := claim != nil && (claim.Instance == s.status.Instance || s.status.Instance == "")
-	if begun, _ := said(t, s.cfg.Executor, inCode(mess.InProgress)); begun >= 0 || !ours || t.Executor != s.cfg.Executor || t.Status == mess.Pending || t.Status.Terminal() {
+	if begun, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.InProgress)); begun >= 0 || !ours || t.Executor != s.cfg.Executor || t.Status == mess.Pending || t.Status.Terminal() {
 		return mess.Ack{}, s.refuse(mess.StaleToken, t, "it is not this executor's to hand back")
 	}
 	return mess.Ack{Status: mess.Pending}, s.put(ctx, mess.Pending, s.items)
@@ -166,8 +166,8 @@ func (s *statusUpdate) end(ctx context.Context) (mess.Ack, error) {
 // decides reports whether this executor's terminal status ends the thread: it holds the thread,
 // or it is the only one that has started it.
 func (s *statusUpdate) decides(t httpclient.Thread) bool {
-	begun, _ := said(t, s.cfg.Executor, inCode(mess.InProgress))
-	claim, _ := said(t, s.cfg.Executor, inCode(mess.Claimed))
+	begun, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.InProgress))
+	claim, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
 	holds := t.Executor == s.cfg.Executor && t.Status != mess.Pending
 	return !t.Status.Terminal() && (holds || begun >= max(0, claim) && begunBy(t, s.cfg.Executor) == "")
 }
@@ -175,8 +175,8 @@ func (s *statusUpdate) decides(t httpclient.Thread) bool {
 // ended reports whether the thread has this executor's terminal status, after its last claim,
 // and whether the status has ended the thread if it decides.
 func (s *statusUpdate) ended(t httpclient.Thread) bool {
-	end, _ := said(t, s.cfg.Executor, func(o *mess.Status) bool { return ends(o) && codeOf(string(o.Code)) == s.status.Code })
-	claim, _ := said(t, s.cfg.Executor, inCode(mess.Claimed))
+	end, _ := lastStatusOf(t, s.cfg.Executor, func(o *mess.Status) bool { return ends(o) && codeOf(string(o.Code)) == s.status.Code })
+	claim, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
 	return end > claim && !s.decides(t)
 }
 

@@ -166,7 +166,7 @@ func feedWhileWriting(t *testing.T, s thread.Store) {
 	followers.Wait()
 	for range 2 * writers {
 		if n := <-ended; n != writers*each {
-			t.Errorf("a follower has heard of %d ends, want %d", n, writers*each)
+			t.Errorf("a follower has received %d ends, want %d", n, writers*each)
 		}
 	}
 }

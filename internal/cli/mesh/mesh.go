@@ -143,8 +143,8 @@ func meshStatus(a *output.Env, s *mesh.Status) error {
 			up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
 		}
 		p.Printf("peer\t%s\t%s\tcircuit %s\t%s", output.Printable(one.Name), output.Printable(one.URL), one.Breaker, up)
-		if one.Letters > 0 {
-			p.Printf("\t%s", output.Count(one.Letters, "dead letter"))
+		if one.DeadLetters > 0 {
+			p.Printf("\t%s", output.Count(one.DeadLetters, "dead letter"))
 		}
 		p.Printf("\n")
 	}
@@ -246,14 +246,14 @@ are sent again by themselves, every minute until their time to live is over.`,
 					return err
 				}
 				if asJSON {
-					return a.JSON(map[string]any{"messages": r.Letters})
+					return a.JSON(map[string]any{"messages": r.DeadLetters})
 				}
 				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 				p := output.Printer{Out: w}
-				for _, l := range r.Letters {
+				for _, l := range r.DeadLetters {
 					p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
 				}
-				if len(r.Letters) == 0 {
+				if len(r.DeadLetters) == 0 {
 					p.Printf("there are none\n")
 				}
 				if p.Err != nil {

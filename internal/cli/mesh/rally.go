@@ -126,7 +126,7 @@ func printRally(a *output.Env, s *meshSending, c *state.Conversation, told int, 
 	}
 	var missing []string
 	for _, name := range c.Participants {
-		if !slices.ContainsFunc(c.Responses, func(r state.Said) bool { return r.From == name }) {
+		if !slices.ContainsFunc(c.Responses, func(r state.Answer) bool { return r.From == name }) {
 			missing = append(missing, name)
 		}
 	}

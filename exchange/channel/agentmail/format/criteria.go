@@ -15,23 +15,23 @@ const criteriaKey = "acceptance_criteria"
 // unusedKey is the field that names the fields which the exchange does not use.
 const unusedKey = "unused"
 
-// unchecked is the verdict on an acceptance criterion that no executor has checked.
+// unchecked is the result of an acceptance criterion that no executor has checked.
 const unchecked = "not_checked"
 
 // unused adds the names of the fields that the exchange does not use.
-func (t Told) unused(o mess.Object) mess.Object {
+func (t ReportContext) unused(o mess.Object) mess.Object {
 	if len(t.Unused) == 0 {
 		return o
 	}
 	return append(mess.Object{{Key: unusedKey, Value: t.Unused}}, o...)
 }
 
-// judge adds a verdict on each acceptance criterion: that of the executor, or unchecked.
-func (t Told) judge(c *TaskCompletion, r *mess.Response) {
+// addCriteriaResults adds a result for each acceptance criterion: that of the executor, or unchecked.
+func (t ReportContext) addCriteriaResults(c *TaskCompletion, r *mess.Response) {
 	if len(t.Criteria) == 0 {
 		return
 	}
-	said := verdicts(r)
+	said := criteriaResults(r)
 	var list []any
 	var open []string
 	for _, criterion := range t.Criteria {
@@ -49,8 +49,8 @@ func (t Told) judge(c *TaskCompletion, r *mess.Response) {
 	c.Metadata = append(mess.Object{{Key: criteriaKey, Value: list}}, c.Metadata...)
 }
 
-// verdicts returns the verdicts of an executor on acceptance criteria.
-func verdicts(r *mess.Response) map[string]bool {
+// criteriaResults returns the results of an executor for acceptance criteria.
+func criteriaResults(r *mess.Response) map[string]bool {
 	all := map[string]bool{}
 	if r == nil {
 		return all

@@ -176,7 +176,7 @@ func emptyArrays(t *testing.T) {
 	if len(e.ReproductionSteps) == 0 {
 		t.Error("a report of ours has no steps")
 	}
-	for _, b := range (format.Told{Task: "t", To: "a"}).Bodies(mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Failed}}}) {
+	for _, b := range (format.ReportContext{Task: "t", To: "a"}).Bodies(mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Failed}}}) {
 		if e, ok := b.(*format.ErrorReport); ok && len(e.ReproductionSteps) == 0 {
 			t.Error("a failure of ours has no steps")
 		}
@@ -224,7 +224,7 @@ func dependencies(t *testing.T) {
 
 func endsWithoutStatus(t *testing.T) {
 	for _, code := range []mess.Code{mess.Failed, mess.Declined, mess.Expired, mess.Cancelled} {
-		all := (format.Told{Task: "t", To: "a"}).Bodies(mess.Message{Items: []mess.Item{&mess.Status{Code: code}}})
+		all := (format.ReportContext{Task: "t", To: "a"}).Bodies(mess.Message{Items: []mess.Item{&mess.Status{Code: code}}})
 		c, ok := all[len(all)-1].(*format.TaskCompletion)
 		if !ok || c.Status != "blocked" || len(c.Errors) == 0 || c.Errors[0] != string(code) {
 			t.Errorf("%s ends with %+v", code, c)

@@ -367,7 +367,7 @@ func FuzzReports(f *testing.F) {
 			t.Errorf("%v with %v", items, err)
 		}
 		message := mess.Message{Re: mess.Refs{"t"}, Items: items}
-		for _, b := range (format.Told{Task: "t", To: "a"}).Bodies(message) {
+		for _, b := range (format.ReportContext{Task: "t", To: "a"}).Bodies(message) {
 			out := format.Message{Version: format.Version, Timestamp: "2026-11-22T00:00:00Z", SenderID: "b", MessageID: "m", Type: b.Type(), Body: b}
 			if _, err := out.JSON(); err != nil && message.Validate() == nil {
 				t.Errorf("%s: %v", body, err)

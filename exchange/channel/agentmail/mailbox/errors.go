@@ -17,12 +17,12 @@ type ToolError struct {
 
 func (e *ToolError) Error() string { return e.Tool + ": " + e.Text }
 
-// The kinds of ToolError. The server has no error codes, so its texts tell the kind.
+// The kinds of ToolError. The server has no error codes, so its texts show the kind.
 var (
 	ErrNoContact  = errors.New("the recipient has not approved this agent")
 	ErrRetired    = errors.New("the agent is retired")
 	ErrToken      = errors.New("the agent's registration token is missing or wrong")
-	ErrNobody     = errors.New("there is no such agent")
+	ErrNoAgent    = errors.New("there is no such agent")
 	ErrBadName    = errors.New("the server takes no mail for an agent of that name")
 	ErrBadMessage = errors.New("the server does not take the message")
 )
@@ -38,8 +38,8 @@ var phrases = []struct {
 	{"requires sender_token", ErrToken},
 	{"Invalid registration_token", ErrToken},
 	{"Invalid sender_token", ErrToken},
-	{"not registered in project", ErrNobody},
-	{"not found", ErrNobody},
+	{"not registered in project", ErrNoAgent},
+	{"not found", ErrNoAgent},
 	{"Invalid recipient", ErrBadName},
 	{"Invalid thread_id", ErrBadMessage},
 	{"validation error", ErrBadMessage},

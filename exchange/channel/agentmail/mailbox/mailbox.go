@@ -233,7 +233,7 @@ func (b *Mailbox) admit(ctx context.Context) error {
 		return err
 	}
 	for _, from := range b.cfg.Contacts {
-		if err := b.Admit(ctx, from); err != nil && !errors.Is(err, ErrNobody) {
+		if err := b.Admit(ctx, from); err != nil && !errors.Is(err, ErrNoAgent) {
 			return err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/messkit/messkit/internal/secret"
 )
 
-// Letter is a mail to send.
-type Letter struct {
+// OutgoingMail is a mail to send.
+type OutgoingMail struct {
 	To         string
 	Subject    string
 	Body       string
@@ -26,7 +26,7 @@ type Letter struct {
 }
 
 // Send sends a mail, and returns the time of receipt by the server's clock.
-func (b *Mailbox) Send(ctx context.Context, l Letter) (time.Time, error) {
+func (b *Mailbox) Send(ctx context.Context, l OutgoingMail) (time.Time, error) {
 	args := map[string]any{
 		"project_key": b.cfg.Project, "sender_name": b.name, "sender_token": string(b.token), "to": []string{l.To}, "subject": b.withoutSecrets(l.Subject),
 		"body_md": b.withoutSecrets(l.Body), "importance": l.Importance, "ack_required": l.Ack, "convert_images": false, "topic": "mess",

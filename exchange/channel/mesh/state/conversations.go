@@ -22,7 +22,7 @@ type Conversation struct {
 	Participants      []string      `json:"participants"`
 	ExpectedResponses int           `json:"expectedResponses"`
 	ReceivedResponses int           `json:"receivedResponses"`
-	Responses         []Said        `json:"responses"`
+	Responses         []Answer      `json:"responses"`
 	Rounds            []Round       `json:"rounds"`
 	CurrentRound      int           `json:"currentRound"`
 	Status            string        `json:"status"` // active, complete or timeout
@@ -40,14 +40,14 @@ type Round struct {
 	Round             int       `json:"round"`
 	Question          string    `json:"question"`
 	TS                time.Time `json:"ts"`
-	Responses         []Said    `json:"responses"`
+	Responses         []Answer  `json:"responses"`
 	Status            string    `json:"status"` // pending, partial, complete or superseded
 	ExpectedResponses int       `json:"expectedResponses"`
 	ReceivedResponses int       `json:"receivedResponses"`
 }
 
-// Said is the answer of one participant.
-type Said struct {
+// Answer is the answer of one participant.
+type Answer struct {
 	From    string    `json:"from"`
 	Agent   string    `json:"agent"`
 	TS      time.Time `json:"ts"`
@@ -88,8 +88,8 @@ func (s *Store) Begin(id string, c Conversation) (Conversation, error) {
 	c.CurrentRound++
 	c.Status, c.UpdatedAt = active, now
 	c.TTL, c.ExpiresAt = int64(c.Life/time.Second), now.Add(c.Life)
-	c.ExpectedResponses, c.ReceivedResponses, c.Responses, c.SentCount, c.FailedCount = len(c.Participants), 0, []Said{}, 0, 0
-	c.Rounds = append(c.Rounds, Round{Round: c.CurrentRound, Question: c.Question, TS: now, Responses: []Said{}, Status: pending, ExpectedResponses: len(c.Participants)})
+	c.ExpectedResponses, c.ReceivedResponses, c.Responses, c.SentCount, c.FailedCount = len(c.Participants), 0, []Answer{}, 0, 0
+	c.Rounds = append(c.Rounds, Round{Round: c.CurrentRound, Question: c.Question, TS: now, Responses: []Answer{}, Status: pending, ExpectedResponses: len(c.Participants)})
 	return c, s.write(conversationFile(id), c)
 }
 
@@ -124,7 +124,7 @@ func (s *Store) Sent(id string, ok bool) error {
 
 // Answered records the answer of a participant to the current round. It replaces an earlier
 // answer.
-func (s *Store) Answered(id string, said Said) error {
+func (s *Store) Answered(id string, said Answer) error {
 	said.TS, said.Agent = *stamped(s.now()), said.From
 	if runes := []rune(said.Body); len(runes) > 200 {
 		said.Summary = string(runes[:200])
@@ -136,8 +136,8 @@ func (s *Store) Answered(id string, said Said) error {
 			return
 		}
 		r := &c.Rounds[len(c.Rounds)-1]
-		put := func(list []Said) []Said {
-			list = slices.DeleteFunc(slices.Clone(list), func(o Said) bool { return o.From == said.From })
+		put := func(list []Answer) []Answer {
+			list = slices.DeleteFunc(slices.Clone(list), func(o Answer) bool { return o.From == said.From })
 			return append(list, said)
 		}
 		r.Responses, c.Responses = put(r.Responses), put(c.Responses)
@@ -212,7 +212,7 @@ func (s *Store) InSession(key string, m InSession) error {
 	}
 	now := *stamped(s.now())
 	if c.Key != key {
-		s.tidy(sessionsDir, maxSessions-1)
+		s.removeOldest(sessionsDir, maxSessions-1)
 		c = Session{Key: key, Created: now}
 	}
 	for _, who := range []string{m.From, m.To} {
@@ -226,8 +226,8 @@ func (s *Store) InSession(key string, m InSession) error {
 	return s.write(name, c)
 }
 
-// tidy keeps at most most files of a folder, and removes those with the oldest changes.
-func (s *Store) tidy(dir string, most int) {
+// removeOldest keeps at most most files of a folder, and removes those with the oldest changes.
+func (s *Store) removeOldest(dir string, most int) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, dir))
 	if err != nil || len(entries) <= most {
 		return

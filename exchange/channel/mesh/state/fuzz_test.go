@@ -46,13 +46,13 @@ func FuzzFiles(f *testing.F) {
 			t.Fatal(err)
 		}
 		s := opened(t, dir, now)
-		if _, err := os.Stat(filepath.Join(dir, name+".unreadable")); err == nil && len(s.Breakers())+len(s.Letters())+len(s.Incidents())+len(s.Health()) > 0 {
+		if _, err := os.Stat(filepath.Join(dir, name+".unreadable")); err == nil && len(s.Breakers())+len(s.DeadLetters())+len(s.Incidents())+len(s.Health()) > 0 {
 			t.Error("half of what was set aside is known")
 		}
 		works(t, s)
 		again := opened(t, dir, now)
 		for what, pair := range map[string][2]any{
-			"breakers": {s.Breakers(), again.Breakers()}, "letters": {s.Letters(), again.Letters()}, "incidents": {s.Incidents(), again.Incidents()}, "health": {s.Health(), again.Health()},
+			"breakers": {s.Breakers(), again.Breakers()}, "letters": {s.DeadLetters(), again.DeadLetters()}, "incidents": {s.Incidents(), again.Incidents()}, "health": {s.Health(), again.Health()},
 		} {
 			was, err := json.Marshal(pair[0])
 			is, err2 := json.Marshal(pair[1])
@@ -86,7 +86,7 @@ func works(t *testing.T, s *state.Store) {
 	if err != nil || len(lines) < 1 {
 		t.Errorf("%v, %v", lines, err)
 	}
-	if _, err := s.Bury(state.Letter{ID: "msg_9", To: "hub", Envelope: json.RawMessage("{}")}); err != nil {
+	if _, err := s.AddDeadLetter(state.DeadLetter{ID: "msg_9", To: "hub", Envelope: json.RawMessage("{}")}); err != nil {
 		t.Error(err)
 	}
 	if _, _, err := s.Judge(state.DefaultPolicy(), state.Alert{Host: "a", Check: "ping", Key: "a_ping", Group: "lan", At: now}); err != nil {
@@ -98,7 +98,7 @@ func works(t *testing.T, s *state.Store) {
 	if _, err := s.Begin("conv_1", state.Conversation{Participants: []string{"a"}, Life: time.Minute}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Answered("conv_1", state.Said{From: "a", Body: "1"}); err != nil {
+	if err := s.Answered("conv_1", state.Answer{From: "a", Body: "1"}); err != nil {
 		t.Error(err)
 	}
 	if c, err := s.Conversation("conv_1"); err != nil || c.Status != "complete" {

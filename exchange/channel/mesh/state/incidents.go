@@ -22,9 +22,9 @@ type Incident struct {
 	LastNotifiedOperator *time.Time `json:"lastNotifiedOperator"`
 	ResolvedAt           *time.Time `json:"resolvedAt,omitempty"`
 
-	Group   string  `json:"group,omitempty"`   // hosts of one group can be one outage
-	Subject string  `json:"subject,omitempty"` // subject of the first alert
-	Untold  Verdict `json:"untold,omitempty"`  // change that people may not know yet
+	Group   string      `json:"group,omitempty"`   // hosts of one group can be one outage
+	Subject string      `json:"subject,omitempty"` // subject of the first alert
+	Pending AlertEffect `json:"untold,omitempty"`  // change that people may not know yet
 }
 
 type incidents struct {
@@ -45,16 +45,16 @@ type Alert struct {
 	Recovery                         bool
 }
 
-// Verdict is the effect of an alert on its incident.
-type Verdict string
+// AlertEffect is the effect of an alert on its incident.
+type AlertEffect string
 
-// The verdicts (section 9, "Implementation"). All but Suppressed notify the operator.
+// The effects of an alert (section 9, "Implementation"). All but Suppressed notify the operator.
 const (
-	New        Verdict = "new"        // a new incident
-	Suppressed Verdict = "suppressed" // the alert is only counted
-	Escalate   Verdict = "escalate"   // more hosts, or it lasts
-	Recovery   Verdict = "recovery"   // the incident is over
-	Summary    Verdict = "summary"    // it lasts; Summaries returns it, and no alert
+	New        AlertEffect = "new"        // a new incident
+	Suppressed AlertEffect = "suppressed" // the alert is only counted
+	Escalate   AlertEffect = "escalate"   // more hosts, or it lasts
+	Recovery   AlertEffect = "recovery"   // the incident is over
+	Summary    AlertEffect = "summary"    // it lasts; Summaries returns it, and no alert
 )
 
 // Policy has the intervals after which the agent notifies the operator again (section 9, "Alert
@@ -85,9 +85,9 @@ func (p Policy) due(i Incident) time.Time {
 	return i.LastNotifiedOperator.Add(p.Later)
 }
 
-// Judge assigns an alert to an incident and returns its verdict. The change stays pending until the
-// caller calls Told.
-func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
+// Judge assigns an alert to an incident and returns its effect. The change stays pending until the
+// caller calls MarkReported.
+func (s *Store) Judge(p Policy, a Alert) (AlertEffect, Incident, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
@@ -98,7 +98,7 @@ func (s *Store) Judge(p Policy, a Alert) (Verdict, Incident, error) {
 	j := judging{p, now, list}
 	v, at := j.judge(a)
 	if v != Suppressed && at >= 0 {
-		j.list[at].Untold = v
+		j.list[at].Pending = v
 	}
 	if err := s.write(incidentsFile, incidents{j.list}); err != nil {
 		return "", Incident{}, err
@@ -117,7 +117,7 @@ type judging struct {
 	list []Incident
 }
 
-func (j *judging) judge(a Alert) (Verdict, int) {
+func (j *judging) judge(a Alert) (AlertEffect, int) {
 	i := j.find(a)
 	switch {
 	case a.Recovery && (i < 0 || a.At.Before(j.list[i].LastSeen)):
@@ -139,8 +139,8 @@ func (j *judging) judge(a Alert) (Verdict, int) {
 		one.AffectedHosts = append(slices.Clone(one.AffectedHosts), a.Host)
 		return Suppressed, i // rule 2
 	}
-	told := one.LastNotifiedOperator != nil && j.now.Sub(*one.LastNotifiedOperator) < j.Window
-	if !j.now.Before(j.due(*one)) || quiet >= j.Window && !told {
+	notified := one.LastNotifiedOperator != nil && j.now.Sub(*one.LastNotifiedOperator) < j.Window
+	if !j.now.Before(j.due(*one)) || quiet >= j.Window && !notified {
 		j.notified(one)
 		one.Escalated = true
 		return Escalate, i
@@ -160,7 +160,7 @@ func (j *judging) find(a Alert) int {
 }
 
 // old reports whether an alert is older than the end of its incident. Such an alert is a dead
-// letter that the peer has sent again.
+// message that the peer has sent again.
 func (j *judging) old(a Alert) bool {
 	return slices.ContainsFunc(j.list, func(i Incident) bool {
 		of := i.DedupKey == a.Key || i.Type == networkOutage && slices.Contains(i.AffectedHosts, a.Host) && i.Group == a.Group
@@ -169,7 +169,7 @@ func (j *judging) old(a Alert) bool {
 }
 
 // begin makes an incident, or joins several to an outage.
-func (j *judging) begin(a Alert) (Verdict, int) {
+func (j *judging) begin(a Alert) (AlertEffect, int) {
 	one := Incident{
 		ID: j.name(a), DedupKey: a.Key, Type: serviceAlert, Scope: strings.Trim(a.Host+"/"+a.Check, "/"), FirstSeen: a.At, LastSeen: a.At,
 		AlertCount: 1, Status: active, Group: a.Group, Subject: a.Subject,
@@ -219,7 +219,7 @@ func (j *judging) together(one Incident) int {
 }
 
 // recover ends an incident, or removes a host from an outage.
-func (j *judging) recover(n int, a Alert) (Verdict, int) {
+func (j *judging) recover(n int, a Alert) (AlertEffect, int) {
 	one := &j.list[n]
 	one.LastSeen = a.At
 	j.notified(one)
@@ -271,7 +271,7 @@ func safe(s string) string {
 }
 
 // Summaries returns the incidents that need a summary now, and the time of the next summary, zero
-// for never. The summaries stay pending until the caller calls Told.
+// for never. The summaries stay pending until the caller calls MarkReported.
 func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,8 +284,8 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 		if !j.now.Before(p.due(*i)) {
 			j.notified(i)
 			i.Escalated = true
-			if i.Untold == "" {
-				i.Untold = Summary
+			if i.Pending == "" {
+				i.Pending = Summary
 			}
 			due = append(due, *i)
 		}
@@ -303,21 +303,21 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 	return due, next, nil
 }
 
-// Untold returns the incidents with a pending change.
-func (s *Store) Untold() []Incident {
-	return slices.DeleteFunc(s.Incidents(), func(i Incident) bool { return i.Untold == "" })
+// Pending returns the incidents with a pending change.
+func (s *Store) Pending() []Incident {
+	return slices.DeleteFunc(s.Incidents(), func(i Incident) bool { return i.Pending == "" })
 }
 
-// Told records that the caller will notify people of the pending change of an incident.
-func (s *Store) Told(id string) error {
+// MarkReported records that the caller will notify people of the pending change of an incident.
+func (s *Store) MarkReported(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := slices.Clone(s.incidents.Incidents)
-	n := slices.IndexFunc(list, func(i Incident) bool { return i.ID == id && i.Untold != "" })
+	n := slices.IndexFunc(list, func(i Incident) bool { return i.ID == id && i.Pending != "" })
 	if n < 0 {
 		return nil
 	}
-	list[n].Untold = ""
+	list[n].Pending = ""
 	if err := s.write(incidentsFile, incidents{list}); err != nil {
 		return err
 	}

@@ -25,12 +25,12 @@ type Store struct {
 	now func() time.Time
 	log *slog.Logger
 
-	mu        sync.Mutex
-	breakers  map[string]Breaker
-	letters   letters
-	incidents incidents
-	health    map[string]Health
-	audit     *auditLog
+	mu          sync.Mutex
+	breakers    map[string]Breaker
+	deadLetters deadLetters
+	incidents   incidents
+	health      map[string]Health
+	audit       *auditLog
 
 	failing atomic.Bool // the last write has failed
 }
@@ -48,7 +48,7 @@ func Open(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{dir: dir, now: now, log: log, breakers: map[string]Breaker{}, health: map[string]Health{}}
 	s.audit = &auditLog{name: filepath.Join(dir, auditFile)}
-	if err := errors.Join(read(s, breakersFile, &s.breakers), read(s, lettersFile, &s.letters), read(s, incidentsFile, &s.incidents), read(s, healthFile, &s.health)); err != nil {
+	if err := errors.Join(read(s, breakersFile, &s.breakers), read(s, deadLettersFile, &s.deadLetters), read(s, incidentsFile, &s.incidents), read(s, healthFile, &s.health)); err != nil {
 		return nil, err
 	}
 	if s.breakers == nil { // other tools may write null
@@ -62,14 +62,14 @@ func Open(dir string, now func() time.Time, log *slog.Logger) (*Store, error) {
 
 const (
 	breakersFile     = "circuit-breakers.json"
-	lettersFile      = "dead-letters.json"
+	deadLettersFile  = "dead-letters.json"
 	incidentsFile    = "active-incidents.json"
 	healthFile       = "peer-health.json"
 	auditFile        = "mesh-audit.jsonl"
 	conversationsDir = "conversations"
 	sessionsDir      = "sessions"
 
-	maxFile = 128 << 20 // bytes; a thousand letters of 64 KB fit
+	maxFile = 128 << 20 // bytes; a thousand dead letters of 64 KB fit
 )
 
 // read parses a file into v. It leaves v unchanged if the file does not exist or is invalid.

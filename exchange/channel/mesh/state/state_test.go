@@ -56,7 +56,7 @@ func (c *clock) file(t *testing.T, name string) (v map[string]any) {
 }
 
 // judge judges an alert of the current time.
-func (c *clock) judge(t *testing.T, a state.Alert) (state.Verdict, state.Incident) {
+func (c *clock) judge(t *testing.T, a state.Alert) (state.AlertEffect, state.Incident) {
 	t.Helper()
 	if a.At.IsZero() {
 		a.At = c.at
@@ -130,7 +130,7 @@ func TestOldAlertOpensNoIncident(t *testing.T) {
 // them has recovered.
 func TestHostsOfGroupAreOneOutage(t *testing.T) {
 	c := open(t)
-	alert := func(host string, over bool) (state.Verdict, state.Incident) {
+	alert := func(host string, over bool) (state.AlertEffect, state.Incident) {
 		c.at = c.at.Add(time.Minute)
 		return c.judge(t, state.Alert{Host: host, Check: "ping", Group: "lan", Recovery: over})
 	}
@@ -145,7 +145,7 @@ func TestHostsOfGroupAreOneOutage(t *testing.T) {
 	}
 	for n, host := range []string{"b", "a", "c", "d"} {
 		v, i := alert(host, true)
-		if want := map[bool]state.Verdict{true: state.Recovery, false: state.Escalate}[n == 3]; v != want || (i.Status == "resolved") != (n == 3) {
+		if want := map[bool]state.AlertEffect{true: state.Recovery, false: state.Escalate}[n == 3]; v != want || (i.Status == "resolved") != (n == 3) {
 			t.Errorf("%s is back: %s %+v", host, v, i)
 		}
 	}
@@ -249,29 +249,29 @@ func TestSummariesWithoutAlerts(t *testing.T) {
 func TestDeadLettersAreStored(t *testing.T) {
 	c := open(t)
 	for n := range 1001 {
-		l := state.Letter{ID: fmt.Sprint("msg_", n), To: "hub", FailReason: "circuit_open", Envelope: json.RawMessage(`{"id":1}`)}
+		l := state.DeadLetter{ID: fmt.Sprint("msg_", n), To: "hub", FailReason: "circuit_open", Envelope: json.RawMessage(`{"id":1}`)}
 		if n < 995 && n > 3 { // the test is not about the disk
 			continue
 		}
-		if _, err := c.Bury(l); err != nil {
+		if _, err := c.AddDeadLetter(l); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.Bury(state.Letter{ID: "msg_1", To: "hub", FailReason: "client_error_404", Attempts: 5, Envelope: json.RawMessage(`{}`)}); err != nil {
+	if _, err := c.AddDeadLetter(state.DeadLetter{ID: "msg_1", To: "hub", FailReason: "client_error_404", Attempts: 5, Envelope: json.RawMessage(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	c.again(t)
-	if l := c.Letters(); len(l) != 10 || l[1].Attempts != 5 || !l[1].Final() || l[0].Final() {
+	if l := c.DeadLetters(); len(l) != 10 || l[1].Attempts != 5 || !l[1].Final() || l[0].Final() {
 		t.Errorf("%+v", l)
 	}
 	one := c.file(t, "dead-letters.json")["messages"].([]any)[1].(map[string]any)
 	if one["failReason"] != "client_error_404" || one["attempts"] != 5.0 || one["to"] != "hub" || one["timestamp"] != "2026-02-21T17:30:00Z" {
 		t.Errorf("%v", one)
 	}
-	if l, ok, err := c.Unbury("msg_1", "hub"); !ok || err != nil || l.ID != "msg_1" || len(c.Letters()) != 9 {
+	if l, ok, err := c.RemoveDeadLetter("msg_1", "hub"); !ok || err != nil || l.ID != "msg_1" || len(c.DeadLetters()) != 9 {
 		t.Error(l, ok, err)
 	}
-	if _, ok, err := c.Unbury("msg_1", "hub"); ok || err != nil {
+	if _, ok, err := c.RemoveDeadLetter("msg_1", "hub"); ok || err != nil {
 		t.Error(ok, err)
 	}
 }
@@ -301,7 +301,7 @@ func TestRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	say := func(from, body string) state.Conversation {
-		if err := c.Answered("conv_1_ab", state.Said{From: from, Body: body, Status: "response"}); err != nil {
+		if err := c.Answered("conv_1_ab", state.Answer{From: from, Body: body, Status: "response"}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := c.Conversation("conv_1_ab")
@@ -358,7 +358,7 @@ func TestUnreadableFileIsRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.again(t)
-	if _, err := os.Stat(filepath.Join(c.dir, "dead-letters.json.unreadable")); err != nil || len(c.Letters()) != 0 {
-		t.Error(err, c.Letters())
+	if _, err := os.Stat(filepath.Join(c.dir, "dead-letters.json.unreadable")); err != nil || len(c.DeadLetters()) != 0 {
+		t.Error(err, c.DeadLetters())
 	}
 }

@@ -126,20 +126,20 @@ func (r *publications) has(slug string) bool {
 // Withdrawal removes the messages of an earlier run if the configuration does not contain Home
 // Assistant any more.
 type Withdrawal struct {
-	exhibits *publications
-	log      *slog.Logger
+	published *publications
+	log       *slog.Logger
 }
 
 // NewWithdrawal reads what an earlier run has published. channel names its documents.
 func NewWithdrawal(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*Withdrawal, error) {
 	r, err := readPublications(ctx, x, channel, log)
-	return &Withdrawal{exhibits: r, log: log}, err
+	return &Withdrawal{published: r, log: log}, err
 }
 
 // Run removes all messages. The next session repeats what fails.
 func (w *Withdrawal) Run(ctx context.Context, to Broker) {
-	for _, slug := range w.exhibits.slugs() {
-		if err := w.exhibits.withdraw(ctx, to, slug); err != nil {
+	for _, slug := range w.published.slugs() {
+		if err := w.published.withdraw(ctx, to, slug); err != nil {
 			w.log.Debug("removing the messages for Home Assistant failed", "executor", slug, "err", err)
 			return
 		}

@@ -125,7 +125,7 @@ func Reports(m Message, now time.Time) ([]mess.Item, error) {
 	case *CoordinationRequest:
 		return []mess.Item{b.status(m.MessageID)}, nil
 	}
-	return nil, fmt.Errorf("a %s does not tell how a task stands", m.Type)
+	return nil, fmt.Errorf("a %s does not report the status of a task", m.Type)
 }
 
 func (u *StatusUpdate) status(now time.Time) *mess.Status {
@@ -171,8 +171,8 @@ func joined(list []any) string {
 	return strings.Join(all, "; ")
 }
 
-// cancelledWord marks a completion without success as the end of a cancelled task (D13).
-const cancelledWord = "cancelled"
+// cancelledMarker marks a completion without success as the end of a cancelled task (D13).
+const cancelledMarker = "cancelled"
 
 func (c *TaskCompletion) items() []mess.Item {
 	r := &mess.Response{Content: []mess.Entry{}}
@@ -201,7 +201,7 @@ func (c *TaskCompletion) items() []mess.Item {
 		return []mess.Item{&mess.Status{Code: mess.Partial, Evidence: mess.Acknowledged, Reason: &mess.Reason{
 			Detail: cmp.Or(notes, c.Summary), Effect: mess.EffectPartial,
 		}}, r}
-	case len(c.Errors) > 0 && c.Errors[0] == cancelledWord:
+	case len(c.Errors) > 0 && c.Errors[0] == cancelledMarker:
 		return []mess.Item{&mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Detail: cmp.Or(c.Summary, notes), Effect: mess.EffectUnknown}}}
 	}
 	return []mess.Item{&mess.Status{
@@ -241,9 +241,9 @@ func (c *CoordinationRequest) status(id string) *mess.Status {
 	return &mess.Status{Code: mess.InProgress, Message: c.RequestType + ": " + about}
 }
 
-// Say makes a message to the agent of a task: an answer, a confirmation or a cancel. topic is the
-// same as text.
-func Say(task, to, topic string, m mess.Message) *CoordinationRequest {
+// NewTaskMessage makes a message to the agent of a task: an answer, a confirmation or a cancel.
+// topic is the same as text.
+func NewTaskMessage(task, to, topic string, m mess.Message) *CoordinationRequest {
 	return &CoordinationRequest{
 		RequestType: "sync", Participants: []string{to}, Topic: topic,
 		Metadata: append(mess.Object{{Key: "task_id", Value: task}}, metadata(carry(m))...),

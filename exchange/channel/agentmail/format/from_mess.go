@@ -9,9 +9,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// Told is the context of a report. Bodies reports a message of a thread to the agent that has
-// assigned the task.
-type Told struct {
+// ReportContext is the context of a report. Bodies reports a message of a thread to the agent that
+// has assigned the task.
+type ReportContext struct {
 	Task    string    // id of the task
 	To      string    // name of the agent
 	Now     time.Time // time of the message; durations count from it
@@ -28,7 +28,7 @@ const companion = "with"
 // Bodies returns the messages that report a message of an executor or of the exchange. The one
 // with the MESS message comes before its secondary messages, but an error report comes before the
 // end.
-func (t Told) Bodies(m mess.Message) []Body {
+func (t ReportContext) Bodies(m mess.Message) []Body {
 	carried := carry(m)
 	var s *mess.Status
 	var r *mess.Response
@@ -51,7 +51,7 @@ func (t Told) Bodies(m mess.Message) []Body {
 	return t.status(s, r, carried)
 }
 
-func (t Told) status(s *mess.Status, r *mess.Response, carried mess.Object) []Body {
+func (t ReportContext) status(s *mess.Status, r *mess.Response, carried mess.Object) []Body {
 	switch s.Code {
 	case mess.Completed, mess.Partial:
 		return []Body{t.done(s, r, carried)}
@@ -60,11 +60,11 @@ func (t Told) status(s *mess.Status, r *mess.Response, carried mess.Object) []Bo
 	case mess.Cancelled, mess.Superseded, mess.Delegated:
 		return []Body{t.blockedEnd(s, r, carried)}
 	case mess.Waiting, mess.Held:
-		return []Body{t.blocker(s.Code, whyNot(s), carried)}
+		return []Body{t.blocker(s.Code, waitReasons(s), carried)}
 	case mess.NeedsInput:
 		var lines []string
 		for _, q := range s.Questions {
-			lines = append(lines, asked(q))
+			lines = append(lines, questionLine(q))
 		}
 		return []Body{
 			t.ask("sync", "Question: "+strings.Join(lines, "; "), lines, carried),
@@ -87,8 +87,8 @@ func (t Told) status(s *mess.Status, r *mess.Response, carried mess.Object) []Bo
 	return []Body{t.progress(s, carried)}
 }
 
-// asked returns a question in one line.
-func asked(q mess.Question) string {
+// questionLine returns a question in one line.
+func questionLine(q mess.Question) string {
 	text := cmp.Or(q.Question, q.Key())
 	if len(q.Options) > 0 {
 		text += " (" + strings.Join(q.Options, " | ") + ")"
@@ -96,8 +96,8 @@ func asked(q mess.Question) string {
 	return text
 }
 
-// whyNot returns what a task waits for.
-func whyNot(s *mess.Status) []string {
+// waitReasons returns what a task waits for.
+func waitReasons(s *mess.Status) []string {
 	var list []string
 	if w := s.WaitingFor; w != nil {
 		about := cmp.Or(w.Note, w.Condition, w.Resource, strings.Join(w.Ref, ", "), w.Location)
@@ -120,7 +120,7 @@ func reason(s *mess.Status) string {
 }
 
 // with marks a secondary message.
-func (t Told) with(carried mess.Object, of Type) mess.Object {
+func (t ReportContext) with(carried mess.Object, of Type) mess.Object {
 	o := mess.Object{{Key: companion, Value: string(of)}}
 	if ref, ok := carried.Get("ref"); ok {
 		o = append(o, mess.Field{Key: "ref", Value: ref})
@@ -130,11 +130,11 @@ func (t Told) with(carried mess.Object, of Type) mess.Object {
 
 func metadata(carried mess.Object) mess.Object { return mess.Object{{Key: messKey, Value: carried}} }
 
-func (t Told) update(kind, summary string, carried mess.Object) *StatusUpdate {
+func (t ReportContext) update(kind, summary string, carried mess.Object) *StatusUpdate {
 	return &StatusUpdate{TaskID: t.Task, UpdateType: kind, Summary: summary, Blockers: []any{}, Metadata: t.unused(metadata(carried))}
 }
 
-func (t Told) progress(s *mess.Status, carried mess.Object) Body {
+func (t ReportContext) progress(s *mess.Status, carried mess.Object) Body {
 	words := map[mess.Code]string{
 		mess.Claimed: "claimed", mess.InProgress: "in progress", mess.Retrying: "trying again", mess.Pending: "waits for an executor",
 	}
@@ -167,9 +167,9 @@ func (t Told) progress(s *mess.Status, carried mess.Object) Body {
 	return u
 }
 
-// Aside reports that an executor has stopped work on a task that has not ended, or has ended it
-// under an earlier claim.
-func (t Told) Aside(from, ref string, s *mess.Status) Body {
+// ExecutorStopped reports that an executor has stopped work on a task that has not ended, or has
+// ended it under an earlier claim.
+func (t ReportContext) ExecutorStopped(from, ref string, s *mess.Status) Body {
 	summary := from + " says " + strings.ReplaceAll(string(s.Code), "_", " ")
 	if why := reason(s); why != "" {
 		summary += " (" + why + ")"
@@ -185,7 +185,7 @@ func lines(list []any) (words []string) {
 	return words
 }
 
-func (t Told) blocker(code mess.Code, why []string, carried mess.Object) Body {
+func (t ReportContext) blocker(code mess.Code, why []string, carried mess.Object) Body {
 	u := t.update("blocker", strings.ReplaceAll(string(code), "_", " ")+": "+strings.Join(why, "; "), carried)
 	for _, w := range why {
 		u.Blockers = append(u.Blockers, w)
@@ -193,7 +193,7 @@ func (t Told) blocker(code mess.Code, why []string, carried mess.Object) Body {
 	return u
 }
 
-func (t Told) ask(kind, topic string, lines []string, carried mess.Object) Body {
+func (t ReportContext) ask(kind, topic string, lines []string, carried mess.Object) Body {
 	c := &CoordinationRequest{RequestType: kind, Participants: []string{t.To}, Topic: topic}
 	for _, l := range lines {
 		c.SuccessCriteria = append(c.SuccessCriteria, l)
@@ -203,7 +203,7 @@ func (t Told) ask(kind, topic string, lines []string, carried mess.Object) Body 
 }
 
 // done reports an end with results.
-func (t Told) done(s *mess.Status, r *mess.Response, carried mess.Object) Body {
+func (t ReportContext) done(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 	c := t.end("complete", s, r, carried)
 	if s.Code == mess.Partial {
 		c.Status = "partial"
@@ -215,17 +215,17 @@ func (t Told) done(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 	return c
 }
 
-func (t Told) end(status string, s *mess.Status, r *mess.Response, carried mess.Object) *TaskCompletion {
+func (t ReportContext) end(status string, s *mess.Status, r *mess.Response, carried mess.Object) *TaskCompletion {
 	c := &TaskCompletion{
 		TaskID: t.Task, Status: status, Summary: summary(s, r), FilesModified: []string{}, TestResults: mess.Object{}, Errors: []any{},
 		Metadata: t.unused(metadata(carried)),
 	}
-	t.judge(c, r)
+	t.addCriteriaResults(c, r)
 	return c
 }
 
 // blockedEnd reports an end without results, or with an unknown outcome.
-func (t Told) blockedEnd(s *mess.Status, r *mess.Response, carried mess.Object) Body {
+func (t ReportContext) blockedEnd(s *mess.Status, r *mess.Response, carried mess.Object) Body {
 	c := t.end("blocked", s, r, carried)
 	c.Errors = append(c.Errors, string(s.Code))
 	if text := reason(s); text != "" {
@@ -241,7 +241,7 @@ func (t Told) blockedEnd(s *mess.Status, r *mess.Response, carried mess.Object) 
 }
 
 // problem returns the error report before a blocked end.
-func (t Told) problem(s *mess.Status, carried mess.Object) Body {
+func (t ReportContext) problem(s *mess.Status, carried mess.Object) Body {
 	e := &ErrorReport{
 		TaskID: t.Task, Severity: "blocking", Error: Error{Code: string(s.Code), Message: cmp.Or(reason(s), string(s.Code))},
 		ReproductionSteps: []string{"give the task again"},
@@ -280,7 +280,7 @@ func summary(s *mess.Status, r *mess.Response) string {
 			if e.Type == "structured" && i > 0 {
 				continue // it repeats the first entry for programs
 			}
-			said = append(said, inWords(e))
+			said = append(said, describeEntry(e))
 		}
 		if r.Notes != "" {
 			said = append(said, r.Notes)
@@ -289,8 +289,8 @@ func summary(s *mess.Status, r *mess.Response) string {
 	return strings.Join(said, "\n")
 }
 
-// inWords describes an entry of content.
-func inWords(e mess.Entry) string {
+// describeEntry describes an entry of content.
+func describeEntry(e mess.Entry) string {
 	if text, ok := e.Text(); ok {
 		return text
 	}

@@ -26,7 +26,7 @@ func TestStatusUpdateHasSteps(t *testing.T) {
 		{mess.Status{Code: mess.InProgress, Completed: []any{"look"}, Remaining: []any{"dock"}}, []string{"look"}, []string{}, "dock", "dock", "[look] []"},
 		{mess.Status{Code: mess.InProgress, Message: "busy"}, nil, nil, "busy", "", "[] []"},
 	} {
-		all := format.Told{Task: "t", To: "a"}.Bodies(mess.Message{Items: []mess.Item{&one.s}})
+		all := format.ReportContext{Task: "t", To: "a"}.Bodies(mess.Message{Items: []mess.Item{&one.s}})
 		u, ok := all[0].(*format.StatusUpdate)
 		if !ok || fmt.Sprint(u.Progress.CompletedSteps, u.Progress.RemainingSteps, u.Progress.CurrentStep, u.NextMilestone) != fmt.Sprint(one.done, one.left, one.current, one.next) {
 			t.Errorf("update of %+v is %+v, %q", one.s, u.Progress, u.NextMilestone)

@@ -202,17 +202,31 @@ func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) 
 	return page, nil
 }
 
-// waitForCapabilities waits until the index has the capabilities of all threads that have ended, and
-// reports false if that takes longer than capabilitiesWait.
-func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, capabilitiesWait)
-	defer cancel()
+// hasCapabilities reports whether the index has the capabilities of all threads that have ended.
+func (x *Exchange) hasCapabilities() bool {
 	select {
 	case <-x.capabilitiesRead:
 		return true
-	case <-ctx.Done():
+	default:
 		return false
 	}
+}
+
+// waitForCapabilities waits until the index has the capabilities of all threads that have ended, and
+// reports false if that takes longer than capabilitiesWait.
+func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
+	if x.hasCapabilities() {
+		return true
+	}
+	late := time.NewTimer(capabilitiesWait)
+	defer late.Stop()
+	select {
+	case <-x.capabilitiesRead:
+		return true
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // mayHaveEnded reports whether a filter with these statuses selects threads that have ended.
@@ -222,10 +236,8 @@ func mayHaveEnded(codes []mess.Code) bool {
 
 // readCapabilities adds the required capabilities to the index that the feed of the store lacks.
 func (x *Exchange) readCapabilities(ctx context.Context) {
-	select {
-	case <-x.capabilitiesRead:
+	if x.hasCapabilities() {
 		return
-	default:
 	}
 	began := x.now()
 	err := x.store.(thread.CapabilityReader).ReadCapabilities(ctx, x.threads.AddCapabilities)

@@ -62,9 +62,14 @@ var componentLayer = map[string]imports{
 		modules: `github.com/robfig/cron/v3`,
 	},
 	"exchange/store/files": {
-		own: `exchange/store/tail exchange/thread internal/durable internal/keyed internal/mistake
-			internal/order internal/wait internal/wal mess mess/messeaf`,
-		modules: `github.com/fsnotify/fsnotify golang.org/x/sync golang.org/x/sys`,
+		own: `exchange/store/files/tree exchange/store/tail exchange/thread internal/durable
+			internal/keyed internal/mistake internal/order internal/wait internal/wal mess
+			mess/messeaf`,
+		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
+	},
+	"exchange/store/files/tree": {
+		own:     `internal/durable mess/messeaf`,
+		modules: `golang.org/x/sys`,
 	},
 	"exchange/store/memory": {own: `exchange/store/tail exchange/thread mess mess/messeaf`},
 	"exchange/store/storetest": {

@@ -131,14 +131,14 @@ var redundantSyncs = map[string]string{
 	"exchange/store/files/archive_single.go Archive": "nothing: it is for messkit archive",
 	"exchange/store/files/archive_write.go finish":   "nothing: no thread here is old enough to be archived",
 	"exchange/store/files/import.go copyFile":        "nothing: it is for messkit thread import",
-	"exchange/store/files/import.go syncDir":         "nothing: it is for messkit thread import and archive",
-	"exchange/store/files/folder_sync_linux.go sync": "the log, until it is made anew, which this load seldom reaches",
-	"exchange/store/files/folder_sync_other.go sync": "nothing: it is for other systems",
+	"exchange/store/files/tree/names.go SyncDir":     "nothing: it is for messkit thread import and archive",
+	"exchange/store/files/tree/disk_linux.go Flush":  "the log, until it is made anew, which this load seldom reaches",
+	"exchange/store/files/tree/disk_other.go Flush":  "nothing: it is for other systems",
 	"internal/wal/damage.go turnBack":                "nothing: no record is damaged here",
 }
 
 // storing lists the packages whose syncs count.
-var storing = []string{"exchange/store/files", "exchange/keys", "internal/durable", "internal/wal"}
+var storing = []string{"exchange/store/files", "exchange/store/files/tree", "exchange/keys", "internal/durable", "internal/wal"}
 
 // A binary without one of the syncs in its source loses acknowledged data, and the check detects
 // it.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -90,7 +91,7 @@ func FindArchive(root *os.Root, ref string) (string, error) {
 		return ArchiveName(ref), nil
 	}
 	name := archivePath(archiveOf(ref))
-	a, err := openArchive(folderTree{root}, name)
+	a, err := openArchive(tree.Tree{Root: root}, name)
 	if err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -26,8 +27,8 @@ type archive struct {
 func (a archive) Close() error { return a.file.Close() }
 
 // openArchive opens an archive by its path.
-func openArchive(t folderTree, name string) (archive, error) {
-	f, err := t.regular(name)
+func openArchive(t tree.Tree, name string) (archive, error) {
+	f, err := t.Regular(name)
 	if err != nil {
 		return archive{}, err
 	}

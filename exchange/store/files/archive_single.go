@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -12,7 +13,7 @@ import (
 // thread when the archive is on the disk.
 func Archive(root *os.Root, p messeaf.Place) error {
 	folder := path.Dir(ArchiveName(p.Ref))
-	if err := errors.Join(makeDir(root, folder), root.MkdirAll("tmp", 0o700)); err != nil {
+	if err := errors.Join(tree.MakeDir(root, folder), root.MkdirAll("tmp", 0o700)); err != nil {
 		return err
 	}
 	tmp := path.Join("tmp", p.Ref+messeaf.ZipExt)
@@ -20,7 +21,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err != nil {
 		return err
 	}
-	err = messeaf.Archive(f, folderTree{root}, p)
+	err = messeaf.Archive(f, tree.Tree{Root: root}, p)
 	if err == nil {
 		err = readsAs(f, p.Ref)
 	}
@@ -30,7 +31,7 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err := root.Rename(tmp, ArchiveName(p.Ref)); err != nil {
 		return err
 	}
-	if err := syncDir(root, folder); err != nil {
+	if err := tree.SyncDir(root, folder); err != nil {
 		return err
 	}
 	return root.RemoveAll(p.Path)
@@ -48,21 +49,4 @@ func readsAs(f *os.File, ref string) error {
 		_, err = p.Read(fsys)
 	}
 	return err
-}
-
-// makeDir makes a folder and its parents. Their names are on the disk when it returns.
-func makeDir(root *os.Root, name string) error {
-	if _, err := root.Lstat(name); err == nil {
-		return nil
-	}
-	if err := root.MkdirAll(name, 0o700); err != nil {
-		return err
-	}
-	for name != "." {
-		name = path.Dir(name)
-		if err := syncDir(root, name); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -114,7 +115,7 @@ func (w *archiveWriter) finish() error {
 		return err
 	}
 	s := w.s
-	if err := makeDir(s.root, "archive"); err != nil {
+	if err := tree.MakeDir(s.root, "archive"); err != nil {
 		return err
 	}
 	s.crash("archive written")
@@ -122,7 +123,7 @@ func (w *archiveWriter) finish() error {
 		return err
 	}
 	defer s.crash("archive renamed")
-	return syncDir(s.root, "archive")
+	return tree.SyncDir(s.root, "archive")
 }
 
 // checkArchive reads every file of a new archive.

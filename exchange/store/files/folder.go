@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -40,6 +41,8 @@ func (f folder) path(ref string) string {
 	}
 	return threadDir(f.at, ref)
 }
+
+func (s *Store) tree() tree.Tree { return tree.Tree{Root: s.root} }
 
 // threadDir is where a thread's folder is.
 func threadDir(f messeaf.Folder, ref string) string { return path.Join(string(f), ref) }
@@ -133,7 +136,7 @@ func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.Re
 			places = s.places(ref)
 		}
 		for _, p := range places {
-			if f, err := s.tree().regular(path.Join(p.Dir(), name)); err == nil {
+			if f, err := s.tree().Regular(path.Join(p.Dir(), name)); err == nil {
 				return f, nil
 			}
 		}
@@ -157,7 +160,7 @@ func (s *Store) isFree(ref string) bool {
 // setAside moves files to the folder set-aside that block a thread and that the store cannot
 // repair.
 func (s *Store) setAside(p messeaf.Place, why error) error {
-	if err := makeDir(s.root, "set-aside"); err != nil {
+	if err := tree.MakeDir(s.root, "set-aside"); err != nil {
 		return err
 	}
 	to := path.Join("set-aside", s.cfg.Now().UTC().Format("20060102T150405.000000000")+"-"+path.Base(p.Path))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -89,7 +90,7 @@ func (s *Store) scanFolders() error {
 // listFolder lists the threads of a state folder, and logs once each entry that is not a thread.
 // It reads the names of the folder once.
 func (s *Store) listFolder(f messeaf.Folder) ([]messeaf.Place, error) {
-	names := s.tree().listed(string(f))
+	names := s.tree().Listed(string(f))
 	places, err := messeaf.ListFolder(names, f)
 	if ignored, err := messeaf.Ignored(names, f); err == nil { // else the caller has the same error
 		for _, one := range ignored {
@@ -108,7 +109,7 @@ func (s *Store) makeFolders() error {
 		return err
 	}
 	for _, f := range messeaf.Folders {
-		if err := makeDir(s.root, string(f)); err != nil {
+		if err := tree.MakeDir(s.root, string(f)); err != nil {
 			return err
 		}
 	}

@@ -155,7 +155,7 @@ func (s *Store) appendFile(dir string, file *signature, text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	f, err := s.tree().extend(path.Join(dir, file.name), file.size == 0)
+	f, err := s.tree().Extend(path.Join(dir, file.name), file.size == 0)
 	if err != nil {
 		return err
 	}

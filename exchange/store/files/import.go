@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -46,7 +47,7 @@ func Import(root *os.Root, fsys fs.FS, p messeaf.Place) (messeaf.Folder, error) 
 	if p.Flat {
 		from, to = path.Join(tmp, path.Base(p.Path)), to+messeaf.Ext
 	}
-	return at, errors.Join(makeDir(root, string(at)), syncDir(root, tmp), root.Rename(from, to), syncDir(root, string(at)), root.RemoveAll(tmp))
+	return at, errors.Join(tree.MakeDir(root, string(at)), tree.SyncDir(root, tmp), root.Rename(from, to), tree.SyncDir(root, string(at)), root.RemoveAll(tmp))
 }
 
 // checkImport returns an error for a thread that an exchange would not import. The exchange
@@ -62,15 +63,6 @@ func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
 	}
 	t.Messages = t.Messages[:request+1]
 	return checkOfferable(p, t, func(name string) (fs.FileInfo, error) { return fs.Stat(fsys, name) })
-}
-
-// syncDir syncs the names in a folder to the disk.
-func syncDir(root *os.Root, name string) error {
-	dir, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // checkFree returns an error if a folder or archive already has a thread of that name.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -141,7 +142,7 @@ func TestDirReturnsOnlyOwnFiles(t *testing.T) {
 		}
 	}()
 	for range 20000 { // without the check some hundred are enough
-		if data, err := fs.ReadFile(files.Dir(dir), "T/att-001-image-a.jpg"); err == nil && string(data) != "mine" {
+		if data, err := fs.ReadFile(tree.Dir(dir), "T/att-001-image-a.jpg"); err == nil && string(data) != "mine" {
 			t.Fatalf("read %q", data)
 		}
 	}
@@ -162,7 +163,7 @@ func TestImportRejectsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	_, err = files.Import(root, files.Dir(s.dir), messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"})
+	_, err = files.Import(root, tree.Dir(s.dir), messeaf.Place{Ref: "2026-02-01-NX8J", Path: "2026-02-01-NX8J"})
 	if err == nil || !strings.Contains(err.Error(), "2026-02-01-NX8J/att-001-image-a.jpg: is a symbolic link") {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
@@ -310,7 +311,7 @@ func (s *Store) quarantine(ref string, n int, p wal.Place) {
 		return
 	}
 	name := path.Join("set-aside", fmt.Sprintf("%s-%s-%d.record", s.cfg.Now().UTC().Format("20060102T150405.000000000"), ref, n))
-	if mk := makeDir(s.root, "set-aside"); mk == nil {
+	if mk := tree.MakeDir(s.root, "set-aside"); mk == nil {
 		mk = s.root.WriteFile(name, data, fs.FileMode(0o600))
 		s.cfg.Log.Error("cannot read a record of a thread", "ref", ref, "copy", filepath.Join(s.dir, name), "err", cmp.Or(err, mk))
 	}

@@ -66,7 +66,7 @@ func (p *projector) releaseEnded(ctx context.Context) {
 	resting := p.endedThreads
 	p.endedThreads = map[string]uint64{}
 	p.mu.Unlock()
-	if err := p.s.disk.sync(); err != nil {
+	if err := p.s.disk.Flush(); err != nil {
 		p.logOnce("all", fmt.Errorf("sync: %w; messkit writes the folders of all threads in the log anew", err))
 		p.s.rewriteAll(ctx)
 		return

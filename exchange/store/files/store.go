@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/keyed"
@@ -52,8 +53,8 @@ func DefaultConfig() Config {
 type Store struct {
 	cfg     Config
 	dir     string
-	root    *os.Root // dir
-	disk    disk     // dir
+	root    *os.Root  // dir
+	disk    tree.Disk // dir
 	index   *index
 	recent  threadCache
 	log     *wal.Log
@@ -96,7 +97,7 @@ func (c Config) Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	disk, err := openDisk(dir)
+	disk, err := tree.OpenDisk(dir)
 	if err != nil {
 		return nil, errors.Join(err, root.Close())
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -110,7 +110,7 @@ func toCheck(data, arg string) (all []OnDisk, ignored messeaf.Problems, err erro
 		return all, nil, err
 	}
 	for _, f := range messeaf.Folders {
-		some, err := messeaf.Ignored(files.Dir(arg), f)
+		some, err := messeaf.Ignored(tree.Dir(arg), f)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -31,7 +31,7 @@ func TestCheckFollowsMovedThread(t *testing.T) {
 		t.Fatalf("%v, %v", all, err)
 	}
 	want, _ := all[0].check()
-	before := OnDisk{messeaf.Place{Ref: all[0].Ref, Path: "state=executing/" + ref + messeaf.Ext, Flat: all[0].Flat}, files.Dir(dir), dir}
+	before := OnDisk{messeaf.Place{Ref: all[0].Ref, Path: "state=executing/" + ref + messeaf.Ext, Flat: all[0].Flat}, tree.Dir(dir), dir}
 	got, _ := before.check()
 	if len(got) != len(want) {
 		t.Errorf("after a move: %v, want %v", got, want)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -55,7 +56,7 @@ func ThreadsIn(name string) ([]OnDisk, error) {
 	var fsys fs.FS
 	switch {
 	case info.IsDir():
-		fsys = files.Dir(name)
+		fsys = tree.Dir(name)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: is neither a folder nor a regular file", name)
 	case strings.HasSuffix(name, ".zip"):
@@ -93,7 +94,7 @@ func oneFile(name string) (OnDisk, error) {
 		return OnDisk{}, fmt.Errorf("%s: is a symbolic link to %s, which has another name; write the path of that file", name, to)
 	}
 	ref := strings.TrimSuffix(strings.TrimSuffix(base, messeaf.Ext), messeaf.ShortExt)
-	return OnDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, files.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
+	return OnDisk{messeaf.Place{Ref: ref, Path: base, Flat: true}, tree.Dir(filepath.Dir(to)), filepath.Dir(to)}, nil
 }
 
 // notThere adds a remedy to the error for a missing folder or file of threads.

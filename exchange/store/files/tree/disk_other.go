@@ -1,6 +1,6 @@
 //go:build !linux
 
-package files
+package tree
 
 import (
 	"errors"
@@ -11,14 +11,17 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// disk writes the pages of the folders to the disk.
-type disk struct{ dir string }
+// Disk writes the pages of the folders to the disk.
+type Disk struct{ dir string }
 
-func openDisk(dir string) (disk, error) { return disk{dir}, nil }
+// OpenDisk opens the disk of a folder.
+func OpenDisk(dir string) (Disk, error) { return Disk{dir}, nil }
 
-func (disk) Close() error { return nil }
+// Close does nothing.
+func (Disk) Close() error { return nil }
 
-func (d disk) sync() error {
+// Flush syncs the state folders, file by file.
+func (d Disk) Flush() error {
 	var errs []error
 	for _, f := range messeaf.Folders {
 		errs = append(errs, filepath.WalkDir(filepath.Join(d.dir, string(f)), func(path string, _ fs.DirEntry, err error) error {

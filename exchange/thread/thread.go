@@ -15,12 +15,8 @@ type Thread struct {
 
 // Request returns the request of the thread. If no message has it, the result has only the intent.
 func (t Thread) Request() mess.Request {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if r, ok := item.(*mess.Request); ok {
-				return *r
-			}
-		}
+	for _, r := range mess.ItemsOf[*mess.Request](t.Messages) {
+		return *r
 	}
 	return mess.Request{Intent: t.Intent}
 }

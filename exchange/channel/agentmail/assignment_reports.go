@@ -103,16 +103,13 @@ func (as *assignments) hasReported(ref string) bool {
 		return true
 	}
 	begun := false
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			s, ok := item.(*mess.Status)
-			switch {
-			case !ok || m.From != g.ID:
-			case begun:
-				return true
-			case s.Code == mess.InProgress: // the start, which this adapter has posted
-				begun = true
-			}
+	for m, s := range mess.ItemsOf[*mess.Status](th.Messages) {
+		switch {
+		case m.From != g.ID:
+		case begun:
+			return true
+		case s.Code == mess.InProgress: // the start, which this adapter has posted
+			begun = true
 		}
 	}
 	return false

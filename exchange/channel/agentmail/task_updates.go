@@ -3,6 +3,7 @@ package agentmail
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -135,16 +136,9 @@ func updateContext(th exchange.Thread, t *task, i int) format.ReportContext {
 	out := format.ReportContext{Task: t.ID, To: t.Peer, Blocked: t.Waits}
 	out.Criteria, out.Unused = format.Kept(th.Request())
 	out.Now, _ = th.Messages[i].Received.Time()
-	for _, m := range th.Messages[:i] {
-		for _, item := range m.Items {
-			if s, ok := item.(*mess.Status); ok && !s.Code.Terminal() {
-				switch s.Code {
-				case mess.Waiting, mess.Held, mess.NeedsInput, mess.NeedsConfirmation:
-					out.Blocked = true
-				default:
-					out.Blocked = false
-				}
-			}
+	for _, s := range mess.ItemsOf[*mess.Status](th.Messages[:i]) {
+		if !s.Code.Terminal() {
+			out.Blocked = slices.Contains([]mess.Code{mess.Waiting, mess.Held, mess.NeedsInput, mess.NeedsConfirmation}, s.Code)
 		}
 	}
 	return out

@@ -94,16 +94,10 @@ func (f file) link() *sdk.ResourceLink {
 // responseFiles returns the files in the responses of a thread, the newest first.
 func responseFiles(t Thread) []file {
 	var files []file
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			r, ok := item.(*mess.Response)
-			if !ok {
-				continue
-			}
-			for _, e := range r.Content {
-				if f, ok := fileOf(placeOf(t.Ref, m), e); ok {
-					files = append([]file{f}, files...)
-				}
+	for m, r := range mess.ItemsOf[*mess.Response](t.Messages) {
+		for _, e := range r.Content {
+			if f, ok := fileOf(placeOf(t.Ref, m), e); ok {
+				files = append([]file{f}, files...)
 			}
 		}
 	}

@@ -33,12 +33,8 @@ func messageOrigin(m mess.Message) string { return originOf(m.From, m.Channel) }
 
 // intentOrigin returns the requester of a thread and the channel.
 func intentOrigin(t Thread) string {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if _, ok := item.(*mess.Request); ok {
-				return originOf(t.Requester, m.Channel)
-			}
-		}
+	for m := range mess.ItemsOf[*mess.Request](t.Messages) {
+		return originOf(t.Requester, m.Channel)
 	}
 	return originOf(t.Requester, "")
 }

@@ -112,7 +112,7 @@ func removeKeys(v *strictyaml.Value, keys []string) {
 
 // outcomeText explains the terminal status of a thread.
 func outcomeText(t Thread) string {
-	s := lastStatus(t)
+	s, _ := mess.LastStatus(t.Messages)
 	unknown := s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 	switch {
 	case unknown:
@@ -123,18 +123,6 @@ func outcomeText(t Thread) string {
 		return "the executor reports success"
 	}
 	return "it has ended without the requested result; the messages give the reason"
-}
-
-// lastStatus returns the last status of a thread, or nil.
-func lastStatus(t Thread) (last *mess.Status) {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if s, ok := item.(*mess.Status); ok {
-				last = s
-			}
-		}
-	}
-	return last
 }
 
 // oneLine returns a message as a line of progress, or "".

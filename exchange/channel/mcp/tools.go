@@ -176,7 +176,7 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 
 // mayHaveBegun reports whether the effect of a cancelled thread is unknown.
 func mayHaveBegun(t Thread) bool {
-	s := lastStatus(t)
+	s, _ := mess.LastStatus(t.Messages)
 	return s != nil && s.Reason != nil && s.Reason.Effect == mess.EffectUnknown
 }
 

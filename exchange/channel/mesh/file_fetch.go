@@ -168,26 +168,20 @@ func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref,
 // sentFiles returns the files of the responses in a thread. notes name the files that it could not
 // read.
 func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			r, ok := item.(*mess.Response)
-			if !ok {
+	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
+		for _, e := range r.Content {
+			media, ok := e.Media()
+			if !ok || media.File == "" {
 				continue
 			}
-			for _, e := range r.Content {
-				media, ok := e.Media()
-				if !ok || media.File == "" {
-					continue
-				}
-				data, err := fs.attachment(ctx, p, th.Ref, media.File)
-				if err != nil {
-					notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
-					continue
-				}
-				about, _ := media.Extra.Get(descriptionKey)
-				text, _ := about.(string)
-				files = append(files, file{media.File, media.MIME, data, text})
+			data, err := fs.attachment(ctx, p, th.Ref, media.File)
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
+				continue
 			}
+			about, _ := media.Extra.Get(descriptionKey)
+			text, _ := about.(string)
+			files = append(files, file{media.File, media.MIME, data, text})
 		}
 	}
 	return files, notes

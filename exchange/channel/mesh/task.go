@@ -226,7 +226,7 @@ func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ er
 
 // progress reports progress to a peer (section 6, pattern 3), or returns when it may do so.
 func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
-	m, s := lastStatus(th)
+	s, m := mess.LastStatus(th.Messages)
 	if t.lastReported == m.Ref && !t.acked.IsZero() {
 		return keyed.Idle, nil
 	}
@@ -289,16 +289,4 @@ func etaOf(s *mess.Status, th exchange.Thread) (string, bool) {
 func jsonOf(m mess.Message) []byte {
 	text, _ := m.JSON() // it never fails
 	return text
-}
-
-// lastStatus returns the last status of a thread and its message.
-func lastStatus(th exchange.Thread) (m mess.Message, last *mess.Status) {
-	for _, one := range th.Messages {
-		for _, item := range one.Items {
-			if s, ok := item.(*mess.Status); ok {
-				m, last = one, s
-			}
-		}
-	}
-	return m, last
 }

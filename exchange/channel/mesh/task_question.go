@@ -16,11 +16,9 @@ import (
 // waits for none.
 func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 	var s *mess.Status
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			if one, ok := item.(*mess.Status); ok && one.Code == th.Status {
-				s, q.Ref = one, m.Ref
-			}
+	for m, one := range mess.ItemsOf[*mess.Status](th.Messages) {
+		if one.Code == th.Status {
+			s, q.Ref = one, m.Ref
 		}
 	}
 	if s == nil {
@@ -85,7 +83,7 @@ func (ts *tasks) askPeer(ctx context.Context, p *peer, t *task, q question, text
 	if known {
 		return nil
 	}
-	_, s := lastStatus(th)
+	s, _ := mess.LastStatus(th.Messages)
 	if q.Tries >= maxTries {
 		ts.setQuestion(t, q)
 		return ts.ack(ctx, p, t, th, text, s)
@@ -176,7 +174,7 @@ func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why
 	if err := ts.saveTask(ctx, t); err != nil {
 		return err
 	}
-	_, s := lastStatus(th)
+	s, _ := mess.LastStatus(th.Messages)
 	return ts.sendQuestion(ctx, p, t, q, "The answer is not valid: "+why+"\n"+text, s)
 }
 

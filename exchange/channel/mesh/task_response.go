@@ -70,12 +70,8 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 // responseMetadata returns the metadata of the last response that a peer has sent for a
 // thread (section 6, pattern 6).
 func responseMetadata(th exchange.Thread) (meta wire.Object) {
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			if r, ok := item.(*mess.Response); ok {
-				meta = relayedMetadata(r.Extra)
-			}
-		}
+	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
+		meta = relayedMetadata(r.Extra)
 	}
 	return meta
 }
@@ -83,49 +79,37 @@ func responseMetadata(th exchange.Thread) (meta wire.Object) {
 // allResults returns the results of a thread as one MESS message: the terminal status and all
 // content.
 func allResults(th exchange.Thread) mess.Message {
-	m, s := lastStatus(th)
+	s, m := mess.LastStatus(th.Messages)
 	if s == nil || s.Code != th.Status { // a cancel has ended the thread, or a later message has another status
 		s = &mess.Status{Code: th.Status}
-		for _, one := range th.Messages {
-			for _, item := range one.Items {
-				if is, ok := item.(*mess.Status); ok && is.Code == th.Status {
-					m, s = one, is
-				}
+		for one, is := range mess.ItemsOf[*mess.Status](th.Messages) {
+			if is.Code == th.Status {
+				m, s = one, is
 			}
 		}
 	}
 	out := mess.Message{Version: "1.1.0", Ref: m.Ref, From: m.From, Received: m.Received, Re: mess.Refs{cmp.Or(th.ClientID, th.Ref)}}
 	out.Items = append(out.Items, s)
-	for _, one := range th.Messages {
-		for _, item := range one.Items {
-			if r, ok := item.(*mess.Response); ok {
-				out.Items = append(out.Items, r)
-			}
-		}
+	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
+		out.Items = append(out.Items, r)
 	}
 	return out
 }
 
 // resultText describes the result of a task.
 func resultText(th exchange.Thread, notes []string) string {
-	_, s := lastStatus(th)
+	s, _ := mess.LastStatus(th.Messages)
 	parts := []string{}
 	if th.Status != mess.Completed {
 		parts = append(parts, statusText(th.Status, s))
 	}
-	for _, m := range th.Messages {
-		for _, item := range m.Items {
-			r, ok := item.(*mess.Response)
-			if !ok {
-				continue
+	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
+		for i, e := range r.Content {
+			if e.Type != "structured" || i == 0 { // later ones repeat the content for programs
+				parts = append(parts, entryText(e))
 			}
-			for i, e := range r.Content {
-				if e.Type != "structured" || i == 0 { // later ones repeat the content for programs
-					parts = append(parts, entryText(e))
-				}
-			}
-			parts = append(parts, r.Notes)
 		}
+		parts = append(parts, r.Notes)
 	}
 	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
 	if len(parts) == 0 {

@@ -41,19 +41,14 @@ func ends(s *mess.Status) bool { return codeOf(string(s.Code)).Terminal() }
 // withdrawn; "" if there is none.
 func begunBy(t httpclient.Thread, but string) string {
 	begun := map[string]bool{}
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			s, ok := item.(*mess.Status)
-			if !ok || m.From == but {
-				continue
-			}
-			switch code := codeOf(string(s.Code)); {
-			case code == mess.Delegated:
-				delete(begun, m.From)
-			case code == mess.Declined: // not a start
-			case code == mess.InProgress || code == mess.Retrying || code.Terminal():
-				begun[m.From] = true
-			}
+	for m, s := range mess.ItemsOf[*mess.Status](t.Messages) {
+		switch code := codeOf(string(s.Code)); {
+		case m.From == but:
+		case code == mess.Delegated:
+			delete(begun, m.From)
+		case code == mess.Declined: // not a start
+		case code == mess.InProgress || code == mess.Retrying || code.Terminal():
+			begun[m.From] = true
 		}
 	}
 	for who := range begun {
@@ -78,15 +73,13 @@ func cancelledAfter(t httpclient.Thread, me string, place int) bool {
 
 // asked returns the request of a thread.
 func asked(t httpclient.Thread) (mess.Request, bool) {
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if r, ok := item.(*mess.Request); ok && m.From == t.Requester {
-				is := *r
-				if is.Priority == "" {
-					is.Priority = t.Priority
-				}
-				return is, true
+	for m, r := range mess.ItemsOf[*mess.Request](t.Messages) {
+		if m.From == t.Requester {
+			is := *r
+			if is.Priority == "" {
+				is.Priority = t.Priority
 			}
+			return is, true
 		}
 	}
 	return mess.Request{}, false

@@ -117,11 +117,9 @@ func checkOfferable(p messeaf.Place, t messeaf.Thread, look func(name string) (f
 // log was lost.
 func judgedRefs(t messeaf.Thread) map[string]bool {
 	refs := map[string]bool{}
-	for _, m := range t.Messages {
-		for _, item := range m.Items {
-			if a, ok := item.(*mess.Ack); ok && m.From == thread.Self && a.Ref != "" {
-				refs[a.Ref] = true
-			}
+	for m, a := range mess.ItemsOf[*mess.Ack](t.Messages) {
+		if m.From == thread.Self && a.Ref != "" {
+			refs[a.Ref] = true
 		}
 	}
 	return refs

@@ -27,7 +27,7 @@ type OpenQuestion struct {
 // ask asks the person at the terminal the open question. Without a terminal it prints the
 // command that answers.
 func (f *Follower) ask() error {
-	s, asked := output.LastStatus(f.thread.Messages)
+	s, asked := mess.LastStatus(f.thread.Messages)
 	re := asked.Ref
 	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
 	if !open || f.w.AsJSON {

@@ -26,7 +26,7 @@ type TaskBoard struct {
 
 // Hear adds new messages of a thread.
 func (b *TaskBoard) Hear(ref string, messages ...mess.Message) {
-	if s, _ := output.LastStatus(messages); s != nil && ref != "" {
+	if s, _ := mess.LastStatus(messages); s != nil && ref != "" {
 		b.Said[ref] = s
 	}
 }

@@ -58,7 +58,7 @@ func (f *Follower) draw() error {
 	if f.live == nil || f.asking != nil {
 		return nil
 	}
-	s, in := output.LastStatus(f.thread.Messages)
+	s, in := mess.LastStatus(f.thread.Messages)
 	return f.live.Draw(progressLine(f.thread.Status, s, time.Since(f.began), output.TimeLeft(s, in.Received, time.Now())))
 }
 

@@ -31,15 +31,3 @@ func TimeLeft(s *mess.Status, said mess.Time, now time.Time) string {
 	}
 	return text + " left"
 }
-
-// LastStatus returns the most recent report of an executor, and its message.
-func LastStatus(messages []mess.Message) (last *mess.Status, in mess.Message) {
-	for _, m := range messages {
-		for _, item := range m.Items {
-			if s, ok := item.(*mess.Status); ok {
-				last, in = s, m
-			}
-		}
-	}
-	return last, in
-}

@@ -63,7 +63,7 @@ func tooLate(ctx context.Context, x *httpclient.Client, err error) error {
 	}
 	how := output.InWords(no.Status)
 	if t, err := x.Thread(ctx, no.Ref); err == nil {
-		if s, in := output.LastStatus(t.Messages); s != nil && s.Code == no.Status {
+		if s, in := mess.LastStatus(t.Messages); s != nil && s.Code == no.Status {
 			how = strings.TrimSuffix(how+" at "+output.Clock(in.Received)+": "+cmp.Or(output.ReasonOf(s), s.Message), ": ")
 		}
 	}
@@ -85,7 +85,7 @@ func cancelled(ctx context.Context, x *httpclient.Client, ref string, m mess.Mes
 		if err != nil {
 			return "cancelled; messkit show has the effect"
 		}
-		if s, _ := output.LastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
+		if s, _ := mess.LastStatus(t.Messages); s != nil && s.Code == mess.Cancelled && s.Reason != nil {
 			return "cancelled; " + output.ReasonOf(s)
 		}
 		return "cancelled before it began"

@@ -147,7 +147,7 @@ func askedNow(ctx context.Context, x *httpclient.Client, ref string) (*client.Op
 	if err != nil {
 		return nil, err
 	}
-	s, in := output.LastStatus(t.Messages)
+	s, in := mess.LastStatus(t.Messages)
 	if s == nil || s.Code != t.Status || s.Code != mess.NeedsConfirmation && s.Code != mess.NeedsInput {
 		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, output.InWords(t.Status))
 	}
@@ -207,7 +207,7 @@ func notTaken(ctx context.Context, x *httpclient.Client, ref string, answers mes
 		if err != nil {
 			return nil // the exchange has the answer already
 		}
-		switch s, in := output.LastStatus(t.Messages); {
+		switch s, in := mess.LastStatus(t.Messages); {
 		case in.Ref == asked.Re:
 		case s.Code == mess.NeedsInput && questionsOf(s) == questionsOf(asked.Status):
 			return fmt.Errorf("%s: %s is none of the options; the executor asks again: %s", ref, valuesOf(answers), questionsOf(s))

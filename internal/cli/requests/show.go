@@ -70,16 +70,10 @@ func ShowCommand(a *output.Env) *cobra.Command {
 
 // printAttachments lists the files of a thread.
 func printAttachments(p *output.Printer, messages []mess.Message) {
-	for _, m := range messages {
-		for _, item := range m.Items {
-			r, ok := item.(*mess.Response)
-			if !ok {
-				continue
-			}
-			for _, e := range r.Content {
-				if media, ok := e.Media(); ok && media.File != "" {
-					p.Printf("file: %s%s\n", media.File, sizeOf(media))
-				}
+	for _, r := range mess.ItemsOf[*mess.Response](messages) {
+		for _, e := range r.Content {
+			if media, ok := e.Media(); ok && media.File != "" {
+				p.Printf("file: %s%s\n", media.File, sizeOf(media))
 			}
 		}
 	}

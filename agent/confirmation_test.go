@@ -31,7 +31,7 @@ func TestConfirmationTimesOut(t *testing.T) {
 		h.wantStatus(ref, mess.NeedsConfirmation)
 		h.advance(2 * time.Second)
 		s = h.wantStatus(ref, mess.Failed)
-		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "nobody has confirmed it within 5m0s, so the agent did nothing; ask again if you still want it" {
+		if s.Reason.Type != "not_confirmed" || s.Reason.Effect != mess.EffectNone || s.Reason.Detail != "no person has confirmed it within 5m0s, so the agent did nothing; ask again if you still want it" {
 			h.t.Errorf("%+v", s.Reason)
 		}
 		if _, err := h.post(person, "reply: {re: "+ref+", confirm: true}"); err == nil {

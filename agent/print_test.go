@@ -65,7 +65,7 @@ func TestUnreachablePrinterIsReported(t *testing.T) {
 	withPrint(t, func(h *harness, p *fakePrinter, ref string) {
 		p.set(func() { p.away = 60 })
 		h.advance(time.Minute)
-		if s := h.wantStatus(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct != 30 || !strings.Contains(s.Message, "out of reach, and asked again; last heard of: printing") {
+		if s := h.wantStatus(ref, mess.InProgress); s.ProgressPct == nil || *s.ProgressPct != 30 || !strings.Contains(s.Message, "out of reach, and asked again; last report: printing") {
 			t.Errorf("%+v", s)
 		}
 		h.advance(pressTime)

@@ -61,7 +61,7 @@ func (s snapshot) CheckClaim(who Actor, env Envelope) error {
 		return mess.Errorf(mess.IllegalTransition, "it has ended")
 	}
 	if wait := l.waitReason(&env, s.now); wait != "" {
-		return mess.Errorf(mess.NotYet, "nobody may claim it yet: %s", wait)
+		return mess.Errorf(mess.NotYet, "no executor may claim it yet: %s", wait)
 	}
 	if isExpired(&env, s.now) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed", env.Expires.Format(time.RFC3339))

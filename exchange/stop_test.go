@@ -234,7 +234,7 @@ func TestStopEndsPendingThreads(t *testing.T) {
 		}
 		h.wantStatus(waits, mess.Failed)
 		h.wantStatus(held, mess.Claimed)
-		if last := h.lastStatus(waits); last.Reason == nil || last.Reason.Effect != mess.EffectNone || !strings.Contains(last.Reason.Detail, "has stopped everything (water) before anybody began") {
+		if last := h.lastStatus(waits); last.Reason == nil || last.Reason.Effect != mess.EffectNone || !strings.Contains(last.Reason.Detail, "has stopped everything (water) before an executor began") {
 			t.Errorf("status is %+v", last)
 		}
 		h.heartbeat(garage, mess.Executor{Capabilities: []mess.Capability{{ID: "swim"}}})

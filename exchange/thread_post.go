@@ -91,7 +91,7 @@ func (x *Exchange) tryStep(ctx context.Context, l *openThread, env Envelope, in 
 	case errors.Is(err, ErrStale):
 		return mess.Ack{}, false, x.reread(ctx, l)
 	case errors.Is(err, ErrNoBlob):
-		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that nobody has uploaded for this thread")
+		return mess.Ack{}, true, mess.Errorf(mess.MissingReference, "the message names an attachment that this thread does not have; upload it first")
 	case err != nil:
 		return mess.Ack{}, true, x.storeError(err)
 	}

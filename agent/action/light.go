@@ -48,7 +48,7 @@ func (run Run) targetLevel(ctx context.Context) (float64, error) {
 	case !ok:
 		return 0, fmt.Errorf("%s: the plan does not say how bright", run.Device.Name)
 	case !reads:
-		return 0, fmt.Errorf("%s cannot tell how bright it is; ask for a level in percent", run.Device.Name)
+		return 0, fmt.Errorf("%s does not report its brightness; ask for a level in percent", run.Device.Name)
 	}
 	is, err := run.Pass.Level(ctx, reader)
 	switch {
@@ -171,7 +171,7 @@ func (run Run) targetKelvin(ctx context.Context) (float64, error) {
 	case !ok:
 		return 0, fmt.Errorf("%s: the plan does not say which white", run.Device.Name)
 	case !reads:
-		return 0, fmt.Errorf("%s cannot tell how warm its light is; ask for a white in kelvin", run.Device.Name)
+		return 0, fmt.Errorf("%s does not report its color temperature; ask for a white in kelvin", run.Device.Name)
 	}
 	is, err := run.Pass.ColorTemperature(ctx, reader)
 	if err != nil {

@@ -109,7 +109,7 @@ func (run Run) follow(ctx context.Context, p drivers.Printer, one drivers.Print)
 			w.askForHelp()
 			run.Progress(s.Progress)
 		default: // keep the activity of the last answer
-			run.Progress(drivers.Progress{Percent: w.state.Percent, Activity: "out of reach, and asked again; last heard of: " + cmp.Or(w.state.Activity, "starting")})
+			run.Progress(drivers.Progress{Percent: w.state.Percent, Activity: "out of reach, and asked again; last report: " + cmp.Or(w.state.Activity, "starting")})
 		}
 		t := time.NewTimer(cmp.Or(s.PollInterval, printEvery))
 		select {

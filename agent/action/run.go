@@ -79,7 +79,7 @@ func (run Run) Do(ctx context.Context) Result {
 	if do := handlers[run.Plan.Command]; do != nil {
 		return do(run, ctx)
 	}
-	return Result{Err: fmt.Errorf("%s: nobody knows how to do %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
+	return Result{Err: fmt.Errorf("%s: the agent cannot execute %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
 }
 
 // readbackTime limits the readback after an interrupted task.

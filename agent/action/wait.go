@@ -164,7 +164,7 @@ func (w *conditionWait) isFulfilled(ctx context.Context) (bool, error) {
 	case "change":
 		return r.Value != w.first.Value, nil
 	}
-	return false, fmt.Errorf("nobody knows how to wait until it is %q", w.until)
+	return false, fmt.Errorf("the agent cannot wait until it is %q", w.until)
 }
 
 // read reads the quantity of the condition in the unit of the plan.

@@ -163,7 +163,7 @@ func (t *task) confirm(ctx context.Context) error {
 	said, err := awaitWhileIdle(waits, t, confirmationOf(s.ActionHash))
 	switch {
 	case errors.Is(err, errUnanswered), t.Now().Sub(asked) > within: // an answer after a suspend is late, too
-		return notDone("not_confirmed", fmt.Sprintf("nobody has confirmed it within %v, so the agent did nothing; ask again if you still want it", within))
+		return notDone("not_confirmed", fmt.Sprintf("no person has confirmed it within %v, so the agent did nothing; ask again if you still want it", within))
 	case err != nil:
 		return err
 	case said.but != "":

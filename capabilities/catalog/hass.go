@@ -81,7 +81,7 @@ func (b *builder) hass(at, name string, root *strictyaml.Value) {
 	}
 	s := hassSentence{file: name, intent: path.Base(path.Dir(at))}
 	if s.intent == "." {
-		b.wrong("%s:%d: nobody knows of which intent these sentences are; put the file into a folder of its name, or write intents", name, root.Line)
+		b.wrong("%s:%d: the intent of these sentences is unknown; put the file into a folder of its name, or write intents", name, root.Line)
 		return
 	}
 	kind := strings.TrimSuffix(path.Base(at), ".yaml") // area_domain_light

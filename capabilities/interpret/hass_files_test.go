@@ -153,7 +153,7 @@ func TestHomeAssistantMistakesHaveFileAndLine(t *testing.T) {
 		{"intents:\n  HassTurnOn:\n    - \"zap {name} {nope:level}\"\n", "a.yaml:3: HassTurnOn: sentence \"zap {name} {nope:level}\": list {nope} is not there; define it under lists"},
 		{"language: de\nintents: {HassTurnOn: ['schalte {name} an']}\n", `a.yaml:1: language: "de" is not that of the words here, "en"`},
 		{"intents:\n  HassTurnOn:\n    data:\n      - sentence: [\"zap {name}\"]\n", "a.yaml:4: HassTurnOn: no sentences here; write sentences: with a list"},
-		{"sentences: [\"zap {name}\"]\n", "a.yaml:1: nobody knows of which intent these sentences are"},
+		{"sentences: [\"zap {name}\"]\n", "a.yaml:1: the intent of these sentences is unknown"},
 		{"lists:\n  height: {range: {from: 5, to: 1}}\n", "a.yaml:2: lists: height: no range; write from: and to: with numbers"},
 		{"lists:\n  height: [1]\n", "a.yaml:2: lists: height: no list; write values:, range: or wildcard: true"},
 		{"lists:\n  height:\n    values:\n      - {out: 3}\n", "a.yaml:4: lists: height: a value is neither a text nor in: with out:"},

@@ -164,7 +164,7 @@ func (k *Keys) Renew(actor string, overlap time.Duration) (string, error) {
 // could repair anything.
 func (k *Keys) Revoke(actor string) (had bool, err error) {
 	if actor == OperatorID {
-		return false, mess.Errorf(mess.Conflict, "nobody can revoke the operator's key; rotate it without an overlap")
+		return false, mess.Errorf(mess.Conflict, "messkit does not revoke the operator's key; rotate it without an overlap")
 	}
 	err = k.update(func(next ring) error {
 		if _, had = next.current(actor); !had {
@@ -190,7 +190,7 @@ func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 			return noRoles()
 		}
 		if actor == OperatorID && roles&exchange.Operator == 0 {
-			return mess.Errorf(mess.Conflict, "%s cannot lose the role operator; somebody must be able to mend things", actor)
+			return mess.Errorf(mess.Conflict, "%s cannot lose the role operator; the exchange needs its operator", actor)
 		}
 		for _, sum := range next.of[actor] {
 			h := next.holders[sum]
@@ -202,7 +202,7 @@ func (k *Keys) SetRoles(actor string, roles exchange.Role) error {
 }
 
 func noKey(actor string) error {
-	return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list tells who has", actor)
+	return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list shows all keys", actor)
 }
 
 func noRoles() error {

@@ -54,7 +54,7 @@ func (d *draft) list(e *Executor, on bool) *Executor {
 // checkDeregister returns why an executor must stay on the lists, or nil. The caller holds r.mu.
 func (r *Registry) checkDeregister(e *Executor, id string) error {
 	if e == nil || e.Deregistered {
-		return mess.Errorf(mess.NotFound, "%.60q is no executor here; messkit status tells who is", id)
+		return mess.Errorf(mess.NotFound, "%.60q is no executor here; messkit status lists the executors", id)
 	}
 	now := r.cfg.Now()
 	switch {

@@ -64,7 +64,7 @@ func (r Request) CheckExecutor(e *Executor) error {
 	case notMeant:
 		return fmt.Errorf("the request names another executor for %s", c)
 	case wasStopped:
-		return fmt.Errorf("somebody has stopped everything since this request; ask again")
+		return fmt.Errorf("a client has stopped everything since this request; ask again")
 	case cannotConfirm:
 		return fmt.Errorf("it does not speak MESS 1.1, which confirm_before needs")
 	case notNow:

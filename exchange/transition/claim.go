@@ -173,7 +173,7 @@ func (t *transition) returnClaim(s *mess.Status) error {
 	back := s.Reason != nil && s.Reason.Type == mess.Shutdown
 	if t.Env.Phase != thread.NotStarted {
 		if t.byPerson() || s.Reason == nil || s.Reason.Effect != mess.EffectNone || t.Env.CancelBy != "" || t.Env.Attempts+1 >= t.Attempts {
-			return mess.Errorf(mess.IllegalTransition, "it has begun, so nobody can take it over; end it with partial or failed, and report the effect")
+			return mess.Errorf(mess.IllegalTransition, "it has begun, so no other executor can take it over; end it with partial or failed, and report the effect")
 		}
 		t.Env.Attempts++
 		t.Env.Phase, t.Env.Effect, back = thread.NotStarted, "", true

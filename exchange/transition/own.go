@@ -38,7 +38,7 @@ func OfferAgain(reason string, attempts int) Change {
 		if e.Attempts >= attempts {
 			return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
 				Type: "executor_unreachable", Effect: mess.EffectNone,
-				Detail: fmt.Sprintf("claimed %d times, and nobody began; last by %s", e.Attempts, e.Executor),
+				Detail: fmt.Sprintf("claimed %d times, and no executor began; last by %s", e.Attempts, e.Executor),
 			}, Recoverable: new(true)}
 		}
 		e.Executor, e.Instance, e.Confirm, e.Questions = "", "", nil, nil
@@ -132,7 +132,7 @@ func FailStopped(s mess.Stop) Change {
 			effect = mess.EffectUnknown
 		}
 		return &mess.Status{
-			Code: mess.Failed, Reason: &mess.Reason{Type: "stop", Detail: DescribeStop(s) + " before anybody began", Effect: effect},
+			Code: mess.Failed, Reason: &mess.Reason{Type: "stop", Detail: DescribeStop(s) + " before an executor began", Effect: effect},
 			Recoverable: new(true), Suggestion: "ask again after the reset of the stop",
 		}
 	}

@@ -24,7 +24,7 @@ func (t *transition) allowed(s *mess.Status) error {
 		return t.confirmed()
 	case mess.Cancelled:
 		if !t.mayEndCancelled() {
-			r := mess.Errorf(mess.IllegalTransition, "nobody has cancelled it; an executor that will not go on says failed or delegated")
+			r := mess.Errorf(mess.IllegalTransition, "no requester has cancelled it; an executor that will not go on reports failed or delegated")
 			r.Allowed = t.legal(mess.ByExecutor)
 			return r
 		}

@@ -60,7 +60,7 @@ drawn. The first line says which. A - stands for standard input or output.`,
 	f.StringVar(&most, "max", "500KB", "most bytes; KB are 1,024")
 	f.IntVar(&maxPx, "max-px", 0, "most pixels along the longer edge; 0: as many as look best")
 	f.StringVar(&frame, "frame", "", "IN is a raw frame: LAYOUT:WIDTHxHEIGHT, with yuyv, nv12 or rgb")
-	f.BoolVar(&explain, "explain", false, "tell every choice")
+	f.BoolVar(&explain, "explain", false, "print the reason of every choice")
 	return c
 }
 

@@ -28,7 +28,7 @@ messkit status --json shows under agentmail what is reserved.`,
 			}
 			by, err := x.Unreserve(c.Context(), args[0])
 			if mesh.IsOff(err) {
-				return output.Hint(err, "are there mail agents? this exchange has no agentmail: in its configuration (docs/how-to/agentmail.md), so that nobody has reserved anything")
+				return output.Hint(err, "are there mail agents? this exchange has no agentmail: in its configuration (docs/how-to/agentmail.md), so no agent has reserved anything")
 			}
 			if err != nil {
 				return k.Unreachable(err)

@@ -36,7 +36,7 @@ func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 				wrong = append(wrong, n.Problem("requires", "it cannot depend on itself; write another device"))
 			case other.Dev == nil: // it has an error of its own
 			case need.SupportedBy(other.Dev) != nil:
-				wrong = append(wrong, n.Problem("requires", "%v; write what it can tell, or another device", need.SupportedBy(other.Dev)))
+				wrong = append(wrong, n.Problem("requires", "%v; write a quantity that it measures, or another device", need.SupportedBy(other.Dev)))
 			case need.Is == "on" && d.groupWith(*other) != "":
 				wrong = append(wrong, n.Problem("requires", "%s, and no two of group %s are ever on together, so it would never act; leave out one of the two", need, d.groupWith(*other)))
 			}
@@ -176,7 +176,7 @@ func (d Device) levels(n strictyaml.Node) (wrong strictyaml.Problems) {
 		wrong = append(wrong, n.Problem("initial", "a start would switch it on, which a person has to confirm where the risk is %s; write off or keep", d.Risk))
 	}
 	if safe == "on" && d.Limits.MaxOn > 0 {
-		wrong = append(wrong, n.Problem("safe", "the end would switch it on, and nobody would switch it off after its max_on of %v; write off or keep, or leave out max_on", d.Limits.MaxOn))
+		wrong = append(wrong, n.Problem("safe", "the end would switch it on, and nothing would switch it off after its max_on of %v; write off or keep, or leave out max_on", d.Limits.MaxOn))
 	}
 	return wrong
 }

@@ -169,7 +169,7 @@ func (r RoutingRule) Validate() error {
 		}
 	}
 	if len(prefer) == 0 {
-		errs = append(errs, errors.New("prefer: is missing, and the rule prefers nobody; write prefer: [executor]"))
+		errs = append(errs, errors.New("prefer: is missing, and the rule prefers no executor; write prefer: [executor]"))
 	}
 	for _, id := range prefer {
 		if !mess.ValidID(id) {

@@ -58,7 +58,7 @@ func currentPolicy(c *config.Config) *policy.Policy {
 
 // policyVerdict asks the safety policy.
 func policyVerdict(g *policy.Policy, p *capabilities.Plan) policyResult {
-	all := policyResult{first: "nobody need confirm it"}
+	all := policyResult{first: "no person need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)
 		all.needs, all.off = append(all.needs, v.Conditions...), max(all.off, v.OffIn())
@@ -69,7 +69,7 @@ func policyVerdict(g *policy.Policy, p *capabilities.Plan) policyResult {
 			return all
 		case v.Confirm == policy.ConfirmOperator:
 			all.first = "a person (operator) must confirm it"
-		case v.Confirm == policy.ConfirmRequester && all.first == "nobody need confirm it":
+		case v.Confirm == policy.ConfirmRequester && all.first == "no person need confirm it":
 			all.first = "the requester must confirm it"
 		}
 	}

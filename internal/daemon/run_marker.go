@@ -78,10 +78,10 @@ func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
 		log.Error("nothing acts: the lockouts are not readable; look, and then: messkit arm --reset", "err", l.Unknown)
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
-		log.Warn("disarmed until somebody has looked and says messkit arm", "risk", class, "err", l.Disarmed[class])
+		log.Warn("disarmed until a local operator has looked and runs messkit arm", "risk", class, "err", l.Disarmed[class])
 	}
 	for _, name := range output.SortedKeys(l.DisarmedDevices) {
-		log.Warn("disarmed until somebody has looked and says messkit arm", "device", name, "err", l.DisarmedDevices[name])
+		log.Warn("disarmed until a local operator has looked and runs messkit arm", "device", name, "err", l.DisarmedDevices[name])
 	}
 	for _, name := range output.SortedKeys(l.LockedOut) {
 		log.Warn("locked until messkit unlock", "device", name, "err", l.LockedOut[name])

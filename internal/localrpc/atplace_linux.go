@@ -16,7 +16,7 @@ func address(what, folder string) (*net.UnixAddr, error) {
 	}
 	is, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return nil, fmt.Errorf("%s: nobody knows which folder it is", folder)
+		return nil, fmt.Errorf("%s: its device and inode are unknown", folder)
 	}
 	return &net.UnixAddr{Net: "unix", Name: fmt.Sprintf("@messkit-%s-%x-%x", what, is.Dev, is.Ino)}, nil
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrUnknown is the error if the system does not report the owner of a connection.
-var ErrUnknown = errors.New("the system does not tell whose connection it is")
+var ErrUnknown = errors.New("the system does not report the owner of the connection")
 
 // UID returns the user of the process at the other end of a TCP connection over loopback. local
 // and remote are the addresses of this end. If the connection does not come from a process of

@@ -54,7 +54,7 @@ func (f Frame) image() (image.Image, error) {
 	case len(f.Data) < size:
 		return nil, fmt.Errorf("picture: the frame ends too early, after %d bytes of %d; take it again", len(f.Data), size)
 	case len(f.Data) > size:
-		return nil, fmt.Errorf("picture: the frame has %d bytes and should have %d; tell its width and height as they are", len(f.Data), size)
+		return nil, fmt.Errorf("picture: the frame has %d bytes and should have %d; give its real width and height", len(f.Data), size)
 	}
 	return f.read(image.Rect(0, 0, f.Width, f.Height)), nil
 }

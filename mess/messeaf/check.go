@@ -138,7 +138,7 @@ func (c *checker) messages(files []File, t Thread) {
 
 func (c *checker) message(file string, line int, m mess.Message, first bool, refs []string) {
 	if m.From == "" {
-		c.at(&c.wrong, file, line, "from", "is missing; nobody said this")
+		c.at(&c.wrong, file, line, "from", "is missing; the message has no sender")
 	}
 	if _, ok := Time(m.Received); !ok {
 		c.at(&c.odd, file, line, "received", "%q is not a time", m.Received)

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 		{"the wrong folder", "status: completed", "status: pending", `state=finished/T/000-T.messe-af.yaml:1: status: is pending, which belongs in state=received; this is state=finished`},
 		{"no intent", "intent: look\nhistory", "history", `state=finished/T/000-T.messe-af.yaml:1: intent: is missing`},
 		{"no time", `created: "2026-11-21T10:00:00Z"`, "created: soon", `state=finished/T/000-T.messe-af.yaml:1: created: "soon" is not a time; write it like "2026-02-01T17:00:00-08:00"`},
-		{"without a sender", "from: phone", "to: phone", `state=finished/T/000-T.messe-af.yaml:16: from: is missing; nobody said this`},
+		{"without a sender", "from: phone", "to: phone", `state=finished/T/000-T.messe-af.yaml:16: from: is missing; the message has no sender`},
 		{"another size", "size: 5", "size: 6", `state=finished/T/att-001-image-a.jpg: has 5 bytes, and T/response-001 says 6`},
 		{"no such file", "att-001-image-a.jpg", "att-001-image-b.jpg", `state=finished/T/att-001-image-b.jpg: is not there, and T/response-001 names it`},
 		{"cut off", "MESS:\n  - response: {content: [{image: {file: att-001-image-a.jpg, mime: image/jpeg, size: 5}}]}", "MESS:\n  - response: {content: [{image: {fi", `state=finished/T/000-T.messe-af.yaml:20: not YAML: did not find expected ',' or '}'`},

@@ -38,7 +38,7 @@ func TestReceiptsOfThreadAreChecked(t *testing.T) {
 		wrong    string // "" for a valid thread
 	}{
 		{name: "pending", status: mess.Pending},
-		{name: "cancelled before anybody began", status: mess.Cancelled, messages: []mess.Message{message("claude", &mess.Cancel{})}},
+		{name: "cancelled before an executor began", status: mess.Cancelled, messages: []mess.Message{message("claude", &mess.Cancel{})}},
 		{name: "cancelled without a cancel", status: mess.Cancelled, wrong: "without a message for it"},
 		{name: "expired", status: mess.Expired, messages: []mess.Message{message("exchange", &mess.Status{Code: mess.Expired})}},
 		{name: "expired, reported by an executor", status: mess.Expired, messages: []mess.Message{message("pi", &mess.Status{Code: mess.Expired})}, wrong: "expired by pi: there is no receipt in it"},

@@ -53,7 +53,7 @@ func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *htt
 	case err != nil:
 		answer(w, http.StatusServiceUnavailable, problem{Error: "the exchange cannot store it now; try again", Why: mess.Unavailable})
 	case len(by) == 0:
-		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("nobody has reserved %.60q", device), Why: mess.NotFound})
+		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("no agent has reserved %.60q", device), Why: mess.NotFound})
 	default:
 		answer(w, http.StatusOK, map[string][]string{"by": by})
 	}

@@ -90,7 +90,7 @@ func (c *Console) acceptInvite(ctx context.Context, i invite) (key string, err e
 	if err != nil {
 		_, revoked := c.keys.Revoke(i.actor)
 		if revoked != nil {
-			c.log.Error("a key goes on that nobody has", "actor", i.actor, "err", revoked)
+			c.log.Error("a key that no person has stays valid", "actor", i.actor, "err", revoked)
 		}
 		return "", err
 	}

@@ -127,7 +127,7 @@ func (c *call) revokeKey(actor string) error {
 		return err
 	}
 	if !was {
-		return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list tells who has", actor)
+		return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list shows all keys", actor)
 	}
 	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
 	c.writeJSON(http.StatusOK, map[string]any{"actor": actor, "revoked": true})

@@ -102,7 +102,7 @@ func (b *inbound) postText(ctx context.Context, t legacyText) (code int, _ error
 	res, err := safehttp.Send(client, req)
 	if err != nil {
 		b.log.Debug("mesh: text_url does not accept a text", "err", err)
-		return 0, errors.New("nobody answers at text_url")
+		return 0, errors.New("no server answers at text_url")
 	}
 	return res.StatusCode, nil
 }

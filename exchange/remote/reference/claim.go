@@ -177,7 +177,7 @@ func (s *statusUpdate) over(ctx context.Context, t httpclient.Thread, status *me
 // withdraw before they read, at least one sees that.
 func (s *statusUpdate) giveUp(ctx context.Context, why error) error {
 	back := &mess.Status{Code: mess.Delegated, Executor: s.cfg.Executor, Reason: &mess.Reason{
-		Type: "not_started", Detail: "somebody else began it in the same moment; this executor has not acted", Effect: mess.EffectNone,
+		Type: "not_started", Detail: "another executor began it at the same moment; this executor has not acted", Effect: mess.EffectNone,
 	}}
 	if err := s.put(ctx, "", []mess.Item{back}); err != nil {
 		return err

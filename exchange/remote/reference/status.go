@@ -87,7 +87,7 @@ func (s *statusUpdate) named() []mess.Item {
 	c := *s.status
 	c.ID, c.Executor, c.Re = s.id, s.cfg.Executor, mess.Refs{s.ref}
 	if c.Code == mess.NeedsConfirmation && c.ConfirmBy != "" && len(s.cfg.Operators) == 0 && c.Message == "" {
-		c.Message = "nobody at this server may confirm this: the executor's configuration names none (connect: operators:)"
+		c.Message = "no person at this server may confirm this: the executor's configuration names none (connect: operators:)"
 	}
 	items := slices.Clone(s.items)
 	items[slices.Index(items, mess.Item(s.status))] = &c

@@ -29,7 +29,7 @@ func (f *Follower) absent(ctx context.Context, why error) error {
 		return nil
 	}
 	return output.Hint(fmt.Errorf("%s: the exchange did not answer for %s: %v", f.ref, longest, why),
-		"the request is not withdrawn; messkit show %s tells how it went when the exchange is there", f.ref)
+		"the request is not withdrawn; messkit show %s shows the result when the exchange is there", f.ref)
 }
 
 // back records that the exchange answers again.

@@ -43,7 +43,7 @@ func freePort(addr string) error {
 		return l.Close()
 	}
 	if _, port, split := net.SplitHostPort(addr); split == nil && errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s: another program has it, and is no exchange; ss -ltnp 'sport = :%s' tells which", addr, port)
+		return fmt.Errorf("%s: another program has it, and is no exchange; ss -ltnp 'sport = :%s' shows which", addr, port)
 	}
 	return fmt.Errorf("%w; write another address", err)
 }

@@ -52,7 +52,7 @@ func findExchange(ctx context.Context, k *client.Client, silent output.CheckResu
 	a, err := selftest.Ask(ctx, data, selftest.Query{})
 	switch {
 	case errors.Is(err, selftest.ErrNotRunning):
-		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; of one with another folder or port tell with --config, or with --url and --key-file", data)
+		silent.Says += fmt.Sprintf("; with the data folder %s none runs either; name one with another folder or port with --config, or with --url and --key-file", data)
 		return silent
 	case err != nil || a.URL == "" || a.URL == k.URL:
 		return silent
@@ -61,7 +61,7 @@ func findExchange(ctx context.Context, k *client.Client, silent output.CheckResu
 	k.URL = a.URL
 	x := checkExchange(ctx, k)
 	if x.OK {
-		x.Note, x.Says = true, fmt.Sprintf("%s; nobody is at %s, where commands look: give them --url %s, or set MESSKIT_URL", x.Says, asked, a.URL)
+		x.Note, x.Says = true, fmt.Sprintf("%s; no exchange is at %s, where commands look: give them --url %s, or set MESSKIT_URL", x.Says, asked, a.URL)
 	}
 	return x
 }

@@ -95,7 +95,7 @@ func some(refs []string) string {
 // String returns a line of the table.
 func (q Quantiles) String() string {
 	if q.Count == 0 {
-		return "nothing was heard"
+		return "there was no answer"
 	}
 	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, at most %.1f ms", q.P50, q.P99, q.Max)
 }

@@ -166,7 +166,7 @@ func journalCheckCommand(a *output.Env) *cobra.Command {
 	var o OnJournal
 	c := &cobra.Command{
 		Use:   "check",
-		Short: "Hold the journal to its rules, and tell file, byte and rule",
+		Short: "Verify the journal, and print file, byte and rule of each error",
 		Long: `Hold the journal to the rules in docs/reference/journal.md, and tell file, byte and rule of
 what is wrong. The exit code is 1 if anything is. A torn end is no mistake: the
 power failed, or somebody is writing right now, and nobody relies on it yet.`,

@@ -120,7 +120,7 @@ func keysIssueCommand(a *output.Env) *cobra.Command {
 	var n newKey
 	c := &cobra.Command{
 		Use:   "issue ACTOR ROLE...",
-		Short: "Make a key for somebody who has none",
+		Short: "Make a key for an actor without one",
 		Long: `Issue makes a key. One with the role operator is made at a terminal of the exchange's
 own machine alone, after a question that a person answers there.`,
 		Example: "  messkit keys issue dashboard observer --save dashboard.key",
@@ -153,7 +153,7 @@ func keysRotateCommand(a *output.Env) *cobra.Command {
 	var overlap time.Duration
 	c := &cobra.Command{
 		Use:   "rotate ACTOR",
-		Short: "Make a new key for somebody; the old one goes on for a while",
+		Short: "Make a new key for an actor; the old one stays valid for a while",
 		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
 be taken to its place meanwhile; --overlap 0s ends it at once, with what goes on
 under it. A key that was stolen is revoked instead, and its owner enrolls again.
@@ -205,7 +205,7 @@ func keysRolesCommand(a *output.Env) *cobra.Command {
 	var k client.Client
 	c := &cobra.Command{
 		Use:     "roles ACTOR ROLE...",
-		Short:   "Give somebody other roles; the key stays",
+		Short:   "Give an actor other roles; the key stays",
 		Example: "  messkit keys roles kitchen-pi executor",
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -231,7 +231,7 @@ func keysEnrollCommand(a *output.Env) *cobra.Command {
 	var roles, capabilities []string
 	c := &cobra.Command{
 		Use:   "enrol [ACTOR]",
-		Short: "Show a code with which somebody on another machine registers, once",
+		Short: "Create a one-time enrollment code for another machine",
 		Long: `Enrol shows a code. Whoever registers with it, from another machine or as another user
 of this one, gets a key of their own; then the code is used up. It ends by itself, and
 when the exchange does.

@@ -124,7 +124,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 	}
 	if _, err := x.Send(ctx, mess.Message{Items: []mess.Item{r}}); err != nil {
 		if ref == mess.Last && r.Confirm != nil && errors.Is(err, mess.Invalid) {
-			return output.Hint(err, "name it: messkit reply REF; messkit show last tells its REF")
+			return output.Hint(err, "name it: messkit reply REF; messkit show last prints its REF")
 		}
 		return client.HintUnconfirmed(err, r, ref)
 	}

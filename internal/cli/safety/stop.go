@@ -57,7 +57,7 @@ somebody needs a switch that works without messkit.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case all && show || asJSON && !show:
-				return output.Usagef(cmd, "--show tells of this machine, --json is for it")
+				return output.Usagef(cmd, "--show is about this machine, --json is for it")
 			case show:
 				return showStop(a, &o, asJSON)
 			case all:
@@ -127,7 +127,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 func whoHere() string {
 	u, err := user.Current()
 	if err != nil {
-		return "somebody at the place"
+		return "a local operator"
 	}
 	return u.Username + " at the place"
 }

@@ -86,7 +86,7 @@ func printStopped(a *output.Env, who []httpclient.Executor, s mess.Stop) error {
 		case !slices.Contains(s.Executors, e.ID):
 		case awaits(e, s.ID):
 			failed = true
-			p.Printf("%s: has not confirmed it; it stops when it hears of it\n", output.Printable(e.ID))
+			p.Printf("%s: has not confirmed it; it stops when it receives the stop\n", output.Printable(e.ID))
 		case e.Stopped == nil:
 			p.Printf("%s: has confirmed it, and has cleared it since\n", output.Printable(e.ID))
 		default:

@@ -19,8 +19,8 @@ func threadCheckCommand(a *output.Env) *cobra.Command {
 	var notes bool
 	c := &cobra.Command{
 		Use:   "check [REF|PATH...]",
-		Short: "Hold threads to MESSE-AF 2.1, and tell file, line and rule",
-		Long: `Hold threads to MESSE-AF 2.1, and tell file, line and rule of what is wrong.
+		Short: "Validate threads against MESSE-AF 2.1, and print file, line and rule of each error",
+		Long: `Validate threads against MESSE-AF 2.1, and print file, line and rule of each error of what is wrong.
 With --notes also what messkit reads and other programs may not. The exit code
 is 1 if anything is wrong.`,
 		Example: "  messkit thread check --notes\n  messkit thread check 2026-01-15-TEST.messe-af.zip",

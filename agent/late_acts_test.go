@@ -175,6 +175,27 @@ func TestUnansweredCommand(t *testing.T) {
 	}
 }
 
+// After an unanswered command without a readback, the agent adds the late act to the thread, for
+// each commanded state.
+func TestUnansweredCommandWithoutReadback(t *testing.T) {
+	for _, on := range []bool{true, false} {
+		t.Run(map[bool]string{true: "on", false: "off"}[on], func(t *testing.T) {
+			d := &deskLamp{safe: "keep"}
+			d.broken, d.blind, d.stuck, d.on = drivers.MarkMayAct(errors.New("no answer")), true, true, !on
+			withHarnessSetup(t, func(h *harness) { h.addDeskLamp(d, on) }, func(h *harness) {
+				ref := h.send(requester, "request: {intent: the desk lamp}")
+				h.advance(time.Second)
+				h.wantStatus(ref, mess.Failed)
+				d.set(func(l *lamp) { l.blind, l.on = false, on })
+				h.advance(time.Minute)
+				if list := h.lateActs(ref); len(list) != 1 || strings.Contains(list[0].Reason.Detail, "before") {
+					t.Errorf("%d late acts in the thread, want 1 without an earlier state: %+v", len(list), list)
+				}
+			})
+		})
+	}
+}
+
 // A command without an answer that reads back as done is completed, with a note.
 func TestUnansweredCommandReadBackIsCompleted(t *testing.T) {
 	d := &deskLamp{safe: "keep"}

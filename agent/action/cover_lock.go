@@ -39,23 +39,16 @@ func (run Run) moveOrLock(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s is %s.", run.Device.Label, state),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "state", Value: state}},
 	}
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	broken := context.Cause(ctx)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	if run.readPosition(ctx, broken, &r); r.Err != nil {
-		r.MayMove = MayAct(r.Err)
-		run.checkStandstill(ctx, &r)
-	}
-	run.noteEstimate(ctx, &r)
-	if r.Err == nil {
-		run.captureAfter(ctx, since, &r)
-	}
-	return r
+	return run.afterAct(ctx, r, func(after context.Context, since time.Time, r *Result) {
+		if run.readPosition(after, context.Cause(ctx), r); r.Err != nil {
+			r.MayMove = MayAct(r.Err)
+			run.checkStandstill(after, r)
+		}
+		run.noteEstimate(after, r)
+		if r.Err == nil {
+			run.captureAfter(after, since, r)
+		}
+	})
 }
 
 // readPosition corrects the result by a readback. broken is the cause of an interruption, nil if
@@ -65,30 +58,23 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 	if read == nil {
 		return
 	}
-	so, now := false, ""
-	_, err := readUntil(ctx, r, func(so bool) bool { return so }, func() (bool, error) {
-		is, how, err := read(ctx, run.Pass)
-		if err == nil {
-			so, now = is, how
-		}
-		return is, err
-	})
+	seen, err := run.readUntilSo(ctx, r, read)
 	rest, rests := run.Device.Driver.(drivers.RestReader)
 	if rests && errors.Is(err, drivers.ErrNotStarted) {
 		return // a stop has halted it, and it reports whether it stands still
 	}
-	if err == nil && !so && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrNotMoved) {
+	if err == nil && !seen.So && r.Err != nil && !MayAct(r.Err) && !errors.Is(r.Err, drivers.ErrNotMoved) {
 		stands := false
 		if rests {
 			stands, _ = run.Pass.AtRest(ctx, rest)
 		} else {
-			stands = hasStopped(ctx, run.Plan.Command, now, func() (string, error) {
+			stands = hasStopped(ctx, run.Plan.Command, seen.Now, func() (string, error) {
 				_, again, err := read(ctx, run.Pass)
 				return again, err
 			})
 		}
 		if stands {
-			where := fmt.Errorf("it stands, and reads back as %s", now)
+			where := fmt.Errorf("it stands, and reads back as %s", seen.Now)
 			if broken == nil || !errors.Is(r.Err, broken) && !errors.Is(r.Err, context.Canceled) { // the result reports that anyway
 				where = fmt.Errorf("%w; %w", r.Err, where)
 			}
@@ -96,7 +82,7 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 			return
 		}
 	}
-	r.applyReadback(run.Device.Name, so, now, err)
+	r.applyReadback(run.Device.Name, seen.So, seen.Now, err)
 }
 
 // noteEstimate notes the estimated position of a device without a measured one. An estimate

@@ -23,17 +23,7 @@ func (run Run) dim(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s is at %s %%.", run.Device.Label, wording.Number(percent)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "level", Value: mess.Number(wording.Number(percent))}},
 	}
-	return run.finishLight(ctx, r, percent > 0, func(ctx context.Context) (string, bool, error) {
-		reader, ok := run.Device.Driver.(drivers.LevelReader)
-		if !ok {
-			return "", false, nil
-		}
-		is, err := run.Pass.Level(ctx, reader)
-		if err == nil && math.Abs(is-percent) > levelWithin {
-			return wording.Rounded(is) + " %", true, nil
-		}
-		return "", true, err
-	})
+	return run.finishSwitch(ctx, r, percent > 0, readLevel(run.Device.Driver, percent))
 }
 
 // targetLevel returns the planned brightness in percent: a fixed level, or a change from the
@@ -86,48 +76,7 @@ func (run Run) tint(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s has the color %s.", run.Device.Label, c),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
 	}
-	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
-		reader, ok := run.Device.Driver.(drivers.ColorReader)
-		if !ok {
-			return "", false, nil
-		}
-		is, err := run.Pass.Color(ctx, reader)
-		if err == nil && is != c {
-			return is.String(), true, nil
-		}
-		return "", true, err
-	})
-}
-
-// finishLight reads back a light after a command; on is its commanded state. read returns
-// the shown value if it differs from the commanded one, else "", and whether the light can
-// report it.
-func (run Run) finishLight(ctx context.Context, r Result, on bool, read func(context.Context) (instead string, can bool, err error)) Result {
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	if run.returnToSafeLevel(ctx, on, &r) {
-		return r
-	}
-	after, cancel := readbackContext(ctx)
-	defer cancel()
-	can := false
-	instead, err := readUntil(after, &r, func(instead string) bool { return instead == "" }, func() (instead string, err error) {
-		instead, can, err = read(after)
-		return instead, err
-	})
-	if can {
-		r.applyReadback(run.Device.Name, instead == "", instead, err)
-	}
-	if r.Err == nil {
-		run.captureAfter(after, since, &r)
-	}
-	if !run.returnToSafeLevel(ctx, on, &r) && r.Err == nil {
-		run.noteSwitchOff(&r)
-	}
-	return r
+	return run.finishSwitch(ctx, r, true, readColor(run.Device.Driver, c))
 }
 
 // warm sets the color temperature of a light and reads it back if possible.
@@ -142,17 +91,7 @@ func (run Run) warm(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "kelvin", Value: mess.Number(wording.Number(kelvin))}},
 	}
-	return run.finishLight(ctx, r, true, func(ctx context.Context) (string, bool, error) {
-		reader, ok := run.Device.Driver.(drivers.ColorTemperatureReader)
-		if !ok {
-			return "", false, nil
-		}
-		is, err := run.Pass.ColorTemperature(ctx, reader)
-		if err == nil && !sameWarmth(is, kelvin) {
-			return wording.Number(math.Round(is)) + " K", true, nil
-		}
-		return "", true, err
-	})
+	return run.finishSwitch(ctx, r, true, readColorTemperature(run.Device.Driver, kelvin))
 }
 
 // sameWarmth reports whether two color temperatures look the same: devices count in mireds and

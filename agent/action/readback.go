@@ -139,7 +139,7 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 		if !absolute {
 			return nil // the start of the change is unknown
 		}
-		return readbackWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
+		return readLevel(d, want)
 	case capabilities.SetColor:
 		value, _ := plan.Args.Get("colour")
 		text, _ := value.(string)
@@ -167,12 +167,10 @@ func readbackOf(d drivers.Device, plan capabilities.Plan) readback {
 		if !absolute {
 			return nil
 		}
-		return readbackWith(d, (*policy.Pass).ColorTemperature, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
+		return readColorTemperature(d, want)
 	case capabilities.TurnTo:
 		want, _ := numberArg(plan.Args, "angle")
-		return readbackWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
-			return math.Abs(is-want) <= angleWithin, wording.Rounded(is) + " degrees"
-		})
+		return readAngle(d, want)
 	case capabilities.SetTemperature:
 		want, _ := numberArg(plan.Args, "temperature")
 		return readbackWith(d, (*policy.Pass).Target, func(is float64) (bool, string) { return atTarget(is, want), wording.Rounded(is) + " °C" })
@@ -202,6 +200,28 @@ func readbackWith[R, V any](d drivers.Device, read func(*policy.Pass, context.Co
 		so, now := judge(v)
 		return so, now, nil
 	}
+}
+
+// readLevel reads back the brightness of a light, in percent.
+func readLevel(d drivers.Device, want float64) readback {
+	return readbackWith(d, (*policy.Pass).Level, func(is float64) (bool, string) { return math.Abs(is-want) <= levelWithin, wording.Rounded(is) + " %" })
+}
+
+// readColor reads back the color of a light.
+func readColor(d drivers.Device, want drivers.Color) readback {
+	return readbackWith(d, (*policy.Pass).Color, func(is drivers.Color) (bool, string) { return is == want, is.String() })
+}
+
+// readColorTemperature reads back the color temperature of a light, in kelvin.
+func readColorTemperature(d drivers.Device, want float64) readback {
+	return readbackWith(d, (*policy.Pass).ColorTemperature, func(is float64) (bool, string) { return sameWarmth(is, want), wording.Number(math.Round(is)) + " K" })
+}
+
+// readAngle reads back the angle of a servo, in degrees.
+func readAngle(d drivers.Device, want float64) readback {
+	return readbackWith(d, (*policy.Pass).Angle, func(is float64) (bool, string) {
+		return math.Abs(is-want) <= angleWithin, wording.Rounded(is) + " degrees"
+	})
 }
 
 // effectOf returns the effect of an act that ended with err: none if the device did not receive
@@ -251,6 +271,22 @@ func readUntil[T any](ctx context.Context, r *Result, so func(T) bool, look func
 		v = again
 	}
 	return v, err
+}
+
+// readBack corrects the result of an act by a readback; nil if the device cannot report its state.
+func (run Run) readBack(ctx context.Context, r *Result, read readback) {
+	if read != nil {
+		seen, err := run.readUntilSo(ctx, r, read)
+		r.applyReadback(run.Device.Name, seen.So, seen.Now, err)
+	}
+}
+
+// readUntilSo reads a device after a command until its state is as planned, as readUntil.
+func (run Run) readUntilSo(ctx context.Context, r *Result, read readback) (Sight, error) {
+	return readUntil(ctx, r, func(s Sight) bool { return s.So }, func() (s Sight, err error) {
+		s.So, s.Now, err = read(ctx, run.Pass)
+		return s, err
+	})
 }
 
 // applyReadback corrects the result of an act by a readback. so says whether the state is as

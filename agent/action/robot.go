@@ -22,21 +22,12 @@ func (run Run) cleanSpot(ctx context.Context) Result {
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
 		Text: fmt.Sprintf("The %s has cleaned the spot.", run.Device.Label),
 	}
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	if err != nil {
-		run.checkStandstill(ctx, &r)
-		return r
-	}
-	if run.wantsImage() {
-		run.captureAfter(ctx, since, &r)
-	}
-	return r
+	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
+		run.checkStandstill(ctx, r)
+		if r.Err == nil && run.wantsImage() {
+			run.captureAfter(ctx, since, r)
+		}
+	})
 }
 
 func (run Run) clean(ctx context.Context) Result {
@@ -103,32 +94,26 @@ func (run Run) dock(ctx context.Context) Result {
 		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged,
 		Text: fmt.Sprintf("The %s is in its dock.", run.Device.Label), Yes: new(true),
 	}
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	if err != nil {
-		run.checkStandstill(ctx, &r)
-		return r
-	}
-	if reader, ok := run.Device.Driver.(drivers.DockReader); ok {
-		switch in, err := readUntil(ctx, &r, func(in bool) bool { return in }, func() (bool, error) { return run.Pass.Docked(ctx, reader) }); {
-		case err != nil:
-			r.noteUnread(err)
-		case !in:
-			r.Err, r.Effect = fmt.Errorf("the agent sent %s to its dock, but it is not there", run.Device.Name), mess.EffectUnknown
-			return r
-		default:
-			r.Evidence = mess.ReadBack
+	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
+		if r.Err != nil {
+			run.checkStandstill(ctx, r)
+			return
 		}
-	}
-	if run.wantsImage() {
-		run.captureAfter(ctx, since, &r)
-	}
-	return r
+		if reader, ok := run.Device.Driver.(drivers.DockReader); ok {
+			switch in, err := readUntil(ctx, r, func(in bool) bool { return in }, func() (bool, error) { return run.Pass.Docked(ctx, reader) }); {
+			case err != nil:
+				r.noteUnread(err)
+			case !in:
+				r.Err, r.Effect = fmt.Errorf("the agent sent %s to its dock, but it is not there", run.Device.Name), mess.EffectUnknown
+				return
+			default:
+				r.Evidence = mess.ReadBack
+			}
+		}
+		if run.wantsImage() {
+			run.captureAfter(ctx, since, r)
+		}
+	})
 }
 
 // move drives for the plan's time. After an interruption the device has moved part of the way

@@ -82,6 +82,21 @@ func (run Run) Do(ctx context.Context) Result {
 	return Result{Err: fmt.Errorf("%s: the agent cannot execute %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
 }
 
+// afterAct completes the result of an act. Unless the act had no effect, it reports the act, and
+// then check reads the device, with a context that goes on after an interruption. since is the
+// time of the end of the act.
+func (run Run) afterAct(ctx context.Context, r Result, check func(ctx context.Context, since time.Time, r *Result)) Result {
+	if r.Effect == mess.EffectNone {
+		return r
+	}
+	since := run.Now()
+	run.Acted(r)
+	ctx, cancel := readbackContext(ctx)
+	defer cancel()
+	check(ctx, since, &r)
+	return r
+}
+
 // readbackTime limits the readback after an interrupted task.
 const readbackTime = 10 * time.Second
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/messkit/messkit/agent/wording"
 	"github.com/messkit/messkit/drivers"
@@ -23,31 +24,25 @@ func (run Run) setTemperature(ctx context.Context) Result {
 	err := run.Pass.SetTarget(ctx, run.Device.Driver.(drivers.Thermostat), want)
 	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true)}
 	r.setTarget(run, want)
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	if reader, reads := run.Device.Driver.(drivers.TargetReader); reads {
-		is, err := readUntil(ctx, &r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
-		so := err == nil && atTarget(is, want)
-		r.applyReadback(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
-		if so {
-			r.setTarget(run, is)
+	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
+		if reader, reads := run.Device.Driver.(drivers.TargetReader); reads {
+			is, err := readUntil(ctx, r, func(is float64) bool { return atTarget(is, want) }, func() (float64, error) { return run.Pass.Target(ctx, reader) })
+			so := err == nil && atTarget(is, want)
+			r.applyReadback(run.Device.Name, so, fmt.Sprintf("set to %s °C", wording.Rounded(is)), err)
+			if so {
+				r.setTarget(run, is)
+			}
 		}
-	}
-	if r.Err != nil {
-		return r
-	}
-	if reader, reads := run.Device.Driver.(drivers.SwitchReader); reads {
-		if on, err := run.Pass.On(ctx, reader); err == nil && !on {
-			r.Note("it is off, and keeps that temperature only when it is on")
+		if r.Err != nil {
+			return
 		}
-	}
-	run.captureAfter(ctx, since, &r)
-	return r
+		if reader, reads := run.Device.Driver.(drivers.SwitchReader); reads {
+			if on, err := run.Pass.On(ctx, reader); err == nil && !on {
+				r.Note("it is off, and keeps that temperature only when it is on")
+			}
+		}
+		run.captureAfter(ctx, since, r)
+	})
 }
 
 // setTarget records the target of a thermostat in the result.
@@ -71,26 +66,14 @@ func (run Run) setAngle(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s has turned to %s degrees.", run.Device.Label, wording.Number(degrees)),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "angle", Value: mess.Number(wording.Number(degrees))}},
 	}
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	reader, reads := run.Device.Driver.(drivers.AngleReader)
-	if !reads {
-		if r.Err == nil {
+	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
+		read := readAngle(run.Device.Driver, degrees)
+		if read == nil && r.Err == nil {
 			r.Note("it does not report its angle; the agent waited for the time that it needs")
-			run.captureAfter(ctx, since, &r)
 		}
-		return r
-	}
-	there := func(is float64) bool { return math.Abs(is-degrees) <= angleWithin }
-	is, err := readUntil(ctx, &r, there, func() (float64, error) { return run.Pass.Angle(ctx, reader) })
-	r.applyReadback(run.Device.Name, there(is), wording.Rounded(is)+" degrees", err)
-	if r.Err == nil {
-		run.captureAfter(ctx, since, &r)
-	}
-	return r
+		run.readBack(ctx, r, read)
+		if r.Err == nil {
+			run.captureAfter(ctx, since, r)
+		}
+	})
 }

@@ -35,6 +35,12 @@ func (run Run) switchTo(ctx context.Context, on bool) Result {
 	err := run.Pass.Switch(ctx, run.Device.Driver.(drivers.Switch), on)
 	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Text: run.switchText(on), Yes: new(true)}
 	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "on", Value: on}}
+	return run.finishSwitch(ctx, r, on, readbackWith(run.Device.Driver, (*policy.Pass).On, func(is bool) (bool, string) { return is == on, wording.OnOff(is) }))
+}
+
+// finishSwitch completes the result of a command that switches a device or sets a light; on is
+// the commanded state. It returns the device to its safe level if the task has ended.
+func (run Run) finishSwitch(ctx context.Context, r Result, on bool, read readback) Result {
 	if r.Effect == mess.EffectNone {
 		return r
 	}
@@ -45,8 +51,7 @@ func (run Run) switchTo(ctx context.Context, on bool) Result {
 	}
 	after, cancel := readbackContext(ctx)
 	defer cancel()
-	run.readSwitch(after, on, &r)
-	if r.Err == nil {
+	if run.readBack(after, &r, read); r.Err == nil {
 		run.captureAfter(after, since, &r)
 	}
 	if !run.returnToSafeLevel(ctx, on, &r) && r.Err == nil {
@@ -84,16 +89,6 @@ func WhoEnds(e policy.SwitchOff) string {
 	return "this agent; if the agent dies or hangs, nothing does until it runs again"
 }
 
-// readSwitch corrects the result by a reading of the device.
-func (run Run) readSwitch(ctx context.Context, want bool, r *Result) {
-	reader, ok := run.Device.Driver.(drivers.SwitchReader)
-	if !ok {
-		return
-	}
-	is, err := readUntil(ctx, r, func(is bool) bool { return is == want }, func() (bool, error) { return run.Pass.On(ctx, reader) })
-	r.applyReadback(run.Device.Name, is == want, wording.OnOff(is), err)
-}
-
 // switchText returns a sentence such as "The porch light is on."
 func (run Run) switchText(on bool) string {
 	return fmt.Sprintf("The %s is %s.", run.Device.Label, wording.OnOff(on))
@@ -121,20 +116,14 @@ func (run Run) press(ctx context.Context) Result {
 		Text:  fmt.Sprintf("The %s has been %s.", run.Device.Label, done),
 		Facts: mess.Object{{Key: "device", Value: run.Device.Name}},
 	}
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	ctx, cancel := readbackContext(ctx)
-	defer cancel()
-	if reads {
-		run.readTrigger(ctx, reader, before, &r)
-	}
-	if r.Err == nil {
-		run.captureAfter(ctx, since, &r)
-	}
-	return r
+	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
+		if reads {
+			run.readTrigger(ctx, reader, before, r)
+		}
+		if r.Err == nil {
+			run.captureAfter(ctx, since, r)
+		}
+	})
 }
 
 // readTrigger corrects the result by the reported time of the last trigger.

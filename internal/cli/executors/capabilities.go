@@ -1,64 +1,64 @@
 package executors
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
 // CapabilitiesCommand returns the command messkit capabilities.
 func CapabilitiesCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
-	c := &cobra.Command{
+	return client.Query(a, &cobra.Command{
 		Use:     "capabilities",
 		Short:   "List the capabilities of the exchange's executors",
 		Example: "  messkit capabilities",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			x, err := k.Open()
-			if err != nil {
-				return err
-			}
-			list, err := x.Capabilities(c.Context())
-			if err != nil {
-				return k.Unreachable(err)
-			}
-			who, err := x.Executors(c.Context())
-			if err != nil {
-				return k.Unreachable(err)
-			}
-			offered := map[string][]string{}
-			for _, e := range who {
-				for _, one := range e.Capabilities {
-					offered[one.ID] = append(offered[one.ID], e.ID)
-				}
-			}
-			if asJSON {
-				out := make([]map[string]any, len(list))
-				for i, one := range list {
-					out[i] = map[string]any{"id": one.ID, "description": one.Description, "tags": one.Tags, "executors": offered[one.ID]}
-				}
-				return a.JSON(out)
-			}
-			w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-			fmt.Fprintln(w, "CAPABILITY\tEXECUTORS\tDESCRIPTION")
-			for _, one := range list {
-				by := strings.Join(offered[one.ID], ", ")
-				if by == "" {
-					by = "-"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", one.ID, output.Printable(by), output.Printable(one.Description))
-			}
-			return w.Flush()
-		},
+	}, capabilities, printCapabilities)
+}
+
+// capability is a capability with the executors that have it.
+type capability struct {
+	Description string   `json:"description"`
+	Executors   []string `json:"executors"`
+	ID          string   `json:"id"`
+	Tags        []string `json:"tags"`
+}
+
+func capabilities(x *httpclient.Client, ctx context.Context) ([]capability, error) {
+	list, err := x.Capabilities(ctx)
+	if err != nil {
+		return nil, err
 	}
-	k.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	who, err := x.Executors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	offered := map[string][]string{}
+	for _, e := range who {
+		for _, one := range e.Capabilities {
+			offered[one.ID] = append(offered[one.ID], e.ID)
+		}
+	}
+	all := make([]capability, len(list))
+	for i, one := range list {
+		all[i] = capability{one.Description, offered[one.ID], one.ID, one.Tags}
+	}
+	return all, nil
+}
+
+func printCapabilities(a *output.Env, list []capability) error {
+	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "CAPABILITY\tEXECUTORS\tDESCRIPTION")
+	for _, one := range list {
+		by := cmp.Or(strings.Join(one.Executors, ", "), "-")
+		fmt.Fprintf(w, "%s\t%s\t%s\n", one.ID, output.Printable(by), output.Printable(one.Description))
+	}
+	return w.Flush()
 }

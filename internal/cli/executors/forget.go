@@ -15,8 +15,7 @@ import (
 
 // ForgetCommand returns the command messkit forget.
 func ForgetCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	c := &cobra.Command{
+	return client.Command(&cobra.Command{
 		Use:   "forget EXECUTOR",
 		Short: "Remove an executor that does not come back",
 		Long: `Forget takes an executor or a person who is gone for good off all lists; nobody
@@ -29,12 +28,9 @@ again, and each stop that it has not confirmed reaches it, also those that were
 given meanwhile.`,
 		Example: "  messkit forget old-pi",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error { return runForget(c.Context(), a, x, args[0]) })
-		},
-	}
-	k.Flags(c)
-	return c
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		return runForget(ctx, a, x, args[0])
+	})
 }
 
 func runForget(ctx context.Context, a *output.Env, x *httpclient.Client, id string) error {

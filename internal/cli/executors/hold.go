@@ -37,28 +37,21 @@ waited meanwhile.`
 
 // drainCommand returns a command that starts or ends a drain at the exchange.
 func drainCommand(a *output.Env, verb, short string, order func(*mess.DrainOrder) mess.Config) *cobra.Command {
-	var k client.Client
 	var why string
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:   verb + " [EXECUTOR...]",
 		Short: short,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			x, err := k.Open()
-			if err != nil {
-				return err
-			}
-			return sendOrder(cmd.Context(), a, x, &k, order(&mess.DrainOrder{Reason: why, Executors: names}), verb)
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, names []string) error {
+		return sendOrder(ctx, a, x, order(&mess.DrainOrder{Reason: why, Executors: names}), verb)
+	})
 	c.Flags().StringVar(&why, "why", "", "the reason, which requesters see")
 	return c
 }
 
-func sendOrder(ctx context.Context, a *output.Env, x *httpclient.Client, k *client.Client, c mess.Config, verb string) error {
+func sendOrder(ctx context.Context, a *output.Env, x *httpclient.Client, c mess.Config, verb string) error {
 	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&c}})
 	if err != nil {
-		return k.Unreachable(err)
+		return err
 	}
 	for _, item := range answer.Items {
 		ack, ok := item.(*mess.Ack)

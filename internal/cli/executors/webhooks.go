@@ -13,32 +13,14 @@ import (
 
 // WebhooksCommand returns the command messkit webhooks.
 func WebhooksCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
-	c := &cobra.Command{
+	return client.Query(a, &cobra.Command{
 		Use:   "webhooks",
 		Short: "Show the deliveries to executors' webhooks",
 		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
 the webhooks of executors, the newest first. With an executor's key it shows
 that executor's. docs/reference/http.md tells how an executor registers one.`,
 		Example: "  messkit webhooks",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error {
-				list, err := x.Webhooks(c.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(list)
-				}
-				return printDeliveries(a, list)
-			})
-		},
-	}
-	k.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	}, (*httpclient.Client).Webhooks, printDeliveries)
 }
 
 func printDeliveries(a *output.Env, list []httpclient.Delivery) error {

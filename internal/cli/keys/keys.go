@@ -53,29 +53,11 @@ the place may do).`,
 }
 
 func keysListCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
-	c := &cobra.Command{
+	return client.Query(a, &cobra.Command{
 		Use:     "list",
 		Short:   "List who has a key",
 		Example: "  messkit keys list",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error {
-				list, err := x.Keys(c.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(list)
-				}
-				return printHolders(a, list)
-			})
-		},
-	}
-	k.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	}, (*httpclient.Client).Keys, printHolders)
 }
 
 func printHolders(a *output.Env, list []httpclient.Holder) error {
@@ -148,10 +130,9 @@ own machine alone, after a question that a person answers there.`,
 }
 
 func keysRotateCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	var n newKey
 	var overlap time.Duration
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:   "rotate ACTOR",
 		Short: "Make a new key for an actor; the old one stays valid for a while",
 		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
@@ -161,44 +142,34 @@ under it. A key that was stolen is revoked instead, and its owner enrolls again.
 The operator's own new key is also in operator.key of the exchange's data folder.`,
 		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error {
-				ctx, err := confirmHolderRole(c.Context(), a, x, args[0])
-				if err != nil {
-					return err
-				}
-				key, err := x.RotateKey(ctx, args[0], overlap)
-				if err != nil {
-					return err
-				}
-				return saveKey(a, n, args[0], key)
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		ctx, err := confirmHolderRole(ctx, a, x, args[0])
+		if err != nil {
+			return err
+		}
+		key, err := x.RotateKey(ctx, args[0], overlap)
+		if err != nil {
+			return err
+		}
+		return saveKey(a, n, args[0], key)
+	})
 	n.flags(c)
 	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key goes on; a week at most")
 	return c
 }
 
 func keysRevokeCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	c := &cobra.Command{
+	return client.Command(&cobra.Command{
 		Use:     "revoke ACTOR",
 		Short:   "Revoke an actor's keys, and end its connections",
 		Example: "  messkit keys revoke old-phone",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return k.WithKeys(func(x *httpclient.Client) error {
-				if err := printRevoked(a, args[0], x.RevokeKey(c.Context(), args[0])); err != nil {
-					return err
-				}
-				return warnStillListed(c.Context(), a, x, args[0])
-			})
-		},
-	}
-	k.Flags(c)
-	return c
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		if err := printRevoked(a, args[0], x.RevokeKey(ctx, args[0])); err != nil {
+			return err
+		}
+		return warnStillListed(ctx, a, x, args[0])
+	})
 }
 
 func keysRolesCommand(a *output.Env) *cobra.Command {
@@ -226,10 +197,9 @@ func keysRolesCommand(a *output.Env) *cobra.Command {
 }
 
 func keysEnrollCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	var within time.Duration
 	var roles, capabilities []string
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:   "enrol [ACTOR]",
 		Short: "Create a one-time enrollment code for another machine",
 		Long: `Enrol shows a code. Whoever registers with it, from another machine or as another user
@@ -242,20 +212,15 @@ ACTOR the code grants the role requester: who has it asks, and is offered nothin
 others have asked for.`,
 		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE\n  messkit keys enrol garage-pi --capability open-door",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			actor := strings.Join(args, "")
-			return k.WithKeys(func(x *httpclient.Client) error {
-				code, err := x.NewCode(c.Context(), actor, within, roles, capabilities)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(a.Err, "good once, until %s, for: %s\n", code.Until, granted(code))
-				_, err = fmt.Fprintln(a.Out, string(code.Code))
-				return err
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		code, err := x.NewCode(ctx, strings.Join(args, ""), within, roles, capabilities)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Err, "good once, until %s, for: %s\n", code.Until, granted(code))
+		_, err = fmt.Fprintln(a.Out, string(code.Code))
+		return err
+	})
 	f := c.Flags()
 	f.DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
 	f.StringSliceVar(&roles, "role", nil, "roles that the code grants: requester, executor")

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -32,30 +34,18 @@ delivered. It needs the operator's key. docs/how-to/mesh.md tells more.`,
 	return c
 }
 
-// meshAgent is the agent of an exchange in its mesh.
-type meshAgent struct{ x *httpclient.Client }
-
-// withAgent calls f with the agent.
-func withAgent(k *client.Client, f func(meshAgent) error) error {
-	x, err := k.Open()
-	if err != nil {
-		return err
+// do sends an order to the agent of an exchange in its mesh.
+func do(ctx context.Context, x *httpclient.Client, o mesh.Order) (r mesh.Report, err error) {
+	if err = x.MESH(ctx, o, &r); IsOff(err) {
+		err = output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/how-to/mesh.md)")
 	}
-	err = f(meshAgent{x})
-	if errors.Is(err, mess.NotFound) && IsOff(err) {
-		return output.Hint(err, "is the mesh on? write exchange: mesh: {on: true, peers: ...} into the configuration (docs/how-to/mesh.md)")
-	}
-	return k.Unreachable(err)
+	return r, err
 }
 
 // IsOff reports whether an exchange does not know of meshes.
 func IsOff(err error) bool {
 	r, ok := errors.AsType[*mess.Error](err)
 	return ok && r.Code == mess.NotFound && r.Text == "there is nothing at this path"
-}
-
-func (a meshAgent) do(ctx context.Context, o mesh.Order) (r mesh.Report, _ error) {
-	return r, a.x.MESH(ctx, o, &r)
 }
 
 // patienceOf reads how long to wait: seconds, or a duration.
@@ -74,35 +64,19 @@ func patienceOf(c *cobra.Command, text string) (time.Duration, error) {
 }
 
 func meshStatusCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
-	c := &cobra.Command{
+	return client.Query(a, &cobra.Command{
 		Use:     "status",
 		Short:   "Show the agent, its peers, incidents and open requests",
 		Example: "  messkit mesh status",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), mesh.Order{Do: "status"})
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(r.Status)
-				}
-				return meshStatus(a, r.Status)
-			})
-		},
-	}
-	k.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return c
+	}, func(x *httpclient.Client, ctx context.Context) (*mesh.Status, error) {
+		r, err := do(ctx, x, mesh.Order{Do: "status"})
+		return r.Status, err
+	}, meshStatus)
 }
 
 func meshRotateCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	var alone bool
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:   "rotate",
 		Short: "Make a new token that peers show to this agent",
 		Long: `Rotate makes a new token, which stands first in the token file. The one before counts
@@ -110,22 +84,18 @@ beside it, so that peers can change one after the other. When all have changed, 
 --drop-old ends the old one. Nothing has to be started anew.`,
 		Example: "  messkit mesh rotate",
 		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), mesh.Order{Do: "rotate", Final: alone})
-				if err != nil {
-					return err
-				}
-				text := "a new token stands first in " + output.Printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
-				if alone {
-					text = "only the newest token counts, the first in " + output.Printable(r.Status.TokenFile)
-				}
-				_, err = fmt.Fprintln(a.Out, text)
-				return err
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, _ []string) error {
+		r, err := do(ctx, x, mesh.Order{Do: "rotate", Final: alone})
+		if err != nil {
+			return err
+		}
+		text := "a new token stands first in " + output.Printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
+		if alone {
+			text = "only the newest token counts, the first in " + output.Printable(r.Status.TokenFile)
+		}
+		_, err = fmt.Fprintln(a.Out, text)
+		return err
+	})
 	c.Flags().BoolVar(&alone, "drop-old", false, "the token of before counts no more")
 	return c
 }
@@ -191,138 +161,111 @@ func openQuestions(a mesh.Asked) (n int) {
 }
 
 func meshAuditCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
 	o := mesh.Order{Do: "audit"}
-	c := &cobra.Command{
+	c := client.Query(a, &cobra.Command{
 		Use:     "audit",
 		Short:   "Show received, sent and rejected messages",
 		Example: "  messkit mesh audit --peer hub\n  messkit mesh audit --id msg_...",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), o)
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(r.Audit)
-				}
-				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-				p := output.Printer{Out: w}
-				for _, l := range r.Audit {
-					p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
-				}
-				if p.Err != nil {
-					return p.Err
-				}
-				return w.Flush()
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(x *httpclient.Client, ctx context.Context) ([]state.Line, error) {
+		r, err := do(ctx, x, o)
+		return r.Audit, err
+	}, printAudit)
 	f := c.Flags()
 	f.IntVarP(&o.Lines, "lines", "n", 20, "how many lines, at most 1000")
 	f.StringVar(&o.Peer, "peer", "", "only of this peer")
 	f.StringVar(&o.ID, "id", "", "only this message or conversation, and the messages that refer to it")
-	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
+func printAudit(a *output.Env, list []state.Line) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	for _, l := range list {
+		p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	return w.Flush()
+}
+
 func meshLettersCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var asJSON bool
-	c := &cobra.Command{
+	c := client.Query(a, &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Show undelivered messages; replay or drop them",
 		Long: `Dead-letters shows the messages that no peer has taken. Those that were not refused
 are sent again by themselves, every minute until their time to live is over.`,
 		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), mesh.Order{Do: "letters"})
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(map[string]any{"messages": r.DeadLetters})
-				}
-				w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-				p := output.Printer{Out: w}
-				for _, l := range r.DeadLetters {
-					p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
-				}
-				if len(r.DeadLetters) == 0 {
-					p.Printf("there are none\n")
-				}
-				if p.Err != nil {
-					return p.Err
-				}
-				return w.Flush()
-			})
-		},
-	}
-	k.Flags(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	}, func(x *httpclient.Client, ctx context.Context) (deadLetters, error) {
+		r, err := do(ctx, x, mesh.Order{Do: "letters"})
+		return deadLetters{r.DeadLetters}, err
+	}, printLetters)
 	c.AddCommand(meshReplayCommand(a), meshDropCommand(a))
 	return c
 }
 
+// deadLetters are the messages that no peer has taken.
+type deadLetters struct {
+	Messages []state.DeadLetter `json:"messages"`
+}
+
+func printLetters(a *output.Env, d deadLetters) error {
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	p := output.Printer{Out: w}
+	for _, l := range d.Messages {
+		p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
+	}
+	if len(d.Messages) == 0 {
+		p.Printf("there are none\n")
+	}
+	if p.Err != nil {
+		return p.Err
+	}
+	return w.Flush()
+}
+
 func meshReplayCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	o := mesh.Order{Do: "replay"}
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:     "replay [ID]",
 		Short:   "Send dead letters again",
 		Example: "  messkit mesh dead-letters replay --peer hub",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				o.ID = args[0]
-			}
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), o)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(a.Out, "%s delivered\n", output.Count(r.Sent, "message"))
-				for _, one := range r.Failed {
-					fmt.Fprintf(a.Out, "not delivered: %s\n", output.Printable(one))
-				}
-				if len(r.Failed) > 0 {
-					return output.ErrQuiet
-				}
-				return nil
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		o.ID = strings.Join(args, "")
+		r, err := do(ctx, x, o)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Out, "%s delivered\n", output.Count(r.Sent, "message"))
+		for _, one := range r.Failed {
+			fmt.Fprintf(a.Out, "not delivered: %s\n", output.Printable(one))
+		}
+		if len(r.Failed) > 0 {
+			return output.ErrQuiet
+		}
+		return nil
+	})
 	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
 	c.Flags().BoolVar(&o.Final, "final", false, "those as well that the peer has refused")
 	return c
 }
 
 func meshDropCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	o := mesh.Order{Do: "drop"}
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:     "drop ID",
 		Short:   "Throw a dead letter away, or all",
 		Example: "  messkit mesh dead-letters drop all --peer hub",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			o.ID = args[0]
-			return withAgent(&k, func(x meshAgent) error {
-				r, err := x.do(c.Context(), o)
-				if err == nil {
-					_, err = fmt.Fprintf(a.Out, "%s dropped\n", output.Count(r.Sent, "message"))
-				}
-				return err
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		o.ID = args[0]
+		r, err := do(ctx, x, o)
+		if err == nil {
+			_, err = fmt.Fprintf(a.Out, "%s dropped\n", output.Count(r.Sent, "message"))
+		}
+		return err
+	})
 	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
 	return c
 }

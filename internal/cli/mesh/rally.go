@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/wait"
 )
@@ -38,9 +39,9 @@ asks the next round of a conversation, and --show shows one.`,
 			if err != nil {
 				return err
 			}
-			return withAgent(&s.Client, func(x meshAgent) error {
+			return s.WithKeys(func(x *httpclient.Client) error {
 				if show != "" {
-					r, err := x.do(c.Context(), mesh.Order{Do: "conversation", ID: show})
+					r, err := do(c.Context(), x, mesh.Order{Do: "conversation", ID: show})
 					if err != nil {
 						return err
 					}
@@ -65,12 +66,12 @@ asks the next round of a conversation, and --show shows one.`,
 // rallyLook is the time between two polls.
 const rallyLook = 300 * time.Millisecond
 
-func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
+func meshRally(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, patience time.Duration) error {
 	if s.TTL == 0 && patience > 0 {
 		s.TTL = int64((patience + time.Second - 1) / time.Second)
 	}
 	s.Type = "request"
-	r, err := x.do(ctx, mesh.Order{Do: "rally", Send: &s.Sending})
+	r, err := do(ctx, x, mesh.Order{Do: "rally", Send: &s.Sending})
 	if err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, 
 	defer cancel()
 	told := 0
 	for c.Status == "active" && wait.For(waiting, rallyLook) {
-		r, err := x.do(ctx, mesh.Order{Do: "conversation", ID: c.ID})
+		r, err := do(ctx, x, mesh.Order{Do: "conversation", ID: c.ID})
 		if err != nil {
 			return err
 		}
@@ -99,7 +100,7 @@ func meshRally(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, 
 		}
 	}
 	if c.Status == "active" {
-		if _, err := x.do(ctx, mesh.Order{Do: "timeout", ID: c.ID}); err != nil {
+		if _, err := do(ctx, x, mesh.Order{Do: "timeout", ID: c.ID}); err != nil {
 			return err
 		}
 		c.Status = "timeout"

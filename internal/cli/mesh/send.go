@@ -17,6 +17,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	meshwire "github.com/messkit/messkit/exchange/channel/mesh/wire"
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -53,7 +54,7 @@ files; it fails where the peer says that it was not done.`,
 			if err != nil {
 				return err
 			}
-			return withAgent(&s.Client, func(x meshAgent) error { return meshSend(c.Context(), a, x, &s, patience) })
+			return s.WithKeys(func(x *httpclient.Client) error { return meshSend(c.Context(), a, x, &s, patience) })
 		},
 	}
 	s.Flags(c)
@@ -122,8 +123,8 @@ func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
 }
 
 // meshSend sends a message and prints the outcome.
-func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, patience time.Duration) error {
-	r, err := x.do(ctx, mesh.Order{Do: "send", Send: &s.Sending})
+func meshSend(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, patience time.Duration) error {
+	r, err := do(ctx, x, mesh.Order{Do: "send", Send: &s.Sending})
 	if err != nil {
 		return err
 	}
@@ -161,9 +162,9 @@ func meshSend(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, p
 }
 
 // meshDelivered waits until the delivery of a message succeeds or fails.
-func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
+func meshDelivered(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, t mesh.Taken) (mesh.Asked, error) {
 	for {
-		r, err := x.do(ctx, mesh.Order{Do: "delivered", ID: t.ID, Peer: t.To})
+		r, err := do(ctx, x, mesh.Order{Do: "delivered", ID: t.ID, Peer: t.To})
 		if err != nil {
 			return mesh.Asked{}, err
 		}
@@ -187,13 +188,13 @@ func meshDelivered(ctx context.Context, a *output.Env, x meshAgent, s *meshSendi
 }
 
 // meshAnswer waits for the response to a request, and prints acks and questions.
-func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, t mesh.Taken, patience time.Duration) (mesh.Asked, error) {
+func meshAnswer(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, t mesh.Taken, patience time.Duration) (mesh.Asked, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var one mesh.Asked
 	acked, asked := "", 0
 	for {
-		r, err := x.do(ctx, mesh.Order{Do: "await", ID: t.ID, Seen: asked})
+		r, err := do(ctx, x, mesh.Order{Do: "await", ID: t.ID, Seen: asked})
 		if ctx.Err() != nil {
 			fmt.Fprintf(a.Err, "%s: no answer from %s within %v; messkit mesh status shows it when it comes\n", t.ID, t.To, patience)
 			return one, output.ErrQuiet
@@ -225,7 +226,7 @@ func meshAnswer(ctx context.Context, a *output.Env, x meshAgent, s *meshSending,
 
 // meshResult prints a response and saves its files. It returns an error if the terminal status is
 // not completed.
-func meshResult(ctx context.Context, a *output.Env, x meshAgent, s *meshSending, one *mesh.Asked) error {
+func meshResult(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, one *mesh.Asked) error {
 	r := one.Result
 	if !s.asJSON {
 		if _, err := fmt.Fprintln(a.Out, output.PrintableLines(r.Body)); err != nil {
@@ -238,7 +239,7 @@ func meshResult(ctx context.Context, a *output.Env, x meshAgent, s *meshSending,
 		}
 	}
 	for _, name := range r.Files {
-		got, err := x.do(context.WithoutCancel(ctx), mesh.Order{Do: "file", ID: one.ID, Name: name})
+		got, err := do(context.WithoutCancel(ctx), x, mesh.Order{Do: "file", ID: one.ID, Name: name})
 		if err != nil {
 			return err
 		}

@@ -17,9 +17,8 @@ import (
 
 // CancelCommand returns the command messkit cancel.
 func CancelCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	var reason string
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:   "cancel REF...",
 		Short: "Withdraw requests",
 		Long: `Cancel withdraws requests. What has not begun never begins; what has begun is
@@ -27,30 +26,24 @@ stopped, and the thread says what was done until then. The beginning of a ref is
 where no other begins so.`,
 		Example: "  messkit cancel 2026-11-21-003 --reason \"somebody is asleep\"",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			x, err := k.Open()
-			if err != nil {
+	}, func(ctx context.Context, x *httpclient.Client, args []string) (err error) {
+		for i := range args { // check all before the first cancel
+			if args[i], err = client.WholeRef(ctx, x, args[i]); err != nil {
 				return err
 			}
-			for i := range args { // check all before the first cancel
-				if args[i], err = client.WholeRef(c.Context(), x, args[i]); err != nil {
-					return k.Unreachable(err)
-				}
+		}
+		for _, ref := range args {
+			m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}, Reason: reason}}}
+			answer, err := x.Send(ctx, m)
+			if err != nil {
+				return tooLate(ctx, x, err)
 			}
-			for _, ref := range args {
-				m := mess.Message{Items: []mess.Item{&mess.Cancel{Re: mess.Refs{ref}, Reason: reason}}}
-				answer, err := x.Send(c.Context(), m)
-				if err != nil {
-					return k.Unreachable(tooLate(c.Context(), x, err))
-				}
-				if _, err := fmt.Fprintf(a.Out, "%s %s\n", ref, cancelled(c.Context(), x, ref, answer)); err != nil {
-					return err
-				}
+			if _, err := fmt.Fprintf(a.Out, "%s %s\n", ref, cancelled(ctx, x, ref, answer)); err != nil {
+				return err
 			}
-			return nil
-		},
-	}
-	k.Flags(c)
+		}
+		return nil
+	})
 	c.Flags().StringVar(&reason, "reason", "", "why")
 	return c
 }

@@ -1,10 +1,12 @@
 package requests
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
@@ -12,54 +14,47 @@ import (
 
 // ShowCommand returns the command messkit show.
 func ShowCommand(a *output.Env) *cobra.Command {
-	var k client.Client
 	var asJSON, asYAML bool
 	var saveDir string
-	c := &cobra.Command{
+	c := client.Command(&cobra.Command{
 		Use:     "show REF",
 		Short:   "Show the thread of a request",
 		Example: "  messkit show 2026-11-21-003 --save .",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			x, err := k.Open()
-			if err != nil {
-				return err
-			}
-			ref, err := client.WholeRef(c.Context(), x, args[0])
-			if err != nil {
-				return k.Unreachable(err)
-			}
-			t, err := x.Thread(c.Context(), ref)
-			if err != nil {
-				return k.Unreachable(err)
-			}
-			switch {
-			case asJSON:
-				err = a.JSON(output.ThreadJSON(t))
-			case asYAML:
-				err = a.YAML(mess.YAMLAll(t.Messages))
-			default:
-				p := output.Printer{Out: a.Out, All: true}
-				p.Printf("%s  %s  %s\n", t.Ref, t.Status, output.Printable(t.Intent))
-				for _, m := range t.Messages {
-					p.Message(m)
-				}
-				printAttachments(&p, t.Messages)
-				err = p.Err
-			}
-			if err != nil || saveDir == "" {
-				return err
-			}
-			f := client.NewFollower(a, x, t.Ref, &client.FollowOptions{SaveDir: saveDir, AsJSON: asJSON})
+	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
+		ref, err := client.WholeRef(ctx, x, args[0])
+		if err != nil {
+			return err
+		}
+		t, err := x.Thread(ctx, ref)
+		if err != nil {
+			return err
+		}
+		switch {
+		case asJSON:
+			err = a.JSON(output.ThreadJSON(t))
+		case asYAML:
+			err = a.YAML(mess.YAMLAll(t.Messages))
+		default:
+			p := output.Printer{Out: a.Out, All: true}
+			p.Printf("%s  %s  %s\n", t.Ref, t.Status, output.Printable(t.Intent))
 			for _, m := range t.Messages {
-				if err := f.Save(c.Context(), m); err != nil {
-					return err
-				}
+				p.Message(m)
 			}
-			return nil
-		},
-	}
-	k.Flags(c)
+			printAttachments(&p, t.Messages)
+			err = p.Err
+		}
+		if err != nil || saveDir == "" {
+			return err
+		}
+		f := client.NewFollower(a, x, t.Ref, &client.FollowOptions{SaveDir: saveDir, AsJSON: asJSON})
+		for _, m := range t.Messages {
+			if err := f.Save(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	f := c.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&asYAML, "yaml", false, "print the messages as they are")

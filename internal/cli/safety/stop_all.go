@@ -15,23 +15,21 @@ import (
 
 // stopAll stops every executor of an exchange, and prints the confirmations.
 func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) error {
-	x, err := k.Open()
-	if err != nil {
-		return err
-	}
-	answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: why}}}})
-	if err != nil {
-		return k.Unreachable(err)
-	}
-	s, ok := stopTaken(answer)
-	if !ok {
-		return errors.New("the exchange does not know how to stop; messkit stop works at each executor's own place")
-	}
-	who, err := awaitConfirmed(ctx, x, s.ID)
-	if err != nil {
-		return k.Unreachable(err)
-	}
-	return printStopped(a, who, s)
+	return k.WithKeys(func(x *httpclient.Client) error {
+		answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: why}}}})
+		if err != nil {
+			return err
+		}
+		s, ok := stopTaken(answer)
+		if !ok {
+			return errors.New("the exchange does not know how to stop; messkit stop works at each executor's own place")
+		}
+		who, err := awaitConfirmed(ctx, x, s.ID)
+		if err != nil {
+			return err
+		}
+		return printStopped(a, who, s)
+	})
 }
 
 // stopTaken returns the stop in the exchange's answer.

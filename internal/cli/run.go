@@ -25,8 +25,7 @@ says what was done.`,
 		Example: "  messkit run\n  messkit run --config messkit.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := r.Logger(a.Err)
-			cfg, err := r.Load(log)
+			cfg, log, err := r.Load(a.Err)
 			if err != nil {
 				return err
 			}
@@ -45,8 +44,7 @@ func exchangeCommand(a *output.Env) *cobra.Command {
 		Example: "  messkit exchange --config messkit.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log := r.Logger(a.Err)
-			cfg, err := r.Load(log)
+			cfg, log, err := r.Load(a.Err)
 			if err != nil {
 				return err
 			}

@@ -76,8 +76,14 @@ func (r *RunFlags) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(output.EscapedJSON{To: w}, opts))
 }
 
-// Load reads the configuration and applies the flags.
-func (r *RunFlags) Load(log *slog.Logger) (*config.Config, error) {
+// Load reads the configuration and applies the flags. The log writes to w.
+func (r *RunFlags) Load(w io.Writer) (*config.Config, *slog.Logger, error) {
+	log := r.Logger(w)
+	c, err := r.config(log)
+	return c, log, err
+}
+
+func (r *RunFlags) config(log *slog.Logger) (*config.Config, error) {
 	debug.SetGCPercent(GCPercent)
 	c, err := LoadConfig(r.file, log)
 	if err != nil {

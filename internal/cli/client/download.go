@@ -23,8 +23,11 @@ import (
 )
 
 // Folder makes the folder for attachments before the request, so that an error comes before
-// any action.
+// any action. Without a wait there is no folder.
 func (w *FollowOptions) Folder(c *cobra.Command) error {
+	if !w.Wait {
+		return nil
+	}
 	if err := os.MkdirAll(w.SaveDir, 0o777); err != nil {
 		return output.Usagef(c, "--save: %v; name another folder", err)
 	}

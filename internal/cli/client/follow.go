@@ -20,6 +20,7 @@ import (
 
 // FollowOptions are the settings for following a thread to its end.
 type FollowOptions struct {
+	Wait     bool // follow it at all
 	SaveDir  string
 	SkipPast bool // do not print earlier messages
 	AsJSON   bool
@@ -27,8 +28,9 @@ type FollowOptions struct {
 	Look, Absent time.Duration // interval of checks, and longest absence of the exchange; 0: the defaults
 }
 
-// Flags adds the flag for the folder of images and files to a command.
+// Flags adds the flags for the wait, and for the folder of images and files, to a command.
 func (w *FollowOptions) Flags(c *cobra.Command) {
+	c.Flags().BoolVarP(&w.Wait, "wait", "w", false, "show progress until the end")
 	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for pictures and files")
 }
 

@@ -101,7 +101,7 @@ func (l *httpLine) say(ctx context.Context, _ string, text []byte) (answer, erro
 
 // listen follows the events.
 func (l *httpLine) listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error {
-	reconnect(ctx, func(ctx context.Context) error { return l.stream(ctx, ready, heard) }, broken)
+	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.stream(ctx, conn, ready, heard) }, broken)
 	return nil
 }
 
@@ -109,16 +109,9 @@ func (l *httpLine) listen(ctx context.Context, ready func(context.Context) error
 // s.
 const silence = time.Minute
 
-// stream follows one stream until it ends. It needs one goroutine besides the connection, since
+// stream follows one stream on a new connection until it ends. It needs one goroutine besides the connection, since
 // thousands of executors listen at the same time.
-func (l *httpLine) stream(ctx context.Context, ready func(context.Context) error, heard func(said)) error {
-	d := net.Dialer{Timeout: 30 * time.Second}
-	conn, err := d.DialContext(ctx, "tcp", l.host)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	defer conn.Close()
+func (l *httpLine) stream(ctx context.Context, conn net.Conn, ready func(context.Context) error, heard func(said)) error {
 	_ = conn.SetDeadline(time.Now().Add(silence)) // a TCP connection has deadlines
 	resume := ""
 	if l.last != "" {

@@ -68,12 +68,26 @@ func persist(ctx context.Context, l line, name string, text []byte, failed func(
 	}
 }
 
-// reconnect calls session until ctx ends, with growing pauses between failures.
-func reconnect(ctx context.Context, session func(context.Context) error, broken func(error)) {
+// connect calls session with a connection. It closes the connection at the end of ctx, or of
+// session.
+func connect(ctx context.Context, host string, session func(context.Context, net.Conn) error) error {
+	d := net.Dialer{Timeout: 30 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", host)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer conn.Close()
+	return session(ctx, conn)
+}
+
+// reconnect connects to a host and calls session until ctx ends, with growing pauses between
+// failures.
+func reconnect(ctx context.Context, host string, session func(context.Context, net.Conn) error, broken func(error)) {
 	pause := 250 * time.Millisecond
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := session(ctx)
+		err := connect(ctx, host, session)
 		if ctx.Err() != nil {
 			return
 		}

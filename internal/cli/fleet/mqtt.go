@@ -89,22 +89,15 @@ func (l *mqttLine) write(p packets.ControlPacket) error {
 
 // listen keeps a session.
 func (l *mqttLine) listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error {
-	reconnect(ctx, func(ctx context.Context) error { return l.session(ctx, ready, heard) }, broken)
+	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.session(ctx, conn, ready, heard) }, broken)
 	return nil
 }
 
 // keepAlive in seconds is longer than the time between two heartbeats.
 const keepAlive = 3600
 
-// session connects, subscribes, and reads until the connection ends.
-func (l *mqttLine) session(ctx context.Context, ready func(context.Context) error, heard func(said)) error {
-	d := net.Dialer{Timeout: 30 * time.Second}
-	conn, err := d.DialContext(ctx, "tcp", l.host)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	defer conn.Close()
+// session begins a session on a new connection, subscribes, and reads until the connection ends.
+func (l *mqttLine) session(ctx context.Context, conn net.Conn, ready func(context.Context) error, heard func(said)) error {
 	in := bufio.NewReaderSize(conn, 1<<10)
 	if err := l.greet(conn, in); err != nil {
 		return err

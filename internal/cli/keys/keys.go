@@ -97,34 +97,43 @@ func saveKey(a *output.Env, n newKey, actor string, key httpclient.Secret) error
 	return errors.Join(unsaved, err)
 }
 
-func keysIssueCommand(a *output.Env) *cobra.Command {
+// rolesCommand completes a command for an actor and its roles. Before the role operator it asks
+// a person.
+func rolesCommand(a *output.Env, c *cobra.Command, do func(ctx context.Context, x *httpclient.Client, actor string, roles []string) error) *cobra.Command {
 	var k client.Client
+	c.Args = cobra.MinimumNArgs(2)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		actor, roles := args[0], args[1:]
+		if _, err := keys.Roles(roles); err != nil {
+			return output.Usagef(c, "%v", err)
+		}
+		return k.WithKeys(func(x *httpclient.Client) error {
+			ctx, err := confirmOperatorRole(c.Context(), a, actor, roles)
+			if err != nil {
+				return err
+			}
+			return do(ctx, x, actor, roles)
+		})
+	}
+	k.Flags(c)
+	return c
+}
+
+func keysIssueCommand(a *output.Env) *cobra.Command {
 	var n newKey
-	c := &cobra.Command{
+	c := rolesCommand(a, &cobra.Command{
 		Use:   "issue ACTOR ROLE...",
 		Short: "Make a key for an actor without one",
 		Long: `Issue makes a key. One with the role operator is made at a terminal of the exchange's
 own machine alone, after a question that a person answers there.`,
 		Example: "  messkit keys issue dashboard observer --save dashboard.key",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := keys.Roles(args[1:]); err != nil {
-				return output.Usagef(c, "%v", err)
-			}
-			return k.WithKeys(func(x *httpclient.Client) error {
-				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
-				if err != nil {
-					return err
-				}
-				key, err := x.IssueKey(ctx, args[0], args[1:])
-				if err != nil {
-					return err
-				}
-				return saveKey(a, n, args[0], key)
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(ctx context.Context, x *httpclient.Client, actor string, roles []string) error {
+		key, err := x.IssueKey(ctx, actor, roles)
+		if err != nil {
+			return err
+		}
+		return saveKey(a, n, actor, key)
+	})
 	n.flags(c)
 	return c
 }
@@ -173,27 +182,13 @@ func keysRevokeCommand(a *output.Env) *cobra.Command {
 }
 
 func keysRolesCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	c := &cobra.Command{
+	return rolesCommand(a, &cobra.Command{
 		Use:     "roles ACTOR ROLE...",
 		Short:   "Give an actor other roles; the key stays",
 		Example: "  messkit keys roles kitchen-pi executor",
-		Args:    cobra.MinimumNArgs(2),
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := keys.Roles(args[1:]); err != nil {
-				return output.Usagef(c, "%v", err)
-			}
-			return k.WithKeys(func(x *httpclient.Client) error {
-				ctx, err := confirmOperatorRole(c.Context(), a, args[0], args[1:])
-				if err != nil {
-					return err
-				}
-				return a.Done(args[0]+" is now", strings.Join(args[1:], ", "), x.SetRoles(ctx, args[0], args[1:]))
-			})
-		},
-	}
-	k.Flags(c)
-	return c
+	}, func(ctx context.Context, x *httpclient.Client, actor string, roles []string) error {
+		return a.Done(actor+" is now", strings.Join(roles, ", "), x.SetRoles(ctx, actor, roles))
+	})
 }
 
 func keysEnrollCommand(a *output.Env) *cobra.Command {

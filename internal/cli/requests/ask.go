@@ -19,7 +19,6 @@ import (
 type asking struct {
 	client.Client
 	wait     client.FollowOptions
-	doWait   bool
 	asJSON   bool
 	requires []string
 	context  []string
@@ -52,7 +51,6 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	k.Flags(c)
 	k.wait.Flags(c)
 	f := c.Flags()
-	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
 	f.BoolVar(&k.asJSON, "json", false, "print JSON: the ref and its state, or with --wait the whole thread")
 	f.StringSliceVar(&k.requires, "requires", nil, "capabilities that the executor must have")
 	f.StringArrayVar(&k.context, "context", nil, "a hint for the executor; repeatable")
@@ -70,10 +68,8 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 	if err := k.check(c, intent, m); err != nil {
 		return err
 	}
-	if k.doWait {
-		if err := k.wait.Folder(c); err != nil {
-			return err
-		}
+	if err := k.wait.Folder(c); err != nil {
+		return err
 	}
 	x, err := k.Open()
 	if err != nil {
@@ -87,7 +83,7 @@ func runAsk(a *output.Env, c *cobra.Command, k *asking, intent string) error {
 	if ref == "" {
 		return errors.New("the exchange did not acknowledge the request; messkit ls lists its threads")
 	}
-	if k.doWait {
+	if k.wait.Wait {
 		k.wait.AsJSON = k.asJSON
 		if note != "" && !k.asJSON {
 			if _, err := fmt.Fprintf(a.Out, "  %s  %s\n", ref, output.Printable(note)); err != nil {

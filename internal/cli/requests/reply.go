@@ -29,7 +29,6 @@ func askYes(a *output.Env, s *mess.Status) (*bool, error) {
 type replying struct {
 	client.Client
 	wait    client.FollowOptions
-	doWait  bool
 	yes, no bool
 	accept  bool
 	reject  bool
@@ -57,10 +56,8 @@ the request on. The beginning of a ref is enough where no other begins so.`,
   messkit reply 2026-11-21-003 --accept`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if k.doWait {
-				if err := k.wait.Folder(c); err != nil {
-					return err
-				}
+			if err := k.wait.Folder(c); err != nil {
+				return err
 			}
 			return k.Unreachable(runReply(c.Context(), a, &k, args[0], args[1:]))
 		},
@@ -68,7 +65,6 @@ the request on. The beginning of a ref is enough where no other begins so.`,
 	k.Flags(c)
 	k.wait.Flags(c)
 	f := c.Flags()
-	f.BoolVarP(&k.doWait, "wait", "w", false, "show progress until the end")
 	f.BoolVar(&k.yes, "yes", false, "confirm the action; a plan with risk only where the exchange has confirm: script")
 	f.BoolVar(&k.no, "no", false, "refuse the action")
 	f.BoolVar(&k.accept, "accept", false, "accept the suggestion that is open")
@@ -129,7 +125,7 @@ func runReply(ctx context.Context, a *output.Env, k *replying, ref string, answe
 		return client.HintUnconfirmed(err, r, ref)
 	}
 	ref, _, _ = strings.Cut(ref, "/") // the thread of the question
-	if k.doWait {
+	if k.wait.Wait {
 		k.wait.SkipPast = true
 		return client.Follow(ctx, a, x, ref, &k.wait)
 	}

@@ -21,19 +21,17 @@ in a pipe, or with --lines, line by line.`,
 		Example: "  messkit watch\n  messkit watch --lines | tee today.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			x, err := k.Open()
-			if err != nil {
+			return k.WithKeys(func(x *httpclient.Client) (err error) {
+				if a.Screen != nil && !asJSON && !asLines {
+					err = client.WatchBoard(c.Context(), a, x, k.URL)
+				} else {
+					err = x.Follow(c.Context(), "", func(e httpclient.Event) error { return printEvent(a, e, asJSON) })
+				}
+				if c.Context().Err() != nil {
+					return nil // the person has ended it
+				}
 				return err
-			}
-			if a.Screen != nil && !asJSON && !asLines {
-				err = client.WatchBoard(c.Context(), a, x, k.URL)
-			} else {
-				err = x.Follow(c.Context(), "", func(e httpclient.Event) error { return printEvent(a, e, asJSON) })
-			}
-			if c.Context().Err() != nil {
-				return nil // the person has ended it
-			}
-			return k.Unreachable(err)
+			})
 		},
 	}
 	k.Flags(c)

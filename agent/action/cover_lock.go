@@ -34,11 +34,7 @@ func (run Run) moveOrLock(ctx context.Context) Result {
 	default:
 		err, state = run.Pass.Unlock(ctx, d.(drivers.Locker)), "unlocked"
 	}
-	r := Result{
-		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s is %s.", run.Device.Label, state),
-		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "state", Value: state}},
-	}
+	r := run.resultOf(err, fmt.Sprintf("The %s is %s.", run.Device.Label, state), "state", state)
 	return run.afterAct(ctx, r, func(after context.Context, since time.Time, r *Result) {
 		if run.readPosition(after, context.Cause(ctx), r); r.Err != nil {
 			r.MayMove = MayAct(r.Err)

@@ -18,11 +18,7 @@ func (run Run) dim(ctx context.Context) Result {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
 	err = run.Pass.Dim(ctx, run.Device.Driver.(policy.DimmableLight), percent)
-	r := Result{
-		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s is at %s %%.", run.Device.Label, wording.Number(percent)),
-		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "level", Value: mess.Number(wording.Number(percent))}},
-	}
+	r := run.resultOf(err, fmt.Sprintf("The %s is at %s %%.", run.Device.Label, wording.Number(percent)), "level", mess.Number(wording.Number(percent)))
 	return run.finishSwitch(ctx, r, percent > 0, readLevel(run.Device.Driver, percent))
 }
 
@@ -71,11 +67,7 @@ func (run Run) tint(ctx context.Context) Result {
 		return Result{Err: fmt.Errorf("%s: %w", run.Device.Name, err), Effect: mess.EffectNone}
 	}
 	err = run.Pass.SetColor(ctx, run.Device.Driver.(policy.ColorLight), c)
-	r := Result{
-		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s has the color %s.", run.Device.Label, c),
-		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "colour", Value: c.String()}},
-	}
+	r := run.resultOf(err, fmt.Sprintf("The %s has the color %s.", run.Device.Label, c), "colour", c.String())
 	return run.finishSwitch(ctx, r, true, readColor(run.Device.Driver, c))
 }
 
@@ -86,11 +78,7 @@ func (run Run) warm(ctx context.Context) Result {
 		return Result{Err: err, Effect: mess.EffectNone}
 	}
 	err = run.Pass.SetColorTemperature(ctx, run.Device.Driver.(policy.ColorTemperatureLight), kelvin)
-	r := Result{
-		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)),
-		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "kelvin", Value: mess.Number(wording.Number(kelvin))}},
-	}
+	r := run.resultOf(err, fmt.Sprintf("The %s is at %s K.", run.Device.Label, wording.Number(kelvin)), "kelvin", mess.Number(wording.Number(kelvin)))
 	return run.finishSwitch(ctx, r, true, readColorTemperature(run.Device.Driver, kelvin))
 }
 

@@ -82,6 +82,15 @@ func (run Run) Do(ctx context.Context) Result {
 	return Result{Err: fmt.Errorf("%s: the agent cannot execute %q", run.Device.Name, run.Plan.Command), Effect: mess.EffectNone}
 }
 
+// resultOf returns the result of an act that ended with err, before the readback: a sentence, and
+// the new state as a fact.
+func (run Run) resultOf(err error, text, key string, state any) Result {
+	return Result{
+		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
+		Text: text, Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: key, Value: state}},
+	}
+}
+
 // afterAct completes the result of an act. Unless the act had no effect, it reports the act, and
 // then check reads the device, with a context that goes on after an interruption. since is the
 // time of the end of the act.

@@ -61,11 +61,7 @@ func (run Run) setAngle(ctx context.Context) Result {
 		return Result{Err: fmt.Errorf("%s: the plan has no angle", run.Device.Name), Effect: mess.EffectNone}
 	}
 	err := run.Pass.TurnTo(ctx, run.Device.Driver.(drivers.Turner), degrees)
-	r := Result{
-		Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Yes: new(true),
-		Text:  fmt.Sprintf("The %s has turned to %s degrees.", run.Device.Label, wording.Number(degrees)),
-		Facts: mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "angle", Value: mess.Number(wording.Number(degrees))}},
-	}
+	r := run.resultOf(err, fmt.Sprintf("The %s has turned to %s degrees.", run.Device.Label, wording.Number(degrees)), "angle", mess.Number(wording.Number(degrees)))
 	return run.afterAct(ctx, r, func(ctx context.Context, since time.Time, r *Result) {
 		read := readAngle(run.Device.Driver, degrees)
 		if read == nil && r.Err == nil {

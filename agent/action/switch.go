@@ -33,8 +33,7 @@ func (run Run) toggle(ctx context.Context) Result {
 
 func (run Run) switchTo(ctx context.Context, on bool) Result {
 	err := run.Pass.Switch(ctx, run.Device.Driver.(drivers.Switch), on)
-	r := Result{Err: err, Effect: effectOf(err), Evidence: mess.Acknowledged, Text: run.switchText(on), Yes: new(true)}
-	r.Facts = mess.Object{{Key: "device", Value: run.Device.Name}, {Key: "on", Value: on}}
+	r := run.resultOf(err, run.switchText(on), "on", on)
 	return run.finishSwitch(ctx, r, on, readbackWith(run.Device.Driver, (*policy.Pass).On, func(is bool) (bool, string) { return is == on, wording.OnOff(is) }))
 }
 

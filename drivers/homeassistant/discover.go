@@ -14,11 +14,7 @@ func Discover(ctx context.Context) []drivers.FoundDevice {
 	if err != nil {
 		return nil
 	}
-	var all []drivers.FoundDevice
-	for _, i := range list {
-		if i.Addr.IsValid() {
-			all = append(all, drivers.FoundDevice{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": create a token there, and configure each entity that you need"})
-		}
-	}
-	return all
+	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+		return drivers.FoundDevice{Name: mdns.ID(i.Name), Where: "Home Assistant at " + i.URL() + ": create a token there, and configure each entity that you need"}, true
+	})
 }

@@ -20,20 +20,14 @@ func Discover(ctx context.Context) []drivers.FoundDevice {
 }
 
 func found(list []mdns.Instance) []drivers.FoundDevice {
-	var all []drivers.FoundDevice
-	seen := map[string]bool{}
-	for _, i := range list { // _http comes before _shelly, which has more details
+	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+		// _http comes before _shelly, which has more details
 		name := familyOf(i, list)
-		if name == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
-			continue
-		}
-		seen[i.Addr.String()] = true
-		all = append(all, drivers.FoundDevice{
+		return drivers.FoundDevice{
 			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + template.ShellyNote(i.Name, generation(i, list)),
 			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
-		})
-	}
-	return all
+		}, name != ""
+	})
 }
 
 // familyOf returns the template for an announcement, or "".

@@ -1,6 +1,6 @@
 // Package mdns finds devices that announce themselves in the local network: multicast DNS
 // (RFC 6762) with DNS service discovery (RFC 6763), over IPv4. It sends questions, listens
-// for a while, and opens no device.
+// for a while, and opens no device. Probe does so for other protocols.
 package mdns
 
 import (
@@ -194,6 +194,23 @@ func instances(all []record, services []string) []Instance {
 		return cmp.Or(strings.Compare(a.Service, b.Service), strings.Compare(a.Name, b.Name))
 	})
 	return list
+}
+
+// Describe returns what describe makes of the first instance at each address. describe reports
+// whether it knows an instance.
+func Describe[T any](list []Instance, describe func(Instance) (T, bool)) []T {
+	var all []T
+	seen := map[netip.AddrPort]bool{}
+	for _, i := range list {
+		if !i.Addr.IsValid() || seen[i.Addr] {
+			continue
+		}
+		if one, ok := describe(i); ok {
+			seen[i.Addr] = true
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // URL returns the HTTP address of the instance.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/xml"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -34,31 +33,18 @@ const largest = 32 << 10
 const mostCameras = 300
 
 func discover(ctx context.Context, to netip.AddrPort) []drivers.FoundDevice {
-	c, err := net.ListenUDP("udp4", nil)
-	if err != nil {
-		return nil
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
-	defer stop()
-	defer func() { _ = c.Close() }() // a second Close does no harm
-	if _, err := c.WriteToUDPAddrPort(fmt.Appendf(nil, probe, uuid()), to); err != nil {
-		return nil
-	}
 	var all []drivers.FoundDevice
 	seen := map[string]bool{}
-	buf := make([]byte, largest)
-	for {
-		n, from, err := c.ReadFromUDPAddrPort(buf)
-		if err != nil {
-			return all
-		}
-		for _, f := range found(buf[:n], from.Addr()) {
+	mdns.Probe(ctx, to, fmt.Appendf(nil, probe, uuid()), largest, func(data []byte, from netip.Addr) bool {
+		for _, f := range found(data, from) {
 			if url := f.Config["url"]; !seen[url] && len(all) < mostCameras {
 				seen[url] = true
 				all = append(all, f)
 			}
 		}
-	}
+		return true
+	})
+	return all
 }
 
 // found returns the cameras of one answer. It ignores addresses of another host than the

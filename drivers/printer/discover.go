@@ -24,20 +24,13 @@ func Discover(ctx context.Context) []drivers.FoundDevice {
 
 // found returns the printers, by the first service that each announces.
 func found(list []mdns.Instance) []drivers.FoundDevice {
-	var all []drivers.FoundDevice
-	seen := map[string]bool{}
-	for _, i := range list {
+	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
 		server := services[i.Service]
-		if server == "" || !i.Addr.IsValid() || seen[i.Addr.String()] {
-			continue
-		}
-		seen[i.Addr.String()] = true
-		all = append(all, drivers.FoundDevice{
+		return drivers.FoundDevice{
 			Name: mdns.ID(i.Name), Where: server + " at " + i.Addr.Addr().String(), Label: quoted(i.Name),
 			Config: map[string]string{"server": server, "url": i.URL() + below(i.Texts["path"]), "safe": Keep},
-		})
-	}
-	return all
+		}, server != ""
+	})
 }
 
 // quoted returns the name that the owner gave an OctoPrint, which announces itself as

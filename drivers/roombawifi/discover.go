@@ -3,7 +3,6 @@ package roombawifi
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,28 +24,14 @@ const (
 func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, everybody, most) }
 
 func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.FoundDevice {
-	c, err := net.ListenUDP("udp4", nil)
-	if err != nil {
-		return nil
-	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
-	defer stop()
-	defer func() { _ = c.Close() }() // a second Close does no harm
-	if _, err := c.WriteToUDPAddrPort([]byte(probe), to); err != nil {
-		return nil // there is no network
-	}
 	var all []drivers.FoundDevice
-	buf := make([]byte, largest)
-	for len(all) < most {
-		n, from, err := c.ReadFromUDPAddrPort(buf)
-		if err != nil {
-			return all
-		}
-		f, ok := found(buf[:n], from.Addr().Unmap())
+	mdns.Probe(ctx, to, []byte(probe), largest, func(data []byte, from netip.Addr) bool {
+		f, ok := found(data, from.Unmap())
 		if ok && !slices.ContainsFunc(all, func(o drivers.FoundDevice) bool { return o.Config["blid"] == f.Config["blid"] }) {
 			all = append(all, f)
 		}
-	}
+		return len(all) < most
+	})
 	return all
 }
 

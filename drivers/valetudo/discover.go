@@ -13,14 +13,10 @@ func Discover(ctx context.Context) []drivers.FoundDevice {
 	if err != nil {
 		return nil
 	}
-	var all []drivers.FoundDevice
-	for _, i := range list {
-		if i.Addr.IsValid() {
-			all = append(all, drivers.FoundDevice{
-				Name: mdns.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
-				Config: map[string]string{"url": i.URL(), "safe": Keep},
-			})
-		}
-	}
-	return all
+	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+		return drivers.FoundDevice{
+			Name: mdns.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
+			Config: map[string]string{"url": i.URL(), "safe": Keep},
+		}, true
+	})
 }

@@ -35,9 +35,10 @@ var componentLayer = map[string]imports{
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/sim": {
-		own:     `drivers internal/durable internal/picture internal/wait`,
-		modules: `gobot.io/x/gobot/v2 golang.org/x/image golang.org/x/sync`,
+		own:     `drivers drivers/sim/scene internal/durable internal/picture internal/wait`,
+		modules: `gobot.io/x/gobot/v2 golang.org/x/sync`,
 	},
+	"drivers/sim/scene": {own: `drivers`, modules: `golang.org/x/image`},
 	"drivers/template": {
 		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
 	},

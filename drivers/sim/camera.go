@@ -4,22 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
 
 var (
 	_ drivers.Photographer = (*Camera)(nil)
 	_ drivers.Observer     = (*Camera)(nil)
 )
-
-// views maps the rooms of cameras to their drawings.
-var views = map[string]func(*canvas, scene){
-	"fridge": drawFridge, "porch": drawPorch, "kitchen": drawKitchen, "living-room": drawLivingRoom,
-}
 
 // CameraConfig is the configuration of a camera.
 type CameraConfig struct {
@@ -31,12 +26,12 @@ func DefaultCameraConfig() CameraConfig { return CameraConfig{} }
 
 // Validate returns the first error in the configuration.
 func (c CameraConfig) Validate() error {
-	known := strings.Join(slices.Sorted(maps.Keys(views)), ", ")
+	known := scene.Views()
 	if c.Room == "" {
-		return errors.New("room: is missing; write the room of the camera: " + known)
+		return errors.New("room: is missing; write the room of the camera: " + strings.Join(known, ", "))
 	}
-	if views[c.Room] == nil {
-		return fmt.Errorf("room: %q is not in the simulated home; known: %s", c.Room, known)
+	if !slices.Contains(known, c.Room) {
+		return fmt.Errorf("room: %q is not in the simulated home; known: %s", c.Room, strings.Join(known, ", "))
 	}
 	return nil
 }
@@ -55,14 +50,14 @@ func NewCamera(name string, cfg CameraConfig, w *World) *Camera {
 
 // Photo renders the room.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &c.Base, c.world, views[c.cfg.Room])
+	return shoot(ctx, &c.Base, c.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Photo(ctx, c.cfg.Room) })
 }
 
 // Observe returns the contents of the room.
 func (c *Camera) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.DoValue(ctx, &c.Base, func(context.Context) (drivers.Observation, error) {
 		s := c.world.scene()
-		text, facts := s.says(c.cfg.Room)
-		return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+		text, facts := s.Says(c.cfg.Room)
+		return drivers.Observation{Text: text, Facts: facts, At: s.Now}, nil
 	})
 }

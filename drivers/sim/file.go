@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/drivers/sim/scene"
 	"github.com/messkit/messkit/internal/durable"
 )
 
@@ -29,7 +30,7 @@ func (f file) set(by string, on bool, at time.Time) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	_, err = fmt.Fprintf(w, "%s %s %d %.128q\n", at.UTC().Format(time.RFC3339Nano), onOff(on), os.Getpid(), by)
+	_, err = fmt.Fprintf(w, "%s %s %d %.128q\n", at.UTC().Format(time.RFC3339Nano), scene.OnOff(on), os.Getpid(), by)
 	return err
 }
 

@@ -3,6 +3,8 @@ package sim
 import (
 	"strings"
 	"testing"
+
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
 
 func TestLastLevel(t *testing.T) {
@@ -24,7 +26,7 @@ func FuzzLastLevel(f *testing.F) {
 	f.Add("2026 on 1 \"a\"\n", true)
 	f.Fuzz(func(t *testing.T, notes string, on bool) {
 		// After any content, the next entry counts.
-		if i := strings.LastIndexByte(notes, '\n'); lastLevel(notes[:i+1]+"2026 "+onOff(on)+" 1 \"a\"\n") != on {
+		if i := strings.LastIndexByte(notes, '\n'); lastLevel(notes[:i+1]+"2026 "+scene.OnOff(on)+" 1 \"a\"\n") != on {
 			t.Errorf("%q", notes)
 		}
 	})

@@ -1,43 +1,16 @@
 package sim
 
 import (
-	"math"
 	"slices"
-	"time"
+
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
-
-// robot is the state of the vacuum in the world.
-type robot struct {
-	at      point
-	heading float64 // radians, 0 is east, π/2 is south
-	battery float64 // %, when it last left or reached its dock
-	docked  time.Time
-	moving  bool
-	path    []point // path since its last start
-}
-
-// Capacity of the battery: about fifty spots. A charge takes three minutes.
-const (
-	drainPerLeg     = 0.05 // %
-	chargePerSecond = 0.5  // %
-	emptyBattery    = 5.0  // %; the lower limit, so that the vacuum can always return to its dock
-)
-
-// charge returns the battery level in %.
-func (r robot) charge(now time.Time) float64 {
-	if r.docked.IsZero() {
-		return r.battery
-	}
-	return min(100, r.battery+now.Sub(r.docked).Seconds()*chargePerSecond)
-}
 
 // setOut records that the vacuum begins to move.
 func (w *World) setOut(device, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &w.robot
-	r.battery, r.docked = r.charge(w.now()), time.Time{}
-	r.moving, r.path = true, []point{r.at}
+	w.robot.SetOut(w.now())
 	w.note(device, "%s", what)
 }
 
@@ -45,34 +18,24 @@ func (w *World) setOut(device, what string) {
 func (w *World) standStill(device string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.robot.moving = false
-	if w.robot.at == dock {
-		w.robot.docked = w.now()
-	}
+	w.robot.StandStill(w.now())
 	w.note(device, standsStill)
 }
 
 const standsStill = "stands still"
 
 // move moves the vacuum along one leg.
-func (w *World) move(leg []point) {
+func (w *World) move(leg []scene.Point) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &w.robot
-	for _, p := range leg {
-		if p != r.at {
-			r.heading = math.Atan2(p.y-r.at.y, p.x-r.at.x)
-			r.at, r.path = p, append(r.path, p)
-		}
-	}
-	r.battery = max(emptyBattery, r.battery-drainPerLeg)
+	w.robot.Move(leg)
 }
 
 // cleaned removes the dirt in an area.
 func (w *World) cleaned(device, area string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.spills = slices.DeleteFunc(w.spills, func(s spill) bool { return s.name == area || s.room == area })
+	w.spills = slices.DeleteFunc(w.spills, func(s scene.Spill) bool { return s.Name == area || s.Room == area })
 	w.note(device, "cleaned %s", area)
 }
 
@@ -80,5 +43,13 @@ func (w *World) cleaned(device, area string) {
 func (w *World) Moving() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.robot.moving
+	return w.robot.Moving
+}
+
+// swept removes the dirt on a part of the floor.
+func (w *World) swept(device string, floor scene.Rect) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spills = slices.DeleteFunc(w.spills, func(s scene.Spill) bool { return s.On(floor) })
+	w.note(device, "cleaned the spot")
 }

@@ -1,27 +1,20 @@
 package sim
 
 import (
-	"bytes"
 	"context"
-	"image/jpeg"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
 
-// jpegQuality keeps the edges of text clean; such an image has about 100 KB.
-const jpegQuality = 88
-
 // shoot renders the world during one verb of the device with the Life l.
-func shoot(ctx context.Context, l *drivers.Base, w *World, draw func(*canvas, scene)) (drivers.Photo, error) {
+func shoot(ctx context.Context, l *drivers.Base, w *World, draw func(context.Context, scene.Scene) ([]byte, error)) (drivers.Photo, error) {
 	return drivers.Shoot(ctx, l, func(ctx context.Context) (drivers.Photo, error) {
-		s, c := w.scene(), newCanvas()
-		draw(c, s)
-		c.grain(s.now)
-		if ctx.Err() != nil {
-			return drivers.Photo{}, ctx.Err()
+		s := w.scene()
+		data, err := draw(ctx, s)
+		if err != nil {
+			return drivers.Photo{}, err
 		}
-		var b bytes.Buffer
-		err := jpeg.Encode(&b, c.img, &jpeg.Options{Quality: jpegQuality})
-		return drivers.Photo{Data: b.Bytes(), MIME: "image/jpeg", CapturedAt: s.now}, err
+		return drivers.Photo{Data: data, MIME: "image/jpeg", CapturedAt: s.Now}, nil
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
 
 var (
@@ -84,18 +85,18 @@ func (v *Vacuum) AtRest(ctx context.Context) (bool, error) {
 
 // Docked reports whether the vacuum is in its dock.
 func (v *Vacuum) Docked(ctx context.Context) (bool, error) {
-	return drivers.DoValue(ctx, &v.Base, func(context.Context) (bool, error) { return v.world.scene().robot.at == dock, nil })
+	return drivers.DoValue(ctx, &v.Base, func(context.Context) (bool, error) { return v.world.scene().Vacuum.InDock(), nil })
 }
 
 // Rooms returns the rooms of the simulated home.
 func (v *Vacuum) Rooms() []string {
-	return names(slices.DeleteFunc(v.world.scene().places(), func(p place) bool { return p.Note != "" }))
+	return names(slices.DeleteFunc(v.world.scene().Places(), func(p scene.Place) bool { return p.Note != "" }))
 }
 
 // Areas returns the rooms and the dirt on their floors.
 func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 	return drivers.DoValue(ctx, &v.Base, func(context.Context) (list []drivers.Area, _ error) {
-		for _, p := range v.world.scene().places() {
+		for _, p := range v.world.scene().Places() {
 			list = append(list, p.Area)
 		}
 		return list, nil
@@ -106,7 +107,7 @@ func (v *Vacuum) Areas(ctx context.Context) ([]drivers.Area, error) {
 func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return drivers.DoValue(ctx, &v.Base, func(context.Context) ([]drivers.Reading, error) {
 		s := v.world.scene()
-		return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.robot.charge(s.now)), Unit: "%", At: s.now}}, nil
+		return []drivers.Reading{{Quantity: "battery", Value: math.Round(s.Vacuum.Charge(s.Now)), Unit: "%", At: s.Now}}, nil
 	})
 }
 
@@ -114,14 +115,14 @@ func (v *Vacuum) Read(ctx context.Context) ([]drivers.Reading, error) {
 func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.DoValue(ctx, &v.Base, func(context.Context) (drivers.Observation, error) {
 		s := v.world.scene()
-		text, facts := s.vacuumSays()
-		return drivers.Observation{Text: text, Facts: facts, At: s.now}, nil
+		text, facts := s.VacuumSays()
+		return drivers.Observation{Text: text, Facts: facts, At: s.Now}, nil
 	})
 }
 
 // Map draws the floor, the path, and the vacuum.
 func (v *Vacuum) Map(ctx context.Context) (drivers.Photo, error) {
-	return shoot(ctx, &v.Base, v.world, drawMap)
+	return shoot(ctx, &v.Base, v.world, func(ctx context.Context, s scene.Scene) ([]byte, error) { return s.Map(ctx) })
 }
 
 // Clean cleans areas in order, or all rooms if there are none.
@@ -146,25 +147,25 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 	return v.clean(ctx, places, progress)
 }
 
-func (v *Vacuum) clean(ctx context.Context, places []place, progress func(drivers.Progress)) (drivers.Outcome, error) {
+func (v *Vacuum) clean(ctx context.Context, places []scene.Place, progress func(drivers.Progress)) (drivers.Outcome, error) {
 	paces, before := 0.0, 0.0
 	for _, p := range places {
-		paces += p.paces
+		paces += p.Paces
 	}
 	for i, p := range places {
 		tell := func(part float64) {
 			if progress != nil {
-				gone := before + part*p.paces
+				gone := before + part*p.Paces
 				left := time.Duration((paces - gone) * float64(v.cfg.Pace))
 				progress(drivers.Progress{Percent: 100 * gone / paces, Activity: "cleaning " + p.Name, TimeLeft: left})
 			}
 		}
-		from := v.world.scene().robot.at
-		if err := v.drive(ctx, cut(from, lanes(from, p.floor), int(p.paces*legsPerPace)), tell); err != nil {
+		legs := v.world.scene().Vacuum.Sweep(p.Floor, int(p.Paces*legsPerPace))
+		if err := v.drive(ctx, legs, tell); err != nil {
 			return drivers.Outcome{Done: names(places[:i]), Remaining: names(places[i:])}, err
 		}
 		v.world.cleaned(v.Name(), p.Name)
-		before += p.paces
+		before += p.Paces
 	}
 	return drivers.Outcome{Done: names(places)}, nil
 }
@@ -184,18 +185,18 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	from := v.world.scene().robot.at
-	if from == dock {
+	robot := v.world.scene().Vacuum
+	if robot.InDock() {
 		return nil
 	}
 	v.world.setOut(v.Name(), "drives to its dock")
 	defer v.world.standStill(v.Name())
-	return v.drive(ctx, cut(from, between(from, dock), legsPerPace), func(float64) {})
+	return v.drive(ctx, robot.ToDock(legsPerPace), func(float64) {})
 }
 
 // drive moves along the legs, one after the other in equal times, until their end or until
 // ctx ends.
-func (v *Vacuum) drive(ctx context.Context, legs [][]point, tell func(part float64)) error {
+func (v *Vacuum) drive(ctx context.Context, legs [][]scene.Point, tell func(part float64)) error {
 	t := time.NewTicker(v.cfg.Pace / legsPerPace)
 	defer t.Stop()
 	for i, leg := range legs {
@@ -237,15 +238,15 @@ func (v *Vacuum) setTask(task string) {
 }
 
 // find returns areas by name, or all rooms if there are none.
-func (v *Vacuum) find(areas []string) ([]place, error) {
-	known := v.world.scene().places()
+func (v *Vacuum) find(areas []string) ([]scene.Place, error) {
+	known := v.world.scene().Places()
 	if len(areas) == 0 {
-		return slices.DeleteFunc(known, func(p place) bool { return p.Note != "" }), nil
+		return slices.DeleteFunc(known, func(p scene.Place) bool { return p.Note != "" }), nil
 	}
-	var found []place
+	var found []scene.Place
 	var errs []error
 	for _, a := range areas {
-		i := slices.IndexFunc(known, func(p place) bool { return p.Name == a })
+		i := slices.IndexFunc(known, func(p scene.Place) bool { return p.Name == a })
 		if i < 0 {
 			errs = append(errs, fmt.Errorf("%s: no place has the name %q; known places: %s", v.Name(), a, strings.Join(names(known), ", ")))
 			continue
@@ -253,4 +254,12 @@ func (v *Vacuum) find(areas []string) ([]place, error) {
 		found = append(found, known[i])
 	}
 	return found, errors.Join(errs...)
+}
+
+func names(places []scene.Place) []string {
+	var list []string
+	for _, p := range places {
+		list = append(list, p.Name)
+	}
+	return list
 }

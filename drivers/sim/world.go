@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/sim/scene"
 )
 
 // Lines that appear in the images. A relay may use a line with any other name, which is
 // invisible.
 const (
-	PorchLamp      = "porch-lamp"
-	CoffeeMachine  = "coffee-machine"
-	LivingRoomLamp = "living-room-lamp"
+	PorchLamp      = scene.PorchLamp
+	CoffeeMachine  = scene.CoffeeMachine
+	LivingRoomLamp = scene.LivingRoomLamp
 )
 
 // World is one simulated home. It is safe for concurrent use.
@@ -30,8 +31,8 @@ type World struct {
 	open   map[string]float64 // positions of covers in percent by line, if set
 	warmth map[string]float64 // target temperatures in °C by line, if set
 	fridge []string
-	spills []spill
-	robot  robot
+	spills []scene.Spill
+	robot  scene.Vacuum
 	log    []Event
 	since  map[string]time.Time // time of the last switch-on by line
 
@@ -45,31 +46,15 @@ type Event struct {
 	What   string
 }
 
-// spill is dirt on the floor.
-type spill struct {
-	name string // "near sink"
-	room string
-	what string // "rice"
-	at   point
-}
-
-// area returns the floor that the vacuum cleans for it.
-func (s spill) area() rect { return rect{s.at.x - 0.4, s.at.y - 0.2, 0.8, 0.4} }
-
 // NewWorld returns a home in the evening: food in the fridge, all lamps off, dirt in the
 // kitchen.
 func NewWorld(now func() time.Time) *World {
+	s := scene.Evening(now())
 	return &World{
-		now: now, lines: map[string]bool{}, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, warmth: map[string]float64{}, since: map[string]time.Time{}, fridge: []string{"milk", "6 eggs", "butter", "cheddar", "yoghurt", "half a lemon", "carrots", "broccoli", "leftover soup"},
-		spills: []spill{
-			{"near sink", "kitchen", "rice", point{1.0, 1.2}},
-			{"by stove", "kitchen", "crumbs", point{3.05, 1.2}},
-		},
-		robot: robot{at: dock, heading: southward, battery: 100, docked: now()},
+		now: now, lines: s.Lines, files: map[string]file{}, glow: map[string]glow{}, open: map[string]float64{}, warmth: map[string]float64{}, since: map[string]time.Time{},
+		fridge: s.Fridge, spills: s.Spills, robot: s.Vacuum,
 	}
 }
-
-const southward = 1.5708 // radians
 
 // WorldOf returns the home that the devices of one program share.
 func WorldOf(env drivers.Env) (*World, error) {
@@ -288,15 +273,8 @@ func (w *World) set(device, line string, on bool) error {
 		delete(w.open, line)
 	}
 	w.bell.Notify()
-	w.note(device, "%s %s", line, onOff(on))
+	w.note(device, "%s %s", line, scene.OnOff(on))
 	return nil
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 // SetFridge changes the contents of the fridge by hand.
@@ -313,30 +291,21 @@ func (w *World) Spills(room string) []string {
 	defer w.mu.Unlock()
 	var names []string
 	for _, s := range w.spills {
-		if room == "" || s.room == room {
-			names = append(names, s.name)
+		if room == "" || s.Room == room {
+			names = append(names, s.Name)
 		}
 	}
 	return names
 }
 
-// scene is the state of the world at one moment, for an image.
-type scene struct {
-	now    time.Time
-	lines  map[string]bool
-	fridge []string
-	spills []spill
-	robot  robot
-}
-
-func (w *World) scene() scene {
+// scene returns the state of the world at this moment.
+func (w *World) scene() scene.Scene {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := scene{now: w.now(), lines: maps.Clone(w.lines), fridge: slices.Clone(w.fridge), spills: slices.Clone(w.spills), robot: w.robot}
-	s.robot.path = slices.Clone(w.robot.path)
+	s := scene.Scene{Now: w.now(), Lines: maps.Clone(w.lines), Fridge: slices.Clone(w.fridge), Spills: slices.Clone(w.spills), Vacuum: w.robot.Clone()}
 	for line, f := range w.files {
 		on, err := f.on()
-		s.lines[line] = on && err == nil
+		s.Lines[line] = on && err == nil
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import (
 	"image"
@@ -121,7 +121,7 @@ func (c *canvas) stroke(x1, y1, x2, y2, thick float64, col nrgba) {
 }
 
 // polyline draws a line through points, with round corners.
-func (c *canvas) polyline(thick float64, col nrgba, points ...point) {
+func (c *canvas) polyline(thick float64, col nrgba, points ...Point) {
 	for i, p := range points {
 		if i > 0 {
 			c.stroke(points[i-1].x, points[i-1].y, p.x, p.y, thick, col)
@@ -192,8 +192,8 @@ func (c *canvas) tag(x, y float64, s string) {
 }
 
 // caption draws the title and the time of an image.
-func (c *canvas) caption(what string, s scene) {
+func (c *canvas) caption(what string, s Scene) {
 	c.rect(0, height-44, width, 44, alpha(rgb(0x000000), 0.6))
 	c.text(20, height-14, 22, 0, rgb(0xffffff), what+" (simulated)")
-	c.text(width-20, height-14, 22, 1, rgb(0xffffff), s.now.Format("2006-01-02 15:04:05"))
+	c.text(width-20, height-14, 22, 1, rgb(0xffffff), s.Now.Format("2006-01-02 15:04:05"))
 }

@@ -1,9 +1,9 @@
-package sim
+package scene
 
 // drawPorch draws the front door by night: in moonlight, or in the light of the lamp next
 // to it.
-func drawPorch(c *canvas, s scene) {
-	on := s.lines[PorchLamp]
+func drawPorch(c *canvas, s Scene) {
+	on := s.Lines[PorchLamp]
 	drawFrontWall(c)
 	drawFrontDoor(c)
 	drawFlowers(c)
@@ -15,7 +15,7 @@ func drawPorch(c *canvas, s scene) {
 	}
 	drawWindow(c)
 	drawLantern(c, on)
-	c.caption("porch, light "+onOff(on), s)
+	c.caption("porch, light "+OnOff(on), s)
 }
 
 func drawFrontWall(c *canvas) {

@@ -1,4 +1,4 @@
-package sim
+package scene
 
 // Positions and capacities of the shelves in pixels.
 const (
@@ -10,7 +10,7 @@ const (
 var shelves = []float64{312, 552, 792}
 
 // drawFridge draws the open fridge: its shelves with their contents.
-func drawFridge(c *canvas, s scene) {
+func drawFridge(c *canvas, s Scene) {
 	c.shade(0, 0, width, height, rgb(0x6f7f86), rgb(0x4b565c))
 	c.round(48, 20, 964, 884, 30, rgb(0xe3e7ea)) // the body
 	c.rect(shelfLeft, 64, shelfWidth, 800, rgb(0xe9f0f4))
@@ -26,7 +26,7 @@ func drawFridge(c *canvas, s scene) {
 		c.rect(shelfLeft, y+9, shelfWidth, 36, alpha(rgb(0xffffff), 0.55))
 		c.rect(shelfLeft, y+45, shelfWidth, 2, alpha(rgb(0x5b7384), 0.35))
 	}
-	for i, name := range s.fridge {
+	for i, name := range s.Fridge {
 		if i == perShelf*len(shelves) {
 			break // items behind are hidden
 		}

@@ -1,4 +1,4 @@
-package sim
+package scene
 
 func drawKitchenWindow(c *canvas) {
 	c.rect(430, 24, 330, 142, rgb(0xfbf8f1))
@@ -29,8 +29,8 @@ func drawCupboards(c *canvas) {
 func drawSink(c *canvas, x float64) {
 	c.round(x-110, 200, 220, 20, 8, rgb(0xdde4e8))
 	c.round(x-96, 206, 192, 10, 5, rgb(0x8b979f))
-	c.polyline(13, rgb(0xb4c0c7), point{x, 204}, point{x, 118}, point{x + 12, 104}, point{x + 46, 104}, point{x + 58, 116}, point{x + 58, 138})
-	c.polyline(5, rgb(0xe9eff2), point{x - 2, 200}, point{x - 2, 120}, point{x + 12, 102}, point{x + 44, 102})
+	c.polyline(13, rgb(0xb4c0c7), Point{x, 204}, Point{x, 118}, Point{x + 12, 104}, Point{x + 46, 104}, Point{x + 58, 116}, Point{x + 58, 138})
+	c.polyline(5, rgb(0xe9eff2), Point{x - 2, 200}, Point{x - 2, 120}, Point{x + 12, 102}, Point{x + 44, 102})
 	c.round(x-44, 182, 26, 20, 5, rgb(0xb4c0c7))
 	c.text(x-52, 168, 24, 0.5, rgb(0x6a5f4e), "sink")
 }
@@ -66,7 +66,7 @@ func drawCoffeeMachine(c *canvas, x float64, on bool) {
 		c.polygon(rgb(0x4a2a16), x-47, 162, x+11, 162, x+14, 192, x-50, 192)
 		c.glow(x+35, 110, 46, led, 0.8)
 		for i := range 3 { // steam
-			c.polyline(5, alpha(rgb(0xffffff), 0.55), point{x - 40 + float64(i)*22, 84}, point{x - 32 + float64(i)*22, 66}, point{x - 40 + float64(i)*22, 48})
+			c.polyline(5, alpha(rgb(0xffffff), 0.55), Point{x - 40 + float64(i)*22, 84}, Point{x - 32 + float64(i)*22, 66}, Point{x - 40 + float64(i)*22, 48})
 		}
 	}
 	c.rect(x-22, 132, 10, 10, rgb(0x15181c))

@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import (
 	"compress/gzip"
@@ -42,11 +42,11 @@ var points = [...]int{moveTo: 1, lineTo: 1, quadTo: 2}
 var letters = sync.OnceValue(func() map[rune]letter {
 	z, err := gzip.NewReader(strings.NewReader(packed))
 	if err != nil {
-		panic("sim: " + err.Error()) // cannot fail, because the letters are embedded
+		panic("scene: " + err.Error()) // cannot fail, because the letters are embedded
 	}
 	data, err := io.ReadAll(z)
 	if err != nil {
-		panic("sim: " + err.Error())
+		panic("scene: " + err.Error())
 	}
 	number := func() int {
 		n, used := binary.Uvarint(data)

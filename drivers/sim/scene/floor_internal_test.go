@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import (
 	"math"
@@ -7,15 +7,15 @@ import (
 
 // From any position, the vacuum drives neither through walls nor through furniture.
 func TestPathsAvoidWallsAndFurniture(t *testing.T) {
-	var ends []point
-	targets := []rect{{3, 1, 0.8, 0.4}, {0.6, 1, 0.8, 0.4}}
+	var ends []Point
+	targets := []Rect{{3, 1, 0.8, 0.4}, {0.6, 1, 0.8, 0.4}}
 	for _, r := range rooms {
 		targets = append(targets, r.free)
 	}
 	for _, r := range targets {
-		ends = append(ends, point{r.x, r.y}, point{r.x + r.w, r.y}, point{r.x, r.y + r.h}, point{r.x + r.w, r.y + r.h})
+		ends = append(ends, Point{r.x, r.y}, Point{r.x + r.w, r.y}, Point{r.x, r.y + r.h}, Point{r.x + r.w, r.y + r.h})
 	}
-	for _, from := range append(ends, dock, point{dock.x, 0.8}) {
+	for _, from := range append(ends, dock, Point{dock.x, 0.8}) {
 		checkWay(t, from, between(from, dock))
 		for _, r := range targets {
 			checkWay(t, from, lanes(from, r))
@@ -23,7 +23,7 @@ func TestPathsAvoidWallsAndFurniture(t *testing.T) {
 	}
 }
 
-func checkWay(t *testing.T, from point, way []point) {
+func checkWay(t *testing.T, from Point, way []Point) {
 	t.Helper()
 	const n = 2000 // legs that are short enough to count as points
 	at := from
@@ -32,7 +32,7 @@ func checkWay(t *testing.T, from point, way []point) {
 			if roomAt(at) != roomAt(p) && (p.y < door.y || p.y > door.y+door.h) {
 				t.Errorf("from %v: through the wall at %v", from, p)
 			}
-			for _, f := range []rect{counter, fridge, sofa} {
+			for _, f := range []Rect{counter, fridge, sofa} {
 				if p.x > f.x && p.x < f.x+f.w && p.y > f.y && p.y < f.y+f.h {
 					t.Fatalf("from %v: through furniture at %v", from, p)
 				}
@@ -46,8 +46,8 @@ func checkWay(t *testing.T, from point, way []point) {
 }
 
 func TestCutMakesEqualLegs(t *testing.T) {
-	from := point{0, 0}
-	legs := cut(from, []point{{1, 0}, {1, 0.5}, {3, 0.5}}, 7)
+	from := Point{0, 0}
+	legs := cut(from, []Point{{1, 0}, {1, 0.5}, {3, 0.5}}, 7)
 	at := from
 	for i, leg := range legs {
 		long := 0.0
@@ -59,7 +59,7 @@ func TestCutMakesEqualLegs(t *testing.T) {
 			t.Errorf("leg %d is %v long", i, long)
 		}
 	}
-	if legs := cut(from, []point{from}, 3); len(legs) != 3 || legs[0][0] != from {
+	if legs := cut(from, []Point{from}, 3); len(legs) != 3 || legs[0][0] != from {
 		t.Errorf("a way of no length: %v", legs)
 	}
 }

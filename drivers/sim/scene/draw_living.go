@@ -1,9 +1,9 @@
-package sim
+package scene
 
 // drawLivingRoom draws the living room from its south wall: the sofa, the dock, and a floor
 // lamp.
-func drawLivingRoom(c *canvas, s scene) {
-	on := s.lines[LivingRoomLamp]
+func drawLivingRoom(c *canvas, s Scene) {
+	on := s.Lines[LivingRoomLamp]
 	c.shade(0, 0, width, kitchenFar, rgb(0xd9e2da), rgb(0xc5d1c6))
 	drawBoards(c, kitchenFar, rgb(0xb98d62), rgb(0x946b44))
 	c.rect(0, kitchenFar-18, width, 18, rgb(0xf2f0e8))
@@ -19,11 +19,11 @@ func drawLivingRoom(c *canvas, s scene) {
 		c.light(ambient)
 	}
 	drawFloorLamp(c, on)
-	for i, one := range s.spills {
-		if one.room == "living room" {
+	for i, one := range s.Spills {
+		if one.Room == "living room" {
 			x, y := onFloor(1, one.at)
-			strew(c, x, y, 100, 26, uint32(i+7), one.what)
-			c.tag(x, y+60, one.what)
+			strew(c, x, y, 100, 26, uint32(i+7), one.What)
+			c.tag(x, y+60, one.What)
 		}
 	}
 	drawRobotIn(c, s, 1)
@@ -83,7 +83,7 @@ func drawPlant(c *canvas) {
 
 // drawDock draws the dock of the vacuum at the wall.
 func drawDock(c *canvas) {
-	x, y := onFloor(1, point{dock.x, 0})
+	x, y := onFloor(1, Point{dock.x, 0})
 	c.round(x-62, y-64, 124, 70, 8, rgb(0x2b3036))
 	c.round(x-50, y-52, 100, 30, 5, rgb(0x3d444c))
 	c.ellipse(x, y-37, 5, 5, rgb(0x5ef08c))

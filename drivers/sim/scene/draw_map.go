@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import "fmt"
 
@@ -9,30 +9,30 @@ const (
 	mapTop   = 96.0
 )
 
-func onMap(p point) point { return point{mapLeft + p.x*mapScale, mapTop + p.y*mapScale} }
+func onMap(p Point) Point { return Point{mapLeft + p.x*mapScale, mapTop + p.y*mapScale} }
 
 // drawMap draws the map of the vacuum: rooms and furniture, dirt, the path since its last
 // start, and the vacuum.
-func drawMap(c *canvas, s scene) {
+func drawMap(c *canvas, s Scene) {
 	c.rect(0, 0, width, height, rgb(0xf4f6f8))
 	drawRooms(c)
 	drawPlan(c)
 	drawWalls(c)
-	for i, one := range s.spills {
+	for i, one := range s.Spills {
 		p, a := onMap(one.at), one.area()
 		c.mapRect(a, 0, alpha(rgb(0xf0a030), 0.3))
-		strew(c, p.x, p.y, 52, 26, uint32(i+7), one.what)
-		c.tag(p.x, p.y+64, one.what+", "+one.name)
+		strew(c, p.x, p.y, 52, 26, uint32(i+7), one.What)
+		c.tag(p.x, p.y+64, one.What+", "+one.Name)
 	}
-	drawWay(c, s.robot)
+	drawWay(c, s.Vacuum)
 	for _, r := range rooms {
-		at := onMap(point{r.x + r.w/2, r.y + r.h - 0.16})
+		at := onMap(Point{r.x + r.w/2, r.y + r.h - 0.16})
 		c.tag(at.x, at.y, r.name)
 	}
 	c.text(mapLeft, 62, 36, 0, rgb(0x26323c), "Floor map")
-	drawBattery(c, s.robot.charge(s.now))
+	drawBattery(c, s.Vacuum.Charge(s.Now))
 	drawScale(c)
-	c.text(mapLeft, 880, 26, 0, rgb(0x4a5a66), "vacuum: "+s.robot.doing()+", in the "+rooms[roomAt(s.robot.at)].name)
+	c.text(mapLeft, 880, 26, 0, rgb(0x4a5a66), "vacuum: "+s.Vacuum.doing()+", in the "+rooms[roomAt(s.Vacuum.at)].name)
 	c.caption("map", s)
 }
 
@@ -40,7 +40,7 @@ var tints = []nrgba{rgb(0xd6e6f5), rgb(0xe3efd6)} // colors of the rooms
 
 func drawRooms(c *canvas) {
 	for i, r := range rooms {
-		c.mapRect(r.rect, 0, tints[i])
+		c.mapRect(r.Rect, 0, tints[i])
 	}
 }
 
@@ -48,10 +48,10 @@ func drawRooms(c *canvas) {
 func drawWalls(c *canvas) {
 	const wall = 14 // pixels
 	for _, r := range rooms {
-		p := onMap(point{r.x, r.y})
+		p := onMap(Point{r.x, r.y})
 		c.outline(p.x-wall/2, p.y-wall/2, r.w*mapScale+wall, r.h*mapScale+wall, wall, rgb(0x3d4953))
 	}
-	p := onMap(point{door.x, door.y})
+	p := onMap(Point{door.x, door.y})
 	c.rect(p.x-wall/2-1, p.y, wall/2+1, door.h*mapScale, tints[0])
 	c.rect(p.x, p.y, wall/2+1, door.h*mapScale, tints[1])
 }
@@ -59,35 +59,35 @@ func drawWalls(c *canvas) {
 // drawPlan draws the furniture from above.
 func drawPlan(c *canvas) {
 	body, edge := rgb(0xb9c5cd), rgb(0x8797a2)
-	word := func(r rect, s string) {
-		p := onMap(point{r.x + r.w/2, r.y + r.h/2})
+	word := func(r Rect, s string) {
+		p := onMap(Point{r.x + r.w/2, r.y + r.h/2})
 		c.text(p.x, p.y+8, 22, 0.5, rgb(0x33404a), s)
 	}
 	c.mapRect(counter, 0, body)
 	c.mapRect(sink, 14, rgb(0xeef3f6))
 	word(sink, "sink")
 	c.mapRect(stove, 4, rgb(0x4d5962))
-	for _, ring := range []point{{2.88, 0.16}, {3.27, 0.16}, {2.88, 0.44}, {3.27, 0.44}} {
+	for _, ring := range []Point{{2.88, 0.16}, {3.27, 0.16}, {2.88, 0.44}, {3.27, 0.44}} {
 		p := onMap(ring)
 		c.ellipse(p.x, p.y, 20, 16, rgb(0x7d8b95))
 		c.ellipse(p.x, p.y, 15, 12, rgb(0x4d5962))
 	}
-	p := onMap(point{stove.x + stove.w/2, stove.h})
+	p := onMap(Point{stove.x + stove.w/2, stove.h})
 	c.text(p.x, p.y+26, 22, 0.5, rgb(0x33404a), "stove")
 	c.mapRect(fridge, 6, rgb(0xdfe6ea))
 	word(fridge, "fridge")
 	c.mapRect(rug, 16, rgb(0xd5dfc6))
 	c.mapRect(sofa, 20, edge)
-	c.mapRect(rect{sofa.x + 0.15, sofa.y + 0.28, sofa.w - 0.3, sofa.h - 0.34}, 12, body)
+	c.mapRect(Rect{sofa.x + 0.15, sofa.y + 0.28, sofa.w - 0.3, sofa.h - 0.34}, 12, body)
 	word(sofa, "sofa")
-	d := onMap(point{dock.x, 0})
+	d := onMap(Point{dock.x, 0})
 	c.round(d.x-44, d.y+8, 88, 30, 8, rgb(0x2b3138))
 	c.text(d.x-56, d.y+31, 22, 1, rgb(0x33404a), "dock")
 }
 
 // drawWay draws the path and the position of the vacuum.
-func drawWay(c *canvas, r robot) {
-	way := make([]point, len(r.path))
+func drawWay(c *canvas, r Vacuum) {
+	way := make([]Point, len(r.path))
 	for i, p := range r.path {
 		way[i] = onMap(p)
 	}
@@ -121,7 +121,7 @@ func drawScale(c *canvas) {
 }
 
 // mapRect draws a rectangle of the floor with round corners of r pixels.
-func (c *canvas) mapRect(a rect, r float64, col nrgba) {
-	p := onMap(point{a.x, a.y})
+func (c *canvas) mapRect(a Rect, r float64, col nrgba) {
+	p := onMap(Point{a.x, a.y})
 	c.round(p.x, p.y, a.w*mapScale, a.h*mapScale, r, col)
 }

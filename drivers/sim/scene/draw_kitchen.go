@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import "math"
 
@@ -10,20 +10,20 @@ const (
 
 // drawKitchen draws the kitchen from its south wall: the counter with sink and stove at the
 // far side, and the floor in front of it.
-func drawKitchen(c *canvas, s scene) {
+func drawKitchen(c *canvas, s Scene) {
 	c.shade(0, 0, width, kitchenFar, rgb(0xf3ead9), rgb(0xe2d6c0))
 	drawBoards(c, kitchenFar, rgb(0xc79b6d), rgb(0xa3774c))
 	drawKitchenWindow(c)
 	drawCupboards(c)
 	drawSink(c, 368)
 	drawStove(c, 880)
-	drawCoffeeMachine(c, 610, s.lines[CoffeeMachine])
+	drawCoffeeMachine(c, 610, s.Lines[CoffeeMachine])
 	drawFridgeOutside(c)
-	for i, one := range s.spills {
-		if one.room == "kitchen" {
+	for i, one := range s.Spills {
+		if one.Room == "kitchen" {
 			x, y := onFloor(0, one.at)
-			strew(c, x, y, 100, 26, uint32(i+7), one.what)
-			c.tag(x, y+60, one.what)
+			strew(c, x, y, 100, 26, uint32(i+7), one.What)
+			c.tag(x, y+60, one.What)
 		}
 	}
 	drawRobotIn(c, s, 0)
@@ -45,7 +45,7 @@ func drawBoards(c *canvas, y float64, far, near nrgba) {
 }
 
 // onFloor returns the position in the room's image of a point on its floor.
-func onFloor(room int, p point) (x, y float64) {
+func onFloor(room int, p Point) (x, y float64) {
 	r := rooms[room]
 	depth := (p.y - counter.h) / (r.h - counter.h)
 	y = kitchenFar + 10 + math.Pow(max(0, depth), 1.1)*(kitchenNear-kitchenFar-10)
@@ -53,15 +53,15 @@ func onFloor(room int, p point) (x, y float64) {
 }
 
 // drawRobotIn draws the vacuum if it is in the room.
-func drawRobotIn(c *canvas, s scene, room int) {
-	if roomAt(s.robot.at) != room {
+func drawRobotIn(c *canvas, s Scene, room int) {
+	if roomAt(s.Vacuum.at) != room {
 		return
 	}
-	x, y := onFloor(room, s.robot.at)
+	x, y := onFloor(room, s.Vacuum.at)
 	size := 1 + 0.5*(y-kitchenFar)/(kitchenNear-kitchenFar)
 	robotShadow(c, x, y+16*size, 60*size, 27*size)
 	c.ellipse(x, y+9*size, 60*size, 27*size, rgb(0x1d2126)) // its side
-	robotTop(c, x, y-4*size, 60*size, 27*size, s.robot.heading)
+	robotTop(c, x, y-4*size, 60*size, 27*size, s.Vacuum.heading)
 }
 
 func robotShadow(c *canvas, x, y, rx, ry float64) {

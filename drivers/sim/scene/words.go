@@ -1,4 +1,4 @@
-package sim
+package scene
 
 import (
 	"strings"
@@ -6,8 +6,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// says returns a view as text and as facts.
-func (s scene) says(view string) (string, []drivers.Fact) {
+// Says returns a view as text and as facts.
+func (s Scene) Says(view string) (string, []drivers.Fact) {
 	switch view {
 	case "fridge":
 		return s.fridgeSays()
@@ -25,49 +25,38 @@ func (s scene) says(view string) (string, []drivers.Fact) {
 	}
 }
 
-func (s scene) fridgeSays() (string, []drivers.Fact) {
-	if len(s.fridge) == 0 {
+func (s Scene) fridgeSays() (string, []drivers.Fact) {
+	if len(s.Fridge) == 0 {
 		return "The fridge is empty.", nil
 	}
-	facts := make([]drivers.Fact, len(s.fridge))
-	for i, f := range s.fridge {
+	facts := make([]drivers.Fact, len(s.Fridge))
+	for i, f := range s.Fridge {
 		facts[i] = drivers.Fact{Name: f, Value: true}
 	}
-	return "In the fridge: " + strings.Join(s.fridge, ", ") + ".", facts
+	return "In the fridge: " + strings.Join(s.Fridge, ", ") + ".", facts
 }
 
-func (s scene) lineSays(name, line string) (string, drivers.Fact) {
-	state := onOff(s.lines[line])
+func (s Scene) lineSays(name, line string) (string, drivers.Fact) {
+	state := OnOff(s.Lines[line])
 	return "The " + name + " is " + state + ".", drivers.Fact{Name: name, Value: state}
 }
 
 // floorSays describes the dirt on the floor of a room, and whether the vacuum is there.
-func (s scene) floorSays(room string) (string, []drivers.Fact) {
+func (s Scene) floorSays(room string) (string, []drivers.Fact) {
 	var words []string
 	var facts []drivers.Fact
-	for _, one := range s.spills {
-		if one.room == room {
-			words = append(words, one.what+" "+one.name)
-			facts = append(facts, drivers.Fact{Name: one.name, Value: one.what})
+	for _, one := range s.Spills {
+		if one.Room == room {
+			words = append(words, one.What+" "+one.Name)
+			facts = append(facts, drivers.Fact{Name: one.Name, Value: one.What})
 		}
 	}
 	text := "The floor of the " + room + " is clean."
 	if len(words) > 0 {
 		text = "On the floor of the " + room + ": " + strings.Join(words, " and ") + "."
 	}
-	if rooms[roomAt(s.robot.at)].name == room {
-		text += " The vacuum is " + s.robot.doing() + "."
+	if rooms[roomAt(s.Vacuum.at)].name == room {
+		text += " The vacuum is " + s.Vacuum.doing() + "."
 	}
 	return text, facts
-}
-
-func (r robot) doing() string {
-	switch {
-	case r.moving:
-		return "driving"
-	case !r.docked.IsZero():
-		return "in its dock"
-	default:
-		return "standing still"
-	}
 }

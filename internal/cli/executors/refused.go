@@ -2,6 +2,7 @@ package executors
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"text/tabwriter"
 	"time"
@@ -15,10 +16,8 @@ import (
 
 // RefusedCommand returns the command messkit refused.
 func RefusedCommand(a *output.Env) *cobra.Command {
-	var k client.Client
-	var limit int
-	var asJSON bool
-	c := &cobra.Command{
+	var limit, all int
+	c := client.Query(a, &cobra.Command{
 		Use:   "refused",
 		Short: "Show the connections that a running exchange has refused",
 		Long: `Refused shows whom a running exchange did not know, what somebody may not do, and
@@ -26,30 +25,20 @@ what was too much, since it began, the newest first. What is alike is one line: 
 same caller, refused for the same reason, with how often and when last. It needs
 an operator's key.`,
 		Example: "  messkit refused",
-		Args:    cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if limit < 1 {
-				return fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
-			}
-			return k.WithKeys(func(x *httpclient.Client) error {
-				list, err := x.Refused(c.Context())
-				if err != nil {
-					return err
-				}
-				if asJSON {
-					return a.JSON(list[:min(len(list), limit)])
-				}
-				return printRefused(a, list, limit)
-			})
-		},
-	}
-	k.Flags(c)
+	}, func(x *httpclient.Client, ctx context.Context) ([]httpclient.Refusal, error) {
+		if limit < 1 {
+			return nil, fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
+		}
+		list, err := x.Refused(ctx)
+		all = len(list)
+		return list[:min(all, limit)], err
+	}, func(a *output.Env, list []httpclient.Refusal) error { return printRefused(a, list, all) })
 	c.Flags().IntVar(&limit, "limit", 20, "lines at most")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-func printRefused(a *output.Env, list []httpclient.Refusal, limit int) error {
+// printRefused prints the newest of all refusals.
+func printRefused(a *output.Env, list []httpclient.Refusal, all int) error {
 	if len(list) == 0 {
 		p := output.Printer{Out: a.Out}
 		p.Printf("the exchange has refused no connection since its start\n")
@@ -57,7 +46,7 @@ func printRefused(a *output.Env, list []httpclient.Refusal, limit int) error {
 	}
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	p := output.Printer{Out: w}
-	for _, r := range list[:min(len(list), limit)] {
+	for _, r := range list {
 		path, times := r.Method+" "+r.Path, ""
 		if r.Various {
 			path += " and others"
@@ -67,9 +56,9 @@ func printRefused(a *output.Env, list []httpclient.Refusal, limit int) error {
 		}
 		p.Printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, output.Printable(cmp.Or(r.Actor, r.From)), times, output.Printable(path), output.Printable(r.Error))
 	}
-	if more := len(list) - limit; more > 0 && p.Err == nil {
+	if more := all - len(list); more > 0 && p.Err == nil {
 		p.Err = w.Flush()
-		p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), len(list))
+		p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), all)
 	}
 	if p.Err != nil {
 		return p.Err

@@ -83,9 +83,12 @@ func (n *newKey) flags(c *cobra.Command) {
 	c.Flags().StringVar(&n.save, "save", "", "write the key into this file, for its owner alone, and do not print it")
 }
 
-// saveKey writes or prints a new key. If it cannot write the file, it prints the key, which
-// exists nowhere else.
-func saveKey(a *output.Env, n newKey, actor string, key httpclient.Secret) error {
+// saveKey writes or prints a new key, unless err says why there is none. If it cannot write the
+// file, it prints the key, which exists nowhere else.
+func saveKey(a *output.Env, n newKey, actor string, key httpclient.Secret, err error) error {
+	if err != nil {
+		return err
+	}
 	var unsaved error
 	if n.save != "" {
 		if unsaved = durable.Replace(n.save, []byte(string(key)+"\n")); unsaved == nil {
@@ -93,7 +96,7 @@ func saveKey(a *output.Env, n newKey, actor string, key httpclient.Secret) error
 		}
 	}
 	fmt.Fprintf(a.Err, "the key of %s, shown once:\n", actor)
-	_, err := fmt.Fprintln(a.Out, string(key))
+	_, err = fmt.Fprintln(a.Out, string(key))
 	return errors.Join(unsaved, err)
 }
 
@@ -129,10 +132,7 @@ own machine alone, after a question that a person answers there.`,
 		Example: "  messkit keys issue dashboard observer --save dashboard.key",
 	}, func(ctx context.Context, x *httpclient.Client, actor string, roles []string) error {
 		key, err := x.IssueKey(ctx, actor, roles)
-		if err != nil {
-			return err
-		}
-		return saveKey(a, n, actor, key)
+		return saveKey(a, n, actor, key, err)
 	})
 	n.flags(c)
 	return c
@@ -157,10 +157,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 			return err
 		}
 		key, err := x.RotateKey(ctx, args[0], overlap)
-		if err != nil {
-			return err
-		}
-		return saveKey(a, n, args[0], key)
+		return saveKey(a, n, args[0], key, err)
 	})
 	n.flags(c)
 	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key goes on; a week at most")

@@ -92,7 +92,7 @@ func build(t *testing.T, dir, name, text string) string {
 		}
 	}
 	c := exec.CommandContext(t.Context(), "go", "build", "-mod=mod", "-o", "desk", ".")
-	c.Dir, c.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+	c.Dir, c.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off", "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

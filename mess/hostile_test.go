@@ -250,6 +250,9 @@ func cost(f func()) used {
 
 // Texts at the limits are valid.
 func TestLargeTextsAreValid(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	var before mess.Message
 	for _, c := range []struct{ name, text string }{
 		{"64 KiB", sized(64 << 10)},

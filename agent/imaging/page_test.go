@@ -34,6 +34,9 @@ func looks(t *testing.T, next func() []byte) (unseen string, takes int) {
 // A page that a server sends instead of an image is no evidence, for any appearance and without
 // a configured placeholder.
 func TestPageImageIsNoEvidence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	pages := picturetest.Pages()
 	if len(pages) != 30 {
 		t.Fatalf("there are %d pages, want 30", len(pages))
@@ -57,6 +60,9 @@ func TestPageImageIsNoEvidence(t *testing.T) {
 // Scenes count as images, also at night, in fog, and with strong compression; two in two
 // hundred may fail.
 func TestScenesCountAsImages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	refused, more := 0, 0
 	for n := range 200 {
 		p, r := picturetest.Scene(n), rand.New(rand.NewPCG(uint64(n), 1))

@@ -87,6 +87,9 @@ func fullText(o capabilities.Outcome) string {
 // TestCorpus compares the outcomes of the corpus with the recorded ones: two requests with
 // every sentence in every fourth home, and two answers to each question.
 func TestCorpus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	var full io.Writer = io.Discard
 	if name := os.Getenv(outcomesFile); name != "" {
 		f, err := os.Create(name)

@@ -140,6 +140,9 @@ func TestHugeTemplatesAreRefused(t *testing.T) {
 
 // Each mistake has its file and line.
 func TestHomeAssistantMistakesHaveFileAndLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	for _, c := range []struct{ yaml, want string }{
 		{"intents:\n  HassTurnOn:\n    - \"zap [the {name}\"\n", `a.yaml:3: HassTurnOn: sentence "zap [the {name}": a closing bracket is missing`},
 		{"intents: [HassTurnOn]\n", "a.yaml:1: intents: no mapping"},

@@ -69,6 +69,9 @@ func mansion() capabilities.Home {
 }
 
 func TestOtherSentencesMoveNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	r := interpret.New(catalog.Default(), mansion())
 	all, asked, read := sentences(t, "dev-other.jsonl"), 0, 0
 	for _, s := range all {

@@ -110,7 +110,7 @@ func write(t *testing.T, dir, name, text string) string {
 func command(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), name, args...)
-	c.Dir = dir
+	c.Dir, c.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

@@ -173,6 +173,9 @@ func TestIndexMatchesModel(t *testing.T) {
 
 // A thread takes at most 100 bytes, and lists are quick, however much has ended.
 func TestMillionThreadsNeedLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	n := 1_000_000
 	if testing.Short() {
 		n = 100_000

@@ -92,6 +92,9 @@ func TestDecodeReadsLibjpeg(t *testing.T) {
 // The decoder reads a picture of several scans some rows at a time, and continues each scan at
 // its last position.
 func TestDecodeContinuesEveryScan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	script := filepath.Join(t.TempDir(), "scans")
 	if err := os.WriteFile(script, []byte("0;\n1;\n2;\n"), 0o600); err != nil {
 		t.Fatal(err)

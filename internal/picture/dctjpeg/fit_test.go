@@ -70,6 +70,9 @@ var turns = []dctjpeg.Turn{
 
 // Each scale with each turn shows the same as the means of the pixels.
 func TestFitScalesAndTurns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	for _, size := range []image.Point{{320, 208}, {161, 97}, {17, 33}} {
 		img := scene(size.X, size.Y, 0)
 		for _, data := range [][]byte{encoded(t, img, 95), encoded(t, grayOf(img), 95)} {
@@ -99,6 +102,9 @@ func TestFitScalesAndTurns(t *testing.T) {
 }
 
 func TestFitMeetsEveryLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	data := encoded(t, scene(640, 480, 12), 95)
 	for _, progressive := range []bool{false, true} {
 		before := 0.0
@@ -169,6 +175,9 @@ func TestTurnsAreLossless(t *testing.T) {
 }
 
 func TestEveryKindOfLibjpegIsScaled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("calculates for some seconds")
+	}
 	img := scene(200, 120, 0)
 	for _, args := range [][]string{
 		{"-sample", "1x1"},

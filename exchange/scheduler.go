@@ -51,7 +51,7 @@ const sleepCheckInterval = 5 * time.Second
 // end that would have ended. It counts one lease at most, because an executor may have slept too,
 // and needs time to report.
 func (x *Exchange) accountForSleep() {
-	d := x.sleeps.Woke()
+	d := x.sleeps.Resumed()
 	if d == 0 {
 		return
 	}

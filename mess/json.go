@@ -13,7 +13,7 @@ func toJSON(x any) ([]byte, error) { return strictyaml.JSON(encode(reflect.Value
 
 // stored contains the limits for documents that messkit has stored, whose input was
 // checked. Documents of other servers have the same limits.
-var stored = strictyaml.Limits{Bytes: 64 << 20, Apart: 64 << 20, Depth: 64, Keys: 100_000, Lone: true}
+var stored = strictyaml.Limits{Bytes: 64 << 20, Apart: 64 << 20, Depth: 64, Keys: 100_000, HalfSurrogates: true}
 
 func fromJSON(data []byte, out any) error {
 	n, err := strictyaml.ParseJSON(data, stored)
@@ -29,7 +29,7 @@ func fromJSON(data []byte, out any) error {
 // struct with `mess` tags. Its errors are of type Problems.
 func ReadJSON(data []byte, out any) error {
 	limits := stored
-	limits.Lone = false
+	limits.HalfSurrogates = false
 	n, err := strictyaml.ParseJSON(data, limits)
 	if err != nil {
 		return err

@@ -165,7 +165,7 @@ func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
 
 // hasGaps reports whether damage has lost records.
 func (j *Journal) hasGaps() bool {
-	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Mended })
+	return slices.ContainsFunc(j.damage, func(d wal.Damage) bool { return !d.Repaired })
 }
 
 // OpenAtStart lists the threads that were open when Open read the journal: the last run of the

@@ -32,7 +32,7 @@ func (g *Policy) since(m moment) time.Duration {
 // applySuspend subtracts the time that the machine has slept from the times at which devices go off.
 // The caller holds Policy.mu.
 func (g *Policy) applySuspend() {
-	d := g.suspendWatch.Woke()
+	d := g.suspendWatch.Resumed()
 	if d == 0 {
 		return
 	}

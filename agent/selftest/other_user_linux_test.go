@@ -24,7 +24,7 @@ func runAsOtherUser(t *testing.T, f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	same := ^uintptr(0)
-	if _, _, no := syscall.RawSyscall(syscall.SYS_SETRESUID, same, peertest.Nobody, same); no != 0 {
+	if _, _, no := syscall.RawSyscall(syscall.SYS_SETRESUID, same, peertest.OtherUser, same); no != 0 {
 		t.Skipf("another user cannot be had here: %v", no)
 	}
 	defer func() {

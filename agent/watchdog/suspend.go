@@ -13,7 +13,7 @@ func (g *Watchdog) UseSuspendTime(slept func() time.Duration) {
 
 // applySuspend counts the time that the machine has slept as time on.
 func (g *Watchdog) applySuspend() {
-	d := g.suspendWatch.Woke()
+	d := g.suspendWatch.Resumed()
 	if d == 0 {
 		return
 	}

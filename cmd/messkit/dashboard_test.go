@@ -21,7 +21,7 @@ func TestDashboard(t *testing.T) {
 		return httpclient.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: executor, Intent: intent}
 	}
 	b := &client.TaskBoard{
-		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{},
+		Where: "http://127.0.0.1:8420", LastStatus: map[string]*mess.Status{},
 		Executors: []httpclient.Executor{
 			{ID: "kitchen-pi", Live: true},
 			{ID: "porch-pi", LastSeen: "2026-11-22T09:00:00Z", Stopped: &mess.StopState{Reason: "smoke"}},
@@ -34,10 +34,10 @@ func TestDashboard(t *testing.T) {
 		},
 	}
 	half := 50.0
-	b.Hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
+	b.AddMessages("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &half, Message: "by the stove"}}})
 	which := []mess.Question{{Question: "which one: hall or porch?", Options: []string{"hall", "porch"}}}
-	b.Hear("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: which}}})
-	b.Hear("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
+	b.AddMessages("2026-11-22-002", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: which}}})
+	b.AddMessages("2026-11-22-004", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.Claimed, Message: "of a state that is over"}}})
 	want := now.Local().Format(time.TimeOnly) + `  http://127.0.0.1:8420  3 open  2 executors
 
 kitchen-pi            here
@@ -94,8 +94,8 @@ messkit stop takes everything to its
 		t.Errorf("%q", got)
 	}
 	client.Snapshot{Threads: b.Threads[:1]}.To(b)
-	if got := b.Lines(now, 120, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.Said) != 1 {
-		t.Errorf("%q, %v", got, b.Said)
+	if got := b.Lines(now, 120, 24); strings.Contains(strings.Join(got, ""), "NOT REACHED") || len(b.LastStatus) != 1 {
+		t.Errorf("%q, %v", got, b.LastStatus)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestDocumentedDashboardMatches(t *testing.T) {
 		return httpclient.Thread{Ref: ref, Status: code, Updated: now.Add(-ago), Executor: "kitchen-pi", Intent: intent}
 	}
 	b := &client.TaskBoard{
-		Where: "http://127.0.0.1:8420", Said: map[string]*mess.Status{}, Executors: []httpclient.Executor{{ID: "kitchen-pi", Live: true}},
+		Where: "http://127.0.0.1:8420", LastStatus: map[string]*mess.Status{}, Executors: []httpclient.Executor{{ID: "kitchen-pi", Live: true}},
 		Threads: []httpclient.Thread{ // the newest change comes first
 			thread("2026-11-22-001", mess.InProgress, 0, "vacuum the kitchen"),
 			thread("2026-11-22-003", mess.NeedsInput, time.Second, "turn on the light"),
@@ -124,8 +124,8 @@ func TestDocumentedDashboardMatches(t *testing.T) {
 		},
 	}
 	done := 61.0
-	b.Hear("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
-	b.Hear("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
+	b.AddMessages("2026-11-22-001", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.InProgress, ProgressPct: &done, Message: "cleaning by stove"}}})
+	b.AddMessages("2026-11-22-003", mess.Message{Items: []mess.Item{&mess.Status{Code: mess.NeedsInput, Questions: []mess.Question{{Question: "which one?"}}}}})
 	if diff := cmp.Diff(strings.Join(b.Lines(now, 120, 24), "\n"), shown); diff != "" {
 		t.Error(diff)
 	}

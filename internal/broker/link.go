@@ -107,25 +107,25 @@ func New(cfg Config, log *slog.Logger) *Link {
 
 // Times of a connection.
 const (
-	keepAlive  = 30 * time.Second
-	pingTime   = 10 * time.Second
-	writeTime  = 30 * time.Second
-	answerTime = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth message
-	farewell   = time.Second      // for the end message and the last packets
-	healthy    = 30 * time.Second // the age of a session that resets the backoff
-	firstWait  = time.Second
-	lastWait   = time.Minute
-	aliveTries = 2           // after a session with an acknowledged birth message, the pause is at most firstWait<<aliveTries
-	takenWait  = time.Minute // the smallest pause if another client has the same id
-	kicksSeen  = 2           // sessions in a row that the broker ended and that had another client's status
-	kicksBlind = 8           // the same if this client may not read its own status
+	keepAlive    = 30 * time.Second
+	pingTime     = 10 * time.Second
+	writeTime    = 30 * time.Second
+	answerTime   = 10 * time.Second // for a SUBACK, and for the PUBACK of a birth message
+	closeTimeout = time.Second      // for the end message and the last packets
+	healthy      = 30 * time.Second // the age of a session that resets the backoff
+	firstWait    = time.Second
+	lastWait     = time.Minute
+	aliveTries   = 2           // after a session with an acknowledged birth message, the pause is at most firstWait<<aliveTries
+	takenWait    = time.Minute // the smallest pause if another client has the same id
+	kicksSeen    = 2           // sessions in a row that the broker ended and that had another client's status
+	kicksBlind   = 8           // the same if this client may not read its own status
 )
 
 // Run connects, and connects again after failures, until ctx ends. Then it returns nil.
 func (l *Link) Run(ctx context.Context) error {
 	work := &works{}
 	defer work.wait()
-	p := patience{backoff: wait.Backoff{First: firstWait, Last: lastWait, Jitter: l.cfg.Jitter}}
+	p := reconnectPause{backoff: wait.Backoff{First: firstWait, Last: lastWait, Jitter: l.cfg.Jitter}}
 	for ctx.Err() == nil {
 		age, err := l.session(ctx, work)
 		if ctx.Err() != nil {
@@ -138,9 +138,9 @@ func (l *Link) Run(ctx context.Context) error {
 	return nil
 }
 
-// patience computes the pause before the next try from the age that sessions reach: a broker
+// reconnectPause computes the pause before the next try from the age that sessions reach: a broker
 // that accepts and then disconnects is no better than none.
-type patience struct {
+type reconnectPause struct {
 	backoff wait.Backoff
 	kicks   int
 }
@@ -148,7 +148,7 @@ type patience struct {
 // after returns the pause after a session of that age, and whether another client uses the same
 // id. A broker that closes connections gracefully twice looks like two clients with one id. A
 // status on this client's topic that this client has not published shows the second client.
-func (p *patience) after(age time.Duration, err error, seen sight) (pause time.Duration, taken bool) {
+func (p *reconnectPause) after(age time.Duration, err error, seen sight) (pause time.Duration, taken bool) {
 	switch {
 	case age >= healthy:
 		p.backoff.Reset(0)
@@ -157,7 +157,7 @@ func (p *patience) after(age time.Duration, err error, seen sight) (pause time.D
 	}
 	pause = p.backoff.Next()
 	kicked := age > 0 && age <= 2*lastWait && errors.Is(err, io.EOF)
-	if !kicked || seen == nobodyElse {
+	if !kicked || seen == noOtherClient {
 		p.kicks = 0
 		return pause, false
 	}
@@ -207,7 +207,7 @@ func (l *Link) session(ctx context.Context, work *works) (age time.Duration, err
 	s := &session{client: client, ctx: sctx, work: work}
 	err = l.live(ctx, s, says)
 	cancel(err)
-	client.Disconnect(uint(farewell.Milliseconds()))
+	client.Disconnect(uint(closeTimeout.Milliseconds()))
 	if s.began.IsZero() {
 		return 1, err // the broker accepted the client, and the session ended before the birth message
 	}
@@ -237,7 +237,7 @@ func (l *Link) live(ctx context.Context, s *session, says Session) error {
 	}
 	if ctx.Err() != nil && says.End.Topic != "" {
 		last := &session{client: s.client, ctx: context.WithoutCancel(ctx), work: s.work}
-		_ = last.publish(last.ctx, says.End, farewell) // without it, the broker sends the will
+		_ = last.publish(last.ctx, says.End, closeTimeout) // without it, the broker sends the will
 	}
 	return err
 }
@@ -290,7 +290,7 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 				m.Ack()
 				return
 			}
-			l.hand(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
+			l.deliver(Message{Topic: m.Topic(), Payload: m.Payload(), Retain: m.Retained(), QoS: m.Qos(), done: m.Ack})
 		})
 	o.Servers = []*url.URL{{Scheme: "tcp", Host: l.cfg.Host()}}
 	o.SetCustomOpenConnectionFn(func(*url.URL, paho.ClientOptions) (net.Conn, error) {
@@ -311,9 +311,9 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 	return client, nil
 }
 
-// hand passes a received message to Config.Handle. If the handler panics, hand acknowledges the
-// message, because it would panic again.
-func (l *Link) hand(m Message) {
+// deliver passes a received message to Config.Handle. If the handler panics, deliver acknowledges
+// the message, because it would panic again.
+func (l *Link) deliver(m Message) {
 	taken := false
 	defer func() {
 		if !taken {

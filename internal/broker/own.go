@@ -9,9 +9,9 @@ import (
 type sight int
 
 const (
-	unseen     sight = iota // this client may not read its own status
-	nobodyElse              // this client has published every message on the topic, or the message is older
-	another                 // another client has published on the topic
+	unseen        sight = iota // this client may not read its own status
+	noOtherClient              // this client has published every message on the topic, or the message is older
+	another                    // another client has published on the topic
 )
 
 // ownTopic watches the topic of a client's own status. MQTT 3.1.1 has no reason code for a
@@ -63,7 +63,7 @@ func (o *ownTopic) readable(yes bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if yes && o.last == unseen {
-		o.last = nobodyElse
+		o.last = noOtherClient
 	}
 }
 

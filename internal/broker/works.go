@@ -44,7 +44,7 @@ func (w *works) wait() {
 		close(w.closed)
 	}
 	w.mu.Unlock()
-	t := time.NewTimer(farewell)
+	t := time.NewTimer(closeTimeout)
 	defer t.Stop()
 	select {
 	case <-w.closed:

@@ -15,10 +15,10 @@ func TestCloseIsBounded(t *testing.T) {
 		hangs := make(chan struct{})
 		var ended atomic.Bool
 		w.start(func() { <-hangs })
-		w.start(func() { time.Sleep(farewell / 2); ended.Store(true) }) // fake time
+		w.start(func() { time.Sleep(closeTimeout / 2); ended.Store(true) }) // fake time
 		begun := time.Now()
 		w.wait()
-		if took := time.Since(begun); took != farewell || !ended.Load() {
+		if took := time.Since(begun); took != closeTimeout || !ended.Load() {
 			t.Errorf("waited for %v; what was under way has ended: %v", took, ended.Load())
 		}
 		if w.start(func() { t.Error("begun after the end") }) {
@@ -28,10 +28,10 @@ func TestCloseIsBounded(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		var w works
-		w.start(func() { time.Sleep(farewell / 4) })
+		w.start(func() { time.Sleep(closeTimeout / 4) })
 		begun := time.Now()
 		w.wait()
-		if took := time.Since(begun); took != farewell/4 {
+		if took := time.Since(begun); took != closeTimeout/4 {
 			t.Errorf("waited for %v", took)
 		}
 	})

@@ -25,7 +25,7 @@ func IsClean(s string) bool {
 		return true
 	}
 	found := false
-	scan(s, func(_ string, v verdict, r rune) { found = found || v != keep && !isBreak(r) })
+	scan(s, func(_ string, v treatment, r rune) { found = found || v != keep && !isBreak(r) })
 	return !found
 }
 
@@ -58,7 +58,7 @@ func escape(doc []byte, write func([]byte, rune) []byte) []byte {
 		return doc
 	}
 	out := make([]byte, 0, len(text)+64)
-	scan(text, func(piece string, v verdict, r rune) {
+	scan(text, func(piece string, v treatment, r rune) {
 		if v == keep || isBreak(r) {
 			out = append(out, piece...)
 			return
@@ -74,7 +74,7 @@ func clean(s string, breaks bool) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	scan(s, func(piece string, v verdict, r rune) {
+	scan(s, func(piece string, v treatment, r rune) {
 		switch {
 		case v == keep || breaks && isBreak(r):
 			b.WriteString(piece)
@@ -97,17 +97,17 @@ func isPlain(s string) bool {
 	return true
 }
 
-// verdict is the treatment of a character.
-type verdict int
+// treatment is the treatment of a character.
+type treatment int
 
 const (
-	keep   verdict = iota
-	space          // becomes a space
-	remove         // invisible
+	keep   treatment = iota
+	space            // becomes a space
+	remove           // invisible
 )
 
 // scan calls each with every character of s, and with each flag as a whole.
-func scan(s string, each func(piece string, v verdict, r rune)) {
+func scan(s string, each func(piece string, v treatment, r rune)) {
 	var before rune // the last character that stays
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -130,7 +130,7 @@ func scan(s string, each func(piece string, v verdict, r rune)) {
 }
 
 // judge returns the treatment of r between two characters.
-func judge(before, r, next rune) verdict {
+func judge(before, r, next rune) treatment {
 	switch {
 	case r >= ' ' && r <= '~':
 		return keep

@@ -42,7 +42,7 @@ exchange that --url or MESSKIT_URL names, within a second.
 		RunE: func(c *cobra.Command, args []string) error {
 			switch args[0] {
 			case "bash":
-				if _, err := io.WriteString(a.Out, bashAlone); err != nil {
+				if _, err := io.WriteString(a.Out, bashFallback); err != nil {
 					return err
 				}
 				return c.Root().GenBashCompletionV2(a.Out, true)
@@ -64,9 +64,9 @@ exchange that --url or MESSKIT_URL names, within a second.
 // fishWords makes the script keep the quotes of words: a request contains apostrophes.
 var fishWords = strings.NewReplacer("(commandline -opc)", "(string escape -- (commandline -opc))")
 
-// bashAlone replaces functions of the package bash-completion on machines without it. They return
-// the words of the line with their quotes, and file names.
-const bashAlone = `if ! declare -F _init_completion _get_comp_words_by_ref >/dev/null; then
+// bashFallback replaces functions of the package bash-completion on machines without it. They
+// return the words of the line with their quotes, and file names.
+const bashFallback = `if ! declare -F _init_completion _get_comp_words_by_ref >/dev/null; then
     _get_comp_words_by_ref() {
         local line=${COMP_LINE:0:COMP_POINT}
         read -ra words <<<"$line"
@@ -200,7 +200,7 @@ func refs(c *cobra.Command) (list []string) {
 			if c.Name() == "reply" && !asks || c.Name() == "cancel" && t.Status.Terminal() {
 				continue
 			}
-			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, output.InWords(t.Status), output.Printable(t.Intent)))
+			list = append(list, fmt.Sprintf("%s\t%s: %s", t.Ref, output.WithSpaces(t.Status), output.Printable(t.Intent)))
 		}
 	})
 	return list

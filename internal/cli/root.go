@@ -104,9 +104,9 @@ It carries an exchange of its own, so that one board is a whole system.`,
 // toEnd is the time that a command has to end after a signal.
 const toEnd = 10 * time.Second
 
-// endSoon ends the program if it does not end gracefully: a write to a terminal without a reader
+// forceExit ends the program if it does not end gracefully: a write to a terminal without a reader
 // blocks forever. A second signal ends the program immediately.
-func endSoon() {
+func forceExit() {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	time.Sleep(toEnd)
 	os.Exit(ExitFailed)
@@ -125,7 +125,7 @@ func noteRuns(a *output.Env, parent *cobra.Command) {
 			a.Began = true
 			slow := c.Name() == "doctor" || c.Name() == "simulate-fleet" // they need more time to end
 			if c.Flags().Lookup("url") != nil && !slow {                 // a client has no devices to make safe
-				defer context.AfterFunc(c.Context(), endSoon)()
+				defer context.AfterFunc(c.Context(), forceExit)()
 			}
 			return run(c, args)
 		}

@@ -63,7 +63,7 @@ one, or the run failed.`,
 	f.DurationVar(&c.Heartbeat, "heartbeat", c.Heartbeat, "time between two heartbeats of an executor; 0: none")
 	f.IntVar(&c.Connections, "connections", c.Connections, "connections over which all post by HTTP; each executor has one more for its events")
 	f.StringVar(&c.Broker, "broker", "", "with --url: address of the exchange's MQTT broker, like mqtt://127.0.0.1:1883")
-	f.BoolVar(&c.Mine, "i-own-this-exchange", false, "the exchange at --url is on another machine, is mine, and nothing depends on it now")
+	f.BoolVar(&c.OwnsExchange, "i-own-this-exchange", false, "the exchange at --url is on another machine, is mine, and nothing depends on it now")
 	f.StringVar(&k.URL, "url", "", "a running exchange, like http://127.0.0.1:8420; without it the command starts one")
 	f.StringVar(&k.KeyFile, "key-file", config.EnvOr("MESSKIT_KEY_FILE", config.DataDir()+"/"+config.OperatorFile), "with --url: file with the operator's key")
 	f.BoolVar(&asJSON, "json", false, "print JSON")

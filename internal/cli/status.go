@@ -158,7 +158,7 @@ func printLeftOut(p *output.Printer, list []string) {
 func unfinished(threads map[mess.Code]int) string {
 	var parts []string
 	for _, code := range slices.Sorted(maps.Keys(threads)) {
-		parts = append(parts, fmt.Sprintf("%d %s", threads[code], output.InWords(code)))
+		parts = append(parts, fmt.Sprintf("%d %s", threads[code], output.WithSpaces(code)))
 	}
 	if len(parts) == 0 {
 		return "none open"

@@ -20,7 +20,7 @@ func plainArgs(parent *cobra.Command) {
 			if err == nil {
 				return nil
 			}
-			return countWrong(c, args, err)
+			return argumentCountError(c, args, err)
 		}
 	}
 }
@@ -41,10 +41,10 @@ func noSuch(root *cobra.Command, args []string) (*cobra.Command, error) {
 	return c, fmt.Errorf("unknown command %q for %q; write one of: %s", args[0], c.CommandPath(), strings.Join(there, ", "))
 }
 
-// countWrong names the missing or superfluous argument, from the usage line.
-func countWrong(c *cobra.Command, args []string, err error) error {
+// argumentCountError names the missing or superfluous argument, from the usage line.
+func argumentCountError(c *cobra.Command, args []string, err error) error {
 	_, line, _ := strings.Cut(c.Use, " ")
-	takes := places(line)
+	takes := usageArguments(line)
 	least := 0
 	for _, p := range takes {
 		if !strings.HasPrefix(p, "[") {
@@ -62,8 +62,8 @@ func countWrong(c *cobra.Command, args []string, err error) error {
 	return err // the values are wrong, not their number
 }
 
-// places returns the arguments of a usage line, some of several words.
-func places(line string) (list []string) {
+// usageArguments returns the arguments of a usage line, some of several words.
+func usageArguments(line string) (list []string) {
 	depth := 0
 	for _, word := range strings.Fields(line) {
 		if depth > 0 {

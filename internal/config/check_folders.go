@@ -74,9 +74,9 @@ func (c *Config) ExchangeAt() string {
 	return at
 }
 
-// Apart returns an error for `exchange: data:` without `agent: data:`. The executor would share
-// journal, stop, lockouts and watchdog with another system.
-func (c *Config) Apart() error {
+// CheckSeparateFolders returns an error for `exchange: data:` without `agent: data:`. The executor
+// would share journal, stop, lockouts and watchdog with another system.
+func (c *Config) CheckSeparateFolders() error {
 	at, own := c.ExchangeAt(), !c.Document.Under("agent").Under("data").IsZero()
 	if at == "" || own || c.Document.Under("exchange").Under("data").IsZero() || c.Agent.Data != DataDir() {
 		return nil

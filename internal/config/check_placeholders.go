@@ -20,7 +20,7 @@ func (d *Device) placeholders(n strictyaml.Node) error {
 	}
 	var wrong strictyaml.Problems
 	for _, file := range d.Gone {
-		s, err := SketchOf(beside(n.File(), file))
+		s, err := SketchOf(pathBeside(n.File(), file))
 		if err != nil {
 			wrong = append(wrong, n.Problem("placeholders", "%v", err))
 			continue

@@ -86,7 +86,7 @@ func SecretsIn(file string, data []byte) (all []secret.Text) {
 			case isText(p.Value) && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
 				all = append(all, secret.Text(p.Value.Text))
 			case isText(p.Value) && slices.Contains(secretFiles, p.Key):
-				if text, err := durable.Read(beside(file, p.Value.Text), maxSecretFile); err == nil {
+				if text, err := durable.Read(pathBeside(file, p.Value.Text), maxSecretFile); err == nil {
 					all = append(all, secret.Text(strings.TrimSpace(string(text))))
 				}
 			}
@@ -112,7 +112,7 @@ const maxSecretFile = 64 << 10
 func (e *exposure) secret(p strictyaml.Pair, path string) {
 	name := Expand(p.Value.Text)
 	if strings.HasPrefix(path, "devices.") {
-		name = beside(e.file, p.Value.Text)
+		name = pathBeside(e.file, p.Value.Text)
 	}
 	switch {
 	case slices.Contains(secretFiles, p.Key) && openToAll(name) != "":

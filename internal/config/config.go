@@ -308,7 +308,7 @@ func (c *Config) Read(name string, data []byte) error {
 			*name = Expand(*name)
 		}
 	}
-	c.Agent.Data, c.Agent.Words = Expand(c.Agent.Data), beside(name, c.Agent.Words)
+	c.Agent.Data, c.Agent.Words = Expand(c.Agent.Data), pathBeside(name, c.Agent.Words)
 	return err
 }
 

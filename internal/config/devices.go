@@ -78,14 +78,14 @@ func OpenDevices(nodes map[string]strictyaml.Node, registry *drivers.Registry, l
 		h.Devices = append(h.Devices, d)
 	}
 	errs = append(errs, h.depends(nodes))
-	h.Notes = slices.Concat(h.Notes, h.forever(nodes), h.unsaid(nodes))
+	h.Notes = slices.Concat(h.Notes, h.forever(nodes), h.missingClassNotes(nodes))
 	return h, MergeProblems(errs...)
 }
 
 func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Logger, name string, n strictyaml.Node) (Device, error) {
 	d := Device{Name: name}
 	common, rest := n.Split(d.DeviceConfig)
-	rest = rest.Replace(func(file string) string { return beside(n.File(), file) }, deviceFiles...)
+	rest = rest.Replace(func(file string) string { return pathBeside(n.File(), file) }, deviceFiles...)
 	mistakes := common.Decode(&d.DeviceConfig)
 	if !mess.ValidID(name) {
 		mistakes = MergeProblems(mistakes, strictyaml.Problems{n.Problem("", "%q cannot name a device; use letters, digits and . _ : @ -", name)})
@@ -107,7 +107,7 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 		d.Dev = nil // a driver may return a typed nil, on which Holds would panic
 	}
 	if wrong, ok := errors.AsType[strictyaml.Problems](err); ok {
-		misplaced(wrong, "devices."+name+".")
+		explainMisplacedKeys(wrong, "devices."+name+".")
 	} else if err != nil {
 		err = withLines(n, errors.New(strings.TrimPrefix(err.Error(), name+": ")))
 	}
@@ -115,9 +115,9 @@ func openDevice(registry *drivers.Registry, shared *drivers.Shared, log *slog.Lo
 	return d, MergeProblems(mistakes, err, gone)
 }
 
-// misplaced adds to each unknown key of a driver the section where the key belongs, or the
-// similar key of every device.
-func misplaced(wrong strictyaml.Problems, in string) {
+// explainMisplacedKeys adds to each unknown key of a driver the section where the key belongs, or
+// the similar key of every device.
+func explainMisplacedKeys(wrong strictyaml.Problems, in string) {
 	for i, p := range wrong {
 		key, here := strings.CutPrefix(p.Path, in)
 		known, unknown := strings.CutPrefix(p.Text, "unknown key")

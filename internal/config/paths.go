@@ -14,10 +14,10 @@ import (
 // deviceFiles are the keys of devices that name files and folders.
 var deviceFiles = []string{"families", "token_file", "password_file", "code_file"}
 
-// beside returns the path of a file that a configuration names. The path is relative to the
+// pathBeside returns the path of a file that a configuration names. The path is relative to the
 // folder of the configuration, so that a service and a terminal find the same file. If only the
 // current folder has the file, beside returns that one.
-func beside(config, name string) string {
+func pathBeside(config, name string) string {
 	name = Expand(name)
 	if name == "" || filepath.IsAbs(name) {
 		return name

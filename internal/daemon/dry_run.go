@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// policyResult is the verdict of the safety policy on a plan, for people.
+// policyResult is the decision of the safety policy on a plan, for people.
 type policyResult struct {
 	first   string        // the confirmation that it needs, or the reason of a refusal
 	refused string        // the reason of a refusal, ""
@@ -25,14 +25,14 @@ type policyResult struct {
 	busy map[string]string // thread of the present task, by device
 }
 
-// dryRun returns the outcome of a request and the verdict of the safety policy. resolve
+// dryRun returns the outcome of a request and the decision of the safety policy. resolve
 // makes the outcome with a resolver.
 func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver) capabilities.Outcome) (capabilities.Outcome, policyResult) {
 	home := PreviewResolver(c)
 	out := resolve(home)
 	switch {
 	case out.Plan != nil:
-		v := policyVerdict(currentPolicy(c), out.Plan)
+		v := checkPolicy(currentPolicy(c), out.Plan)
 		if err := c.Agent.Unset(); err != nil && resolve(newResolver(c)).Plan == nil { // a duration needs no clock
 			v.refused = fmt.Sprintf("a time of day needs a set clock: %v", err)
 			v.first = "refused: " + v.refused
@@ -56,8 +56,8 @@ func currentPolicy(c *config.Config) *policy.Policy {
 	return g
 }
 
-// policyVerdict asks the safety policy.
-func policyVerdict(g *policy.Policy, p *capabilities.Plan) policyResult {
+// checkPolicy asks the safety policy.
+func checkPolicy(g *policy.Policy, p *capabilities.Plan) policyResult {
 	all := policyResult{first: "no person need confirm it"}
 	for _, step := range p.Each() {
 		v, err := g.Check(step)

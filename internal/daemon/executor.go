@@ -67,8 +67,8 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 		lost = "the journal"
 	}
 	for _, d := range j.Damage() {
-		log.Error("damage in the journal", "mended", d.Mended, "copy", d.Copy, "err", d)
-		if !d.Mended {
+		log.Error("damage in the journal", "mended", d.Repaired, "copy", d.Copy, "err", d)
+		if !d.Repaired {
 			lost = "a part of the journal"
 		}
 	}

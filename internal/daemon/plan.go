@@ -100,7 +100,7 @@ func explain(to io.Writer, out capabilities.Outcome, v policyResult) error {
 	}
 	how := out.Explain
 	if how.Evidence != "" && out.Plan != nil {
-		line("evidence", "%s, if the device reports its state", output.InWords(how.Evidence))
+		line("evidence", "%s, if the device reports its state", output.WithSpaces(how.Evidence))
 	}
 	if how.Template != "" {
 		line("template", "%s", how.Template)

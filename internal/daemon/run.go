@@ -126,7 +126,7 @@ func Run(ctx context.Context, a *output.Env, cfg *config.Config, log *slog.Logge
 	if cfg.Exchange == nil {
 		return runRemote(ctx, a, cfg, log)
 	}
-	if err := cfg.Apart(); err != nil {
+	if err := cfg.CheckSeparateFolders(); err != nil {
 		return err
 	}
 	o, err := startDevices(ctx, cfg, log)

@@ -20,7 +20,7 @@ func markRunning(c *config.Config, e *executor, log *slog.Logger) {
 	if err := e.outputs.now.Begin(); err != nil {
 		log.Error("nothing acts: the disk does not accept the record that messkit runs", "err", err)
 	}
-	tellLocal(e.outputs.now.Decisions(), log)
+	logLocalDecisions(e.outputs.now.Decisions(), log)
 	if err := localpolicy.In(c.Agent.Data).RecordFact(localpolicy.FactConfirm, string(ConfirmBy(c))); err != nil {
 		log.Error("messkit clear, arm and unlock may ask for another proof of a person than exchange: confirm: says", "err", err)
 	}
@@ -72,8 +72,8 @@ func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) er
 // UnknownLocal returns the reason for which no device may act, "" for none.
 func UnknownLocal(l policy.LocalDecisions) string { return cmp.Or(l.Unknown, l.Blocked) }
 
-// tellLocal logs at the start the devices and risk classes that will not act.
-func tellLocal(l policy.LocalDecisions, log *slog.Logger) {
+// logLocalDecisions logs at the start the devices and risk classes that will not act.
+func logLocalDecisions(l policy.LocalDecisions, log *slog.Logger) {
 	if l.Unknown != "" {
 		log.Error("nothing acts: the lockouts are not readable; look, and then: messkit arm --reset", "err", l.Unknown)
 	}

@@ -95,7 +95,7 @@ func (e *OwnExchange) storage() error {
 	if err := e.store.Err(); err != nil {
 		return err
 	}
-	if free, dir, told := FreeSpace(e.data); told && free < leastFree {
+	if free, dir, known := FreeSpace(e.data); known && free < leastFree {
 		return fmt.Errorf("%d KB free for %s; make room", free>>10, dir)
 	}
 	return nil
@@ -124,7 +124,7 @@ func (e *OwnExchange) status() any {
 	for _, d := range e.store.Damage() {
 		s.Damaged = append(s.Damaged, d.Error())
 	}
-	if free, _, told := FreeSpace(e.data); told {
+	if free, _, known := FreeSpace(e.data); known {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
 	if e.mqtt != nil {

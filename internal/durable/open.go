@@ -13,8 +13,8 @@ import (
 // block their reader forever.
 var ErrIrregular = errors.New("is neither a folder nor a regular file")
 
-// Place opens files: an *os.Root.
-type Place interface {
+// Folder opens files: an *os.Root.
+type Folder interface {
 	Lstat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
@@ -35,7 +35,7 @@ const tries = 5
 // OpenIn opens a folder or a regular file, without blocking and without following a link. It
 // checks the type of the open file. With os.O_CREATE it makes a missing file that only its
 // owner can read.
-func OpenIn(p Place, name string, flag int) (*os.File, error) {
+func OpenIn(p Folder, name string, flag int) (*os.File, error) {
 	for range tries {
 		before, err := p.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && flag&os.O_CREATE != 0 {

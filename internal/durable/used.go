@@ -28,7 +28,7 @@ func Use(data string, names ...string) error {
 // Used reports whether a program has run with a data folder.
 func Used(data string) bool { return There(filepath.Join(data, mark)) }
 
-// There reports whether a name exists; it returns true if it cannot tell. A path through a
+// There reports whether a name exists; it returns true if that is unknown. A path through a
 // regular file does not exist.
 func There(name string) bool {
 	_, err := os.Lstat(name)

@@ -17,8 +17,8 @@ type Pace struct {
 	Busy int // largest percent while much happens
 	More int // largest growth of the heap above the live bytes while busy, in bytes
 
-	Often time.Duration // a second collection within this time means that much happens
-	Calm  time.Duration // time without a collection after which the program counts as idle
+	Often     time.Duration // a second collection within this time means that much happens
+	IdleAfter time.Duration // time without a collection after which the program counts as idle
 }
 
 // DefaultPace is for a computer with this memory, in bytes. The heap of a busy program may grow
@@ -26,7 +26,7 @@ type Pace struct {
 // smaller is the part of the program's time that collections take.
 func DefaultPace(memory int64) Pace {
 	more := min(max(memory/8, 16<<20), 1<<30)
-	return Pace{Idle: 50, Busy: 200, More: int(more), Often: time.Second, Calm: 5 * time.Second}
+	return Pace{Idle: 50, Busy: 200, More: int(more), Often: time.Second, IdleAfter: 5 * time.Second}
 }
 
 // Keep sets the percent by the pace of collections, until the caller calls stop, which sets Idle.
@@ -34,21 +34,21 @@ func DefaultPace(memory int64) Pace {
 func (p Pace) Keep() (stop func()) {
 	k := &keeper{pace: p, is: p.Idle}
 	debug.SetGCPercent(p.Idle)
-	k.calm = time.AfterFunc(p.Calm, k.lull)
+	k.idleTimer = time.AfterFunc(p.IdleAfter, k.collectIdle)
 	k.await()
 	return func() {
 		k.set(p.Idle)
 		k.mu.Lock()
 		defer k.mu.Unlock()
 		k.over = true
-		k.calm.Stop()
+		k.idleTimer.Stop()
 	}
 }
 
 // keeper keeps a pace.
 type keeper struct {
-	pace Pace
-	calm *time.Timer
+	pace      Pace
+	idleTimer *time.Timer
 
 	mu   sync.Mutex
 	is   int // percent
@@ -69,7 +69,7 @@ func (k *keeper) collected() {
 	k.last, k.own = now, false
 	over := k.over
 	if often && !over {
-		k.calm.Reset(k.pace.Calm)
+		k.idleTimer.Reset(k.pace.IdleAfter)
 	}
 	k.mu.Unlock()
 	switch {
@@ -81,9 +81,9 @@ func (k *keeper) collected() {
 	k.await()
 }
 
-// lull collects once more, and returns free memory to the system. Until then the free memory may
-// be twice the live memory.
-func (k *keeper) lull() {
+// collectIdle collects once more, and returns free memory to the system. Until then the free memory
+// may be twice the live memory.
+func (k *keeper) collectIdle() {
 	k.set(k.pace.Idle)
 	k.mu.Lock()
 	over := k.over

@@ -22,7 +22,7 @@ func TestPaceFollowsWork(t *testing.T) {
 		{"bounded in bytes", 24 << 20, func(p uint64) bool { return p > 50 && p <= 150 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := gcpace.Pace{Idle: 50, Busy: 300, More: c.more, Often: time.Minute, Calm: 100 * time.Millisecond}
+			p := gcpace.Pace{Idle: 50, Busy: 300, More: c.more, Often: time.Minute, IdleAfter: 100 * time.Millisecond}
 			stop := p.Keep()
 			defer stop()
 			until(t, c.busy, func() { waste = make([]byte, 1<<20) })
@@ -49,7 +49,7 @@ func TestLullReturnsMemory(t *testing.T) {
 	}
 	full := held()
 	runtime.KeepAlive(kept)
-	stop := gcpace.Pace{Idle: 50, Busy: 300, More: 1 << 30, Often: time.Millisecond, Calm: 10 * time.Millisecond}.Keep()
+	stop := gcpace.Pace{Idle: 50, Busy: 300, More: 1 << 30, Often: time.Millisecond, IdleAfter: 10 * time.Millisecond}.Keep()
 	defer stop()
 	for end := time.Now().Add(time.Minute); held() > full-48<<20; <-time.After(time.Millisecond) {
 		if time.Now().After(end) {
@@ -67,7 +67,7 @@ func held() uint64 {
 
 // After stop, the percent stays.
 func TestStopKeepsPercent(t *testing.T) {
-	stop := gcpace.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, Calm: time.Minute}.Keep()
+	stop := gcpace.Pace{Idle: 60, Busy: 300, More: 1 << 30, Often: time.Minute, IdleAfter: time.Minute}.Keep()
 	stop()
 	stop()
 	for range 200 {

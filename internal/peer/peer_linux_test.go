@@ -82,12 +82,12 @@ func TestOwnConnectionIsRecognized(t *testing.T) {
 func TestOtherUserIsRecognized(t *testing.T) {
 	addr := listen(t, "tcp", "127.0.0.1:0", func(c net.Conn) {
 		uid, err := peer.UID(c.LocalAddr().String(), c.RemoteAddr().String())
-		if err != nil || uid != peertest.Nobody || same(t, c.LocalAddr().String(), c.RemoteAddr().String()) {
+		if err != nil || uid != peertest.OtherUser || same(t, c.LocalAddr().String(), c.RemoteAddr().String()) {
 			t.Errorf("uid %d, %v", uid, err)
 		}
 		_, _ = io.WriteString(c, "seen")
 	})
-	if got := peertest.Speak(t, peertest.Nobody, addr, "", time.Second); got != "seen" {
+	if got := peertest.Speak(t, peertest.OtherUser, addr, "", time.Second); got != "seen" {
 		t.Errorf("%q", got)
 	}
 }

@@ -20,7 +20,7 @@ var Config = Limits{Bytes: 1 << 20, Apart: 1 << 20, Depth: 32, Keys: 1000}
 // of each decoded value that has this method. An error of it (or each, if joined) that begins
 // with "key: " gets the line of that key.
 func Decode(file string, data []byte, out any) error {
-	docs, twice, err := parse(data, Config)
+	docs, duplicates, err := parse(data, Config)
 	if err != nil {
 		return inFile(file, err)
 	}
@@ -32,7 +32,7 @@ func Decode(file string, data []byte, out any) error {
 		root = docs[0]
 	}
 	d := newDecoder(file)
-	for _, p := range twice {
+	for _, p := range duplicates {
 		d.fail(p.Line, "", "%s", p.Text)
 	}
 	return d.root(root, out)

@@ -61,15 +61,15 @@ func (r *jsonReader) text(t string) error {
 	switch {
 	case strings.Contains(t, "\x00"):
 		return problem(r.here(), "a NUL character; this is not text")
-	case !r.limits.Lone && strings.ContainsRune(t, utf8.RuneError) && lone(r.data[r.from:r.dec.InputOffset()]):
+	case !r.limits.HalfSurrogates && strings.ContainsRune(t, utf8.RuneError) && halfSurrogate(r.data[r.from:r.dec.InputOffset()]):
 		return problem(r.here(), "half a character (one of \\ud800 to \\udfff alone); write both halves, or the character itself")
 	}
 	return nil
 }
 
-// lone reports whether one of the escapes in a JSON text is half of a UTF-16 pair without the
-// other (RFC 8259 section 8.2). The text must be well formed.
-func lone(data []byte) bool {
+// halfSurrogate reports whether one of the escapes in a JSON text is half of a UTF-16 pair without
+// the other (RFC 8259 section 8.2). The text must be well formed.
+func halfSurrogate(data []byte) bool {
 	for {
 		i := bytes.IndexByte(data, '\\')
 		if i < 0 {

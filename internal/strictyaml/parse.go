@@ -15,9 +15,9 @@ import (
 // Parse reads all documents of a YAML text, or the one of a JSON text, which it recognizes by
 // the first character. The error is of type Problems. A text without a document gives none.
 func Parse(data []byte, limits Limits) ([]*Value, error) {
-	docs, twice, err := parse(data, limits)
+	docs, duplicates, err := parse(data, limits)
 	if err == nil {
-		err = twice.Err()
+		err = duplicates.Err()
 	}
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func Parse(data []byte, limits Limits) ([]*Value, error) {
 
 // parse is Parse that returns duplicate keys of mappings apart. The first of each counts, so
 // that a caller can report the other problems as well.
-func parse(data []byte, limits Limits) (docs []*Value, twice Problems, err error) {
+func parse(data []byte, limits Limits) (docs []*Value, duplicates Problems, err error) {
 	if data, err = limits.check(data); err != nil {
 		return nil, nil, err
 	}
@@ -41,8 +41,8 @@ func parse(data []byte, limits Limits) (docs []*Value, twice Problems, err error
 	// A flow mapping such as {a: b} looks like JSON and is YAML. If the text is neither, the
 	// first error fits better.
 	if isFlow(data) {
-		if docs, twice, yamlErr := limits.yaml(data); yamlErr == nil {
-			return docs, twice, nil
+		if docs, duplicates, yamlErr := limits.yaml(data); yamlErr == nil {
+			return docs, duplicates, nil
 		}
 	}
 	return nil, nil, err
@@ -69,17 +69,17 @@ func ParseJSON(data []byte, limits Limits) (*Value, error) {
 	return limits.json(data)
 }
 
-func (l Limits) yaml(data []byte) (docs []*Value, twice Problems, err error) {
+func (l Limits) yaml(data []byte) (docs []*Value, duplicates Problems, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			docs, twice, err = nil, nil, problem(0, "not valid YAML: %v", p)
+			docs, duplicates, err = nil, nil, problem(0, "not valid YAML: %v", p)
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var n yaml.Node
 		if err := dec.Decode(&n); errors.Is(err, io.EOF) {
-			return docs, twice, nil
+			return docs, duplicates, nil
 		} else if err != nil {
 			return nil, nil, syntax(data, err)
 		}
@@ -89,9 +89,9 @@ func (l Limits) yaml(data []byte) (docs []*Value, twice Problems, err error) {
 		r := reader{limits: l}
 		v := r.value(n.Content[0], 0)
 		if err := r.problems.Err(); err != nil {
-			return nil, nil, append(r.problems, r.twice...).Err()
+			return nil, nil, append(r.problems, r.duplicates...).Err()
 		}
-		twice = append(twice, r.twice...)
+		duplicates = append(duplicates, r.duplicates...)
 		if !(v.Kind == Null && v.Text == "" && n.Content[0].Value == "") {
 			docs = append(docs, v)
 		}
@@ -117,9 +117,9 @@ func syntax(data []byte, err error) error {
 
 // reader turns the parser's nodes into values.
 type reader struct {
-	limits   Limits
-	problems Problems
-	twice    Problems // duplicate keys
+	limits     Limits
+	problems   Problems
+	duplicates Problems // duplicate keys
 }
 
 // fail notes a problem, and returns a value in the place of n.
@@ -173,7 +173,7 @@ func (r *reader) mapping(n *yaml.Node, depth int) *Value {
 			r.fail(k, "a NUL character; this is not text")
 			continue
 		case seen[k.Value] > 0:
-			r.twice = append(r.twice, Problem{Line: k.Line, Text: fmt.Sprintf("%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])})
+			r.duplicates = append(r.duplicates, Problem{Line: k.Line, Text: fmt.Sprintf("%q is here twice, first on line %d; keep one", k.Value, seen[k.Value])})
 			continue
 		}
 		seen[k.Value] = k.Line

@@ -12,9 +12,9 @@ type Limits struct {
 	Depth int // levels of nested lists and mappings
 	Keys  int // keys of one mapping
 	Text  int // length from which a string of a JSON text does not count for Apart, in bytes; 0: all count
-	// Lone accepts half of a surrogate pair in JSON (\ud800 alone), which becomes U+FFFD. With it
-	// the program can read documents of programs that write such halves.
-	Lone bool
+	// HalfSurrogates accepts half of a surrogate pair in JSON (\ud800 alone), which becomes U+FFFD.
+	// With it the program can read documents of programs that write such halves.
+	HalfSurrogates bool
 }
 
 // Message has the limits of a message: 64 KB apart from data URIs, which have their own limit.

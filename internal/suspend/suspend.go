@@ -1,4 +1,4 @@
-// Package suspend tells how long this machine was asleep. Times that people or devices
+// Package suspend measures how long this machine was asleep. Times that people or devices
 // depend on go on meanwhile.
 package suspend
 
@@ -22,8 +22,8 @@ func NewWatch(slept func() time.Duration) *Watch {
 	return &Watch{slept, slept()}
 }
 
-// Woke is how long the machine has slept since the last call; 0 if it has not.
-func (w *Watch) Woke() time.Duration {
+// Resumed is how long the machine has slept since the last call; 0 if it has not.
+func (w *Watch) Resumed() time.Duration {
 	slept := w.Slept()
 	d := slept - w.seen
 	if d < Least {

@@ -8,7 +8,7 @@ import (
 
 // Slept returns the time for which this machine has been suspended since its boot.
 // CLOCK_MONOTONIC, which Go's timers use, stops during it, and CLOCK_BOOTTIME does not
-// (clock_gettime(2)). It returns 0 if the kernel cannot tell.
+// (clock_gettime(2)). It returns 0 if the kernel does not report it.
 func Slept() time.Duration {
 	var slept time.Duration
 	for range tries {

@@ -14,7 +14,7 @@ func TestEachSuspendIsReportedOnce(t *testing.T) {
 		{0, 0}, {time.Minute, time.Minute}, {0, 0}, {suspend.Least - 1, 0}, {1, suspend.Least}, {-1, 0}, {2 * time.Hour, 2*time.Hour - 1},
 	} {
 		slept += step.more
-		if got := w.Woke(); got != step.want {
+		if got := w.Resumed(); got != step.want {
 			t.Errorf("%v more: %v, want %v", step.more, got, step.want)
 		}
 	}

@@ -37,8 +37,8 @@ func Resized() (again <-chan os.Signal, forget func()) {
 // has an end.
 const question = "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\" + "\x1b[>q" + "\x1b[16t" + "\x1b[c"
 
-// patience is the timeout for an answer, long enough for a slow line.
-const patience = 500 * time.Millisecond
+// queryTimeout is the timeout for an answer, long enough for a slow line.
+const queryTimeout = 500 * time.Millisecond
 
 // Ask returns the abilities of the terminal of in and out, from the environment and by a query of
 // at most half a second. Input of the user meanwhile is lost. choice is the user's setting, or ""
@@ -66,7 +66,7 @@ func ask(in, out *os.File) string {
 		return ""
 	}
 	var said []byte
-	for end := time.Now().Add(patience); !answered(string(said)); {
+	for end := time.Now().Add(queryTimeout); !answered(string(said)); {
 		left := time.Until(end)
 		if left <= 0 || !readable(int(in.Fd()), left) {
 			break

@@ -1,4 +1,4 @@
-// Package wait waits, and no longer than somebody wants it to. It wakes others that wait.
+// Package wait waits, and ends at the deadline of its caller. It wakes others that wait.
 package wait
 
 import (

@@ -15,8 +15,8 @@ import (
 // Damage is a place in a log with changed bytes. It is an error.
 type Damage struct {
 	*CorruptError
-	// Mended is true if Open corrected one flipped bit. Nothing is lost.
-	Mended bool
+	// Repaired is true if Open corrected one flipped bit. Nothing is lost.
+	Repaired bool
 	// Lost has the damaged bytes without Mended. Some of their records may still be readable.
 	Lost []byte
 	// Copy is the path of a file with Lost; "" without a copy.
@@ -27,7 +27,7 @@ type Damage struct {
 func (d Damage) Error() string {
 	where := fmt.Sprintf("%s: byte %d: %s", filepath.Base(d.File), d.Offset, d.What)
 	switch {
-	case d.Mended:
+	case d.Repaired:
 		return where + "; messkit turned it back, the log lost nothing, and nothing needs a restore; if it happens again, replace the disk"
 	case d.Copy == "":
 		return where + "; messkit kept the readable records around it"
@@ -38,23 +38,23 @@ func (d Damage) Error() string {
 // damagedExt is the extension of a file with damaged bytes.
 const damagedExt = ".damaged"
 
-// mender opens a damaged log: it corrects a flipped bit, or else copies the damaged bytes and
+// repairer opens a damaged log: it corrects a flipped bit, or else copies the damaged bytes and
 // continues after them. With a nil mender, Open fails and leaves the damage unchanged.
-type mender struct {
-	dir  string
-	told func(Damage) error
+type repairer struct {
+	dir      string
+	reported func(Damage) error
 }
 
-func (o Options) mender(dir string) *mender {
+func (o Options) repairer(dir string) *repairer {
 	if o.Damaged == nil {
 		return nil
 	}
-	return &mender{dir, o.Damaged}
+	return &repairer{dir, o.Damaged}
 }
 
 // past returns the byte at which the scan of a segment continues after the broken frame at byte
 // at. err is the reason for the broken frame.
-func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
+func (m *repairer) past(s scanned, at int64, err error) (next int64, _ error) {
 	if _, torn := errors.AsType[*TornError](err); torn && !s.last {
 		err = laterFollows(err, at)
 	}
@@ -69,7 +69,7 @@ func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
 	}
 	if pos, bit, ok := flipped(rest, s.salt); ok && m.turnBack(s.path, at+pos, rest[pos]^bit) == nil {
 		c.What = fmt.Sprintf("bit %d of byte %d had flipped", bits.TrailingZeros8(bit), at+pos)
-		return at, m.told(Damage{CorruptError: c, Mended: true})
+		return at, m.reported(Damage{CorruptError: c, Repaired: true})
 	}
 	i, more := 0, false
 	if len(rest) > 0 {
@@ -91,7 +91,7 @@ func (m *mender) past(s scanned, at int64, err error) (next int64, _ error) {
 }
 
 // turnBack writes one byte of a segment, and syncs it.
-func (m *mender) turnBack(path string, at int64, is byte) error {
+func (m *repairer) turnBack(path string, at int64, is byte) error {
 	f, err := durable.Open(path, os.O_RDWR)
 	if err != nil {
 		return err
@@ -101,18 +101,18 @@ func (m *mender) turnBack(path string, at int64, is byte) error {
 }
 
 // lose stores a copy of damaged bytes, and reports the damage.
-func (m *mender) lose(c *CorruptError, lost []byte, name string) error {
+func (m *repairer) lose(c *CorruptError, lost []byte, name string) error {
 	lost = bytes.TrimRight(lost, "\x00")
 	d := Damage{CorruptError: c, Lost: lost, Copy: filepath.Join(m.dir, name+damagedExt)}
 	if len(lost) == 0 || durable.Replace(d.Copy, lost) != nil { // on a read-only disk the segment itself stays
 		d.Copy = ""
 	}
-	return m.told(d)
+	return m.reported(d)
 }
 
 // headers repairs the headers of segments. It renames a segment with an irreparable header,
 // because its frames cannot be checked without the salt.
-func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
+func (m *repairer) headers(seqs []uint64) (good []uint64, _ error) {
 	for _, seq := range seqs {
 		path := filepath.Join(m.dir, segmentName(seq))
 		_, err := readHeader(path, seq)
@@ -127,13 +127,13 @@ func (m *mender) headers(seqs []uint64) (good []uint64, _ error) {
 		}
 		if pos, bit, ok := flippedHeader(data, seq); ok && m.turnBack(path, pos, data[pos]^bit) == nil {
 			c.What = fmt.Sprintf("bit %d of byte %d of the header had flipped", bits.TrailingZeros8(bit), pos)
-			if err := m.told(Damage{CorruptError: c, Mended: true}); err != nil {
+			if err := m.reported(Damage{CorruptError: c, Repaired: true}); err != nil {
 				return nil, err
 			}
 			good = append(good, seq)
 			continue
 		}
-		if err := m.told(Damage{CorruptError: c, Lost: bytes.TrimRight(data, "\x00"), Copy: path + damagedExt}); err != nil {
+		if err := m.reported(Damage{CorruptError: c, Lost: bytes.TrimRight(data, "\x00"), Copy: path + damagedExt}); err != nil {
 			return nil, err
 		}
 		if err := os.Rename(path, path+damagedExt); err != nil {

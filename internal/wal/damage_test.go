@@ -53,7 +53,7 @@ func TestFlippedBitIsCorrected(t *testing.T) {
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), "had flipped; messkit turned it back, the log lost nothing")) {
 			t.Errorf("message about the flipped bit is %v", found[0])
 		}
-		if !slices.Equal(got, want) || len(found) != 1 || !found[0].Mended || filepath.Base(found[0].File) != name {
+		if !slices.Equal(got, want) || len(found) != 1 || !found[0].Repaired || filepath.Base(found[0].File) != name {
 			t.Fatalf("byte %d: %q, %v", n, got, found)
 		}
 		if got := mustRead(t, wal.DefaultOptions(), dir); !slices.Equal(got, want) {
@@ -81,7 +81,7 @@ func TestDamagedFrameIsSkipped(t *testing.T) {
 		if len(found) == 1 && (strings.Contains(found[0].Error(), "backup") || !strings.Contains(found[0].Error(), found[0].Copy)) {
 			t.Errorf("message about the damage is %v", found[0])
 		}
-		if len(found) != 1 || found[0].Mended || !strings.Contains(string(found[0].Lost), want[gone][3:]) {
+		if len(found) != 1 || found[0].Repaired || !strings.Contains(string(found[0].Lost), want[gone][3:]) {
 			t.Fatalf("%d: %+v", n, found)
 		}
 		if copied, err := os.ReadFile(found[0].Copy); err != nil || !strings.Contains(string(copied), want[gone][3:]) {

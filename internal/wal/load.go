@@ -68,7 +68,7 @@ func (l *Log) tidy() ([]uint64, error) {
 			return nil, fmt.Errorf("wal: %w", err)
 		}
 	}
-	if m := l.opts.mender(l.dir); m != nil {
+	if m := l.opts.repairer(l.dir); m != nil {
 		if seqs, err = m.headers(seqs); err != nil {
 			return nil, err
 		}
@@ -171,7 +171,7 @@ func (l *Log) loadSegment(seq uint64, sealed int64, last bool, replay func(Place
 		return errors.Join(fmt.Errorf("wal: %w", err), f.Close())
 	}
 	s := scanned{ReaderAt: f, path: path, size: info.Size(), seq: seq, sealed: sealed, last: last}
-	h, end, err := scan(s, l.opts.mender(l.dir), func(_, at int64, record []byte) error {
+	h, end, err := scan(s, l.opts.repairer(l.dir), func(_, at int64, record []byte) error {
 		return replay(placeOf(seq, at, record), record)
 	})
 	err = errors.Join(err, f.Close())

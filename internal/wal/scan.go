@@ -86,7 +86,7 @@ type scanned struct {
 // scan calls v with every record of a segment, and returns the byte of the next frame. The error
 // is a *TornError, a *CorruptError, an error of v, or one of the disk. With a mender, scan
 // continues after damage.
-func scan(s scanned, m *mender, v visit) (header, int64, error) {
+func scan(s scanned, m *repairer, v visit) (header, int64, error) {
 	f := framesAt(s, 0, s.size)
 	h, err := f.header(s.seq)
 	if err != nil {

@@ -19,7 +19,7 @@ func (h *harness) otherUser(method, path, key, body string) string {
 		head = "Authorization: Bearer " + key + "\r\n"
 	}
 	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n%s", method, path, len(body), head, body)
-	return peertest.Speak(h, peertest.Nobody, strings.TrimPrefix(h.url, "http://"), text, 5*time.Second)
+	return peertest.Speak(h, peertest.OtherUser, strings.TrimPrefix(h.url, "http://"), text, 5*time.Second)
 }
 
 // Another user of this machine needs a code or a key. It gets the rights of the code, and cannot

@@ -41,14 +41,14 @@ func TestOtherLocalUserNeedsKey(t *testing.T) {
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != accepted {
 		t.Errorf("this user: %q %v", got, err)
 	}
-	if got := peertest.Speak(t, peertest.Nobody, h.addr, connectPacket("helper-2", "", ""), time.Second); strings.HasPrefix(got, accepted) {
+	if got := peertest.Speak(t, peertest.OtherUser, h.addr, connectPacket("helper-2", "", ""), time.Second); strings.HasPrefix(got, accepted) {
 		t.Errorf("another user is let in without a key: %q", got)
 	}
 	key, err := h.keys.Issue("dash", exchange.Requester)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := peertest.Speak(t, peertest.Nobody, h.addr, connectPacket("dash", "dash", key), time.Second); !strings.HasPrefix(got, accepted) {
+	if got := peertest.Speak(t, peertest.OtherUser, h.addr, connectPacket("dash", "dash", key), time.Second); !strings.HasPrefix(got, accepted) {
 		t.Errorf("another user with a key: %q", got)
 	}
 }

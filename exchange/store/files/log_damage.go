@@ -37,7 +37,7 @@ const written = 2 * time.Minute
 // damaged notes a damaged part of the log during the read.
 func (s *Store) damaged(found wal.Damage) error {
 	s.damage.found = append(s.damage.found, found)
-	if found.Mended {
+	if found.Repaired {
 		s.cfg.Log.Error("one bit of the exchange's log had flipped, and messkit has turned it back", "err", found)
 		return nil
 	}
@@ -85,7 +85,7 @@ func (s *Store) Damage() []wal.Damage { return slices.Clone(s.damage.found) }
 
 // gaps reports whether the log has lost records.
 func (d *damage) gaps() bool {
-	return slices.ContainsFunc(d.found, func(one wal.Damage) bool { return !one.Mended })
+	return slices.ContainsFunc(d.found, func(one wal.Damage) bool { return !one.Repaired })
 }
 
 func (d *damage) lack(ref string) { d.refs[ref] = true }

@@ -65,7 +65,7 @@ func (p *Port) full() { p.refused, p.at = p.refused+1, time.Now() }
 
 const (
 	helloTime    = 10 * time.Second // for the CONNECT packet
-	farewellTime = time.Second      // for pending writes when the port closes
+	closeTimeout = time.Second      // for pending writes when the port closes
 )
 
 // ID names the port.
@@ -139,7 +139,7 @@ func (p *Port) Close(listeners.CloseFn) {
 	p.mu.Lock()
 	p.closed = true
 	for conn := range p.conns {
-		_ = conn.SetDeadline(time.Now().Add(farewellTime))
+		_ = conn.SetDeadline(time.Now().Add(closeTimeout))
 	}
 	p.mu.Unlock()
 	for _, c := range p.server.Clients.GetAll() {

@@ -107,7 +107,7 @@ func (p *Port) sendAway(v *visit) {
 	told := v.before == nil && v.client.Properties.ProtocolVersion == 5
 	p.mu.Unlock()
 	if told {
-		late := time.AfterFunc(farewellTime, func() { Cut(v.client) })
+		late := time.AfterFunc(closeTimeout, func() { Cut(v.client) })
 		defer late.Stop()
 		_ = v.client.WritePacket(packets.Packet{
 			FixedHeader: packets.FixedHeader{Type: packets.Disconnect}, ReasonCode: packets.ErrSessionTakenOver.Code,

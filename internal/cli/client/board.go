@@ -15,19 +15,19 @@ import (
 )
 
 // TaskBoard is the dashboard of `messkit watch`: executors, stops, and threads with their
-// states. It does no I/O; Hear and Snapshot.To fill it.
+// states. It does no I/O; AddMessages and Snapshot.To fill it.
 type TaskBoard struct {
-	Where     string // the exchange's address
-	Executors []httpclient.Executor
-	Threads   []httpclient.Thread     // newest change first
-	Said      map[string]*mess.Status // by thread, the last report
-	err       error                   // error of the last update; nil: none
+	Where      string // the exchange's address
+	Executors  []httpclient.Executor
+	Threads    []httpclient.Thread     // newest change first
+	LastStatus map[string]*mess.Status // by thread, the last report
+	err        error                   // error of the last update; nil: none
 }
 
-// Hear adds new messages of a thread.
-func (b *TaskBoard) Hear(ref string, messages ...mess.Message) {
+// AddMessages adds new messages of a thread.
+func (b *TaskBoard) AddMessages(ref string, messages ...mess.Message) {
 	if s, _ := mess.LastStatus(messages); s != nil && ref != "" {
-		b.Said[ref] = s
+		b.LastStatus[ref] = s
 	}
 }
 
@@ -37,9 +37,9 @@ func (b *TaskBoard) forget() {
 	for _, t := range b.Threads {
 		there[t.Ref] = true
 	}
-	for ref := range b.Said {
+	for ref := range b.LastStatus {
 		if !there[ref] {
-			delete(b.Said, ref)
+			delete(b.LastStatus, ref)
 		}
 	}
 }
@@ -85,15 +85,15 @@ func (b *TaskBoard) tasks(threads []httpclient.Thread, now time.Time, columns, r
 		ref, status, executor = max(ref, terminal.Width(names[t.Ref])), max(status, len(t.Status)), max(executor, terminal.Width(t.Executor))
 	}
 	for _, t := range threads {
-		s := b.Said[t.Ref]
+		s := b.LastStatus[t.Ref]
 		if s != nil && s.Code != t.Status {
 			s = nil // the report belongs to an earlier state
 		}
-		words := []string{padded(names[t.Ref], ref), padded(output.InWords(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
+		words := []string{padded(names[t.Ref], ref), padded(output.WithSpaces(t.Status), status), fmt.Sprintf("%4s", age(now.Sub(t.Updated)))}
 		if executor > 0 {
 			words = append(words, padded(t.Executor, executor))
 		}
-		block := folded(strings.Join(append(words, output.NonEmpty(append([]string{t.Intent}, lastWord(s)...)...)...), "  "), columns)
+		block := folded(strings.Join(append(words, output.NonEmpty(append([]string{t.Intent}, statusLines(s)...)...)...), "  "), columns)
 		block = block[:min(mostLines, len(block))]
 		if how := howToReply(names[t.Ref], s); how != "" {
 			block = append(block, folded("  "+how, columns)...)
@@ -146,8 +146,8 @@ func padded(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-terminal.Width(text)))
 }
 
-// lastWord returns the progress, the text and the question of a report; s may be nil.
-func lastWord(s *mess.Status) (words []string) {
+// statusLines returns the progress, the text and the question of a report; s may be nil.
+func statusLines(s *mess.Status) (words []string) {
 	if s == nil {
 		return nil
 	}

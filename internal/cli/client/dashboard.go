@@ -26,12 +26,12 @@ const MaxBoard = 200
 
 // WatchBoard shows the board on the terminal until ctx ends, and then restores the terminal.
 func WatchBoard(ctx context.Context, a *output.Env, x *httpclient.Client, where string) (err error) {
-	b := &TaskBoard{Where: where, Said: map[string]*mess.Status{}}
-	told, err := tellAll(ctx, x)
+	b := &TaskBoard{Where: where, LastStatus: map[string]*mess.Status{}}
+	snapshot, err := fetchThreads(ctx, x)
 	if err != nil {
 		return err // the person should read the error on the normal screen
 	}
-	told.To(b)
+	snapshot.To(b)
 	size := func() (int, int) { return terminal.Size(a.Screen) }
 	screen, err := terminal.OpenScreen(a.Screen, size)
 	if err != nil {
@@ -66,10 +66,10 @@ func WatchBoard(ctx context.Context, a *output.Env, x *httpclient.Client, where 
 				return ctx.Err()
 			case <-tick.C:
 			case <-resized:
-			case told := <-answers:
-				told.To(b)
+			case snapshot := <-answers:
+				snapshot.To(b)
 			case e := <-events:
-				b.Hear(e.Thread.Ref, e.Message)
+				b.AddMessages(e.Thread.Ref, e.Message)
 				wait.Notify(news)
 			}
 		}
@@ -81,7 +81,7 @@ func WatchBoard(ctx context.Context, a *output.Env, x *httpclient.Client, where 
 type Snapshot struct {
 	Threads   []httpclient.Thread
 	executors []httpclient.Executor
-	said      map[string][]mess.Message // messages of open threads, on the first request only
+	messages  map[string][]mess.Message // messages of open threads, on the first request only
 	Err       error
 }
 
@@ -92,21 +92,21 @@ func (s Snapshot) To(b *TaskBoard) {
 		return
 	}
 	b.Threads, b.Executors = s.Threads, s.executors
-	for ref, messages := range s.said {
-		b.Hear(ref, messages...)
+	for ref, messages := range s.messages {
+		b.AddMessages(ref, messages...)
 	}
 	b.forget()
 }
 
-// tellAll asks for all threads, with the messages of the open ones.
-func tellAll(ctx context.Context, x *httpclient.Client) (Snapshot, error) {
+// fetchThreads asks for all threads, with the messages of the open ones.
+func fetchThreads(ctx context.Context, x *httpclient.Client) (Snapshot, error) {
 	s := fetchSnapshot(ctx, x)
-	s.said = map[string][]mess.Message{}
+	s.messages = map[string][]mess.Message{}
 	for _, t := range s.Threads {
 		if s.Err == nil && !t.Status.Terminal() {
 			var whole httpclient.Thread
 			whole, s.Err = x.Thread(ctx, t.Ref)
-			s.said[t.Ref] = whole.Messages
+			s.messages[t.Ref] = whole.Messages
 		}
 	}
 	return s, s.Err

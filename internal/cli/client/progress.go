@@ -66,7 +66,7 @@ func (f *Follower) draw() error {
 // the executor's text.
 func progressLine(code mess.Code, s *mess.Status, elapsed time.Duration, left string) string {
 	seconds := int(elapsed.Seconds())
-	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), output.InWords(code)}
+	words := []string{fmt.Sprintf("%d:%02d", seconds/60, seconds%60), output.WithSpaces(code)}
 	if s != nil && s.Code == code {
 		if s.ProgressPct != nil {
 			words = slices.Insert(words, 0, fmt.Sprintf("%s %3.0f %%", terminal.Bar(*s.ProgressPct/100, barWidth), *s.ProgressPct))

@@ -47,10 +47,10 @@ func runCheck(a *output.Env, file string) error {
 		fmt.Fprintln(a.Out, output.Printable(text))
 	}
 	if c != nil {
-		wrong = config.MergeProblems(wrong, c.Apart())
+		wrong = config.MergeProblems(wrong, c.CheckSeparateFolders())
 	}
 	if wrong = config.MergeProblems(wrong, c.Folders(note)); wrong == nil {
-		toldOfWords(c, file, a.Out)
+		printIgnoredSentences(c, file, a.Out)
 	}
 	if c != nil {
 		for _, one := range c.Opened.LeftOut {
@@ -77,8 +77,8 @@ func runCheck(a *output.Env, file string) error {
 	return err
 }
 
-// toldOfWords prints the sentences of Home Assistant that do not work here, by reason.
-func toldOfWords(c *config.Config, file string, out io.Writer) {
+// printIgnoredSentences prints the sentences of Home Assistant that do not work here, by reason.
+func printIgnoredSentences(c *config.Config, file string, out io.Writer) {
 	left := map[string][]string{}
 	for _, one := range c.Opened.Catalog.Skipped() {
 		left[one.Why] = append(left[one.Why], one.Sentence)

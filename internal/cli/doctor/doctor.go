@@ -58,7 +58,7 @@ what to do. Exit code: 0 nothing is bad, 1 something is.`,
 }
 
 func diagnose(ctx context.Context, a *output.Env, k *client.Client, file string, asJSON bool) error {
-	found := examine(ctx, k, file)
+	found := runChecks(ctx, k, file)
 	if asJSON {
 		if err := a.JSON(found); err != nil {
 			return err
@@ -83,9 +83,9 @@ func diagnose(ctx context.Context, a *output.Env, k *client.Client, file string,
 // widestName is the widest column of names, in runes; a longer name exceeds it.
 const widestName = 32
 
-// examine runs all checks. A configuration with errors leaves out the checks of the parts
+// runChecks runs all checks. A configuration with errors leaves out the checks of the parts
 // that it names.
-func examine(ctx context.Context, k *client.Client, file string) []output.CheckResult {
+func runChecks(ctx context.Context, k *client.Client, file string) []output.CheckResult {
 	c, err := daemon.LoadConfig(file, output.NoLog)
 	data := config.DataDir()
 	found := []output.CheckResult{checkConfig(c, err)}
@@ -103,7 +103,7 @@ func examine(ctx context.Context, k *client.Client, file string) []output.CheckR
 	own := err == nil && c.Exchange != nil && its(k, c.Exchange)
 	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
 		h, err := c.Connect.Reach(ctx, c.Agent.ID)
-		found = append(found, verdict("exchange", err, "%s at the broker %s", h.Exchange, k.URL))
+		found = append(found, newCheckResult("exchange", err, "%s at the broker %s", h.Exchange, k.URL))
 	} else {
 		key, x := checkKey(k.KeyFile), checkExchange(ctx, k)
 		if !x.OK && (k.URL == config.DefaultURL || own) {
@@ -111,7 +111,7 @@ func examine(ctx context.Context, k *client.Client, file string) []output.CheckR
 		}
 		running := x.OK
 		if running && own {
-			x = isOurs(ctx, k, x, c.Exchange.Data)
+			x = checkSameFolder(ctx, k, x, c.Exchange.Data)
 		}
 		if neverBegun(ctx, k) {
 			key = output.CheckResult{What: "key", OK: true, Note: true, Says: k.KeyFile + " is not there yet; the first start makes it"}
@@ -136,8 +136,8 @@ func examine(ctx context.Context, k *client.Client, file string) []output.CheckR
 	return append(found, checkHardware()...)
 }
 
-// verdict returns the result of a check with the error err.
-func verdict(what string, err error, fine string, args ...any) output.CheckResult {
+// newCheckResult returns the result of a check with the error err.
+func newCheckResult(what string, err error, fine string, args ...any) output.CheckResult {
 	if err != nil {
 		return output.CheckResult{What: what, Says: err.Error()}
 	}
@@ -148,7 +148,7 @@ func checkConfig(c *config.Config, err error) output.CheckResult {
 	if err != nil {
 		return output.CheckResult{What: "config", Says: strings.ReplaceAll(err.Error(), "\n", "; ")}
 	}
-	return verdict("config", nil, "%s", output.Count(len(c.Opened.Devices), "device"))
+	return newCheckResult("config", nil, "%s", output.Count(len(c.Opened.Devices), "device"))
 }
 
 func checkKey(name string) output.CheckResult {
@@ -159,7 +159,7 @@ func checkKey(name string) output.CheckResult {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s is not there; messkit run makes it where it starts an exchange", name)
 	}
-	return verdict("key", err, "%s", name)
+	return newCheckResult("key", err, "%s", name)
 }
 
 func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
@@ -167,17 +167,18 @@ func checkExchange(ctx context.Context, k *client.Client) output.CheckResult {
 	defer cancel()
 	x, err := httpclient.New(k.Config(""), output.NoLog) // a check of its presence needs no key
 	if err != nil {
-		return verdict("exchange", err, "")
+		return newCheckResult("exchange", err, "")
 	}
 	h, err := x.Health(ctx)
 	if err != nil && !errors.Is(err, httpclient.ErrUnable) {
 		err = fmt.Errorf("%w; messkit run starts one", err)
 	}
-	return verdict("exchange", err, "%s at %s, version %s", h.Exchange, k.URL, h.Version)
+	return newCheckResult("exchange", err, "%s at %s, version %s", h.Exchange, k.URL, h.Version)
 }
 
-// isOurs checks that the exchange at the address of this configuration has its data folder.
-func isOurs(ctx context.Context, k *client.Client, there output.CheckResult, data string) output.CheckResult {
+// checkSameFolder checks that the exchange at the address of this configuration has its data
+// folder.
+func checkSameFolder(ctx context.Context, k *client.Client, there output.CheckResult, data string) output.CheckResult {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
 	x, err := k.Open()

@@ -13,8 +13,8 @@ import (
 	"github.com/messkit/messkit/internal/resources"
 )
 
-// lately is the time for which a limit counts as binding after a refusal.
-const lately = 10 * time.Minute
+// recentLimit is the time for which a limit counts as binding after a refusal.
+const recentLimit = 10 * time.Minute
 
 // nearly is the use, in per cent, at which the doctor warns of a limit.
 const nearly = 80
@@ -28,7 +28,7 @@ func CheckLimit(u resources.Use, now time.Time) (f output.CheckResult, quiet boo
 		away = fmt.Sprintf("; the exchange turned %d away, the last at %s", u.Refused, u.Last.Local().Format(time.DateTime))
 	}
 	switch full := u.Now >= u.Limit; {
-	case full || u.Refused > 0 && now.Sub(u.Last) < lately:
+	case full || u.Refused > 0 && now.Sub(u.Last) < recentLimit:
 		f.OK, f.Note = false, false
 		f.Says += fmt.Sprintf("%s: the limit binds; raise %s, or look who uses them", away, u.Setting)
 	case u.Now*100 >= u.Limit*nearly:

@@ -31,7 +31,7 @@ func checkData(dir string) output.CheckResult {
 	case err == nil:
 		err = tryDisk(dir)
 	}
-	return verdict("data", err, "%s", dir)
+	return newCheckResult("data", err, "%s", dir)
 }
 
 // tryDisk writes and syncs a file as the journal does.
@@ -54,9 +54,9 @@ func tryDisk(dir string) (err error) {
 const minFree = 64 << 20
 
 func checkSpace(dir string) output.CheckResult {
-	free, dir, told := daemon.FreeSpace(dir)
+	free, dir, known := daemon.FreeSpace(dir)
 	switch {
-	case !told:
+	case !known:
 		return output.CheckResult{What: "space", OK: true, Says: "the file system of " + dir + " does not report its free space"}
 	case free < minFree:
 		return output.CheckResult{What: "space", Says: fmt.Sprintf("%d MB free for %s; make room", free>>20, dir)}
@@ -83,7 +83,7 @@ func checkHardware() []output.CheckResult {
 		for _, name := range names {
 			f := output.CheckResult{What: "hardware", OK: true, Says: name}
 			if unix.Access(name, unix.R_OK|unix.W_OK) != nil {
-				f.Note, f.Says = true, name+" does not open for "+whoAmI()+"; "+entrance(name)
+				f.Note, f.Says = true, name+" does not open for "+userName()+"; "+entrance(name)
 			}
 			found = append(found, f)
 		}
@@ -91,7 +91,7 @@ func checkHardware() []output.CheckResult {
 	return found
 }
 
-func whoAmI() string {
+func userName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
 	}
@@ -118,5 +118,5 @@ func entrance(name string) string {
 			return "you have come into the group " + group + " since you logged in: log in again"
 		}
 	}
-	return fmt.Sprintf("run sudo usermod -aG %s %s, and log in again", group, whoAmI())
+	return fmt.Sprintf("run sudo usermod -aG %s %s, and log in again", group, userName())
 }

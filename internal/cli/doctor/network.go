@@ -48,8 +48,8 @@ func freePort(addr string) error {
 	return fmt.Errorf("%w; write another address", err)
 }
 
-// soonOver is the time before the end of a certificate from which the doctor warns.
-const soonOver = 21 * 24 * time.Hour
+// expiryWarning is the time before the end of a certificate from which the doctor warns.
+const expiryWarning = 21 * 24 * time.Hour
 
 // checkSecure checks the dates of certificates, and brokers on other machines.
 func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []output.CheckResult) {
@@ -58,7 +58,7 @@ func checkSecure(ctx context.Context, c *config.Config, now time.Time) (found []
 			err = Dates(certs[0], now)
 		}
 		if err != nil || len(certs) > 0 {
-			found = append(found, verdict("tls", err, "%s is good until %s", what, lastDay(certs)))
+			found = append(found, newCheckResult("tls", err, "%s is good until %s", what, lastDay(certs)))
 		}
 	}
 	if e := c.Exchange; e != nil {
@@ -128,7 +128,7 @@ func Dates(c *x509.Certificate, now time.Time) error {
 		return fmt.Errorf("the certificate of %s is good from %s only; is this clock right?", c.Subject.CommonName, c.NotBefore.Format(time.DateOnly))
 	case now.After(c.NotAfter):
 		return fmt.Errorf("the certificate of %s was good until %s; renew it, and start messkit again", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
-	case now.Add(soonOver).After(c.NotAfter):
+	case now.Add(expiryWarning).After(c.NotAfter):
 		return fmt.Errorf("the certificate of %s is good until %s; renew it now", c.Subject.CommonName, c.NotAfter.Format(time.DateOnly))
 	}
 	return nil
@@ -165,5 +165,5 @@ func checkBrokerThere(ctx context.Context, a broker.Address) output.CheckResult 
 			err = fmt.Errorf("%s: %w; is the broker running, and the address right?", a.URL, err)
 		}
 	}
-	return verdict("broker", err, "%s takes connections", a.URL)
+	return newCheckResult("broker", err, "%s takes connections", a.URL)
 }

@@ -17,9 +17,9 @@ type asker struct {
 // follow receives the results of the requests, until ctx ends. It calls up once it receives.
 func (a *asker) follow(ctx context.Context, up func()) error {
 	up = sync.OnceFunc(up)
-	return a.line.listen(ctx, func(context.Context) error { up(); return nil }, func(s said) {
+	return a.line.listen(ctx, func(context.Context) error { up(); return nil }, func(s incoming) {
 		if code := s.status(); code != "" && s.thread() != "" {
-			a.ledger.heard(s.thread(), code, time.Now())
+			a.ledger.recordStatus(s.thread(), code, time.Now())
 		}
 	}, func(err error) { a.ledger.failed("follow")(kindOf(err)) })
 }

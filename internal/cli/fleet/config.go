@@ -32,10 +32,10 @@ type Config struct {
 	Heartbeat   time.Duration // between two heartbeats of one executor; 0: none
 	Connections int           // over which all executors and requesters post by HTTP
 
-	URL    string // of a running exchange; "": New starts one
-	Broker string // address of its MQTT broker
-	Key    string // of its operator
-	Mine   bool   // the user owns the exchange on another machine
+	URL          string // of a running exchange; "": New starts one
+	Broker       string // address of its MQTT broker
+	Key          string // of its operator
+	OwnsExchange bool   // the user owns the exchange on another machine
 }
 
 // Limits of a fleet.
@@ -103,7 +103,7 @@ func (c Config) checkTarget() error {
 		switch {
 		case err != nil || u.Scheme != want || u.Port() == "":
 			errs = append(errs, fmt.Errorf("%s: %q is not an address that the fleet can use; write it like %s://127.0.0.1:8420", flag, address, want))
-		case !c.Mine && !loopback(u.Hostname()):
+		case !c.OwnsExchange && !loopback(u.Hostname()):
 			errs = append(errs, fmt.Errorf("%s: %s is another machine, and a fleet can keep its exchange from its work; if the exchange is yours and nothing depends on it now, add --i-own-this-exchange", flag, u.Hostname()))
 		}
 	}

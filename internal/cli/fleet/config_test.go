@@ -30,7 +30,7 @@ func TestInvalidFleetIsRejected(t *testing.T) {
 		"this machine over IPv6":       {func(c *fleet.Config) { c.URL = "http://[::1]:8420" }, ""},
 		"another machine":              {func(c *fleet.Config) { c.URL = "http://192.0.2.1:8420" }, "192.0.2.1 is another machine"},
 		"a name that looks like ours":  {func(c *fleet.Config) { c.URL = "http://127.0.0.1.evil.example:8420" }, "is another machine"},
-		"another machine that is mine": {func(c *fleet.Config) { c.URL, c.Mine = "http://192.0.2.1:8420", true }, ""},
+		"another machine that is mine": {func(c *fleet.Config) { c.URL, c.OwnsExchange = "http://192.0.2.1:8420", true }, ""},
 		"a broker on another machine": {func(c *fleet.Config) {
 			c.URL, c.Broker, c.Protocol = "http://127.0.0.1:8420", "mqtt://192.0.2.1:1883", fleet.Both
 		}, "--broker: 192.0.2.1 is another machine"},

@@ -11,7 +11,7 @@ func NewLedger() *Ledger { return newLedger() }
 // Asked, Granted and Heard record messages that executors and requesters receive.
 func (l *ledger) Asked(ref string, due time.Time)        { l.asked(ref, due) }
 func (l *ledger) Granted(ref, executor, step string)     { l.granted(ref, executor, step) }
-func (l *ledger) Heard(ref, status string, at time.Time) { l.heard(ref, status, at) }
+func (l *ledger) Heard(ref, status string, at time.Time) { l.recordStatus(ref, status, at) }
 func (l *ledger) Judge(stored map[string]string) (r Report) {
 	l.judge(stored, &r)
 	return r

@@ -94,7 +94,7 @@ func (f *flight) fly(ctx context.Context) (r Report, err error) {
 	var w errgroup.Group
 	w.Go(func() error { u.watch(watching); return nil })
 	g.Go(func() error { beat(live, f.workers, f.Heartbeat, f.ledger); return nil })
-	g.Go(func() error { f.tell(live); return nil })
+	g.Go(func() error { f.printProgress(live); return nil })
 	send(ctx, live, f.askers, f.Config, f.run, f.ledger)
 	watched()
 	_ = w.Wait() // watch returns nil
@@ -169,8 +169,8 @@ func (f *flight) ready(ctx context.Context) error {
 	return nil
 }
 
-// tell prints the progress of the run each second.
-func (f *flight) tell(ctx context.Context) {
+// printProgress prints the progress of the run each second.
+func (f *flight) printProgress(ctx context.Context) {
 	began := time.Now()
 	for wait.For(ctx, time.Second) {
 		f.ledger.mu.Lock()

@@ -77,13 +77,13 @@ type httpLine struct {
 
 var _ line = (*httpLine)(nil)
 
-// say posts a message and returns the answer.
-func (l *httpLine) say(ctx context.Context, _ string, text []byte) (answer, error) {
-	var s said
+// post posts a message and returns the answer.
+func (l *httpLine) post(ctx context.Context, _ string, text []byte) (answer, error) {
+	var s incoming
 	err := l.do(ctx, http.MethodPost, l.base+"/mess", l.key, text, &s)
 	if r, ok := errors.AsType[*refusal](err); ok {
 		if r.code == http.StatusTooManyRequests || r.code >= 500 {
-			return answer{}, &trouble{fmt.Sprintf("HTTP %d", r.code), err}
+			return answer{}, &countedError{fmt.Sprintf("HTTP %d", r.code), err}
 		}
 		if r.Why == "" {
 			r.Why = fmt.Sprintf("HTTP %d", r.code)
@@ -96,12 +96,12 @@ func (l *httpLine) say(ctx context.Context, _ string, text []byte) (answer, erro
 	if a := s.ack(); a != nil {
 		return *a, nil
 	}
-	return answer{}, &trouble{"an answer without an ack", errors.New("the exchange acknowledges nothing")}
+	return answer{}, &countedError{"an answer without an ack", errors.New("the exchange acknowledges nothing")}
 }
 
 // listen follows the events.
-func (l *httpLine) listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error {
-	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.stream(ctx, conn, ready, heard) }, broken)
+func (l *httpLine) listen(ctx context.Context, ready func(context.Context) error, receive func(incoming), broken func(error)) error {
+	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.stream(ctx, conn, ready, receive) }, broken)
 	return nil
 }
 
@@ -111,7 +111,7 @@ const silence = time.Minute
 
 // stream follows one stream on a new connection until it ends. It needs one goroutine besides the connection, since
 // thousands of executors listen at the same time.
-func (l *httpLine) stream(ctx context.Context, conn net.Conn, ready func(context.Context) error, heard func(said)) error {
+func (l *httpLine) stream(ctx context.Context, conn net.Conn, ready func(context.Context) error, receive func(incoming)) error {
 	_ = conn.SetDeadline(time.Now().Add(silence)) // a TCP connection has deadlines
 	resume := ""
 	if l.last != "" {
@@ -126,7 +126,7 @@ func (l *httpLine) stream(ctx context.Context, conn net.Conn, ready func(context
 		return err
 	}
 	if res.StatusCode != http.StatusOK {
-		return &trouble{fmt.Sprintf("HTTP %d", res.StatusCode), errors.New("no stream of events")}
+		return &countedError{fmt.Sprintf("HTTP %d", res.StatusCode), errors.New("no stream of events")}
 	}
 	in := bufio.NewReaderSize(res.Body, 1<<10)
 	began := false
@@ -150,13 +150,13 @@ func (l *httpLine) stream(ctx context.Context, conn net.Conn, ready func(context
 			continue
 		}
 		if s, ok := eventOf(e.data); ok {
-			heard(s)
+			receive(s)
 		}
 	}
 }
 
 // eventOf reads the message of an event, or the status of a thread for a requester.
-func eventOf(data []byte) (said, bool) {
+func eventOf(data []byte) (incoming, bool) {
 	var v struct {
 		Thread struct {
 			Ref    string `json:"ref"`

@@ -95,8 +95,8 @@ func (l *ledger) lostRace() {
 	l.races++
 }
 
-// heard records a status that reached a requester.
-func (l *ledger) heard(ref, status string, at time.Time) {
+// recordStatus records a status that reached a requester.
+func (l *ledger) recordStatus(ref, status string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.job(ref)

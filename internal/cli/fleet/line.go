@@ -12,25 +12,25 @@ import (
 
 // line is the connection of one executor or requester.
 type line interface {
-	// say sends a message and returns the answer of the exchange. The error is a *trouble
+	// post sends a message and returns the answer of the exchange. The error is a *countedError
 	// if there is no answer, or one that may be another on the next try.
-	say(ctx context.Context, name string, text []byte) (answer, error)
-	// listen passes each message to heard until ctx ends, and connects again after a
+	post(ctx context.Context, name string, text []byte) (answer, error)
+	// listen passes each message to receive until ctx ends, and connects again after a
 	// failure. It calls ready at the start of each connection.
-	listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error
+	listen(ctx context.Context, ready func(context.Context) error, receive func(incoming), broken func(error)) error
 }
 
-// trouble is a failure of a kind that the report counts.
-type trouble struct {
+// countedError is a failure of a kind that the report counts.
+type countedError struct {
 	kind string
 	error
 }
 
-func (t *trouble) Unwrap() error { return t.error }
+func (t *countedError) Unwrap() error { return t.error }
 
 // kindOf names the kind of a failure for the report.
 func kindOf(err error) string {
-	if t, ok := errors.AsType[*trouble](err); ok {
+	if t, ok := errors.AsType[*countedError](err); ok {
 		return t.kind
 	}
 	if n, ok := errors.AsType[net.Error](err); ok && n.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -52,7 +52,7 @@ func persist(ctx context.Context, l line, name string, text []byte, failed func(
 	pause := 100 * time.Millisecond
 	for try := 1; ; try++ {
 		one, cancel := context.WithTimeout(ctx, answerTime)
-		a, err := l.say(one, name, text)
+		a, err := l.post(one, name, text)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return a, err

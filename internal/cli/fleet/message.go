@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// said contains the parts of a message that the fleet reads.
-type said struct {
+// incoming contains the parts of a message that the fleet reads.
+type incoming struct {
 	Re    mess.Refs `json:"re"`
 	Items []struct {
 		Request *struct{} `json:"request"`
@@ -30,15 +30,15 @@ type answer struct {
 }
 
 // parse reads a message, and reports false if it is none.
-func parse(data []byte) (s said, ok bool) {
+func parse(data []byte) (s incoming, ok bool) {
 	if json.Unmarshal(data, &s) != nil {
-		return said{}, false
+		return incoming{}, false
 	}
 	return s, true
 }
 
 // thread returns the ref of the message's thread, or "".
-func (s said) thread() string {
+func (s incoming) thread() string {
 	if len(s.Re) != 1 {
 		return ""
 	}
@@ -47,7 +47,7 @@ func (s said) thread() string {
 }
 
 // offers reports whether the message offers a request.
-func (s said) offers() bool {
+func (s incoming) offers() bool {
 	for _, i := range s.Items {
 		if i.Request != nil {
 			return s.thread() != ""
@@ -57,7 +57,7 @@ func (s said) offers() bool {
 }
 
 // ack returns the acknowledgement in the message, nil if there is none.
-func (s said) ack() *answer {
+func (s incoming) ack() *answer {
 	for _, i := range s.Items {
 		if i.Ack != nil {
 			return i.Ack
@@ -67,7 +67,7 @@ func (s said) ack() *answer {
 }
 
 // status returns the last status in the message, "" for none.
-func (s said) status() (code string) {
+func (s incoming) status() (code string) {
 	for _, i := range s.Items {
 		if i.Status != nil {
 			code = i.Status.Code

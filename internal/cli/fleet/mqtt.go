@@ -47,8 +47,8 @@ func newMQTT(host, exchange, id, key string, executor bool) *mqttLine {
 
 var errNoLine = errors.New("there is no connection to the broker")
 
-// say publishes a message, and waits for its ack on the topic of this actor.
-func (l *mqttLine) say(ctx context.Context, name string, text []byte) (answer, error) {
+// post publishes a message, and waits for its ack on the topic of this actor.
+func (l *mqttLine) post(ctx context.Context, name string, text []byte) (answer, error) {
 	got := make(chan answer, 1)
 	l.mu.Lock()
 	l.waits[name] = got
@@ -88,8 +88,8 @@ func (l *mqttLine) write(p packets.ControlPacket) error {
 }
 
 // listen keeps a session.
-func (l *mqttLine) listen(ctx context.Context, ready func(context.Context) error, heard func(said), broken func(error)) error {
-	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.session(ctx, conn, ready, heard) }, broken)
+func (l *mqttLine) listen(ctx context.Context, ready func(context.Context) error, receive func(incoming), broken func(error)) error {
+	reconnect(ctx, l.host, func(ctx context.Context, conn net.Conn) error { return l.session(ctx, conn, ready, receive) }, broken)
 	return nil
 }
 
@@ -97,9 +97,9 @@ func (l *mqttLine) listen(ctx context.Context, ready func(context.Context) error
 const keepAlive = 3600
 
 // session begins a session on a new connection, subscribes, and reads until the connection ends.
-func (l *mqttLine) session(ctx context.Context, conn net.Conn, ready func(context.Context) error, heard func(said)) error {
+func (l *mqttLine) session(ctx context.Context, conn net.Conn, ready func(context.Context) error, receive func(incoming)) error {
 	in := bufio.NewReaderSize(conn, 1<<10)
-	if err := l.greet(conn, in); err != nil {
+	if err := l.connect(conn, in); err != nil {
 		return err
 	}
 	defer func() {
@@ -130,12 +130,12 @@ func (l *mqttLine) session(ctx context.Context, conn net.Conn, ready func(contex
 		if err := l.acknowledge(m); err != nil {
 			return err
 		}
-		l.take(m.Payload, heard)
+		l.take(m.Payload, receive)
 	}
 }
 
-// greet connects and subscribes on a new connection.
-func (l *mqttLine) greet(conn net.Conn, in *bufio.Reader) error {
+// connect connects and subscribes on a new connection.
+func (l *mqttLine) connect(conn net.Conn, in *bufio.Reader) error {
 	_ = conn.SetDeadline(time.Now().Add(answerTime)) // a TCP connection has deadlines
 	c := packets.NewControlPacket(packets.Connect).(*packets.ConnectPacket)
 	c.ProtocolName, c.ProtocolVersion, c.CleanSession, c.Keepalive = "MQTT", 4, true, keepAlive
@@ -148,7 +148,7 @@ func (l *mqttLine) greet(conn net.Conn, in *bufio.Reader) error {
 		return err
 	}
 	if ack, ok := p.(*packets.ConnackPacket); !ok || ack.ReturnCode != 0 {
-		return &trouble{"MQTT refused the connection", fmt.Errorf("%v", p)}
+		return &countedError{"MQTT refused the connection", fmt.Errorf("%v", p)}
 	}
 	s := packets.NewControlPacket(packets.Subscribe).(*packets.SubscribePacket)
 	s.Topics, s.Qoss, s.MessageID = l.in, make([]byte, len(l.in)), 0xffff
@@ -180,15 +180,15 @@ func (l *mqttLine) acknowledge(m *packets.PublishPacket) error {
 	return l.write(a)
 }
 
-// take passes an ack to the goroutine that waits for it, and every other message to heard.
-func (l *mqttLine) take(payload []byte, heard func(said)) {
+// take passes an ack to the goroutine that waits for it, and every other message to receive.
+func (l *mqttLine) take(payload []byte, receive func(incoming)) {
 	s, ok := parse(payload)
 	if !ok {
 		return
 	}
 	a := s.ack()
 	if a == nil {
-		heard(s)
+		receive(s)
 		return
 	}
 	if len(s.Re) != 1 {

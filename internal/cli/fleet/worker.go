@@ -71,7 +71,7 @@ func (w *worker) run(ctx context.Context, up func()) error {
 		}
 		return err
 	}
-	return w.line.listen(ctx, ready, func(s said) {
+	return w.line.listen(ctx, ready, func(s incoming) {
 		if s.offers() {
 			w.work.Go(func() { w.take(ctx, s.thread()) })
 		}
@@ -130,7 +130,7 @@ func beat(ctx context.Context, workers []*worker, every time.Duration, l *ledger
 			name := fmt.Sprintf("beat-%d-%s", i, w.id)
 			one, cancel := context.WithTimeout(ctx, answerTime)
 			defer cancel()
-			a, err := w.line.say(one, name, heartbeat(name, w.id, w.holding()))
+			a, err := w.line.post(one, name, heartbeat(name, w.id, w.holding()))
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:

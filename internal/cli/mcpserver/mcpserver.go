@@ -66,12 +66,12 @@ func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunF
 	if err != nil {
 		return err
 	}
-	d := &distant{x, k, own}
+	d := &remoteExchange{x, k, own}
 	if why := own.missing(); why != nil {
 		fmt.Fprintf(a.Err, "messkit: %v\n", why)
 	}
 	if h, err := x.Health(ctx); err != nil {
-		fmt.Fprintf(a.Err, "messkit: %v\n", worded(k.Unreachable(err)))
+		fmt.Fprintf(a.Err, "messkit: %v\n", withRemedy(k.Unreachable(err)))
 	} else {
 		log.Info("ready", "exchange", h.Exchange, "version", h.Version)
 	}
@@ -79,12 +79,12 @@ func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunF
 	if !ok {
 		in = io.NopCloser(a.In)
 	}
-	return mcp.New(d, output.Version, log).Serve(ctx, in, noClose{a.Raw})
+	return mcp.New(d, output.Version, log).Serve(ctx, in, nopCloser{a.Raw})
 }
 
-type noClose struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (noClose) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 // openModel makes the client of a model. The first request makes its key at the exchange,
 // which need not run before.
@@ -190,15 +190,15 @@ func (o *ownKey) make(ctx context.Context) (httpclient.Secret, error) {
 	return key, durable.Replace(o.file, []byte(string(key)+"\n"))
 }
 
-// distant is an exchange in another process, for the MCP channel.
-type distant struct {
+// remoteExchange is an exchange in another process, for the MCP channel.
+type remoteExchange struct {
 	*httpclient.Client
 	k   *client.Client
 	own *ownKey
 }
 
-// worded joins an error and its remedy into one text.
-func worded(err error) error {
+// withRemedy joins an error and its remedy into one text.
+func withRemedy(err error) error {
 	h, ok := errors.AsType[*output.HintError](err)
 	if !ok {
 		return err
@@ -212,30 +212,30 @@ func worded(err error) error {
 	return errors.New(text)
 }
 
-func (d *distant) told(err error) error {
+func (d *remoteExchange) localError(err error) error {
 	switch why := d.own.refused(); {
 	case err == nil:
 		return nil
 	case errors.Is(err, mess.Unauthorized) && why != nil:
 		return mess.Errorf(mess.Unauthorized, "%v", why)
 	}
-	return worded(d.k.Unreachable(err))
+	return withRemedy(d.k.Unreachable(err))
 }
 
 // Send posts a message.
-func (d *distant) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
+func (d *remoteExchange) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	answer, err := d.Client.Send(ctx, m)
-	return answer, d.told(err)
+	return answer, d.localError(err)
 }
 
 // Page returns the address of a thread in the console.
-func (d *distant) Page(ref string) string {
+func (d *remoteExchange) Page(ref string) string {
 	return strings.TrimSuffix(d.k.URL, "/") + "/#task/" + url.PathEscape(ref)
 }
 
 // ConfirmBy asks the exchange how a person confirms a plan with risk. It returns "" for an
 // absent exchange or another make.
-func (d *distant) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
+func (d *remoteExchange) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
 	by, err := d.Client.ConfirmBy(ctx)
 	if err != nil {
 		return ""
@@ -244,23 +244,23 @@ func (d *distant) ConfirmBy(ctx context.Context) exchange.ConfirmBy {
 }
 
 // Thread reads a thread.
-func (d *distant) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
+func (d *remoteExchange) Thread(ctx context.Context, ref string) (mcp.Thread, error) {
 	t, err := d.Client.Thread(ctx, ref)
-	return mcp.Thread(t), d.told(err)
+	return mcp.Thread(t), d.localError(err)
 }
 
 // List reads the threads that changed last.
-func (d *distant) List(ctx context.Context, n int) ([]mcp.Thread, error) {
+func (d *remoteExchange) List(ctx context.Context, n int) ([]mcp.Thread, error) {
 	all, err := d.Client.List(ctx, httpclient.Filter{Limit: n})
 	list := make([]mcp.Thread, len(all))
 	for i, t := range all {
 		list[i] = mcp.Thread(t)
 	}
-	return list, d.told(err)
+	return list, d.localError(err)
 }
 
 // Follow calls handle for each event.
-func (d *distant) Follow(ctx context.Context, handle func(mcp.Event)) error {
+func (d *remoteExchange) Follow(ctx context.Context, handle func(mcp.Event)) error {
 	return d.Client.Follow(ctx, "", func(e httpclient.Event) error {
 		handle(mcp.Event{Thread: mcp.Thread(e.Thread), Reset: e.Thread.Ref == ""})
 		return nil
@@ -268,7 +268,7 @@ func (d *distant) Follow(ctx context.Context, handle func(mcp.Event)) error {
 }
 
 // Attachment opens a file of a thread.
-func (d *distant) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
+func (d *remoteExchange) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
 	data, mime, err := d.Client.Attachment(ctx, ref, name)
-	return data, mime, d.told(err)
+	return data, mime, d.localError(err)
 }

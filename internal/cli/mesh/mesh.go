@@ -30,7 +30,7 @@ its peers, asks several of them at once, and shows what was sent and what was no
 delivered. It needs the operator's key. docs/how-to/mesh.md tells more.`,
 		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
-	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshLettersCommand(a), meshAuditCommand(a))
+	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshDeadLettersCommand(a), meshAuditCommand(a))
 	return c
 }
 
@@ -48,8 +48,8 @@ func IsOff(err error) bool {
 	return ok && r.Code == mess.NotFound && r.Text == "there is nothing at this path"
 }
 
-// patienceOf reads how long to wait: seconds, or a duration.
-func patienceOf(c *cobra.Command, text string) (time.Duration, error) {
+// parseTimeout reads how long to wait: seconds, or a duration.
+func parseTimeout(c *cobra.Command, text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
@@ -189,7 +189,7 @@ func printAudit(a *output.Env, list []state.Line) error {
 	return w.Flush()
 }
 
-func meshLettersCommand(a *output.Env) *cobra.Command {
+func meshDeadLettersCommand(a *output.Env) *cobra.Command {
 	c := client.Query(a, &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Show undelivered messages; replay or drop them",

@@ -35,7 +35,7 @@ asks the next round of a conversation, and --show shows one.`,
 			return cobra.ExactArgs(2)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			patience, err := patienceOf(c, s.wait)
+			patience, err := parseTimeout(c, s.wait)
 			if err != nil {
 				return err
 			}
@@ -63,8 +63,8 @@ asks the next round of a conversation, and --show shows one.`,
 	return c
 }
 
-// rallyLook is the time between two polls.
-const rallyLook = 300 * time.Millisecond
+// rallyPollInterval is the time between two polls.
+const rallyPollInterval = 300 * time.Millisecond
 
 func meshRally(ctx context.Context, a *output.Env, x *httpclient.Client, s *meshSending, patience time.Duration) error {
 	if s.TTL == 0 && patience > 0 {
@@ -85,18 +85,18 @@ func meshRally(ctx context.Context, a *output.Env, x *httpclient.Client, s *mesh
 	}
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	told := 0
-	for c.Status == "active" && wait.For(waiting, rallyLook) {
+	printed := 0
+	for c.Status == "active" && wait.For(waiting, rallyPollInterval) {
 		r, err := do(ctx, x, mesh.Order{Do: "conversation", ID: c.ID})
 		if err != nil {
 			return err
 		}
 		c = r.Conversation
 		if !s.asJSON {
-			if err := printRally(a, s, c, told, false); err != nil {
+			if err := printRally(a, s, c, printed, false); err != nil {
 				return err
 			}
-			told = len(c.Responses)
+			printed = len(c.Responses)
 		}
 	}
 	if c.Status == "active" {
@@ -105,18 +105,18 @@ func meshRally(ctx context.Context, a *output.Env, x *httpclient.Client, s *mesh
 		}
 		c.Status = "timeout"
 	}
-	return printRally(a, s, c, told, true)
+	return printRally(a, s, c, printed, true)
 }
 
-// printRally prints the answers, without the first ones that it printed before. told is their
+// printRally prints the answers, without the first ones that it printed before. printed is their
 // number. At the end it also prints the participants without an answer.
-func printRally(a *output.Env, s *meshSending, c *state.Conversation, told int, end bool) error {
+func printRally(a *output.Env, s *meshSending, c *state.Conversation, printed int, end bool) error {
 	if s.asJSON {
 		if err := a.JSON(c); err != nil {
 			return err
 		}
 	} else {
-		for _, one := range c.Responses[min(told, len(c.Responses)):] {
+		for _, one := range c.Responses[min(printed, len(c.Responses)):] {
 			if _, err := fmt.Fprintf(a.Out, "%s: %s\n", output.Printable(one.From), output.PrintableLines(one.Body)); err != nil {
 				return err
 			}

@@ -81,7 +81,7 @@ files; it fails where the peer says that it was not done.`,
 
 // read adds the files that the flags name to the message.
 func (s *meshSending) read(c *cobra.Command) (time.Duration, error) {
-	patience, err := patienceOf(c, s.wait)
+	patience, err := parseTimeout(c, s.wait)
 	switch {
 	case err != nil:
 		return 0, err

@@ -55,7 +55,7 @@ func (p *Printer) Message(m mess.Message) {
 
 // status prints a status in one line, and its questions.
 func (p *Printer) status(m mess.Message, s *mess.Status) {
-	words := []string{InWords(s.Code)}
+	words := []string{WithSpaces(s.Code)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch s.Code {
 	case mess.Claimed:
@@ -92,7 +92,7 @@ func (p *Printer) status(m mess.Message, s *mess.Status) {
 		}
 	}
 	if s.Evidence != "" && (s.Reason == nil || s.Reason.Effect != mess.EffectUnknown) { // the reason has it already
-		add("(%s)", InWords(s.Evidence))
+		add("(%s)", WithSpaces(s.Evidence))
 	}
 	p.Printf("  %s  %s\n", Clock(m.Received), Printable(strings.Join(words, "  ")))
 	p.details(s)
@@ -146,7 +146,7 @@ func ReasonOf(s *mess.Status) string {
 	}
 	text := r.Detail
 	if text == "" || text == s.Message {
-		text = InWords(r.Type)
+		text = WithSpaces(r.Type)
 	}
 	switch r.Effect {
 	case mess.EffectNone:
@@ -172,18 +172,18 @@ func (p *Printer) response(m mess.Message, r *mess.Response) {
 	if _, unset := r.Extra.Get("clock"); kerr == nil && herr == nil && !unset && heard.Sub(known) > lateAfter {
 		p.Printf("as it was at %s, reported late:\n", Clock(r.CompletedAt))
 	}
-	told := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })
+	hasText := slices.ContainsFunc(r.Content, func(e mess.Entry) bool { _, ok := e.Text(); return ok })
 	for _, e := range r.Content {
-		p.entry(e, told)
+		p.entry(e, hasText)
 	}
 	if r.Notes != "" {
 		p.Printf("note: %s\n", PrintableLines(r.Notes))
 	}
 }
 
-// entry prints a content entry. If told is true, the result contains a text, and entry leaves out
+// entry prints a content entry. If hasText is true, the result contains a text, and entry leaves out
 // data for programs.
-func (p *Printer) entry(e mess.Entry, told bool) {
+func (p *Printer) entry(e mess.Entry, hasText bool) {
 	if text, ok := e.Text(); ok {
 		p.Printf("%s\n", PrintableLines(text))
 		return
@@ -196,7 +196,7 @@ func (p *Printer) entry(e mess.Entry, told bool) {
 		p.Printf("at %s\n", Printable(strings.Join(NonEmpty(l.Name, l.Address, l.Description, placeOf(l)), ", ")))
 		return
 	}
-	if data, ok := e.Value.(mess.Object); ok && !told && (e.Type == "structured" || e.Type == "json") {
+	if data, ok := e.Value.(mess.Object); ok && !hasText && (e.Type == "structured" || e.Type == "json") {
 		p.fields("", data)
 	}
 }
@@ -296,5 +296,5 @@ func ThreadJSON(t httpclient.Thread) map[string]any {
 	}
 }
 
-// InWords returns a name of the protocol with spaces, as people write it.
-func InWords[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }
+// WithSpaces returns a name of the protocol with spaces, as people write it.
+func WithSpaces[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }

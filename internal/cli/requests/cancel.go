@@ -54,7 +54,7 @@ func tooLate(ctx context.Context, x *httpclient.Client, err error) error {
 	if !ok || !no.Status.Terminal() {
 		return err
 	}
-	how := output.InWords(no.Status)
+	how := output.WithSpaces(no.Status)
 	if t, err := x.Thread(ctx, no.Ref); err == nil {
 		if s, in := mess.LastStatus(t.Messages); s != nil && s.Code == no.Status {
 			how = strings.TrimSuffix(how+" at "+output.Clock(in.Received)+": "+cmp.Or(output.ReasonOf(s), s.Message), ": ")

@@ -78,7 +78,7 @@ func PlannedOf(text string, out capabilities.Outcome) Planned {
 	p := Planned{Text: text, Outcome: "refusal", PlannedAction: PlannedAction{Capability: out.Explain.Capability, Parameters: mess.Object{}}, Leftover: append([]string{}, out.Explain.Leftover...)}
 	switch {
 	case out.Plan != nil:
-		p.Outcome, p.PlannedAction, p.Steps = "plan", deedOf(*out.Plan), deedsOf(out.Plan.Steps)
+		p.Outcome, p.PlannedAction, p.Steps = "plan", plannedAction(*out.Plan), plannedActions(out.Plan.Steps)
 		if len(p.Steps) > 0 {
 			p.Parameters = append(shared(p.Steps), p.Parameters...)
 		}
@@ -90,17 +90,17 @@ func PlannedOf(text string, out capabilities.Outcome) Planned {
 	return p
 }
 
-// deedsOf returns the steps of a plan for scripts.
-func deedsOf(steps []capabilities.Plan) []PlannedAction {
+// plannedActions returns the steps of a plan for scripts.
+func plannedActions(steps []capabilities.Plan) []PlannedAction {
 	var list []PlannedAction
 	for _, s := range steps {
-		list = append(list, deedOf(s))
+		list = append(list, plannedAction(s))
 	}
 	return list
 }
 
-// deedOf returns a plan, or a step of one, as a PlannedAction.
-func deedOf(p capabilities.Plan) PlannedAction {
+// plannedAction returns a plan, or a step of one, as a PlannedAction.
+func plannedAction(p capabilities.Plan) PlannedAction {
 	d := PlannedAction{Capability: p.Capability, Device: p.Device, Parameters: append(mess.Object{}, p.Args...), Risk: string(p.Risk), Actuates: p.Actuates(), Reason: p.Summary}
 	if p.For > 0 {
 		d.Parameters = d.Parameters.Set("for", p.For.Seconds())

@@ -145,7 +145,7 @@ func askedNow(ctx context.Context, x *httpclient.Client, ref string) (*client.Op
 	}
 	s, in := mess.LastStatus(t.Messages)
 	if s == nil || s.Code != t.Status || s.Code != mess.NeedsConfirmation && s.Code != mess.NeedsInput {
-		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, output.InWords(t.Status))
+		return nil, fmt.Errorf("%s: no question is open; it is %s", ref, output.WithSpaces(t.Status))
 	}
 	return &client.OpenQuestion{Re: in.Ref, Status: s}, nil
 }

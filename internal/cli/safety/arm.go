@@ -35,7 +35,7 @@ file of decisions that is damaged: it forgets them all, locks too.`,
 			if reset {
 				return resetLocal(a, cmd, &o, args)
 			}
-			f, devices, err := o.atPlace.open(cmd)
+			f, devices, err := o.localFlags.open(cmd)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) erro
 
 // DisarmCommand returns the command messkit disarm.
 func DisarmCommand(a *output.Env) *cobra.Command {
-	var o atPlace
+	var o localFlags
 	c := &cobra.Command{
 		Use:   "disarm [CLASS|DEVICE]",
 		Short: "Keep a risk class or a device from acting until you arm it",
@@ -133,6 +133,6 @@ name, all risk classes. Switching off goes on.`,
 		},
 	}
 	o.flags(c)
-	o.whyFlag(c)
+	o.addReasonFlag(c)
 	return c
 }

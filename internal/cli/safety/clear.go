@@ -59,7 +59,7 @@ func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 	if err := checkClear(ctx, a, dir, ask, anyway); err != nil {
 		return err
 	}
-	orders, err := daemon.ClearStop(dir, whoHere())
+	orders, err := daemon.ClearStop(dir, localUser())
 	for _, one := range orders {
 		p.Printf("cleared: %s\n", output.Printable(one.String()))
 	}

@@ -13,30 +13,30 @@ import (
 	"github.com/messkit/messkit/internal/daemon"
 )
 
-// atPlace has the flags of the commands for local operators. These commands write to the
+// localFlags has the flags of the commands for local operators. These commands write to the
 // executor's data folder.
-type atPlace struct {
+type localFlags struct {
 	file string
 	data string
 	why  string
 }
 
-func (o *atPlace) flags(c *cobra.Command) {
+func (o *localFlags) flags(c *cobra.Command) {
 	c.Flags().StringVarP(&o.file, "config", "c", "", "configuration file of the executor")
 	c.Flags().StringVar(&o.data, "data", "", "its data folder (~/.mess)")
 }
 
-func (o *atPlace) whyFlag(c *cobra.Command) {
+func (o *localFlags) addReasonFlag(c *cobra.Command) {
 	c.Flags().StringVar(&o.why, "why", "", "the reason, which requesters see")
 }
 
-// maxWhy is the longest reason, in bytes. Requesters read it.
-const maxWhy = 200
+// maxReason is the longest reason, in bytes. Requesters read it.
+const maxReason = 200
 
 // open returns the folder and the names of the devices.
-func (o *atPlace) open(cmd *cobra.Command) (localpolicy.Folder, []string, error) {
-	if len(o.why) > maxWhy {
-		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxWhy)
+func (o *localFlags) open(cmd *cobra.Command) (localpolicy.Folder, []string, error) {
+	if len(o.why) > maxReason {
+		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxReason)
 	}
 	data, devices := config.DataDir(), []string(nil)
 	if o.file != "" {
@@ -65,7 +65,7 @@ func (o *atPlace) open(cmd *cobra.Command) (localpolicy.Folder, []string, error)
 
 // LockCommand returns the command messkit lock.
 func LockCommand(a *output.Env) *cobra.Command {
-	var o atPlace
+	var o localFlags
 	c := &cobra.Command{
 		Use:   "lock [DEVICE]",
 		Short: "Lock out a device, or show lockouts and disarmed classes",
@@ -91,7 +91,7 @@ Without a device it shows what is locked and disarmed.`,
 		},
 	}
 	o.flags(c)
-	o.whyFlag(c)
+	o.addReasonFlag(c)
 	return c
 }
 
@@ -107,7 +107,7 @@ terminal, and a pipe is refused, unless the exchange has another confirm:
 		Example: "  messkit unlock porch-light",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, devices, err := o.atPlace.open(cmd)
+			f, devices, err := o.localFlags.open(cmd)
 			if err != nil {
 				return err
 			}

@@ -21,13 +21,13 @@ import (
 // again has the flags of the commands that permit actions again. They need the same proof of a
 // person as the confirmation of a plan with risk.
 type again struct {
-	atPlace
+	localFlags
 	client.Client
 	code string
 }
 
 func (o *again) flags(c *cobra.Command) {
-	o.atPlace.flags(c)
+	o.localFlags.flags(c)
 	o.Client.Flags(c)
 	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
 }
@@ -119,7 +119,7 @@ func askSure(ctx context.Context, a *output.Env, question string) error {
 }
 
 // dataOf returns the data folder that the flags name.
-func (o *atPlace) dataOf() (string, error) {
+func (o *localFlags) dataOf() (string, error) {
 	if o.data != "" || o.file == "" {
 		return cmp.Or(o.data, config.DataDir()), nil
 	}

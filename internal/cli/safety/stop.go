@@ -23,7 +23,7 @@ import (
 )
 
 // stopDir returns the folder of the stop that the flags name.
-func (o *atPlace) stopDir() (string, error) {
+func (o *localFlags) stopDir() (string, error) {
 	data, err := o.dataOf()
 	return config.StopFolder(data), err
 }
@@ -34,7 +34,7 @@ const ReportWithin = 3 * time.Second
 
 // StopCommand returns the command messkit stop.
 func StopCommand(a *output.Env) *cobra.Command {
-	var o atPlace
+	var o localFlags
 	var k client.Client
 	var all, show, asJSON bool
 	c := &cobra.Command{
@@ -67,7 +67,7 @@ somebody needs a switch that works without messkit.`,
 		},
 	}
 	o.flags(c)
-	o.whyFlag(c)
+	o.addReasonFlag(c)
 	k.Flags(c)
 	c.Flags().BoolVar(&all, "all", false, "stop every executor of the exchange")
 	c.Flags().BoolVar(&show, "show", false, "do not stop; show the stop and the results of the devices")
@@ -76,12 +76,12 @@ somebody needs a switch that works without messkit.`,
 }
 
 // stopHere stops the executor of a data folder, and prints the results of its devices.
-func stopHere(ctx context.Context, a *output.Env, o *atPlace) error {
+func stopHere(ctx context.Context, a *output.Env, o *localFlags) error {
 	dir, err := o.stopDir()
 	if err != nil {
 		return err
 	}
-	order := stop.Order{ID: rand.Text(), Reason: o.why, By: whoHere(), At: time.Now()}
+	order := stop.Order{ID: rand.Text(), Reason: o.why, By: localUser(), At: time.Now()}
 	if err := stop.WriteOrder(dir, order); err != nil {
 		return stopUnwritten(ctx, a, dir, order, err)
 	}
@@ -123,8 +123,8 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 	return printDevices(&p, h.Devices)
 }
 
-// whoHere returns the name of the user who runs the command.
-func whoHere() string {
+// localUser returns the name of the user who runs the command.
+func localUser() string {
 	u, err := user.Current()
 	if err != nil {
 		return "a local operator"
@@ -184,7 +184,7 @@ type stopStatus struct {
 }
 
 // showStop prints the state of the stop for the executor of a data folder.
-func showStop(a *output.Env, o *atPlace, asJSON bool) error {
+func showStop(a *output.Env, o *localFlags, asJSON bool) error {
 	dir, err := o.stopDir()
 	if err != nil {
 		return err

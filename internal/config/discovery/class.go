@@ -14,9 +14,9 @@ import (
 
 // Words in the names of a device.
 var (
-	ways     = []string{"garage-door", "gate", "lock", "door", "window"}                                           // classes that give access
-	wayWords = []string{"garage", "opener", "strike", "latch", "bolt", "barrier", "bollard", "entrance", "buzzer"} // words for access that are no classes
-	plugs    = []string{"", "plug", "switch", "relay", "button"}                                                   // do not say which appliance they switch
+	ways        = []string{"garage-door", "gate", "lock", "door", "window"}                                           // classes that give access
+	accessWords = []string{"garage", "opener", "strike", "latch", "bolt", "barrier", "bollard", "entrance", "buzzer"} // words for access that are no classes
+	plugs       = []string{"", "plug", "switch", "relay", "button"}                                                   // do not say which appliance they switch
 )
 
 // cautious sets the class of a device that acts from the names that the device, its owner
@@ -45,7 +45,7 @@ func (d Discovered) hanging() (note string) {
 		if !slices.Contains(plugs, last) && !slices.Contains(ways, last) {
 			return "" // a fan
 		}
-		if slices.ContainsFunc(ways, in(all)) || slices.ContainsFunc(wayWords, in(words)) {
+		if slices.ContainsFunc(ways, in(all)) || slices.ContainsFunc(accessWords, in(words)) {
 			d.Config["risk"] = string(capabilities.RiskAccess)
 			return "; by its name it may open something, which a person has to confirm: take risk away where it does not"
 		}
@@ -63,14 +63,14 @@ func (d Discovered) hanging() (note string) {
 // more risk. A cover without a class is a door.
 func (d Discovered) opening() (note string) {
 	all, words := classesIn(d.Name + " " + d.Label + " " + d.About)
-	told := d.Config["class"]
+	announced := d.Config["class"]
 	switch {
-	case told != "" && told != "blind":
+	case announced != "" && announced != "blind":
 	case slices.Contains(all, "garage-door") || slices.Contains(words, "garage"):
 		d.Config["class"] = "garage-door"
 	case slices.Contains(all, "gate") || slices.Contains(all, "valve"):
 		d.Config["class"] = map[bool]string{true: "gate", false: "valve"}[slices.Contains(all, "gate")]
-	case told == "":
+	case announced == "":
 		d.Config["class"] = "door"
 		return "; its class is unknown, and a door needs the confirmation of a person: write class: blind if it is one"
 	}

@@ -29,7 +29,7 @@ func addLabels(list []Discovered) {
 	}
 	for i, d := range list {
 		switch label := config.Spoken(d.Label); {
-		case d.Config == nil || label == config.Spoken(d.Name) || !sayable(d.Label):
+		case d.Config == nil || label == config.Spoken(d.Name) || !isLabel(d.Label):
 		case has[label] > 1:
 			list[i].Where += fmt.Sprintf("; it calls itself %q, as another here does: write a label", d.Label)
 		default:
@@ -38,9 +38,9 @@ func addLabels(list []Discovered) {
 	}
 }
 
-// sayable reports whether a text can be a label: one line of words that is not only a word
+// isLabel reports whether a text can be a label: one line of words that is not only a word
 // for many things.
-func sayable(label string) bool {
+func isLabel(label string) bool {
 	if utf8.RuneCountInString(label) > longestLabel || !plain(map[string]string{"": label}) || !strings.ContainsFunc(label, unicode.IsLetter) {
 		return false
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Nobody is the id of another user, who owns nothing.
-const Nobody = 65534
+// OtherUser is the id of another user, who owns nothing.
+const OtherUser = 65534
 
 // speak sends its standard input to a TCP port of this machine, and prints what
 // comes back until nothing does for a while.

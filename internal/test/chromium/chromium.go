@@ -23,8 +23,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// patience is the time limit for each operation. The machine may be busy.
-const patience = time.Minute
+// timeout is the time limit for each operation. The machine may be busy.
+const timeout = time.Minute
 
 // Browser is a Chromium with its own profile. It ends with the test.
 type Browser struct {
@@ -51,7 +51,7 @@ func Start(t *testing.T, flags ...string) *Browser {
 	}
 	options := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(name), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.WSURLReadTimeout(patience), chromedp.ModifyCmdFunc(inGroup),
+		chromedp.WSURLReadTimeout(timeout), chromedp.ModifyCmdFunc(inGroup),
 	}
 	flags = append([]string{"--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars=false", "--disable-background-networking", "--disable-component-update"}, flags...)
 	for _, flag := range flags {
@@ -141,7 +141,7 @@ func (p *Tab) run(actions ...chromedp.Action) {
 }
 
 func (p *Tab) try(actions ...chromedp.Action) error {
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, timeout)
 	defer cancel()
 	return chromedp.Run(ctx, actions...)
 }
@@ -228,7 +228,7 @@ func (p *Tab) eval(expression string, result any) error {
 // Until waits until an expression, or its promise, is true.
 func (p *Tab) Until(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(timeout); ; {
 		var is bool
 		err := p.eval("(async () => Boolean(await ("+expression+")))()", &is)
 		if is {

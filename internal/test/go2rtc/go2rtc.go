@@ -17,8 +17,8 @@ import (
 	"github.com/messkit/messkit/internal/test/freeport"
 )
 
-// patience is the time limit for the start. The machine may be busy.
-const patience = time.Minute
+// startTimeout is the time limit for the start. The machine may be busy.
+const startTimeout = time.Minute
 
 // Serve serves streams on a port of this machine until the test ends. The keys are names of
 // streams, the values their sources. It skips the test if go2rtc is not installed.
@@ -55,7 +55,7 @@ func Serve(t *testing.T, streams map[string]string) (host string) {
 		}
 	})
 	// go2rtc answers before all modules are ready. Its debug module is the last one.
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(startTimeout); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		answer, err := http.Get("http://" + host + "/api/stack")
 		if err != nil {
 			continue

@@ -17,7 +17,7 @@ type drain struct {
 	wake func() // called after a change
 
 	mu      sync.Mutex
-	why     string // "" if there is no drain
+	reason  string // "" if there is no drain
 	orders  []string
 	changed chan struct{} // closed at a change of why or orders
 }
@@ -34,23 +34,23 @@ func (d *drain) apply(drain, resume *mess.DrainOrder, from string) {
 		if o == nil || o.ID != "" && slices.Contains(d.orders, o.ID) {
 			continue
 		}
-		why := ""
+		reason := ""
 		if o == drain {
-			why = cmp.Or(o.Reason, "no reason given")
+			reason = cmp.Or(o.Reason, "no reason given")
 			if by := cmp.Or(o.By, from); by != "" {
-				why += ", by " + by
+				reason += ", by " + by
 			}
 		}
 		if o.ID != "" {
 			d.orders = append(slices.Clone(d.orders), o.ID)
 			d.orders = d.orders[max(0, len(d.orders)-maxOrders):]
 		}
-		d.why = why
+		d.reason = reason
 		close(d.changed)
 		d.changed = make(chan struct{})
 		d.wake()
-		if why != "" {
-			d.log.Warn("drained: the executor claims no new threads", "err", why)
+		if reason != "" {
+			d.log.Warn("drained: the executor claims no new threads", "err", reason)
 		} else {
 			d.log.Info("the drain has ended")
 		}
@@ -61,7 +61,7 @@ func (d *drain) apply(drain, resume *mess.DrainOrder, from string) {
 func (d *drain) state() (*mess.DrainState, <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return &mess.DrainState{Orders: d.orders, Reason: d.why}, d.changed
+	return &mess.DrainState{Orders: d.orders, Reason: d.reason}, d.changed
 }
 
 // IsDrained implements task.Host.

@@ -26,7 +26,7 @@ func (a *Agent) heartbeat(ctx context.Context, reported restrictions) error {
 		ack, err := a.session.Send(ctx, mess.Message{Items: []mess.Item{
 			&mess.Config{Executor: &mess.Executor{ID: a.cfg.ID, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained}},
 		}})
-		a.session.Heard(!session.IsUnavailable(err))
+		a.session.SetAnswered(!session.IsUnavailable(err))
 		if err != nil {
 			a.log.Debug("the exchange has not received a heartbeat", "err", err)
 			continue
@@ -54,7 +54,7 @@ func (a *Agent) waitForBeat(ctx context.Context, reported restrictions) bool {
 			return false
 		case <-t.C:
 			return true
-		case <-a.session.Sooner:
+		case <-a.session.IntervalShortened:
 			t.Reset(a.session.HeartbeatInterval())
 		case <-changed[0]:
 		case <-changed[1]:

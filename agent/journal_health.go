@@ -126,11 +126,11 @@ func (a *Agent) reportArmed(ctx context.Context) bool {
 // registration returns the registration with the current capabilities; acts reports whether
 // they include acts.
 func (a *Agent) registration() (m mess.Message, acts bool) {
-	offers, why := a.resolver.Offers(), a.health.failure()
+	offers, reason := a.resolver.Offers(), a.health.failure()
 	about := mess.Object{{Key: "disarmed", Value: ""}}
-	if why != nil {
+	if reason != nil {
 		offers = slices.DeleteFunc(slices.Clone(offers), actuates)
-		about[0].Value = briefReason(why)
+		about[0].Value = briefReason(reason)
 	}
 	about = about.Set(mess.FailingField, a.devices.Failing())
 	current, _ := a.restrictions()
@@ -140,7 +140,7 @@ func (a *Agent) registration() (m mess.Message, acts bool) {
 	return mess.Message{Items: []mess.Item{&mess.Config{Executor: &mess.Executor{
 		ID: a.cfg.ID, Name: a.cfg.Name, Capabilities: append([]mess.Capability{}, offers...), Availability: a.cfg.Availability,
 		Schedule: a.cfg.Schedule, Versions: versions, Holding: a.tasks.Holding(), Instance: a.session.Instance, Stopped: current.stopped, Drained: current.drained, Extra: about,
-	}}}}, why == nil
+	}}}}, reason == nil
 }
 
 // actuates reports whether a capability has a physical effect; without a declaration it counts

@@ -75,7 +75,7 @@ func (a *Agent) register(ctx context.Context) (mess.Ack, error) {
 	m, acts := a.registration()
 	ack, err := a.session.Say(ctx, m)
 	if err == nil {
-		a.session.Heard(true)
+		a.session.SetAnswered(true)
 		a.health.setReported(acts)
 		a.states.Apply(ack)
 		a.log.Info("registered", "executor", a.cfg.ID)
@@ -98,7 +98,7 @@ func (a *Agent) receive(ctx context.Context) error {
 		if a.now().Sub(began) >= session.Healthy {
 			pause = a.session.Backoff()
 		}
-		a.session.Heard(false)
+		a.session.SetAnswered(false)
 		a.log.Warn("connection to the exchange lost", "err", err)
 		if !pause.Sleep(ctx) {
 			return nil

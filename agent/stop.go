@@ -32,14 +32,14 @@ func (a *Agent) applyStops(stops []mess.Stop) {
 
 // stopState returns the stop state of this executor, and channels that close when it changes.
 func (a *Agent) stopState() (s *mess.StopState, changed [2]<-chan struct{}) {
-	var why string
+	var reason string
 	s = &mess.StopState{}
-	why, changed[0] = a.gate.Watch()
+	reason, changed[0] = a.gate.Watch()
 	_, s.Orders, changed[1] = a.cfg.Stop.Watch()
-	if why == "" {
+	if reason == "" {
 		return s, changed
 	}
-	s.Reason = why
+	s.Reason = reason
 	for _, d := range a.gate.SafeResults() {
 		s.Devices = append(s.Devices, mess.SafeDevice{
 			Device: d.Device, State: string(d.State), Evidence: d.Evidence, Took: mess.DurationOf(d.Took), Err: d.Err,
@@ -71,15 +71,15 @@ func (a *Agent) runStops(ctx context.Context) (end func()) {
 	g.Go(func() error {
 		was := ""
 		for ctx.Err() == nil {
-			why, changed := a.gate.Watch()
+			reason, changed := a.gate.Watch()
 			switch {
-			case why != "" && was == "":
+			case reason != "" && was == "":
 				a.tasks.EndAll(a.gate.StopRejection())
 				a.tasks.Wake()
-			case why == "" && was != "":
+			case reason == "" && was != "":
 				a.devices.StartAll(ctx)
 			}
-			was = why
+			was = reason
 			a.states.ReadAllSoon()
 			select {
 			case <-ctx.Done():

@@ -76,22 +76,22 @@ func (e *ExclusiveTask) End(ctx context.Context) error {
 	}
 }
 
-// Interrupt calls tell, which sends a stop command to the device. If tell succeeds,
-// Interrupt terminates the task and waits until the task has ended. If tell fails, the
+// Interrupt calls send, which sends a stop command to the device. If send succeeds,
+// Interrupt terminates the task and waits until the task has ended. If send fails, the
 // device continues, and so does its task.
-func (e *ExclusiveTask) Interrupt(ctx context.Context, tell func(context.Context) error) error {
+func (e *ExclusiveTask) Interrupt(ctx context.Context, send func(context.Context) error) error {
 	e.mu.Lock()
 	if e.ended == nil || e.stopPending != nil {
 		e.mu.Unlock()
-		if err := tell(ctx); err != nil {
+		if err := send(ctx); err != nil {
 			return err
 		}
 		return e.End(ctx)
 	}
-	over, telling := e.ended, make(chan struct{})
-	e.stopPending = telling
+	over, sending := e.ended, make(chan struct{})
+	e.stopPending = sending
 	e.mu.Unlock()
-	err := tell(ctx)
+	err := send(ctx)
 	e.mu.Lock()
 	e.stopPending = nil
 	if e.ended == over && !errors.Is(err, ErrNothingDone) {
@@ -99,7 +99,7 @@ func (e *ExclusiveTask) Interrupt(ctx context.Context, tell func(context.Context
 		e.lastStop = e.stopCount
 	}
 	e.mu.Unlock()
-	close(telling)
+	close(sending)
 	if err != nil {
 		return err
 	}
@@ -111,11 +111,11 @@ func (e *ExclusiveTask) Interrupt(ctx context.Context, tell func(context.Context
 // true, the task must not take a stop of the device for its normal end.
 func (e *ExclusiveTask) Interrupted(ctx context.Context) bool {
 	e.mu.Lock()
-	telling := e.stopPending
+	sending := e.stopPending
 	e.mu.Unlock()
-	if telling != nil {
+	if sending != nil {
 		select {
-		case <-telling:
+		case <-sending:
 		case <-ctx.Done():
 		}
 	}

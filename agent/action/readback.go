@@ -34,7 +34,7 @@ func ReadSight(ctx context.Context, set *device.Set, plan capabilities.Plan) Sig
 		return Sight{}
 	}
 	var s Sight
-	_, s.Known = device.Glance(ctx, set, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
+	_, s.Known = device.ReadState(ctx, set, d, func(ctx context.Context, p *policy.Pass) (_ struct{}, err error) {
 		s.So, s.Now, err = read(ctx, p)
 		return struct{}{}, err
 	})
@@ -89,7 +89,7 @@ func currentState(ctx context.Context, s *device.Set, name string) string {
 		now = s.State(ctx, d)
 		rest, reads := d.Driver.(drivers.RestReader)
 		if now == "" && reads {
-			still, known := device.Glance(ctx, s, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+			still, known := device.ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 			now = device.WordFor(func(still bool) string { return map[bool]string{true: "standing still", false: "moving"}[still] })(still, known)
 		}
 	}

@@ -36,7 +36,7 @@ type Handle struct {
 	Device
 	opening *semaphore.Weighted // one at a time starts it
 
-	mu      sync.Mutex // guards what follows; nobody holds it while the driver works
+	mu      sync.Mutex // guards what follows; no goroutine holds it while the driver works
 	started uint64     // the policy's Rounds at its start, plus one; a later stop has halted it
 	failed  error      // error of its last start
 	failure Failure

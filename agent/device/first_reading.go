@@ -63,9 +63,9 @@ func (s *Set) readAll(ctx context.Context) {
 func (s *Set) readDevice(ctx context.Context, d *Handle) {
 	s.State(ctx, d)
 	if m, ok := d.Driver.(drivers.Sensor); ok {
-		Glance(ctx, s, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, m) })
+		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) ([]drivers.Reading, error) { return p.Read(ctx, m) })
 	}
 	if t, ok := d.Driver.(drivers.TargetReader); ok {
-		Glance(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
+		ReadState(ctx, s, d, func(ctx context.Context, p *policy.Pass) (float64, error) { return p.Target(ctx, t) })
 	}
 }

@@ -94,28 +94,28 @@ func (s *Set) Capture(ctx context.Context, name string, lim picture.Limits) (p i
 	return p, d.Label, err
 }
 
-// glanceTime limits the reading of one state.
-const glanceTime = 5 * time.Second
+// stateReadTimeout limits the reading of one state.
+const stateReadTimeout = 5 * time.Second
 
 // State reads the state of a device; "" if it does not report one.
 func (s *Set) State(ctx context.Context, d *Handle) string {
 	type pass = *policy.Pass
 	switch r := d.Driver.(type) {
 	case drivers.SwitchReader:
-		return WordFor(wording.OnOff)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
+		return WordFor(wording.OnOff)(ReadState(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.On(ctx, r) }))
 	case drivers.OpeningReader:
 		open := func(percent float64) string { return map[bool]string{true: "open", false: "closed"}[percent > 0] }
-		return WordFor(open)(Glance(ctx, s, d, func(ctx context.Context, p pass) (float64, error) { return p.Opening(ctx, r) }))
+		return WordFor(open)(ReadState(ctx, s, d, func(ctx context.Context, p pass) (float64, error) { return p.Opening(ctx, r) }))
 	case drivers.LockReader:
 		locked := func(is bool) string { return map[bool]string{true: "locked", false: "unlocked"}[is] }
-		return WordFor(locked)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
+		return WordFor(locked)(ReadState(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Locked(ctx, r) }))
 	case drivers.DockReader:
-		if in, known := Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }); in || !known {
+		if in, known := ReadState(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.Docked(ctx, r) }); in || !known {
 			return map[bool]string{true: "docked"}[in]
 		}
 		if rest, reads := r.(drivers.RestReader); reads {
 			idle := func(still bool) string { return map[bool]string{true: "idle"}[still] }
-			return WordFor(idle)(Glance(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.AtRest(ctx, rest) }))
+			return WordFor(idle)(ReadState(ctx, s, d, func(ctx context.Context, p pass) (bool, error) { return p.AtRest(ctx, rest) }))
 		}
 	}
 	return ""
@@ -131,12 +131,12 @@ func WordFor[T any](word func(T) string) func(T, bool) string {
 	}
 }
 
-// Glance reads one state of a device; known is false if the device does not report it.
-func Glance[T any](ctx context.Context, s *Set, d *Handle, look func(context.Context, *policy.Pass) (T, error)) (v T, known bool) {
+// ReadState reads one state of a device; known is false if the device does not report it.
+func ReadState[T any](ctx context.Context, s *Set, d *Handle, look func(context.Context, *policy.Pass) (T, error)) (v T, known bool) {
 	if !d.IsRunning(s.Gate) {
 		return v, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, glanceTime)
+	ctx, cancel := context.WithTimeout(ctx, stateReadTimeout)
 	defer cancel()
 	pass, err := s.Gate.Admit(ctx, policy.Order{Plan: capabilities.Plan{
 		Device: d.Name, Command: capabilities.ReadState, Risk: capabilities.RiskObserve, Effect: capabilities.Query, Summary: "see how it is",

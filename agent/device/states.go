@@ -245,7 +245,7 @@ func (r *StateReports) doing(ctx context.Context, d *Handle) string {
 		return is
 	}
 	if rest, reads := d.Driver.(drivers.RestReader); reads {
-		still, known := Glance(ctx, r.devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := ReadState(ctx, r.devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if known && !still {
 			return is
 		}

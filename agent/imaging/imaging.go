@@ -87,7 +87,7 @@ type captureSession struct {
 // captureResult is the result of a capture.
 type captureResult struct {
 	began time.Time // by the room's clock; zero: no capture yet
-	shot  Image
+	image Image
 	err   error
 }
 
@@ -106,7 +106,7 @@ func (r *Cameras) Capture(ctx context.Context, name string, lim picture.Limits, 
 		return Image{}, context.Cause(ctx)
 	}
 	if !e.last.began.Before(asked) && !e.last.began.IsZero() {
-		return e.last.shot, e.last.err
+		return e.last.image, e.last.err
 	}
 	began := r.now()
 	s, err := r.captureVisible(ctx, name, lim, take)

@@ -150,7 +150,7 @@ func TestDocumentedFormatReadsJournal(t *testing.T) {
 	long := strings.Repeat("long ", 100) // a varint of two bytes
 	must(t, j.Run(t.Context(), "b1"))
 	must(t, j.CreateLedger(t.Context(), journal.Ledger{}))
-	must(t, j.RecordQuestion(t.Context(), journal.Question{Ref: "a", Epoch: 1, Boot: "b1", Memo: json.RawMessage(`{"question":{}}`)}))
+	must(t, j.RecordQuestion(t.Context(), journal.Question{Ref: "a", Epoch: 1, Boot: "b1", Data: json.RawMessage(`{"question":{}}`)}))
 	must(t, j.Intent(t.Context(), intent("a", 1)))
 	must(t, j.Intent(t.Context(), intent("a", 2), act("lamp", noon), due("lamp", 1, noon)))
 	must(t, j.RecordFound(t.Context(), "a", "b2"))

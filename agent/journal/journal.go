@@ -36,7 +36,7 @@ type Question struct {
 	Ref   string          `json:"ref"`   // the thread
 	Epoch uint64          `json:"epoch"` // of the claim
 	Boot  string          `json:"boot"`  // names the run of the program that made the claim
-	Memo  json.RawMessage `json:"memo"`  // the question
+	Data  json.RawMessage `json:"memo"`  // the question
 }
 
 // Task is one thread in the journal.
@@ -89,7 +89,7 @@ type Journal struct {
 	tasks          map[string]*state
 	lateWatches    map[string]record // the watches for late acts, by thread
 	next           uint64            // number of the next report
-	fresh          bool
+	isNew          bool
 	unclean        []string
 	unwritten      bool // memory has records that the disk lacks
 	damage         []wal.Damage
@@ -110,7 +110,7 @@ func Open(dir string) (*Journal, error) { return DefaultOptions().Open(dir) }
 
 // Open opens the journal in dir and creates it if needed. Close it after use.
 func (o Options) Open(dir string) (*Journal, error) {
-	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lateWatches: map[string]record{}, fresh: true}
+	j := &Journal{dir: dir, opts: o, now: o.Now, tasks: map[string]*state{}, lateWatches: map[string]record{}, isNew: true}
 	log, err := j.open(j.replay, &j.damage)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -120,7 +120,7 @@ func (o Options) Open(dir string) (*Journal, error) {
 		j.ledger.Gap = j.stamp()
 	}
 	switch {
-	case j.fresh:
+	case j.isNew:
 		err = j.append(context.Background(), record{Kind: kindBegun, At: j.stamp()})
 	case j.hasGaps():
 		_ = j.compact(context.Background()) // if this fails, the next start finds the same damage
@@ -151,14 +151,14 @@ func (j *Journal) replay(data []byte) error {
 	if err != nil {
 		return err
 	}
-	j.fresh = false
+	j.isNew = false
 	j.apply(r, report)
 	return nil
 }
 
 // IsNew reports whether the journal had no records before Open, or lost some to damage. It then
 // does not know all acts of the executor.
-func (j *Journal) IsNew() bool { return j.fresh || j.hasGaps() }
+func (j *Journal) IsNew() bool { return j.isNew || j.hasGaps() }
 
 // Damage lists the damage that Open found.
 func (j *Journal) Damage() []wal.Damage { return slices.Clone(j.damage) }
@@ -245,14 +245,14 @@ type LateWatch struct {
 	Ref   string
 	Epoch uint64
 	At    time.Time       // time of the record
-	Memo  json.RawMessage // the data with which a later run continues the watch
+	Data  json.RawMessage // the data with which a later run continues the watch
 }
 
 // WatchLate writes that the agent watches the devices of a thread's commands for late acts. A later
 // run continues the watch with memo; nil ends it. The watch outlives the thread and replaces
 // the previous one.
-func (j *Journal) WatchLate(ctx context.Context, ref string, epoch uint64, memo json.RawMessage) error {
-	return j.writeOrKeep(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: memo}, nil)
+func (j *Journal) WatchLate(ctx context.Context, ref string, epoch uint64, data json.RawMessage) error {
+	return j.writeOrKeep(ctx, record{Kind: kindLate, Ref: ref, Epoch: epoch, Late: data}, nil)
 }
 
 // LateWatches returns the unfinished watches, sorted by thread.
@@ -261,7 +261,7 @@ func (j *Journal) LateWatches() (list []LateWatch) {
 	defer j.mu.Unlock()
 	for _, ref := range slices.Sorted(maps.Keys(j.lateWatches)) {
 		r := j.lateWatches[ref]
-		list = append(list, LateWatch{Ref: ref, Epoch: r.Epoch, At: r.At, Memo: r.Late})
+		list = append(list, LateWatch{Ref: ref, Epoch: r.Epoch, At: r.At, Data: r.Late})
 	}
 	return list
 }

@@ -126,7 +126,7 @@ func TestLateActWatchSurvivesThread(t *testing.T) {
 	kept := func(want int) {
 		t.Helper()
 		list := j.LateWatches()
-		if len(list) != want || want > 0 && (list[0].Ref != "a" || list[0].Epoch != 3 || string(list[0].Memo) != string(memo)) {
+		if len(list) != want || want > 0 && (list[0].Ref != "a" || list[0].Epoch != 3 || string(list[0].Data) != string(memo)) {
 			t.Fatalf("%+v, want %d", list, want)
 		}
 	}

@@ -76,7 +76,7 @@ const (
 	RuleFirst  = "first"  // the first record is the only begun
 	RuleOrder  = "order"  // found and sent follow a record of their thread
 	RuleEpoch  = "epoch"  // the epoch of a thread never falls
-	RuleNote   = "note"   // a run names its process; an act and a due name a device
+	RuleNote   = "note"   // a run names its process; an act and a pending switch-off name a device
 )
 
 // ruleError reports the violation of a rule.

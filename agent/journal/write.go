@@ -105,7 +105,7 @@ func (j *Journal) liveSize() (bytes int64, behind bool) {
 			n += len(s.Intent.Plan)
 		}
 		if s.Question != nil {
-			n += len(s.Question.Memo)
+			n += len(s.Question.Data)
 		}
 	}
 	for _, r := range j.lateWatches {

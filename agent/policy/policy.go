@@ -41,7 +41,7 @@ type Policy struct {
 	cleanupAt     int                         // number of budgets that triggers the next cleanup
 	ledgerGap     time.Time                   // acts before this time may be missing; zero: none
 
-	ledger        Ledger                // nil: the policy keeps acts and dues in memory alone
+	ledger        Ledger                // nil: the policy keeps acts and pending switch-offs in memory alone
 	ledgerUnread  bool                  // budgetUse does not contain the acts of the ledger yet
 	pendingOffs   map[string]PendingOff // pending switch-offs by device
 	serial        uint64                // serial number of the last such note

@@ -15,13 +15,13 @@ func WithReservations(r Reservations) Option { return func(g *Policy) { g.reserv
 
 // awaitReservation waits until no other requester has the device reserved. A later reservation does
 // not affect a plan that has passed.
-func (g *Policy) awaitReservation(ctx context.Context, o Order, tell func(string)) error {
+func (g *Policy) awaitReservation(ctx context.Context, o Order, notify func(string)) error {
 	for {
 		holder, until, changed, ok := g.reservations(o.Device, o.By)
 		if !ok {
 			return nil
 		}
-		tell(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
+		notify(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
 		wall, _ := g.wallClock() // an unset clock is only checked again on a change
 		t := time.NewTimer(max(time.Millisecond, until.Sub(wall)))
 		select {

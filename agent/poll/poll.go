@@ -1,9 +1,9 @@
 // Package poll repeats jobs with few goroutines: one heap holds the times of all jobs, and a
 // limited number of workers runs the due ones.
 //
-// Jobs of one host wait for each other, so that nobody overloads a small device. Hosts take
-// turns. The scheduler cancels a slow job once and repeats it without a time limit, on the half
-// of the workers that slow hosts may use. So hosts that do not answer delay no other host.
+// Jobs of one host wait for each other, so that a small device has one request at a time. Hosts
+// take turns. The scheduler cancels a slow job once and repeats it without a time limit, on the
+// half of the workers that slow hosts may use. So hosts that do not answer delay no other host.
 package poll
 
 import (

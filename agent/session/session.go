@@ -1,5 +1,5 @@
 // Package session is the way of an executor to its exchange: it sends messages until the
-// exchange has answered, numbers and signs them, and says how often a heartbeat is due. It does
+// exchange has answered, numbers and signs them, and returns the heartbeat interval. It does
 // not know what the messages mean.
 package session
 
@@ -23,9 +23,9 @@ import (
 // Session is the way of one run of the executor to its exchange. Its methods are safe for
 // concurrent use.
 type Session struct {
-	Config   runtime.Config
-	Instance string        // id of this run of the program
-	Sooner   chan struct{} // signals a shorter heartbeat interval
+	Config            runtime.Config
+	Instance          string        // id of this run of the program
+	IntervalShortened chan struct{} // signals a shorter heartbeat interval
 
 	exchange runtime.Exchange
 	log      *slog.Logger
@@ -39,12 +39,12 @@ type Session struct {
 // New returns the session of a run of the program, with an id of its own.
 func New(cfg runtime.Config, x runtime.Exchange, log *slog.Logger) *Session {
 	return &Session{
-		Config: cfg, exchange: x, log: log, Instance: strings.ToLower(rand.Text()[:10]), Sooner: make(chan struct{}, 1), beat: cfg.Heartbeat,
+		Config: cfg, exchange: x, log: log, Instance: strings.ToLower(rand.Text()[:10]), IntervalShortened: make(chan struct{}, 1), beat: cfg.Heartbeat,
 	}
 }
 
-// Heard records whether a heartbeat, a registration or the delivery of messages succeeded.
-func (s *Session) Heard(yes bool) { s.reach.setAnswered(yes) }
+// SetAnswered records whether a heartbeat, a registration or the delivery of messages succeeded.
+func (s *Session) SetAnswered(yes bool) { s.reach.setAnswered(yes) }
 
 // Receive passes the messages of the exchange to handle, as Exchange.Receive does.
 func (s *Session) Receive(ctx context.Context, handle func(mess.Message)) error {
@@ -81,7 +81,7 @@ func (s *Session) KeepLease(lease mess.Duration) {
 	defer s.mu.Unlock()
 	if third := max(d/3, time.Second); third < s.beat {
 		s.beat = third
-		wait.Notify(s.Sooner)
+		wait.Notify(s.IntervalShortened)
 	}
 }
 

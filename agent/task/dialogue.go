@@ -84,7 +84,7 @@ func (t *task) askQuestion(ctx context.Context, q capabilities.Clarification) er
 	}
 	data, err := json.Marshal(questionRecord{Question: q, Request: t.req, By: t.by})
 	if err == nil {
-		err = t.Journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.instance, Memo: data})
+		err = t.Journal.RecordQuestion(ctx, journal.Question{Ref: t.ref, Epoch: t.claimed(), Boot: t.instance, Data: data})
 	}
 	if err != nil { // after a crash the next run asks again
 		t.Host.JournalFailed()
@@ -135,7 +135,7 @@ func notDone(kind, detail string) error {
 
 // confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
-	who := t.verdict.Confirm
+	who := t.decision.Confirm
 	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.ConfirmNever {
 		who = policy.ConfirmRequester
 	}
@@ -184,9 +184,9 @@ func (t *task) consequences() string {
 	if t.plan.Consequences != "" {
 		all = append(all, t.plan.Consequences)
 	}
-	for _, e := range t.verdict.SwitchOffs {
+	for _, e := range t.decision.SwitchOffs {
 		it := "it"
-		if len(t.verdict.SwitchOffs) > 1 {
+		if len(t.decision.SwitchOffs) > 1 {
 			it = t.Devices.Get(e.Device).Label
 		}
 		all = append(all, fmt.Sprintf("%s is switched off again within %v, by %s", it, e.In, action.WhoEnds(e)))

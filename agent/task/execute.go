@@ -126,7 +126,7 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 		asked := t.Now()
 		_, err := t.Session.Send(ctx, t.message(&mess.Status{
 			Code: mess.InProgress, Instance: t.instance, ActionHash: plan.Digest(),
-			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectTwice(plan))}},
+			Estimate: mess.DurationOf(t.Activity.Estimate(plan)), Extra: mess.Object{{Key: "effect", Value: string(effectClass(plan))}},
 			Completed: wording.AnyList(t.steps.done), Remaining: wording.AnyList(t.steps.left),
 		}))
 		if unheard && errors.Is(err, mess.NotYet) {
@@ -139,9 +139,9 @@ func (t *task) permission(ctx context.Context, plan capabilities.Plan) (time.Tim
 	}
 }
 
-// effectTwice returns the effect class of a plan for the exchange. It decides whether the
+// effectClass returns the effect class of a plan for the exchange. It decides whether the
 // exchange may offer the plan to another executor after it loses this one.
-func effectTwice(plan capabilities.Plan) capabilities.Effect {
+func effectClass(plan capabilities.Plan) capabilities.Effect {
 	if !plan.Repeatable() {
 		return capabilities.Once
 	}
@@ -160,12 +160,12 @@ func withoutNotes(ctx context.Context, write noteWriter) error { return write(ct
 
 // writeIntent writes the intent.
 func (t *task) writeIntent(ctx context.Context, plan capabilities.Plan, begin func(context.Context, noteWriter) error) error {
-	memo, err := json.Marshal(intentRecord{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.completed})
+	record, err := json.Marshal(intentRecord{Plan: plan, Request: t.req, By: t.by, At: t.Now().Round(0), Past: t.completed})
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, notes ...journal.LedgerEntry) error {
-		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.instance, Plan: memo}
+		i := journal.Intent{Ref: t.ref, Epoch: t.claimed(), Digest: plan.Digest(), Boot: t.instance, Plan: record}
 		err := t.Journal.Intent(ctx, i, notes...)
 		if err != nil {
 			t.Host.JournalFailed()

@@ -210,13 +210,13 @@ func (t *task) storeLateCommands(ctx context.Context) {
 }
 
 // writeWatchRecord writes a watch to the journal; nil ends it.
-func (t *task) writeWatchRecord(ctx context.Context, memo json.RawMessage) {
+func (t *task) writeWatchRecord(ctx context.Context, record json.RawMessage) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.Config.EndTime)
 	defer cancel()
 	t.all.mu.Lock()
 	epoch := t.epoch
 	t.all.mu.Unlock()
-	if err := t.Journal.WatchLate(ctx, t.ref, epoch, memo); err != nil {
+	if err := t.Journal.WatchLate(ctx, t.ref, epoch, record); err != nil {
 		t.Host.JournalFailed()
 		t.Log.Error("the journal does not keep a watch for a late act; the watch ends with the program", "ref", t.ref, "err", err)
 	}
@@ -226,7 +226,7 @@ func (t *task) writeWatchRecord(ctx context.Context, memo json.RawMessage) {
 // reports a late act that the earlier run has seen and not reported.
 func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 	var m watchRecord
-	err := json.Unmarshal(kept.Memo, &m)
+	err := json.Unmarshal(kept.Data, &m)
 	t := newTask(ts, kept.Ref, m.By, mess.Request{})
 	t.epoch, t.code, t.plan, t.watchedSince = kept.Epoch, m.Code, &m.Plan, m.From
 	over := ts.Now().Sub(m.From).Abs() >= drivers.LateEffectTime // also after an unknown change of the clock

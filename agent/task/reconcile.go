@@ -30,7 +30,7 @@ type unknownClaim struct {
 // without a report. One acknowledgment is not enough, because the exchange may have written it
 // before the last report arrived. asked is the time of the request for this one.
 func (ts *Tasks) ReconcileUnknownClaims(ctx context.Context, back *errgroup.Group, asked time.Time, threads []mess.HeldThread) {
-	list := ts.listedTwice(asked, threads)
+	list := ts.confirmedUnknown(asked, threads)
 	if len(list) == 0 {
 		return
 	}
@@ -40,8 +40,8 @@ func (ts *Tasks) ReconcileUnknownClaims(ctx context.Context, back *errgroup.Grou
 	})
 }
 
-// listedTwice lists the unknown claims that an earlier acknowledgment also listed.
-func (ts *Tasks) listedTwice(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
+// confirmedUnknown lists the unknown claims that an earlier acknowledgment also listed.
+func (ts *Tasks) confirmedUnknown(asked time.Time, threads []mess.HeldThread) (list []mess.HeldThread) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	known := ts.unknownClaims
@@ -51,7 +51,7 @@ func (ts *Tasks) listedTwice(asked time.Time, threads []mess.HeldThread) (list [
 			continue
 		}
 		if task, known := ts.Journal.Task(h.Ref); known && !(task.Open() && task.Epoch == h.Epoch) {
-			continue // the outbox has its report, or its requester owes an answer
+			continue // the outbox has its report, or its requester has not answered
 		}
 		s, listed := known[h.Ref]
 		switch {

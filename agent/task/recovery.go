@@ -74,7 +74,7 @@ func (ts *Tasks) watchesOfEndedThreads() []journal.LateWatch {
 // has ended.
 func (ts *Tasks) resumeQuestion(ctx context.Context, task journal.Task, ours bool) {
 	var w questionRecord
-	err := json.Unmarshal(task.Question.Memo, &w)
+	err := json.Unmarshal(task.Question.Data, &w)
 	t := newTask(ts, task.Ref, w.By, w.Request)
 	if err != nil || !ours {
 		ts.Log.Info("the agent no longer waits for an answer", "ref", task.Ref, "err", err)
@@ -230,7 +230,7 @@ func (ts *Tasks) describeUncontrolled(ctx context.Context, plan capabilities.Pla
 		if _, stops := d.Driver.(drivers.Stopper); !reads || !stops {
 			continue
 		}
-		still, known := device.Glance(ctx, ts.Devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
+		still, known := device.ReadState(ctx, ts.Devices, d, func(ctx context.Context, p *policy.Pass) (bool, error) { return p.AtRest(ctx, rest) })
 		if still || !known {
 			continue
 		}

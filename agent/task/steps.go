@@ -60,8 +60,8 @@ func (t *task) performConcurrently(ctx context.Context, asked time.Time, plan ca
 	return results
 }
 
-// combineVerdicts combines the verdicts on the steps of a plan.
-func combineVerdicts(a, b policy.Decision) policy.Decision {
+// combineDecisions combines the decisions on the steps of a plan.
+func combineDecisions(a, b policy.Decision) policy.Decision {
 	if b.Confirm == policy.ConfirmOperator || b.Confirm == policy.ConfirmRequester && a.Confirm != policy.ConfirmOperator {
 		a.Confirm = b.Confirm
 	}
@@ -79,7 +79,7 @@ func (t *task) checkSteps(ctx context.Context, plan capabilities.Plan) (policy.D
 		if err != nil {
 			return v, err
 		}
-		all = combineVerdicts(all, v)
+		all = combineDecisions(all, v)
 	}
 	return all, nil
 }

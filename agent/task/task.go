@@ -27,7 +27,7 @@ type task struct {
 	req      mess.Request
 	instance string // the run of the program that made the claim: this one, or an earlier one
 
-	verdict      policy.Decision // the check of the plan
+	decision     policy.Decision // the check of the plan
 	plan         *capabilities.Plan
 	confirmed    string                      // digest of the confirmed plan
 	resumed      bool                        // an earlier run has begun it
@@ -208,7 +208,7 @@ func (t *task) interpret(ctx context.Context, look func() error) error {
 // resume prepares a thread of an earlier run that may be repeated.
 func (t *task) resume(ctx context.Context) error {
 	v, err := t.checkSteps(ctx, *t.plan)
-	t.verdict = v
+	t.decision = v
 	if ctx.Err() != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (why mes
 	if ctx.Err() != nil {
 		return why, context.Cause(ctx)
 	}
-	t.verdict = v
+	t.decision = v
 	if err != nil {
 		why.Detail = err.Error()
 	}

@@ -11,7 +11,7 @@ const (
 	ignoresContext     fault = "ignores the context"
 	hidesContext       fault = "hides why it ended"
 	haltLeavesOn       fault = "Halt leaves it on"
-	saysSafe           fault = "always says that it is safe"
+	compareSafe        fault = "always says that it is safe"
 	deniesSafe         fault = "never says that it is safe"
 	safeStarted        fault = "tells whether it is safe only while it is started"
 	alwaysRests        fault = "always says that it stands still"

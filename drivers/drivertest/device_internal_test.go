@@ -222,7 +222,7 @@ func (d *device) WatchdogCommands() drivers.WatchdogCommands {
 	return drivers.WatchdogCommands{Off: []byte(`"off"`), Safe: []byte(`"safe"`)}
 }
 
-func (d *device) obey([]byte) (bool, error) {
+func (d *device) runCommand([]byte) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was := d.on
@@ -245,7 +245,7 @@ func (d *device) Safe(context.Context) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case d.fault == saysSafe:
+	case d.fault == compareSafe:
 		return true, nil
 	case d.fault == deniesSafe:
 		return false, nil

@@ -1,4 +1,4 @@
-// Package drivertest is the conformance suite for every driver: the driver obeys its
+// Package drivertest is the conformance suite for every driver: the driver follows its
 // context, reaches its safe state, reports its real state and leaves no goroutines. The
 // suite asks the simulator for the real state of the device, never the driver.
 package drivertest
@@ -34,8 +34,8 @@ func Force(set func(on bool)) Option { return func(b *bench) { b.force = set } }
 
 // RunWatchdogCommand sets the RunWatchdogCommand function of the kind. The suite requires it
 // for a WatchdogTarget with orders.
-func RunWatchdogCommand(obey func(order []byte) (changed bool, err error)) Option {
-	return func(b *bench) { b.obey = obey }
+func RunWatchdogCommand(runCommand func(order []byte) (changed bool, err error)) Option {
+	return func(b *bench) { b.runCommand = runCommand }
 }
 
 // limit is the time after which a call counts as hanging, and the time for leftover
@@ -64,13 +64,13 @@ func Run(t *testing.T, open func(t *testing.T) drivers.Device, opts ...Option) {
 
 // bench contains the state of a rule.
 type bench struct {
-	open  func() drivers.Device
-	safe  func() error
-	acts  func() int
-	level func() bool
-	force func(on bool)
-	obey  func([]byte) (bool, error)
-	limit time.Duration
+	open       func() drivers.Device
+	safe       func() error
+	acts       func() int
+	level      func() bool
+	force      func(on bool)
+	runCommand func([]byte) (bool, error)
+	limit      time.Duration
 }
 
 func newBench(open func() drivers.Device, opts ...Option) *bench {
@@ -102,7 +102,7 @@ func (b *bench) probed(d drivers.Device) error {
 	missing(switches || cleans || moves, b.safe != nil, "Safe")
 	missing(switches || cleans || moves, b.acts != nil, "Acts")
 	missing(switches || moves, b.level != nil, "Level")
-	missing(isGuarded(d), b.obey != nil, "RunWatchdogCommand")
+	missing(isGuarded(d), b.runCommand != nil, "RunWatchdogCommand")
 	missing(isGuarded(d), b.force != nil, "Force")
 	missing(switches && reads && !isGuarded(d), b.force != nil, "Force")
 	return errors.Join(errs...)

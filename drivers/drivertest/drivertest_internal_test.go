@@ -11,7 +11,7 @@ import (
 )
 
 func all(d *device) []Option {
-	return []Option{Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), RunWatchdogCommand(d.obey)}
+	return []Option{Safe(d.safe), Acts(d.acts), Level(d.level), Force(d.force), RunWatchdogCommand(d.runCommand)}
 }
 
 func TestCorrectDevicePasses(t *testing.T) {
@@ -30,7 +30,7 @@ var broken = map[string][]fault{
 	"verbs end with Halt":                          {worksAfterHalt},
 	"verbs respect an ended context":               {ignoresContext, hidesContext},
 	"Halt is safe":                                 {haltLeavesOn},
-	"Safe reports the real state":                  {saysSafe, deniesSafe, safeStarted},
+	"Safe reports the real state":                  {compareSafe, deniesSafe, safeStarted},
 	"AtRest reports the real state":                {alwaysRests, neverRests, restsStarted, drivesOn},
 	"Halt works at any time":                       {secondHaltFails, secondHaltPanics},
 	"Halt works during a verb":                     {haltLeavesCleaning},

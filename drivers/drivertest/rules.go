@@ -19,15 +19,15 @@ var rules = []rule{
 	{"the device has a name", hasName},
 	{"verbs need Start", verbsNeedStart},
 	{"verbs end with Halt", verbsEndWithHalt},
-	{"verbs respect an ended context", obeysContext},
+	{"verbs respect an ended context", endsWithContext},
 	{"Halt is safe", haltIsSafe},
-	{"Safe reports the real state", saysWhetherSafe},
-	{"AtRest reports the real state", saysWhetherItRests},
+	{"Safe reports the real state", reportsSafe},
+	{"AtRest reports the real state", reportsRest},
 	{"Halt works at any time", haltAtAnyTime},
-	{"Halt works during a verb", haltBesideVerb},
+	{"Halt works during a verb", haltDuringVerb},
 	{"Start works after Halt", startAfterHalt},
 	{"no goroutines remain", leavesNoGoroutine},
-	{"a switch sets the requested level", switchTells},
+	{"a switch sets the requested level", switchReports},
 	{"readback comes from the device", readsBack},
 	{"a dimmer sets the requested level", dims},
 	{"a light sets the requested color", tints},
@@ -37,14 +37,14 @@ var rules = []rule{
 	{"a turner stays within its limits", turnsToAngles},
 	{"a thermostat sets the requested temperature", keepsTargets},
 	{"a locker locks and unlocks", locks},
-	{"RunWatchdogCommand executes commands", ordersAreObeyed},
+	{"RunWatchdogCommand executes commands", runsWatchdogCommands},
 	{"a motion ends with its lease", motionIsALease},
 	{"a photo is new and complete", photoIsNew},
 	{"a map is new and complete", mapIsNew},
 	{"readings are complete", readingsAreWhole},
-	{"an observation has a text", observationSays},
+	{"an observation has a text", observationReports},
 	{"areas have distinct names", areasAreNamed},
-	{"a cleaner cleans the requested areas", cleanerTells},
+	{"a cleaner cleans the requested areas", cleanerReports},
 	{"a cleaner rejects an unknown place", cleanerRefuses},
 	{"a cleaner stops during a task", cleanerStops},
 }
@@ -89,7 +89,7 @@ func (b *bench) refusesAll(ctx context.Context, d drivers.Device, when string) e
 	return nil
 }
 
-func obeysContext(ctx context.Context, b *bench) error {
+func endsWithContext(ctx context.Context, b *bench) error {
 	return b.with(func(d drivers.Device) error {
 		cancelled, cancel := context.WithCancel(ctx)
 		cancel()

@@ -49,7 +49,7 @@ func ifCleans(ctx context.Context, b *bench, check func(d drivers.Device, c driv
 	})
 }
 
-func cleanerTells(ctx context.Context, b *bench) error {
+func cleanerReports(ctx context.Context, b *bench) error {
 	return ifCleans(ctx, b, func(_ drivers.Device, c drivers.Cleaner, places []string) error {
 		var done drivers.Outcome
 		var steps []drivers.Progress

@@ -15,9 +15,9 @@ func isGuarded(d drivers.Device) bool {
 	return ok && g.WatchdogCommands().Off != nil
 }
 
-// ordersAreObeyed switches a device off without its driver, as the watchdog does while the
+// runsWatchdogCommands switches a device off without its driver, as the watchdog does while the
 // driver's process is frozen and after it has died.
-func ordersAreObeyed(ctx context.Context, b *bench) error {
+func runsWatchdogCommands(ctx context.Context, b *bench) error {
 	before := b.open()
 	if !isGuarded(before) {
 		return notApplicable("no other process can switch the device off")
@@ -34,9 +34,9 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 			}
 			return nil
 		}
-		err := b.obeys(ctx, d, o.Off, off)
+		err := b.runTwice(ctx, d, o.Off, off)
 		if err == nil && o.Safe != nil {
-			err = b.obeys(ctx, d, o.Safe, b.checkSafe)
+			err = b.runTwice(ctx, d, o.Safe, b.checkSafe)
 		}
 		if err != nil {
 			return err
@@ -45,15 +45,15 @@ func ordersAreObeyed(ctx context.Context, b *bench) error {
 			return err
 		}
 		b.force(true)
-		if err := b.obeyed(o.Off, true); err != nil {
+		if err := b.runOnce(o.Off, true); err != nil {
 			return fmt.Errorf("after Halt: %w", err)
 		}
 		return off()
 	})
 }
 
-// obeys turns the device on and executes an order twice.
-func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is func() error) error {
+// runTwice turns the device on and executes an order twice.
+func (b *bench) runTwice(ctx context.Context, d drivers.Device, order []byte, is func() error) error {
 	if _, opens := d.(drivers.Opener); opens { // its verbs would return only at the end of the movement
 		b.force(true)
 	} else if err := b.must("switching on", func() error { return goesOn(ctx, d) }); err != nil {
@@ -61,7 +61,7 @@ func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is fu
 	}
 	changes := is() != nil // nothing, if on is the safe state
 	for range 2 {
-		if err := b.obeyed(order, changes); err != nil {
+		if err := b.runOnce(order, changes); err != nil {
 			return err
 		}
 		if err := is(); err != nil {
@@ -72,9 +72,9 @@ func (b *bench) obeys(ctx context.Context, d drivers.Device, order []byte, is fu
 	return nil
 }
 
-func (b *bench) obeyed(order []byte, changes bool) error {
+func (b *bench) runOnce(order []byte, changes bool) error {
 	return b.must("RunWatchdogCommand", func() error {
-		changed, err := b.obey(order)
+		changed, err := b.runCommand(order)
 		if err == nil && changed != changes {
 			err = fmt.Errorf("device: the order %s reports changed=%t instead of %t", order, changed, changes)
 		}

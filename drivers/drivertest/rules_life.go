@@ -49,23 +49,23 @@ func haltAtAnyTime(_ context.Context, b *bench) error {
 	return b.safeAfter("three Halts")
 }
 
-// haltBesideVerb repeats each verb until it returns an error, and calls Halt in between:
+// haltDuringVerb repeats each verb until it returns an error, and calls Halt in between:
 // the verb must end, and the device must be safe afterwards.
-func haltBesideVerb(ctx context.Context, b *bench) error {
+func haltDuringVerb(ctx context.Context, b *bench) error {
 	for i := range verbs(b.open()) {
 		d, err := b.started()
 		if err != nil {
 			return err
 		}
 		v := verbs(d)[i]
-		if err := b.haltBeside(ctx, d, v); err != nil {
+		if err := b.haltDuring(ctx, d, v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *bench) haltBeside(ctx context.Context, d drivers.Device, v verb) error {
+func (b *bench) haltDuring(ctx context.Context, d drivers.Device, v verb) error {
 	ctx, cancel := context.WithTimeout(ctx, b.limit/2) // below the limit, so that the end of the loop is visible
 	defer cancel()
 	under := make(chan struct{}, 1) // signals the first call

@@ -95,7 +95,7 @@ func readingsAreWhole(ctx context.Context, b *bench) error {
 	})
 }
 
-func observationSays(ctx context.Context, b *bench) error {
+func observationReports(ctx context.Context, b *bench) error {
 	return ifHas(b, func(_ drivers.Device, o drivers.Observer) error {
 		from := time.Now()
 		var seen drivers.Observation

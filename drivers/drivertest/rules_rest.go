@@ -8,8 +8,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// saysWhetherItRests checks AtRest of a cleaner while its simulator moves, and after that.
-func saysWhetherItRests(ctx context.Context, b *bench) error {
+// reportsRest checks AtRest of a cleaner while its simulator moves, and after that.
+func reportsRest(ctx context.Context, b *bench) error {
 	return ifCleans(ctx, b, func(d drivers.Device, c drivers.Cleaner, places []string) error {
 		r, ok := d.(drivers.RestReader)
 		if !ok {

@@ -7,20 +7,20 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// saysWhetherSafe checks Safe of a halted device: after Halt, and after a manual change to
+// reportsSafe checks Safe of a halted device: after Halt, and after a manual change to
 // both levels.
-func saysWhetherSafe(ctx context.Context, b *bench) error {
+func reportsSafe(ctx context.Context, b *bench) error {
 	return ifHas(b, func(d drivers.Device, r drivers.SafeReader) error {
 		if err := b.must("Halt", d.Halt); err != nil {
 			return err
 		}
 		_, switches := d.(drivers.Switch)
-		if err := b.saysSafe(ctx, r); err != nil || !switches || b.force == nil {
+		if err := b.compareSafe(ctx, r); err != nil || !switches || b.force == nil {
 			return err
 		}
 		for _, on := range []bool{true, false} {
 			b.force(on)
-			if err := b.saysSafe(ctx, r); err != nil {
+			if err := b.compareSafe(ctx, r); err != nil {
 				return fmt.Errorf("after a manual change to on=%t: %w", on, err)
 			}
 		}
@@ -28,8 +28,8 @@ func saysWhetherSafe(ctx context.Context, b *bench) error {
 	})
 }
 
-// saysSafe compares Safe with the simulator.
-func (b *bench) saysSafe(ctx context.Context, r drivers.SafeReader) error {
+// compareSafe compares Safe with the simulator.
+func (b *bench) compareSafe(ctx context.Context, r drivers.SafeReader) error {
 	var safe bool
 	if err := b.must("Safe", func() (err error) { safe, err = r.Safe(ctx); return err }); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // turns is a sequence of commands in which each level follows both levels.
 var turns = []bool{true, true, false, false, true, false}
 
-func switchTells(ctx context.Context, b *bench) error {
+func switchReports(ctx context.Context, b *bench) error {
 	return ifHas(b, func(_ drivers.Device, s drivers.Switch) error {
 		for _, on := range turns {
 			before := b.countActs()

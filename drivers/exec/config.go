@@ -31,7 +31,7 @@ func (l Limits) validate() error {
 }
 
 // checkAll checks commands. Each error begins with the key of its command.
-func checkAll(commands ...keyed) error {
+func checkAll(commands ...keyedCommand) error {
 	var errs []error
 	for _, c := range commands {
 		if len(c.args) == 0 && c.optional {
@@ -44,8 +44,8 @@ func checkAll(commands ...keyed) error {
 	return errors.Join(errs...)
 }
 
-// keyed is a command with its configuration key.
-type keyed struct {
+// keyedCommand is a command with its configuration key.
+type keyedCommand struct {
 	key      string
 	args     []string
 	optional bool
@@ -68,7 +68,7 @@ func DefaultSwitchConfig() SwitchConfig {
 
 // Validate returns all errors in the configuration.
 func (c SwitchConfig) Validate() error {
-	errs := []error{c.Limits.validate(), checkAll(keyed{"on", c.On, false}, keyed{"off", c.Off, false}, keyed{"state", c.State, true}), c.SwitchLevels.Validate()}
+	errs := []error{c.Limits.validate(), checkAll(keyedCommand{"on", c.On, false}, keyedCommand{"off", c.Off, false}, keyedCommand{"state", c.State, true}), c.SwitchLevels.Validate()}
 	return errors.Join(errs...)
 }
 
@@ -85,7 +85,7 @@ func DefaultSensorConfig() SensorConfig { return SensorConfig{Limits: defaultLim
 
 // Validate returns all errors in the configuration.
 func (c SensorConfig) Validate() error {
-	errs := []error{c.Limits.validate(), checkAll(keyed{"read", c.Read, false})}
+	errs := []error{c.Limits.validate(), checkAll(keyedCommand{"read", c.Read, false})}
 	if c.Quantity == "" {
 		errs = append(errs, errors.New("quantity: is missing; write the quantity that the number measures, such as temperature"))
 	}
@@ -106,7 +106,7 @@ func DefaultCameraConfig() CameraConfig {
 
 // Validate returns all errors in the configuration.
 func (c CameraConfig) Validate() error {
-	errs := []error{c.Limits.validate(), checkAll(keyed{"photo", c.Photo, false})}
+	errs := []error{c.Limits.validate(), checkAll(keyedCommand{"photo", c.Photo, false})}
 	if c.MaxBytes < 1<<10 {
 		errs = append(errs, fmt.Errorf("max_bytes: %d is too small for an image; write at least 1024", c.MaxBytes))
 	}

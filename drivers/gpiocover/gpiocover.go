@@ -63,11 +63,11 @@ func New(name string, cfg Config, chips board.Chips) *Cover {
 // Cover moves to a position and keeps it.
 type Cover struct {
 	drivers.Base
-	cfg      Config
-	chips    board.Chips
-	up, down *direction
-	errand   drivers.ExclusiveTask
-	turn     chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
+	cfg       Config
+	chips     board.Chips
+	up, down  *direction
+	exclusive drivers.ExclusiveTask
+	turn      chan struct{} // semaphore for relay commands, because Gobot's driver is not safe for concurrent use
 
 	mu      sync.Mutex
 	percent float64 // estimated position: 0 closed, 100 open
@@ -114,7 +114,7 @@ func (c *Cover) OpenTo(ctx context.Context, percent float64) error {
 		if !(percent >= 0 && percent <= 100) {
 			return drivers.MarkNothingDone(fmt.Errorf("%v %% is not between 0 and 100", percent))
 		}
-		ctx, release, err := c.errand.Begin(ctx, "moving")
+		ctx, release, err := c.exclusive.Begin(ctx, "moving")
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,7 @@ func (c *Cover) place() (percent float64, known bool) {
 // Stop turns both relays off, no matter which client moved the cover.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (string, error) {
-		return "", errors.Join(c.errand.End(ctx), c.rest())
+		return "", errors.Join(c.exclusive.End(ctx), c.rest())
 	})
 }
 

@@ -86,7 +86,7 @@ type Input struct {
 	now   func() time.Time
 	pin   *board.InputLine
 	gpio  *gpio.DirectPinDriver
-	bell  drivers.Signal // signals each edge of the line
+	edges drivers.Signal // signals each edge of the line
 	last  atomic.Int64   // time of the last event in Unix nanoseconds
 }
 
@@ -98,7 +98,7 @@ func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Inpu
 		if cfg.Hold > 0 {
 			i.last.Store(now().UnixNano()) // each edge is the begin or the end of an event
 		}
-		i.bell.Notify()
+		i.edges.Notify()
 	}
 	i.pin = board.NewInputLine(chips, cfg.line(), req)
 	i.gpio = gpio.NewDirectPinDriver(i.pin, cfg.Line)
@@ -130,7 +130,7 @@ func (i *Input) Halt() error {
 }
 
 // Changes returns a channel that closes at the next edge of the line.
-func (i *Input) Changes() <-chan struct{} { return i.bell.Changes() }
+func (i *Input) Changes() <-chan struct{} { return i.edges.Changes() }
 
 // Read reads the line: 1 is an event now or within the last Hold.
 func (i *Input) Read(ctx context.Context) ([]drivers.Reading, error) {

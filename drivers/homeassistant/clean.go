@@ -58,7 +58,7 @@ func (v *vacuum) Dock(ctx context.Context) error {
 		if _, err := v.entity.state(ctx); err != nil { // without a state, the present task continues
 			return drivers.MarkNothingDone(err)
 		}
-		return v.errand.End(ctx)
+		return v.exclusive.End(ctx)
 	})
 	if err != nil {
 		return err
@@ -91,15 +91,15 @@ func (v *vacuum) do(ctx context.Context, d vacuumService, s state) error {
 
 // run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (v *vacuum) run(ctx context.Context, what string, does vacuumService, progress func(drivers.Progress)) error {
-	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
+	return v.exclusive.Run(ctx, &v.Base, what, func(ctx context.Context) error {
 		s, err := v.entity.state(ctx)
 		switch {
 		case err != nil:
 			err = drivers.MarkNothingDone(err)
 		case what == homeward && s.State == isDocked:
 			return nil
-		case s.wrong() != nil:
-			err = drivers.MarkNothingDone(s.wrong())
+		case s.neededHelp() != nil:
+			err = drivers.MarkNothingDone(s.neededHelp())
 		case what != homeward && s.State == isCleaning:
 			err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
 		default:
@@ -111,8 +111,8 @@ func (v *vacuum) run(ctx context.Context, what string, does vacuumService, progr
 		if progress == nil {
 			progress = func(drivers.Progress) {}
 		} else {
-			v.trouble.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
-			defer v.trouble.End()
+			v.helpWait.Begin(func(ctx context.Context) error { return v.entity.order(ctx, does.service, does.data) })
+			defer v.helpWait.End()
 		}
 		j := &cleanProgress{what: what, began: v.entity.now(), progress: progress}
 		if err = v.entity.orderOf(ctx, s, does.service, does.data); err == nil {
@@ -130,7 +130,7 @@ func (v *vacuum) run(ctx context.Context, what string, does vacuumService, progr
 func (v *vacuum) follow(ctx context.Context, j *cleanProgress) error {
 	for silent := 0; ; {
 		changed := v.entity.changes()
-		doubt := v.errand.LastStop()
+		doubt := v.exclusive.LastStop()
 		s, err := v.entity.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -143,11 +143,11 @@ func (v *vacuum) follow(ctx context.Context, j *cleanProgress) error {
 		default:
 			silent = 0
 			if s.drives() {
-				v.errand.ConfirmWorking(doubt)
+				v.exclusive.ConfirmWorking(doubt)
 			}
-			over, err := j.step(s, v.entity.now(), &v.trouble)
+			over, err := j.step(s, v.entity.now(), &v.helpWait)
 			switch {
-			case (over || err != nil) && v.errand.Interrupted(ctx):
+			case (over || err != nil) && v.exclusive.Interrupted(ctx):
 				return drivers.ErrStopped
 			case over || err != nil:
 				return err
@@ -183,29 +183,29 @@ type cleanProgress struct {
 
 // step evaluates the present state. over reports the end of the task.
 func (j *cleanProgress) step(s state, now time.Time, t *drivers.HelpWait) (over bool, err error) {
-	help, err := t.Update(now, s.wrong(), s.State == isCleaning)
+	help, err := t.Update(now, s.neededHelp(), s.State == isCleaning)
 	if err != nil {
 		return false, err
 	}
-	tell := func(percent float64, doing string, help *drivers.HelpError) {
+	report := func(percent float64, doing string, help *drivers.HelpError) {
 		j.progress(drivers.Progress{Percent: percent, Activity: doing, Help: help})
 	}
 	switch {
 	case help != nil:
-		tell(0, j.what+", waiting for a person", help)
+		report(0, j.what+", waiting for a person", help)
 	case j.what == homeward && s.State == isDocked:
 		return true, nil
 	case j.what == homeward && j.out && !s.drives():
 		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
 	case s.State == isCleaning && j.what != homeward, s.State == isReturning && j.what == homeward:
 		j.out, j.lost = true, false
-		tell(0, j.what, nil)
+		report(0, j.what, nil)
 	case s.State == isPaused && j.out:
-		tell(0, j.what+", paused", nil)
+		report(0, j.what+", paused", nil)
 	case j.out && j.lost && s.State == "idle": // as after a restart of Home Assistant
 		return false, drivers.ErrOutcomeUnknown
 	case j.out: // the robot returns, is docked or idle: it has finished
-		tell(100, j.what, nil)
+		report(100, j.what, nil)
 		return true, nil
 	case now.Sub(j.began) > setOutTime:
 		return false, errors.New("the robot has accepted the task, and has not set out in " + setOutTime.String() + "; inspect it")
@@ -267,7 +267,7 @@ func (v *vacuum) Pause(ctx context.Context) error {
 
 // Resume continues the task, also after a person has solved a problem.
 func (v *vacuum) Resume(ctx context.Context) error {
-	if again := v.trouble.ResumeCommand(); again != nil {
+	if again := v.helpWait.ResumeCommand(); again != nil {
 		return v.Do(ctx, func(ctx context.Context) error {
 			if err := again(ctx); err != nil {
 				return err
@@ -301,7 +301,7 @@ func (v *vacuum) steer(ctx context.Context, d vacuumService, want, from []string
 // Stop terminates the task, no matter which client started it.
 func (v *vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) {
-		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
+		return "", v.exclusive.Interrupt(ctx, func(ctx context.Context) error {
 			s, err := v.entity.state(ctx)
 			if err == nil && !s.drives() && s.State != isPaused && !v.loose.Load() {
 				return nil

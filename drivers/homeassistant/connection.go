@@ -36,20 +36,20 @@ type connection struct {
 	end   context.CancelFunc
 	work  *errgroup.Group
 
-	mu      sync.Mutex
-	watched map[string]int    // number of devices by entity
-	areas   map[string]string // last known area by entity
-	states  map[string]state  // states since the beginning of the connection
-	fresh   map[string]uint64 // entities without a known state, with the sequence number of their open call
-	came    uint64            // last sequence number
-	bell    chan struct{}     // closes at a change of a state or of live
-	live    *socket           // nil while there is no ready connection
+	mu           sync.Mutex
+	watched      map[string]int    // number of devices by entity
+	areas        map[string]string // last known area by entity
+	states       map[string]state  // states since the beginning of the connection
+	pendingCalls map[string]uint64 // entities without a known state, with the sequence number of their open call
+	came         uint64            // last sequence number
+	changed      chan struct{}     // closes at a change of a state or of live
+	live         *socket           // nil while there is no ready connection
 
 	more chan struct{} // signals new entries in fresh
 }
 
 func newConnection(url string, token drivers.Secret, limit time.Duration, log *slog.Logger) *connection {
-	return &connection{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, fresh: map[string]uint64{}, bell: make(chan struct{}), more: make(chan struct{}, 1)}
+	return &connection{url: url, token: token, limit: limit, log: log, watched: map[string]int{}, areas: map[string]string{}, pendingCalls: map[string]uint64{}, changed: make(chan struct{}), more: make(chan struct{}, 1)}
 }
 
 // open adds an entity, and starts the connection in the background if it is the first.
@@ -60,7 +60,7 @@ func (h *connection) open(entity string) {
 	h.watched[entity]++
 	if h.watched[entity] == 1 && h.states != nil {
 		h.came++
-		h.fresh[entity] = h.came
+		h.pendingCalls[entity] = h.came
 		wait.Notify(h.more)
 	}
 	h.mu.Unlock()
@@ -80,7 +80,7 @@ func (h *connection) close(entity string) {
 	if h.watched[entity]--; h.watched[entity] == 0 {
 		delete(h.watched, entity)
 		delete(h.states, entity) // the connection no longer updates it
-		delete(h.fresh, entity)
+		delete(h.pendingCalls, entity)
 	}
 	h.mu.Unlock()
 	if h.users--; h.users == 0 {
@@ -174,7 +174,7 @@ func (h *connection) keepAlive(ctx context.Context, s *socket) error {
 // change in between arrives twice.
 func (h *connection) subscribe(ctx context.Context, s *socket) error {
 	h.mu.Lock()
-	h.states, h.fresh = map[string]state{}, map[string]uint64{}
+	h.states, h.pendingCalls = map[string]state{}, map[string]uint64{}
 	h.mu.Unlock()
 	if _, err := s.ask(ctx, "subscribe_events", map[string]any{"event_type": "state_changed"}); err != nil {
 		return err
@@ -194,21 +194,21 @@ func (h *connection) subscribe(ctx context.Context, s *socket) error {
 // were added before the request.
 func (h *connection) readEntities(ctx context.Context, s *socket) error {
 	h.mu.Lock()
-	fresh := maps.Clone(h.fresh)
+	pendingCalls := maps.Clone(h.pendingCalls)
 	h.mu.Unlock()
 	data, err := s.ask(ctx, "get_states", nil)
 	if err != nil {
 		return err
 	}
-	if err := h.all(data, fresh); err != nil {
+	if err := h.all(data, pendingCalls); err != nil {
 		return err
 	}
 	h.findAreas(ctx, s)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for id, n := range fresh {
-		if h.fresh[id] == n {
-			delete(h.fresh, id)
+	for id, n := range pendingCalls {
+		if h.pendingCalls[id] == n {
+			delete(h.pendingCalls, id)
 		}
 	}
 	h.notifyChange()
@@ -218,7 +218,7 @@ func (h *connection) readEntities(ctx context.Context, s *socket) error {
 // all takes the states of the watched entities from a list. It ignores entities that were
 // added after the request, because their state in the list may be older than the last
 // event.
-func (h *connection) all(data json.RawMessage, fresh map[string]uint64) error {
+func (h *connection) all(data json.RawMessage, pendingCalls map[string]uint64) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(data, &list); err != nil {
 		return errors.New("the states of Home Assistant are not a list")
@@ -228,7 +228,7 @@ func (h *connection) all(data json.RawMessage, fresh map[string]uint64) error {
 			ID string `json:"entity_id"`
 		}
 		h.mu.Lock()
-		late := json.Unmarshal(one, &id) != nil || h.fresh[id.ID] != fresh[id.ID]
+		late := json.Unmarshal(one, &id) != nil || h.pendingCalls[id.ID] != pendingCalls[id.ID]
 		h.mu.Unlock()
 		if !late {
 			h.take(id.ID, one, false)
@@ -269,15 +269,15 @@ func (h *connection) take(id string, data json.RawMessage, event bool) {
 
 // notifyChange signals a change. The caller holds mu.
 func (h *connection) notifyChange() {
-	close(h.bell)
-	h.bell = make(chan struct{})
+	close(h.changed)
+	h.changed = make(chan struct{})
 }
 
 // changes returns a channel that closes at the next change.
 func (h *connection) changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.bell
+	return h.changed
 }
 
 // socket returns the ready connection, or nil.
@@ -299,7 +299,7 @@ func (h *connection) state(ctx context.Context, id string) (s state, live bool, 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.live != c || h.fresh[id] > 0 {
+	if h.live != c || h.pendingCalls[id] > 0 {
 		return state{}, false, nil
 	}
 	s, known := h.states[id]

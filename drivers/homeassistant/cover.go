@@ -52,7 +52,7 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	err = e.orderOf(ctx, s, service, data)
 	heard := err == nil
 	if heard {
-		err = e.obeyed(ctx, coverTime, service, there)
+		err = e.awaitState(ctx, coverTime, service, there)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) {
 		return err
@@ -65,9 +65,9 @@ func (e *entity) travel(ctx context.Context, service string, data map[string]any
 	return template.MovementError(err, heard, stop)
 }
 
-// stand stops a cover, no matter which client moved it, and waits until it reports that it
+// stopCover stops a cover, no matter which client moved it, and waits until it reports that it
 // stands still.
-func (e *entity) stand(ctx context.Context) error {
+func (e *entity) stopCover(ctx context.Context) error {
 	s, err := e.state(ctx)
 	if err == nil && s.Attributes.Features != 0 && s.Attributes.Features&coverStop == 0 {
 		err = fmt.Errorf("%s has no stop command according to Home Assistant", e.cfg.Entity)
@@ -83,7 +83,7 @@ func (e *entity) stopped(ctx context.Context) error {
 	if err := e.order(ctx, "stop_cover", nil); err != nil {
 		return err
 	}
-	return e.obeyed(ctx, e.cfg.Timeout, "stop_cover", state.standsStill)
+	return e.awaitState(ctx, e.cfg.Timeout, "stop_cover", state.standsStill)
 }
 
 // ended reports whether the position of a cover is at the end. Some covers report open soon

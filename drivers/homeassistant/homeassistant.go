@@ -100,7 +100,7 @@ func (e *entity) verbs() template.Verbs {
 	v.Resources = e.holds
 	switch e.cfg.domain() {
 	case "cover":
-		v.Read, v.Cover = e.readCover, &template.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stand, IsMoving: e.moves, IsAtRest: e.standsStill}
+		v.Read, v.Cover = e.readCover, &template.Cover{Open: e.open, Close: e.shut, Opening: e.opening, Stop: e.stopCover, IsMoving: e.moves, IsAtRest: e.standsStill}
 		if e.cfg.Positions {
 			v.Cover.To = e.openTo
 		}
@@ -235,7 +235,7 @@ func (e *entity) call(ctx context.Context, service string, data map[string]any, 
 	if err := e.orderOf(ctx, s, service, data); err != nil {
 		return err
 	}
-	if err := e.obeyed(ctx, e.cfg.Timeout, service, is); err != nil {
+	if err := e.awaitState(ctx, e.cfg.Timeout, service, is); err != nil {
 		return drivers.MarkMayAct(err)
 	}
 	return e.web.Unanswered(ctx)
@@ -301,7 +301,7 @@ func (e *entity) discreet(err error) error {
 // lookEvery is the poll interval for a state.
 const lookEvery = 200 * time.Millisecond
 
-func (e *entity) obeyed(ctx context.Context, limit time.Duration, service string, is func(state) bool) error {
+func (e *entity) awaitState(ctx context.Context, limit time.Duration, service string, is func(state) bool) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	pause := time.NewTicker(lookEvery)

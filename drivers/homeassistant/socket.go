@@ -301,9 +301,11 @@ func (e *refusal) Error() string {
 	return fmt.Sprintf("Home Assistant rejects it (%.40s): %.100s", e.code, e.message)
 }
 
-// untouched lists the error codes of commands that Home Assistant rejected before any
+// rejectedCodes lists the error codes of commands that Home Assistant rejected before any
 // effect.
-var untouched = map[string]bool{"invalid_format": true, "not_found": true, "unauthorized": true, "unknown_command": true, "service_validation_error": true, "not_supported": true}
+var rejectedCodes = map[string]bool{"invalid_format": true, "not_found": true, "unauthorized": true, "unknown_command": true, "service_validation_error": true, "not_supported": true}
 
 // Is reports whether the rejection means that Home Assistant did nothing.
-func (e *refusal) Is(target error) bool { return target == drivers.ErrNothingDone && untouched[e.code] }
+func (e *refusal) Is(target error) bool {
+	return target == drivers.ErrNothingDone && rejectedCodes[e.code]
+}

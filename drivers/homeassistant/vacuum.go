@@ -60,10 +60,10 @@ const (
 // vacuum is a robot vacuum entity.
 type vacuum struct {
 	statelessDevice
-	log     *slog.Logger
-	errand  drivers.ExclusiveTask // task of this driver
-	trouble drivers.HelpWait
-	loose   atomic.Bool // the robot may have a start command, and a stop failed
+	log       *slog.Logger
+	exclusive drivers.ExclusiveTask // task of this driver
+	helpWait  drivers.HelpWait
+	loose     atomic.Bool // the robot may have a start command, and a stop failed
 }
 
 // roomVacuum is a vacuum with rooms in the configuration.
@@ -164,7 +164,7 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 		facts = append(facts, drivers.Fact{Name: "battery", Value: level, Unit: "%"})
 	}
 	text += "."
-	if help := s.wrong(); help != nil {
+	if help := s.neededHelp(); help != nil {
 		text += " " + help.Error() + "."
 		facts = append(facts, drivers.Fact{Name: "problem", Value: help.Problem}, drivers.Fact{Name: "help", Value: help.Help})
 	}
@@ -195,8 +195,8 @@ func (s state) battery() (float64, bool) {
 	return level, ok && level >= 0 && level <= 100
 }
 
-// wrong returns the problem that a person must solve, or nil.
-func (s state) wrong() *drivers.HelpError {
+// neededHelp returns the problem that a person must solve, or nil.
+func (s state) neededHelp() *drivers.HelpError {
 	if s.State != isError {
 		return nil
 	}

@@ -29,10 +29,10 @@ var (
 )
 
 // brokenError reports an incomplete or invalid image. The next image may be valid.
-type brokenError struct{ why error }
+type brokenError struct{ cause error }
 
-func (e *brokenError) Error() string { return "the image is incomplete or invalid: " + e.why.Error() }
-func (e *brokenError) Unwrap() error { return e.why }
+func (e *brokenError) Error() string { return "the image is incomplete or invalid: " + e.cause.Error() }
+func (e *brokenError) Unwrap() error { return e.cause }
 
 // readPicture reads one JPEG or PNG of at most limit bytes, and no byte after its end,
 // because cameras add padding and an open stream may send nothing more.

@@ -83,7 +83,7 @@ func (c *Camera) Halt() error { c.StopVerbs(); return nil }
 
 // Photo takes an image: it requests a new snapshot, or opens the stream and reads a frame.
 func (c *Camera) Photo(ctx context.Context) (drivers.Photo, error) {
-	s := &shot{fetcher: newFetcher(c.url, httpclient.Account{}), cfg: c.cfg, now: c.now}
+	s := &imageRequest{fetcher: newFetcher(c.url, httpclient.Account{}), cfg: c.cfg, now: c.now}
 	defer s.close()
 	slow := func() error {
 		if !s.answered {

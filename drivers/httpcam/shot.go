@@ -21,8 +21,8 @@ import (
 // broken.
 const maxBroken = 10
 
-// shot is one request for an image.
-type shot struct {
+// imageRequest is one request for an image.
+type imageRequest struct {
 	*fetcher
 	cfg     Config
 	now     func() time.Time
@@ -31,7 +31,7 @@ type shot struct {
 
 // take requests an image, and the state of ustreamer before and after it, because the
 // camera may come or go in between.
-func (s *shot) take(ctx context.Context) (drivers.Photo, error) {
+func (s *imageRequest) take(ctx context.Context) (drivers.Photo, error) {
 	for {
 		resp, err := s.get(ctx, s.home)
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *shot) take(ctx context.Context) (drivers.Photo, error) {
 }
 
 // skip returns the number of images to drop; fallback is the default.
-func (s *shot) skip(fallback int) int {
+func (s *imageRequest) skip(fallback int) int {
 	if s.cfg.SkipFrames != nil {
 		return *s.cfg.SkipFrames
 	}
@@ -54,7 +54,7 @@ func (s *shot) skip(fallback int) int {
 }
 
 // use reads the image in an answer and closes the answer.
-func (s *shot) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, streamed bool, err error) {
+func (s *imageRequest) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, streamed bool, err error) {
 	at := s.now()
 	defer func() { _ = resp.Body.Close() }() // a stream has no end that could fail
 	state, err := s.cfg.stateOf(resp)
@@ -76,7 +76,7 @@ func (s *shot) use(ctx context.Context, resp *http.Response) (_ drivers.Photo, s
 
 // read detects a stream or a snapshot, and compares it with the mode. at is the capture
 // time of a snapshot.
-func (s *shot) read(resp *http.Response, at time.Time) (drivers.Photo, bool, error) {
+func (s *imageRequest) read(resp *http.Response, at time.Time) (drivers.Photo, bool, error) {
 	kind := resp.Header.Get("Content-Type")
 	r := bufio.NewReaderSize(resp.Body, lineBytes)
 	streamed := sendsStream(kind, r)
@@ -111,7 +111,7 @@ func sendsStream(contentType string, r *bufio.Reader) bool {
 }
 
 // frame returns the first complete frame after the frames to drop.
-func (s *shot) frame(f *frames) (drivers.Photo, error) {
+func (s *imageRequest) frame(f *frames) (drivers.Photo, error) {
 	for broken := 0; ; {
 		at := s.now()
 		p, h, err := f.next()
@@ -137,7 +137,7 @@ func (s *shot) frame(f *frames) (drivers.Photo, error) {
 	}
 }
 
-func (s *shot) streamAdvice() string {
+func (s *imageRequest) streamAdvice() string {
 	if s.skipped > 0 {
 		return "lower skip_frames, or raise timeout or the camera's frame rate"
 	}
@@ -145,7 +145,7 @@ func (s *shot) streamAdvice() string {
 }
 
 // advise adds a remedy to errors of the readers.
-func (s *shot) advise(err error) error {
+func (s *imageRequest) advise(err error) error {
 	_, broken := errors.AsType[*brokenError](err)
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -157,14 +157,14 @@ func (s *shot) advise(err error) error {
 }
 
 const (
-	pageBytes = 2 << 10 // part of a page to search for its first words
-	wordRunes = 80      // length of the quotation
+	pageBytes  = 2 << 10 // part of a page to search for its first words
+	quoteRunes = 80      // length of the quotation
 )
 
 var markup = regexp.MustCompile(`(?is)<(script|style)\b.*?(</(script|style)>|$)|<[^>]*(>|$)`)
 
 // noPicture returns an error that quotes the answer.
-func (s *shot) noPicture(u *url.URL, contentType string, r io.Reader) error {
+func (s *imageRequest) noPicture(u *url.URL, contentType string, r io.Reader) error {
 	page, err := io.ReadAll(io.LimitReader(r, pageBytes))
 	if err != nil && len(page) == 0 {
 		return fmt.Errorf("%w; check that %s is reachable", err, shown(u))
@@ -172,12 +172,12 @@ func (s *shot) noPicture(u *url.URL, contentType string, r io.Reader) error {
 	if len(page) == 0 {
 		return fmt.Errorf("%s sends an empty answer; check it in a browser", shown(u))
 	}
-	return fmt.Errorf("%s sends %.60q, neither JPEG nor PNG: %q; set url to the image itself", shown(u), contentType, words(page))
+	return fmt.Errorf("%s sends %.60q, neither JPEG nor PNG: %q; set url to the image itself", shown(u), contentType, quote(page))
 }
 
-// words returns the first words of a page.
-func words(page []byte) string {
+// quote returns the first words of a page.
+func quote(page []byte) string {
 	text := html.UnescapeString(markup.ReplaceAllString(strings.ToValidUTF8(string(page), " "), " "))
 	runes := []rune(strings.Join(strings.Fields(text), " "))
-	return string(runes[:min(len(runes), wordRunes)])
+	return string(runes[:min(len(runes), quoteRunes)])
 }

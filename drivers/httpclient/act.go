@@ -14,15 +14,15 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// late contains the calls that a device has received and whose callers no longer wait.
-type late struct {
+// unconfirmedCalls contains the calls that a device has received and whose callers no longer wait.
+type unconfirmedCalls struct {
 	mu     sync.Mutex
 	calls  map[<-chan struct{}]bool // each call until its end or the timeout, which closes the channel
 	silent bool                     // a call has ended without an answer since the last command, and the device may still execute it
 	ended  time.Time                // end of the last unanswered call
 }
 
-func (l *late) add(call <-chan struct{}) {
+func (l *unconfirmedCalls) add(call <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.calls == nil {
@@ -31,7 +31,7 @@ func (l *late) add(call <-chan struct{}) {
 	l.calls[call] = true
 }
 
-func (l *late) over(call <-chan struct{}, answered bool) {
+func (l *unconfirmedCalls) over(call <-chan struct{}, answered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.calls, call)
@@ -41,10 +41,10 @@ func (l *late) over(call <-chan struct{}, answered bool) {
 }
 
 // unsure records a call that ended without an answer. The caller holds mu.
-func (l *late) unsure() { l.silent, l.ended = true, time.Now() }
+func (l *unconfirmedCalls) unsure() { l.silent, l.ended = true, time.Now() }
 
 // doubt returns an error if the device may still execute an unanswered command.
-func (l *late) doubt() error {
+func (l *unconfirmedCalls) doubt() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended.IsZero() || time.Since(l.ended) > drivers.LateEffectTime {
@@ -54,7 +54,7 @@ func (l *late) doubt() error {
 }
 
 // one returns one of the calls, or nil if there is none.
-func (l *late) one() <-chan struct{} {
+func (l *unconfirmedCalls) one() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for call := range l.calls {
@@ -64,7 +64,7 @@ func (l *late) one() <-chan struct{} {
 }
 
 // wait waits until there are no calls.
-func (l *late) wait(ctx context.Context) error {
+func (l *unconfirmedCalls) wait(ctx context.Context) error {
 	for call := l.one(); call != nil; call = l.one() {
 		select {
 		case <-call:
@@ -75,41 +75,41 @@ func (l *late) wait(ctx context.Context) error {
 	return nil
 }
 
-// lastWord is the context key of Last.
-type lastWord struct{}
+// lastCallKey is the context key of RunLast.
+type lastCallKey struct{}
 
 // Unanswered returns an error, once, if the device has answered this command but never
 // answered an earlier one whose caller no longer waits: the device may still execute the
-// earlier one. Unanswered ignores commands below Last.
+// earlier one. Unanswered ignores commands below RunLast.
 func (c *Client) Unanswered(ctx context.Context) error {
-	if ctx.Value(lastWord{}) != nil {
+	if ctx.Value(lastCallKey{}) != nil {
 		return nil
 	}
-	c.late.mu.Lock()
-	defer c.late.mu.Unlock()
-	if !c.late.silent {
+	c.unconfirmed.mu.Lock()
+	defer c.unconfirmed.mu.Unlock()
+	if !c.unconfirmed.silent {
 		return nil
 	}
-	c.late.silent = false
+	c.unconfirmed.silent = false
 	return fmt.Errorf("the device has accepted this command, and has never answered an earlier one: %w", drivers.ErrMayAct)
 }
 
 // Unsure records an unanswered command that the driver sent without this client.
 func (c *Client) Unsure() {
-	c.late.mu.Lock()
-	defer c.late.mu.Unlock()
-	c.late.unsure()
+	c.unconfirmed.mu.Lock()
+	defer c.unconfirmed.mu.Unlock()
+	c.unconfirmed.unsure()
 }
 
 // RunLast runs do so that its effect remains. It runs do at once, and again after the device
 // has answered the calls that it may execute late. For a minute after an unanswered call,
-// Last returns ErrMayAct, and the caller must repeat it.
+// RunLast returns ErrMayAct, and the caller must repeat it.
 func (c *Client) RunLast(ctx context.Context, do func(context.Context) error) error {
-	ctx = context.WithValue(ctx, lastWord{}, true)
-	told := c.late.one() != nil
+	ctx = context.WithValue(ctx, lastCallKey{}, true)
+	waits := c.unconfirmed.one() != nil
 	err := do(ctx)
-	if told {
-		if werr := c.late.wait(ctx); werr != nil {
+	if waits {
+		if werr := c.unconfirmed.wait(ctx); werr != nil {
 			return errors.Join(err, fmt.Errorf("the device may still execute an earlier command: %w", werr))
 		}
 		err = do(ctx)
@@ -117,37 +117,37 @@ func (c *Client) RunLast(ctx context.Context, do func(context.Context) error) er
 	if err != nil {
 		return err
 	}
-	return c.late.doubt()
+	return c.unconfirmed.doubt()
 }
 
 // WaitTurn waits until the device has answered all earlier commands.
 func (c *Client) WaitTurn(ctx context.Context) error {
-	if ctx.Value(lastWord{}) != nil {
+	if ctx.Value(lastCallKey{}) != nil {
 		return nil
 	}
-	return c.late.wait(ctx)
+	return c.unconfirmed.wait(ctx)
 }
 
-// hearing decides whether a device has received a call or the client has cut it off before.
+// delivery decides whether a device has received a call or the client has cut it off before.
 // Only one can happen.
-type hearing struct {
-	mu         sync.Mutex
-	heard, cut bool
-	conn       net.Conn // set before heard or cut
+type delivery struct {
+	mu            sync.Mutex
+	received, cut bool
+	conn          net.Conn // set before received or cut
 }
 
-func (h *hearing) hear() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.heard = !h.cut
-	return h.heard
+func (d *delivery) receive() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.received = !d.cut
+	return d.received
 }
 
-func (h *hearing) spare() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.cut = !h.heard
-	return h.cut
+func (d *delivery) cutOff() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cut = !d.received
+	return d.cut
 }
 
 // act sends a request that changes the device. Until the request is on the connection, the
@@ -157,12 +157,12 @@ func (h *hearing) spare() bool {
 // is drivers.ErrMayAct. act resets the connection of such a call, so that the kernel does
 // not continue to send it.
 func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, error) {
-	var h hearing
+	var h delivery
 	own, end := context.WithTimeoutCause(context.WithoutCancel(ctx), c.timeout, errSlow)
 	own = httptrace.WithClientTrace(own, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 		h.conn = got.Conn
 		drivers.DropUnsent(got.Conn, true)
-		if ctx.Err() != nil || !h.hear() {
+		if ctx.Err() != nil || !h.receive() {
 			_ = got.Conn.Close() // prevents any write
 		}
 	}})
@@ -176,7 +176,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	select {
 	case <-done:
 	case <-ctx.Done():
-		if !h.spare() {
+		if !h.cutOff() {
 			c.Outlive(func() (answered bool) {
 				<-done
 				if err == nil {
@@ -193,7 +193,7 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 	if err != nil {
 		end()
 		switch {
-		case !h.heard:
+		case !h.received:
 			return nil, drivers.MarkNothingDone(err)
 		case errors.Is(context.Cause(own), errSlow):
 			c.Unsure()
@@ -211,9 +211,9 @@ func (c *Client) act(ctx context.Context, req *http.Request) (*http.Response, er
 // answered.
 func (c *Client) Outlive(end func() (answered bool)) {
 	over := make(chan struct{})
-	c.late.add(over)
+	c.unconfirmed.add(over)
 	go func() {
-		c.late.over(over, end())
+		c.unconfirmed.over(over, end())
 		close(over)
 	}()
 }

@@ -28,7 +28,7 @@ const (
 	headerBytes = 64 << 10 // limit for the headers of an answer
 	// AnswerBytes is the default size limit for an answer.
 	AnswerBytes = 1 << 20
-	saysRunes   = 100 // length of the quotation from an error answer
+	quoteRunes  = 100 // length of the quotation from an error answer
 )
 
 // Call is one request to a device.
@@ -74,11 +74,11 @@ func (e *StatusError) Is(target error) bool {
 // Client sends requests to one device. It keeps no connection open. It is safe for
 // concurrent use.
 type Client struct {
-	timeout time.Duration // limit for one call
-	base    *url.URL
-	header  string // header of the token: X-Api-Key, Authorization; "" for none
-	secrets Secrets
-	late    late
+	timeout     time.Duration // limit for one call
+	base        *url.URL
+	header      string // header of the token: X-Api-Key, Authorization; "" for none
+	secrets     Secrets
+	unconfirmed unconfirmedCalls
 }
 
 // transport serves all devices. It keeps no connections, so it stores no state of a device.
@@ -297,7 +297,7 @@ func shown(u *url.URL) string {
 }
 
 func (c *Client) refused(u *url.URL, status int, body []byte) error {
-	return &StatusError{Where: shown(u), Status: status, Says: c.words(body), Advice: c.advice(status), Body: body}
+	return &StatusError{Where: shown(u), Status: status, Says: c.quote(body), Advice: c.advice(status), Body: body}
 }
 
 func (c *Client) advice(status int) string {
@@ -329,9 +329,9 @@ func (c *Client) howToLogIn() string {
 	return "the device rejects the login: check username and password, and the token"
 }
 
-// words returns the first words of an error answer, or "" if the answer is HTML or contains
+// quote returns the first words of an error answer, or "" if the answer is HTML or contains
 // a secret.
-func (c *Client) words(body []byte) string {
+func (c *Client) quote(body []byte) string {
 	s := strings.Join(strings.Fields(strings.ToValidUTF8(string(body), " ")), " ")
 	for _, secret := range []drivers.Secret{c.secrets.Password, c.secrets.Token} {
 		if secret != "" && strings.Contains(s, string(secret)) {
@@ -342,5 +342,5 @@ func (c *Client) words(body []byte) string {
 		return ""
 	}
 	runes := []rune(s)
-	return string(runes[:min(len(runes), saysRunes)])
+	return string(runes[:min(len(runes), quoteRunes)])
 }

@@ -80,16 +80,16 @@ func (d *device) call(ctx context.Context, c Call, values template.Values, acts 
 		return nil, err
 	}
 	if acts && d.template.Fault != "" {
-		if err := obeys(answer.Body, d.values.Text(d.template.Fault)); err != nil {
+		if err := checkAnswer(answer.Body, d.values.Text(d.template.Fault)); err != nil {
 			return nil, err
 		}
 	}
 	return answer.Body, expect(c.Expect, values.With(template.Values{"password": ""}), answer.Body) // an error may contain the answer
 }
 
-// obeys returns an error if the answer is not JSON or contains the fault field of the
+// checkAnswer returns an error if the answer is not JSON or contains the fault field of the
 // template.
-func obeys(body []byte, fault string) error {
+func checkAnswer(body []byte, fault string) error {
 	answer, err := template.Parse(body)
 	if err != nil {
 		return err
@@ -109,14 +109,14 @@ func expect(want map[string]string, values template.Values, body []byte) error {
 		return err
 	}
 	for _, where := range slices.Sorted(maps.Keys(want)) {
-		place, wanted := values.Text(where), values.Text(want[where])
-		found, _ := template.Lookup(answer, place)
+		path, wanted := values.Text(where), values.Text(want[where])
+		found, _ := template.Lookup(answer, path)
 		word, ok := template.ScalarText(found)
 		switch {
 		case !ok:
-			return fmt.Errorf("the answer of the device has no %s; check the family of the device, and the number", place)
+			return fmt.Errorf("the answer of the device has no %s; check the family of the device, and the number", path)
 		case wanted != "" && word != wanted: // "": any value
-			return fmt.Errorf("the command was %s = %s, but the device answers %.40q", place, wanted, word)
+			return fmt.Errorf("the command was %s = %s, but the device answers %.40q", path, wanted, word)
 		}
 	}
 	return nil

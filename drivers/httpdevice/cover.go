@@ -40,12 +40,12 @@ func (d *device) cover() *template.Cover {
 	}
 	return template.Motor[Call]{
 		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
-		Begin: d.do, End: d.do, Look: d.place, Every: lookEvery, Timeout: drivers.StopTimeout,
+		Begin: d.do, End: d.do, Look: d.readPosition, Every: lookEvery, Timeout: drivers.StopTimeout,
 	}.Cover()
 }
 
-// place reads the present position.
-func (d *device) place(ctx context.Context) (p template.CoverPosition, err error) {
+// readPosition reads the present position.
+func (d *device) readPosition(ctx context.Context) (p template.CoverPosition, err error) {
 	c := d.template.Cover
 	body, err := d.ask(ctx, Call{Get: c.Get}, d.values)
 	if err != nil {

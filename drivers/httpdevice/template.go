@@ -202,9 +202,9 @@ func (t *Template) checkCalls(where string, calls []Call, more ...string) []erro
 		case c.JSON != nil && (method == "GET" || method == "DELETE"):
 			errs = append(errs, fmt.Errorf("%s: %s has no body; write json next to post or put", where, method))
 		}
-		for _, place := range slices.Sorted(maps.Keys(c.Expect)) {
-			errs = append(errs, template.CheckPlace(where+".expect", place, t.With))
-			errs = append(errs, template.CheckPlaceholders(where+".expect", template.Placeholders(c.Expect[place]), t.With, more...)...)
+		for _, path := range slices.Sorted(maps.Keys(c.Expect)) {
+			errs = append(errs, template.CheckPlace(where+".expect", path, t.With))
+			errs = append(errs, template.CheckPlaceholders(where+".expect", template.Placeholders(c.Expect[path]), t.With, more...)...)
 		}
 		gaps := slices.Concat(template.Placeholders(path), template.PlaceholdersIn(c.JSON))
 		filled = append(filled, gaps...)

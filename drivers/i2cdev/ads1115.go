@@ -74,7 +74,7 @@ func NewADS1115(env drivers.Env, cfg ADS1115Config, buses Buses) *Sensor {
 			return nil, err
 		}
 		if most := ranges[cfg.gain()]; volts >= most*32766/32768 || volts <= -most*32766/32768 {
-			return nil, wrong("the voltage at input %d exceeds %g V; raise max_volts, or divide the voltage", cfg.Input, most)
+			return nil, answerError("the voltage at input %d exceeds %g V; raise max_volts, or divide the voltage", cfg.Input, most)
 		}
 		value := volts*cfg.Factor + cfg.Offset
 		return []drivers.Reading{{Quantity: cfg.Quantity, Value: round(value, 6), Unit: cfg.Unit}}, nil

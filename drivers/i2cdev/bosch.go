@@ -85,7 +85,7 @@ func (a At) identify(b Bus, name string, ids ...byte) error {
 	if other == "" {
 		other = "another chip"
 	}
-	return wrong("the chip at address %#x is not a %s (its id is %#x), but %s", int(a.Address), name, is, other)
+	return answerError("the chip at address %#x is not a %s (its id is %#x), but %s", int(a.Address), name, is, other)
 }
 
 // converting is the duration of a measurement with Gobot's settings, which measure pressure
@@ -107,7 +107,7 @@ func (a At) climate(ctx context.Context, b Bus, d *i2c.BMP280Driver) ([]drivers.
 		return nil, err
 	}
 	if raw == [3]byte{0x80, 0, 0} {
-		return nil, wrong("the chip has no measurement after %v; check its supply", converting)
+		return nil, answerError("the chip has no measurement after %v; check its supply", converting)
 	}
 	celsius, err := d.Temperature()
 	if err != nil {

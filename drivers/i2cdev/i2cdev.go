@@ -217,8 +217,8 @@ type shutError struct{ error }
 
 func (e *shutError) Unwrap() error { return e.error }
 
-// wrong returns an error for an invalid answer of a chip.
-func wrong(format string, args ...any) error { return &finalError{fmt.Errorf(format, args...)} }
+// answerError returns an error for an invalid answer of a chip.
+func answerError(format string, args ...any) error { return &finalError{fmt.Errorf(format, args...)} }
 
 // once opens the bus, calls f and closes the bus.
 func (a At) once(buses Buses, f func(b Bus) error) (err error) {

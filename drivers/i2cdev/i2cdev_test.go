@@ -143,7 +143,7 @@ func TestMCP23017LevelFirst(t *testing.T) {
 	cfg := i2cdev.DefaultMCP23017Config()
 	cfg.Pin, cfg.ActiveLow = "A0", true
 	var order []byte
-	b.Chips[0x20].(*i2ctest.Expander).Told = func(reg byte) { order = append(order, reg) }
+	b.Chips[0x20].(*i2ctest.Expander).Written = func(reg byte) { order = append(order, reg) }
 	if err := i2cdev.NewMCP23017("pump", cfg, b).Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func (p pin) valid() bool {
 // split returns the pin in the notation of Gobot.
 func (p pin) split() (n uint8, bank string, err error) {
 	if !p.valid() {
-		return 0, "", wrong("no pin has the name %q", p.Pin)
+		return 0, "", answerError("no pin has the name %q", p.Pin)
 	}
 	return p.Pin[1] - '0', strings.ToUpper(p.Pin[:1]), nil
 }
@@ -130,7 +130,7 @@ func (p pin) get(at At, b Bus) (bool, error) {
 		return false, err
 	}
 	if inputs>>n&1 == 1 {
-		return false, wrong("pin %s is an input: the board has lost power since the last switch command; switch it again", p.Pin)
+		return false, answerError("pin %s is an input: the board has lost power since the last switch command; switch it again", p.Pin)
 	}
 	levels, err := c.ReadByteData(mcpLevels + next)
 	return (levels>>n&1 == 1) != p.ActiveLow, err

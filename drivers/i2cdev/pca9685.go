@@ -119,7 +119,7 @@ func (s servo) set(at At, b Bus, on bool) error {
 // channels keep their pulses.
 func (s servo) chip(at At, b Bus) (*i2c.PCA9685Driver, error) {
 	if s.Channel < 0 || s.Channel > 15 {
-		return nil, wrong("no channel %d", s.Channel)
+		return nil, answerError("no channel %d", s.Channel)
 	}
 	c, err := at.direct(b)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s servo) chip(at At, b Bus) (*i2c.PCA9685Driver, error) {
 	}
 	var bus i2c.Connector = b
 	if running {
-		bus = &sparing{b}
+		bus = &keepsPulses{b}
 	}
 	d := i2c.NewPCA9685Driver(bus, at.options())
 	if err := d.Start(); err != nil {
@@ -154,7 +154,7 @@ func (s servo) get(at At, b Bus) (bool, error) {
 		return false, err
 	}
 	if !running {
-		return false, wrong("the board sends no pulses of %g Hz: it has lost power since the last switch command; switch it again", s.Frequency)
+		return false, answerError("the board sends no pulses of %g Hz: it has lost power since the last switch command; switch it again", s.Frequency)
 	}
 	pulse, err := pulseOf(c, s.Channel)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s servo) get(at At, b Bus) (bool, error) {
 	case s.Off:
 		return false, nil
 	default:
-		return false, wrong("the pulse is %d/4096 of a period, neither on (%d) nor off (%d)", pulse, s.On, s.Off)
+		return false, answerError("the pulse is %d/4096 of a period, neither on (%d) nor off (%d)", pulse, s.On, s.Off)
 	}
 }
 
@@ -181,19 +181,19 @@ func pulseOf(c i2c.Connection, channel int) (uint16, error) {
 	return uint16(high&0x1f)<<8 | uint16(low), err
 }
 
-// sparing is a bus on which Gobot's driver does not clear the pulses of all channels at its
+// keepsPulses is a bus on which Gobot's driver does not clear the pulses of all channels at its
 // start.
-type sparing struct{ Bus }
+type keepsPulses struct{ Bus }
 
 // GetI2cConnection implements i2c.Connector.
-func (s *sparing) GetI2cConnection(address, bus int) (i2c.Connection, error) {
+func (s *keepsPulses) GetI2cConnection(address, bus int) (i2c.Connection, error) {
 	c, err := s.Bus.GetI2cConnection(address, bus)
-	return &spared{c}, err
+	return &keptConnection{c}, err
 }
 
-type spared struct{ i2c.Connection }
+type keptConnection struct{ i2c.Connection }
 
-func (s *spared) Write(b []byte) (int, error) {
+func (s *keptConnection) Write(b []byte) (int, error) {
 	if len(b) > 1 && b[0] >= pcaAll && b[0] < pcaPrescaler {
 		return len(b), nil
 	}

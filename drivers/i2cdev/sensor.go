@@ -45,7 +45,7 @@ func (s *Sensor) Read(ctx context.Context) ([]drivers.Reading, error) {
 // steps per unit. It returns an error for a value outside of the range of the chip.
 func reading(quantity string, value float64, unit string, least, most, steps float64) (drivers.Reading, error) {
 	if math.IsNaN(value) || value < least || value > most {
-		return drivers.Reading{}, wrong("the chip reports a %s of %.4g %s, outside of its range %g to %g; check the type of the chip, and shorten its wires", quantity, value, unit, least, most)
+		return drivers.Reading{}, answerError("the chip reports a %s of %.4g %s, outside of its range %g to %g; check the type of the chip, and shorten its wires", quantity, value, unit, least, most)
 	}
 	return drivers.Reading{Quantity: quantity, Value: math.Round(value*steps) / steps, Unit: unit}, nil
 }

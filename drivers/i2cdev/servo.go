@@ -53,7 +53,7 @@ func DefaultServoConfig() ServoConfig {
 
 const (
 	maxTravel = 360
-	slowest   = 1.0 // degrees per second
+	minSpeed  = 1.0 // degrees per second
 	maxSettle = 10 * time.Second
 	leadEvery = 20 * time.Millisecond // shortest interval of steps: one pulse at 50 Hz
 )
@@ -74,52 +74,52 @@ func (c ServoConfig) turns() drivers.AngleLimits {
 // Validate returns all errors in the configuration.
 func (c ServoConfig) Validate() error {
 	errs := []error{c.At.validate(0x40, 0x7f)}
-	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Channel < 0 || c.Channel > 15 {
-		wrong("channel: %d is not between 0 and 15", c.Channel)
+		fail("channel: %d is not between 0 and 15", c.Channel)
 	}
 	if !(c.Frequency >= 24 && c.Frequency <= 330) {
-		wrong("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency)
+		fail("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency)
 	}
 	if !(c.Travel > 0 && c.Travel <= maxTravel) {
-		wrong("travel: %g degrees is not between 0 and %d", c.Travel, maxTravel)
+		fail("travel: %g degrees is not between 0 and %d", c.Travel, maxTravel)
 	}
 	for _, p := range []struct {
 		key   string
 		pulse time.Duration
 	}{{"shortest", c.Shortest}, {"longest", c.Longest}} {
 		if p.pulse < minPulse || p.pulse > maxPulse {
-			wrong("%s: a pulse of %v is not between %v and %v", p.key, p.pulse, minPulse, maxPulse)
+			fail("%s: a pulse of %v is not between %v and %v", p.key, p.pulse, minPulse, maxPulse)
 		}
 	}
 	if c.Shortest >= c.Longest {
-		wrong("shortest: %v is not shorter than longest, %v", c.Shortest, c.Longest)
+		fail("shortest: %v is not shorter than longest, %v", c.Shortest, c.Longest)
 	}
 	t := c.turns()
 	if !(t.Min >= 0 && t.Min < t.Max && t.Max <= c.Travel) {
-		wrong("min: %g to %g degrees is outside of the travel of %g", t.Min, t.Max, c.Travel)
+		fail("min: %g to %g degrees is outside of the travel of %g", t.Min, t.Max, c.Travel)
 	}
 	for _, p := range t.NamedAngles {
 		if t.Check(p.Degrees) != nil {
-			wrong("positions: %s is %g degrees, outside of %g to %g", p.Name, p.Degrees, t.Min, t.Max)
+			fail("positions: %s is %g degrees, outside of %g to %g", p.Name, p.Degrees, t.Min, t.Max)
 		}
 		if strings.TrimSpace(p.Name) == "" {
-			wrong("positions: one has no name")
+			fail("positions: one has no name")
 		}
 	}
-	if !(c.Speed == 0 || c.Speed >= slowest && c.Speed <= 10*maxTravel) {
-		wrong("speed: %g degrees per second is not between %g and %d; omit the key for full speed", c.Speed, slowest, 10*maxTravel)
+	if !(c.Speed == 0 || c.Speed >= minSpeed && c.Speed <= 10*maxTravel) {
+		fail("speed: %g degrees per second is not between %g and %d; omit the key for full speed", c.Speed, minSpeed, 10*maxTravel)
 	}
 	if c.Settle <= 0 || c.Settle > maxSettle {
-		wrong("settle: %v is not between 0 and %v", c.Settle, maxSettle)
+		fail("settle: %v is not between 0 and %v", c.Settle, maxSettle)
 	}
 	switch {
 	case c.Safe != "hold" && c.Safe != "release" && c.Safe != "park":
-		wrong("safe: %q is unknown; write hold, release or park", c.Safe)
+		fail("safe: %q is unknown; write hold, release or park", c.Safe)
 	case c.Safe == "park" && c.Park == nil:
-		wrong("park: is missing; write the angle to park at, in degrees")
+		fail("park: is missing; write the angle to park at, in degrees")
 	case c.Park != nil && t.Check(*c.Park) != nil:
-		wrong("park: %g degrees is outside of %g to %g", *c.Park, t.Min, t.Max)
+		fail("park: %g degrees is outside of %g to %g", *c.Park, t.Min, t.Max)
 	}
 	return errors.Join(errs...)
 }

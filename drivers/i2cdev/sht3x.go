@@ -25,18 +25,18 @@ func (c SHT3xConfig) Validate() error { return c.validate(0x44, 0x45) }
 // (an unsigned difference), so this function computes the temperature itself.
 func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
 	return newSensor(env, cfg.At, buses, func(_ context.Context, at At, b Bus) ([]drivers.Reading, error) {
-		heard := &listening{Bus: b}
-		d := i2c.NewSHT3xDriver(heard, at.options())
+		recording := &recordingBus{Bus: b}
+		d := i2c.NewSHT3xDriver(recording, at.options())
 		if err := d.Start(); err != nil {
 			return nil, err
 		}
 		if _, _, err := d.Sample(); err != nil {
 			return nil, err
 		}
-		if len(heard.last) != 6 {
-			return nil, wrong("the chip has answered with %d bytes, not 6", len(heard.last))
+		if len(recording.last) != 6 {
+			return nil, answerError("the chip has answered with %d bytes, not 6", len(recording.last))
 		}
-		word := func(i int) float64 { return float64(int(heard.last[i])<<8|int(heard.last[i+1])) / 65535 }
+		word := func(i int) float64 { return float64(int(recording.last[i])<<8|int(recording.last[i+1])) / 65535 }
 		t, err := reading("temperature", -45+175*word(0), "°C", -40, 125, 100) // datasheet, 4.13
 		if err != nil {
 			return nil, err
@@ -46,24 +46,24 @@ func NewSHT3x(env drivers.Env, cfg SHT3xConfig, buses Buses) *Sensor {
 	})
 }
 
-// listening is a bus that stores the last read.
-type listening struct {
+// recordingBus is a bus that stores the last read.
+type recordingBus struct {
 	Bus
 	last []byte
 }
 
 // GetI2cConnection implements i2c.Connector.
-func (l *listening) GetI2cConnection(address, bus int) (i2c.Connection, error) {
+func (l *recordingBus) GetI2cConnection(address, bus int) (i2c.Connection, error) {
 	c, err := l.Bus.GetI2cConnection(address, bus)
-	return &heard{c, l}, err
+	return &recordingConnection{c, l}, err
 }
 
-type heard struct {
+type recordingConnection struct {
 	i2c.Connection
-	by *listening
+	by *recordingBus
 }
 
-func (h *heard) Read(b []byte) (int, error) {
+func (h *recordingConnection) Read(b []byte) (int, error) {
 	n, err := h.Connection.Read(b)
 	h.by.last = bytes.Clone(b[:max(0, min(n, len(b)))])
 	return n, err

@@ -38,19 +38,19 @@ func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Insta
 	if err != nil {
 		return nil, err
 	}
-	heard := make(chan []record)
+	received := make(chan []record)
 	g, ctx := errgroup.WithContext(ctx)
 	for _, c := range conns {
 		stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // ends the read
 		defer stop()
 		g.Go(func() error { ask(ctx, c, to, question(services)); return nil })
-		g.Go(func() error { hear(ctx, c, heard); return nil })
+		g.Go(func() error { receive(ctx, c, received); return nil })
 	}
 	var all []record
 	for {
 		select {
-		case list := <-heard:
-			if len(all) < maxHeard {
+		case list := <-received:
+			if len(all) < maxStored {
 				all = append(all, list...)
 			}
 		case <-ctx.Done():
@@ -60,8 +60,8 @@ func Browse(ctx context.Context, to netip.AddrPort, services ...string) ([]Insta
 	}
 }
 
-// maxHeard limits the stored records; a large home has some hundred.
-const maxHeard = 1 << 14
+// maxStored limits the stored records; a large home has some hundred.
+const maxStored = 1 << 14
 
 // listen opens a socket for each network that can reach to.
 func listen(to netip.Addr) ([]*net.UDPConn, error) {
@@ -134,7 +134,7 @@ func ask(ctx context.Context, c *net.UDPConn, to netip.AddrPort, q []byte) {
 // largest is the largest message (RFC 6762 §17).
 const largest = 9000
 
-func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
+func receive(ctx context.Context, c *net.UDPConn, received chan<- []record) {
 	buf := make([]byte, largest)
 	for {
 		n, err := c.Read(buf)
@@ -146,14 +146,14 @@ func hear(ctx context.Context, c *net.UDPConn, heard chan<- []record) {
 			continue
 		}
 		select {
-		case heard <- list:
+		case received <- list:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-var everybody = netip.AddrFrom4([4]byte{255, 255, 255, 255})
+var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
 // instances combines records into services.
 func instances(all []record, services []string) []Instance {
@@ -177,7 +177,7 @@ func instances(all []record, services []string) []Instance {
 	}
 	addrs := map[string]netip.Addr{}
 	for _, r := range all {
-		if r.kind == typeA && !r.addr.IsUnspecified() && !r.addr.IsMulticast() && r.addr != everybody {
+		if r.kind == typeA && !r.addr.IsUnspecified() && !r.addr.IsMulticast() && r.addr != broadcast {
 			addrs[r.name] = r.addr
 		}
 	}

@@ -58,22 +58,22 @@ type Client struct {
 	whole   bool     // the broker has answered all subscriptions of this connection
 	session *session // nil while there is no connection
 	lost    time.Time
-	why     error          // cause of the lost connection
+	cause   error          // cause of the lost connection
 	back    chan struct{}  // closes when there is a session; nil while there is one
 	fails   uint64         // number of failed attempts to connect
 	failed  error          // error of the last attempt
 	news    chan struct{}  // closes at the next failed attempt
 	cuts    map[string]int // topics whose messages were under way when the broker closed the connection, with the number of successive cases
 
-	work  chan struct{} // signals a new item in the queue
-	hurry chan struct{} // signals that a member waits for a connection
+	work    chan struct{} // signals a new item in the queue
+	dialNow chan struct{} // signals that a member waits for a connection
 }
 
 // New returns a client without members and without a connection.
 func New(o Options, log *slog.Logger, now func() time.Time) *Client {
 	return &Client{
 		opts: o, log: log.With("broker", o.Address), now: now, members: map[*Member]bool{}, most: maxFilters,
-		news: make(chan struct{}), cuts: map[string]int{}, work: make(chan struct{}, 1), hurry: make(chan struct{}, 1),
+		news: make(chan struct{}), cuts: map[string]int{}, work: make(chan struct{}, 1), dialNow: make(chan struct{}, 1),
 	}
 }
 
@@ -113,7 +113,7 @@ func (c *Client) Join(ctx context.Context, m *Member) error {
 	if len(c.members) == 1 {
 		c.begin()
 	} else if c.session == nil {
-		wait.Notify(c.hurry)
+		wait.Notify(c.dialNow)
 	}
 	c.mu.Unlock()
 	c.turn.Unlock()
@@ -216,7 +216,7 @@ func (c *Client) run(ctx context.Context) {
 		t := time.NewTimer(pause/2 + rand.N(pause/2)) // random, because many clients of a broker reconnect at the same time
 		select {
 		case <-t.C:
-		case <-c.hurry:
+		case <-c.dialNow:
 			t.Stop()
 		case <-ctx.Done():
 			t.Stop()
@@ -228,32 +228,32 @@ func (c *Client) run(ctx context.Context) {
 func (c *Client) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.why, c.failed = err, err
+	c.cause, c.failed = err, err
 	c.fails++
 	close(c.news)
 	c.news = make(chan struct{})
 }
 
 // away records the end of the session.
-func (c *Client) away(why error) {
+func (c *Client) away(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session != nil {
 		c.session = nil
-		c.note(c.now(), why)
-		if why != errOver {
-			c.log.Warn("connection to the broker lost", "err", why)
+		c.note(c.now(), cause)
+		if cause != errOver {
+			c.log.Warn("connection to the broker lost", "err", cause)
 		}
 	}
 }
 
 // note records the time since which there is no session. The caller holds mu.
-func (c *Client) note(at time.Time, why error) {
+func (c *Client) note(at time.Time, cause error) {
 	if c.back == nil {
 		c.back = make(chan struct{})
 		c.lost = at
 	}
-	c.why = why
+	c.cause = cause
 }
 
 // here makes s the session of all members, unless s has ended.
@@ -271,10 +271,10 @@ func (c *Client) here(s *session) bool {
 
 // Disconnected returns the time of the lost connection and its cause. back closes when the
 // client has a connection again; it is nil while there is one.
-func (c *Client) Disconnected() (back <-chan struct{}, since time.Time, why error) {
+func (c *Client) Disconnected() (back <-chan struct{}, since time.Time, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.back, c.lost, c.why
+	return c.back, c.lost, c.cause
 }
 
 // Refuses reports whether the broker rejects a filter.

@@ -9,8 +9,8 @@ import (
 // filters without wildcards, and a tree of levels the others, so the time for a topic does
 // not grow with the number of filters.
 type index struct {
-	exact map[string]*entry
-	wild  node
+	exact     map[string]*entry
+	wildcards node
 }
 
 // entry is a filter with its members.
@@ -36,14 +36,14 @@ type node struct {
 	here *entry
 }
 
-func isWild(filter string) bool { return strings.ContainsAny(filter, "+#") }
+func hasWildcard(filter string) bool { return strings.ContainsAny(filter, "+#") }
 
 // find returns the entry of a filter, or nil.
 func (x *index) find(filter string) *entry {
-	if !isWild(filter) {
+	if !hasWildcard(filter) {
 		return x.exact[filter]
 	}
-	n := &x.wild
+	n := &x.wildcards
 	for level := range strings.SplitSeq(filter, "/") {
 		if n = n.next[level]; n == nil {
 			return nil
@@ -63,14 +63,14 @@ func (x *index) add(filter string, m *Member) {
 }
 
 func (x *index) put(e *entry) {
-	if !isWild(e.filter) {
+	if !hasWildcard(e.filter) {
 		if x.exact == nil {
 			x.exact = map[string]*entry{}
 		}
 		x.exact[e.filter] = e
 		return
 	}
-	n := &x.wild
+	n := &x.wildcards
 	for level := range strings.SplitSeq(e.filter, "/") {
 		if n.next == nil {
 			n.next = map[string]*node{}
@@ -93,8 +93,8 @@ func (x *index) remove(filter string, m *Member) (last bool) {
 	if len(e.subs) > 0 {
 		return false
 	}
-	if isWild(filter) {
-		x.wild.drop(strings.Split(filter, "/"))
+	if hasWildcard(filter) {
+		x.wildcards.drop(strings.Split(filter, "/"))
 	} else {
 		delete(x.exact, filter)
 	}
@@ -119,14 +119,14 @@ func (x *index) match(topic string, each func(*entry)) {
 	if e := x.exact[topic]; e != nil {
 		each(e)
 	}
-	if len(x.wild.next) > 0 {
-		x.wild.match(topic, true, each)
+	if len(x.wildcards.next) > 0 {
+		x.wildcards.match(topic, true, each)
 	}
 }
 
 func (n *node) match(rest string, first bool, each func(*entry)) {
 	level, rest, more := strings.Cut(rest, "/")
-	tell := func(n *node) {
+	collect := func(n *node) {
 		if n == nil {
 			return
 		}
@@ -141,11 +141,11 @@ func (n *node) match(rest string, first bool, each func(*entry)) {
 			each(all.here)
 		}
 	}
-	tell(n.next[level])
+	collect(n.next[level])
 	if first && strings.HasPrefix(level, "$") { // no wildcard matches a first level with $ (§4.7.2)
 		return
 	}
-	tell(n.next["+"])
+	collect(n.next["+"])
 	if all := n.next["#"]; all != nil && all.here != nil {
 		each(all.here)
 	}
@@ -156,7 +156,7 @@ func (x *index) all(each func(*entry)) {
 	for _, e := range x.exact {
 		each(e)
 	}
-	x.wild.all(each)
+	x.wildcards.all(each)
 }
 
 func (n *node) all(each func(*entry)) {

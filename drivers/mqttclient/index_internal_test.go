@@ -98,7 +98,7 @@ func FuzzIndex(f *testing.F) {
 				t.Errorf("filter %q still has a member", filter)
 			}
 		}
-		if len(x.exact)+len(x.wild.next) != 0 || x.wild.here != nil {
+		if len(x.exact)+len(x.wildcards.next) != 0 || x.wildcards.here != nil {
 			t.Error("filters are left")
 		}
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// cutsApart is the number of successive disconnects with a message of one topic under way
+// separateAfter is the number of successive disconnects with a message of one topic under way
 // after which messages of that topic get connections of their own. Some brokers disconnect
 // a user that may not write a topic, and the other devices must keep their connection.
-const cutsApart = 2
+const separateAfter = 2
 
 // Publish sends a message that is not retained, and waits until the broker has acknowledged
 // it. After an error the broker may have it, unless the error is drivers.ErrNothingDone.
@@ -25,9 +25,9 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost
 	if s == nil {
 		return drivers.MarkNothingDone(errLost)
 	}
-	if cuts >= cutsApart && c.opts.ClientID == "" { // a second connection with the same client ID would end the first
+	if cuts >= separateAfter && c.opts.ClientID == "" { // a second connection with the same client ID would end the first
 		var err error
-		if s, err = c.apart(ctx); err != nil {
+		if s, err = c.openSeparate(ctx); err != nil {
 			return drivers.MarkNothingDone(explained(err))
 		}
 		defer s.close()
@@ -50,8 +50,8 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte, lost
 	return err
 }
 
-// apart opens a session for one message.
-func (c *Client) apart(ctx context.Context) (*session, error) {
+// openSeparate opens a session for one message.
+func (c *Client) openSeparate(ctx context.Context) (*session, error) {
 	conn, in, err := dial(ctx, c.opts)
 	if err != nil {
 		return nil, err

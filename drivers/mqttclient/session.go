@@ -26,11 +26,11 @@ var (
 // session is one connection to the broker. A message belongs to one session. When the
 // session ends, nothing sends the message later.
 type session struct {
-	conn  net.Conn
-	in    *bufio.Reader
-	limit time.Duration // limit for each answer
-	hear  func(*packets.PublishPacket)
-	ended func(error) // called once at the end of the session
+	conn    net.Conn
+	in      *bufio.Reader
+	limit   time.Duration // limit for each answer
+	deliver func(*packets.PublishPacket)
+	ended   func(error) // called once at the end of the session
 
 	write chan struct{} // semaphore for writers
 	dead  chan struct{} // closes at the end of the session
@@ -38,7 +38,7 @@ type session struct {
 	pulse *time.Timer
 
 	mu    sync.Mutex
-	why   error // reason for the end; nil while the session is open
+	cause error // reason for the end; nil while the session is open
 	id    uint16
 	waits map[uint16]*pending
 	acks  []byte // acknowledgments to write
@@ -56,9 +56,9 @@ type pending struct {
 // that of one of their own messages under way. They count from 1.
 const firstID = 1 << 15
 
-func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(*packets.PublishPacket), ended func(error)) *session {
+func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, deliver func(*packets.PublishPacket), ended func(error)) *session {
 	s := &session{
-		conn: conn, in: in, limit: limit, hear: hear, ended: ended, id: firstID,
+		conn: conn, in: in, limit: limit, deliver: deliver, ended: ended, id: firstID,
 		write: make(chan struct{}, 1), dead: make(chan struct{}), waits: map[uint16]*pending{},
 	}
 	s.last.Store(time.Now().UnixNano())
@@ -69,19 +69,19 @@ func newSession(conn net.Conn, in *bufio.Reader, limit time.Duration, hear func(
 }
 
 // kill ends the session and drops the bytes that the kernel has not sent.
-func (s *session) kill(why error) {
+func (s *session) kill(cause error) {
 	s.mu.Lock()
-	if s.why != nil {
+	if s.cause != nil {
 		s.mu.Unlock()
 		return
 	}
-	s.why = why
+	s.cause = cause
 	waits := s.waits
 	s.waits = nil
 	s.pulse.Stop()
 	s.mu.Unlock()
 	closeNow(s.conn)
-	s.ended(why)
+	s.ended(cause)
 	for _, w := range waits {
 		w.limit.Stop()
 		if w.lost != nil {
@@ -94,12 +94,12 @@ func (s *session) kill(why error) {
 // close ends the session with DISCONNECT if no packet is under way.
 func (s *session) close() {
 	s.mu.Lock()
-	idle := len(s.waits) == 0 && s.why == nil
+	idle := len(s.waits) == 0 && s.cause == nil
 	s.mu.Unlock()
 	select {
 	case s.write <- struct{}{}:
 		if idle {
-			_ = s.conn.SetWriteDeadline(time.Now().Add(farewell))
+			_ = s.conn.SetWriteDeadline(time.Now().Add(disconnectTimeout))
 			if packets.NewControlPacket(packets.Disconnect).Write(s.conn) == nil {
 				drivers.DropUnsent(s.conn, false)
 			}
@@ -119,7 +119,7 @@ func closeNow(conn net.Conn) {
 	_ = conn.Close() // an error does not matter at the end of a connection
 }
 
-const farewell = 250 * time.Millisecond // limit for DISCONNECT
+const disconnectTimeout = 250 * time.Millisecond // limit for DISCONNECT
 
 // lock waits until no other caller writes. After an error the caller must not write.
 func (s *session) lock(ctx context.Context) error {
@@ -144,7 +144,7 @@ func (s *session) lock(ctx context.Context) error {
 func (s *session) err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.why
+	return s.cause
 }
 
 // unlock releases the writer semaphore and writes pending acknowledgments.
@@ -174,7 +174,7 @@ func (s *session) flush() {
 func (s *session) acknowledge() {
 	for {
 		s.mu.Lock()
-		none := len(s.acks) == 0 || s.why != nil
+		none := len(s.acks) == 0 || s.cause != nil
 		s.mu.Unlock()
 		if none {
 			return
@@ -203,8 +203,8 @@ func (s *session) put(p packets.ControlPacket) {
 func (s *session) expect(lost func()) (id uint16, w *pending, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why != nil {
-		return 0, nil, s.why
+	if s.cause != nil {
+		return 0, nil, s.cause
 	}
 	for s.id == 0 || s.waits[s.id] != nil {
 		s.id++
@@ -326,7 +326,7 @@ func (s *session) beat() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.why == nil {
+	if s.cause == nil {
 		s.pulse.Reset(pulse)
 	}
 }
@@ -359,7 +359,7 @@ func (s *session) read() {
 // take delivers a message, and queues its acknowledgment.
 func (s *session) take(p *packets.PublishPacket) {
 	if p.TopicName != "" {
-		s.hear(p)
+		s.deliver(p)
 	}
 	if p.Qos == 0 {
 		return

@@ -65,8 +65,8 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 // one, or if another message describes the same device.
 func (c Config) passedOver(topic string, payload []byte, found []drivers.FoundDevice) string {
 	var d struct {
-		tasmotaTells
-		homeTells
+		tasmotaDiscovery
+		homeDiscovery
 	}
 	switch err := json.Unmarshal(payload, &d); {
 	case len(payload) == 0 || !strings.HasSuffix(topic, "/config") && !strings.HasSuffix(topic, "$description") && !strings.HasSuffix(topic, "/devices"):
@@ -218,8 +218,8 @@ const (
 // mostShutters is the number of shutters of a Tasmota, with two relays each.
 const mostShutters = 4
 
-// tasmotaTells is the discovery message of a Tasmota.
-type tasmotaTells struct {
+// tasmotaDiscovery is the discovery message of a Tasmota.
+type tasmotaDiscovery struct {
 	Topic    string   `json:"t"`
 	Full     string   `json:"ft"`    // format of its topics
 	Prefixes []string `json:"tp"`    // prefixes of commands, states and telemetry
@@ -231,14 +231,14 @@ type tasmotaTells struct {
 
 // usual reports whether the topics and words are the defaults of Tasmota, which the
 // templates use.
-func (d tasmotaTells) usual() bool {
+func (d tasmotaDiscovery) usual() bool {
 	return (d.Full == "" || strings.TrimSuffix(d.Full, "/") == "%prefix%/%topic%") &&
 		(len(d.Prefixes) == 0 || slices.Equal(d.Prefixes, []string{"cmnd", "stat", "tele"})) &&
 		(len(d.States) < 2 || d.States[0] == "OFF" && d.States[1] == "ON")
 }
 
 // label returns the name that the owner gave a relay, or "" for the default name.
-func (d tasmotaTells) label(relay int) string {
+func (d tasmotaDiscovery) label(relay int) string {
 	if relay >= len(d.Names) || strings.HasPrefix(d.Names[relay], "Tasmota") {
 		return ""
 	}
@@ -247,7 +247,7 @@ func (d tasmotaTells) label(relay int) string {
 
 // tasmota parses the discovery message of a Tasmota: relays, a lamp, shutters.
 func (c Config) tasmota(payload []byte) []drivers.FoundDevice {
-	var d tasmotaTells
+	var d tasmotaDiscovery
 	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.usual() {
 		return nil
 	}

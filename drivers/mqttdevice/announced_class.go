@@ -29,7 +29,7 @@ func classed(f *drivers.FoundDevice, says string) {
 func nature(all []drivers.FoundDevice, last map[string][]byte) {
 	says := map[string]string{} // class by command topic
 	for topic, payload := range last {
-		var d homeTells
+		var d homeDiscovery
 		if strings.HasPrefix(topic, "homeassistant/cover/") && json.Unmarshal(payload, &d) == nil {
 			says[d.command()] = d.class()
 		}

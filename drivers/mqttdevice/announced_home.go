@@ -9,10 +9,10 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// homeTells contains the fields that messkit reads from an announcement for Home Assistant.
+// homeDiscovery contains the fields that messkit reads from an announcement for Home Assistant.
 // Each key may be abbreviated
 // (https://www.home-assistant.io/integrations/mqtt/#discovery-messages).
-type homeTells struct {
+type homeDiscovery struct {
 	Name       string     `json:"name"`
 	Short      string     `json:"cmd_t"`
 	Long       string     `json:"command_topic"`
@@ -32,18 +32,18 @@ type homeDevice struct {
 	Name string `json:"name"`
 }
 
-func (d homeTells) command() string { return cmp.Or(d.Short, d.Long) }
+func (d homeDiscovery) command() string { return cmp.Or(d.Short, d.Long) }
 
-func (d homeTells) class() string { return cmp.Or(d.ShortClass, d.LongClass) }
+func (d homeDiscovery) class() string { return cmp.Or(d.ShortClass, d.LongClass) }
 
 // label returns the name of the entity, or else of its device.
-func (d homeTells) label() string { return cmp.Or(d.Name, d.ShortOf.Name, d.LongOf.Name) }
+func (d homeDiscovery) label() string { return cmp.Or(d.Name, d.ShortOf.Name, d.LongOf.Name) }
 
 // esphome parses an announcement of ESPHome for Home Assistant: a switch, a light with
 // colors or with a color temperature, or a cover with positions. There are no templates for
 // other types.
 func (c Config) esphome(payload []byte) []drivers.FoundDevice {
-	var d homeTells
+	var d homeDiscovery
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (c Config) esphome(payload []byte) []drivers.FoundDevice {
 
 // esphomeFamily returns the template for an entity, or "". It adds the color temperature
 // limits of a lamp to with.
-func (d homeTells) esphomeFamily(kind string, with map[string]string) string {
+func (d homeDiscovery) esphomeFamily(kind string, with map[string]string) string {
 	switch {
 	case kind == "switch":
 		return "esphome"

@@ -9,8 +9,8 @@ import (
 	"github.com/messkit/messkit/drivers"
 )
 
-// homieTells contains the fields that messkit reads from the description of a device.
-type homieTells struct {
+// homieDescription contains the fields that messkit reads from the description of a device.
+type homieDescription struct {
 	Name  string               `json:"name"`
 	Type  string               `json:"type"`
 	Root  string               `json:"root"` // only for a child device
@@ -27,7 +27,7 @@ type homieNode struct {
 // homie parses the description of a device. It finds switches, and covers with positions
 // and a stop command.
 func (c Config) homie(device string, payload []byte) []drivers.FoundDevice {
-	var d homieTells
+	var d homieDescription
 	if json.Unmarshal(payload, &d) != nil {
 		return nil
 	}

@@ -44,7 +44,7 @@ func (d *device) cover() *template.Cover {
 	}
 	return template.Motor[Message]{
 		Open: c.Open, Close: c.Close, To: c.To, Stop: c.Stop, Scale: c.PositionScale, Takes: c.Takes, Values: d.values,
-		Begin: d.begin, End: d.command, Look: d.place, Every: lookEvery, Timeout: 2 * d.timeout,
+		Begin: d.begin, End: d.command, Look: d.readPosition, Every: lookEvery, Timeout: 2 * d.timeout,
 	}.Cover()
 }
 
@@ -56,8 +56,8 @@ func (d *device) begin(ctx context.Context, list []Message, values template.Valu
 	return d.command(ctx, list, values)
 }
 
-// place reads the present position from the device.
-func (d *device) place(ctx context.Context) (p template.CoverPosition, err error) {
+// readPosition reads the present position from the device.
+func (d *device) readPosition(ctx context.Context) (p template.CoverPosition, err error) {
 	c := d.template.Cover
 	var h mqttclient.Received
 	if v := c.Position; v != nil {

@@ -93,13 +93,13 @@ func (l *link) requestRetained(ctx context.Context, topic string) error {
 		return err
 	}
 	if l.client.Refuses(topic) {
-		return errors.New(unheard(topic))
+		return errors.New(subscriptionError(topic))
 	}
 	return nil
 }
 
-// unheard returns the error text for a rejected subscription.
-func unheard(topic string) string {
+// subscriptionError returns the error text for a rejected subscription.
+func subscriptionError(topic string) string {
 	return fmt.Sprintf("the broker rejects the subscription to %s; check the read permissions of the user on the broker", topic)
 }
 
@@ -110,7 +110,7 @@ func (l *link) silent(topic, or string) string {
 		return gone.Error()
 	}
 	if l.client.Refuses(topic) {
-		return unheard(topic)
+		return subscriptionError(topic)
 	}
 	return or
 }

@@ -186,9 +186,9 @@ func (d *device) order(ctx context.Context, list []Message, values template.Valu
 	if err := d.command(ctx, list, values); err != nil {
 		return err
 	}
-	err := d.obeys(ctx, from, limit, v, want)
+	err := d.awaitState(ctx, from, limit, v, want)
 	switch {
-	case errors.Is(err, errUntold): // the retained message shows the requested value
+	case errors.Is(err, errUnconfirmed): // the retained message shows the requested value
 		return doubt
 	case err != nil:
 		d.unseen.add(d.now())
@@ -207,13 +207,13 @@ func (d *device) hasValue(ctx context.Context, v Value, want template.Want) bool
 	return err == nil && is
 }
 
-// errUntold reports that the device has the requested value and has not confirmed the
+// errUnconfirmed reports that the device has the requested value and has not confirmed the
 // command.
-var errUntold = errors.New("the device has the requested state, and has not confirmed the command")
+var errUnconfirmed = errors.New("the device has the requested state, and has not confirmed the command")
 
-// obeys waits until the device reports the requested value, in a message after the first
+// awaitState waits until the device reports the requested value, in a message after the first
 // from messages.
-func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Value, want template.Want) error {
+func (d *device) awaitState(ctx context.Context, from int, limit time.Duration, v Value, want template.Want) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for pause := askFirst; ; pause = askEvery {
@@ -232,7 +232,7 @@ func (d *device) obeys(ctx context.Context, from int, limit time.Duration, v Val
 			if err := d.judge(ctx, v, want); err != nil {
 				return err
 			}
-			return errUntold
+			return errUnconfirmed
 		case v.Ask != nil: // a device that already has the value may send no message by itself
 			_ = d.ask(ctx, v.Ask, d.values) // judge reports the problem
 		}

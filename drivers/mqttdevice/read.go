@@ -66,7 +66,7 @@ func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclien
 	} else {
 		from = 0
 	}
-	within, cancel := context.WithTimeout(ctx, d.patience(r))
+	within, cancel := context.WithTimeout(ctx, d.readTimeout(r))
 	defer cancel()
 	h, ok := d.member.Await(within, topic, func(h mqttclient.Received) bool { return h.Number > from && (r.Retained || !h.Retained) })
 	switch {
@@ -78,9 +78,9 @@ func (d *device) latest(ctx context.Context, r Reading, topic string) (mqttclien
 	return h, nil
 }
 
-// patience returns how long to wait for a reading. An unsolicited message is not worth a
+// readTimeout returns how long to wait for a reading. An unsolicited message is not worth a
 // wait.
-func (d *device) patience(r Reading) (limit time.Duration) {
+func (d *device) readTimeout(r Reading) (limit time.Duration) {
 	if r.Ask != nil {
 		return d.timeout
 	}

@@ -93,7 +93,7 @@ func (t *Thermometer) Halt() error { t.StopVerbs(); return nil }
 func (t *Thermometer) Read(ctx context.Context) ([]drivers.Reading, error) {
 	return drivers.DoValue(ctx, &t.Base, func(ctx context.Context) ([]drivers.Reading, error) {
 		celsius, err := t.chip.Temperature()
-		if errors.Is(err, errFresh) && ctx.Err() == nil {
+		if errors.Is(err, errPowerOnValue) && ctx.Err() == nil {
 			celsius, err = t.chip.Temperature()
 		}
 		if err == nil {

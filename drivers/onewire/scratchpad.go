@@ -79,8 +79,8 @@ func listed(folders []string) string {
 	return strings.Join(names, ", ")
 }
 
-// errFresh reports the value of the chip before its first measurement.
-var errFresh = errors.New("the chip reports 85 °C, its value before the first measurement; check its supply")
+// errPowerOnValue reports the value of the chip before its first measurement.
+var errPowerOnValue = errors.New("the chip reports 85 °C, its value before the first measurement; check its supply")
 
 // parse reads what the kernel has of a chip's memory:
 //
@@ -113,7 +113,7 @@ func parse(text string) (milli int, err error) {
 	case pad[4]&0x1f != 0x1f: // these bits are constant (table 2); zeros have a right checksum
 		return 0, errors.New("the chip answers with zeros; check for a short circuit of data to ground, and for the resistor")
 	case raw == 85*16 && pad[6] != 0x10: // it is 16 after a measurement of 85 °C
-		return 0, errFresh
+		return 0, errPowerOnValue
 	case raw < -55*16 || raw > 125*16:
 		return 0, fmt.Errorf("the chip reports %.1f °C, outside of its range -55 to 125", float64(raw)/16)
 	}

@@ -33,8 +33,8 @@ func DefaultConfig() Config {
 	return Config{Config: httpclient.DefaultConfig(), Storage: "usb", Poll: 5 * time.Second, Safe: Cancel}
 }
 
-// keyed maps the servers that require a login to the error for a missing one.
-var keyed = map[string]string{
+// loginErrors maps the servers that require a login to the error for a missing one.
+var loginErrors = map[string]string{
 	"octoprint": "token_file: is missing; create an application key in OctoPrint, and write it into a file for messkit",
 	"prusalink": "username: is missing; write username: maker, and write the password that the printer shows into password_file (an old printer has a key: token_file)",
 }
@@ -51,8 +51,8 @@ func (c Config) Validate() error {
 	if _, known := dialects[c.Server]; !known {
 		errs = append(errs, fmt.Errorf("server: %q is unknown; write moonraker, octoprint or prusalink", c.Server))
 	}
-	if none := c.Token == "" && c.TokenFile == "" && c.Username == ""; none && keyed[c.Server] != "" {
-		errs = append(errs, errors.New(keyed[c.Server]))
+	if none := c.Token == "" && c.TokenFile == "" && c.Username == ""; none && loginErrors[c.Server] != "" {
+		errs = append(errs, errors.New(loginErrors[c.Server]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
 		if spoken(name) == "" {

@@ -91,7 +91,7 @@ func (m moonraker) info(ctx context.Context) (state, error) {
 	err := m.get(ctx, "/printer/info", &answer)
 	switch {
 	case answered(err, http.StatusServiceUnavailable) || answered(err, http.StatusBadGateway):
-		return state{}, state{Phase: offline, Says: "Klipper is not connected"}.trouble()
+		return state{}, state{Phase: offline, Says: "Klipper is not connected"}.neededHelp()
 	case err != nil:
 		return state{}, err
 	}

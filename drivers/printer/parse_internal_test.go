@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) {
 			if !(s.Percent >= 0 && s.Percent <= 100) || s.Left < 0 || s.Elapsed < 0 || s.Layer < 0 || s.Layer > s.Layers || s.Phase == "" {
 				t.Errorf("%s: %+v", name, s)
 			}
-			if text, _ := s.says(); text == "" {
+			if text, _ := s.describe(); text == "" {
 				t.Errorf("%s: no text for %+v", name, s)
 			}
 		}

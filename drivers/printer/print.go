@@ -24,19 +24,19 @@ func (p *Printer) Print(ctx context.Context, name string) (drivers.Print, error)
 			return drivers.Print{}, err
 		}
 		began := p.now()
-		p.told.Store(&start{path, began})
+		p.lastStart.Store(&start{path, began})
 		p.paused.Store(false)
-		told := p.is.start(ctx, path)
-		if errors.Is(told, drivers.ErrNothingDone) {
-			p.told.Store(nil)
-			return drivers.Print{}, told
+		sendErr := p.is.start(ctx, path)
+		if errors.Is(sendErr, drivers.ErrNothingDone) {
+			p.lastStart.Store(nil)
+			return drivers.Print{}, sendErr
 		}
-		s, err := p.until(ctx, told, func(s state) bool {
+		s, err := p.until(ctx, sendErr, func(s state) bool {
 			return (s.active() && s.Phase != busy || s.Phase == finished && !s.same(before)) && s.File == path
 		})
 		switch {
 		case err == nil:
-			p.told.Store(nil)
+			p.lastStart.Store(nil)
 		case errors.Is(ctx.Err(), context.Canceled): // no caller follows the print
 			err = fmt.Errorf("the printer has the command to print %s, and has not begun: %w", path, drivers.ErrMayAct)
 		}
@@ -56,7 +56,7 @@ const mayBegin = time.Minute
 
 // begins returns an error if the printer may still begin a print, else nil.
 func (p *Printer) begins() error {
-	s := p.told.Load()
+	s := p.lastStart.Load()
 	if s == nil || p.now().Sub(s.at) > mayBegin {
 		return nil
 	}
@@ -81,31 +81,31 @@ func (p *Printer) free(ctx context.Context) (state, error) {
 	case err != nil:
 		return s, drivers.MarkNothingDone(err)
 	case s.Phase == failed || s.Phase == offline:
-		return s, drivers.MarkNothingDone(s.trouble())
+		return s, drivers.MarkNothingDone(s.neededHelp())
 	case s.active():
 		return s, fmt.Errorf("%w: it is %s; wait until it has finished, or cancel it", drivers.ErrBusy, s.doing())
 	}
 	return s, nil
 }
 
-// until polls the printer until so returns true. told is the error of the command: a
+// until polls the printer until so returns true. sendErr is the error of the command: a
 // printer that answers late may have received it.
-func (p *Printer) until(ctx context.Context, told error, so func(state) bool) (state, error) {
+func (p *Printer) until(ctx context.Context, sendErr error, so func(state) bool) (state, error) {
 	for {
 		s, err := p.is.state(ctx)
 		switch {
 		case err == nil && so(s):
 			return s, nil
 		case err == nil && (s.Phase == failed || s.Phase == offline):
-			return s, s.trouble()
+			return s, s.neededHelp()
 		}
 		t := time.NewTimer(min(between, p.cfg.Poll))
 		select {
 		case <-t.C:
 		case <-ctx.Done():
 			t.Stop()
-			if told != nil {
-				return s, told
+			if sendErr != nil {
+				return s, sendErr
 			}
 			return s, ctx.Err()
 		}
@@ -124,7 +124,7 @@ func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.Pr
 			Layer:    s.Layer, Layers: s.Layers, PollInterval: p.cfg.Poll,
 		}
 		if s.active() && s.is(one) {
-			out.Paused, out.Help = s.Phase == paused, s.trouble()
+			out.Paused, out.Help = s.Phase == paused, s.neededHelp()
 			if out.Paused && out.Help == nil && !p.paused.Load() {
 				out.Help = &drivers.HelpError{Problem: "the printer has paused without a reason", Help: "check whether filament has run out, or whether a person has paused it"}
 			}
@@ -136,7 +136,7 @@ func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.Pr
 			out.Percent = 100
 			return out, nil
 		case failed, offline:
-			out.Err = s.trouble()
+			out.Err = s.neededHelp()
 			return out, nil
 		case cancelled:
 			out.Err = errors.New("another request or a person at the printer canceled it")
@@ -257,11 +257,11 @@ func (p *Printer) command(ctx context.Context, what string, want, from []phase, 
 		case !s.in(from):
 			return s, drivers.MarkNothingDone(errors.New("the printer has no print for the command " + what))
 		}
-		told := do(ctx, s)
-		if errors.Is(told, drivers.ErrNothingDone) {
-			return s, told
+		sendErr := do(ctx, s)
+		if errors.Is(sendErr, drivers.ErrNothingDone) {
+			return s, sendErr
 		}
-		return p.until(ctx, told, func(s state) bool { return s.in(want) })
+		return p.until(ctx, sendErr, func(s state) bool { return s.in(want) })
 	})
 	return err
 }
@@ -288,13 +288,13 @@ func (p *Printer) stop(ctx context.Context) (left string, err error) {
 	}
 	after := s
 	if s.active() {
-		told := p.is.cancel(ctx, s)
-		if errors.Is(told, drivers.ErrNothingDone) && !s.in([]phase{busy}) {
-			return "", told
+		sendErr := p.is.cancel(ctx, s)
+		if errors.Is(sendErr, drivers.ErrNothingDone) && !s.in([]phase{busy}) {
+			return "", sendErr
 		}
-		if after, err = p.until(ctx, told, func(s state) bool {
-			if told != nil && s.active() && s.Phase != busy { // the printer may not have received the command
-				told = p.is.cancel(ctx, s)
+		if after, err = p.until(ctx, sendErr, func(s state) bool {
+			if sendErr != nil && s.active() && s.Phase != busy { // the printer may not have received the command
+				sendErr = p.is.cancel(ctx, s)
 			}
 			return !s.active()
 		}); err != nil {
@@ -302,7 +302,7 @@ func (p *Printer) stop(ctx context.Context) (left string, err error) {
 				return "", fmt.Errorf("the printer has the command to cancel its print, and has not confirmed it: %w", drivers.ErrMayAct)
 			}
 		}
-		p.told.Store(nil)
+		p.lastStart.Store(nil)
 	}
 	if after.Phase != offline && p.is.cools() {
 		if err := p.is.cool(ctx); err != nil {

@@ -40,13 +40,13 @@ func Kind() drivers.Kind {
 // Printer is one printer.
 type Printer struct {
 	drivers.Base
-	cfg  Config
-	is   dialect
-	web  *httpclient.Client
-	link *drivers.Connection
-	log  *slog.Logger
-	now  func() time.Time
-	told atomic.Pointer[start] // nil: the last print has begun, or never will
+	cfg       Config
+	is        dialect
+	web       *httpclient.Client
+	link      *drivers.Connection
+	log       *slog.Logger
+	now       func() time.Time
+	lastStart atomic.Pointer[start] // nil: the last print has begun, or never will
 
 	paused atomic.Bool // the last command was pause, not resume
 }
@@ -161,7 +161,7 @@ func (p *Printer) Observe(ctx context.Context) (drivers.Observation, error) {
 	if err != nil {
 		return drivers.Observation{}, err
 	}
-	text, facts := s.says()
+	text, facts := s.describe()
 	return drivers.Observation{Text: text, Facts: facts, At: p.now()}, nil
 }
 

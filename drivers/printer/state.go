@@ -71,8 +71,8 @@ func (s state) doing() string {
 	return text
 }
 
-// trouble returns the problem that a person must solve, or nil.
-func (s state) trouble() *drivers.HelpError {
+// neededHelp returns the problem that a person must solve, or nil.
+func (s state) neededHelp() *drivers.HelpError {
 	said := strings.TrimSpace(s.Says)
 	said = said[:min(len(said), 200)]
 	switch s.Phase {
@@ -130,8 +130,8 @@ func help(said string) string {
 	return "check the screen or the page of the printer"
 }
 
-// says returns the state as text and as facts.
-func (s state) says() (string, []drivers.Fact) {
+// describe returns the state as text and as facts.
+func (s state) describe() (string, []drivers.Fact) {
 	facts := []drivers.Fact{{Name: "state", Value: string(s.Phase)}}
 	var text string
 	switch s.Phase {
@@ -166,7 +166,7 @@ func (s state) says() (string, []drivers.Fact) {
 		text += fmt.Sprintf("; its nozzle has %.0f °C", *s.Nozzle)
 	}
 	text += "."
-	if h := s.trouble(); h != nil {
+	if h := s.neededHelp(); h != nil {
 		text += " " + strings.ToUpper(h.Problem[:1]) + h.Problem[1:] + "; " + h.Help + "."
 		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
 	}

@@ -13,10 +13,10 @@ import (
 // Limits in numbers of readings. The robot does not report its task, so the driver derives
 // it from wheels and dock.
 const (
-	setOutLooks = 40
-	standLooks  = 15
-	silentLooks = 10
-	leastCharge = 15 // %
+	maxStartReadings = 40
+	maxStillReadings = 15
+	silentLooks      = 10
+	leastCharge      = 15 // %
 )
 
 // Clean cleans everything, because the robot has no rooms.
@@ -47,7 +47,7 @@ func (r *Robot) Dock(ctx context.Context) error {
 		if _, err := r.look(ctx); err != nil { // without a reading, the present task continues
 			return drivers.MarkNothingDone(err)
 		}
-		return r.errand.End(ctx)
+		return r.exclusive.End(ctx)
 	})
 	if err != nil {
 		return err
@@ -59,12 +59,12 @@ const homeward = "driving to its dock"
 
 // run starts a task and follows it to its end. If the task ends early, run stops the robot.
 func (r *Robot) run(ctx context.Context, what string, op byte, progress func(drivers.Progress)) error {
-	return r.errand.Run(ctx, &r.Base, what, func(ctx context.Context) error {
-		defer r.trouble.End()
+	return r.exclusive.Run(ctx, &r.Base, what, func(ctx context.Context) error {
+		defer r.helpWait.End()
 		if progress == nil {
 			progress = func(drivers.Progress) {}
 		} else {
-			r.trouble.Begin(func(ctx context.Context) error { return r.sendCommands(ctx, opStart, op) })
+			r.helpWait.Begin(func(ctx context.Context) error { return r.sendCommands(ctx, opStart, op) })
 		}
 		s, err := r.free(ctx, op)
 		switch {
@@ -81,7 +81,7 @@ func (r *Robot) run(ctx context.Context, what string, op byte, progress func(dri
 			}
 			return err
 		}
-		j := cleanProgress{what: what, op: op, fromDock: s.docked, last: s, progress: progress, trouble: &r.trouble, now: r.now}
+		j := cleanProgress{what: what, op: op, fromDock: s.docked, last: s, progress: progress, helpWait: &r.helpWait, now: r.now}
 		if err = r.follow(ctx, &j); err != nil {
 			r.brake(ctx)
 		} else {
@@ -97,8 +97,8 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 	switch {
 	case err != nil:
 		return s, drivers.MarkNothingDone(err)
-	case s.trouble() != nil:
-		return s, drivers.MarkNothingDone(s.trouble())
+	case s.neededHelp() != nil:
+		return s, drivers.MarkNothingDone(s.neededHelp())
 	case moves && op != opDock:
 		// The clean command toggles: it would stop a moving robot.
 		return s, fmt.Errorf("%w: another client has started it; stop it, or wait", drivers.ErrBusy)
@@ -115,28 +115,28 @@ func (r *Robot) free(ctx context.Context, op byte) (state, error) {
 
 // cleanProgress is the progress of one task, derived from the sensors.
 type cleanProgress struct {
-	what     string
-	op       byte
-	fromDock bool
-	out      bool // the robot has set out
-	looks    int
-	stands   int // successive readings without movement
-	last     state
-	progress func(drivers.Progress)
-	trouble  *drivers.HelpWait
-	now      func() time.Time
+	what          string
+	op            byte
+	fromDock      bool
+	out           bool // the robot has set out
+	looks         int
+	stillReadings int // successive readings without movement
+	last          state
+	progress      func(drivers.Progress)
+	helpWait      *drivers.HelpWait
+	now           func() time.Time
 }
 
 // step evaluates the present state. over reports the end of the task.
 func (j *cleanProgress) step(s state, paused bool) (over bool, err error) {
 	moved := s.moved(j.last)
 	j.last = s
-	help, err := j.trouble.Update(j.now(), s.trouble(), moved)
+	help, err := j.helpWait.Update(j.now(), s.neededHelp(), moved)
 	if err != nil {
 		return false, err
 	}
 	if help != nil {
-		j.stands = 0
+		j.stillReadings = 0
 		j.progress(drivers.Progress{Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
@@ -151,19 +151,19 @@ func (j *cleanProgress) step(s state, paused bool) (over bool, err error) {
 	j.looks++
 	switch {
 	case paused:
-		j.stands = 0
+		j.stillReadings = 0
 		return false, nil
 	case moved:
-		j.out, j.stands = true, 0
+		j.out, j.stillReadings = true, 0
 		return false, nil
-	case !j.out && j.looks > setOutLooks:
+	case !j.out && j.looks > maxStartReadings:
 		return false, errors.New("the robot has accepted the task, and has not set out; inspect it")
 	case !j.out:
 		return false, nil
 	case s.docked: // the robot has docked, where a cleaning task also ends
 		return true, nil
 	}
-	if j.stands++; j.stands < standLooks {
+	if j.stillReadings++; j.stillReadings < maxStillReadings {
 		return false, nil
 	}
 	if j.op == opDock || j.op == opClean && j.fromDock {
@@ -191,7 +191,7 @@ func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 		}
 		silent = 0
 		if over, err := j.step(s, r.isPaused()); over || err != nil {
-			if r.errand.Interrupted(ctx) {
+			if r.exclusive.Interrupted(ctx) {
 				return drivers.ErrStopped
 			}
 			if err == nil {
@@ -261,7 +261,7 @@ func (r *Robot) Pause(ctx context.Context) error {
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
 	return r.Do(ctx, func(ctx context.Context) error {
-		again := r.trouble.ResumeCommand()
+		again := r.helpWait.ResumeCommand()
 		switch {
 		case again != nil:
 		case r.isPaused():
@@ -288,7 +288,7 @@ func (r *Robot) Resume(ctx context.Context) error {
 // continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (string, error) {
-		return "", r.errand.Interrupt(ctx, func(ctx context.Context) error {
+		return "", r.exclusive.Interrupt(ctx, func(ctx context.Context) error {
 			if err := r.stop(ctx); err != nil {
 				return err
 			}

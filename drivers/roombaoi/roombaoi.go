@@ -38,12 +38,12 @@ func Kind() drivers.Kind {
 // Robot is one robot.
 type Robot struct {
 	drivers.Base
-	cfg    Config
-	log    *slog.Logger
-	now    func() time.Time
-	errand drivers.ExclusiveTask
+	cfg       Config
+	log       *slog.Logger
+	now       func() time.Time
+	exclusive drivers.ExclusiveTask
 
-	trouble drivers.HelpWait
+	helpWait drivers.HelpWait
 
 	mu     sync.Mutex // serializes exchanges on the line
 	line   *os.File   // nil while the line is closed
@@ -111,7 +111,7 @@ func (r *Robot) sendCommands(ctx context.Context, ops ...byte) error {
 	return r.send(ctx, ops)
 }
 
-// send is tell for a caller that holds mu.
+// send is sendCommands for a caller that holds mu.
 func (r *Robot) send(ctx context.Context, ops []byte) error {
 	if ctx.Err() != nil {
 		return drivers.MarkNothingDone(ctx.Err())
@@ -253,12 +253,12 @@ func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	if err != nil {
 		return drivers.Observation{}, err
 	}
-	text, facts := s.says(s.moves)
+	text, facts := s.describe(s.moves)
 	return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
 }
 
-// says returns the state as text and as facts.
-func (s state) says(moves bool) (string, []drivers.Fact) {
+// describe returns the state as text and as facts.
+func (s state) describe(moves bool) (string, []drivers.Fact) {
 	is := "standing still"
 	switch {
 	case moves:
@@ -276,15 +276,15 @@ func (s state) says(moves bool) (string, []drivers.Fact) {
 		text += " and it is charging"
 	}
 	text += "."
-	if h := s.trouble(); h != nil {
+	if h := s.neededHelp(); h != nil {
 		text += " " + h.Error() + "."
 		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
 	}
 	return text, facts
 }
 
-// trouble returns the problem that a person must solve, or nil.
-func (s state) trouble() *drivers.HelpError {
+// neededHelp returns the problem that a person must solve, or nil.
+func (s state) neededHelp() *drivers.HelpError {
 	switch {
 	case s.wheelDrop:
 		return &drivers.HelpError{Problem: "a wheel hangs in the air", Help: "set the robot on a flat floor, then ask again"}

@@ -45,7 +45,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
 		}
 		if progress != nil {
-			r.trouble.Begin(func(ctx context.Context) error { return r.resumeOrRepeat(ctx, c) })
+			r.helpWait.Begin(func(ctx context.Context) error { return r.resumeOrRepeat(ctx, c) })
 		}
 		return r.link.send(ctx, c, r.now())
 	})
@@ -61,13 +61,13 @@ func (r *Robot) Dock(ctx context.Context) error {
 		if err := r.with(ctx, func(report) error { return nil }); err != nil { // without a connection, the present task continues
 			return err
 		}
-		return r.errand.End(ctx)
+		return r.exclusive.End(ctx)
 	})
 	if err != nil {
 		return err
 	}
 	return r.run(ctx, homeward, nil, func(ctx context.Context, s report) error {
-		if h := s.Mission.trouble(); h != nil {
+		if h := s.Mission.neededHelp(); h != nil {
 			return drivers.MarkNothingDone(h)
 		}
 		if s.Mission.docked() {
@@ -88,8 +88,8 @@ func (r *Robot) Dock(ctx context.Context) error {
 // run starts a task with begin, and follows it to its end. If the task ends early, run
 // stops the robot.
 func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Progress), begin func(context.Context, report) error) error {
-	return r.errand.Run(ctx, &r.Base, what, func(ctx context.Context) error {
-		defer r.trouble.End()
+	return r.exclusive.Run(ctx, &r.Base, what, func(ctx context.Context) error {
+		defer r.helpWait.End()
 		if progress == nil {
 			progress = func(drivers.Progress) {}
 		}
@@ -104,7 +104,7 @@ func (r *Robot) run(ctx context.Context, what string, progress func(drivers.Prog
 				return err
 			}
 			progress(drivers.Progress{Activity: what})
-			if err := r.follow(ctx, &cleanProgress{what: what, began: r.now(), progress: progress, trouble: &r.trouble}); err != nil {
+			if err := r.follow(ctx, &cleanProgress{what: what, began: r.now(), progress: progress, helpWait: &r.helpWait}); err != nil {
 				r.brake(ctx)
 				return err
 			}
@@ -119,13 +119,13 @@ type cleanProgress struct {
 	began    time.Time
 	out      bool // the robot has set out
 	progress func(drivers.Progress)
-	trouble  *drivers.HelpWait
+	helpWait *drivers.HelpWait
 }
 
 // step evaluates the present state. over reports the end of the task.
 func (j *cleanProgress) step(s report, now time.Time) (over bool, err error) {
 	m := *s.Mission
-	help, err := j.trouble.Update(now, m.trouble(), m.moves())
+	help, err := j.helpWait.Update(now, m.neededHelp(), m.moves())
 	if err != nil {
 		return false, err
 	}
@@ -192,7 +192,7 @@ func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 		}
 		heard, j.out = r.now(), j.out || moved // including movement between two polls
 		if over, err := j.step(s, r.now()); over || err != nil {
-			if r.errand.Interrupted(ctx) {
+			if r.exclusive.Interrupted(ctx) {
 				return drivers.ErrStopped
 			}
 			if err == nil {
@@ -203,15 +203,15 @@ func (r *Robot) follow(ctx context.Context, j *cleanProgress) error {
 	}
 }
 
-// heedTime is the longest delay of a command.
-const heedTime = 3 * time.Second
+// commandDelay is the longest delay of a command.
+const commandDelay = 3 * time.Second
 
 // brake stops the robot, even if ctx has ended. It waits for the begin of the task, because
 // the robot may not have reported it yet, and then sends the stop in any case.
 func (r *Robot) brake(ctx context.Context) {
 	_ = drivers.StopRobot(ctx, r.log, func(ctx context.Context) error {
-		begun, end := context.WithTimeout(ctx, heedTime)
-		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.trouble() != nil }) // or until the time limit
+		begun, end := context.WithTimeout(ctx, commandDelay)
+		_, _ = r.link.until(begun, func(s report) bool { return s.Mission.moves() || s.Mission.paused() || s.Mission.neededHelp() != nil }) // or until the time limit
 		end()
 		return r.end(ctx)
 	})
@@ -240,15 +240,15 @@ func (r *Robot) end(ctx context.Context) error {
 
 // Pause stops the robot where it is.
 func (r *Robot) Pause(ctx context.Context) error {
-	return r.steer(ctx, "pause", mission.paused, func(m mission) bool { return m.trouble() == nil && m.moves() })
+	return r.steer(ctx, "pause", mission.paused, func(m mission) bool { return m.neededHelp() == nil && m.moves() })
 }
 
 // Resume continues the task, also after a person has solved a problem.
 func (r *Robot) Resume(ctx context.Context) error {
-	if again := r.trouble.ResumeCommand(); again != nil {
+	if again := r.helpWait.ResumeCommand(); again != nil {
 		return r.command(ctx, "resume", again, mission.moves, func(m mission) bool { return !m.moves() })
 	}
-	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.trouble() == nil && m.paused() })
+	return r.steer(ctx, "resume", mission.moves, func(m mission) bool { return m.neededHelp() == nil && m.paused() })
 }
 
 // resumeOrRepeat resumes the mission of the robot if it still has one. Otherwise it repeats the
@@ -265,7 +265,7 @@ func (r *Robot) steer(ctx context.Context, what string, want, from func(mission)
 	return r.command(ctx, what, func(ctx context.Context) error { return r.link.send(ctx, command{Command: what}, r.now()) }, want, from)
 }
 
-func (r *Robot) command(ctx context.Context, what string, tell func(context.Context) error, want, from func(mission) bool) error {
+func (r *Robot) command(ctx context.Context, what string, send func(context.Context) error, want, from func(mission) bool) error {
 	ctx, done, err := r.Begin(ctx)
 	if err != nil {
 		return err
@@ -273,14 +273,14 @@ func (r *Robot) command(ctx context.Context, what string, tell func(context.Cont
 	defer done()
 	return r.VerbError(ctx, r.with(ctx, func(s report) error {
 		switch {
-		case s.Mission.trouble() == nil && want(*s.Mission):
+		case s.Mission.neededHelp() == nil && want(*s.Mission):
 			return nil
-		case !from(*s.Mission) && s.Mission.trouble() != nil:
-			return drivers.MarkNothingDone(s.Mission.trouble())
+		case !from(*s.Mission) && s.Mission.neededHelp() != nil:
+			return drivers.MarkNothingDone(s.Mission.neededHelp())
 		case !from(*s.Mission):
 			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.doing(), what))
 		}
-		if err := tell(ctx); err != nil {
+		if err := send(ctx); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, beginTime)
@@ -296,7 +296,7 @@ func (r *Robot) command(ctx context.Context, what string, tell func(context.Cont
 // continues.
 func (r *Robot) Stop(ctx context.Context) (left string, err error) {
 	return "", r.Do(ctx, func(ctx context.Context) error {
-		return r.errand.Interrupt(ctx, func(ctx context.Context) error {
+		return r.exclusive.Interrupt(ctx, func(ctx context.Context) error {
 			return r.with(ctx, func(report) error { return r.stop(ctx) })
 		})
 	})

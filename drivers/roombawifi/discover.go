@@ -11,8 +11,8 @@ import (
 	"github.com/messkit/messkit/drivers/mdns"
 )
 
-// everybody is the broadcast address of robots, and probe is the question.
-var everybody = netip.MustParseAddrPort("255.255.255.255:5678")
+// broadcast is the broadcast address of robots, and probe is the question.
+var broadcast = netip.MustParseAddrPort("255.255.255.255:5678")
 
 const (
 	probe   = "irobotmcs"
@@ -21,7 +21,7 @@ const (
 )
 
 // Discover searches the local network for robots until ctx ends.
-func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, everybody, most) }
+func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, broadcast, most) }
 
 func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.FoundDevice {
 	var all []drivers.FoundDevice

@@ -193,7 +193,7 @@ func (l *link) receive(from mqtt.Client, m mqtt.Message) {
 		return
 	}
 	l.known = next
-	if m := next.Mission; m != nil && (m.moves() || m.trouble() != nil) {
+	if m := next.Mission; m != nil && (m.moves() || m.neededHelp() != nil) {
 		l.sent = time.Time{}
 		l.moved = l.moved || m.moves()
 	}

@@ -18,7 +18,7 @@ func FuzzTake(f *testing.F) {
 			t.Errorf("battery %v", *r.Battery)
 		}
 		if r.Mission != nil {
-			if text, _ := r.says(); text == "" || r.Mission.Phase == "" {
+			if text, _ := r.describe(); text == "" || r.Mission.Phase == "" {
 				t.Errorf("text of %+v is %q", r.Mission, text)
 			}
 		}

@@ -41,14 +41,14 @@ func Kind() drivers.Kind {
 // Robot is one robot.
 type Robot struct {
 	drivers.Base
-	cfg    Config
-	link   *link
-	gobot  *drivers.Connection
-	log    *slog.Logger
-	now    func() time.Time
-	errand drivers.ExclusiveTask
+	cfg       Config
+	link      *link
+	gobot     *drivers.Connection
+	log       *slog.Logger
+	now       func() time.Time
+	exclusive drivers.ExclusiveTask
 
-	trouble drivers.HelpWait
+	helpWait drivers.HelpWait
 }
 
 // Open is the drivers.Factory of this package. It uses no network.
@@ -154,7 +154,7 @@ func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
 // Observe returns the state of the robot.
 func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
 	return see(ctx, r, func(s report) (drivers.Observation, error) {
-		text, facts := s.says()
+		text, facts := s.describe()
 		return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
 	})
 }

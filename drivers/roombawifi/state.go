@@ -106,8 +106,8 @@ func (m mission) doing() string {
 	return "standing still"
 }
 
-// trouble is the text of an error, and the action of a person.
-type trouble struct{ problem, help string }
+// helpText is the text of an error, and the action of a person.
+type helpText struct{ problem, help string }
 
 const (
 	wheels = "lift it, free its wheels, check that both move up and down, set it on a flat floor"
@@ -116,8 +116,8 @@ const (
 	reboot = "hold its CLEAN button for 20 s to restart it; if that does not help, contact the service of the manufacturer"
 )
 
-// troubles maps the error numbers of the robot.
-var troubles = map[int]trouble{
+// helpTexts maps the error numbers of the robot.
+var helpTexts = map[int]helpText{
 	1: {"its left wheel hangs in the air", wheels}, 2: {"its brushes do not turn", brush}, 3: {"its right wheel hangs in the air", wheels},
 	4: {"its left wheel does not turn", wheels}, 5: {"its right wheel does not turn", wheels}, 6: {"it stands at an edge", cliff},
 	7: {"its left wheel has a fault", wheels}, 8: {"its bin has a fault", "remove the bin, clean its contacts and filter, insert it again"},
@@ -137,23 +137,23 @@ var troubles = map[int]trouble{
 }
 
 // unready maps the numbers of the reasons why the robot does not set out.
-var unready = map[int]trouble{
+var unready = map[int]helpText{
 	1: {"it stands at an edge", cliff}, 2: {"both wheels hang in the air", wheels}, 3: {"its left wheel hangs in the air", wheels}, 4: {"its right wheel hangs in the air", wheels},
 	7: {"its bin is missing", "insert the bin until it clicks"}, 15: {"its battery is low", "let it charge in its dock"}, 16: {"its bin is full", "empty the bin"},
 	31: {"its tank is empty", "fill the tank"}, 39: {"it saves its map", "wait some minutes"}, 48: {"an obstacle blocks its way", "clear the way"},
 	68: {"it updates its map", "wait some minutes"},
 }
 
-// trouble returns the problem that a person must solve, or nil.
-func (m mission) trouble() *drivers.HelpError {
+// neededHelp returns the problem that a person must solve, or nil.
+func (m mission) neededHelp() *drivers.HelpError {
 	if m.Error == 0 && m.Phase != stuck {
 		return nil
 	}
-	t, known := troubles[m.Error]
+	t, known := helpTexts[m.Error]
 	if !known {
-		t = trouble{fmt.Sprintf("the robot reports the error %d", m.Error), "inspect it; the app of the manufacturer shows more"}
+		t = helpText{fmt.Sprintf("the robot reports the error %d", m.Error), "inspect it; the app of the manufacturer shows more"}
 		if m.Error == 0 {
-			t = trouble{"the robot is stuck", "free it, set it on a free floor"}
+			t = helpText{"the robot is stuck", "free it, set it on a free floor"}
 		}
 	}
 	return &drivers.HelpError{Problem: t.problem, Help: t.help + ", then ask again"}
@@ -161,18 +161,18 @@ func (m mission) trouble() *drivers.HelpError {
 
 // unready returns the reason why the robot would not set out, or nil.
 func (m mission) unready() *drivers.HelpError {
-	if h := m.trouble(); h != nil || m.NotReady == 0 {
+	if h := m.neededHelp(); h != nil || m.NotReady == 0 {
 		return h
 	}
 	t, known := unready[m.NotReady]
 	if !known {
-		t = trouble{fmt.Sprintf("the robot is not ready (reason %d)", m.NotReady), "inspect it; the app of the manufacturer shows more"}
+		t = helpText{fmt.Sprintf("the robot is not ready (reason %d)", m.NotReady), "inspect it; the app of the manufacturer shows more"}
 	}
 	return &drivers.HelpError{Problem: t.problem, Help: t.help + ", then ask again"}
 }
 
-// says returns the state as text and as facts.
-func (r report) says() (string, []drivers.Fact) {
+// describe returns the state as text and as facts.
+func (r report) describe() (string, []drivers.Fact) {
 	text := "The vacuum is " + r.Mission.doing()
 	facts := []drivers.Fact{{Name: "state", Value: r.Mission.doing()}, {Name: "phase", Value: r.Mission.Phase}}
 	if r.Battery != nil {
@@ -184,7 +184,7 @@ func (r report) says() (string, []drivers.Fact) {
 		text += " Its bin is full."
 		facts = append(facts, drivers.Fact{Name: "bin", Value: "full"})
 	}
-	if h := cmp.Or(r.Mission.trouble(), r.Mission.unready()); h != nil {
+	if h := cmp.Or(r.Mission.neededHelp(), r.Mission.unready()); h != nil {
 		text += " It reports: " + h.Error() + "."
 		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
 	}

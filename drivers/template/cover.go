@@ -140,24 +140,24 @@ func (t Movement) Do(ctx context.Context) error {
 		return drivers.MarkNothingDone(err)
 	}
 	err = t.Go(ctx)
-	heard := err == nil
-	if heard {
+	acknowledged := err == nil
+	if acknowledged {
 		err = t.arrive(ctx, p)
 	}
 	if err == nil || errors.Is(err, drivers.ErrNothingDone) || errors.Is(err, errStands) {
 		return err
 	}
-	return MovementError(err, heard, t.brake(ctx))
+	return MovementError(err, acknowledged, t.brake(ctx))
 }
 
-// MovementError returns the error of a movement that failed with err. heard reports whether
+// MovementError returns the error of a movement that failed with err. acknowledged reports whether
 // the cover has acknowledged the command; stop is the error of the stop command after that,
 // or nil.
-func MovementError(err error, heard bool, stop error) error {
+func MovementError(err error, acknowledged bool, stop error) error {
 	switch {
 	case stop != nil:
 		return fmt.Errorf("%w; %w: it does not stop: %v", err, drivers.ErrMayAct, stop) // stop without %w, because the cover moves: the error must not be ErrNothingDone
-	case !heard: // the cover may receive the command after the stop
+	case !acknowledged: // the cover may receive the command after the stop
 		return fmt.Errorf("%w; %w", err, drivers.ErrMayAct)
 	}
 	return err

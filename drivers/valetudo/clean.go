@@ -34,11 +34,11 @@ func (v *Vacuum) Clean(ctx context.Context, areas []string, progress func(driver
 
 // run executes one task of the robot, from its command to its end.
 func (v *Vacuum) run(ctx context.Context, what string, plan func(context.Context) (cleanTask, error), progress func(drivers.Progress)) error {
-	return v.errand.Run(ctx, &v.Base, what, func(ctx context.Context) error {
+	return v.exclusive.Run(ctx, &v.Base, what, func(ctx context.Context) error {
 		e, err := plan(ctx)
 		if err == nil && progress != nil {
-			v.trouble.Begin(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
-			defer v.trouble.End()
+			v.helpWait.Begin(func(ctx context.Context) error { return v.send(ctx, e) }) // the same place; otherwise the robot would clean everything
+			defer v.helpWait.End()
 		}
 		if err == nil {
 			err = v.send(ctx, e)
@@ -88,8 +88,8 @@ func (v *Vacuum) plan(ctx context.Context, areas []string) (cleanTask, error) {
 		if at < 0 {
 			return cleanTask{}, drivers.MarkNothingDone(fmt.Errorf("the robot has no room %q; known rooms: %s", a, strings.Join(names(rooms), ", ")))
 		}
-		if wrong := missing(rooms[at : at+1]); wrong != nil {
-			return cleanTask{}, drivers.MarkNothingDone(wrong)
+		if err := missing(rooms[at : at+1]); err != nil {
+			return cleanTask{}, drivers.MarkNothingDone(err)
 		}
 		ids[i] = rooms[at].ID
 	}
@@ -104,7 +104,7 @@ func (v *Vacuum) free(ctx context.Context) error {
 	case err != nil:
 		return drivers.MarkNothingDone(err)
 	case s.Status == isError:
-		return drivers.MarkNothingDone(s.trouble())
+		return drivers.MarkNothingDone(s.neededHelp())
 	case s.moves() && s.Status != isReturning:
 		return fmt.Errorf("%w: another client has started it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
 	}
@@ -132,7 +132,7 @@ func (v *Vacuum) watch(ctx context.Context, j *cleanProgress) (err error) {
 		if err := v.wait(ctx); err != nil {
 			return err
 		}
-		doubt := v.errand.LastStop()
+		doubt := v.exclusive.LastStop()
 		s, err := v.state(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -146,11 +146,11 @@ func (v *Vacuum) watch(ctx context.Context, j *cleanProgress) (err error) {
 		}
 		silent = 0
 		if s.moves() {
-			v.errand.ConfirmWorking(doubt)
+			v.exclusive.ConfirmWorking(doubt)
 		}
-		over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.trouble)
+		over, err := j.step(s, v.now(), v.cleaned(ctx, s), &v.helpWait)
 		switch {
-		case (over || err != nil) && v.errand.Interrupted(ctx):
+		case (over || err != nil) && v.exclusive.Interrupted(ctx):
 			return drivers.ErrStopped
 		case err != nil:
 			return err
@@ -212,12 +212,12 @@ func (v *Vacuum) Dock(ctx context.Context) error {
 		if _, err := v.state(ctx); err != nil { // without a state, the present task continues
 			return drivers.MarkNothingDone(err)
 		}
-		return v.errand.End(ctx)
+		return v.exclusive.End(ctx)
 	})
 	if err != nil {
 		return err
 	}
-	return v.errand.Run(ctx, &v.Base, homeward, v.dock)
+	return v.exclusive.Run(ctx, &v.Base, homeward, v.dock)
 }
 
 func (v *Vacuum) dock(ctx context.Context) (err error) {
@@ -228,7 +228,7 @@ func (v *Vacuum) dock(ctx context.Context) (err error) {
 	case s.Status == isDocked:
 		return nil
 	case s.Status == isError:
-		return drivers.MarkNothingDone(s.trouble())
+		return drivers.MarkNothingDone(s.neededHelp())
 	}
 	if err := v.put(ctx, controlPath, map[string]any{"action": "home"}); err != nil {
 		if !errors.Is(err, drivers.ErrNothingDone) {

@@ -42,11 +42,11 @@ func FuzzState(f *testing.F) {
 			}
 			return
 		}
-		if text, _ := got.says(); !strings.HasPrefix(text, "The vacuum is ") {
+		if text, _ := got.describe(); !strings.HasPrefix(text, "The vacuum is ") {
 			t.Errorf("text of %+v is %q", got, text)
 		}
-		if (got.trouble() != nil) != (got.Status == isError) {
-			t.Errorf("%+v has trouble: %v", got, got.trouble())
+		if (got.neededHelp() != nil) != (got.Status == isError) {
+			t.Errorf("%+v has trouble: %v", got, got.neededHelp())
 		}
 	})
 }

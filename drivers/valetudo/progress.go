@@ -22,7 +22,7 @@ type cleanProgress struct {
 	lost     bool    // the robot was unreachable since it was last seen at its task
 	floor    float64 // area of the task in cm²; 0 if unknown
 	progress func(drivers.Progress)
-	told     float64 // last reported percentage
+	reported float64 // last reported percentage
 }
 
 func newCleanProgress(now time.Time, what string, floor float64, progress func(drivers.Progress)) *cleanProgress {
@@ -43,12 +43,12 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 	if j.floor > 0 {
 		percent = min(almost, 100*area/j.floor)
 	}
-	help, err := t.Update(now, s.trouble(), s.Status == isCleaning || s.Status == isMoving)
+	help, err := t.Update(now, s.neededHelp(), s.Status == isCleaning || s.Status == isMoving)
 	if err != nil {
 		return false, err
 	}
 	if help != nil {
-		j.progress(drivers.Progress{Percent: j.told, Activity: j.what + ", waiting for a person", Help: help})
+		j.progress(drivers.Progress{Percent: j.reported, Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
 	switch {
@@ -81,8 +81,8 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 
 // report reports the progress, which never decreases.
 func (j *cleanProgress) report(percent float64, doing string) {
-	j.told = min(100, max(j.told, percent))
-	j.progress(drivers.Progress{Percent: j.told, Activity: doing})
+	j.reported = min(100, max(j.reported, percent))
+	j.progress(drivers.Progress{Percent: j.reported, Activity: doing})
 }
 
 // cleaned returns the cleaned area of this task in cm², or 0 if unknown.

@@ -29,8 +29,8 @@ func (v *Vacuum) rooms(ctx context.Context) ([]room, error) {
 		return nil, err
 	}
 	rooms, err := parseRooms(a.Body, v.cfg.Segments)
-	if wrong := missing(rooms); wrong != nil {
-		v.wrong.Do(func() { v.log.Warn("the robot lacks segments of the configuration", "err", wrong) })
+	if err := missing(rooms); err != nil {
+		v.logMissing.Do(func() { v.log.Warn("the robot lacks segments of the configuration", "err", err) })
 	}
 	return rooms, err
 }
@@ -114,16 +114,16 @@ func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", v.WithName(err)
 	}
-	says := "answers: " + s.doing()
+	text := "answers: " + s.doing()
 	rooms, err := v.rooms(ctx)
 	if err == nil {
 		err = missing(rooms)
 	}
 	switch {
 	case err == nil:
-		return says + "; rooms: " + strings.Join(names(rooms), ", "), nil
+		return text + "; rooms: " + strings.Join(names(rooms), ", "), nil
 	case len(v.cfg.Segments) > 0:
 		return "", v.WithName(err)
 	}
-	return says + "; no rooms: " + err.Error(), nil
+	return text + "; no rooms: " + err.Error(), nil
 }

@@ -120,8 +120,8 @@ func (s state) doing() string {
 	return s.Status
 }
 
-// says returns the state as text and as facts.
-func (s state) says() (string, []drivers.Fact) {
+// describe returns the state as text and as facts.
+func (s state) describe() (string, []drivers.Fact) {
 	text := "The vacuum is " + s.doing()
 	facts := []drivers.Fact{{Name: "state", Value: s.Status}}
 	if s.Battery != nil {
@@ -132,7 +132,7 @@ func (s state) says() (string, []drivers.Fact) {
 		text += " and it is charging"
 	}
 	text += "."
-	if help := s.trouble(); help != nil {
+	if help := s.neededHelp(); help != nil {
 		text += " " + help.Error() + "."
 		facts = append(facts, drivers.Fact{Name: "problem", Value: help.Problem}, drivers.Fact{Name: "help", Value: help.Help})
 	}
@@ -149,8 +149,8 @@ var helps = map[string]string{
 	"dock":        "check its dock: water, dust bag, and the way to it",
 }
 
-// trouble returns the problem that a person must solve, or nil.
-func (s state) trouble() *drivers.HelpError {
+// neededHelp returns the problem that a person must solve, or nil.
+func (s state) neededHelp() *drivers.HelpError {
 	if s.Status != isError {
 		return nil
 	}

@@ -15,7 +15,7 @@ func (v *Vacuum) Pause(ctx context.Context) error {
 // Resume continues the task, also after a person has solved a problem.
 func (v *Vacuum) Resume(ctx context.Context) error {
 	goes := func(s state) bool { return s.Status == isCleaning || s.Status == isMoving }
-	if again := v.trouble.ResumeCommand(); again != nil {
+	if again := v.helpWait.ResumeCommand(); again != nil {
 		return v.steer(ctx, "resume", again, goes, func(s state) bool { return !s.moves() })
 	}
 	return v.steer(ctx, "resume", v.does("start"), goes, func(s state) bool { return s.Status == isPaused })
@@ -27,7 +27,7 @@ func (v *Vacuum) does(action string) func(context.Context) error {
 }
 
 // steer sends a command for the present task, and waits until want accepts the state.
-func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Context) error, want, from func(state) bool) error {
+func (v *Vacuum) steer(ctx context.Context, what string, send func(context.Context) error, want, from func(state) bool) error {
 	return v.Do(ctx, func(ctx context.Context) error {
 		s, err := v.state(ctx)
 		switch {
@@ -38,7 +38,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 		case !from(s):
 			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
 		}
-		if err := tell(ctx); err != nil {
+		if err := send(ctx); err != nil {
 			return err
 		}
 		for {
@@ -56,7 +56,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, tell func(context.Conte
 // receive the stop command, its task continues.
 func (v *Vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) {
-		return "", v.errand.Interrupt(ctx, func(ctx context.Context) error {
+		return "", v.exclusive.Interrupt(ctx, func(ctx context.Context) error {
 			s, err := v.state(ctx)
 			if err == nil && !s.moves() && s.Status != isPaused && !v.loose.Load() {
 				return nil

@@ -50,10 +50,10 @@ type Vacuum struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	wrong   sync.Once             // logs the missing segments once
-	errand  drivers.ExclusiveTask // task of this driver
-	trouble drivers.HelpWait
-	loose   atomic.Bool // the robot may have a start command, and a stop failed
+	logMissing sync.Once             // logs the missing segments once
+	exclusive  drivers.ExclusiveTask // task of this driver
+	helpWait   drivers.HelpWait
+	loose      atomic.Bool // the robot may have a start command, and a stop failed
 }
 
 // Open is the drivers.Factory of this package. It uses no network.
@@ -155,6 +155,6 @@ func (v *Vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	if err != nil {
 		return drivers.Observation{}, err
 	}
-	text, facts := s.says()
+	text, facts := s.describe()
 	return drivers.Observation{Text: text, Facts: facts, At: v.now()}, nil
 }

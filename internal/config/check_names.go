@@ -15,7 +15,7 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 	c := cmp.Or(h.Catalog, catalog.Default())
 	var wrong strictyaml.Problems
 	has := map[string]string{} // device by each of its names
-	tell := func(d Device, key, name string) {
+	report := func(d Device, key, name string) {
 		at := d.called(c, name)
 		switch other := has[at]; {
 		case Spoken(name) == "":
@@ -30,14 +30,14 @@ func (h *DeviceSet) CheckNames(nodes map[string]strictyaml.Node) error {
 		return d.Dev == nil || d.Kind.ReportsArea && d.Area == "" // the driver reports its area later
 	})
 	for _, d := range known {
-		tell(d, "", d.Name)
+		report(d, "", d.Name)
 	}
 	for _, d := range known {
 		if d.Label != "" {
-			tell(d, "label", d.Label)
+			report(d, "label", d.Label)
 		}
 		for _, name := range d.Aliases {
-			tell(d, "aliases", name)
+			report(d, "aliases", name)
 		}
 	}
 	return MergeProblems(wrong)

@@ -14,17 +14,17 @@ import (
 func (h *DeviceSet) Senses(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	c := cmp.Or(h.Catalog, catalog.Default())
 	for _, d := range h.Devices {
-		tell := func(key, name string) {
+		report := func(key, name string) {
 			if sense := interpret.ReservedNameUse(c, name); sense != "" && Spoken(name) != "" {
 				notes = append(notes, nodes[d.Name].Problem(key, "%q %s: a request with it may mean something else, or nothing; write another name", name, sense))
 			}
 		}
-		tell("", d.Name)
+		report("", d.Name)
 		if d.Label != "" {
-			tell("label", d.Label)
+			report("label", d.Label)
 		}
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(d.Aliases))) {
-			tell("aliases", name)
+			report("aliases", name)
 		}
 	}
 	return notes

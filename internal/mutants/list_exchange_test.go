@@ -140,7 +140,7 @@ var exchangeMutants = []mutant{
 		"capabilities/catalog/own_words.go", "Asking: c.strict(func(string) bool { return true })", "Asking: c.strict(func(string) bool { return false })",
 	}}, "./cmd/messkit TestScripts/words"},
 	{"who confirms does not read who switches off", []edit{{
-		"agent/task/dialogue.go", "for _, e := range t.verdict.SwitchOffs {", "for _, e := range t.verdict.SwitchOffs[:0] {",
+		"agent/task/dialogue.go", "for _, e := range t.decision.SwitchOffs {", "for _, e := range t.decision.SwitchOffs[:0] {",
 	}}, "./agent TestAnswerNamesWhatSwitchesOff"},
 	{"the thread keeps the code", []edit{{
 		"exchange/confirmation.go", "code, c.Code = c.Code, \"\"", "code = c.Code",

@@ -127,13 +127,13 @@ func (a *ADS1115) Transfer(written []byte, n int) ([]byte, bool) {
 // for each written register.
 type Expander struct {
 	*Registers
-	Told func(register byte)
+	Written func(register byte)
 }
 
 // Transfer executes one message (datasheet, 3.5).
 func (e *Expander) Transfer(written []byte, n int) ([]byte, bool) {
-	if len(written) > 1 && e.Told != nil {
-		e.Told(written[0])
+	if len(written) > 1 && e.Written != nil {
+		e.Written(written[0])
 	}
 	for bank := range 2 {
 		const direction, levels, latch = 0x00, 0x12, 0x14

@@ -167,9 +167,9 @@ func journalCheckCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Verify the journal, and print file, byte and rule of each error",
-		Long: `Hold the journal to the rules in docs/reference/journal.md, and tell file, byte and rule of
-what is wrong. The exit code is 1 if anything is. A torn end is no mistake: the
-power failed, or somebody is writing right now, and nobody relies on it yet.`,
+		Long: `Verify the journal against the rules in docs/reference/journal.md, and print file, byte and rule of
+each error. The exit code is 1 if there is one. A torn end is no error: the power
+failed, or another process is writing, and no task relies on it yet.`,
 		Example: "  messkit journal check\n  messkit journal check --data ~/backup/mess --json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -181,8 +181,8 @@ func (p *Printer) response(m mess.Message, r *mess.Response) {
 	}
 }
 
-// entry prints a content entry. If hasText is true, the result contains a text, and entry leaves out
-// data for programs.
+// entry prints a content entry. If hasText is true, the result contains a text, and entry leaves
+// out data for programs.
 func (p *Printer) entry(e mess.Entry, hasText bool) {
 	if text, ok := e.Text(); ok {
 		p.Printf("%s\n", PrintableLines(text))

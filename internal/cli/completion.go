@@ -25,8 +25,8 @@ import (
 func completionCommand(a *output.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what lets bash, zsh or fish complete command lines",
-		Long: `Completion prints a script for your shell: with it, Tab completes commands, flags,
+		Short: "Print the completion script of bash, zsh or fish",
+		Long: `Completion prints a script for your shell. With it, Tab completes commands, flags,
 the refs of threads, devices, capabilities and executors. Refs come from the
 exchange that --url or MESSKIT_URL names, within a second.
 

@@ -17,11 +17,11 @@ func consoleCommand(a *output.Env) *cobra.Command {
 	var at string
 	c := &cobra.Command{
 		Use:   "console",
-		Short: "Show a link that signs a browser in",
+		Short: "Show a link that signs a browser in to the console",
 		Long: `Console shows a link to the page of the running exchange. A browser that opens it
-within ten minutes is signed in, as whoever has the key (the operator, unless
---key-file says otherwise). The link is good once. In a browser that opened a link which
-was made at a terminal of the exchange's machine, an operator can confirm plans with risk.`,
+within ten minutes is signed in as the owner of the key (the operator, unless
+--key-file names another key). The link works once. An operator can confirm plans
+with risk in a browser whose link was made at a terminal of the exchange's machine.`,
 		Example: "  messkit console\n  messkit console --at https://192.168.1.7:8420",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -50,7 +50,7 @@ was made at a terminal of the exchange's machine, an operator can confirm plans 
 		},
 	}
 	k.Flags(c)
-	c.Flags().StringVar(&at, "at", "", "address under which the browser reaches the exchange, if it is another one")
+	c.Flags().StringVar(&at, "at", "", "other address of the exchange, under which the browser reaches it")
 	return c
 }
 
@@ -59,10 +59,10 @@ func inviteCommand(a *output.Env) *cobra.Command {
 	var at, actor string
 	c := &cobra.Command{
 		Use:   "invite NAME",
-		Short: "Show a code with which a person's phone takes part",
-		Long: `Invite shows a QR code. A phone that scans it within a day is the person's: what
-no robot can do is offered there. The code is good once. Who is invited again
-keeps what was set, on the new phone; the old one is signed out.
+		Short: "Show a code that signs in the phone of a person",
+		Long: `Invite shows a QR code. The phone that scans it within a day belongs to the person:
+the exchange offers it the tasks that no robot can do. The code works once. A second
+invitation of a person moves the settings to the new phone and signs out the old one.
 
 The exchange must be reachable for the phone: messkit run --listen 0.0.0.0:8420 --tls self`,
 		Example: "  messkit invite Ana\n  messkit invite Ana --at https://192.168.1.7:8420",

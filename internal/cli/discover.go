@@ -18,11 +18,11 @@ func discoverCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discover",
 		Short: "Look for devices here and in the network, and print them as a configuration",
-		Long: `Look for devices: camera servers on this machine, what is announced in the local
-network (mDNS), what has announced itself at an MQTT broker, brokers, and the
-hardware interfaces of this machine. What is found is printed as a configuration, and not
-used. What can act is locked there until you have looked what it does and take
-that line away.`,
+		Long: `Discover looks for camera servers on this machine, for devices in the local network
+(mDNS), for devices that have announced themselves at an MQTT broker, for brokers,
+and for the hardware interfaces of this machine. It prints a configuration and uses
+none of the devices. The configuration locks each device that can act: find out what
+the device does, then remove its lock from the file.`,
 		Example: "  messkit discover > found.yaml\n  messkit discover --mqtt mqtt://192.168.1.5 --mqtt-user messkit --mqtt-password-file /etc/messkit/mqtt.password",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -18,10 +18,10 @@ func guardCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:    "guard",
 		Hidden: true,
-		Short:  "Switch off what messkit run cannot any more (started by it)",
-		Long: `Guard is started by messkit run, as a process of its own. It hears from it on its
-standard input what is going to be on and for how long, and switches that off
-when run has died, is frozen or hangs. It opens no network.`,
+		Short:  "Switch devices off for a messkit run that no longer can (run starts it)",
+		Long: `Messkit run starts guard as a separate process. Guard reads on its standard input
+which device will be on and for how long. It switches the device off if run has died,
+is frozen or hangs. It opens no network connection.`,
 		Example: "  messkit guard        # messkit run starts it",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -29,6 +29,6 @@ when run has died, is frozen or hangs. It opens no network.`,
 			return process.Serve(a.In, a.Out, a.Err, will, drivers.NewRegistry(all.Kinds()))
 		},
 	}
-	c.Flags().StringVar(&will, "will", "", "file in which a guard leaves what is on to the next one")
+	c.Flags().StringVar(&will, "will", "", "file in which a guard lists the devices that are on for the next guard")
 	return c
 }

@@ -20,7 +20,7 @@ import (
 func pictureCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "picture COMMAND",
-		Short:   "Make pictures fit",
+		Short:   "Process images",
 		Long:    `Picture processes image files in the same way as executors process their images.`,
 		Example: "  messkit picture fit photo.jpg small.jpg",
 		Args:    cobra.NoArgs,
@@ -35,11 +35,11 @@ func pictureFitCommand(a *output.Env) *cobra.Command {
 	var explain bool
 	c := &cobra.Command{
 		Use:   "fit IN OUT",
-		Short: "Make a picture fit in a number of bytes",
-		Long: `Fit makes a picture of at most so many bytes, the best that fits, upright and
-without metadata. It reads JPEG, PNG, GIF, WebP, BMP, TIFF and raw frames; what
-comes out is a JPEG, or a PNG where the picture is one that fits already, or is
-drawn. The first line says which. A - stands for standard input or output.`,
+		Short: "Compress an image to a number of bytes",
+		Long: `Fit writes the best image of at most so many bytes, upright and without metadata. It
+reads JPEG, PNG, GIF, WebP, BMP, TIFF and raw frames. The output is a JPEG; it is a
+PNG if the input is a PNG that fits already, or a drawing. The first line of the
+output names the format. A - stands for standard input or output.`,
 		Example: `  messkit picture fit photo.jpg small.jpg --max 500KB --explain
   messkit picture fit frame.bin small.jpg --frame yuyv:640x480`,
 		Args: cobra.ExactArgs(2),

@@ -78,8 +78,8 @@ func NewRoot(a *output.Env) *cobra.Command {
 		Use:   "messkit COMMAND",
 		Short: "Safe hands in the physical world for AI agents",
 		Long: `messkit makes this machine an executor of requests in plain words (MESS 1.0 and
-1.1): it claims them, acts at most once, and answers truthfully, with pictures.
-It carries an exchange of its own, so that one board is a whole system.`,
+1.1): it claims them, acts at most once, and reports the true result, with images.
+It contains an exchange, so one machine is a whole system.`,
 		Example: `  messkit run                                   a whole system on this machine
   messkit ask "what's in the fridge?" --wait    ask it something`,
 		SilenceErrors: true,

@@ -15,13 +15,13 @@ func runCommand(a *output.Env) *cobra.Command {
 	var r daemon.RunFlags
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Run an executor, with an exchange of its own unless it connects to one",
+		Short: "Run an executor, with its own exchange unless it connects to one",
 		Long: `Run makes this machine an executor. Without a configuration it is a whole system: an
-exchange called home on 127.0.0.1:8420, an MQTT broker on 127.0.0.1:1883, and a
-simulated home to try things with.
+exchange named home on 127.0.0.1:8420, an MQTT broker on 127.0.0.1:1883, and a
+simulated home for tests.
 
-Stop it with Ctrl-C: what is under way goes to its safe state, and its thread
-says what was done.`,
+Stop it with Ctrl-C: each device at work goes to its safe state, and the thread lists
+what is done.`,
 		Example: "  messkit run\n  messkit run --config messkit.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -28,10 +28,10 @@ HTTP, MQTT or both. The requesters send requests at a fixed rate. The executors 
 start and complete them. The report has times, errors, and the exchange's use of CPU
 and memory.
 
-Without --url the command starts an exchange of its own in a temporary folder, and
-removes it at the end. With --url it uses a running one, with the operator's key of
---key-file: it makes keys there, and at the end it revokes them and forgets its
-executors, which takes half a minute. The threads of its requests stay. It goes to another machine only with
+Without --url the command starts its own exchange in a temporary folder, and removes it
+at the end. With --url it uses a running one, with the operator's key of --key-file: it
+makes keys there. At the end it revokes them and removes its executors, which takes half
+a minute. The threads of its requests stay. It uses another machine only with
 --i-own-this-exchange.
 
 No real device acts: the requests need capabilities that only simulated executors have.

@@ -49,11 +49,11 @@ func statusCommand(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show how the running exchange and its executors stand",
-		Long: `Show how the running exchange and its executors stand: how long they run, whether
-anything is stopped or disarmed, what is open, and what is written to the disk.
-With the configuration of a board that connects to an exchange elsewhere, it is
-that board's journal, as it lies on its disk.`,
+		Short: "Show the status of the running exchange and its executors",
+		Long: `Show the status of the running exchange and its executors: their uptimes, stops and
+disarmed classes, open threads, and writes to the disk. With the configuration of a
+node that connects to an exchange on another machine, show that node's journal on its
+disk.`,
 		Example: "  messkit status\n  messkit status --config kitchen.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -17,9 +17,10 @@ func unreserveCommand(a *output.Env) *cobra.Command {
 	return client.Command(&cobra.Command{
 		Use:   "unreserve DEVICE",
 		Short: "Free a device that a mail agent has reserved",
-		Long: `Unreserve ends the reservations of a device by mail agents, all that go with them
-included; tasks that have waited for it go on. It needs the operator's key.
-messkit status --json shows under agentmail what is reserved.`,
+		Long: `Unreserve ends each reservation that mail agents have for a device. Such a reservation
+may include other devices, which become free too. Tasks that have waited for them
+continue. It needs the operator's key.
+messkit status --json lists the reservations under agentmail.`,
 		Example: "  messkit unreserve vacuum",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, x *httpclient.Client, args []string) error {

@@ -31,7 +31,7 @@ type FollowOptions struct {
 // Flags adds the flags for the wait, and for the folder of images and files, to a command.
 func (w *FollowOptions) Flags(c *cobra.Command) {
 	c.Flags().BoolVarP(&w.Wait, "wait", "w", false, "show progress until the end")
-	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for pictures and files")
+	c.Flags().StringVar(&w.SaveDir, "save", ".", "folder for images and files")
 }
 
 // errEnded stops following the events: the thread has ended.

@@ -22,10 +22,10 @@ func CheckCommand(a *output.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
 		Short: "Check a configuration file",
-		Long: `Check does what run does before the first request: it reads the file, opens every
-device without starting it, and tells all mistakes at once with their lines. It
-also tells which passwords, tokens and keys everybody on this machine can read,
-and which heaters, pumps and the like nothing would switch off by itself.`,
+		Long: `Check does the same as run before the first request: it reads the file, opens each
+device without starting it, and prints all errors with their lines. It also lists
+the passwords, tokens and keys that every user of this machine can read, and the
+heaters, pumps and similar devices that nothing would switch off automatically.`,
 		Example: "  messkit check messkit.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ func DevicesCommand(a *output.Env) *cobra.Command {
 	var kinds, asJSON bool
 	c := &cobra.Command{
 		Use:     "devices",
-		Short:   "List the devices of a configuration, or the drivers there are",
+		Short:   "List the devices of a configuration, or all drivers",
 		Example: "  messkit devices --config messkit.yaml\n  messkit devices --drivers",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -34,17 +34,16 @@ func Command(a *output.Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look what is wrong on this machine",
-		Long: `Doctor looks at the configuration, the data folder and its disk, the keys, the
-exchange, its port, brokers, certificates, the clock and the device files, and
-uses every device of the configuration: a picture is taken and thrown away, a
-sensor is read, a switch is asked for its state. It never switches or moves
-anything. While messkit runs it has the devices, and uses them for this; where it
-runs with another configuration, that is said, and what it does not have is used
-here.
+		Short: "Check this machine for problems",
+		Long: `Doctor checks the configuration, the data folder and its disk, the keys, the
+exchange, its port, brokers, certificates, the clock and the device files. It uses
+each device of the configuration: it takes an image and discards it, reads a sensor,
+and reads the state of a switch. It never switches or moves a device. If messkit runs,
+doctor asks that process to use its devices. If messkit runs with another
+configuration, doctor reports that, and uses the other devices itself.
 
-Each line begins with ok, BAD, or -- where somebody should know something. It says
-what to do. Exit code: 0 nothing is bad, 1 something is.`,
+Each line begins with ok, BAD, or -- (a note), and contains the remedy. Exit code: 0 if
+no line is BAD, else 1.`,
 		Example: "  messkit doctor --config messkit.yaml\n  messkit doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

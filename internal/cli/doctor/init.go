@@ -41,12 +41,12 @@ func InitCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a configuration with the devices found on this machine",
-		Long: `Init looks for devices as messkit discover does, asks three questions, and writes a
-commented configuration: messkit.yaml, unless you name another file. A file that
-is there is never written over.
+		Long: `Init looks for devices like messkit discover, asks three questions, and writes a
+commented configuration: messkit.yaml, unless you name another file. It never
+overwrites a file.
 
-What can act is locked in it until you have looked what it does and take that line
-away. With --yes nothing is asked.`,
+The configuration locks each device that can act: find out what the device does, then
+remove its lock from the file. With --yes the command asks nothing.`,
 		Example: "  messkit init\n  messkit init --yes kitchen.yaml\n  messkit init --connect https://192.168.1.20:8420",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -78,9 +78,9 @@ away. With --yes nothing is asked.`,
 	}
 	f := c.Flags()
 	f.BoolVarP(&b.yes, "yes", "y", false, "ask nothing")
-	f.StringVar(&b.ID, "id", boardName(), "name of this board")
-	f.StringVar(&b.connect, "connect", "", "address of an exchange elsewhere that it works for")
-	f.BoolVar(&b.network, "network", false, "others in the network reach its exchange, with a certificate")
+	f.StringVar(&b.ID, "id", boardName(), "name of this node")
+	f.StringVar(&b.connect, "connect", "", "address of an exchange on another machine that it works for")
+	f.BoolVar(&b.network, "network", false, "other machines in the network reach its exchange, with a certificate")
 	discovery.LookFlags(c, &listen, &broker)
 	return c
 }

@@ -17,15 +17,15 @@ import (
 func ForgetCommand(a *output.Env) *cobra.Command {
 	return client.Command(&cobra.Command{
 		Use:   "forget EXECUTOR",
-		Short: "Remove an executor that does not come back",
-		Long: `Forget takes an executor or a person who is gone for good off all lists; nobody
-waits any more for its word that it has stopped. It needs the operator's key. One
-that was heard of a moment ago, or is at a task, is not forgotten: it may act. The
-name that it is shown by will do where nobody else is called so.
+		Short: "Remove an executor that does not return",
+		Long: `Forget removes an executor or a person from all lists for good. The exchange then
+waits no longer for its confirmation of a stop. The command needs the operator's key.
+It rejects an executor with recent contact or an open task, because that one may act.
+The displayed name is enough if no other executor has it.
 
-Its key stays good, until messkit keys revoke. Should it speak again, it is there
-again, and each stop that it has not confirmed reaches it, also those that were
-given meanwhile.`,
+The key of the executor stays valid until messkit keys revoke. If the executor
+contacts the exchange again, it is back on the lists, and receives each stop that it
+has not confirmed, also those from the meantime.`,
 		Example: "  messkit forget old-pi",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, x *httpclient.Client, args []string) error {

@@ -19,11 +19,11 @@ func RefusedCommand(a *output.Env) *cobra.Command {
 	var limit, all int
 	c := client.Query(a, &cobra.Command{
 		Use:   "refused",
-		Short: "Show the connections that a running exchange has refused",
-		Long: `Refused shows whom a running exchange did not know, what somebody may not do, and
-what was too much, since it began, the newest first. What is alike is one line: the
-same caller, refused for the same reason, with how often and when last. It needs
-an operator's key.`,
+		Short: "Show the connections and requests that a running exchange has rejected",
+		Long: `Refused shows the connections and requests that a running exchange has rejected since
+its start, newest first: unknown clients, forbidden actions, and requests beyond a limit. Equal
+rejections are one line: the same client and the same reason, with their number and
+the last time. It needs an operator's key.`,
 		Example: "  messkit refused",
 	}, func(x *httpclient.Client, ctx context.Context) ([]httpclient.Refusal, error) {
 		if limit < 1 {

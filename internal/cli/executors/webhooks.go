@@ -16,9 +16,9 @@ func WebhooksCommand(a *output.Env) *cobra.Command {
 	return client.Query(a, &cobra.Command{
 		Use:   "webhooks",
 		Short: "Show the deliveries to executors' webhooks",
-		Long: `Webhooks shows the last notices that a running exchange has sent, or is to send, to
-the webhooks of executors, the newest first. With an executor's key it shows
-that executor's. docs/reference/http.md tells how an executor registers one.`,
+		Long: `Webhooks shows the last notifications that a running exchange has sent, or will send,
+to the webhooks of executors, newest first. With an executor's key it shows those of
+that executor. docs/reference/http.md explains how an executor registers a webhook.`,
 		Example: "  messkit webhooks",
 	}, (*httpclient.Client).Webhooks, printDeliveries)
 }

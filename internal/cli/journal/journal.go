@@ -22,10 +22,10 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "journal COMMAND",
-		Short: "Read and check the executor's journal as it lies on the disk",
-		Long: `Read and check the executor's journal as it lies on the disk: what it was going to
-do, what it has done, and what it still has to report. Nothing is changed, and
-messkit run may go on meanwhile. docs/reference/journal.md describes the files.`,
+		Short: "Read and check the executor's journal on the disk",
+		Long: `Read and check the executor's journal on the disk: its planned acts, its completed
+acts, and its pending reports. The command changes nothing, and messkit run may run
+at the same time. docs/reference/journal.md describes the files.`,
 		Example: "  messkit journal show\n  messkit journal check --data ~/backup/mess",
 		Args:    cobra.NoArgs,
 	}
@@ -63,9 +63,9 @@ func journalShowCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [REF]",
 		Short: "List the threads in the journal, or show one of them",
-		Long: `List the threads in the journal: asked (an answer is waited for), intent (it was going
-to act, and has not said what came of it), done (that is still to be reported),
-reported (it was; such threads leave the journal some time later).`,
+		Long: `List the threads in the journal by state: asked (the executor waits for an answer),
+intent (it was about to act, and has not recorded the result), done (its report is
+pending), reported (such threads leave the journal later).`,
 		Example: "  messkit journal show\n  messkit journal show 2026-11-21-003 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

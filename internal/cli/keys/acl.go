@@ -20,9 +20,10 @@ func ACLCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "acl",
 		Short: "Print the access rules for a mosquitto broker",
-		Long: `Acl prints who may read and write what, as a file for mosquitto (acl_file). A user
-there is the actor of that name. Observers and operators are those that have a key
-of the exchange; run it again when that changes. It reads the exchange's data folder.`,
+		Long: `Acl prints the permissions of all actors on topics, as a file for mosquitto
+(acl_file). A user of the broker is the actor of that name. The observers and
+operators are the actors with such a key of the exchange; run the command again when
+the keys change. It reads the exchange's data folder.`,
 		Example: "  messkit exchange acl > /etc/mosquitto/messkit.acl",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -38,13 +38,13 @@ func warnStillListed(ctx context.Context, a *output.Env, x *httpclient.Client, a
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys COMMAND",
-		Short: "Say who may speak to the exchange, and in which roles",
-		Long: `Keys shows and changes who may speak to a running exchange. It needs the operator's
-key. A key is shown once, when it is made; the exchange keeps only its hash.
+		Short: "Manage API keys and roles",
+		Long: `Keys shows and changes the keys of a running exchange and their roles. It needs the
+operator's key. The exchange shows a new key once, and stores only its hash.
 
-The roles: requester (asks, answers, cancels its own), executor (claims and
-reports), observer (sees every thread), operator (everything a person who runs
-the place may do).`,
+The roles: requester (creates, answers and cancels its own requests), executor (claims
+and reports), observer (reads every thread), operator
+(has all permissions of a person who runs the system).`,
 		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
 		Args:    cobra.NoArgs,
 	}
@@ -55,7 +55,7 @@ the place may do).`,
 func keysListCommand(a *output.Env) *cobra.Command {
 	return client.Query(a, &cobra.Command{
 		Use:     "list",
-		Short:   "List who has a key",
+		Short:   "List the actors with a key",
 		Example: "  messkit keys list",
 	}, (*httpclient.Client).Keys, printHolders)
 }
@@ -127,8 +127,8 @@ func keysIssueCommand(a *output.Env) *cobra.Command {
 	c := rolesCommand(a, &cobra.Command{
 		Use:   "issue ACTOR ROLE...",
 		Short: "Make a key for an actor without one",
-		Long: `Issue makes a key. One with the role operator is made at a terminal of the exchange's
-own machine alone, after a question that a person answers there.`,
+		Long: `Issue makes a key. A key with the role operator needs a terminal of the exchange's own
+machine, where a person confirms it.`,
 		Example: "  messkit keys issue dashboard observer --save dashboard.key",
 	}, func(ctx context.Context, x *httpclient.Client, actor string, roles []string) error {
 		key, err := x.IssueKey(ctx, actor, roles)
@@ -144,9 +144,9 @@ func keysRotateCommand(a *output.Env) *cobra.Command {
 	c := client.Command(&cobra.Command{
 		Use:   "rotate ACTOR",
 		Short: "Make a new key for an actor; the old one stays valid for a while",
-		Long: `Rotate makes a new key. The old one is good for the overlap, so that the new one can
-be taken to its place meanwhile; --overlap 0s ends it at once, with what goes on
-under it. A key that was stolen is revoked instead, and its owner enrolls again.
+		Long: `Rotate makes a new key. The old one stays valid for the overlap, so you can install
+the new one in the meantime. --overlap 0s ends the old one at once, with its
+connections. Revoke a stolen key instead, and enroll its owner again.
 
 The operator's own new key is also in operator.key of the exchange's data folder.`,
 		Example: "  messkit keys rotate kitchen-pi --overlap 1h --save kitchen.key",
@@ -160,7 +160,7 @@ The operator's own new key is also in operator.key of the exchange's data folder
 		return saveKey(a, n, args[0], key, err)
 	})
 	n.flags(c)
-	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key goes on; a week at most")
+	c.Flags().DurationVar(&overlap, "overlap", time.Hour, "how long the old key stays valid; a week at most")
 	return c
 }
 
@@ -194,14 +194,14 @@ func keysEnrollCommand(a *output.Env) *cobra.Command {
 	c := client.Command(&cobra.Command{
 		Use:   "enrol [ACTOR]",
 		Short: "Create a one-time enrollment code for another machine",
-		Long: `Enrol shows a code. Whoever registers with it, from another machine or as another user
-of this one, gets a key of their own; then the code is used up. It ends by itself, and
-when the exchange does.
+		Long: `Enrol shows a code. A client on another machine, or of another user of this one,
+registers with it and gets its own key. The code works once, and expires after a time
+or when the exchange ends.
 
-With ACTOR it is good for that name alone, which may ask, and be an executor with all
-capabilities. --capability limits these: an executor is offered what needs them. Without
-ACTOR the code grants the role requester: who has it asks, and is offered nothing that
-others have asked for.`,
+With ACTOR the code is valid for that name only, which becomes a requester and an
+executor of all capabilities. --capability limits these: the exchange offers the
+executor only requests that need them. Without ACTOR the code grants the role
+requester: its client creates requests, and gets no offers.`,
 		Example: "  messkit keys enrol garage-pi    # there: connect: enrol: CODE\n  messkit keys enrol garage-pi --capability open-door",
 		Args:    cobra.MaximumNArgs(1),
 	}, func(ctx context.Context, x *httpclient.Client, args []string) error {
@@ -214,7 +214,7 @@ others have asked for.`,
 		return err
 	})
 	f := c.Flags()
-	f.DurationVar(&within, "within", 15*time.Minute, "how long it is good; a day at most")
+	f.DurationVar(&within, "within", 15*time.Minute, "how long it is valid; a day at most")
 	f.StringSliceVar(&roles, "role", nil, "roles that the code grants: requester, executor")
 	f.StringSliceVar(&capabilities, "capability", nil, "capabilities that an executor may register; default: all")
 	return c
@@ -251,9 +251,9 @@ func keysFingerprintCommand(a *output.Env) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "fingerprint",
-		Short: "Show how clients know the exchange's own certificate",
-		Long: `Fingerprint shows the certificate that an exchange with tls: self has made, as clients
-pin it: --pin, or connect: pin:. It reads the exchange's data folder.`,
+		Short: "Show the fingerprint of the exchange's own certificate",
+		Long: `Fingerprint shows the certificate that an exchange with tls: self has made, in the form
+that clients pin: --pin, or connect: pin:. It reads the exchange's data folder.`,
 		Example: "  messkit keys fingerprint --data ~/.mess",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

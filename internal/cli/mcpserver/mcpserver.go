@@ -36,13 +36,13 @@ func MCPCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve tools for an AI model over standard input and output (MCP)",
-		Long: `Mcp is what an MCP client starts: it offers a model tools with which it asks a
-running exchange for things, and shows it what was answered, with pictures. It
-ends when its standard input has, and all that was asked is answered; its log goes to standard error.
+		Long: `An MCP client starts mcp. It offers a model tools that send requests to a running
+exchange, and shows it the answers with their images. It ends after the end of its
+standard input, when all requests have an answer. Its log goes to standard error.
 
-The model has a key of its own, with the role requester, in mcp.key beside the
-operator's, which makes it the first time: what needs the yes of a person is not
-confirmed by the model. --key-file gives it another one.`,
+The model has its own key with the role requester in mcp.key, next to the operator's
+key, with which the first start makes it. So the model cannot confirm a plan that
+needs a person. --key-file names another key.`,
 		Example: `  messkit mcp
   {"mcpServers": {"messkit": {"command": "messkit", "args": ["mcp"]}}}   in the client's configuration`,
 		Args: cobra.NoArgs,

@@ -24,10 +24,10 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mesh",
-		Short: "Speak with other agents of a mesh (MESH 1.0)",
-		Long: `Mesh uses the agent that an exchange with mesh: {on: true} is: it sends messages to
-its peers, asks several of them at once, and shows what was sent and what was not
-delivered. It needs the operator's key. docs/how-to/mesh.md tells more.`,
+		Short: "Send messages to other agents of a mesh (MESH 1.0)",
+		Long: `Mesh uses the agent of an exchange with mesh: {on: true}. It sends messages to its
+peers, asks several of them at once, and shows sent and undelivered messages. It needs
+the operator's key. docs/how-to/mesh.md describes it.`,
 		Example: "  messkit mesh send hub notification \"The fridge is full\"",
 	}
 	c.AddCommand(meshSendCommand(a), meshRallyCommand(a), meshStatusCommand(a), meshRotateCommand(a), meshDeadLettersCommand(a), meshAuditCommand(a))
@@ -79,9 +79,9 @@ func meshRotateCommand(a *output.Env) *cobra.Command {
 	c := client.Command(&cobra.Command{
 		Use:   "rotate",
 		Short: "Make a new token that peers show to this agent",
-		Long: `Rotate makes a new token, which stands first in the token file. The one before counts
-beside it, so that peers can change one after the other. When all have changed, rotate
---drop-old ends the old one. Nothing has to be started anew.`,
+		Long: `Rotate makes a new token and writes it as the first one of the token file. The
+previous token stays valid, so the peers can change one after the other. When all have
+changed, rotate --drop-old ends the previous token. No program needs a restart.`,
 		Example: "  messkit mesh rotate",
 		Args:    cobra.NoArgs,
 	}, func(ctx context.Context, x *httpclient.Client, _ []string) error {
@@ -96,7 +96,7 @@ beside it, so that peers can change one after the other. When all have changed, 
 		_, err = fmt.Fprintln(a.Out, text)
 		return err
 	})
-	c.Flags().BoolVar(&alone, "drop-old", false, "the token of before counts no more")
+	c.Flags().BoolVar(&alone, "drop-old", false, "the previous token is no longer valid")
 	return c
 }
 
@@ -193,8 +193,8 @@ func meshDeadLettersCommand(a *output.Env) *cobra.Command {
 	c := client.Query(a, &cobra.Command{
 		Use:   "dead-letters",
 		Short: "Show undelivered messages; replay or drop them",
-		Long: `Dead-letters shows the messages that no peer has taken. Those that were not refused
-are sent again by themselves, every minute until their time to live is over.`,
+		Long: `Dead-letters shows the messages that no peer has accepted. The agent sends those that
+no peer has rejected again every minute, until their time to live ends.`,
 		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",
 	}, func(x *httpclient.Client, ctx context.Context) (deadLetters, error) {
 		r, err := do(ctx, x, mesh.Order{Do: "letters"})
@@ -247,7 +247,7 @@ func meshReplayCommand(a *output.Env) *cobra.Command {
 		return nil
 	})
 	c.Flags().StringVar(&o.Peer, "peer", "", "only of this peer")
-	c.Flags().BoolVar(&o.Final, "final", false, "those as well that the peer has refused")
+	c.Flags().BoolVar(&o.Final, "final", false, "also those that the peer has rejected")
 	return c
 }
 
@@ -255,7 +255,7 @@ func meshDropCommand(a *output.Env) *cobra.Command {
 	o := mesh.Order{Do: "drop"}
 	c := client.Command(&cobra.Command{
 		Use:     "drop ID",
-		Short:   "Throw a dead letter away, or all",
+		Short:   "Discard a dead letter, or all",
 		Example: "  messkit mesh dead-letters drop all --peer hub",
 		Args:    cobra.ExactArgs(1),
 	}, func(ctx context.Context, x *httpclient.Client, args []string) error {

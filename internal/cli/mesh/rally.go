@@ -22,10 +22,10 @@ func meshRallyCommand(a *output.Env) *cobra.Command {
 	show := ""
 	c := &cobra.Command{
 		Use:   "rally PEERS QUESTION",
-		Short: "Ask several peers the same, and collect their answers",
-		Long: `Rally asks several peers (a,b), a @group or all the same question and prints the
-answers as they come. It fails if somebody has not answered in time; --conversation
-asks the next round of a conversation, and --show shows one.`,
+		Short: "Ask several peers one question, and collect their answers",
+		Long: `Rally sends the same question to several peers (a,b), a @group or all, and prints the
+answers as they arrive. It fails if a peer has not answered in time. --conversation
+starts the next round of a conversation, and --show prints one.`,
 		Example: `  messkit mesh rally alpha,beta "Count active records" --wait 60
   messkit mesh rally --show conv_1795227819_c3895bae`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ asks the next round of a conversation, and --show shows one.`,
 	s.Flags(c)
 	f := c.Flags()
 	f.StringVar(&s.wait, "wait", "", "wait so long for the answers: seconds, or 2m")
-	f.Int64Var(&s.TTL, "ttl", 0, "seconds for which the question counts (120, or as long as --wait)")
+	f.Int64Var(&s.TTL, "ttl", 0, "time to live of the question in seconds (120, or as long as --wait)")
 	f.StringVar(&s.Priority, "priority", "", "high, normal or low")
 	f.StringVar(&s.Conversation, "conversation", "", "the next round of this conversation")
 	f.StringVar(&show, "show", "", "show this conversation")

@@ -37,10 +37,10 @@ func meshSendCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "send PEER TYPE [TEXT]",
 		Short: "Send a message to a peer, a @group, several (a,b) or all",
-		Long: `Send sends a request, response, notification, alert or ack, and says whether it was
-delivered: it is tried four times within 80 seconds, and else kept as a dead
-letter. With --wait it waits for the answer of a request, prints it and saves its
-files; it fails where the peer says that it was not done.`,
+		Long: `Send sends a request, response, notification, alert or ack, and prints whether the peer
+has received it. It tries four times within 80 seconds; after that the message becomes
+a dead letter. With --wait it waits for the answer to a request, prints it and saves
+its files. It fails if the peer reports that it has not done it.`,
 		Example: `  messkit mesh send hub notification "The fridge is full"
   messkit mesh send hub request "How many tanks in zone 5?" --wait 120
   messkit mesh send hub response "the left one" --correlation-id msg_...`,
@@ -62,15 +62,15 @@ files; it fails where the peer says that it was not done.`,
 	f.StringVar(&s.wait, "wait", "", "wait so long for the answer: seconds, or 8m")
 	f.StringVar(&s.Subject, "subject", "", "one line for logs; otherwise the beginning of the text")
 	f.StringVar(&s.Priority, "priority", "", "high, normal or low")
-	f.Int64Var(&s.TTL, "ttl", 0, "seconds for which it counts (300, or as long as --wait)")
+	f.Int64Var(&s.TTL, "ttl", 0, "time to live in seconds (300, or as long as --wait)")
 	f.StringVar(&s.Key, "idempotency-key", "", "messages with the same key are one")
 	f.StringVar(&s.Correlation, "correlation-id", "", "of a response or ack: the message that it is for")
 	f.StringVar(&s.Conversation, "conversation", "", "id of a conversation that it belongs to")
 	f.StringVar(&s.SessionKey, "session-key", "", "session of this side that the answer is for")
 	f.StringArrayVar(&s.links, "attachment", nil, "address of a file, or ADDRESS|TYPE|DESCRIPTION")
-	f.StringArrayVar(&s.files, "file", nil, "file that goes with it, or FILE|DESCRIPTION")
+	f.StringArrayVar(&s.files, "file", nil, "file to attach, or FILE|DESCRIPTION")
 	f.StringVar(&s.metadata, "metadata", "", "further fields, as JSON")
-	f.StringVar(&s.native, "mess", "", "file with a MESS message that goes with it whole")
+	f.StringVar(&s.native, "mess", "", "file with a MESS message to attach unchanged")
 	f.BoolVar(&s.NoRetry, "no-retry", false, "try once")
 	f.BoolVar(&s.Encrypt, "encrypt", false, "encrypt the text")
 	f.StringVar(&s.save, "save", ".", "folder for the files of the answer")

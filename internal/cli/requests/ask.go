@@ -36,10 +36,9 @@ func AskCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   `ask "REQUEST"`,
 		Short: "Ask for something in plain words",
-		Long: `Ask sends a request to the exchange. With --wait it shows what happens until the
-end, asks you what the executor wants to know, and saves pictures to files; a
-terminal that can shows them. Without one it waits until somebody answers with
-messkit reply.
+		Long: `Ask sends a request to the exchange. With --wait it shows the progress until the end,
+asks you the questions of the executor, and saves images to files; some terminals
+display them. Without a terminal it waits until a person answers with messkit reply.
 
 Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command line.`,
 		Example: `  messkit ask "what's in the fridge?" --wait
@@ -56,7 +55,7 @@ Exit code: 0 done (or accepted, without --wait), 1 not done, 2 wrong command lin
 	f.StringArrayVar(&k.context, "context", nil, "a hint for the executor; repeatable")
 	f.StringSliceVar(&k.hints, "hint", nil, "kind of answer: text, image, ...")
 	f.BoolVar(&k.confirm, "confirm", false, "ask for a confirmation before the action")
-	f.StringVar(&k.neededBy, "needed-by", "", "when it is of no use any more: a time, or from now (10m)")
+	f.StringVar(&k.neededBy, "needed-by", "", "when it expires: a time, or from now (10m)")
 	f.StringVar(&k.after, "not-before", "", "when it may begin: a time, or from now (10m)")
 	f.StringVar(&k.priority, "priority", "", "background, normal, elevated or urgent")
 	f.StringVar(&k.id, "id", "", "your own name for the request; the same id again is the same request")

@@ -20,10 +20,10 @@ func CancelCommand(a *output.Env) *cobra.Command {
 	var reason string
 	c := client.Command(&cobra.Command{
 		Use:   "cancel REF...",
-		Short: "Withdraw requests",
-		Long: `Cancel withdraws requests. What has not begun never begins; what has begun is
-stopped, and the thread says what was done until then. The beginning of a ref is enough
-where no other begins so.`,
+		Short: "Cancel requests",
+		Long: `Cancel withdraws requests. A request that has not begun never begins. The executor
+stops one that has begun, and the thread lists what is done. The beginning of a ref is
+enough if no other ref begins so.`,
 		Example: "  messkit cancel 2026-11-21-003 --reason \"somebody is asleep\"",
 		Args:    cobra.MinimumNArgs(1),
 	}, func(ctx context.Context, x *httpclient.Client, args []string) (err error) {

@@ -24,13 +24,13 @@ func PlanCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   `plan "REQUEST"`,
 		Short: "Show the plan of a request, and do nothing",
-		Long: `Plan resolves a request with the devices of a configuration and explains how. It
+		Long: `Plan resolves a request with the devices of a configuration and explains the plan. It
 starts no device and sends nothing. Without a configuration it asks the messkit that
-runs here, with its devices, and where none runs it takes the simulated home; the
-line "home" says which has answered. What is locked, disarmed and stopped, and how
-often was acted lately, is read in the executor's data folder, whether or not it
-runs; one that runs is asked whether the device is busy. Sensors are not asked. With --json and --file it does so for each
-line of a file, and prints one JSON object a line.`,
+runs here, with its devices; if none runs, it uses the simulated home. The line "home"
+names the one that answered. It reads lockouts, disarmed classes, stops and recent acts
+in the executor's data folder, whether or not the executor runs, and asks a running one
+whether the device is busy. It reads no sensor. With --json and --file it does so for
+each line of a file, and prints one JSON object per line.`,
 		Example: `  messkit plan "turn on the porch light for ten minutes"
   messkit plan --json --file sentences.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -41,14 +41,15 @@ func ReplyCommand(a *output.Env) *cobra.Command {
 	var k replying
 	c := &cobra.Command{
 		Use:   "reply REF [ANSWER]",
-		Short: "Answer a question, or confirm or refuse an action",
-		Long: `Reply answers what an executor wants to know. At a terminal it shows what is to be
-confirmed, and asks. --no refuses it from anywhere. --yes confirms what needs no person,
-and a plan with risk only where the exchange has confirm: script; elsewhere it is
-refused. --code confirms one where the exchange has confirm: code (docs/how-to/safety.md). A confirmation names its request:
-there is no "last" for it. Where an executor has asked more than once, it names the
-question. --accept and --reject answer what an executor has suggested, such as to pass
-the request on. The beginning of a ref is enough where no other begins so.`,
+		Short: "Answer a question, or confirm or reject an action",
+		Long: `Reply answers the question of an executor. At a terminal it shows the action to
+confirm, and asks. --no rejects it from anywhere. --yes confirms an action that needs no
+person. It confirms a plan with risk only if the exchange has confirm: script; else the
+exchange rejects it. --code confirms one if the exchange has confirm: code
+(docs/how-to/safety.md). A confirmation names its request: "last" is not allowed. If an
+executor has asked more than one question, the answer names the question. --accept and
+--reject answer a suggestion of an executor, such as to pass the request on. The
+beginning of a ref is enough if no other ref begins so.`,
 		Example: `  messkit reply 2026-11-21-003 both
   messkit reply 2026-11-21-003 area=both
   messkit reply 2026-11-21-003 --yes --wait
@@ -65,10 +66,10 @@ the request on. The beginning of a ref is enough where no other begins so.`,
 	k.Flags(c)
 	k.wait.Flags(c)
 	f := c.Flags()
-	f.BoolVar(&k.yes, "yes", false, "confirm the action; a plan with risk only where the exchange has confirm: script")
-	f.BoolVar(&k.no, "no", false, "refuse the action")
-	f.BoolVar(&k.accept, "accept", false, "accept the suggestion that is open")
-	f.BoolVar(&k.reject, "reject", false, "reject the suggestion that is open")
+	f.BoolVar(&k.yes, "yes", false, "confirm the action; a plan with risk only if the exchange has confirm: script")
+	f.BoolVar(&k.no, "no", false, "reject the action")
+	f.BoolVar(&k.accept, "accept", false, "accept the open suggestion")
+	f.BoolVar(&k.reject, "reject", false, "reject the open suggestion")
 	f.StringVar(&k.reason, "reason", "", "why")
 	f.StringVar(&k.code, "code", "", "confirm the action with the code that the page shows, where the exchange has confirm: code")
 	c.MarkFlagsMutuallyExclusive("yes", "no", "accept", "reject")

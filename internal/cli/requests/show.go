@@ -58,7 +58,7 @@ func ShowCommand(a *output.Env) *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&asYAML, "yaml", false, "print the messages as they are")
-	f.StringVar(&saveDir, "save", "", "save pictures and files to this folder")
+	f.StringVar(&saveDir, "save", "", "save images and files to this folder")
 	c.MarkFlagsMutuallyExclusive("json", "yaml")
 	return c
 }

@@ -15,9 +15,9 @@ func WatchCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch",
 		Short: "Follow all threads live",
-		Long: `Watch shows what happens until Ctrl-C: on a terminal a page with the executors, what
-is stopped, and the tasks with their states, which is drawn again as they change;
-in a pipe, or with --lines, line by line.`,
+		Long: `Watch shows all events until Ctrl-C. On a terminal it is a page with the executors, the
+stops, and the tasks with their states, which it redraws at each change. In a pipe, or
+with --lines, it prints one line per event.`,
 		Example: "  messkit watch\n  messkit watch --lines | tee today.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -21,14 +21,14 @@ func ArmCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "arm [CLASS|DEVICE]",
 		Short: "Arm a disarmed risk class or device, after you have looked",
-		Long: `Arm lets a risk class (access, motion, ...) or a device act again; without a name,
-all. After a crash, and where nobody knows what came of something risky, the
-classes of agent: disarm: are disarmed until a person has looked and says this.
+		Long: `Arm enables a risk class (access, motion, ...) or a device again; without a name, all.
+After a crash, or if the result of an act with risk is unknown, the classes of
+agent: disarm: are disarmed until a person has inspected the devices and runs arm.
 
-It works where the executor's data folder can be written, whether or not the
-executor runs, and holds for the next plan. It asks you at a terminal, and a pipe is
-refused, unless the exchange has another confirm: (docs/how-to/safety.md). --reset is for a
-file of decisions that is damaged: it forgets them all, locks too.`,
+It needs write access to the executor's data folder, whether or not the executor
+runs, and takes effect from the next plan. It asks you at a terminal and rejects a
+pipe, unless the exchange has another confirm: (docs/how-to/safety.md). --reset is for a
+damaged file of decisions: it removes all decisions, lockouts included.`,
 		Example: "  messkit arm motion\n  messkit arm vacuum",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,9 +108,9 @@ func DisarmCommand(a *output.Env) *cobra.Command {
 	var o localFlags
 	c := &cobra.Command{
 		Use:   "disarm [CLASS|DEVICE]",
-		Short: "Keep a risk class or a device from acting until you arm it",
-		Long: `Disarm keeps a risk class or a device from acting until messkit arm; without a
-name, all risk classes. Switching off goes on.`,
+		Short: "Disable a risk class or a device until you arm it",
+		Long: `Disarm disables a risk class or a device until messkit arm; without a name, all risk
+classes. messkit still switches devices off.`,
 		Example: `  messkit disarm motion --why "children are here"`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,17 +18,17 @@ func ClearCommand(a *output.Env) *cobra.Command {
 	var anyway bool
 	c := &cobra.Command{
 		Use:   "clear",
-		Short: "End a stop, at the place, after you have looked",
-		Long: `Clear lets an executor act again after a stop. Nothing that was stopped goes on by
-itself; the devices start as at the start of the program.
+		Short: "Reset a stop, on the executor's machine, after you have inspected the devices",
+		Long: `Clear lets an executor act again after a stop. No stopped task continues; the devices
+start as at the start of the program.
 
 It works through the executor's data folder, at a terminal of its machine, where it
-asks you. A pipe or a script ends no stop, unless the exchange has confirm: script;
-under confirm: page the page does it, in a browser on that machine, and under
-confirm: code this command with --code (docs/how-to/safety.md).
+asks you. A pipe or a script cannot reset a stop, unless the exchange has
+confirm: script. With confirm: page, a browser on that machine resets it on the page.
+With confirm: code, this command does with --code (docs/how-to/safety.md).
 
-A device that is not known to be safe is named, and nothing is cleared unless you
-say yes, or --anyway: after a clear it is not halted any more.`,
+If a device is not known to be safe, clear names it and resets nothing, unless you
+answer yes or give --anyway: after a reset the stop no longer halts the device.`,
 		Example: "  messkit clear",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -69,11 +69,11 @@ func LockCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lock [DEVICE]",
 		Short: "Lock out a device, or show lockouts and disarmed classes",
-		Long: `Lock keeps a device from acting until messkit unlock, over restarts too. It works
-where the executor's data folder can be written, whether or not the executor
-runs, and holds for the next act. What only looks goes on.
+		Long: `Lock keeps a device from acting until messkit unlock, also after a restart. It needs
+write access to the executor's data folder, whether or not the executor runs, and
+takes effect from the next act. Requests that only read still work.
 
-Without a device it shows what is locked and disarmed.`,
+Without a device it lists the lockouts and disarmed classes.`,
 		Example: `  messkit lock porch-light --why "the paint is wet"`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,10 +100,9 @@ func UnlockCommand(a *output.Env) *cobra.Command {
 	var o again
 	c := &cobra.Command{
 		Use:   "unlock DEVICE",
-		Short: "End the lockout of a device by messkit lock",
-		Long: `Unlock lets a device act again that was locked with messkit lock. It asks you at a
-terminal, and a pipe is refused, unless the exchange has another confirm:
-(docs/how-to/safety.md).`,
+		Short: "Release the lockout of a device",
+		Long: `Unlock releases a lockout of messkit lock. It asks you at a terminal and rejects a
+pipe, unless the exchange has another confirm: (docs/how-to/safety.md).`,
 		Example: "  messkit unlock porch-light",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

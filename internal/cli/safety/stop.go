@@ -39,19 +39,19 @@ func StopCommand(a *output.Env) *cobra.Command {
 	var all, show, asJSON bool
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "Stop everything that an executor does, until messkit clear",
-		Long: `Stop takes every device of this machine's executor to its safe state, ends what
-is under way, and lets nothing pass until messkit clear, over restarts and power
-cuts too. It works through the executor's data folder, whether or not the
-executor runs or reaches its exchange.
+		Short: "Stop all work of an executor, until messkit clear",
+		Long: `Stop takes every device of this machine's executor to its safe state, ends its tasks,
+and rejects every act until messkit clear, also after a restart or a power cut. It
+works through the executor's data folder, whether or not the executor runs or reaches
+its exchange.
 
-With --show it stops nothing, and tells whether it is stopped, why, and what each
-device did. With --all it goes to the exchange instead, which passes it on to every executor;
-those that are away get it when they come back. Each has to be cleared at its
-own place.
+With --show it stops nothing, and reports whether there is a stop, its reason, and what
+each device did. With --all it asks the exchange instead, which passes the stop on to
+every executor; an absent one receives it when it returns. Clear each of them on its
+own machine.
 
-A stop in software is not a safety function (ISO 13850, IEC 61508): what can hurt
-somebody needs a switch that works without messkit.`,
+A stop in software is not a safety function (ISO 13850, IEC 61508): a device that can
+hurt a person needs a switch that works without messkit.`,
 		Example: "  messkit stop --why \"the cat is on the vacuum\"\n  messkit stop --show\n  messkit stop --all",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -20,9 +20,9 @@ func threadCheckCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [REF|PATH...]",
 		Short: "Validate threads against MESSE-AF 2.1, and print file, line and rule of each error",
-		Long: `Validate threads against MESSE-AF 2.1, and print file, line and rule of each error of what is wrong.
-With --notes also what messkit reads and other programs may not. The exit code
-is 1 if anything is wrong.`,
+		Long: `Validate threads against MESSE-AF 2.1, and print file, line and rule of each error.
+With --notes also print what messkit reads and other programs may not read. The exit
+code is 1 if there is an error.`,
 		Example: "  messkit thread check --notes\n  messkit thread check 2026-01-15-TEST.messe-af.zip",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

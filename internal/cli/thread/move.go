@@ -24,9 +24,9 @@ func threadArchiveCommand(a *output.Env, use string) *cobra.Command {
 	var data, older string
 	c := &cobra.Command{
 		Use:   use,
-		Short: "Put threads that have ended into archive/ as zips",
-		Long: `Put threads that have ended into archive/, each into a zip of its own: those named,
-or with --older those that ended so long ago. An exchange moves old threads into
+		Short: "Move ended threads into archive/ as zips",
+		Long: `Move ended threads into archive/, each into its own zip: the named threads, or with
+--older those that ended so long ago. An exchange moves old threads into
 archive/ without this command, many into one zip (archive_after in its
 configuration), and still shows the threads in archive/.`,
 		Example: "  messkit archive --older 30d",
@@ -96,7 +96,7 @@ func threadExportCommand(a *output.Env) *cobra.Command {
 	var data, to string
 	c := &cobra.Command{
 		Use:     "export REF|PATH",
-		Short:   "Write a thread with its pictures into an archive of its own",
+		Short:   "Write a thread with its images into an archive",
 		Example: "  messkit thread export 2026-11-21-003 --to fridge.zip",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -134,9 +134,9 @@ func threadImportCommand(a *output.Env) *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "import PATH...",
-		Short: "Put threads from archives, folders or v1 files into the data folder",
-		Long: `Put threads from archives, folders or v1 files into the data folder. An exchange
-that runs there takes them in at once: what is pending is offered to executors.`,
+		Short: "Import threads from archives, folders or v1 files",
+		Long: `Copy threads from archives, folders or v1 files into the data folder. An exchange
+that runs there takes them over at once, and offers pending ones to executors.`,
 		Example: "  messkit thread import 2026-01-15-TEST.messe-af.zip",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -102,7 +102,7 @@ func threadShowCommand(a *output.Env) *cobra.Command {
 	var asYAML bool
 	c := &cobra.Command{
 		Use:     "show REF|PATH",
-		Short:   "Show a thread, and save its pictures",
+		Short:   "Show a thread, and save its images",
 		Example: "  messkit thread show 2026-11-21-003 --save .\n  messkit thread show 2026-01-15-TEST.messe-af.zip",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -117,7 +117,7 @@ func threadShowCommand(a *output.Env) *cobra.Command {
 		},
 	}
 	dataFlag(c, &data)
-	c.Flags().StringVar(&saveDir, "save", "", "save pictures and files to this folder")
+	c.Flags().StringVar(&saveDir, "save", "", "save images and files to this folder")
 	c.Flags().BoolVar(&asYAML, "yaml", false, "print it as it would be in one file")
 	return c
 }

@@ -25,10 +25,10 @@ import (
 func Command(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "thread COMMAND",
-		Short: "Read, check, archive and move threads as they lie on the disk",
-		Long: `Read, check, archive and move threads as they lie on the disk, without an
-exchange. A thread is named by its ref in the data folder, or by a path: of its
-folder, of a v1 file, or of an archive.`,
+		Short: "Read, check, archive and move threads on the disk",
+		Long: `Read, check, archive and move threads on the disk, without an exchange. Name a thread
+by its ref in the data folder, or by a path: of its folder, of a v1 file, or of an
+archive.`,
 		Example: `  messkit thread show 2026-11-21-003
   messkit thread check ~/backup/mess`,
 		Args: cobra.NoArgs,

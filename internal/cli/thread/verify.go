@@ -22,12 +22,11 @@ func threadVerifyCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify PATH|REF...",
 		Short: "Verify the signed receipts of threads, without an exchange",
-		Long: `Verify the signed receipts of threads, without an exchange: the signature, whose
-key it is, that words and files are those that were signed, and that what was
-done is the plan that was confirmed. Each finding is one line. The exit code is 1
-if anything is wrong.
+		Long: `Verify the signed receipts of threads, without an exchange: the signature and the
+owner of its key, that texts and files are the signed ones, and that the executed plan
+is the confirmed one. Each finding is one line. The exit code is 1 if there is an error.
 
-A key is believed if --key gives it, or if the exchange of the data folder has
+A key counts as genuine if --key gives it, or if the exchange of the data folder has
 pinned it to the executor (` + keys.PinsFile + `).`,
 		Example: "  messkit thread verify 2026-11-21-003\n  messkit thread verify fridge.zip --key xc3tBbVKfzdPiwGkF3CFsw/Pgkb0G52LEjmIQyphbFA=",
 		Args:    cobra.MinimumNArgs(1),
@@ -128,8 +127,8 @@ func threadKeyCommand(a *output.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "key",
 		Short: "Show the public key that the executor here signs receipts with",
-		Long: `Show the public key that the executor of the data folder signs receipts with. It
-is no secret: who has it can verify threads elsewhere. The secret one stays in
+		Long: `Show the public key that the executor of the data folder signs receipts with. It is no
+secret: with it others can verify threads. The private key stays in
 ` + daemon.SignerFile + `.`,
 		Example: "  messkit thread key",
 		Args:    cobra.NoArgs,

@@ -94,7 +94,7 @@ func TestCancelledCoverReportsPosition(t *testing.T) {
 		h.send(requester, "cancel: {re: "+ref+"}")
 		h.advance(time.Minute)
 		s := h.wantStatus(ref, mess.Cancelled)
-		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack || s.Reason.Detail != "stopped midway: it stands, and reads back as 40 % open" {
+		if s.Reason.Effect != mess.EffectPartial || s.Evidence != mess.ReadBack || s.Reason.Detail != "stopped midway: it stands still, and reads back as 40 % open" {
 			t.Errorf("%q by %q: %s", s.Reason.Effect, s.Evidence, s.Reason.Detail)
 		}
 	})

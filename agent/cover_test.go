@@ -52,7 +52,7 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 			t.Errorf("effect %q, lines %v", s.Reason.Effect, chips.Log("gpiochip0", down))
 		}
 		wantResult("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
-		wantResult("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, reckoned from the time that its motor ran, and not measured")
+		wantResult("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, estimated from the run time of its motor, not measured")
 		wantResult("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
 		// After a stop midway the blind stands still by readback, at an estimated position.
 		ref := h.send(requester, "request: {intent: close the kitchen blind}")

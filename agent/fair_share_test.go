@@ -52,7 +52,7 @@ func TestBusyStatesTime(t *testing.T) {
 		h.wantStatus(h.send(requester, "request: {id: a, intent: vacuum both}"), mess.NeedsConfirmation)
 		h.advance(time.Minute)
 		s := h.wantStatus(h.send(requester, "request: {id: b, intent: vacuum both}"), mess.Declined)
-		if after, _ := s.Reason.Extra.Get("retry_after"); !strings.Contains(s.Reason.Detail, "one ends by itself in 4m0s") || after != "PT4M" {
+		if after, _ := s.Reason.Extra.Get("retry_after"); !strings.Contains(s.Reason.Detail, "one ends in 4m0s") || after != "PT4M" {
 			t.Errorf("%+v", s.Reason)
 		}
 		h.advance(4 * time.Minute)

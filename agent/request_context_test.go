@@ -241,15 +241,15 @@ func TestConstraints(t *testing.T) {
 		{"intent: turn on the porch light, constraints: {location: hall}", mess.Declined, "", "hall"},
 		{"intent: turn on the porch light, constraints: {location: {lat: 48.1, lng: 11.5, radius_km: 1}}", mess.Declined, "", "positions on a map"},
 		{"intent: turn on the porch light, constraints: {environment: [daylight]}", mess.Completed, litDescription, ""},
-		{"intent: turn on the porch light, constraints: {environment: [darkness]}", mess.Declined, "", "the sun stands at"},
+		{"intent: turn on the porch light, constraints: {environment: [darkness]}", mess.Declined, "", "the sun is at"},
 		{"intent: turn on the porch light, constraints: {environment: [indoor]}", mess.Declined, "", "nothing here can tell"},
-		{"intent: turn on the porch light, constraints: {environment: [daylight, darkness]}", mess.Declined, "", "the sun stands at"},
-		{"intent: turn on the porch light at noon, constraints: {environment: [daylight]}", mess.Declined, "", "the sun stands at"},
+		{"intent: turn on the porch light, constraints: {environment: [daylight, darkness]}", mess.Declined, "", "the sun is at"},
+		{"intent: turn on the porch light at noon, constraints: {environment: [daylight]}", mess.Declined, "", "the sun is at"},
 		{"intent: turn on the porch light, constraints: {weather: dry}", mess.Declined, "", "cannot obey it"},
 	})
 	checkRequests(t, false, []requestCase{
-		{"intent: turn on the porch light, constraints: {environment: daylight}", mess.Declined, "", "the sun stands at"},
-		{"intent: turn on the porch light, constraints: {environment: [daylight]}", mess.Declined, "", "the sun stands at"},
+		{"intent: turn on the porch light, constraints: {environment: daylight}", mess.Declined, "", "the sun is at"},
+		{"intent: turn on the porch light, constraints: {environment: [daylight]}", mess.Declined, "", "the sun is at"},
 		{"intent: turn on the porch light, constraints: {environment: [darkness]}", mess.Completed, litDescription, ""},
 	})
 }

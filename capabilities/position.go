@@ -20,7 +20,7 @@ func (p LatLng) Known() bool {
 // refraction, and half the width of the sun.
 const SunriseElevation = -0.833
 
-// Elevation returns how high the sun stands at a time, in degrees over the horizon: the
+// Elevation returns how high the sun is at a time, in degrees over the horizon: the
 // low-precision formula of the Astronomical Almanac, good for 0.01 degrees from
 // 1950 to 2050.
 func (p LatLng) Elevation(at time.Time) float64 {

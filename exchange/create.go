@@ -114,7 +114,7 @@ func sortRequests(reqs []*mess.Request) ([]int, error) {
 	index := map[string]int{}
 	for i, r := range reqs {
 		if _, twice := index[r.ID]; twice && r.ID != "" {
-			return nil, mess.Errorf(mess.Invalid, "request.id: %q stands twice in one message; every request needs an id of its own", r.ID)
+			return nil, mess.Errorf(mess.Invalid, "request.id: %q is twice in one message; each request needs its own id", r.ID)
 		}
 		index[r.ID] = i
 	}

@@ -2,7 +2,7 @@
 # hil.sh MACHINE... boots Debian's own kernels under qemu's emulation, and runs
 # the drivers on their kernel interfaces: x86_64, arm64, and raspi3b with the GPIO
 # controller of a Raspberry Pi. Kernels are fetched once, into HIL_CACHE or
-# ~/.cache/messkit-hil. What is missing is told in a line HIL-SKIP, and is an error
+# ~/.cache/messkit-hil. A line HIL-SKIP reports a missing part, and is an error
 # with HIL_REQUIRE=1.
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# prove.sh runs all that shows that nothing is done twice, nothing accepted is
-# lost and what is told is true, one after the other, and prints one table.
+# prove.sh runs all tests that show that nothing is done twice, nothing accepted is
+# lost and reports are true, one after the other, and prints one table.
 # docs/explanation/proofs.md says what each of them shows and does not show. How much of each
 # is in the list of runs below: about an hour on two cores together. The logs are
 # in the folder that it names. Needs root for the power cuts.

@@ -70,7 +70,7 @@ func (run Run) readPosition(ctx context.Context, broken error, r *Result) {
 			})
 		}
 		if stands {
-			where := fmt.Errorf("it stands, and reads back as %s", seen.Now)
+			where := fmt.Errorf("it stands still, and reads back as %s", seen.Now)
 			if broken == nil || !errors.Is(r.Err, broken) && !errors.Is(r.Err, context.Canceled) { // the result reports that anyway
 				where = fmt.Errorf("%w; %w", r.Err, where)
 			}
@@ -94,7 +94,7 @@ func (run Run) noteEstimate(ctx context.Context, r *Result) {
 		return
 	}
 	r.Facts = r.Facts.Set("estimated", true).Set("opening", mess.Number(wording.Number(is)))
-	r.Note("it stands at about %s %% open, reckoned from the time that its motor ran, and not measured", wording.Rounded(is))
+	r.Note("it stands at about %s %% open, estimated from the run time of its motor, not measured", wording.Rounded(is))
 }
 
 // positionInterval is the pause between two readings of a device that may still move.

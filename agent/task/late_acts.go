@@ -245,7 +245,7 @@ func (ts *Tasks) resumeWatch(ctx context.Context, kept journal.LateWatch) {
 		t.writeWatchRecord(ctx, nil)
 		return
 	}
-	ts.Log.Info("goes on watching for a late act after a restart", "ref", t.ref)
+	ts.Log.Info("continues to watch for a late act after a restart", "ref", t.ref)
 	ts.endedEarlier = append(ts.endedEarlier, t)
 }
 

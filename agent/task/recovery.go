@@ -83,7 +83,7 @@ func (ts *Tasks) resumeQuestion(ctx context.Context, task journal.Task, ours boo
 	}
 	t.setClaim(task.Epoch)
 	t.instance, t.question, t.claimSent = task.Question.Boot, &w.Question, true
-	ts.Log.Info("goes on waiting for an answer after a restart", "ref", t.ref)
+	ts.Log.Info("continues to wait for an answer after a restart", "ref", t.ref)
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	ts.addClaimed(t)
@@ -133,7 +133,7 @@ func (ts *Tasks) finishUnfinished(ctx context.Context, task journal.Task, held [
 	}
 	harmless := m.Plan.Repeatable()
 	if harmless && mayContinue(held, task) && crashes(task) < maxCrashes && ts.Devices.Get(m.Plan.Device) != nil {
-		ts.Log.Info("goes on after a restart", "ref", t.ref)
+		ts.Log.Info("continues after a restart", "ref", t.ref)
 		ts.mu.Lock()
 		defer ts.mu.Unlock()
 		ts.addClaimed(t)

@@ -109,7 +109,7 @@ func (ts *Tasks) questionLimitReason(by string, mine int) mess.Reason {
 	why := mess.Reason{Type: "busy", Effect: mess.EffectNone, Detail: fmt.Sprintf(
 		"this executor keeps %d questions open at most, and %d of them are yours; answer or cancel one of yours, then ask again", ts.Config.MaxThreads, mine)}
 	if when > 0 {
-		why.Detail += fmt.Sprintf("; one ends by itself in %v", when)
+		why.Detail += fmt.Sprintf("; one ends in %v", when)
 		why.Extra = mess.Object{{Key: "retry_after", Value: string(mess.DurationOf(when))}}
 	}
 	return why

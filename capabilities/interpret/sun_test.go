@@ -71,9 +71,9 @@ func TestUntilSunset(t *testing.T) {
 func TestEnvironmentFollowsTheSun(t *testing.T) {
 	for _, c := range []struct{ at, want, wantText string }{
 		{"2026-06-21T11:00:00Z", "daylight", ""},
-		{"2026-06-21T11:00:00Z", "darkness", `no: constraints.environment: "darkness": the sun stands at 61 degrees`},
+		{"2026-06-21T11:00:00Z", "darkness", `no: constraints.environment: "darkness": the sun is at 61 degrees`},
 		{"2026-06-21T23:00:00Z", "darkness", ""},
-		{"2026-06-21T23:00:00Z", "daylight", `no: constraints.environment: "daylight": the sun stands at -14 degrees`},
+		{"2026-06-21T23:00:00Z", "daylight", `no: constraints.environment: "daylight": the sun is at -14 degrees`},
 		{"2026-06-21T23:00:00Z", "rain", `no: constraints.environment: nothing here can tell "rain"`},
 	} {
 		o := berlin(t, c.at).Resolve(mess.Request{Intent: "turn on the porch light", Constraints: &mess.Constraints{Environment: []string{c.want}}})

@@ -162,7 +162,7 @@ func (x *Request) CheckEnvironment(p *capabilities.Plan) (capabilities.Outcome, 
 		case home.Location == nil || home.Now.IsZero() || home.ClockDoubt != "":
 			return no("this home does not know its position (agent: position) or the time; ask when it is so, and leave it out")
 		case home.Location.Daylight(at) != up:
-			return no("the sun stands at %.0f degrees; ask when it is so", home.Location.Elevation(at))
+			return no("the sun is at %.0f degrees; ask when it is so", home.Location.Elevation(at))
 		}
 	}
 	return capabilities.Outcome{}, true

@@ -260,7 +260,7 @@ func TestPersonTestsNotificationAddress(t *testing.T) {
 	p.Click("#notice button", "Add address")
 	p.Until(`document.querySelector("#notices li").textContent.includes("an ntfy topic") && document.querySelector("#notices li").textContent.includes("/topic<b>")`)
 	p.Click("#notice-try", "Send a test notification")
-	p.Until(`document.getElementById("notices-told").textContent.includes("delivered")`)
+	p.Until(`document.getElementById("notification-results").textContent.includes("delivered")`)
 	h.checkAccessibility(p, "me-notices")
 	h.checkWidths(p, "me-notices", 360, 740)
 	mu.Lock()
@@ -277,7 +277,7 @@ func TestPersonTestsNotificationAddress(t *testing.T) {
 		}
 	}
 	p.Reload()
-	p.Until(`document.getElementById("notices-told").textContent.includes("the receiver answers 404")`)
+	p.Until(`document.getElementById("notification-results").textContent.includes("the receiver answers 404")`)
 
 	p.Eval(`void (document.getElementById("setup").open = true)`, nil)
 	p.Click("#notices button", "Remove")

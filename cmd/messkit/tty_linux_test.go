@@ -148,7 +148,7 @@ func TestAskAtTerminal(t *testing.T) {
 		t.Errorf("%v\n%q", err, out)
 	}
 	out, err = runAtTerminal(t, home, url, map[string]string{"do it? [y/N] ": ctrlC}, "ask", "turn off the porch light", "--confirm", "--wait")
-	if err == nil || !strings.Contains(out, "it goes on without you") {
+	if err == nil || !strings.Contains(out, "it continues without you") {
 		t.Errorf("%v\n%q", err, out)
 	}
 	out, err = runAtTerminal(t, home, url, map[string]string{"do it? [y/N] ": "\x04"}, "ask", "turn off the hall light", "--confirm", "--wait", "--needed-by", "3s")

@@ -92,7 +92,7 @@ func TestWaitingClientReportsUnreachableExchange(t *testing.T) {
 		t.Errorf("%d lines: %q", n, out.String())
 	}
 	stop()
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "it goes on without you") {
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "it continues without you") {
 		t.Error(err)
 	}
 

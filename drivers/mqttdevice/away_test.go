@@ -56,7 +56,7 @@ func TestBrokerGone(t *testing.T) {
 			err = verb() // the driver has not noticed the end yet, or notices it just now
 		}
 		if !errors.Is(err, drivers.ErrNothingDone) || !strings.HasPrefix(err.Error(), "desk-lamp: ") ||
-			!strings.Contains(err.Error(), " is unreachable since ") || !strings.Contains(err.Error(), "check that it runs and that this network is up. messkit reconnects by itself") {
+			!strings.Contains(err.Error(), " is unreachable since ") || !strings.Contains(err.Error(), "check that it runs and that this network is up. messkit reconnects automatically") {
 			t.Error(err)
 		}
 	}

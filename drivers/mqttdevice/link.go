@@ -126,7 +126,7 @@ func (l *link) gone() error {
 	if back == nil {
 		return nil
 	}
-	return &awayError{fmt.Sprintf("the broker at %s is unreachable since %s (%v); check that it runs and that this network is up. messkit reconnects by itself", l.address, since.Format("2006-01-02 15:04:05"), why)}
+	return &awayError{fmt.Sprintf("the broker at %s is unreachable since %s (%v); check that it runs and that this network is up. messkit reconnects automatically", l.address, since.Format("2006-01-02 15:04:05"), why)}
 }
 
 // reach waits a moment for an unreachable broker, because a restart is short.

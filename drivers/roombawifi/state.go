@@ -99,7 +99,7 @@ func (m mission) doing() string {
 	case m.Phase == toDock || m.Phase == "hmPostMsn" || m.Phase == "dock" || m.Phase == "dockend":
 		return "driving to its dock"
 	case m.Phase == "hmMidMsn":
-		return "driving to its dock to charge before it goes on"
+		return "driving to its dock to charge before it continues"
 	case m.moves():
 		return "cleaning"
 	}

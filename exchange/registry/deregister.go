@@ -69,7 +69,7 @@ func (r *Registry) checkDeregister(e *Executor, id string) error {
 			now.Sub(r.opened).Round(time.Second), id, (r.cfg.Unreachable - now.Sub(r.opened) + time.Second).Round(time.Second))
 	}
 	if refs := r.cfg.Held(id); len(refs) > 0 {
-		return mess.Errorf(mess.NotYet, "%s has open tasks (%s), and may work on them; each ends by itself after a long silence, and then forget it", id, strings.Join(refs, ", "))
+		return mess.Errorf(mess.NotYet, "%s has open tasks (%s), and may work on them; each ends after a long silence; then run forget again", id, strings.Join(refs, ", "))
 	}
 	return nil
 }

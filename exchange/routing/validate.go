@@ -106,7 +106,7 @@ func (p *profile) hours(c mess.Executor) {
 		err = CheckSchedule(c.Schedule)
 	}
 	if err == nil && c.Schedule != "" && c.Availability == "" {
-		err = fmt.Errorf("counts only beside availability: %s; write both", mess.Schedule)
+		err = fmt.Errorf("needs availability: %s; write both", mess.Schedule)
 	}
 	p.failIf("schedule", err)
 }

@@ -22,7 +22,7 @@ func (t *transition) suggest(s *mess.Suggestion) error {
 	p := thread.Proposal{ID: s.ID, Message: t.Message.Ref, Type: s.Type}
 	switch s.Type {
 	case "merge", "split":
-		return mess.Errorf(mess.Invalid, "suggestion.type: this exchange does not carry out a %s; the requester cancels, and asks anew", s.Type)
+		return mess.Errorf(mess.Invalid, "suggestion.type: this exchange does not execute a %s; cancel the request, and send a new one", s.Type)
 	case "delegate":
 		p.To = proposed(s.Proposed, "executor", "to")
 		if p.To == "" {

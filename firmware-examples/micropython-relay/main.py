@@ -236,7 +236,7 @@ def register():
     global KEY
     which = {"devices": [CONFIG["device"]]}
     profile = {"display_name": CONFIG["name"], "capabilities": [{verb: which} for verb in sorted(VERBS)]}
-    profile["holding"] = []  # one that tells what it holds keeps a claim for 30 s, not an hour
+    profile["holding"] = []  # an executor that reports its claims keeps one for 30 s, not an hour
     if KEY:
         code, answer = call("PATCH", "/executors/" + CONFIG["id"], profile)
     else:

@@ -57,7 +57,7 @@ func argumentCountError(c *cobra.Command, args []string, err error) error {
 	case len(takes) == 0 && len(args) > 0:
 		return fmt.Errorf("%q is too much: %s takes flags alone", args[0], c.CommandPath())
 	case len(args) > len(takes) && !strings.HasSuffix(line, "..."):
-		return fmt.Errorf("%q is too much; words that belong together stand in quotes", args[len(takes)])
+		return fmt.Errorf("%q is too much; put words that belong together in quotes", args[len(takes)])
 	}
 	return err // the values are wrong, not their number
 }

@@ -16,7 +16,7 @@ var Hazards = []string{"coffee-machine", "heater", "humidifier", "kettle", "oven
 func (h *DeviceSet) forever(nodes map[string]strictyaml.Node) (notes strictyaml.Problems) {
 	for _, d := range h.Devices {
 		if _, switches := d.Dev.(drivers.Switch); switches && d.Limits.MaxOn == 0 && slices.Contains(Hazards, d.EffectiveClass()) {
-			notes = append(notes, nodes[d.Name].Problem("", "nothing switches it off by itself once it is on; limits: {max_on: 2h} does"))
+			notes = append(notes, nodes[d.Name].Problem("", "nothing switches it off automatically once it is on; limits: {max_on: 2h} does"))
 		}
 	}
 	return notes

@@ -124,7 +124,7 @@ func explainMisplacedKeys(wrong strictyaml.Problems, in string) {
 		switch {
 		case !here || !unknown:
 		case slices.Contains(strictyaml.Keys(policy.Limits{}), key):
-			wrong[i].Text = fmt.Sprintf("stands under limits; write limits: {%s: ...}", key)
+			wrong[i].Text = fmt.Sprintf("belongs under limits; write limits: {%s: ...}", key)
 		case strings.HasPrefix(known, "; "):
 			wrong[i].Text = "unknown key" + strictyaml.Meant(key, DeviceConfig{}) + known + "; and those of all devices: " + strings.Join(slices.Sorted(slices.Values(strictyaml.Keys(DeviceConfig{}))), ", ")
 		}

@@ -43,7 +43,7 @@ const (
 )
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("byte %d: %s; restore the file from a backup, or move the log away to begin anew", e.Offset, e.What)
+	return fmt.Sprintf("byte %d: %s; restore the file from a backup, or move the log away to start a new one", e.Offset, e.What)
 }
 
 type header struct {
@@ -129,7 +129,7 @@ func scan(s scanned, m *repairer, v visit) (header, int64, error) {
 // after it. An end before s.sealed is damage.
 func (s scanned) promised(err error, at int64) error {
 	if _, torn := errors.AsType[*TornError](err); (torn || err == nil) && at < s.sealed {
-		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, although messkit closed the log in order at byte %d", s.sealed)}
+		return &CorruptError{Offset: at, Rule: RuleClosed, What: fmt.Sprintf("no whole frame is there, although messkit closed the log properly at byte %d", s.sealed)}
 	}
 	return err
 }

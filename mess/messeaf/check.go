@@ -147,7 +147,7 @@ func (c *checker) message(file string, line int, m mess.Message, first bool, ref
 		c.at(&c.wrong, file, line, "MESS", "is empty")
 	}
 	if len(m.Re) == 0 && !first && !IsAck(m) && !IsRequest(m) {
-		c.at(&c.odd, file, line, "re", "is missing; write the thread's ref beside from:")
+		c.at(&c.odd, file, line, "re", "is missing; write the thread's ref next to from:")
 	}
 	for i, item := range m.Items {
 		switch it := item.(type) {
@@ -167,7 +167,7 @@ func (c *checker) attachments(files []File, t Thread) {
 	for _, a := range t.Attachments() {
 		if a.Data != nil {
 			if len(a.Data) > MaxInline {
-				c.at(&c.odd, files[0].Name, 0, "", "%s: %d bytes inside the document; above %d it should be a file beside it", a.Message, len(a.Data), MaxInline)
+				c.at(&c.odd, files[0].Name, 0, "", "%s: %d bytes inside the document; above %d it should be a file next to it", a.Message, len(a.Data), MaxInline)
 			}
 			continue
 		}

@@ -102,7 +102,7 @@ func (c *call) upload(ref, name string) error {
 		return err
 	}
 	if c.r.Header.Get("Content-Range") != "" { // RFC 9110 section 14.5
-		return mess.Errorf(mess.Invalid, "Content-Range: a file comes whole; send all of it")
+		return mess.Errorf(mess.Invalid, "Content-Range: an upload has no parts; send the whole file")
 	}
 	if err := errors.Join(c.checkEncoding(), c.checkLength(c.cfg.MaxBody)); err != nil {
 		return err

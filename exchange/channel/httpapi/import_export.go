@@ -44,7 +44,7 @@ func (c *call) export(ref string) error {
 	left := c.cfg.MaxBody // the limit of the importing exchange
 	for _, a := range t.Attachments() {
 		if left -= a.Size; left < 0 {
-			return mess.Errorf(mess.TooLarge, "%s: its attachments together exceed the limit; fetch each by itself", t.Ref)
+			return mess.Errorf(mess.TooLarge, "%s: its attachments together exceed the limit; fetch each one separately", t.Ref)
 		}
 		f, err := c.exportAttachment(t, a.Name)
 		if err != nil {

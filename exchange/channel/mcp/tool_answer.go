@@ -144,7 +144,7 @@ func (q question) needs(confirmed string) (v *strictyaml.Value, next string) {
 	addText(v, "action_hash", s.ActionHash)
 	addText(v, "confirm_by", s.ConfirmBy)
 	if s.ConfirmBy == "operator" {
-		return v, "only a person who runs the place can confirm this, not you, and not with your tools: tell the person you work for that " + confirmed + ", then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
+		return v, "only an operator can confirm this, not you, and not with your tools: tell the person you work for that " + confirmed + ", then call mess_wait, which waits for their decision; if it times out, say so and end your turn instead of waiting again and again"
 	}
 	return v, "ask the person you work for to confirm exactly this, then call mess_answer with needs.ref and confirm: true or false"
 }

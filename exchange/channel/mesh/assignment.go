@@ -76,7 +76,7 @@ func (as *assignments) serve(ctx context.Context, p *peer) error {
 	return as.x.As(p.executor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
 			if err := as.receive(ctx, p, m, item); err != nil && ctx.Err() == nil {
-				as.log.Warn("mesh: a word about a task did not go on to its peer", "peer", p.name, "err", err)
+				as.log.Warn("mesh: cannot relay a report about a task to its peer", "peer", p.name, "err", err)
 			}
 		}
 	})
@@ -191,7 +191,7 @@ func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		as.log.Warn("mesh: a task of a peer does not go on", "ref", g.Ref, "peer", p.name, "err", err)
+		as.log.Warn("mesh: a task of a peer does not continue", "ref", g.Ref, "peer", p.name, "err", err)
 		if !unavailable(err) {
 			if err := as.forget(ctx, g.Ref); err != nil {
 				as.log.Warn("mesh: not written down", "err", err)

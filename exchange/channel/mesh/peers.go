@@ -99,7 +99,7 @@ func (r *registry) token() secret.Text { return (*r.tokens.Load())[0] }
 // the newest.
 func (r *registry) rotate(alone bool) error {
 	if r.cfg.Token != "" {
-		return mess.Errorf(mess.Invalid, "rotate: the token stands in the configuration; change it there, or take it out and messkit keeps one in mesh/token")
+		return mess.Errorf(mess.Invalid, "rotate: the token is in the configuration; change it there, or remove it, and messkit stores one in mesh/token")
 	}
 	list := *r.tokens.Load()
 	if alone {

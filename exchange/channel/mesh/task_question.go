@@ -37,7 +37,7 @@ func openQuestion(th exchange.Thread) (q question, text string, asks bool) {
 		}
 		if c.By == "operator" {
 			q.Tries = maxTries // an operator must answer, and not the peer
-			return q, "Waits for the yes of a person who runs the place: " + s.Action, true
+			return q, "Waits for the confirmation of an operator: " + s.Action, true
 		}
 		return q, text + "\nAnswer yes or no.", true
 	case mess.NeedsInput:

@@ -73,7 +73,7 @@ func checkURL(text string) error {
 	case err != nil:
 		return errors.New("url: is not the address of an exchange; " + example)
 	case u.User != nil:
-		return errors.New("url: holds a password; give the key by itself")
+		return errors.New("url: contains a password; give the key separately")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return fmt.Errorf("url: %q is not the address of an exchange; %s", text, example)
 	case u.RawQuery != "" || u.Fragment != "":

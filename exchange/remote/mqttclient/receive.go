@@ -82,7 +82,7 @@ func (c *Client) takeExchangeStatus(m broker.Message) {
 	c.mu.Unlock()
 	switch {
 	case news && was != 0:
-		c.log.Info("the exchange has begun anew")
+		c.log.Info("the exchange has restarted")
 		c.inbox.noteLoss()
 	case state == "lost" && epoch >= was:
 		c.log.Warn("the exchange has lost its connection to the broker")

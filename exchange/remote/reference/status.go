@@ -134,7 +134,7 @@ func (s *statusUpdate) release(ctx context.Context) (mess.Ack, error) {
 	_, claim := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
 	ours := claim != nil && (claim.Instance == s.status.Instance || s.status.Instance == "")
 	if begun, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.InProgress)); begun >= 0 || !ours || t.Executor != s.cfg.Executor || t.Status == mess.Pending || t.Status.Terminal() {
-		return mess.Ack{}, s.refuse(mess.StaleToken, t, "it is not this executor's to hand back")
+		return mess.Ack{}, s.refuse(mess.StaleToken, t, "this executor does not hold it")
 	}
 	return mess.Ack{Status: mess.Pending}, s.put(ctx, mess.Pending, s.items)
 }

@@ -191,7 +191,7 @@ func (f *Follower) show(ctx context.Context, m mess.Message) error {
 func (f *Follower) end(ctx context.Context, err error) error {
 	if !errors.Is(err, errEnded) {
 		if ctx.Err() != nil {
-			return output.Hint(fmt.Errorf("%s: it goes on without you", f.ref), "messkit show %s shows the result, messkit cancel %s stops it", f.ref, f.ref)
+			return output.Hint(fmt.Errorf("%s: it continues without you", f.ref), "messkit show %s shows the result, messkit cancel %s stops it", f.ref, f.ref)
 		}
 		return err
 	}

@@ -30,7 +30,7 @@ func checkPorts(c *config.Exchange, running bool) (found []output.CheckResult) {
 	if err := freePort(c.MQTT.Listen); err != nil && !c.MQTT.Elsewhere() && c.MQTT.Listen != config.NoBroker {
 		f := output.CheckResult{What: "port", Says: err.Error() + ", or choose another with mqtt: listen:"}
 		if c.MQTT.Listen == config.DefaultBroker {
-			f.OK, f.Note, f.Says = true, true, "another program has port 1883; messkit's broker takes one of its own and says which"
+			f.OK, f.Note, f.Says = true, true, "another program has port 1883; messkit's broker takes another port and prints it"
 		}
 		found = append(found, f)
 	}

@@ -17,7 +17,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 		found = append(found, output.CheckResult{What: what, OK: true, Note: true, Says: fmt.Sprintf(says, args...)})
 	}
 	for _, o := range stop.ReadOrders(config.StopFolder(data)) {
-		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("a stop is in effect: %s; look, and then at the place: messkit clear", o)})
+		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("a stop is in effect: %s; inspect the devices, then run on that machine: messkit clear", o)})
 	}
 	l := localpolicy.In(data).Decisions()
 	if why := daemon.UnknownLocal(l); why != "" {

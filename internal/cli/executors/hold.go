@@ -63,7 +63,7 @@ func sendOrder(ctx context.Context, a *output.Env, x *httpclient.Client, c mess.
 		case ack.Drain != nil:
 			p.Printf("on hold: %s; messkit resume ends it\n", output.Printable(strings.Join(ack.Drain.Executors, ", ")))
 		case len(ack.Resume.Executors) == 0:
-			p.Printf("no executor is on hold that this key may let go on\n")
+			p.Printf("no executor is on hold that this key may resume\n")
 		default:
 			p.Printf("not on hold any more: %s\n", output.Printable(strings.Join(ack.Resume.Executors, ", ")))
 		}

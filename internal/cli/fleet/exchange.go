@@ -118,7 +118,7 @@ func (t *target) address(out io.Reader, c Config) error {
 			return nil
 		}
 	}
-	return errors.Join(errors.New("the exchange that simulate-fleet started has ended; its error stands above"), lines.Err())
+	return errors.Join(errors.New("the exchange that simulate-fleet started has ended; its error is above"), lines.Err())
 }
 
 // join uses a running exchange: it has keys made there for the time of the run.

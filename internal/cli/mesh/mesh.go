@@ -89,7 +89,7 @@ changed, rotate --drop-old ends the previous token. No program needs a restart.`
 		if err != nil {
 			return err
 		}
-		text := "a new token stands first in " + output.Printable(r.Status.TokenFile) + "; the old one counts too, until messkit mesh rotate --drop-old"
+		text := "a new token is first in " + output.Printable(r.Status.TokenFile) + "; the old one stays valid, until messkit mesh rotate --drop-old"
 		if alone {
 			text = "only the newest token counts, the first in " + output.Printable(r.Status.TokenFile)
 		}

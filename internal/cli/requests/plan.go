@@ -36,7 +36,7 @@ each line of a file, and prints one JSON object per line.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch empty := strings.TrimSpace(strings.Join(args, " ")) == ""; {
 			case lines != "" && (!asJSON || len(args) > 0):
-				return output.Usagef(cmd, "--file is for --json, without a request beside it")
+				return output.Usagef(cmd, "--file needs --json, and no request")
 			case lines != "":
 				return planLines(a, file, lines)
 			case empty:

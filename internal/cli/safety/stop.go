@@ -129,7 +129,7 @@ func localUser() string {
 	if err != nil {
 		return "a local operator"
 	}
-	return u.Username + " at the place"
+	return u.Username + " on the host"
 }
 
 // awaitReport waits until every driver has answered an order, at most ReportWithin. It

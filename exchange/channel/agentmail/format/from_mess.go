@@ -73,8 +73,8 @@ func (t ReportContext) status(s *mess.Status, r *mess.Response, carried mess.Obj
 	case mess.NeedsConfirmation:
 		topic, lines := "Confirm: "+s.Action, []string{"Answer yes or no in this thread: " + s.Action}
 		if s.ConfirmBy != "" {
-			topic = "Waits for the yes of the " + s.ConfirmBy + " at the place: " + s.Action
-			lines = []string{topic, "A yes by mail does not count; cancel takes the task back"}
+			topic = "Waits for the confirmation of the " + s.ConfirmBy + " on the host: " + s.Action
+			lines = []string{topic, "A confirmation by mail does not count; cancel withdraws the task"}
 		}
 		if s.Consequences != "" {
 			lines = append(lines, "Consequences: "+s.Consequences)

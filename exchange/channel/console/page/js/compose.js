@@ -125,13 +125,13 @@ function buildForm(thread, request, name) {
     const has = { image: files.some((f) => f.entry === 'image'), audio: files.some((f) => f.entry === 'audio'), text: text.value.trim(), location: position, confirmation: yesNo?.value(), structured: fields.every((f) => f.value() !== '') }
     return asked.filter(([t]) => t in has && !has[t]).map(([t]) => (t === 'structured' ? fields.filter((f) => f.value() === '').map((f) => toWords(f.key)).join(', ') : contentName(t)))
   }
-  const say = (title, ...items) => outbox.put(thread.ref, { title, items })
+  const sendStatus = (title, ...items) => outbox.put(thread.ref, { title, items })
   const startMessage = { title: 'Start', items: [{ status: { code: 'in_progress' } }] }
   let hasStarted = false
 
   const doneButton = el('button', { type: 'submit' }, 'Done')
   const startButton = el('button', { type: 'button', className: 'plain', onclick: () => outbox.put(thread.ref, startMessage) }, 'Start')
-  const confirmDetails = request.confirm_before ? detailsForm('Ask for confirmation', 'Your planned action', (q) => say('Question', { status: { code: 'needs_confirmation', action: q } }), id('confirm')) : null
+  const confirmDetails = request.confirm_before ? detailsForm('Ask for confirmation', 'Your planned action', (q) => sendStatus('Question', { status: { code: 'needs_confirmation', action: q } }), id('confirm')) : null
   const form = el('form', { className: 'answers' },
     asked.length ? el('p', {}, 'Requested: ', asked.map(([t, spec]) => (t === 'structured' && fields.length ? fields.map((f) => toWords(f.key)).join(', ') : contentName(t) + (spec && typeof spec === 'string' ? ` (${spec})` : ''))).join(', ')) : null,
     el('label', { htmlFor: id('text') }, 'Your result'), text,
@@ -179,12 +179,12 @@ function buildForm(thread, request, name) {
       await draft.remove([thread.ref]).catch(() => {})
     }).then(() => { if (error.textContent) doneButton.disabled = pendingWork > 0 })
   }
-  const { node: delegateNode, setOptions } = delegateForm(say, id('hand'))
+  const { node: delegateNode, setOptions } = delegateForm(sendStatus, id('hand'))
   const node = el('div', {}, form, error,
-    detailsForm('Ask a question', 'Your question', (q) => say('Question', { status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }), id('ask')),
+    detailsForm('Ask a question', 'Your question', (q) => sendStatus('Question', { status: { code: 'needs_input', questions: [{ field: 'answer', question: q }] } }), id('ask')),
     confirmDetails,
     delegateNode,
-    detailsForm('I could not do it', 'Reason', (why) => say('Failure', { status: { code: 'failed', reason: { type: 'other', detail: why, effect: hasStarted ? 'unknown' : 'none' } } }), id('fail')))
+    detailsForm('I could not do it', 'Reason', (why) => sendStatus('Failure', { status: { code: 'failed', reason: { type: 'other', detail: why, effect: hasStarted ? 'unknown' : 'none' } } }), id('fail')))
   const update = (now) => {
     hasStarted = now.messages.some((m) => m.from === now.executor_id && m.mess.some((i) => i.status?.code === 'in_progress')) // the exchange itself sets in_progress after an answer
     doneButton.disabled = pendingWork > 0
@@ -211,26 +211,26 @@ async function guarded(error, act) {
   }
 }
 
-/** detailsForm returns a folded form with one text field. The text stays if say resolves to false. */
-export function detailsForm(title, label, say, id) {
+/** detailsForm returns a folded form with one text field. The text stays if sendStatus resolves to false. */
+export function detailsForm(title, label, sendStatus, id) {
   const input = el('input', { id, required: '', maxlength: 500, autocomplete: 'off' })
   const form = el('form', {}, el('label', { htmlFor: id }, label), input, el('button', { type: 'submit', className: 'plain' }, title))
   form.onsubmit = (e) => {
     e.preventDefault()
-    const said = input.value
-    if (!said.trim()) return
-    Promise.resolve(say(said.trim())).then((ok) => { if (ok !== false && input.value === said) form.reset() })
+    const answer = input.value
+    if (!answer.trim()) return
+    Promise.resolve(sendStatus(answer.trim())).then((ok) => { if (ok !== false && input.value === answer) form.reset() })
   }
   return el('details', {}, el('summary', {}, title), form)
 }
 
 /** delegateForm returns the form that delegates a task, and a function that sets the executors to choose from. */
-function delegateForm(say, id) {
+function delegateForm(sendStatus, id) {
   const to = el('select', { id, required: '' })
   const form = el('form', {}, el('label', { htmlFor: id }, 'To'), to, el('button', { type: 'submit', className: 'plain' }, 'Delegate: I have not started'))
   form.onsubmit = (e) => {
     e.preventDefault()
-    say('Delegation', { status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'delegated', effect: 'none' } } })
+    sendStatus('Delegation', { status: { code: 'delegated', delegated_to: to.value, reason: { type: 'other', detail: 'delegated', effect: 'none' } } })
   }
   const setOptions = (others) => {
     const chosen = to.value

@@ -107,9 +107,9 @@ export function timeline(thread, me, shownElsewhere) {
 }
 
 /** lateNote returns the time of a state that arrived late, or null. An unset clock gives no time. */
-export function lateNote(v, heard) {
+export function lateNote(v, receivedAt) {
   const at = new Date(v.completed_at)
-  return !v.clock && new Date(heard) - at > 5000 ? el('p', { className: 'meta' }, `State at ${clockText(at)}, reported late:`) : null
+  return !v.clock && new Date(receivedAt) - at > 5000 ? el('p', { className: 'meta' }, `State at ${clockText(at)}, reported late:`) : null
 }
 
 /** isContinued reports whether the next message only updates the progress of this one. */
@@ -142,7 +142,7 @@ function reply(v) {
   if (v.confirm !== undefined) parts.push(v.confirm ? 'confirms' : 'rejects')
   for (const [k, x] of Object.entries(v.answers || {})) parts.push([`${toWords(k)}: `, valueNodes(x, maxDepth)])
   if (v.reason) parts.push(v.reason)
-  return el('div', { className: 'said' }, parts.flatMap((p, i) => [i ? ' · ' : null, p]), (v.context || []).map((c) => contentNode('', c)))
+  return el('div', { className: 'summary' }, parts.flatMap((p, i) => [i ? ' · ' : null, p]), (v.context || []).map((c) => contentNode('', c)))
 }
 
 /** reasonText returns the reason of a status. */

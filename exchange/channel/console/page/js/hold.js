@@ -51,10 +51,10 @@ export function setExecutors(executors) {
 }
 
 function orderNode(all, who) {
-  const { hold, on_hold: said } = all[0]
+  const { hold, on_hold: state } = all[0]
   const names = all.map((e) => e.name || e.id).join(', ')
   const ends = mayRequest(who) && (who.roles.includes('operator') || hold?.by === who.actor)
-  const text = hold ? `on hold by ${hold.by} since ${timeText(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : said
+  const text = hold ? `on hold by ${hold.by} since ${timeText(hold.at)}${hold.why ? `: ${hold.why}` : ''}` : state
   return el('div', {}, el('p', {}, el('strong', {}, `${names}: `), `${text}. ${all.length > 1 ? 'They take' : 'It takes'} no new tasks.`),
     ends ? el('button', { type: 'button', 'aria-label': `Resume ${names}`, onclick: (e) => resume(e.target, all.map((x) => x.id)) }, all.length > 1 ? 'Resume all' : 'Resume') : null)
 }

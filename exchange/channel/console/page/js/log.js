@@ -26,7 +26,7 @@ function fillBounded(node, lines, empty) {
 /** rejectionNode returns one line for equal rejected requests. */
 function rejectionNode(r) {
   return el('li', {},
-    el('p', { className: 'said' }, el('span', { className: 'chip bad' }, String(r.code)), ' ', r.count > 1 ? el('strong', {}, `${r.count} times `) : '', r.error),
+    el('p', { className: 'summary' }, el('span', { className: 'chip bad' }, String(r.code)), ' ', r.count > 1 ? el('strong', {}, `${r.count} times `) : '', r.error),
     el('p', { className: 'meta' }, `${r.method} ${r.path}${r.various ? ' and others' : ''} · ${r.actor || r.from} · `, r.count > 1 ? `${timeText(r.first)} to ${timeText(r.at)}` : agoNode(r.at)))
 }
 

@@ -252,7 +252,7 @@ function offerCard(t) {
   long.value = 'PT1H'
   const stopped = stop.stopText(executors)
   const robots = lastStatus(t, 'pending')?.message
-  const say = async (status) => {
+  const sendStatus = async (status) => {
     error.textContent = ''
     try {
       await exchange.send(t.ref, { status })
@@ -274,8 +274,8 @@ function offerCard(t) {
     stopped ? el('p', { className: 'error' }, `${stopped} The exchange offered you this task before the stop. Ask the author of the stop before you accept it.`) : null,
     robots ? el('p', { className: 'meta' }, truncate(robots, 400)) : null,
     el('label', { htmlFor: `long-${t.ref}` }, 'Estimated duration'), long,
-    el('button', { type: 'button', onclick: () => say({ code: 'claimed', estimate: long.value }) }, stopped ? 'Accept anyway' : 'Accept'),
-    detailsForm('Decline', 'Reason', (why) => say({ code: 'declined', reason: why }), `not-${t.ref}`), error)
+    el('button', { type: 'button', onclick: () => sendStatus({ code: 'claimed', estimate: long.value }) }, stopped ? 'Accept anyway' : 'Accept'),
+    detailsForm('Decline', 'Reason', (why) => sendStatus({ code: 'declined', reason: why }), `not-${t.ref}`), error)
 }
 
 function taskCard(t) {
@@ -301,9 +301,9 @@ async function showOutbox() {
 /** outboxCard shows an unsent or rejected message, with its texts and files. */
 function outboxCard(m) {
   if (outbox.isOthers(m)) return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title}, by ${m.by}`), el('p', { className: 'meta' }, `The phone sends this message when ${m.by} signs in here again.`), discardButton(m))
-  const said = m.items.flatMap((i) => i.response?.content || [i.status?.questions?.[0]?.question, i.status?.action, i.status?.reason?.detail]).filter((c) => typeof c === 'string')
+  const texts = m.items.flatMap((i) => i.response?.content || [i.status?.questions?.[0]?.question, i.status?.action, i.status?.reason?.detail]).filter((c) => typeof c === 'string')
   return el('li', { 'data-ref': m.id }, el('p', {}, `${m.title} · ${truncate(mine.get(m.ref)?.intent || m.intent || m.ref, 100)}`),
-    m.error ? [el('p', { className: 'error' }, m.error), ...said.map((text) => el('p', { className: 'said' }, text)), ...m.files.map((f) => el('button', { type: 'button', className: 'plain', onclick: () => saveFile(f) }, `Save ${f.name}`)),
+    m.error ? [el('p', { className: 'error' }, m.error), ...texts.map((text) => el('p', { className: 'summary' }, text)), ...m.files.map((f) => el('button', { type: 'button', className: 'plain', onclick: () => saveFile(f) }, `Save ${f.name}`)),
       m.over ? null : el('button', { type: 'button', className: 'plain', onclick: () => outbox.again(m) }, 'Send again'), discardButton(m)]
       : el('p', { className: 'meta' }, m.unkept ? 'This phone has no free storage: keep this page open until it has sent the message.' : 'Stored on this phone; not sent yet.'))
 }

@@ -41,7 +41,7 @@ function show(v) {
   $('notice-try').hidden = v.notices.length === 0
   $('notices-kept').textContent = preferencesText(v.preferences)
   const list = v.tried || (v.log || []).slice(0, 1)
-  fill($('notices-told'), list.map((e) => resultNode(e, Boolean(v.tried))))
+  fill($('notification-results'), list.map((e) => resultNode(e, Boolean(v.tried))))
 }
 
 function address(n) {

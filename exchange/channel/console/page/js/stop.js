@@ -148,18 +148,18 @@ function showReset(list) {
 function personOrder(me, over) {
   const o = me.stop_order
   const order = o ? `${o.why || 'no reason given'} (by ${o.by}, ${timeText(o.at)})` : ''
-  const said = el('button', { type: 'button' }, 'I have stopped')
-  said.onclick = async () => {
-    said.disabled = true
+  const stoppedButton = el('button', { type: 'button' }, 'I have stopped')
+  stoppedButton.onclick = async () => {
+    stoppedButton.disabled = true
     try {
       const now = (await exchange.executors()).find((e) => e.id === me.id)
       await exchange.profile(me.id, { stopped: { orders: (now?.stopping || []).map((s) => s.id) } })
     } catch (err) {
-      said.after(el('p', { role: 'alert' }, err.message))
-      said.disabled = false
+      stoppedButton.after(el('p', { role: 'alert' }, err.message))
+      stoppedButton.disabled = false
     }
   }
-  return el('div', {}, el('p', {}, over ? `The order was: ${order}. No other stop is active.` : `Everything must stop: ${order}.`), said)
+  return el('div', {}, el('p', {}, over ? `The order was: ${order}. No other stop is active.` : `Everything must stop: ${order}.`), stoppedButton)
 }
 
 function stopState(e) {

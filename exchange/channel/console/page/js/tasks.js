@@ -103,8 +103,8 @@ function row(t, all = [t]) {
 
 /** pendingNote returns why no executor has claimed a task, and who has the offer, or null. */
 const pendingNote = (t) => {
-  const said = lastStatus(t, 'pending')?.message
-  return said ? el('p', { className: 'meta' }, truncate(said, 2 * maxTitle)) : null
+  const message = lastStatus(t, 'pending')?.message
+  return message ? el('p', { className: 'meta' }, truncate(message, 2 * maxTitle)) : null
 }
 
 /** hasLateChange reports whether a task changed more than a minute after its request. */

@@ -15,7 +15,7 @@ import (
 // build makes the catalog of the files, and notes their mistakes.
 func (b *builder) build() *Catalog {
 	b.words.Compile()
-	c := &Catalog{Capabilities: b.list, ClassWords: b.classes, Quantities: b.quantities, Words: b.words, Frames: b.lexicon, Grammar: &grammar.Automaton{}, Events: &grammar.Automaton{}, Objects: &grammar.Automaton{}, Waiting: b.watching, Context: b.context, Courtesy: b.letter, Measures: &lexicon.Trie[string]{}, WordsOf: map[string]map[string]bool{}, Vocabulary: map[string]bool{}}
+	c := &Catalog{Capabilities: b.list, ClassWords: b.classes, Quantities: b.quantities, Words: b.words, Frames: b.lexicon, Grammar: &grammar.Automaton{}, Events: &grammar.Automaton{}, Objects: &grammar.Automaton{}, Waiting: b.watching, Context: b.context, Courtesy: b.courtesy, Measures: &lexicon.Trie[string]{}, WordsOf: map[string]map[string]bool{}, Vocabulary: map[string]bool{}}
 	e := grammar.Expander{Rules: b.parsedRules(), Fold: b.words.Fold}
 	for _, one := range c.Capabilities {
 		b.check(one)
@@ -28,13 +28,13 @@ func (b *builder) build() *Catalog {
 		}
 		for _, also := range one.Also {
 			if _, ok := b.quantities[also.Quantity]; !ok && also.Quantity != "" {
-				b.wrong("capability %s: unknown quantity %q; define it under quantities", one.ID, also.Quantity)
+				b.addError("capability %s: unknown quantity %q; define it under quantities", one.ID, also.Quantity)
 			}
 			if also.Asked && one.Effect != capabilities.Query {
-				b.wrong("capability %s: asked: a question never acts; leave it out", one.ID)
+				b.addError("capability %s: asked: a question never acts; leave it out", one.ID)
 			}
 			if also.Doubt != "" && one.Effect == capabilities.Query {
-				b.wrong("capability %s: doubt: a query needs no confirmation; leave it out", one.ID)
+				b.addError("capability %s: doubt: a query needs no confirmation; leave it out", one.ID)
 			}
 			b.sentences(c, e, one, also)
 		}
@@ -51,7 +51,7 @@ func (b *builder) build() *Catalog {
 		}
 	}
 	b.showing(c, e)
-	c.Frames.compile(c.Words, c, b.wrong)
+	c.Frames.compile(c.Words, c, b.addError)
 	c.phrases()
 	return c
 }
@@ -117,7 +117,7 @@ func (b *builder) parsedRules() map[string]grammar.Template {
 	for _, name := range slices.Sorted(maps.Keys(b.rules)) {
 		t, err := grammar.ParseTemplate(b.rules[name])
 		if err != nil {
-			b.wrong("rule %s: %w", name, err)
+			b.addError("rule %s: %w", name, err)
 		}
 		rules[name] = t
 	}
@@ -134,17 +134,17 @@ func (b *builder) sentences(cat *Catalog, e grammar.Expander, c *grammar.Capabil
 func (b *builder) sentence(cat *Catalog, e grammar.Expander, s *grammar.Pattern) {
 	t, err := grammar.ParseTemplate(s.Text)
 	if err != nil {
-		b.wrong("capability %s: %w", s.Capability.ID, err)
+		b.addError("capability %s: %w", s.Capability.ID, err)
 		return
 	}
 	forms, err := e.All(t)
 	if err != nil {
-		b.wrong("capability %s: sentence %q: %w", s.Capability.ID, s.Text, err)
+		b.addError("capability %s: sentence %q: %w", s.Capability.ID, s.Text, err)
 		return
 	}
 	for _, form := range forms {
 		if err := checkForm(form); err != nil {
-			b.wrong("capability %s: sentence %q: %w", s.Capability.ID, s.Text, err)
+			b.addError("capability %s: sentence %q: %w", s.Capability.ID, s.Text, err)
 			return
 		}
 		cat.put(form, s)
@@ -175,11 +175,11 @@ func (c *Catalog) put(form []grammar.Term, s *grammar.Pattern) {
 // order nothing.
 func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Capability, list []grammar.Variant) {
 	if len(list) > 0 && !c.Command.IsWait() {
-		b.wrong("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
+		b.addError("capability %s: events and objects do not go with command %s; use watch or await", c.ID, c.Command)
 	}
 	for _, one := range list {
 		if _, ok := b.quantities[one.Quantity]; !ok && one.Quantity != "" {
-			b.wrong("capability %s: unknown quantity %q; define it under quantities", c.ID, one.Quantity)
+			b.addError("capability %s: unknown quantity %q; define it under quantities", c.ID, one.Quantity)
 		}
 		for _, text := range one.Sentences {
 			t, err := grammar.ParseTemplate(text)
@@ -188,13 +188,13 @@ func (b *builder) waits(e grammar.Expander, g *grammar.Automaton, c *grammar.Cap
 				forms, err = e.All(t)
 			}
 			if err != nil {
-				b.wrong("capability %s: %q: %w", c.ID, text, err)
+				b.addError("capability %s: %q: %w", c.ID, text, err)
 			}
 			s := &grammar.Pattern{Capability: c, Text: text, Quantity: one.Quantity, Classes: one.Classes, Args: grammar.SortedArgs(one.Args)}
 			for _, form := range forms {
 				for _, t := range form {
 					if t.Kind != "" && t.Kind != "number" && !slices.Contains(grammar.SlotKinds, t.Kind) && b.watching.Lists.Words[t.Kind] == nil {
-						b.wrong("capability %s: %q: unknown slot {%s}; there are {number}, %v and those under watching: words", c.ID, text, t.Kind, grammar.SlotKinds)
+						b.addError("capability %s: %q: unknown slot {%s}; there are {number}, %v and those under watching: words", c.ID, text, t.Kind, grammar.SlotKinds)
 					}
 				}
 				g.Add(form, s)
@@ -223,11 +223,11 @@ func checkForm(form []grammar.Term) error {
 func (b *builder) check(c *grammar.Capability) {
 	one := func(key, value string, of ...string) {
 		if !slices.Contains(of, value) {
-			b.wrong("capability %s: %s %q is unknown; use one of %v", c.ID, key, value, of)
+			b.addError("capability %s: %s %q is unknown; use one of %v", c.ID, key, value, of)
 		}
 	}
 	if c.ID == "" || c.Description == "" || c.Summary == "" {
-		b.wrong("capability %q: id, description or summary is missing; write all three", c.ID)
+		b.addError("capability %q: id, description or summary is missing; write all three", c.ID)
 	}
 	one("command", string(c.Command), slices.Concat(capabilities.AllCommands, undriven)...)
 	one("evidence", string(c.Evidence), "", string(mess.Dispatched), string(mess.Acknowledged), string(mess.ReadBack), string(mess.Photographed))
@@ -236,7 +236,7 @@ func (b *builder) check(c *grammar.Capability) {
 	}
 	one("instead", string(c.Instead), append([]string{""}, capabilities.AllCommands...)...)
 	if i := slices.IndexFunc(b.list, func(o *grammar.Capability) bool { return o.ID == c.Covers }); c.Covers != "" && (i < 0 || b.list[i].Command != c.Command || !slices.Equal(b.list[i].FixedArgs(), c.FixedArgs())) {
-		b.wrong("capability %s: covers %s is no capability with the same command and args; leave it out", c.ID, c.Covers)
+		b.addError("capability %s: covers %s is no capability with the same command and args; leave it out", c.ID, c.Covers)
 	}
 	one("effect", string(c.Effect), string(capabilities.Query), string(capabilities.Idempotent), string(capabilities.Once))
 	one("answer", c.Answer, "query", "command")
@@ -245,16 +245,16 @@ func (b *builder) check(c *grammar.Capability) {
 		one("risks."+class, string(c.Risks[class]), capabilities.AllRisks...)
 	}
 	if (c.Answer == "query") != (c.Effect == capabilities.Query) {
-		b.wrong("capability %s: answer %s does not go with effect %s; a query changes nothing, a command does", c.ID, c.Answer, c.Effect)
+		b.addError("capability %s: answer %s does not go with effect %s; a query changes nothing, a command does", c.ID, c.Answer, c.Effect)
 	}
 	if (c.Effect == capabilities.Query) != !c.Command.Acts() {
-		b.wrong("capability %s: effect %s does not go with command %s", c.ID, c.Effect, c.Command)
+		b.addError("capability %s: effect %s does not go with command %s", c.ID, c.Effect, c.Command)
 	}
 	if c.Instead != "" && c.Instead.Acts() != c.Command.Acts() {
-		b.wrong("capability %s: instead %s is not as harmless as command %s", c.ID, c.Instead, c.Command)
+		b.addError("capability %s: instead %s is not as harmless as command %s", c.ID, c.Instead, c.Command)
 	}
 	if on, ok := c.Args["on"].(bool); c.Command == capabilities.SetSwitch && !ok {
-		b.wrong("capability %s: args.on is %v; write true or false", c.ID, on)
+		b.addError("capability %s: args.on is %v; write true or false", c.ID, on)
 	}
 }
 
@@ -274,13 +274,13 @@ func (b *builder) showing(c *Catalog, e grammar.Expander) {
 			forms, err = e.All(t)
 		}
 		if err != nil {
-			b.wrong("words: show: %q: %v", text, err)
+			b.addError("words: show: %q: %v", text, err)
 		}
 		for _, form := range forms {
 			tokens := make([]lexicon.Token, len(form))
 			for i, one := range form {
 				if one.Word == "" {
-					b.wrong("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
+					b.addError("words: show: %q: there can be no gap in it", strings.TrimSpace(text))
 				}
 				tokens[i] = lexicon.Token{Text: one.Word, Folded: one.Word}
 			}

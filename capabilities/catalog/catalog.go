@@ -184,7 +184,7 @@ type builder struct {
 	unread     bool // a file is no YAML
 	watching   lexicon.WaitLexicon
 	context    lexicon.ContextLexicon
-	letter     lexicon.CourtesyLexicon
+	courtesy   lexicon.CourtesyLexicon
 	measures   map[string][]string
 
 	hassIntents map[string]string      // capabilities by intent
@@ -264,7 +264,7 @@ func (b *builder) merge(f file) {
 	maps.Copy(b.measures, f.CountedIn)
 	lexicon.MergeLists(&b.watching.Lists, f.Watching)
 	lexicon.MergeLists(&b.context.Lists, f.Context)
-	lexicon.MergeLists(&b.letter.Lists, f.Letter)
+	lexicon.MergeLists(&b.courtesy.Lists, f.Letter)
 	for _, c := range f.Capabilities {
 		if c == nil {
 			continue // an empty item

@@ -34,8 +34,8 @@ type source struct {
 	root *strictyaml.Value
 }
 
-// wrong notes a mistake, with the line of its subject.
-func (b *builder) wrong(format string, args ...any) {
+// addError notes an error, with the line of its subject.
+func (b *builder) addError(format string, args ...any) {
 	p := strictyaml.Problem{Text: fmt.Errorf(format, args...).Error()}
 	if rest, ok := strings.CutPrefix(format, "%s:%d: "); ok { // it says where
 		p.File, p.Line = args[0].(string), args[1].(int)

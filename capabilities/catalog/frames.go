@@ -156,7 +156,7 @@ func (l *FrameLexicon) merge(later frameLists) {
 }
 
 // compile makes the phrases, and notes mistakes.
-func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string, ...any)) {
+func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, addError func(string, ...any)) {
 	l.Bits, l.ColorNames = map[string]Feature{}, map[string]string{}
 	for _, name := range slices.Concat([]string{Participle, Gerund, ColorFeature, PriorColorFeature, LevelFeature, DifferenceFeature, NumberFeature, FunctionWord}, slices.Sorted(maps.Keys(l.Lists.Verbs)), slices.Sorted(maps.Keys(l.Lists.Signals))) {
 		if l.Bits[name] == 0 {
@@ -164,7 +164,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 		}
 	}
 	if len(l.Bits) > 64 {
-		wrong("signals: there are %d; 64 are the most", len(l.Bits))
+		addError("signals: there are %d; 64 are the most", len(l.Bits))
 	}
 	l.Bits[FunctionWord] = 0
 	l.OrderWords = map[string]bool{}
@@ -186,7 +186,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 	}
 	for _, text := range slices.Sorted(maps.Keys(l.Lists.Colors)) {
 		if !IsHexColor(l.Lists.Colors[text]) {
-			wrong("colours: %s: %q is no color; write it like \"#ff8800\"", text, l.Lists.Colors[text])
+			addError("colours: %s: %q is no color; write it like \"#ff8800\"", text, l.Lists.Colors[text])
 		}
 		l.Colors.Add(w.Tokens(text), l.Lists.Colors[text])
 		if _, named := l.ColorNames[l.Lists.Colors[text]]; !named || slices.Contains(l.Lists.Offered, text) {
@@ -213,7 +213,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, wrong func(string
 	}
 	for i, f := range l.Lists.Frames {
 		l.frame(f, c, func(format string, args ...any) {
-			wrong("frames: number %d: "+format, append([]any{i + 1}, args...)...)
+			addError("frames: number %d: "+format, append([]any{i + 1}, args...)...)
 		})
 	}
 }
@@ -287,12 +287,12 @@ func inflected(verb string) map[string]string {
 func isVowel(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
 
 // frame turns the names of a frame into bits.
-func (l *FrameLexicon) frame(f *Frame, c *Catalog, wrong func(string, ...any)) {
+func (l *FrameLexicon) frame(f *Frame, c *Catalog, addError func(string, ...any)) {
 	mask := func(names []string) (m Feature) {
 		for _, name := range names {
 			bit, ok := l.Bits[name]
 			if !ok {
-				wrong("signal %q is unknown; define it under signals or verbs", name)
+				addError("signal %q is unknown; define it under signals or verbs", name)
 			}
 			m |= bit
 		}
@@ -302,9 +302,9 @@ func (l *FrameLexicon) frame(f *Frame, c *Catalog, wrong func(string, ...any)) {
 	f.Of = c.Find(f.Capability)
 	switch {
 	case f.Of == nil:
-		wrong("capability %q is unknown", f.Capability)
+		addError("capability %q is unknown", f.Capability)
 	case len(f.All)+len(f.Any) == 0:
-		wrong("neither all nor any; a bare name never acts")
+		addError("neither all nor any; a bare name never acts")
 	}
 	f.Pattern = &grammar.Pattern{Capability: f.Of, Text: fmt.Sprintf("words in any order: %s", strings.Join(append(slices.Clone(f.All), strings.Join(f.Any, "|")), " "))}
 }

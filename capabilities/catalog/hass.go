@@ -71,7 +71,7 @@ func (b *builder) hass(at, name string, root *strictyaml.Value) {
 		b.hassSkip(name, words)
 	}
 	if v := root.Get("intents"); v != nil && v.Kind != strictyaml.Map {
-		b.wrong("%s:%d: intents: no mapping; write each intent with its data", name, v.Line)
+		b.addError("%s:%d: intents: no mapping; write each intent with its data", name, v.Line)
 	}
 	for _, intent := range pairs(root.Get("intents")) {
 		b.hassSentences(hassSentence{file: name, intent: intent.Key}, intent.Value)
@@ -81,7 +81,7 @@ func (b *builder) hass(at, name string, root *strictyaml.Value) {
 	}
 	s := hassSentence{file: name, intent: path.Base(path.Dir(at))}
 	if s.intent == "." {
-		b.wrong("%s:%d: the intent of these sentences is unknown; put the file into a folder of its name, or write intents", name, root.Line)
+		b.addError("%s:%d: the intent of these sentences is unknown; put the file into a folder of its name, or write intents", name, root.Line)
 		return
 	}
 	kind := strings.TrimSuffix(path.Base(at), ".yaml") // area_domain_light
@@ -98,7 +98,7 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 	}
 	language, _, _ := strings.Cut(strings.ReplaceAll(v.Text, "_", "-"), "-")
 	if v.Kind != strictyaml.String || !strings.EqualFold(language, b.words.Lists.Language) {
-		b.wrong("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.Lists.Language)
+		b.addError("%s:%d: language: %q is not that of the words here, %q; take the file away, or bring words of that language (language: in agent: words)", name, v.Line, v.Text, b.words.Lists.Language)
 		return false
 	}
 	return true
@@ -108,17 +108,17 @@ func (b *builder) hassLanguage(name string, v *strictyaml.Value) bool {
 func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 	s := hassScope{map[string]string{}, map[string]hassList{}}
 	if rules := v.Get("expansion_rules"); rules != nil && rules.Kind != strictyaml.Map {
-		b.wrong("%s:%d: expansion_rules: no mapping; write each rule with its template", file, rules.Line)
+		b.addError("%s:%d: expansion_rules: no mapping; write each rule with its template", file, rules.Line)
 	}
 	for _, p := range pairs(v.Get("expansion_rules")) {
 		if p.Value.Kind != strictyaml.String || !balanced(p.Value.Text) {
-			b.wrong("%s:%d: expansion_rules: %s: %q is no template; close its brackets", file, p.Line, p.Key, p.Value.Text)
+			b.addError("%s:%d: expansion_rules: %s: %q is no template; close its brackets", file, p.Line, p.Key, p.Value.Text)
 			continue
 		}
 		s.rules[strings.ToLower(p.Key)] = p.Value.Text
 	}
 	if lists := v.Get("lists"); lists != nil && lists.Kind != strictyaml.Map {
-		b.wrong("%s:%d: lists: no mapping; write each list with its values or range", file, lists.Line)
+		b.addError("%s:%d: lists: no mapping; write each list with its values or range", file, lists.Line)
 	}
 	for _, p := range pairs(v.Get("lists")) {
 		if list, ok := b.hassListOf(file, p); ok {
@@ -131,12 +131,12 @@ func (b *builder) hassScopeOf(file string, v *strictyaml.Value) hassScope {
 // hassSkip reads words without a meaning. It ignores a word that has a meaning in the catalog.
 func (b *builder) hassSkip(name string, list *strictyaml.Value) {
 	if list.Kind != strictyaml.List {
-		b.wrong("%s:%d: skip_words: no list; write one text a line", name, list.Line)
+		b.addError("%s:%d: skip_words: no list; write one text a line", name, list.Line)
 		return
 	}
 	for _, one := range list.List {
 		if one.Kind != strictyaml.String {
-			b.wrong("%s:%d: skip_words: no text", name, one.Line)
+			b.addError("%s:%d: skip_words: no text", name, one.Line)
 			continue
 		}
 		b.others.skips = append(b.others.skips, hassSentence{file: name, line: one.Line, text: one.Text})
@@ -157,7 +157,7 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 	case v.Kind == strictyaml.String:
 		s.text, s.line = v.Text, v.Line
 		if !balanced(s.text) {
-			b.wrong("%s:%d: %s: sentence %q: a closing bracket is missing, or there is one too many", s.file, s.line, s.intent, s.text)
+			b.addError("%s:%d: %s: sentence %q: a closing bracket is missing, or there is one too many", s.file, s.line, s.intent, s.text)
 			return
 		}
 		b.others.found = append(b.others.found, s)
@@ -171,12 +171,12 @@ func (b *builder) hassSentences(s hassSentence, v *strictyaml.Value) {
 			s.scope = s.scope.with(b.hassScopeOf(s.file, v))
 		}
 		if v.Get("data") == nil && v.Get("sentences") == nil {
-			b.wrong("%s:%d: %s: no sentences here; write sentences: with a list", s.file, v.Line, s.intent)
+			b.addError("%s:%d: %s: no sentences here; write sentences: with a list", s.file, v.Line, s.intent)
 		}
 		b.hassSentences(s, v.Get("data"))
 		b.hassSentences(s, v.Get("sentences"))
 	default:
-		b.wrong("%s:%d: %s: neither a sentence nor a list of them", s.file, v.Line, s.intent)
+		b.addError("%s:%d: %s: neither a sentence nor a list of them", s.file, v.Line, s.intent)
 	}
 }
 
@@ -186,7 +186,7 @@ func (b *builder) hassContext(s *hassSentence, v *strictyaml.Value) {
 	for _, key := range []string{"requires_context", "excludes_context", "slots"} {
 		one := v.Get(key)
 		if one != nil && one.Kind != strictyaml.Map {
-			b.wrong("%s:%d: %s: %s: no mapping; write what it holds with its value", s.file, one.Line, s.intent, key)
+			b.addError("%s:%d: %s: %s: no mapping; write what it holds with its value", s.file, one.Line, s.intent, key)
 		}
 		for _, p := range pairs(one) {
 			switch {
@@ -219,7 +219,7 @@ func (b *builder) hassTexts(s hassSentence, v *strictyaml.Value) (list []string)
 	}
 	for _, one := range all {
 		if one.Kind != strictyaml.String {
-			b.wrong("%s:%d: %s: no name of a domain", s.file, one.Line, s.intent)
+			b.addError("%s:%d: %s: no name of a domain", s.file, one.Line, s.intent)
 			continue
 		}
 		list = append(list, one.Text)

@@ -43,7 +43,7 @@ func (l hassBase) list() (list hassList) {
 func (b *builder) hassListOf(file string, p strictyaml.Pair) (hassList, bool) {
 	var list hassList
 	wrong := func(line int, format string, args ...any) (hassList, bool) {
-		b.wrong("%s:%d: lists: %s: "+format, append([]any{file, line, p.Key}, args...)...)
+		b.addError("%s:%d: lists: %s: "+format, append([]any{file, line, p.Key}, args...)...)
 		return list, false
 	}
 	values, numbers, wildcard := p.Value.Get("values"), p.Value.Get("range"), p.Value.Get("wildcard")

@@ -325,7 +325,7 @@ func (h *hassReader) lacking(format, name string) {
 		h.missing = cmp.Or(h.missing, fmt.Sprintf(format, name))
 		return
 	}
-	h.wrong("%s:%d: %s: sentence %q: "+format, h.s.file, h.s.line, h.s.intent, h.s.text, name)
+	h.addError("%s:%d: %s: sentence %q: "+format, h.s.file, h.s.line, h.s.intent, h.s.text, name)
 }
 
 // mergeSkips adds words without a meaning to the fillers.
@@ -359,7 +359,7 @@ func (b *builder) mergeSkips() {
 		case (said[text] || len(b.words.Tokens(text)) == 0) && b.lenient:
 			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: skip_words: %q", s.file, s.line, s.text), "they mean something here, so the interpreter never skips them"})
 		case said[text] || len(b.words.Tokens(text)) == 0:
-			b.wrong("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
+			b.addError("%s:%d: skip_words: %q has a meaning here, and the interpreter never skips it; remove it from the list", s.file, s.line, s.text)
 		case wishes[text]: // it expresses a wish, and the frames read it as one
 		default:
 			own = append(own, text)

@@ -36,7 +36,7 @@ func (h *hassil) atoms() []atom {
 	for h.at < len(h.in) && strings.IndexByte("|;)]", h.in[h.at]) < 0 {
 		one := h.atom()
 		n := len(list) - 1
-		if n >= 0 && one.texts != nil && list[n].texts != nil && len(one.texts)*len(list[n].texts) <= maxTouching && touches(list[n].texts, one.texts) {
+		if n >= 0 && one.texts != nil && list[n].texts != nil && len(one.texts)*len(list[n].texts) <= maxJoined && joinsWords(list[n].texts, one.texts) {
 			list[n] = atom{texts: product(list[n].texts, one.texts)}
 			continue
 		}
@@ -45,11 +45,11 @@ func (h *hassil) atoms() []atom {
 	return list
 }
 
-// maxTouching bounds the words that touching brackets make.
-const maxTouching = 64
+// maxJoined bounds the words that touching brackets make.
+const maxJoined = 64
 
-// touches reports whether a text of a ends in a letter and one of b begins with one.
-func touches(a, b []string) bool {
+// joinsWords reports whether a text of a ends in a letter and one of b begins with one.
+func joinsWords(a, b []string) bool {
 	ends := slices.ContainsFunc(a, func(s string) bool { return s != "" && !strings.HasSuffix(s, " ") })
 	return ends && slices.ContainsFunc(b, func(s string) bool { return s != "" && !strings.HasPrefix(s, " ") })
 }
@@ -124,7 +124,7 @@ func (h *hassil) group(open byte) atom {
 	} else if maybe {
 		one.Kind = grammar.MaybePart
 	}
-	if plain && len(texts) <= maxTouching {
+	if plain && len(texts) <= maxJoined {
 		if maybe && !slices.Contains(texts, "") {
 			texts = append(texts, "")
 		}
@@ -140,11 +140,11 @@ func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 		case a.texts == nil && (a.Kind == grammar.SlotPart || a.Kind == grammar.RulePart || len(a.Alts) > 0):
 			list = append(list, a.Part)
 		case len(a.texts) == 1:
-			list = append(list, h.said(a.texts[0])...)
+			list = append(list, h.wordParts(a.texts[0])...)
 		case len(a.texts) > 1:
 			one := grammar.Part{Kind: grammar.GroupPart}
 			for _, text := range a.texts {
-				if said := h.said(text); len(said) > 0 {
+				if said := h.wordParts(text); len(said) > 0 {
 					one.Alts = append(one.Alts, said)
 				} else {
 					one.Kind = grammar.MaybePart
@@ -158,8 +158,8 @@ func (h *hassil) parts(atoms []atom) (list []grammar.Part) {
 	return list
 }
 
-// said returns the words of a text. The 's behind a name is a word of its own.
-func (h *hassil) said(text string) (list []grammar.Part) {
+// wordParts returns the words of a text. The 's behind a name is a word of its own.
+func (h *hassil) wordParts(text string) (list []grammar.Part) {
 	if rest, ok := strings.CutPrefix(text, lexicon.Possessive); ok { // behind a slot
 		list, text = append(list, grammar.Part{Kind: grammar.WordPart, Text: lexicon.Possessive}), rest
 	}

@@ -67,7 +67,7 @@ func LoadWords(tree fs.FS) (*Catalog, []IgnoredWords) {
 			}
 			return c, left
 		}
-		if !b.blame(err) {
+		if !b.markBroken(err) {
 			break
 		}
 	}
@@ -94,9 +94,9 @@ func withoutFolder(tree fs.FS) (*Catalog, []IgnoredWords) {
 	return c, []IgnoredWords{all}
 }
 
-// blame notes the files of the tree that have mistakes. It reports whether there are new
+// markBroken notes the files of the tree that have mistakes. It reports whether there are new
 // ones.
-func (b *builder) blame(err error) (found bool) {
+func (b *builder) markBroken(err error) (found bool) {
 	problems, _ := errors.AsType[strictyaml.Problems](err)
 	before := maps.Clone(b.leave)
 	for _, p := range problems {

@@ -24,14 +24,14 @@ func (x *Utterance) spots(i int) []lexicon.SlotValue {
 			from = x.inside(i + 1)
 		}
 	}
-	one, ok := x.workplace(from)
+	one, ok := x.spotName(from)
 	all := one
 	for n := 2; ok && n <= maxRooms; n++ {
 		to, joined := x.joint(all.End)
 		if !joined {
 			break
 		}
-		if one, ok = x.workplace(x.inside(to)); !ok {
+		if one, ok = x.spotName(x.inside(to)); !ok {
 			break
 		}
 		all = all.Both(one)
@@ -57,9 +57,9 @@ func (x *Utterance) listing() bool {
 	return list != nil
 }
 
-// workplace returns the longest name of one place to work on at word i. It includes a room that
+// spotName returns the longest name of one place to work on at word i. It includes a room that
 // no cleaner knows, so that the interpreter can name the room in a refusal.
-func (x *Utterance) workplace(i int) (best lexicon.SlotValue, ok bool) {
+func (x *Utterance) spotName(i int) (best lexicon.SlotValue, ok bool) {
 	for _, m := range x.SlotValues("spot", i) {
 		if m.End > best.End {
 			best = m

@@ -180,7 +180,7 @@ func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 	switch {
 	case before.Refusal != nil:
 		return out.Plan != nil
-	case !r.isAlike(before.Explain.Capability, out.Explain.Capability):
+	case !r.setSameProperty(before.Explain.Capability, out.Explain.Capability):
 		return false
 	case before.Plan == nil:
 		return true
@@ -190,9 +190,9 @@ func (r *Interpreter) refines(before, out capabilities.Outcome) bool {
 	return before.Plan.Device == out.Plan.Device
 }
 
-// isAlike reports whether two capabilities are equal or set the same property of a light:
+// setSameProperty reports whether two capabilities are equal or set the same property of a light:
 // an order to turn on a lamp may also say how bright.
-func (r *Interpreter) isAlike(one, other string) bool {
+func (r *Interpreter) setSameProperty(one, other string) bool {
 	a, b := r.Catalog.Find(one), r.Catalog.Find(other)
 	return one == other || a != nil && b != nil && a.SetsLight() && b.SetsLight()
 }

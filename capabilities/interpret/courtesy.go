@@ -11,11 +11,11 @@ import (
 	"github.com/messkit/messkit/capabilities/timeexpr"
 )
 
-// orderOfLetter returns a text without the frame of a letter: greetings, wishes, and a
+// orderOfMail returns a text without the frame of a letter: greetings, wishes, and a
 // signature. It never obeys quoted mail or a mail header, and returns them in left. It does
 // not change a text that has nothing else.
-func (r *Interpreter) orderOfLetter(text string) (plain string, left []string) {
-	if len(text) > maxLetter || !strings.ContainsAny(text, "\n,;.!?:") {
+func (r *Interpreter) orderOfMail(text string) (plain string, left []string) {
+	if len(text) > maxMail || !strings.ContainsAny(text, "\n,;.!?:") {
 		return text, nil
 	}
 	plain, left = r.withoutQuotedMail(text)
@@ -44,8 +44,8 @@ func (r *Interpreter) orderOfLetter(text string) (plain string, left []string) {
 	return r.withoutRanks(plain), left
 }
 
-// maxLetter is the longest letter that the interpreter reads, in bytes.
-const maxLetter = 8000
+// maxMail is the longest mail that the interpreter reads, in bytes.
+const maxMail = 8000
 
 // withoutQuotedMail returns a letter without its quoted mail and its header.
 func (r *Interpreter) withoutQuotedMail(text string) (plain string, left []string) {

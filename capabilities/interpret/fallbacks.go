@@ -51,10 +51,10 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	case !ok:
 		return out, false
 	case out.Plan == nil:
-		return withWords(out, strings.Join(t.Said, " ")), true
+		return withRequestWords(out, strings.Join(t.Said, " ")), true
 	}
 	p := *out.Plan
-	if said := timeexpr.AtOnceWord(&x.Utterance, rest); said != "" && (!t.Begin.IsZero() || t.Amid != "") && p.Actuates() {
+	if said := timeexpr.AtOnceWord(&x.Utterance, rest); said != "" && (!t.Begin.IsZero() || t.BeforeAnd != "") && p.Actuates() {
 		return x.Reject(fmt.Sprintf("%q and %q are two times; make a request for each", said, strings.Join(t.Said, " ")), nil), true
 	}
 	if no, ok := x.setTimes(&p, t); !ok {
@@ -65,8 +65,8 @@ func (x *request) parseTimed() (capabilities.Outcome, bool) {
 	}
 	areas, _ := p.Args.Get("areas")
 	rooms, _ := lexicon.TextList(areas)
-	if t.Amid != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
-		return x.AskConfirmation(p, fmt.Sprintf("%q may be for one device only: ", t.Amid)), true
+	if t.BeforeAnd != "" && (len(p.Steps) > 0 || len(rooms) > 1) && p.Actuates() {
+		return x.AskConfirmation(p, fmt.Sprintf("%q may be for one device only: ", t.BeforeAnd)), true
 	}
 	return capabilities.Outcome{Plan: &p}, true
 }
@@ -206,7 +206,7 @@ func (r *Interpreter) askForOrder(req mess.Request, given mess.Object) (capabili
 	if m == nil || len(m.Devices) != 1 || len(x.Tokens) > lexicon.MaxTokens {
 		return capabilities.Outcome{}, false
 	}
-	options := r.sayableOrders(m.Devices[0], x.IsQuestion)
+	options := r.understoodOrders(m.Devices[0], x.IsQuestion)
 	if len(options) == 0 {
 		return capabilities.Outcome{}, false
 	}

@@ -20,7 +20,7 @@ func (x *request) parseGoalState() (capabilities.Outcome, bool) {
 	if verb == "" || end <= from || x.SkipArticles(end+1) != last || x.Tokens[end].Text != "is" && x.Tokens[end].Text != "are" {
 		return capabilities.Outcome{}, false
 	}
-	return x.parseInstead(verb + " " + lexicon.Join(x.Tokens[from:end]))
+	return x.parseOtherText(verb + " " + lexicon.Join(x.Tokens[from:end]))
 }
 
 // orderForState are the orders that lead to a state.
@@ -36,16 +36,16 @@ func (x *request) confirmIndirectOrder() (capabilities.Outcome, bool) {
 		return capabilities.Outcome{}, false
 	}
 	said := lexicon.Join(x.Tokens[start : start+n])
-	out, ok := x.parseInstead(withPauses(x.Tokens[start+n:]))
+	out, ok := x.parseOtherText(withPauses(x.Tokens[start+n:]))
 	if !ok || out.Plan == nil || !out.Plan.Actuates() {
 		return out, ok && out.Refusal == nil && out.Plan == nil
 	}
 	return x.AskConfirmation(*out.Plan, fmt.Sprintf("%q may address another person: ", said)), true
 }
 
-// parseInstead reads another text in the place of the request's text. ok is true if that
+// parseOtherText reads another text in the place of the request's text. ok is true if that
 // text is an order.
-func (x *request) parseInstead(text string) (capabilities.Outcome, bool) {
+func (x *request) parseOtherText(text string) (capabilities.Outcome, bool) {
 	req := x.Message
 	req.Intent = text
 	y := x.r.newPart(req, x.Given)

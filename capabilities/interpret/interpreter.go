@@ -73,7 +73,7 @@ func (r *Interpreter) withTokens(tokens []lexicon.Token) *request {
 
 // resolveWith resolves a request with the answers to earlier questions.
 func (r *Interpreter) resolveWith(req mess.Request, given mess.Object) capabilities.Outcome {
-	plain, left := r.orderOfLetter(req.Intent)
+	plain, left := r.orderOfMail(req.Intent)
 	req.Intent = plain
 	if out, ok := r.parseEarlierPicture(req); ok {
 		return out

@@ -11,9 +11,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// sayableOrders returns the orders that name device d alone, or its queries if asks is
+// understoodOrders returns the orders that name device d alone, or its queries if asks is
 // true. The interpreter understands each of them as an order for this device only.
-func (r *Interpreter) sayableOrders(d int, asks bool) (list []string) {
+func (r *Interpreter) understoodOrders(d int, asks bool) (list []string) {
 	for _, c := range r.Catalog.Capabilities {
 		if asks && c.Effect != capabilities.Query || c.Effect == capabilities.Once || !r.CanOffer(c, d) {
 			continue // an act that is not idempotent is no option

@@ -214,7 +214,7 @@ func (x *request) recoverMisspelling() (capabilities.Outcome, bool) {
 	for _, i := range wrong {
 		var next [][]lexicon.Token
 		for _, way := range ways {
-			for _, word := range x.r.wordsNear(x.Tokens[i].Folded) {
+			for _, word := range x.r.similarWords(x.Tokens[i].Folded) {
 				fixed := slices.Clone(way)
 				fixed[i].Text, fixed[i].Folded = word, word
 				next = append(next, fixed)
@@ -307,9 +307,9 @@ func (x *request) firstUnknown() (i int, kept bool) {
 	return 0, true
 }
 
-// wordsNear returns the words of names of this home, and of orders, that are one letter
+// similarWords returns the words of names of this home, and of orders, that are one letter
 // away from a word.
-func (r *Interpreter) wordsNear(word string) (list []string) {
+func (r *Interpreter) similarWords(word string) (list []string) {
 	if len(word) < 4 {
 		return nil
 	}

@@ -27,7 +27,7 @@ func (x *request) parseRepetition() (capabilities.Outcome, bool) {
 		said := lexicon.Join(x.Tokens[i:end])
 		out, ok := x.parseWithout(i, end)
 		if !ok || out.Plan == nil {
-			return withWords(out, said), ok
+			return withRequestWords(out, said), ok
 		}
 		p := *out.Plan
 		switch {
@@ -70,8 +70,8 @@ func (x *request) repeatPlan(p capabilities.Plan, n int) capabilities.Outcome {
 	return x.StepsOutcome(all, false, "")
 }
 
-// untilTold is the option of a question about a duration that sets no end.
-const untilTold = "until told otherwise"
+// noEndOption is the option of a question about a duration that sets no end.
+const noEndOption = "until told otherwise"
 
 // parseOpenDuration reads an order with a duration of unknown length: "for a moment". If
 // the order switches a device on, the interpreter asks for the length. Otherwise nothing
@@ -86,16 +86,16 @@ func (x *request) parseOpenDuration() (capabilities.Outcome, bool) {
 		said := lexicon.Join(x.Tokens[i : i+n])
 		out, ok := x.parseWithout(i, i+n)
 		if !ok || out.Plan == nil || !out.Plan.Actuates() {
-			return withWords(out, said), ok
+			return withRequestWords(out, said), ok
 		}
 		return x.askDuration(*out.Plan, said, long > 0), true
 	}
 	return capabilities.Outcome{}, false
 }
 
-// withWords puts words of the request into the question that asks about it, so that a
+// withRequestWords puts words of the request into the question that asks about it, so that a
 // confirmation covers both.
-func withWords(o capabilities.Outcome, said string) capabilities.Outcome {
+func withRequestWords(o capabilities.Outcome, said string) capabilities.Outcome {
 	if q := o.Question; q != nil && slices.Equal(q.Options, []string{"yes", "no"}) {
 		q.Text = fmt.Sprintf("%s, %q?", strings.TrimSuffix(q.Text, "?"), said)
 	}
@@ -114,9 +114,9 @@ func (x *request) askDuration(p capabilities.Plan, said string, long bool) capab
 		}
 		return capabilities.Outcome{Plan: &p}
 	}
-	q := capabilities.Clarification{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", untilTold}}
+	q := capabilities.Clarification{Field: reply.ForField, Text: fmt.Sprintf("%q: for how long shall I %s?", said, p.Summary), Options: []string{"5 minutes", "15 minutes", "1 hour", noEndOption}}
 	if long {
-		q.Options = []string{"4 hours", "8 hours", "12 hours", untilTold}
+		q.Options = []string{"4 hours", "8 hours", "12 hours", noEndOption}
 	}
 	picked, out, ok := x.AskClarification(q)
 	switch {
@@ -125,7 +125,7 @@ func (x *request) askDuration(p capabilities.Plan, said string, long bool) capab
 	case len(picked) > 1:
 		q.Given = resolve.WithoutKey(x.Given, q.Field)
 		return capabilities.Outcome{Question: &q}
-	case picked[0] == untilTold:
+	case picked[0] == noEndOption:
 		return capabilities.Outcome{Plan: &p}
 	}
 	lasts := x.Words().WholeDuration(x.Words().Tokens(picked[0]))

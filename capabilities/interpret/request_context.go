@@ -168,7 +168,7 @@ func (r *Interpreter) resolveInContext(req mess.Request, given mess.Object) capa
 	var doubts, fields []string
 	for i := 0; i < len(hints); i++ {
 		h := hints[i]
-		if h.used || h.text == "" || h.media || h.data || r.saysNear(h.text, out) {
+		if h.used || h.text == "" || h.media || h.data || r.isNextTo(h.text, out) {
 			continue
 		}
 		text := r.withoutLitter(h.text, out)
@@ -202,9 +202,9 @@ func (r *Interpreter) resolveInContext(req mess.Request, given mess.Object) capa
 	return out
 }
 
-// saysNear reports whether a hint says that something is near a place, and so does not name
+// isNextTo reports whether a hint says that something is near a place, and so does not name
 // the place itself: "it is next to the hall". An order to clean may name what is near.
-func (r *Interpreter) saysNear(text string, out capabilities.Outcome) bool {
+func (r *Interpreter) isNextTo(text string, out capabilities.Outcome) bool {
 	w := r.Catalog.Words
 	if c := r.Catalog.Find(out.Explain.Capability); c != nil && c.Command == capabilities.Clean {
 		return false

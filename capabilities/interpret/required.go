@@ -67,7 +67,7 @@ func (x *request) parseRelated() (capabilities.Outcome, bool) {
 	req.Requires = nil
 	o := x.r.resolveText(req, x.Given)
 	c := x.r.Catalog.Find(o.Explain.Capability)
-	if frame.HasValue(&x.Utterance, 0) || c == nil || c.Command != w.Command && !x.r.isAlike(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
+	if frame.HasValue(&x.Utterance, 0) || c == nil || c.Command != w.Command && !x.r.setSameProperty(c.ID, w.ID) || len(o.Explain.Leftover) > 0 {
 		return capabilities.Outcome{}, false
 	}
 	rd := resolve.Hypothesis{Pattern: &grammar.Pattern{Capability: w.Capability, Text: "requires"}, How: lexicon.ByName}

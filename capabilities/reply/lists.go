@@ -14,7 +14,7 @@ type parts struct {
 	named          int  // the number of parts that name an option
 	others         bool // "the other one" is meant
 	whole          bool // a part has taken all of them
-	instead        bool // a part names an option behind an excluded one
+	isReplacement  bool // a part names an option behind an excluded one
 	leaving        bool // the answer excludes the next parts: "all but the hall and the kitchen"
 }
 
@@ -62,7 +62,7 @@ func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 		l.denied, l.leaving = append(l.denied, which...), l.leaving || leaves
 	case l.named > 0 && l.Catalog.Context.Corrects.Longest(part, 0) > 0, l.named > 0 && len(l.denied) == 0 && !enumerates(w, part): // "hall, I mean kitchen"
 		return false
-	case joined && len(l.denied) > 0, l.instead: // "not the hall and the kitchen"
+	case joined && len(l.denied) > 0, l.isReplacement: // "not the hall and the kitchen"
 		return false
 	case w.Whole(w.Rest, unpicking(w, part)):
 		ok, l.others = l.named == len(l.denied) || joined, true
@@ -75,7 +75,7 @@ func (l *parts) take(not, part []lexicon.Token, joined bool) (ok bool) {
 		l.whole = l.whole || slices.Equal(which, l.every())
 	}
 	l.named++
-	l.instead = len(not) == 0 && len(l.denied) > 0
+	l.isReplacement = len(not) == 0 && len(l.denied) > 0
 	return len(which) > 0
 }
 

@@ -113,7 +113,7 @@ func (x *Request) rejectUnknown(leftover []string) capabilities.Outcome {
 		reason += "; " + x.Resolver.abilities()
 	}
 	if len(near) > 0 {
-		return x.Reject(reason, lexicon.Distinct(append(near, x.Resolver.sharing(x.Tokens)...)))
+		return x.Reject(reason, lexicon.Distinct(append(near, x.Resolver.devicesSharingWord(x.Tokens)...)))
 	}
 	return x.Reject(reason, x.related(x.Resolver.offeredIDs()))
 }

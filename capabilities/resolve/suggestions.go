@@ -137,8 +137,8 @@ func (r *Resolver) spell() (s lexicon.SpelledNames) {
 	return s
 }
 
-// sharing returns the devices whose names have one of the words.
-func (r *Resolver) sharing(tokens []lexicon.Token) (list []string) {
+// devicesSharingWord returns the devices whose names have one of the words.
+func (r *Resolver) devicesSharingWord(tokens []lexicon.Token) (list []string) {
 	var found []int32
 	for _, t := range tokens {
 		if n, known := r.SpelledNames.At[t.Folded]; known && len(t.Folded) > 3 {

@@ -44,7 +44,7 @@ func (x *Request) ReadTimes() (rest []lexicon.Token, t timeexpr.Timing, out capa
 		}
 		t.Said = append(t.Said, lexicon.Join(x.Tokens[i:end]))
 		if timeexpr.SeparatesList(&x.Utterance, i, end) || timeexpr.HasPauseBetweenNames(&x.Utterance, i) {
-			t.Amid = lexicon.Join(x.Tokens[i:end])
+			t.BeforeAnd = lexicon.Join(x.Tokens[i:end])
 		}
 		i = end
 	}

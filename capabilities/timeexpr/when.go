@@ -36,12 +36,12 @@ const MaxAhead = 24 * time.Hour
 
 // Timing is the times of a text, and their words.
 type Timing struct {
-	Begin time.Time     // zero: at once
-	Lasts time.Duration // 0: until another order
-	Ends  bool          // it lasts until end
-	End   time.Time
-	Said  []string
-	Amid  string // a time with an "and" next to it and more words behind: "for ten minutes and the heater"
+	Begin     time.Time     // zero: at once
+	Lasts     time.Duration // 0: until another order
+	Ends      bool          // it lasts until end
+	End       time.Time
+	Said      []string
+	BeforeAnd string // a time with an "and" next to it and more words behind: "for ten minutes and the heater"
 }
 
 // BareNumber returns the end of a number at word i that counts nothing and has no unit; i

@@ -86,8 +86,8 @@ func TestFitChoosesMethod(t *testing.T) {
 				t.Errorf("%s: SSIM %.3f, want %.3f\n%s", c.name, s, c.ssim, x)
 			}
 		}
-		if x.Passes > 0 && x.Quantizer > 0.11 && math.Abs(float64(x.Foretold)/float64(x.Bytes)-1) > 0.15 {
-			t.Errorf("%s: foretold %d bytes, and it has %d", c.name, x.Foretold, x.Bytes)
+		if x.Passes > 0 && x.Quantizer > 0.11 && math.Abs(float64(x.Predicted)/float64(x.Bytes)-1) > 0.15 {
+			t.Errorf("%s: foretold %d bytes, and it has %d", c.name, x.Predicted, x.Bytes)
 		}
 	}
 }

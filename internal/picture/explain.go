@@ -35,7 +35,7 @@ type Explain struct {
 	Decodes              int // number of times that Fit decoded the source
 	Probes               int // number of quantizers tried on a sample
 	Passes               int // on all of the picture
-	Foretold             int // bytes that the sample predicted
+	Predicted            int // bytes that the sample predicted
 	Bytes, Width, Height int // of the result
 }
 
@@ -68,7 +68,7 @@ func (e Explain) String() string {
 	if e.Quantizer > 0 {
 		line("quantizer", "%.3f, about quality %d", e.Quantizer, e.Quality())
 		line("passes", "decoded %d, sampled %d, quantized %d", e.Decodes, e.Probes, e.Passes)
-		line("foretold", "%d bytes", e.Foretold)
+		line("foretold", "%d bytes", e.Predicted)
 		line("coding", "%s, %s", pick(e.Progressive, "progressive", "baseline"), pick(e.FullColor, "color in full", "color halved"))
 	}
 	line("to", "%d x %d pixels, %d bytes", e.Width, e.Height, e.Bytes)
@@ -90,5 +90,5 @@ func (e *Explain) because(format string, args ...any) {
 // searched adds the results of a search for a quantizer.
 func (e *Explain) searched(r dctjpeg.Report) {
 	e.Quantizer, e.Probes, e.Passes = quantizerOf(r.Scale), e.Probes+r.Probes, e.Passes+r.Passes
-	e.Foretold, e.Progressive = r.Foretold, r.Progressive
+	e.Predicted, e.Progressive = r.Predicted, r.Progressive
 }

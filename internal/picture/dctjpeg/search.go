@@ -11,7 +11,7 @@ type Report struct {
 	Scale       Scale
 	Probes      int // number of quantizers tried on a sample
 	Passes      int // on all of the picture
-	Foretold    int // bytes that the last probe predicted for the first pass
+	Predicted   int // bytes that the last probe predicted for the first pass
 	Progressive bool
 }
 
@@ -176,7 +176,7 @@ type tried struct {
 // returns ctx's cause, or ErrBudget.
 func (s *Search) Fit(ctx context.Context) ([]byte, Report, error) {
 	of, units := s.e.blocks.stretches(1)
-	s.report.Foretold = int(s.size)
+	s.report.Predicted = int(s.size)
 	var data []byte
 	var fits, not *tried // the finest scale that fits, the coarsest that does not
 	for s.report.Passes < maxPasses {

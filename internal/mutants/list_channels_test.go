@@ -3,7 +3,7 @@ package mutants_test
 // channelMutants are the planted faults of the channels.
 var channelMutants = []mutant{
 	{"a broker that ends twice counts as another client", []edit{{
-		"internal/broker/link.go", "if !kicked || seen == ownRetained {", "if !kicked {",
+		"internal/broker/link.go", "if !kicked || seen == noOtherClient {", "if !kicked {",
 	}}, "./internal/broker TestGracefulBrokerEndIsNoTakeover"},
 	{"another client of the same id is not noticed", []edit{{
 		"internal/broker/own.go", "		o.last = another\n", "",

@@ -75,8 +75,9 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/thread": {
-		own: `exchange/keys exchange/store/files exchange/store/files/tree internal/cli/client
-			internal/cli/output internal/config internal/daemon mess mess/messeaf mess/receipt`,
+		own: `exchange/keys exchange/store/files exchange/store/files/archive
+			exchange/store/files/tree internal/cli/client internal/cli/output internal/config
+			internal/daemon mess mess/messeaf mess/receipt`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/config": {

@@ -3,11 +3,14 @@ package files
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -85,8 +88,8 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 			if b.dead&place(i).mask() != 0 || !e.Updated.Before(t) {
 				continue
 			}
-			name := archiveOf(e.Ref)
-			if due[name] = append(due[name], e); len(due[name]) >= threadsOf(name) {
+			name := archive.Of(e.Ref)
+			if due[name] = append(due[name], e); len(due[name]) >= archive.Capacity(name) {
 				if err := move(name, due[name]); err != nil {
 					return err
 				}
@@ -95,7 +98,7 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(due)) {
-		if !past || !periodEnd(name).Before(t) {
+		if !past || !archive.PeriodEnd(name).Before(t) {
 			continue
 		}
 		if err := move(name, due[name]); err != nil {
@@ -127,23 +130,69 @@ func (s *Store) archiveAll(ctx context.Context, name string, threads []entry) er
 // go, and the log forgets the threads last. If the program dies in between, the next start
 // finds each thread in its folder, in the archive, or in both.
 func (s *Store) archiveSome(ctx context.Context, name string, threads []entry) error {
-	w, err := s.newArchive(name)
+	w, err := archive.NewWriter(s.root, name)
 	if err != nil {
 		return err
 	}
-	defer w.discard()
+	defer w.Discard()
+	var moved []archivedThread
+	var busy error // another program writes to a thread now; archive the others
 	for _, e := range threads {
-		if err := errors.Join(ctx.Err(), w.add(ctx, e)); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		a, err := s.archivable(ctx, e)
+		switch {
+		case errors.Is(err, errBusy):
+			busy = err
+		case err != nil:
+			s.project.logOnce(e.Ref, err)
+		case a != nil:
+			if err := w.Add(a.place); err != nil {
+				return err
+			}
+			moved = append(moved, *a)
 		}
 	}
-	if len(w.added) == 0 {
-		return w.busy
+	if len(moved) == 0 {
+		return busy
 	}
-	if err := w.finish(); err != nil {
+	if err := w.Finish(); err != nil {
 		return err
 	}
-	return errors.Join(s.leaveFolders(ctx, w.added), w.busy)
+	s.crash("archive written")
+	if err := w.Install(); err != nil {
+		return err
+	}
+	s.crash("archive renamed")
+	return errors.Join(s.leaveFolders(ctx, moved), busy)
+}
+
+// errOtherFiles is why a thread stays in its folder.
+var errOtherFiles = errors.New("the folder has files that are not of the thread, so the exchange does not archive it; move them elsewhere")
+
+// archivable returns a thread that can move into an archive now, with its folder. It returns nil
+// for a thread that does not have exactly one folder.
+func (s *Store) archivable(ctx context.Context, e entry) (*archivedThread, error) {
+	places := s.endedPlaces(e.summary)
+	if len(places) != 1 {
+		return nil, nil
+	}
+	if s.changedWithin(places[0], quiet) {
+		if wait.For(ctx, quiet); s.changedWithin(places[0], quiet) {
+			return nil, errBusy
+		}
+	}
+	a := archivedThread{e, places[0], s.contents(places[0])}
+	m, err := a.place.ReadEnvelope(s.tree())
+	if err == nil && (m.Ref != e.Ref || !m.Status.Terminal()) {
+		err = problem(a.place, "", "the envelope does not say that the thread %s has ended, so the exchange does not archive it", e.Ref)
+	}
+	own, attachments, more := a.place.Whole(s.tree())
+	if err = errors.Join(err, more); err == nil && len(own)+len(attachments) != len(a.files) {
+		err = errOtherFiles
+	}
+	return &a, err
 }
 
 // leaveFolders removes the folders of archived threads, and forgets the threads. A thread that
@@ -206,4 +255,23 @@ type archivedThread struct {
 	entry
 	place messeaf.Place
 	files []signature
+}
+
+// archived reports whether an archive has a thread. It also returns true if the store cannot
+// read the archive that would have it.
+func (s *Store) archived(ref string) bool {
+	_, err := archive.Find(s.root, ref)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// readArchived reads a thread from its archive.
+func (s *Store) readArchived(ref string) (thread.Thread, error) {
+	t, err := archive.Read(s.root, ref)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = thread.ErrNoThread
+	}
+	if err != nil {
+		return thread.Thread{}, err
+	}
+	return fromFile(t), nil
 }

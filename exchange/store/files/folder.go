@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -140,7 +141,7 @@ func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.Re
 				return f, nil
 			}
 		}
-		if f, err := s.archivedBlob(ref, name); err == nil {
+		if f, err := archive.Attachment(s.root, ref, name); err == nil {
 			return f, nil
 		}
 	}
@@ -153,7 +154,7 @@ func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.Re
 // isFree reports whether a ref is unused: the log, the folders and the archive do not have it.
 func (s *Store) isFree(ref string) bool {
 	known, _ := s.index.has(ref)
-	_, err := FindArchive(s.root, ref)
+	_, err := archive.Find(s.root, ref)
 	return !known && len(s.places(ref)) == 0 && err != nil
 }
 

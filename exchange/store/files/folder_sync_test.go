@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -26,7 +26,7 @@ func makesFolders(t *testing.T, dir string) {
 		err = root.WriteFile(name, []byte(foreignThread), 0o600)
 	}
 	if err == nil {
-		err = files.Archive(root, messeaf.Place{Ref: "2026-02-01-NX8J", Path: name, Folder: messeaf.Finished, Flat: true})
+		err = archive.Move(root, messeaf.Place{Ref: "2026-02-01-NX8J", Path: name, Folder: messeaf.Finished, Flat: true})
 	}
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -67,7 +68,7 @@ func checkImport(fsys fs.FS, p messeaf.Place, t messeaf.Thread) error {
 
 // checkFree returns an error if a folder or archive already has a thread of that name.
 func checkFree(root *os.Root, ref string) error {
-	switch name, err := FindArchive(root, ref); {
+	switch name, err := archive.Find(root, ref); {
 	case err == nil:
 		return fmt.Errorf("%s: %w", name, fs.ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -29,7 +29,7 @@ func TestStaleCopyIsSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if err := files.Archive(root, messeaf.Place{Ref: archived, Path: "state=finished/" + archived, Folder: messeaf.Finished}); err != nil {
+	if err := archive.Move(root, messeaf.Place{Ref: archived, Path: "state=finished/" + archived, Folder: messeaf.Finished}); err != nil {
 		t.Fatal(err)
 	}
 	s.open()

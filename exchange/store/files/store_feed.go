@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
@@ -226,7 +227,7 @@ func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
 // searches the archive.
 func (s *Store) Serials() map[string]int {
 	if day := s.cfg.Now().Format(time.DateOnly); !s.index.hasDay(day) {
-		s.index.atLeast(day, s.archivedSerial(day))
+		s.index.atLeast(day, archive.HighestSerial(s.root, day))
 	}
 	s.index.mu.RLock()
 	defer s.index.mu.RUnlock()

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -80,7 +81,7 @@ func runArchive(a *output.Env, data string, refs []string, before time.Time) err
 		case !ended || len(refs) == 0 && (!known || !changed.Before(before)):
 			continue
 		}
-		if err := files.Archive(root, t.Place); err != nil {
+		if err := archive.Move(root, t.Place); err != nil {
 			return err
 		}
 		count++

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/messkit/messkit/exchange/store/files"
+	"github.com/messkit/messkit/exchange/store/files/archive"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
@@ -142,7 +142,7 @@ func archived(data, ref string) (OnDisk, error) {
 	if err != nil {
 		return OnDisk{}, err
 	}
-	name, err := files.FindArchive(root, ref)
+	name, err := archive.Find(root, ref)
 	if err := errors.Join(err, root.Close()); err != nil {
 		return OnDisk{}, err
 	}

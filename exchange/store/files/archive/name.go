@@ -1,4 +1,6 @@
-package files
+// Package archive keeps the threads of an exchange that ended long ago in archives, in the folder
+// archive of the exchange. It knows no log and no index: the ref of a thread determines its archive.
+package archive
 
 import (
 	"errors"
@@ -26,8 +28,11 @@ const (
 	threadsInBlock = 1000
 )
 
-// archiveOf returns the name of the archive that a thread belongs to.
-func archiveOf(ref string) string {
+// folder is the folder of the archives in the folder of an exchange.
+const folder = "archive"
+
+// Of returns the name of the archive that a thread belongs to.
+func Of(ref string) string {
 	if len(ref) < len(time.DateOnly) {
 		return "other"
 	}
@@ -46,17 +51,17 @@ func archiveOf(ref string) string {
 	}
 }
 
-// threadsOf returns the number of threads of a full archive.
-func threadsOf(name string) int {
+// Capacity returns the number of threads of a full archive.
+func Capacity(name string) int {
 	if len(name) == len(time.DateOnly) {
 		return threadsInBlock - firstOfDay
 	}
 	return threadsInBlock
 }
 
-// periodEnd returns the time after which no time zone makes another thread for an archive. It is
+// PeriodEnd returns the time after which no time zone makes another thread for an archive. It is
 // zero for an archive without a period.
-func periodEnd(name string) time.Time {
+func PeriodEnd(name string) time.Time {
 	if month, err := time.Parse("2006-01", name); err == nil {
 		return month.AddDate(0, 1, 1)
 	}
@@ -68,30 +73,30 @@ func periodEnd(name string) time.Time {
 	return time.Time{}
 }
 
-// archivePath returns the path of an archive in the folder of an exchange.
-func archivePath(name string) string { return path.Join("archive", name+messeaf.ZipExt) }
+// pathOf returns the path of an archive in the folder of an exchange.
+func pathOf(name string) string { return path.Join(folder, name+messeaf.ZipExt) }
 
-// ArchiveName returns the path of the archive of one thread alone in the folder of an
-// exchange. messkit archive makes such archives.
-func ArchiveName(ref string) string {
+// aloneIn returns the path of the archive of one thread alone in the folder of an
+// exchange. Move makes such archives.
+func aloneIn(ref string) string {
 	month := "other"
-	if day, _, ok := strings.Cut(archiveOf(ref), "other"); !ok {
+	if day, _, ok := strings.Cut(Of(ref), "other"); !ok {
 		month = day[:len("2006-01")]
 	}
-	return path.Join("archive", month, ref+messeaf.ZipExt)
+	return path.Join(folder, month, ref+messeaf.ZipExt)
 }
 
-// FindArchive returns the path of the archive that has a thread, in the folder of an
+// Find returns the path of the archive that has a thread, in the folder of an
 // exchange, or fs.ErrNotExist.
-func FindArchive(root *os.Root, ref string) (string, error) {
+func Find(root *os.Root, ref string) (string, error) {
 	if !messeaf.ValidRef(ref) {
 		return "", fs.ErrNotExist
 	}
-	if info, err := root.Lstat(ArchiveName(ref)); err == nil && info.Mode().IsRegular() {
-		return ArchiveName(ref), nil
+	if info, err := root.Lstat(aloneIn(ref)); err == nil && info.Mode().IsRegular() {
+		return aloneIn(ref), nil
 	}
-	name := archivePath(archiveOf(ref))
-	a, err := openArchive(tree.Tree{Root: root}, name)
+	name := pathOf(Of(ref))
+	a, err := open(tree.Tree{Root: root}, name)
 	if err != nil {
 		return "", err
 	}

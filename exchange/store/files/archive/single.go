@@ -1,4 +1,4 @@
-package files
+package archive
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
-// Archive makes an archive of one thread in the folder of an exchange, and removes the
+// Move moves a thread in the folder of an exchange into an archive of its own. It removes the
 // thread when the archive is on the disk.
-func Archive(root *os.Root, p messeaf.Place) error {
-	folder := path.Dir(ArchiveName(p.Ref))
-	if err := errors.Join(tree.MakeDir(root, folder), root.MkdirAll("tmp", 0o700)); err != nil {
+func Move(root *os.Root, p messeaf.Place) error {
+	to := aloneIn(p.Ref)
+	if err := errors.Join(tree.MakeDir(root, path.Dir(to)), root.MkdirAll("tmp", 0o700)); err != nil {
 		return err
 	}
 	tmp := path.Join("tmp", p.Ref+messeaf.ZipExt)
@@ -28,10 +28,10 @@ func Archive(root *os.Root, p messeaf.Place) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, root.Remove(tmp))
 	}
-	if err := root.Rename(tmp, ArchiveName(p.Ref)); err != nil {
+	if err := root.Rename(tmp, to); err != nil {
 		return err
 	}
-	if err := tree.SyncDir(root, folder); err != nil {
+	if err := tree.SyncDir(root, path.Dir(to)); err != nil {
 		return err
 	}
 	return root.RemoveAll(p.Path)
@@ -39,11 +39,11 @@ func Archive(root *os.Root, p messeaf.Place) error {
 
 // readsAs returns an error if the new archive does not contain a readable copy of the thread.
 func readsAs(f *os.File, ref string) error {
-	fsys, err := archiveIn(f)
+	fsys, err := filesIn(f)
 	if err != nil {
 		return err
 	}
-	a := archive{fsys, nil}
+	a := opened{fsys, nil}
 	p, err := a.place(ref)
 	if err == nil {
 		_, err = p.Read(fsys)

@@ -126,7 +126,7 @@ var redundantSyncs = map[string]string{
 	"internal/wal/segment.go build":                 "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
 	"internal/wal/load.go resume":                   "the next sync of the segment",
 	"internal/wal/compact.go fillWith":              "the sync of the whole segment in build; it only spreads the work of the disk",
-	"exchange/store/files/store_blobs.go keep":      "on ext4, the next sync of any file",
+	"exchange/store/files/blobs/blobs.go keep":      "on ext4, the next sync of any file",
 	"internal/durable/durable.go SyncDir":           "on ext4, the next sync of any file",
 	"exchange/store/files/archive/single.go Move":   "nothing: it is for messkit archive",
 	"exchange/store/files/archive/write.go Finish":  "nothing: no thread here is old enough to be archived",
@@ -138,7 +138,7 @@ var redundantSyncs = map[string]string{
 }
 
 // storing lists the packages whose syncs count.
-var storing = []string{"exchange/store/files", "exchange/store/files/archive", "exchange/store/files/tree", "exchange/keys", "internal/durable", "internal/wal"}
+var storing = []string{"exchange/store/files", "exchange/store/files/archive", "exchange/store/files/blobs", "exchange/store/files/tree", "exchange/keys", "internal/durable", "internal/wal"}
 
 // A binary without one of the syncs in its source loses acknowledged data, and the check detects
 // it.

@@ -50,7 +50,7 @@ func (s *Store) retain(ctx context.Context) error {
 		wait.For(ctx, every)
 		if ctx.Err() == nil && time.Since(cleaned) >= archiveEvery {
 			cleaned = time.Now()
-			if err := s.blobs.clean(s.used()); err != nil {
+			if err := s.blobs.Clean(s.used()); err != nil {
 				s.project.logOnce("attachments", err)
 			}
 		}

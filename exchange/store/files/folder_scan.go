@@ -32,7 +32,7 @@ func (s *Store) prepareFolders() error {
 	if err := s.compact(context.Background()); err != nil && s.log.Err() == nil {
 		s.cfg.Log.Error("the exchange cannot make its log shorter now; it tries again later", "err", err)
 	}
-	return s.blobs.clean(s.used())
+	return s.blobs.Clean(s.used())
 }
 
 // clockStep is the time in which a file system can give two changes of a folder the same time.

@@ -241,7 +241,7 @@ func (s *Store) place(name, sum string) error {
 	if err := s.root.Link(path.Join("attachments", sum), name); err == nil {
 		return nil
 	}
-	from, err := s.blobs.open(sum)
+	from, err := s.blobs.Open(sum)
 	if err != nil {
 		return err
 	}

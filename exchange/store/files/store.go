@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/blobs"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
@@ -58,7 +59,7 @@ type Store struct {
 	index   *index
 	recent  threadCache
 	log     *wal.Log
-	blobs   *blobs
+	blobs   *blobs.Store
 	project *projector
 	watcher *watcher
 	damage  damage
@@ -89,7 +90,7 @@ func Open(dir string) (*Store, error) { return DefaultConfig().Open(dir) }
 
 // Open opens the store in a folder with this configuration, like the function Open.
 func (c Config) Open(dir string) (*Store, error) {
-	b, err := openBlobs(filepath.Join(dir, "attachments"))
+	b, err := blobs.Open(filepath.Join(dir, "attachments"))
 	if err != nil {
 		return nil, err
 	}
@@ -279,12 +280,12 @@ func (s *Store) Stage(_ context.Context, data io.Reader, most int64) (thread.Sta
 	if err := s.log.Err(); err != nil {
 		return thread.Staged{}, err
 	}
-	return s.blobs.add(data, most)
+	return s.blobs.Add(data, most)
 }
 
 // Blob opens staged bytes.
 func (s *Store) Blob(_ context.Context, sum string) (io.ReadSeekCloser, error) {
-	f, err := s.blobs.open(sum)
+	f, err := s.blobs.Open(sum)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, thread.ErrNoBlob
 	}
@@ -295,7 +296,7 @@ func (s *Store) Blob(_ context.Context, sum string) (io.ReadSeekCloser, error) {
 func (s *Store) Attachment(_ context.Context, ref, name string) (io.ReadSeekCloser, error) {
 	k, known := s.index.thread(ref)
 	if sum, ok := k.binds[name]; ok {
-		if f, err := s.blobs.open(sum); err == nil {
+		if f, err := s.blobs.Open(sum); err == nil {
 			return f, nil
 		}
 	}
@@ -322,4 +323,4 @@ func (s *Store) Written() (size, total, today int64) {
 
 // WrittenFiles returns the same figures for images and files. It counts each file once, even if
 // a folder links it.
-func (s *Store) WrittenFiles() (size, total, today int64) { return s.blobs.written() }
+func (s *Store) WrittenFiles() (size, total, today int64) { return s.blobs.Written() }

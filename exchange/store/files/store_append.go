@@ -63,7 +63,7 @@ func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
 		}
 	}
 	for _, b := range step.Binds {
-		if !s.blobs.has(b.SHA256) {
+		if !s.blobs.Has(b.SHA256) {
 			return record{}, thread.ErrNoBlob
 		}
 	}

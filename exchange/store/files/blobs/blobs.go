@@ -1,4 +1,6 @@
-package files
+// Package blobs keeps the attachments of an exchange in a folder, each once. It knows no threads: the
+// caller says which attachments they use.
+package blobs
 
 import (
 	"crypto/sha256"
@@ -16,8 +18,8 @@ import (
 	"github.com/messkit/messkit/internal/durable"
 )
 
-// blobs is a folder of files with their SHA-256 as names.
-type blobs struct {
+// Store is a folder of files with their SHA-256 as names.
+type Store struct {
 	dir string
 
 	mu    sync.Mutex
@@ -35,23 +37,25 @@ const unusedFor = 7 * 24 * time.Hour
 // isSum reports whether s is a SHA-256 in hexadecimal.
 func isSum(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
 
-func openBlobs(dir string) (*blobs, error) {
+// Open opens a folder, or makes it.
+func Open(dir string) (*Store, error) {
 	if err := durable.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("attachments: %w", err)
 	}
-	return &blobs{dir: dir, begun: map[string]bool{}}, nil
+	return &Store{dir: dir, begun: map[string]bool{}}, nil
 }
 
 // path returns the path of the file with a sum. The error for an invalid sum wraps
 // os.ErrNotExist.
-func (b *blobs) path(sum string) (string, error) {
+func (b *Store) path(sum string) (string, error) {
 	if !isSum(sum) {
 		return "", fmt.Errorf("%.80q is not a SHA-256: %w", sum, os.ErrNotExist)
 	}
 	return filepath.Join(b.dir, sum), nil
 }
 
-func (b *blobs) has(sum string) bool {
+// Has reports whether there is a file with a sum.
+func (b *Store) Has(sum string) bool {
 	name, err := b.path(sum)
 	if err == nil {
 		_, err = os.Stat(name)
@@ -59,7 +63,8 @@ func (b *blobs) has(sum string) bool {
 	return err == nil
 }
 
-func (b *blobs) open(sum string) (*os.File, error) {
+// Open opens the file with a sum.
+func (b *Store) Open(sum string) (*os.File, error) {
 	name, err := b.path(sum)
 	if err != nil {
 		return nil, err
@@ -70,8 +75,8 @@ func (b *blobs) open(sum string) (*os.File, error) {
 // temporary is the prefix of the names of incomplete files.
 const temporary = "staged-"
 
-// add stores at most that many bytes, and syncs them before it returns.
-func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
+// Add stores at most that many bytes, and syncs them before it returns.
+func (b *Store) Add(data io.Reader, most int64) (thread.Staged, error) {
 	f, err := b.begin()
 	if err != nil {
 		return thread.Staged{}, err
@@ -86,7 +91,7 @@ func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
 		return thread.Staged{}, err
 	}
 	s := thread.Staged{SHA256: hex.EncodeToString(h.Sum(nil)), Size: n}
-	known := b.has(s.SHA256)
+	known := b.Has(s.SHA256)
 	if err := b.keep(f.Name(), s.SHA256); err != nil {
 		return s, err
 	}
@@ -101,8 +106,8 @@ func (b *blobs) add(data io.Reader, most int64) (thread.Staged, error) {
 	return s, nil
 }
 
-// begin makes a file for an upload. clean does not remove it until end.
-func (b *blobs) begin() (*os.File, error) {
+// begin makes a file for an upload. Clean does not remove it until end.
+func (b *Store) begin() (*os.File, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f, err := os.CreateTemp(b.dir, temporary+"*")
@@ -113,22 +118,22 @@ func (b *blobs) begin() (*os.File, error) {
 }
 
 // end removes the file of an upload, unless keep has renamed it.
-func (b *blobs) end(name string) {
-	_ = os.Remove(name) // clean tries again
+func (b *Store) end(name string) {
+	_ = os.Remove(name) // Clean tries again
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.begun, filepath.Base(name))
 }
 
 // abandoned reports whether a file is the rest of an interrupted upload.
-func (b *blobs) abandoned(name string) bool {
+func (b *Store) abandoned(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return strings.HasPrefix(name, temporary) && !b.begun[name]
 }
 
-// written returns the total size, the bytes written since Open, and the bytes written today.
-func (b *blobs) written() (size, total, today int64) {
+// Written returns the total size, the bytes written since Open, and the bytes written today.
+func (b *Store) Written() (size, total, today int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn(time.Now())
@@ -136,14 +141,14 @@ func (b *blobs) written() (size, total, today int64) {
 }
 
 // turn resets the count of today when the date changes.
-func (b *blobs) turn(now time.Time) {
+func (b *Store) turn(now time.Time) {
 	y, m, d := now.Date()
 	if day := time.Date(y, m, d, 0, 0, 0, 0, now.Location()); !day.Equal(b.day) {
 		b.day, b.today = day, 0
 	}
 }
 
-func (b *blobs) keep(temp, sum string) error {
+func (b *Store) keep(temp, sum string) error {
 	if err := os.Rename(temp, filepath.Join(b.dir, sum)); err != nil {
 		return err
 	}
@@ -154,8 +159,8 @@ func (b *blobs) keep(temp, sum string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// clean removes the rests of uploads, and files without a reference for a long time.
-func (b *blobs) clean(used map[string]bool) error {
+// Clean removes the rests of uploads, and files without a reference for a long time.
+func (b *Store) Clean(used map[string]bool) error {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
 		return err

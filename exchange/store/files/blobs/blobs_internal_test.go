@@ -1,4 +1,4 @@
-package files
+package blobs
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 // A clean-up keeps the file of an upload in progress, and removes that of an interrupted upload.
 func TestCleanUpKeepsRunningUploads(t *testing.T) {
 	dir := t.TempDir()
-	b, err := openBlobs(dir)
+	b, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	from, to := io.Pipe()
 	sum, failed := make(chan string, 1), make(chan error, 1)
 	go func() {
-		s, err := b.add(from, 100)
+		s, err := b.Add(from, 100)
 		sum <- s.SHA256
 		failed <- err
 	}()
@@ -26,7 +26,7 @@ func TestCleanUpKeepsRunningUploads(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := filepath.Join(dir, temporary+"left")
-	if err := errors.Join(os.WriteFile(left, nil, 0o600), b.clean(nil)); err != nil {
+	if err := errors.Join(os.WriteFile(left, nil, 0o600), b.Clean(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
@@ -42,7 +42,7 @@ func TestCleanUpKeepsRunningUploads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := b.open(name)
+	f, err := b.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestCleanUpKeepsRunningUploads(t *testing.T) {
 	if data, err := io.ReadAll(f); err != nil || string(data) != "half of a picture" {
 		t.Errorf("%q, %v", data, err)
 	}
-	if err := b.clean(nil); err != nil || len(b.begun) > 0 {
+	if err := b.Clean(nil); err != nil || len(b.begun) > 0 {
 		t.Errorf("afterwards: %v, %v", err, b.begun)
 	}
 }

@@ -57,9 +57,9 @@ func ProofIn(ctx context.Context) Proof {
 	return p
 }
 
-// enough reports whether a proof confirms a plan under this setting. With ConfirmCode no proof
+// suffices reports whether a proof confirms a plan under this setting. With ConfirmCode no proof
 // does: only a code confirms.
-func (c ConfirmBy) enough(p Proof) bool {
+func (c ConfirmBy) suffices(p Proof) bool {
 	switch c {
 	case ConfirmScript:
 		return true
@@ -95,7 +95,7 @@ func (c ConfirmBy) needs(r refusal) error {
 // lockout. The same rule holds for the confirmation of a risky plan. With ConfirmCode only
 // Exchange.Release can do it.
 func (c ConfirmBy) CheckRelease(p Proof) error {
-	if c.enough(p) {
+	if c.suffices(p) {
 		return nil
 	}
 	return c.needs(forRelease)
@@ -244,7 +244,7 @@ func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confi
 		if !in.Actor.Has(Operator) {
 			return mess.Errorf(mess.Forbidden, "this needs the confirmation of an operator, not of %s", in.Actor.ID)
 		}
-		if !by.enough(in.Proof) {
+		if !by.suffices(in.Proof) {
 			return by.needs(forPlan)
 		}
 		return nil

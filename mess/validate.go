@@ -124,9 +124,9 @@ func (c *checker) time(path string, t Time) {
 	}
 }
 
-// moment checks a time that a request depends on. It rejects the zero time, because one
+// checkTime checks a time that a request depends on. It rejects the zero time, because one
 // reader would treat year 1 as absent, and another as past.
-func (c *checker) moment(path string, t Time) {
+func (c *checker) checkTime(path string, t Time) {
 	c.time(path, t)
 	c.notZero(path, t)
 }

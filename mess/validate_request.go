@@ -20,7 +20,7 @@ func (c *checker) request(path string, r *Request) {
 	}
 	oneOf(c, path+".precision", r.Precision, Loose, Guided, Exact)
 	oneOf(c, path+".priority", r.Priority, Background, Normal, Elevated, Urgent)
-	c.moment(path+".needed_by", r.NeededBy)
+	c.checkTime(path+".needed_by", r.NeededBy)
 	c.capabilities(path+".requires", r.Requires)
 	c.entries(path+".context", r.Context)
 	c.restrictions(path, r)
@@ -78,7 +78,7 @@ func (c *checker) constraints(path string, k *Constraints) {
 		c.area(path+".location", a)
 	}
 	if t := k.Timing; t != nil {
-		c.moment(path+".timing.not_before", t.NotBefore)
+		c.checkTime(path+".timing.not_before", t.NotBefore)
 		c.when(path+".timing.expires", t.Expires)
 		c.notZero(path+".timing.expires", Time(t.Expires))
 		if clock.MatchString(string(t.Expires)) {

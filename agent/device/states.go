@@ -101,7 +101,7 @@ func (r *StateReports) newTable() *stateTable {
 		d := r.devices.Get(name)
 		host, atOnce := hostOf(d)
 		s.poll = b.polls.Add(poll.Job{Host: host, AtOnce: atOnce, Every: r.every, Do: func(ctx context.Context) {
-			state := cmp.Or(r.doing(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
+			state := cmp.Or(r.currentActivity(ctx, d), r.devices.State(ctx, d), mess.StateUnknown)
 			if ctx.Err() == nil && b.set(name, state, r.now()) {
 				wait.Notify(r.changed)
 			}
@@ -237,9 +237,9 @@ func (r *StateReports) isWanted() bool {
 	return r.wanted
 }
 
-// doing returns the current activity of a device, "" if that is no state. A paused device that
-// can report it determines whether it stands still.
-func (r *StateReports) doing(ctx context.Context, d *Handle) string {
+// currentActivity returns the current activity of a device, "" if that is no state. A paused device
+// that can report it determines whether it stands still.
+func (r *StateReports) currentActivity(ctx context.Context, d *Handle) string {
 	is, paused := r.activity.Of(d.Name)
 	if is == "" || !paused {
 		return is

@@ -206,7 +206,7 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, addError func(str
 	}
 	l.ActFeatures &^= l.Bits["turn"] | l.Bits["make"] | l.Bits["change"] | l.Bits["brew"] | l.Bits["boil"]
 	l.Repeatable = l.Bits["make"] | l.Bits["want"] | l.Bits["here"] | l.Bits["whole"] | l.Bits["bit"] | l.Bits["start"] | l.Bits["dock"]
-	l.sorts(w, c)
+	l.classifyWords(w, c)
 	l.Things = &lexicon.Trie[lexicon.SlotValue]{}
 	for _, text := range l.Lists.Things {
 		l.Things.Add(w.Tokens(text), lexicon.SlotValue{Value: text})
@@ -218,8 +218,8 @@ func (l *FrameLexicon) compile(w *lexicon.Lexicon, c *Catalog, addError func(str
 	}
 }
 
-// sorts notes the uses of single words.
-func (l *FrameLexicon) sorts(w *lexicon.Lexicon, c *Catalog) {
+// classifyWords notes the uses of single words.
+func (l *FrameLexicon) classifyWords(w *lexicon.Lexicon, c *Catalog) {
 	l.ActWords, l.NamingWords, l.LooseWords = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	into := func(set map[string]bool, names ...string) {
 		for _, name := range names {

@@ -27,7 +27,7 @@ func (x *Utterance) spots(i int) []lexicon.SlotValue {
 	one, ok := x.spotName(from)
 	all := one
 	for n := 2; ok && n <= maxRooms; n++ {
-		to, joined := x.joint(all.End)
+		to, joined := x.afterConjunction(all.End)
 		if !joined {
 			break
 		}
@@ -47,7 +47,7 @@ func (x *Utterance) spots(i int) []lexicon.SlotValue {
 func (x *Utterance) listing() bool {
 	list, known := x.Slots.Get("listing", 0)
 	for i := 1; !known && i < len(x.Tokens) && list == nil; i++ {
-		if _, joined := x.joint(i); joined {
+		if _, joined := x.afterConjunction(i); joined {
 			list = []lexicon.SlotValue{{}}
 		}
 	}
@@ -79,9 +79,9 @@ func (x *Utterance) cleaners() []int {
 	return slices.DeleteFunc(slices.Clone(x.Home.Index.reaching), func(d int) bool { return x.Home.Site.Devices[d].Prints() })
 }
 
-// joint returns the index of the word behind a conjunction or comma at word i. ok is false if
-// there is none.
-func (x *Utterance) joint(i int) (to int, ok bool) {
+// afterConjunction returns the index of the word behind a conjunction or comma at word i. ok is
+// false if there is none.
+func (x *Utterance) afterConjunction(i int) (to int, ok bool) {
 	if i >= len(x.Tokens) {
 		return i, false
 	}

@@ -27,11 +27,11 @@ const MaxDuration = 365 * 24 * time.Hour
 func (w *Lexicon) Durations(tokens []Token, i int, yield func(end int, d time.Duration)) {
 	if i < len(tokens) {
 		if sum, unit := w.compact(tokens[i].Text); sum > 0 {
-			w.more(tokens, i+1, sum, unit, yield)
+			w.addSmallerUnits(tokens, i+1, sum, unit, yield)
 		}
 	}
 	w.amounts(tokens, i, func(end int, n float64, unit time.Duration) {
-		w.more(tokens, end, durationOf(n, unit), unit, yield)
+		w.addSmallerUnits(tokens, end, durationOf(n, unit), unit, yield)
 	})
 }
 
@@ -43,8 +43,8 @@ func durationOf(n float64, unit time.Duration) time.Duration {
 	return time.Duration(n * float64(unit)).Round(time.Millisecond)
 }
 
-// more yields the time so far, and its sums with smaller units behind it.
-func (w *Lexicon) more(tokens []Token, i int, sum, unit time.Duration, yield func(end int, d time.Duration)) {
+// addSmallerUnits yields the time so far, and its sums with smaller units behind it.
+func (w *Lexicon) addSmallerUnits(tokens []Token, i int, sum, unit time.Duration, yield func(end int, d time.Duration)) {
 	if sum <= 0 || sum > MaxDuration {
 		return
 	}
@@ -52,7 +52,7 @@ func (w *Lexicon) more(tokens []Token, i int, sum, unit time.Duration, yield fun
 	and := w.Joining.Longest(tokens, i)
 	w.amounts(tokens, i+and, func(end int, n float64, smaller time.Duration) {
 		if d := durationOf(n, smaller); d > 0 && smaller < unit {
-			w.more(tokens, end, sum+d, smaller, yield)
+			w.addSmallerUnits(tokens, end, sum+d, smaller, yield)
 		}
 	})
 	if half := i + and + w.Fillers.Longest(tokens, i+and); and > 0 {

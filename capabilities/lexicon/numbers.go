@@ -103,9 +103,9 @@ func (w *Lexicon) greater(tokens []Token, end int, n float64, yield func(end int
 		yield(end+1, 100*n)
 		w.greater(tokens, end+1, 100*n, yield)
 	case n >= 100 && n < 1000 && math.Mod(n, 100) == 0:
-		w.EachCardinal(tokens, end+w.Joining.Longest(tokens, end), func(to int, more float64) {
-			if more >= 1 && more < 100 {
-				yield(to, n+more)
+		w.EachCardinal(tokens, end+w.Joining.Longest(tokens, end), func(to int, smaller float64) {
+			if smaller >= 1 && smaller < 100 {
+				yield(to, n+smaller)
 			}
 		})
 	}

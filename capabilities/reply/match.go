@@ -278,7 +278,7 @@ func (p Matcher) byWords(tokens []lexicon.Token) string {
 // request, and at least one belongs to the option.
 func (p Matcher) knownAll(option string, tokens []lexicon.Token) bool {
 	w, known := p.Catalog.Words, map[string]bool{}
-	for _, t := range w.Tokens(option + " " + about(p.Home, option)) {
+	for _, t := range w.Tokens(option + " " + optionWords(p.Home, option)) {
 		known[t.Folded] = true
 	}
 	some, own := false, w.Tokens(option)
@@ -307,9 +307,9 @@ func (p Matcher) knownAll(option string, tokens []lexicon.Token) bool {
 	return some
 }
 
-// about returns more words for an option: the area and aliases of a device, the note and
+// optionWords returns more words for an option: the area and aliases of a device, the note and
 // room of a spot.
-func about(r *entity.Home, option string) string {
+func optionWords(r *entity.Home, option string) string {
 	var more []string
 	lists := [][]int{r.Index.Spots[option]}
 	for end := range len(option) + 1 {

@@ -15,7 +15,7 @@ func leavesNoGoroutine(ctx context.Context, b *bench) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(b.works(ctx, d), b.must("Halt", d.Halt)); err != nil {
+	if err := errors.Join(b.checkVerbs(ctx, d), b.must("Halt", d.Halt)); err != nil {
 		return err
 	}
 	left := b.waitForGoroutines(before)

@@ -103,12 +103,12 @@ func startAfterHalt(ctx context.Context, b *bench) error {
 	if err := b.must("Start after Halt", d.Start); err != nil {
 		return err
 	}
-	err = b.works(ctx, d)
+	err = b.checkVerbs(ctx, d)
 	return errors.Join(err, b.must("the second Halt", d.Halt))
 }
 
-// works checks that every verb succeeds.
-func (b *bench) works(ctx context.Context, d drivers.Device) error {
+// checkVerbs checks that every verb succeeds.
+func (b *bench) checkVerbs(ctx context.Context, d drivers.Device) error {
 	for _, v := range verbs(d) {
 		if v.midway {
 			continue

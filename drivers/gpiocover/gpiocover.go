@@ -97,7 +97,7 @@ func (c *Cover) Start() error {
 // Halt turns both relays off. They stay off for as long as the program runs.
 func (c *Cover) Halt() error {
 	c.StopVerbs()
-	return c.WithName(c.rest())
+	return c.WithName(c.switchRelaysOff())
 }
 
 // Open opens the cover completely. It ignores the estimate and runs the motor for the full
@@ -132,7 +132,7 @@ func (c *Cover) to(ctx context.Context, percent float64) error {
 		up := percent == 100
 		return c.run(ctx, up, c.cfg.travel(up)+c.cfg.Overrun)
 	}
-	at, known := c.place()
+	at, known := c.estimate()
 	if !known {
 		return drivers.MarkNothingDone(errUnknown)
 	}
@@ -151,7 +151,7 @@ var errUnknown = errors.New("the position is unknown; open or close the cover co
 
 // run runs the motor in one direction for the duration long, or until ctx ends.
 func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error) {
-	if err := c.rest(); err != nil { // both relays off before one turns on
+	if err := c.switchRelaysOff(); err != nil { // both relays off before one turns on
 		return drivers.MarkNothingDone(err)
 	}
 	way := c.down
@@ -171,7 +171,7 @@ func (c *Cover) run(ctx context.Context, up bool, long time.Duration) (err error
 			err = ctx.Err()
 		}
 	}
-	stopped := c.rest()
+	stopped := c.switchRelaysOff()
 	c.reckon(up, time.Since(began), stopped == nil)
 	if stopped != nil {
 		return errors.Join(err, fmt.Errorf("the motor may still run: %v", stopped)) // no %w, because the motor has run: the error must not be ErrNothingDone
@@ -218,8 +218,8 @@ func (c *Cover) begin(ctx context.Context, way *direction) (time.Time, error) {
 	return began, nil
 }
 
-// rest turns both relays off. An error of the first does not prevent the second.
-func (c *Cover) rest() error {
+// switchRelaysOff turns both relays off. An error of the first does not prevent the second.
+func (c *Cover) switchRelaysOff() error {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
 	if err := errors.Join(c.up.relay.Off(), c.down.relay.Off()); err != nil {
@@ -252,7 +252,7 @@ func (c *Cover) reckon(up bool, ran time.Duration, stands bool) {
 	}
 }
 
-func (c *Cover) place() (percent float64, known bool) {
+func (c *Cover) estimate() (percent float64, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.percent, c.known
@@ -261,7 +261,7 @@ func (c *Cover) place() (percent float64, known bool) {
 // Stop turns both relays off, no matter which client moved the cover.
 func (c *Cover) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &c.Base, func(ctx context.Context) (string, error) {
-		return "", errors.Join(c.exclusive.End(ctx), c.rest())
+		return "", errors.Join(c.exclusive.End(ctx), c.switchRelaysOff())
 	})
 }
 

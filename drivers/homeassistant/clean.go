@@ -101,7 +101,7 @@ func (v *vacuum) run(ctx context.Context, what string, does vacuumService, progr
 		case s.neededHelp() != nil:
 			err = drivers.MarkNothingDone(s.neededHelp())
 		case what != homeward && s.State == isCleaning:
-			err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.doing())
+			err = fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, s.activityText())
 		default:
 			err = does.can(s)
 		}
@@ -142,7 +142,7 @@ func (v *vacuum) follow(ctx context.Context, j *cleanProgress) error {
 			}
 		default:
 			silent = 0
-			if s.drives() {
+			if s.isDriving() {
 				v.exclusive.ConfirmWorking(doubt)
 			}
 			over, err := j.step(s, v.entity.now(), &v.helpWait)
@@ -187,16 +187,16 @@ func (j *cleanProgress) step(s state, now time.Time, t *drivers.HelpWait) (over 
 	if err != nil {
 		return false, err
 	}
-	report := func(percent float64, doing string, help *drivers.HelpError) {
-		j.progress(drivers.Progress{Percent: percent, Activity: doing, Help: help})
+	report := func(percent float64, activity string, help *drivers.HelpError) {
+		j.progress(drivers.Progress{Percent: percent, Activity: activity, Help: help})
 	}
 	switch {
 	case help != nil:
 		report(0, j.what+", waiting for a person", help)
 	case j.what == homeward && s.State == isDocked:
 		return true, nil
-	case j.what == homeward && j.out && !s.drives():
-		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
+	case j.what == homeward && j.out && !s.isDriving():
+		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.activityText())
 	case s.State == isCleaning && j.what != homeward, s.State == isReturning && j.what == homeward:
 		j.out, j.lost = true, false
 		report(0, j.what, nil)
@@ -221,9 +221,9 @@ func (v *vacuum) brake(ctx context.Context, err error) error {
 	return drivers.JoinStopError(err, stop)
 }
 
-// rest stops the robot if it moves.
-func (v *vacuum) rest(ctx context.Context) error {
-	if s, err := v.entity.state(ctx); err == nil && !s.drives() && !v.loose.Load() {
+// stopRobot stops the robot if it moves.
+func (v *vacuum) stopRobot(ctx context.Context) error {
+	if s, err := v.entity.state(ctx); err == nil && !s.isDriving() && !v.loose.Load() {
 		return nil
 	}
 	return v.end(ctx)
@@ -239,15 +239,15 @@ func (v *vacuum) end(ctx context.Context) error {
 	if err := v.entity.order(ctx, service, nil); err != nil {
 		return err
 	}
-	if err := v.becomes(ctx, service, func(s state) bool { return !s.drives() }); err != nil {
+	if err := v.awaitVacuum(ctx, service, func(s state) bool { return !s.isDriving() }); err != nil {
 		return err
 	}
 	v.loose.Store(false)
 	return nil
 }
 
-// becomes waits until the robot has a state that is accepts.
-func (v *vacuum) becomes(ctx context.Context, service string, is func(state) bool) error {
+// awaitVacuum waits until the robot has a state that is accepts.
+func (v *vacuum) awaitVacuum(ctx context.Context, service string, is func(state) bool) error {
 	for {
 		changed := v.entity.changes()
 		s, err := v.entity.state(ctx)
@@ -255,7 +255,7 @@ func (v *vacuum) becomes(ctx context.Context, service string, is func(state) boo
 			return nil
 		}
 		if v.wait(ctx, changed) != nil {
-			return fmt.Errorf("after the command %s the robot is %s", service, s.doing())
+			return fmt.Errorf("after the command %s the robot is %s", service, s.activityText())
 		}
 	}
 }
@@ -272,7 +272,7 @@ func (v *vacuum) Resume(ctx context.Context) error {
 			if err := again(ctx); err != nil {
 				return err
 			}
-			return v.becomes(ctx, "resume", func(s state) bool { return s.State == isCleaning })
+			return v.awaitVacuum(ctx, "resume", func(s state) bool { return s.State == isCleaning })
 		})
 	}
 	return v.steer(ctx, vacuumService{service: "start", needs: vacuumStart}, []string{isCleaning}, []string{isPaused})
@@ -289,12 +289,12 @@ func (v *vacuum) steer(ctx context.Context, d vacuumService, want, from []string
 		case slices.Contains(want, s.State):
 			return nil
 		case !slices.Contains(from, s.State):
-			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), d.service))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.activityText(), d.service))
 		}
 		if err := v.do(ctx, d, s); err != nil {
 			return err
 		}
-		return v.becomes(ctx, d.service, func(s state) bool { return slices.Contains(want, s.State) })
+		return v.awaitVacuum(ctx, d.service, func(s state) bool { return slices.Contains(want, s.State) })
 	})
 }
 
@@ -303,7 +303,7 @@ func (v *vacuum) Stop(ctx context.Context) (left string, err error) {
 	return drivers.DoValue(ctx, &v.Base, func(ctx context.Context) (string, error) {
 		return "", v.exclusive.Interrupt(ctx, func(ctx context.Context) error {
 			s, err := v.entity.state(ctx)
-			if err == nil && !s.drives() && s.State != isPaused && !v.loose.Load() {
+			if err == nil && !s.isDriving() && s.State != isPaused && !v.loose.Load() {
 				return nil
 			}
 			return v.end(ctx)

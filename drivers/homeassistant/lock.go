@@ -45,5 +45,5 @@ func (e *entity) readLock(ctx context.Context) ([]drivers.Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []drivers.Reading{{Quantity: "locked", Value: truth(is), At: e.now()}}, nil
+	return []drivers.Reading{{Quantity: "locked", Value: boolValue(is), At: e.now()}}, nil
 }

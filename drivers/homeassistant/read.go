@@ -58,9 +58,9 @@ func (s state) reading(id string) (drivers.Reading, error) {
 		return r, fmt.Errorf("%s reports %.40q, which is neither on nor off", id, s.State)
 	case openings[class]:
 		r.Quantity = "contact"
-		r.Value = truth(s.is(false))
+		r.Value = boolValue(s.is(false))
 	default:
-		r.Value = truth(s.is(true))
+		r.Value = boolValue(s.is(true))
 	}
 	return r, nil
 }
@@ -68,7 +68,7 @@ func (s state) reading(id string) (drivers.Reading, error) {
 // unitless is the unit of a sensor without one: a counter, a ratio.
 const unitless = "units"
 
-func truth(yes bool) float64 {
+func boolValue(yes bool) float64 {
 	if yes {
 		return 1
 	}

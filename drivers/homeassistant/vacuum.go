@@ -109,7 +109,7 @@ func (v *vacuum) Halt() error {
 	if v.entity.cfg.levels().Safe != "keep" {
 		ctx, cancel := context.WithTimeout(context.Background(), haltTimes*v.entity.cfg.Timeout)
 		defer cancel()
-		err = v.entity.web.RunLast(ctx, v.rest)
+		err = v.entity.web.RunLast(ctx, v.stopRobot)
 	}
 	return errors.Join(v.WithName(err), v.statelessDevice.Halt())
 }
@@ -120,7 +120,7 @@ func (v *vacuum) KeepsState() bool { return v.entity.cfg.levels().Safe == "keep"
 // Safe reports whether the robot stands still.
 func (v *vacuum) Safe(ctx context.Context) (bool, error) {
 	s, err := v.entity.state(ctx)
-	return !s.drives() || v.entity.cfg.levels().Safe == "keep", v.WithName(err)
+	return !s.isDriving() || v.entity.cfg.levels().Safe == "keep", v.WithName(err)
 }
 
 // AtRest reports whether the robot stands still, no matter which safe state the
@@ -130,7 +130,7 @@ func (v *vacuum) AtRest(ctx context.Context) (bool, error) {
 		return false, v.WithName(errors.New("an earlier command has no answer, or a stop failed: the robot may still set out"))
 	}
 	s, err := v.entity.state(ctx)
-	return err == nil && !s.drives(), v.WithName(err)
+	return err == nil && !s.isDriving(), v.WithName(err)
 }
 
 // Docked reports whether the robot is in its dock.
@@ -158,7 +158,7 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	if err != nil {
 		return drivers.Observation{}, err
 	}
-	text, facts := "The vacuum is "+s.doing(), []drivers.Fact{{Name: "state", Value: s.State}}
+	text, facts := "The vacuum is "+s.activityText(), []drivers.Fact{{Name: "state", Value: s.State}}
 	if level, ok := s.battery(); ok {
 		text += fmt.Sprintf("; its battery level is %v %%", level)
 		facts = append(facts, drivers.Fact{Name: "battery", Value: level, Unit: "%"})
@@ -171,11 +171,11 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	return drivers.Observation{Text: text, Facts: facts, At: v.entity.now()}, nil
 }
 
-// drives reports whether the robot moves.
-func (s state) drives() bool { return s.State == isCleaning || s.State == isReturning }
+// isDriving reports whether the robot moves.
+func (s state) isDriving() bool { return s.State == isCleaning || s.State == isReturning }
 
-// doing describes the activity of the robot for people.
-func (s state) doing() string {
+// activityText describes the activity of the robot for people.
+func (s state) activityText() string {
 	switch s.State {
 	case isReturning:
 		return homeward

@@ -207,7 +207,7 @@ func (c *Client) run(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; pause = min(longestPause, 2*pause) {
 		conn, in, err := dial(ctx, c.opts)
 		if err == nil {
-			if c.serve(ctx, newSession(conn, in, c.opts.Timeout, c.deliver, c.away)) {
+			if c.serve(ctx, newSession(conn, in, c.opts.Timeout, c.deliver, c.endSession)) {
 				pause = firstPause
 			}
 		} else if ctx.Err() == nil {
@@ -234,8 +234,8 @@ func (c *Client) fail(err error) {
 	c.news = make(chan struct{})
 }
 
-// away records the end of the session.
-func (c *Client) away(cause error) {
+// endSession records the end of the session.
+func (c *Client) endSession(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session != nil {
@@ -256,8 +256,8 @@ func (c *Client) note(at time.Time, cause error) {
 	c.cause = cause
 }
 
-// here makes s the session of all members, unless s has ended.
-func (c *Client) here(s *session) bool {
+// useSession makes s the session of all members, unless s has ended.
+func (c *Client) useSession(s *session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.err() != nil {

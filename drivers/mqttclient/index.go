@@ -32,8 +32,8 @@ type sub struct {
 
 // node is a level of the filters with wildcards.
 type node struct {
-	next map[string]*node
-	here *entry
+	next  map[string]*node
+	entry *entry
 }
 
 func hasWildcard(filter string) bool { return strings.ContainsAny(filter, "+#") }
@@ -49,7 +49,7 @@ func (x *index) find(filter string) *entry {
 			return nil
 		}
 	}
-	return n.here
+	return n.entry
 }
 
 // add adds a member to a filter.
@@ -80,7 +80,7 @@ func (x *index) put(e *entry) {
 		}
 		n = n.next[level]
 	}
-	n.here = e
+	n.entry = e
 }
 
 // remove removes a member from a filter, and reports whether it was the last.
@@ -104,12 +104,12 @@ func (x *index) remove(filter string, m *Member) (last bool) {
 // drop removes a filter and the levels that no other filter needs.
 func (n *node) drop(levels []string) {
 	if len(levels) == 0 {
-		n.here = nil
+		n.entry = nil
 		return
 	}
 	next := n.next[levels[0]]
 	next.drop(levels[1:])
-	if next.here == nil && len(next.next) == 0 {
+	if next.entry == nil && len(next.next) == 0 {
 		delete(n.next, levels[0])
 	}
 }
@@ -134,11 +134,11 @@ func (n *node) match(rest string, first bool, each func(*entry)) {
 			n.match(rest, false, each)
 			return
 		}
-		if n.here != nil {
-			each(n.here)
+		if n.entry != nil {
+			each(n.entry)
 		}
-		if all := n.next["#"]; all != nil && all.here != nil { // "a/#" also matches "a"
-			each(all.here)
+		if all := n.next["#"]; all != nil && all.entry != nil { // "a/#" also matches "a"
+			each(all.entry)
 		}
 	}
 	collect(n.next[level])
@@ -146,8 +146,8 @@ func (n *node) match(rest string, first bool, each func(*entry)) {
 		return
 	}
 	collect(n.next["+"])
-	if all := n.next["#"]; all != nil && all.here != nil {
-		each(all.here)
+	if all := n.next["#"]; all != nil && all.entry != nil {
+		each(all.entry)
 	}
 }
 
@@ -160,8 +160,8 @@ func (x *index) all(each func(*entry)) {
 }
 
 func (n *node) all(each func(*entry)) {
-	if n.here != nil {
-		each(n.here)
+	if n.entry != nil {
+		each(n.entry)
 	}
 	for _, next := range n.next {
 		next.all(each)

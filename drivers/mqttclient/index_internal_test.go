@@ -98,7 +98,7 @@ func FuzzIndex(f *testing.F) {
 				t.Errorf("filter %q still has a member", filter)
 			}
 		}
-		if len(x.exact)+len(x.wildcards.next) != 0 || x.wildcards.here != nil {
+		if len(x.exact)+len(x.wildcards.next) != 0 || x.wildcards.entry != nil {
 			t.Error("filters are left")
 		}
 	})

@@ -69,7 +69,7 @@ func (c *Client) serve(ctx context.Context, s *session) (soon bool) {
 			return worked || errors.Is(err, errLost)
 		}
 		if left <= 0 && !worked {
-			worked = c.here(s)
+			worked = c.useSession(s)
 		}
 		if b.more && s.err() == nil {
 			continue

@@ -77,7 +77,7 @@ func (c Config) passedOver(topic string, payload []byte, found []drivers.FoundDe
 		return ""
 	case err != nil:
 		return "the message does not have the format of its type, so the device is unknown"
-	case strings.HasPrefix(topic, "tasmota/") && !d.usual():
+	case strings.HasPrefix(topic, "tasmota/") && !d.hasDefaults():
 		return "the device does not use the default topics or words for on and off: reset FullTopic, Prefix and StateText, or write a template"
 	case strings.HasPrefix(topic, "tasmota/"):
 		return "messkit has no template for a relay, lamp or shutter of this device"
@@ -229,9 +229,9 @@ type tasmotaDiscovery struct {
 	Shutters []int    `json:"sho"`
 }
 
-// usual reports whether the topics and words are the defaults of Tasmota, which the
+// hasDefaults reports whether the topics and words are the defaults of Tasmota, which the
 // templates use.
-func (d tasmotaDiscovery) usual() bool {
+func (d tasmotaDiscovery) hasDefaults() bool {
 	return (d.Full == "" || strings.TrimSuffix(d.Full, "/") == "%prefix%/%topic%") &&
 		(len(d.Prefixes) == 0 || slices.Equal(d.Prefixes, []string{"cmnd", "stat", "tele"})) &&
 		(len(d.States) < 2 || d.States[0] == "OFF" && d.States[1] == "ON")
@@ -248,7 +248,7 @@ func (d tasmotaDiscovery) label(relay int) string {
 // tasmota parses the discovery message of a Tasmota: relays, a lamp, shutters.
 func (c Config) tasmota(payload []byte) []drivers.FoundDevice {
 	var d tasmotaDiscovery
-	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.usual() {
+	if json.Unmarshal(payload, &d) != nil || d.Topic == "" || !d.hasDefaults() {
 		return nil
 	}
 	count := map[int]int{}

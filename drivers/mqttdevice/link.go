@@ -57,14 +57,14 @@ func (l *link) ask(ctx context.Context, m *Message, values template.Values) erro
 // acknowledge.
 func (l *link) send(ctx context.Context, list []Message, values template.Values, lost func()) error {
 	for i, m := range list {
-		if gone := l.gone(); gone != nil && i == 0 {
+		if gone := l.unreachableError(); gone != nil && i == 0 {
 			return drivers.MarkNothingDone(gone)
 		}
 		err := l.client.Publish(ctx, values.Text(m.Topic), m.payload(values), lost)
 		switch {
 		case err == nil:
 		case i == 0 && errors.Is(err, drivers.ErrNothingDone):
-			if gone := l.gone(); gone != nil {
+			if gone := l.unreachableError(); gone != nil {
 				err = gone
 			}
 			return drivers.MarkNothingDone(err)
@@ -86,7 +86,7 @@ func (m Message) payload(values template.Values) []byte {
 
 // requestRetained requests the retained message of a topic.
 func (l *link) requestRetained(ctx context.Context, topic string) error {
-	if gone := l.gone(); gone != nil {
+	if gone := l.unreachableError(); gone != nil {
 		return drivers.MarkNothingDone(gone)
 	}
 	if err := l.client.Resubscribe(ctx, l.member, topic); err != nil {
@@ -106,7 +106,7 @@ func subscriptionError(topic string) string {
 // silent returns the error text for a topic without a message: or, unless the broker is the
 // cause.
 func (l *link) silent(topic, or string) string {
-	if gone := l.gone(); gone != nil { // the connection may have ended before the retained messages
+	if gone := l.unreachableError(); gone != nil { // the connection may have ended before the retained messages
 		return gone.Error()
 	}
 	if l.client.Refuses(topic) {
@@ -120,8 +120,8 @@ type awayError struct{ text string }
 
 func (e *awayError) Error() string { return e.text }
 
-// gone returns an error while the broker is unreachable, else nil.
-func (l *link) gone() error {
+// unreachableError returns an error while the broker is unreachable, else nil.
+func (l *link) unreachableError() error {
 	back, since, why := l.client.Disconnected()
 	if back == nil {
 		return nil
@@ -144,12 +144,12 @@ func (l *link) reach(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return drivers.MarkNothingDone(l.gone())
+	return drivers.MarkNothingDone(l.unreachableError())
 }
 
 // unconfirmed returns the error of a command with an unknown outcome.
 func (l *link) unconfirmed(err error) error {
-	if gone := l.gone(); gone != nil && !errors.Is(err, context.Canceled) {
+	if gone := l.unreachableError(); gone != nil && !errors.Is(err, context.Canceled) {
 		err = gone
 	}
 	if errors.Is(err, drivers.ErrNothingDone) { // the second message failed, but the first may have changed the device

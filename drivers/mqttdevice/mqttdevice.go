@@ -194,7 +194,7 @@ func (d *device) order(ctx context.Context, list []Message, values template.Valu
 		d.unseen.add(d.now())
 		return drivers.MarkMayAct(err)
 	}
-	return d.unseen.none(d.now())
+	return d.unseen.confirmed(d.now())
 }
 
 // hasValue reports whether the device already has the requested value.
@@ -265,15 +265,15 @@ func (d *device) online(ctx context.Context) error {
 		if a == nil {
 			continue
 		}
-		if err := d.there(ctx, a); err != nil {
+		if err := d.checkPresence(ctx, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// there returns an error if a topic says offline or has no message.
-func (d *device) there(ctx context.Context, a *State) error {
+// checkPresence returns an error if a topic says offline or has no message.
+func (d *device) checkPresence(ctx context.Context, a *State) error {
 	topic := d.values.Text(a.Topic)
 	within, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

@@ -27,9 +27,9 @@ func (u *unseen) giveUp(now time.Time) {
 	u.at, u.gaveUp = now, true
 }
 
-// none records that the device has confirmed the last command. It returns an error, once,
+// confirmed records that the device has confirmed the last command. It returns an error, once,
 // if an earlier unacknowledged command may still arrive.
-func (u *unseen) none(now time.Time) error {
+func (u *unseen) confirmed(now time.Time) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	err := error(nil)

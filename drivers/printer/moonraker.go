@@ -185,7 +185,7 @@ func (m moonraker) last(ctx context.Context, path string, since time.Time) (*end
 	}
 	for _, j := range answer.Result.Jobs {
 		began := unix(j.Start)
-		if j.Filename != path || j.Status == "in_progress" || !near(began, since) {
+		if j.Filename != path || j.Status == "in_progress" || !mayBeSamePrint(began, since) {
 			continue
 		}
 		return &ending{id: "", began: began, whole: j.Status == "completed", why: j.Status}, true, nil

@@ -83,7 +83,7 @@ func (p *Printer) free(ctx context.Context) (state, error) {
 	case s.Phase == failed || s.Phase == offline:
 		return s, drivers.MarkNothingDone(s.neededHelp())
 	case s.active():
-		return s, fmt.Errorf("%w: it is %s; wait until it has finished, or cancel it", drivers.ErrBusy, s.doing())
+		return s, fmt.Errorf("%w: it is %s; wait until it has finished, or cancel it", drivers.ErrBusy, s.activityText())
 	}
 	return s, nil
 }
@@ -120,7 +120,7 @@ func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.Pr
 			return drivers.PrintState{}, err
 		}
 		out := drivers.PrintState{
-			Progress: drivers.Progress{Percent: min(99, s.Percent), Activity: s.doing(), TimeLeft: s.Left},
+			Progress: drivers.Progress{Percent: min(99, s.Percent), Activity: s.activityText(), TimeLeft: s.Left},
 			Layer:    s.Layer, Layers: s.Layers, PollInterval: p.cfg.Poll,
 		}
 		if s.active() && s.is(one) {
@@ -192,8 +192,8 @@ const (
 	later   = 10 * time.Minute
 )
 
-// near reports whether a print that began at this time may be the one from since.
-func near(began, since time.Time) bool {
+// mayBeSamePrint reports whether a print that began at this time may be the one from since.
+func mayBeSamePrint(began, since time.Time) bool {
 	return !began.Before(since.Add(-earlier)) && !began.After(since.Add(later))
 }
 
@@ -218,7 +218,7 @@ func (p *Printer) FindPrint(ctx context.Context, name string, since time.Time) (
 		if !s.active() || s.File != path {
 			return drivers.Print{}, fmt.Errorf("%w: it does not print %s now: %s", drivers.ErrNoPrint, path, s.Phase)
 		}
-		if began := s.began(p.now()); !near(began, since) && !(keeps && began.After(since)) {
+		if began := s.began(p.now()); !mayBeSamePrint(began, since) && !(keeps && began.After(since)) {
 			return drivers.Print{}, fmt.Errorf("%w: it prints %s, but since about %s", drivers.ErrNoPrint, path, began.Format("15:04"))
 		}
 		return drivers.Print{File: path, Label: s.Label, ID: s.ID, Began: since}, nil

@@ -56,8 +56,8 @@ func (s state) began(now time.Time) time.Time { return now.Add(-s.Elapsed) }
 // called returns the name of the file for people.
 func (s state) called() string { return cmp.Or(s.Label, s.File) }
 
-// doing describes the print for people.
-func (s state) doing() string {
+// activityText describes the print for people.
+func (s state) activityText() string {
 	text := "printing " + cmp.Or(s.called(), "a file")
 	if s.Layers > 0 {
 		text += fmt.Sprintf(", layer %d of %d", s.Layer, s.Layers)
@@ -136,7 +136,7 @@ func (s state) describe() (string, []drivers.Fact) {
 	var text string
 	switch s.Phase {
 	case printing, paused, attention:
-		text = fmt.Sprintf("The printer is %s; %.0f %% is done", s.doing(), s.Percent)
+		text = fmt.Sprintf("The printer is %s; %.0f %% is done", s.activityText(), s.Percent)
 		facts = append(facts, drivers.Fact{Name: "file", Value: s.File}, drivers.Fact{Name: "progress", Value: math.Round(s.Percent), Unit: "%"})
 		if s.Layers > 0 {
 			facts = append(facts, drivers.Fact{Name: "layer", Value: float64(s.Layer)}, drivers.Fact{Name: "layers", Value: float64(s.Layers)})

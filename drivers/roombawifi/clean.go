@@ -42,7 +42,7 @@ func (r *Robot) Clean(ctx context.Context, areas []string, progress func(drivers
 		case m.unready() != nil:
 			return drivers.MarkNothingDone(m.unready())
 		case m.moves() || m.paused():
-			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.doing())
+			return fmt.Errorf("%w: another client has started it, and it is %s; stop it, or wait", drivers.ErrBusy, m.activityText())
 		}
 		if progress != nil {
 			r.helpWait.Begin(func(ctx context.Context) error { return r.resumeOrRepeat(ctx, c) })
@@ -133,20 +133,20 @@ func (j *cleanProgress) step(s report, now time.Time) (over bool, err error) {
 		j.progress(drivers.Progress{Activity: j.what + ", waiting for a person", Help: help})
 		return false, nil
 	}
-	doing := j.what
+	activity := j.what
 	switch {
 	case m.paused():
-		doing += ", paused"
+		activity += ", paused"
 	case m.docked() && m.Cycle != none && m.Cycle != "" && j.out && j.what != homeward:
-		doing += ", charging before it continues"
+		activity += ", charging before it continues"
 	}
 	if m.Area > 0 {
-		doing += fmt.Sprintf("; %.0f m² done", m.Area*squareFoot)
+		activity += fmt.Sprintf("; %.0f m² done", m.Area*squareFoot)
 	}
 	if s.Battery != nil {
-		doing += fmt.Sprintf("; its battery level is %.0f %%", *s.Battery)
+		activity += fmt.Sprintf("; its battery level is %.0f %%", *s.Battery)
 	}
-	j.progress(drivers.Progress{Activity: doing})
+	j.progress(drivers.Progress{Activity: activity})
 	switch {
 	case j.what == homeward && m.docked():
 		return true, nil
@@ -278,7 +278,7 @@ func (r *Robot) command(ctx context.Context, what string, send func(context.Cont
 		case !from(*s.Mission) && s.Mission.neededHelp() != nil:
 			return drivers.MarkNothingDone(s.Mission.neededHelp())
 		case !from(*s.Mission):
-			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.doing(), what))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.Mission.activityText(), what))
 		}
 		if err := send(ctx); err != nil {
 			return err

@@ -128,8 +128,8 @@ func (r *Robot) with(ctx context.Context, f func(report) error) error {
 	return f(s)
 }
 
-// see runs a verb that changes nothing.
-func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (T, error) {
+// runQuery runs a verb that changes nothing.
+func runQuery[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (T, error) {
 	return drivers.DoValue(ctx, &r.Base, func(ctx context.Context) (v T, err error) {
 		err = r.with(ctx, func(s report) (err error) { v, err = f(s); return err })
 		return v, err
@@ -138,12 +138,12 @@ func see[T any](ctx context.Context, r *Robot, f func(report) (T, error)) (T, er
 
 // Docked reports whether the robot is in its dock.
 func (r *Robot) Docked(ctx context.Context) (bool, error) {
-	return see(ctx, r, func(s report) (bool, error) { return s.Mission.docked(), nil })
+	return runQuery(ctx, r, func(s report) (bool, error) { return s.Mission.docked(), nil })
 }
 
 // Read returns the battery level.
 func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
-	return see(ctx, r, func(s report) ([]drivers.Reading, error) {
+	return runQuery(ctx, r, func(s report) ([]drivers.Reading, error) {
 		if s.Battery == nil {
 			return nil, errors.New("the robot does not report its battery level")
 		}
@@ -153,7 +153,7 @@ func (r *Robot) Read(ctx context.Context) ([]drivers.Reading, error) {
 
 // Observe returns the state of the robot.
 func (r *Robot) Observe(ctx context.Context) (drivers.Observation, error) {
-	return see(ctx, r, func(s report) (drivers.Observation, error) {
+	return runQuery(ctx, r, func(s report) (drivers.Observation, error) {
 		text, facts := s.describe()
 		return drivers.Observation{Text: text, Facts: facts, At: r.now()}, nil
 	})

@@ -85,8 +85,8 @@ func (m mission) paused() bool {
 	return m.Phase == "pause" || m.Phase == stopped && m.Cycle != none && m.Cycle != ""
 }
 
-// doing describes the activity of the robot for people.
-func (m mission) doing() string {
+// activityText describes the activity of the robot for people.
+func (m mission) activityText() string {
 	switch {
 	case m.Error != 0 || m.Phase == stuck:
 		return "in trouble"
@@ -173,8 +173,8 @@ func (m mission) unready() *drivers.HelpError {
 
 // describe returns the state as text and as facts.
 func (r report) describe() (string, []drivers.Fact) {
-	text := "The vacuum is " + r.Mission.doing()
-	facts := []drivers.Fact{{Name: "state", Value: r.Mission.doing()}, {Name: "phase", Value: r.Mission.Phase}}
+	text := "The vacuum is " + r.Mission.activityText()
+	facts := []drivers.Fact{{Name: "state", Value: r.Mission.activityText()}, {Name: "phase", Value: r.Mission.Phase}}
 	if r.Battery != nil {
 		text += fmt.Sprintf("; its battery level is %.0f %%", *r.Battery)
 		facts = append(facts, drivers.Fact{Name: "battery", Value: math.Round(*r.Battery), Unit: "%"})

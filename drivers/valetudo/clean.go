@@ -64,7 +64,7 @@ type cleanTask struct {
 func (v *Vacuum) send(ctx context.Context, e cleanTask) error {
 	err := v.put(ctx, e.path, e.order)
 	if e.path == zonesPath {
-		return spotless(err)
+		return zoneError(err)
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (v *Vacuum) free(ctx context.Context) error {
 	case s.Status == isError:
 		return drivers.MarkNothingDone(s.neededHelp())
 	case s.moves() && s.Status != isReturning:
-		return fmt.Errorf("%w: another client has started it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.doing())
+		return fmt.Errorf("%w: another client has started it, and it is %s; stop it there, or wait", drivers.ErrBusy, s.activityText())
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (v *Vacuum) end(ctx context.Context) error {
 			return nil
 		}
 		if v.wait(ctx) != nil {
-			return fmt.Errorf("after the stop command the robot is %s", s.doing())
+			return fmt.Errorf("after the stop command the robot is %s", s.activityText())
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 		j.report(100, j.what)
 		return true, nil
 	case j.what == homeward && (s.Status == isIdle || s.Status == isPaused) && j.out:
-		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.doing())
+		return false, fmt.Errorf("the robot stopped on the way to its dock, and is %s", s.activityText())
 	case s.Status == isPaused:
 		j.report(percent, j.what+", paused by hand")
 		return false, nil
@@ -80,9 +80,9 @@ func (j *cleanProgress) step(s state, now time.Time, area float64, t *drivers.He
 }
 
 // report reports the progress, which never decreases.
-func (j *cleanProgress) report(percent float64, doing string) {
+func (j *cleanProgress) report(percent float64, activity string) {
 	j.reported = min(100, max(j.reported, percent))
-	j.progress(drivers.Progress{Percent: j.reported, Activity: doing})
+	j.progress(drivers.Progress{Percent: j.reported, Activity: activity})
 }
 
 // cleaned returns the cleaned area of this task in cm², or 0 if unknown.

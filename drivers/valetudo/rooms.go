@@ -114,7 +114,7 @@ func (v *Vacuum) Inspect(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", v.WithName(err)
 	}
-	text := "answers: " + s.doing()
+	text := "answers: " + s.activityText()
 	rooms, err := v.rooms(ctx)
 	if err == nil {
 		err = missing(rooms)

@@ -55,8 +55,8 @@ func corners(x, y float64) map[string]any {
 	return map[string]any{"pA": at(-1, -1), "pB": at(1, -1), "pC": at(1, 1), "pD": at(-1, 1)}
 }
 
-// spotless replaces the error of a robot without zone cleaning.
-func spotless(err error) error {
+// zoneError replaces the error of a robot without zone cleaning.
+func zoneError(err error) error {
 	if s, ok := errors.AsType[*httpclient.StatusError](err); ok && s.Status == http.StatusNotFound {
 		return drivers.MarkNothingDone(errors.New("this robot cannot clean spots, because it has no ZoneCleaningCapability; ask for a room"))
 	}

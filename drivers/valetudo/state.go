@@ -103,8 +103,8 @@ func (s state) moves() bool {
 	return s.Status == isCleaning || s.Status == isReturning || s.Status == isManual || s.Status == isMoving
 }
 
-// doing describes the activity of the robot for people.
-func (s state) doing() string {
+// activityText describes the activity of the robot for people.
+func (s state) activityText() string {
 	switch s.Status {
 	case isDocked:
 		return "in its dock"
@@ -122,7 +122,7 @@ func (s state) doing() string {
 
 // describe returns the state as text and as facts.
 func (s state) describe() (string, []drivers.Fact) {
-	text := "The vacuum is " + s.doing()
+	text := "The vacuum is " + s.activityText()
 	facts := []drivers.Fact{{Name: "state", Value: s.Status}}
 	if s.Battery != nil {
 		text += fmt.Sprintf("; its battery level is %v %%", *s.Battery)

@@ -36,7 +36,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, send func(context.Conte
 		case want(s):
 			return nil
 		case !from(s):
-			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.doing(), what))
+			return drivers.MarkNothingDone(fmt.Errorf("the robot is %s, and rejects %s", s.activityText(), what))
 		}
 		if err := send(ctx); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (v *Vacuum) steer(ctx context.Context, what string, send func(context.Conte
 				return nil
 			}
 			if v.wait(ctx) != nil {
-				return fmt.Errorf("after the command %s the robot is %s", what, s.doing())
+				return fmt.Errorf("after the command %s the robot is %s", what, s.activityText())
 			}
 		}
 	})

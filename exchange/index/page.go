@@ -70,7 +70,7 @@ func (x *Index) scan(q Query, from uint64, most int) (all []found, next uint64) 
 		if !t.matches(at, &q.Filter) || q.Capability != "" && !required.has(at) {
 			continue
 		}
-		asks := q.Party != "" && !t.party(at, q.Party)
+		asks := q.Party != "" && !t.isParticipant(at, q.Party)
 		if asks && (q.Offers == nil || !t.waits(at)) {
 			continue
 		}

@@ -86,15 +86,15 @@ func (t *table) find(ref string) (uint32, bool) {
 	if len(t.byRef) == 0 {
 		return 0, false
 	}
-	at := t.byRef[t.hole(ref)]
+	at := t.byRef[t.insertPosition(ref)]
 	if at == 0 || t.slots[at-1].dead() {
 		return 0, false
 	}
 	return at - 1, true
 }
 
-// hole returns the place of a ref in byRef, or the place where it belongs.
-func (t *table) hole(ref string) int {
+// insertPosition returns the place of a ref in byRef, or the place where it belongs.
+func (t *table) insertPosition(ref string) int {
 	mask := len(t.byRef) - 1
 	for i := int(maphash.String(t.seed, ref)) & mask; ; i = (i + 1) & mask {
 		if at := t.byRef[i]; at == 0 || string(t.refOf(at-1)) == ref {
@@ -115,7 +115,7 @@ func (t *table) rehash(size int) {
 
 // file puts a slot into byRef.
 func (t *table) file(ref string, at uint32) {
-	i := t.hole(ref)
+	i := t.insertPosition(ref)
 	if t.byRef[i] == 0 {
 		t.used++
 	}
@@ -167,14 +167,14 @@ func (t *table) apply(c change) {
 			before = append(before, n)
 		}
 	}
-	need := ""
+	capability := ""
 	if len(e.Needs.Requires) > 0 {
-		need = e.Needs.Requires[0].ID
+		capability = e.Needs.Requires[0].ID
 	}
 	t.add(slot{
 		seq: c.seq, updated: nanos(e.Updated), requester: t.name(e.Requester), executor: t.name(e.Executor),
 		state: stateOf(e.Ver, t.code(e.Status)),
-	}, c.ref, before, need)
+	}, c.ref, before, capability)
 	for _, one := range e.Needs.Requires {
 		t.require(one.ID, uint32(len(t.slots)-1))
 	}
@@ -207,7 +207,7 @@ func (t *table) forget(ref string) {
 }
 
 // add adds a slot.
-func (t *table) add(s slot, ref string, before []uint32, need string) {
+func (t *table) add(s slot, ref string, before []uint32, capability string) {
 	if live := len(t.slots) - t.dead + 1; 4*(t.used+1) > 3*len(t.byRef) {
 		t.rehash(tableSize(live))
 	}
@@ -232,7 +232,7 @@ func (t *table) add(s slot, ref string, before []uint32, need string) {
 		if t.waiting == nil {
 			t.waiting = map[string][]uint32{}
 		}
-		t.waiting[need] = append(t.waiting[need], at)
+		t.waiting[capability] = append(t.waiting[capability], at)
 	}
 	for _, n := range before {
 		t.held[n] = append(t.held[n], at)
@@ -286,20 +286,20 @@ func (t *table) copy(from *table, first, end int, moved []uint32) {
 		}
 		s.requester, s.executor = t.name(from.names[s.requester]), t.name(from.names[s.executor])
 		s.state = stateOf(s.ver(), t.code(from.codes[s.status()]))
-		need := ""
+		capability := ""
 		if from.waits(uint32(at)) {
-			need = from.need(uint32(at))
+			capability = from.capabilityOf(uint32(at))
 		}
-		t.add(s, string(from.refOf(uint32(at))), before, need)
+		t.add(s, string(from.refOf(uint32(at))), before, capability)
 		moved[at] = uint32(len(t.slots))
 	}
 }
 
-// need returns the capability under which the index lists a pending slot.
-func (t *table) need(at uint32) string {
-	for need, list := range t.waiting {
+// capabilityOf returns the capability under which the index lists a pending slot.
+func (t *table) capabilityOf(at uint32) string {
+	for capability, list := range t.waiting {
 		if _, ok := slices.BinarySearch(list, at); ok {
-			return need
+			return capability
 		}
 	}
 	return ""
@@ -330,8 +330,8 @@ func (t *table) matches(at uint32, f *thread.Filter) bool {
 		(f.Since.IsZero() || s.updated >= nanos(f.Since))
 }
 
-// party reports whether an actor is the requester or a present or former holder.
-func (t *table) party(at uint32, id string) bool {
+// isParticipant reports whether an actor is the requester or a present or former holder.
+func (t *table) isParticipant(at uint32, id string) bool {
 	s := &t.slots[at]
 	n, ok := t.ids[id]
 	return ok && (s.requester == n || s.executor == n || slices.Contains(t.before[at], n))

@@ -27,9 +27,9 @@ type Grant struct {
 // everything is the grant of an executor that an operator has named.
 var everything = Grant{Roles: exchange.Requester | exchange.ExecutorRole}
 
-// usual returns the grant of a code without roles. An unnamed actor may make requests, but gets no
-// offers of the requests of others.
-func usual(actor string) Grant {
+// defaultGrant returns the grant of a code without roles. An unnamed actor may make requests, but
+// gets no offers of the requests of others.
+func defaultGrant(actor string) Grant {
 	if actor == "" {
 		return Grant{Roles: exchange.Requester}
 	}
@@ -84,7 +84,7 @@ func (k *Keys) NewCodeFor(actor string, g Grant, d time.Duration) (text string, 
 	if g.Roles == 0 && g.Capabilities != nil {
 		g.Roles = everything.Roles
 	} else if g.Roles == 0 {
-		g = usual(actor)
+		g = defaultGrant(actor)
 	}
 	if err := g.check(); err != nil {
 		return "", g, ends, err

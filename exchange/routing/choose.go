@@ -251,7 +251,7 @@ func (t *Table) ranking(r Request) ranking {
 		if len(rule.Prefer) == 1 && (rule.Prefer[0] == mess.LowerLatency || rule.Prefer[0] == mess.HigherPrecision) {
 			k.most = rule.Prefer[0] == mess.HigherPrecision
 			k.measure = strings.TrimPrefix(strings.TrimPrefix(rule.Prefer[0], "lower_"), "higher_")
-			k.measured(r.able())
+			k.measured(r.smallestGroup())
 			return k
 		}
 		k.prefer, k.rest = rule.Prefer, len(rule.Prefer)
@@ -307,7 +307,7 @@ func (k ranking) byValue(v float64) int {
 // levels yields the ranks in order, each with a list that contains its executors.
 func (c *choosing) levels() iter.Seq2[int, []*Executor] {
 	return func(yield func(int, []*Executor) bool) {
-		k, g := c.ranking, c.able()
+		k, g := c.ranking, c.smallestGroup()
 		named := append([]string{k.delegatedTo}, k.prefer...)
 		for i, id := range named {
 			if e := c.table.Executor(id); e != nil && k.rank(e) == i-1 && !yield(i-1, []*Executor{e}) {

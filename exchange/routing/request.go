@@ -125,9 +125,9 @@ func (r Request) hasDeclined(id string) bool {
 	return r.env.HasDeclined(id)
 }
 
-// able returns the smallest group that contains all candidates: those with one of the required
-// capabilities, or those that serve the place.
-func (r Request) able() *group {
+// smallestGroup returns the smallest group that contains all candidates: those with one of the
+// required capabilities, or those that serve the place.
+func (r Request) smallestGroup() *group {
 	g := r.table.all
 	fewer := func(one *group) {
 		if one.size() < g.size() {
@@ -147,7 +147,7 @@ func (r Request) able() *group {
 // then people.
 func (r Request) Candidates() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
-		g := r.able()
+		g := r.smallestGroup()
 		for _, list := range [][]*Executor{g.robots, g.people} {
 			for _, e := range list {
 				if r.isCandidate(e) && !yield(e) {
@@ -161,7 +161,7 @@ func (r Request) Candidates() iter.Seq[*Executor] {
 // People yields the human candidates.
 func (r Request) People() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
-		for _, e := range r.able().people {
+		for _, e := range r.smallestGroup().people {
 			if r.isCandidate(e) && !yield(e) {
 				return
 			}

@@ -113,7 +113,7 @@ func abilities(e *Executor) []string {
 	for _, c := range e.Capabilities {
 		list = append(list, c.ID)
 	}
-	return once(list)
+	return withoutDuplicates(list)
 }
 
 // places returns the names of the served places, each once, without those in access.
@@ -124,13 +124,13 @@ func places(e *Executor) []string {
 			list = append(list, end)
 		}
 	}
-	return once(list)
+	return withoutDuplicates(list)
 }
 
 // accesses returns the names in access, each once.
-func accesses(e *Executor) []string { return once(e.access) }
+func accesses(e *Executor) []string { return withoutDuplicates(e.access) }
 
-func once(list []string) []string {
+func withoutDuplicates(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return slices.Compact(list)

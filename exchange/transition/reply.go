@@ -119,7 +119,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	case c != nil && c.By == "operator" && !yes && !t.Who.Has(thread.Operator):
 		return mess.Errorf(mess.Forbidden, "this needs the confirmation of an operator, not of %s", t.Who.ID)
 	}
-	again, err := t.meant(yes, of, hash)
+	again, err := t.checkConfirmation(yes, of, hash)
 	if err != nil {
 		return err
 	}
@@ -147,11 +147,11 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	return nil
 }
 
-// meant checks which question a confirmation is for. again is true for the repetition of an earlier
-// answer. Without again and without an error, it is for the open question. A confirmation that
-// names only the thread counts if the claim has asked once. After a second question, a repeated
-// answer to the first would confirm a plan that the requester has not read.
-func (t *transition) meant(yes bool, of mess.Refs, hash string) (again bool, _ error) {
+// checkConfirmation checks which question a confirmation is for. again is true for the repetition
+// of an earlier answer. Without again and without an error, it is for the open question. A
+// confirmation that names only the thread counts if the claim has asked once. After a second
+// question, a repeated answer to the first would confirm a plan that the requester has not read.
+func (t *transition) checkConfirmation(yes bool, of mess.Refs, hash string) (again bool, _ error) {
 	asked := t.Env.Confirm.All(t.Env.Epoch)
 	last := len(asked) - 1
 	if last < 0 {

@@ -68,7 +68,7 @@ func (a Address) checkURL() error {
 		return fmt.Errorf("url: %q has more than a host and a port; %s", a.URL, example)
 	case u.Scheme == "mqtt" && (a.CA != "" || a.Cert != "" || a.Key != ""):
 		return errors.New("url: certificates are for TLS; write mqtts://")
-	case u.Scheme == "mqtt" && a.PasswordFile != "" && !a.Insecure && !here(u.Hostname()):
+	case u.Scheme == "mqtt" && a.PasswordFile != "" && !a.Insecure && !isThisHost(u.Hostname()):
 		return errors.New("url: the password would go over the network in plain text; write mqtts://, or insecure: true where a tunnel keeps it")
 	}
 	if err := address.CheckURL(u); err != nil {
@@ -77,8 +77,8 @@ func (a Address) checkURL() error {
 	return nil
 }
 
-// here reports whether a host is this machine.
-func here(host string) bool {
+// isThisHost reports whether a host is this machine.
+func isThisHost(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }

@@ -78,7 +78,7 @@ func OpenDevices(nodes map[string]strictyaml.Node, registry *drivers.Registry, l
 		h.Devices = append(h.Devices, d)
 	}
 	errs = append(errs, h.depends(nodes))
-	h.Notes = slices.Concat(h.Notes, h.forever(nodes), h.missingClassNotes(nodes))
+	h.Notes = slices.Concat(h.Notes, h.missingLimitNotes(nodes), h.missingClassNotes(nodes))
 	return h, MergeProblems(errs...)
 }
 

@@ -19,12 +19,12 @@ type Folder interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
 
-// anywhere is the whole file system.
-type anywhere struct{}
+// wholeDisk is the whole file system.
+type wholeDisk struct{}
 
-func (anywhere) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+func (wholeDisk) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
-func (anywhere) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+func (wholeDisk) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	return os.OpenFile(name, flag, perm)
 }
 
@@ -68,7 +68,7 @@ func OpenIn(p Folder, name string, flag int) (*os.File, error) {
 
 // Open is OpenIn for a regular file anywhere.
 func Open(name string, flag int) (*os.File, error) {
-	f, err := OpenIn(anywhere{}, name, flag)
+	f, err := OpenIn(wholeDisk{}, name, flag)
 	if err != nil {
 		return nil, err
 	}

@@ -4,5 +4,5 @@ package process
 
 import "os/exec"
 
-// own does nothing, because this system has no process groups.
-func own(*exec.Cmd) {}
+// ownGroup does nothing, because this system has no process groups.
+func ownGroup(*exec.Cmd) {}

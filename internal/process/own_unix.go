@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// own puts the process into a process group of its own, and kills the whole group on
+// ownGroup puts the process into a process group of its own, and kills the whole group on
 // cancel.
-func own(c *exec.Cmd) {
+func ownGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error {
 		err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL)

@@ -50,7 +50,7 @@ func Run(ctx context.Context, s Spec) (Result, error) {
 	c.Dir = "/"
 	c.Stdout, c.Stderr = out, said
 	c.WaitDelay = reap
-	own(c)
+	ownGroup(c)
 	err := c.Run()
 	r := Result{Output: out.data, Said: said.line(), Code: -1}
 	if c.ProcessState != nil {

@@ -36,7 +36,7 @@ func names(fields []field) string {
 // suggest returns the known key that differs from the unknown one by a slip.
 func suggest(key string, known []field) string {
 	for _, f := range known {
-		if f.name != key && slip(key, f.name) {
+		if f.name != key && isOneEditAway(key, f.name) {
 			return fmt.Sprintf(" (did you mean %s?)", f.name)
 		}
 	}
@@ -47,8 +47,8 @@ func suggest(key string, known []field) string {
 // for none.
 func Meant(key string, of any) string { return suggest(key, fieldsOf(reflect.TypeOf(of))) }
 
-// slip reports whether a and b differ by one added, missing, changed or swapped letter.
-func slip(a, b string) bool {
+// isOneEditAway reports whether a and b differ by one added, missing, changed or swapped letter.
+func isOneEditAway(a, b string) bool {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
 		i++

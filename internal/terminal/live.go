@@ -44,7 +44,7 @@ func (l *Live) Draw(lines ...string) error {
 		return nil
 	}
 	var b bytes.Buffer
-	l.rub(&b)
+	l.erase(&b)
 	l.lines = lines
 	l.put(&b)
 	return l.send(&b)
@@ -52,27 +52,27 @@ func (l *Live) Draw(lines ...string) error {
 
 // Write puts text above the lines. It ends with the end of a line.
 func (l *Live) Write(p []byte) (int, error) {
-	err := l.above(func(b *bytes.Buffer) { _, _ = Cleaner{b}.Write(p) })
+	err := l.printAbove(func(b *bytes.Buffer) { _, _ = Cleaner{b}.Write(p) })
 	return len(p), err
 }
 
 // Raw writes bytes for the terminal above the lines, unchanged.
 func (l *Live) Raw(p []byte) error {
-	return l.above(func(b *bytes.Buffer) { b.Write(p) })
+	return l.printAbove(func(b *bytes.Buffer) { b.Write(p) })
 }
 
-func (l *Live) above(write func(*bytes.Buffer)) error {
+func (l *Live) printAbove(write func(*bytes.Buffer)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b bytes.Buffer
-	l.rub(&b)
+	l.erase(&b)
 	write(&b)
 	l.put(&b)
 	return l.send(&b)
 }
 
-// rub erases the lines. A terminal that has become narrower has wrapped them into more rows.
-func (l *Live) rub(b *bytes.Buffer) {
+// erase erases the lines. A terminal that has become narrower has wrapped them into more rows.
+func (l *Live) erase(b *bytes.Buffer) {
 	rows := 0
 	for _, line := range l.lines {
 		rows += max(1, (Width(line)+l.columns()-1)/l.columns())

@@ -81,11 +81,11 @@ func ForPlan(quantity string, value float64, unit string) (float64, string, bool
 	}
 	for _, s := range scalesOf(quantity) {
 		if s.unit == unit && s.factor != 0 {
-			return tidy(value*s.factor + s.offset), plan, true
+			return roundOff(value*s.factor + s.offset), plan, true
 		}
 	}
 	return value, unit, false
 }
 
-// tidy removes the last digits, which are errors of the calculation.
-func tidy(value float64) float64 { return math.Round(value*1e9) / 1e9 }
+// roundOff removes the last digits, which are errors of the calculation.
+func roundOff(value float64) float64 { return math.Round(value*1e9) / 1e9 }

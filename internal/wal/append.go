@@ -147,7 +147,7 @@ func (l *Log) write(body []byte) error {
 	}
 	err := l.seg.append(body)
 	if err == nil {
-		err = l.seg.there()
+		err = l.seg.checkLinked()
 	}
 	if err != nil {
 		// A second sync of the same descriptor is no use: the kernel may have dropped the pages
@@ -157,7 +157,7 @@ func (l *Log) write(body []byte) error {
 		return err
 	}
 	l.grow(n)
-	l.wrote(n)
+	l.countBytes(n)
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (l *Log) rotate() error {
 	old := l.seg
 	l.seg = next
 	l.grow(headerBytes)
-	l.wrote(headerBytes)
+	l.countBytes(headerBytes)
 	return old.close()
 }
 
@@ -189,7 +189,7 @@ func (l *Log) Reserve(ctx context.Context, n int64) error {
 // same. Such a log accepts no more records, as after an error of the disk.
 func (l *Log) Check(ctx context.Context) error {
 	return l.inTurn(ctx, func() error {
-		if err := l.seg.there(); err != nil {
+		if err := l.seg.checkLinked(); err != nil {
 			l.breakWith(fmt.Errorf("wal: %w", err))
 		}
 		return l.Err()

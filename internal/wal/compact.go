@@ -24,7 +24,7 @@ func (l *Log) Compact(ctx context.Context, records iter.Seq[[]byte]) error {
 		old := l.seg
 		l.seg = next
 		l.grow(next.end - l.Size())
-		l.wrote(next.end)
+		l.countBytes(next.end)
 		if err := old.close(); err != nil {
 			return fmt.Errorf("wal: %s: %w", old.path, err)
 		}
@@ -72,7 +72,7 @@ func (l *Log) Repack(ctx context.Context, cut func() iter.Seq[[]byte], moved fun
 			return fmt.Errorf("wal: %w", err)
 		}
 		l.grow(base.end - was)
-		l.wrote(base.end)
+		l.countBytes(base.end)
 		return nil
 	})
 	if err != nil {

@@ -52,9 +52,9 @@ func (o Options) repairer(dir string) *repairer {
 	return &repairer{dir, o.Damaged}
 }
 
-// past returns the byte at which the scan of a segment continues after the broken frame at byte
-// at. err is the reason for the broken frame.
-func (m *repairer) past(s scanned, at int64, err error) (next int64, _ error) {
+// nextAfter returns the byte at which the scan of a segment continues after the broken frame at
+// byte at. err is the reason for the broken frame.
+func (m *repairer) nextAfter(s scanned, at int64, err error) (next int64, _ error) {
 	if _, torn := errors.AsType[*TornError](err); torn && !s.last {
 		err = laterFollows(err, at)
 	}

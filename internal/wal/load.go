@@ -16,7 +16,7 @@ import (
 // load replays the segments in dir and opens the last one for appending.
 func (l *Log) load(replay func(Place, []byte) error) error {
 	seal := readSeal(l.dir) // before the mender renames a damaged last segment
-	seqs, err := l.tidy()
+	seqs, err := l.cleanSegments()
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (l *Log) load(replay func(Place, []byte) error) error {
 		return fmt.Errorf("wal: %s: new segment: %w", l.dir, err)
 	}
 	l.grow(headerBytes)
-	l.wrote(headerBytes)
+	l.countBytes(headerBytes)
 	return nil
 }
 
@@ -56,9 +56,9 @@ func noGap(dir string, seqs []uint64) error {
 	return nil
 }
 
-// tidy lists the valid segments, oldest first, and removes the files of an interrupted Compact or
-// rotation.
-func (l *Log) tidy() ([]uint64, error) {
+// cleanSegments lists the valid segments, oldest first, and removes the files of an interrupted
+// Compact or rotation.
+func (l *Log) cleanSegments() ([]uint64, error) {
 	seqs, left, err := list(l.dir)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func scan(s scanned, m *repairer, v visit) (header, int64, error) {
 				return h, at, nil
 			}
 			if !whole {
-				next, err := m.past(s, at, err)
+				next, err := m.nextAfter(s, at, err)
 				if err != nil {
 					return h, at, err
 				}

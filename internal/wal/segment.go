@@ -138,8 +138,8 @@ func (s *segment) append(body []byte) error {
 // errGone: the file of the log has lost its name, so that Open cannot find new records.
 var errGone = errors.New("no longer exists, or is another file now")
 
-// there returns an error if the file of the segment has lost its name.
-func (s *segment) there() error {
+// checkLinked returns an error if the file of the segment has lost its name.
+func (s *segment) checkLinked() error {
 	mine, err := s.file.Stat()
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ func (l *Log) Written() (total, today int64) {
 	return l.written.total, l.written.today
 }
 
-// wrote counts n more bytes.
-func (l *Log) wrote(n int64) {
+// countBytes counts n more bytes.
+func (l *Log) countBytes(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.written.turn(l.opts.Now())

@@ -160,7 +160,7 @@ func (d *Adapter) runSession(ctx context.Context, to publisher, begun func()) er
 		d.states.run(ctx, to)
 		return nil
 	})
-	g.Go(func() error { return d.tidy(ctx, to) })
+	g.Go(func() error { return d.removeExpired(ctx, to) })
 	g.Go(func() error {
 		d.observer.Run(ctx, observed{to})
 		return nil
@@ -168,12 +168,12 @@ func (d *Adapter) runSession(ctx context.Context, to publisher, begun func()) er
 	return g.Wait()
 }
 
-// tidyEvery is the time between two calls of tidy's parts.
-const tidyEvery = 5 * time.Second
+// expiryInterval is the time between two calls of tidy's parts.
+const expiryInterval = 5 * time.Second
 
-// tidy clears expired states at the broker, and unfollows silent executors.
-func (d *Adapter) tidy(ctx context.Context, to publisher) error {
-	t := time.NewTicker(tidyEvery)
+// removeExpired clears expired states at the broker, and unfollows silent executors.
+func (d *Adapter) removeExpired(ctx context.Context, to publisher) error {
+	t := time.NewTicker(expiryInterval)
 	defer t.Stop()
 	for {
 		select {

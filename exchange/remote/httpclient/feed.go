@@ -114,14 +114,14 @@ func (f *feed) stream(ctx context.Context) error {
 	}
 	res, err := f.c.Call(ctx, Request{Method: http.MethodGet, URL: u, Head: head, limit: longestGap, stream: true})
 	if err != nil {
-		return because(ctx, err)
+		return causeOf(ctx, err)
 	}
 	defer res.Body.Close()
 	s := newEvents(&watched{res.Body, dead})
 	for {
 		e, err := s.next()
 		if err != nil {
-			return because(ctx, err)
+			return causeOf(ctx, err)
 		}
 		held.Stop()
 		f.reached = true
@@ -144,8 +144,8 @@ func (w *watched) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// because returns the cause of the end of ctx, or err.
-func because(ctx context.Context, err error) error {
+// causeOf returns the cause of the end of ctx, or err.
+func causeOf(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}

@@ -47,7 +47,7 @@ func (c *Client) handle(m broker.Message) {
 		}
 		if t.Kind == topic.ExecutorNow {
 			c.urgent(one, m.Topic)
-		} else if !c.answered(one) {
+		} else if !c.passAnswer(one) {
 			c.inbox.put(one, false)
 		}
 	}

@@ -125,7 +125,7 @@ func (c *Client) await(ctx context.Context) error {
 // ask publishes a message until its answer arrives. key is the reference in the answer.
 func (c *Client) ask(ctx context.Context, key string, m broker.Message) (mess.Message, error) {
 	wait := c.expect(key)
-	defer c.unexpect(key, wait)
+	defer c.removeWaiter(key, wait)
 	for {
 		sctx, err := c.link.Session(ctx)
 		if err != nil {
@@ -189,7 +189,7 @@ func (c *Client) expect(key string) chan mess.Message {
 	return w
 }
 
-func (c *Client) unexpect(key string, w chan mess.Message) {
+func (c *Client) removeWaiter(key string, w chan mess.Message) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waits[key] == w {
@@ -197,8 +197,8 @@ func (c *Client) unexpect(key string, w chan mess.Message) {
 	}
 }
 
-// answered passes an answer to its waiting caller. It reports whether the message is an answer.
-func (c *Client) answered(m mess.Message) bool {
+// passAnswer passes an answer to its waiting caller. It reports whether the message is an answer.
+func (c *Client) passAnswer(m mess.Message) bool {
 	if m.From != exchangeActor || len(m.Re) != 1 {
 		return false
 	}

@@ -126,7 +126,7 @@ type looseThread struct {
 func (l looseThread) thread() httpclient.Thread {
 	t := httpclient.Thread{
 		Ref: text(l.Ref), Intent: text(l.Intent), Requester: text(l.Requester), Executor: text(l.Executor),
-		Priority: mess.Priority(text(l.Priority)), Created: moment(l.Created), Updated: moment(l.Updated),
+		Priority: mess.Priority(text(l.Priority)), Created: parseTime(l.Created), Updated: parseTime(l.Updated),
 	}
 	t.Status = codeOf(text(l.Status))
 	for _, m := range l.Messages {
@@ -153,8 +153,8 @@ func codeOf(word string) mess.Code {
 	return mess.Code(word)
 }
 
-// moment parses a time in any form of the servers; zero if it is invalid.
-func moment(v any) time.Time {
+// parseTime parses a time in any form of the servers; zero if it is invalid.
+func parseTime(v any) time.Time {
 	switch v := v.(type) {
 	case string:
 		at, _ := mess.Time(v).Time()

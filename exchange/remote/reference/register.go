@@ -67,7 +67,7 @@ func (f *Client) claimState(ctx context.Context, h mess.HeldThread) (mess.HeldTh
 	}
 	s := statusUpdate{Client: f, ref: h.Ref}
 	is.Status = t.Status
-	if *is.Yours = s.decides(t); !*is.Yours {
+	if *is.Yours = s.endsThread(t); !*is.Yours {
 		return is, nil
 	}
 	if cancelledAfter(t, f.cfg.Executor, int(h.Epoch)) {

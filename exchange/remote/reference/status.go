@@ -153,7 +153,7 @@ func (s *statusUpdate) end(ctx context.Context) (mess.Ack, error) {
 			return mess.Ack{Status: t.Status}, nil
 		}
 		code := s.status.Code
-		if !s.decides(t) {
+		if !s.endsThread(t) {
 			code = ""
 		}
 		if err := s.put(ctx, code, s.items); err != nil {
@@ -163,9 +163,9 @@ func (s *statusUpdate) end(ctx context.Context) (mess.Ack, error) {
 	return mess.Ack{}, mess.Errorf(mess.Unavailable, "%s: the server has lost the report", s.ref)
 }
 
-// decides reports whether this executor's terminal status ends the thread: it holds the thread,
+// endsThread reports whether this executor's terminal status ends the thread: it holds the thread,
 // or it is the only one that has started it.
-func (s *statusUpdate) decides(t httpclient.Thread) bool {
+func (s *statusUpdate) endsThread(t httpclient.Thread) bool {
 	begun, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.InProgress))
 	claim, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
 	holds := t.Executor == s.cfg.Executor && t.Status != mess.Pending
@@ -177,7 +177,7 @@ func (s *statusUpdate) decides(t httpclient.Thread) bool {
 func (s *statusUpdate) ended(t httpclient.Thread) bool {
 	end, _ := lastStatusOf(t, s.cfg.Executor, func(o *mess.Status) bool { return ends(o) && codeOf(string(o.Code)) == s.status.Code })
 	claim, _ := lastStatusOf(t, s.cfg.Executor, inCode(mess.Claimed))
-	return end > claim && !s.decides(t)
+	return end > claim && !s.endsThread(t)
 }
 
 // write ends a thread for this executor with a status of the client.

@@ -31,13 +31,13 @@ func (f *Follower) ask() error {
 	re := asked.Ref
 	open := s != nil && s.Code == f.thread.Status && (s.Code == mess.NeedsInput || s.Code == mess.NeedsConfirmation)
 	if !open || f.w.AsJSON {
-		return f.unask()
+		return f.withdrawQuestion()
 	}
 	q := &OpenQuestion{key: "asked " + re + " " + s.ID, Re: cmp.Or(re, f.ref), Status: s}
 	if f.asking != nil && f.asking.key == q.key {
 		return nil
 	}
-	if err := f.unask(); err != nil || f.seen[q.key] {
+	if err := f.withdrawQuestion(); err != nil || f.seen[q.key] {
 		return err
 	}
 	f.seen[q.key] = true
@@ -49,9 +49,9 @@ func (f *Follower) ask() error {
 	return f.prompt(in)
 }
 
-// unask withdraws a question that is no longer open: another person has answered, or the
+// withdrawQuestion withdraws a question that is no longer open: another person has answered, or the
 // thread has ended.
-func (f *Follower) unask() error {
+func (f *Follower) withdrawQuestion() error {
 	if f.asking == nil {
 		return nil
 	}

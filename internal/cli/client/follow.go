@@ -54,7 +54,7 @@ func Follow(ctx context.Context, a *output.Env, x *httpclient.Client, ref string
 	if f.live != nil {
 		err = errors.Join(err, f.live.Draw())
 	}
-	return f.end(ctx, errors.Join(err, f.unask()))
+	return f.end(ctx, errors.Join(err, f.withdrawQuestion()))
 }
 
 // Follower follows one thread, in one goroutine.
@@ -147,7 +147,7 @@ func messageKey(i int, m mess.Message) string {
 func (f *Follower) Look(ctx context.Context) error {
 	t, err := f.x.Thread(ctx, f.ref)
 	if errors.Is(err, mess.Unavailable) {
-		return f.absent(ctx, err)
+		return f.recordAbsence(ctx, err)
 	}
 	if err = errors.Join(err, f.back()); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (f *Follower) Look(ctx context.Context) error {
 		}
 	}
 	if t.Status.Terminal() {
-		return errors.Join(f.unask(), errEnded)
+		return errors.Join(f.withdrawQuestion(), errEnded)
 	}
 	return errors.Join(f.ask(), f.draw())
 }
@@ -176,7 +176,7 @@ func (f *Follower) show(ctx context.Context, m mess.Message) error {
 	if f.live != nil && inPlace(m) {
 		return nil // the line of progress shows it
 	}
-	if err := f.unask(); err != nil {
+	if err := f.withdrawQuestion(); err != nil {
 		return err
 	}
 	p := output.Printer{Out: f.out, Declined: f.no}

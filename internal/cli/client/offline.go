@@ -16,8 +16,8 @@ const (
 	longestAbsent = 2 * time.Minute
 )
 
-// absent records that the exchange did not answer. An error ends the waiting.
-func (f *Follower) absent(ctx context.Context, why error) error {
+// recordAbsence records that the exchange did not answer. An error ends the waiting.
+func (f *Follower) recordAbsence(ctx context.Context, why error) error {
 	longest := cmp.Or(f.w.Absent, longestAbsent)
 	switch {
 	case ctx.Err() != nil:

@@ -99,7 +99,7 @@ func runChecks(ctx context.Context, k *client.Client, file string) []output.Chec
 	if err == nil && c.Connect != nil { // then the board's own key and exchange count
 		k.KeyFile, k.URL, k.Exchange, k.Pin = c.Connect.KeyFile, c.Connect.URL, c.Connect.Exchange, c.Connect.Pin
 	}
-	own := err == nil && c.Exchange != nil && its(k, c.Exchange)
+	own := err == nil && c.Exchange != nil && useExchange(k, c.Exchange)
 	if err == nil && c.Connect != nil && broker.Is(c.Connect.URL) {
 		h, err := c.Connect.Reach(ctx, c.Agent.ID)
 		found = append(found, newCheckResult("exchange", err, "%s at the broker %s", h.Exchange, k.URL))
@@ -222,9 +222,9 @@ func named(file string) string {
 	return " --config " + file
 }
 
-// its directs the client to the exchange of a configuration, unless a flag names another, and
-// reports whether the client uses that address.
-func its(k *client.Client, c *config.Exchange) bool {
+// useExchange directs the client to the exchange of a configuration, unless a flag names another,
+// and reports whether the client uses that address.
+func useExchange(k *client.Client, c *config.Exchange) bool {
 	if k.KeyFile == filepath.Join(config.DataDir(), config.OperatorFile) {
 		k.KeyFile = filepath.Join(c.Data, config.OperatorFile)
 	}

@@ -106,9 +106,9 @@ func someOf(names []string) string {
 // compare reports differences between the running configuration and this one.
 func compare(c *config.Config, a selftest.Response, same, others []string) output.CheckResult {
 	f := output.CheckResult{What: "devices", OK: true}
-	its := "the built-in one"
+	which := "the built-in one"
 	if a.Config != "" {
-		its = a.Config
+		which = a.Config
 	}
 	since := a.Began.Local().Format(time.DateTime)
 	if len(same) == len(c.Opened.Devices) && len(others) == 0 {
@@ -119,7 +119,7 @@ func compare(c *config.Config, a selftest.Response, same, others []string) outpu
 		return f
 	}
 	f.Note = true
-	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, its)
+	f.Says = fmt.Sprintf("messkit runs since %s with another configuration (%s)", since, which)
 	if len(others) > 0 {
 		f.Says += fmt.Sprintf("; its %s differ in this one, or are absent", someOf(others))
 	}

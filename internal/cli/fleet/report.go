@@ -60,11 +60,11 @@ func (r Report) Write(w io.Writer) error {
 	row("claimed", "%d%s", r.Claimed, more(r.Races, "claims came second"))
 	row("completed", "%d%s", r.Completed, more(r.Unfinished, "unfinished at the end"))
 	if r.Unread == "" {
-		row("lost", "%s", some(r.Lost))
+		row("lost", "%s", sampleRefs(r.Lost))
 	} else {
 		row("lost", "not known, since the exchange does not list its threads: %s", r.Unread)
 	}
-	row("doubled", "%s", some(r.Doubled))
+	row("doubled", "%s", sampleRefs(r.Doubled))
 	row("create to claimed", "%s", r.ToClaimed)
 	row("create to completed", "%s", r.ToCompleted)
 	row("exchange", "%.0f %% of one processor, %d MB in memory, %d goroutines", r.CPU, r.Memory>>20, r.Goroutines)
@@ -85,7 +85,7 @@ func more(n int, what string, args ...any) string {
 	return fmt.Sprintf("; %d %s", n, fmt.Sprintf(what, args...))
 }
 
-func some(refs []string) string {
+func sampleRefs(refs []string) string {
 	if len(refs) == 0 {
 		return "0"
 	}

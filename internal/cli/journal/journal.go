@@ -99,7 +99,7 @@ func showEntries(a *output.Env, o *OnJournal, r journal.Contents) error {
 	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
 	for _, e := range r.Threads() {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), when(e.At), e.Bytes)
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), localTime(e.At), e.Bytes)
 	}
 	return w.Flush()
 }
@@ -111,8 +111,8 @@ func orDash(s string) string {
 	return s
 }
 
-// when returns a time in the local zone.
-func when(t time.Time) string {
+// localTime returns a time in the local zone.
+func localTime(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
@@ -150,7 +150,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Contents, ref 
 		p.Printf("%s  epoch %d  %s\n", output.Printable(e.Ref), e.Epoch, e.State)
 		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(output.Printable(e.Digest)), orDash(output.Printable(e.Boot)), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
 		for _, l := range e.Records {
-			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", when(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
+			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", localTime(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
 			if l.Plan != nil {
 				p.Printf("    %s\n", output.Printable(string(l.Plan)))
 			}

@@ -16,7 +16,7 @@ import (
 
 // ArmCommand returns the command messkit arm.
 func ArmCommand(a *output.Env) *cobra.Command {
-	var o again
+	var o permitFlags
 	var reset bool
 	c := &cobra.Command{
 		Use:   "arm [CLASS|DEVICE]",
@@ -48,7 +48,7 @@ damaged file of decisions: it removes all decisions, lockouts included.`,
 }
 
 // runArm arms a risk class or a device; "" means all.
-func runArm(ctx context.Context, a *output.Env, o *again, f localpolicy.Folder, devices []string, what string) error {
+func runArm(ctx context.Context, a *output.Env, o *permitFlags, f localpolicy.Folder, devices []string, what string) error {
 	act := func() error { return f.Arm() }
 	if what != "" {
 		class, err := daemon.ClassOrDevice(what, devices)
@@ -64,7 +64,7 @@ func runArm(ctx context.Context, a *output.Env, o *again, f localpolicy.Folder, 
 }
 
 // letActAgain arms or unlocks (do) after the proof of a person.
-func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, question string, act func() error) error {
+func letActAgain(ctx context.Context, a *output.Env, o *permitFlags, do, what, question string, act func() error) error {
 	data, err := o.dataOf()
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func letActAgain(ctx context.Context, a *output.Env, o *again, do, what, questio
 
 // resetLocal deletes all decisions, also from damaged files. The console cannot do this, so
 // with `confirm: page` a terminal proves the person.
-func resetLocal(a *output.Env, cmd *cobra.Command, o *again, args []string) error {
+func resetLocal(a *output.Env, cmd *cobra.Command, o *permitFlags, args []string) error {
 	if len(args) > 0 {
 		return output.Usagef(cmd, "--reset is for everything; leave %s out", args[0])
 	}

@@ -14,7 +14,7 @@ import (
 
 // ClearCommand returns the command messkit clear.
 func ClearCommand(a *output.Env) *cobra.Command {
-	var o again
+	var o permitFlags
 	var anyway bool
 	c := &cobra.Command{
 		Use:   "clear",
@@ -40,7 +40,7 @@ answer yes or give --anyway: after a reset the stop no longer halts the device.`
 	return c
 }
 
-func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
+func runClear(ctx context.Context, a *output.Env, o *permitFlags, anyway bool) error {
 	data, err := o.dataOf()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func runClear(ctx context.Context, a *output.Env, o *again, anyway bool) error {
 }
 
 // clearByCode asks the exchange to end the stop of the executor in its process.
-func clearByCode(ctx context.Context, a *output.Env, o *again, anyway bool) error {
+func clearByCode(ctx context.Context, a *output.Env, o *permitFlags, anyway bool) error {
 	x, err := o.Client.Open()
 	if err != nil {
 		return err

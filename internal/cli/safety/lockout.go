@@ -97,7 +97,7 @@ Without a device it lists the lockouts and disarmed classes.`,
 
 // UnlockCommand returns the command messkit unlock.
 func UnlockCommand(a *output.Env) *cobra.Command {
-	var o again
+	var o permitFlags
 	c := &cobra.Command{
 		Use:   "unlock DEVICE",
 		Short: "Release the lockout of a device",

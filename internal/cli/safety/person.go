@@ -18,15 +18,15 @@ import (
 	"github.com/messkit/messkit/internal/peer"
 )
 
-// again has the flags of the commands that permit actions again. They need the same proof of a
-// person as the confirmation of a plan with risk.
-type again struct {
+// permitFlags has the flags of the commands that permit actions again. They need the same proof of
+// a person as the confirmation of a plan with risk.
+type permitFlags struct {
 	localFlags
 	client.Client
 	code string
 }
 
-func (o *again) flags(c *cobra.Command) {
+func (o *permitFlags) flags(c *cobra.Command) {
 	o.localFlags.flags(c)
 	o.Client.Flags(c)
 	c.Flags().StringVar(&o.code, "code", "", "the code that the page shows, where the exchange has confirm: code")
@@ -34,7 +34,7 @@ func (o *again) flags(c *cobra.Command) {
 
 // confirmBy returns the method by which a person confirms: the one that the last run with this
 // data folder recorded, or that of the configuration.
-func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
+func (o *permitFlags) confirmBy(data string) (exchange.ConfirmBy, error) {
 	if by := exchange.ConfirmBy(localpolicy.In(data).Fact(localpolicy.FactConfirm)); by != "" {
 		return by, nil
 	}
@@ -50,7 +50,7 @@ func (o *again) confirmBy(data string) (exchange.ConfirmBy, error) {
 
 // provePerson returns the proof of a person that the executor of a data folder requires. With
 // ask the command asks the person. With coded the exchange checks the person's code.
-func provePerson(a *output.Env, o *again, data string) (ask, coded bool, err error) {
+func provePerson(a *output.Env, o *permitFlags, data string) (ask, coded bool, err error) {
 	by, err := o.confirmBy(data)
 	if err != nil {
 		return false, false, err
@@ -82,7 +82,7 @@ func terminalProof(a *output.Env) exchange.Proof {
 }
 
 // runByPerson calls act after the proof of a person, or coded if the person has a code.
-func runByPerson(ctx context.Context, a *output.Env, o *again, data, question string, act, coded func() error) error {
+func runByPerson(ctx context.Context, a *output.Env, o *permitFlags, data, question string, act, coded func() error) error {
 	ask, byCode, err := provePerson(a, o, data)
 	switch {
 	case err != nil:

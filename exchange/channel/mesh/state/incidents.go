@@ -177,7 +177,7 @@ func (j *judging) begin(a Alert) (AlertEffect, int) {
 	if a.Host != "" {
 		one.AffectedHosts = []string{a.Host}
 	}
-	if outage := j.together(one); outage >= 0 {
+	if outage := j.joinOutage(one); outage >= 0 {
 		return Escalate, outage
 	}
 	j.notified(&one)
@@ -185,9 +185,9 @@ func (j *judging) begin(a Alert) (AlertEffect, int) {
 	return New, len(j.list) - 1
 }
 
-// together joins the incidents of a group to an outage and returns its index, -1 if there are too
+// joinOutage joins the incidents of a group to an outage and returns its index, -1 if there are too
 // few.
-func (j *judging) together(one Incident) int {
+func (j *judging) joinOutage(one Incident) int {
 	part := func(i Incident) bool {
 		return i.Status == active && i.Type == serviceAlert && i.Group == one.Group && one.FirstSeen.Sub(i.FirstSeen).Abs() <= j.OutageTime
 	}

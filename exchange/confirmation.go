@@ -242,7 +242,7 @@ func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confi
 			return nil
 		}
 		if !in.Actor.Has(Operator) {
-			return mess.Errorf(mess.Forbidden, "this needs the confirmation of an operator, not of %s", in.Actor.ID)
+			return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", in.Actor.ID)
 		}
 		if !by.suffices(in.Proof) {
 			return by.needs(forPlan)

@@ -80,7 +80,7 @@ var invalidValues = map[string]map[string]string{
 	"exchange.mesh.peers.{}.executor":          {"a b": "cannot name an executor"},
 	"exchange.routing[].default.prefer":        {"[a b]": "cannot name an executor"},
 
-	"connect.url":       {"ftp://x": "write it like http://", `""`: "write where the exchange is", "http://a:b@x": "holds a password"},
+	"connect.url":       {"ftp://x": "write it like http://", `""`: "write where the exchange is", "http://a:b@x": "contains a password"},
 	"connect.exchange":  {"a b": "exchange"},
 	"connect.pin":       {"12": "fingerprint"},
 	"connect.server":    {"other": "write auto, messkit or field"},

@@ -117,7 +117,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	case t.ByLast:
 		return mess.Errorf(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
 	case c != nil && c.By == "operator" && !yes && !t.Who.Has(thread.Operator):
-		return mess.Errorf(mess.Forbidden, "this needs the confirmation of an operator, not of %s", t.Who.ID)
+		return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", t.Who.ID)
 	}
 	again, err := t.checkConfirmation(yes, of, hash)
 	if err != nil {

@@ -268,7 +268,7 @@ func TestValidate(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"url: https://home.example/mess\nexchange: home_2\nkey: mess_home_1\ntimeout: 90s", ""},
 		{"url: \"\"", "c.yaml:1: url: is missing; write it like"},
-		{"url: 'http://me:hunter2@host'", "c.yaml:1: url: holds a password"},
+		{"url: 'http://me:hunter2@host'", "c.yaml:1: url: contains a password"},
 		{"url: 'http://me:hunter2@ho st'", "c.yaml:1: url: is not the address"},
 		{"url: 'http://host?x=1'", "leave out what follows"},
 		{"url: ftp://host", "is not the address"},

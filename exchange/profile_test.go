@@ -30,7 +30,7 @@ func TestProfileIsAcceptedWhole(t *testing.T) {
 		"preferences: []": "preferences: is a list", "preferences: {min_priority: high}": "preferences.min_priority", "preferences: {min_priority: 1}": "preferences.min_priority: is a number",
 		"preferences: {quiet_hours: x}": "preferences.quiet_hours: is text", "preferences: {quiet_hours: {enabled: 'yes'}}": "preferences.quiet_hours.enabled: is text", quiet("22"): "quiet_hours.start: is a number",
 		quiet("'25:99'"): "quiet_hours.start", quiet("'24:01'"): "quiet_hours.start", quiet("'10:5'"): "quiet_hours.start", quiet("'-1:00'"): "quiet_hours.start", quiet("''"): "quiet_hours.start", quiet("late"): "quiet_hours.start",
-		"schedule: 0 8-22 * * *": "schedule: counts only beside", "availability: always, schedule: often": "schedule", "availability: schedule": "schedule: missing",
+		"schedule: 0 8-22 * * *": "schedule: needs availability", "availability: always, schedule: often": "schedule", "availability: schedule": "schedule: missing",
 		"areas: kitchen": "areas: is text", "areas: [5]": "areas[0]: is a number", "location: 5": "location: is a number", "location: {lat: north}": "location.lat: is text", "location: {lat: 91, lng: 0}": "location.lat: 91 is out of range",
 		"latency: fast": "latency: is text", "disarmed: true": "disarmed: is true or false", "kind: 5": "kind: is a number", "receipt_key: 5": "receipt_key: is a number", "receipt_key: short": "receipt_key",
 	} {

@@ -87,7 +87,7 @@ func TestUnusableSuggestionChangesNothing(t *testing.T) {
 		ref := h.claimedThread()
 		fill := func(text string) string { return replaceRef(text, ref) }
 		for _, kind := range []string{"merge", "split"} {
-			h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: "+kind+", proposed: {combined_intent: both}}"), mess.Invalid, "does not carry out")
+			h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: "+kind+", proposed: {combined_intent: both}}"), mess.Invalid, "does not execute")
 		}
 		h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: delegate, proposed: 3}"), mess.Invalid, "executor")
 		h.wantError(kitchen, fill("suggestion: {re: [{ref}], type: defer, proposed: tomorrow}"), mess.Invalid, "not_before")

@@ -121,7 +121,7 @@ func TestOnlyPartiesActOnThread(t *testing.T) {
 		h.wantError(garage, "response: {re: "+ref+", content: [ha]}", mess.NotFound)
 		h.wantError(other, "cancel: {re: "+ref+"}", mess.NotFound)
 		h.wantError(kitchen, "cancel: {re: "+ref+"}", mess.Forbidden)
-		h.wantError(kitchen, "status: {re: "+ref+", code: cancelled}", mess.IllegalTransition, "nobody has cancelled")
+		h.wantError(kitchen, "status: {re: "+ref+", code: cancelled}", mess.IllegalTransition, "no requester has cancelled")
 		h.wantError(kitchen, "request: {intent: mine}", mess.Forbidden, "role requester")
 		h.wantError(agent, "ack: {re: x, ref: y}", mess.Invalid)
 		if _, err := h.x.Thread(h.t.Context(), other, ref); err == nil {

@@ -22,11 +22,11 @@ func Command(c *cobra.Command, do func(ctx context.Context, x *httpclient.Client
 
 // Query completes a command without arguments that shows data of an exchange. show prints what
 // read returns, or --json prints it as JSON.
-func Query[T any](a *output.Env, c *cobra.Command, read func(*httpclient.Client, context.Context) (T, error), show func(*output.Env, T) error) *cobra.Command {
+func Query[T any](a *output.Env, c *cobra.Command, read func(context.Context, *httpclient.Client) (T, error), show func(*output.Env, T) error) *cobra.Command {
 	var asJSON bool
 	c.Args = cobra.NoArgs
 	Command(c, func(ctx context.Context, x *httpclient.Client, _ []string) error {
-		data, err := read(x, ctx)
+		data, err := read(ctx, x)
 		switch {
 		case err != nil:
 			return err

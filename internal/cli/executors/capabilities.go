@@ -31,7 +31,7 @@ type capability struct {
 	Tags        []string `json:"tags"`
 }
 
-func capabilities(x *httpclient.Client, ctx context.Context) ([]capability, error) {
+func capabilities(ctx context.Context, x *httpclient.Client) ([]capability, error) {
 	list, err := x.Capabilities(ctx)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ its start, newest first: unknown clients, forbidden actions, and requests beyond
 rejections are one line: the same client and the same reason, with their number and
 the last time. It needs an operator's key.`,
 		Example: "  messkit refused",
-	}, func(x *httpclient.Client, ctx context.Context) ([]httpclient.Refusal, error) {
+	}, func(ctx context.Context, x *httpclient.Client) ([]httpclient.Refusal, error) {
 		if limit < 1 {
 			return nil, fmt.Errorf("--limit: %d is no number of lines; write 1 or more", limit)
 		}

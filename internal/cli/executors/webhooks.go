@@ -1,6 +1,7 @@
 package executors
 
 import (
+	"context"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +21,7 @@ func WebhooksCommand(a *output.Env) *cobra.Command {
 to the webhooks of executors, newest first. With an executor's key it shows those of
 that executor. docs/reference/http.md explains how an executor registers a webhook.`,
 		Example: "  messkit webhooks",
-	}, (*httpclient.Client).Webhooks, printDeliveries)
+	}, func(ctx context.Context, x *httpclient.Client) ([]httpclient.Delivery, error) { return x.Webhooks(ctx) }, printDeliveries)
 }
 
 func printDeliveries(a *output.Env, list []httpclient.Delivery) error {

@@ -57,7 +57,7 @@ func keysListCommand(a *output.Env) *cobra.Command {
 		Use:     "list",
 		Short:   "List the actors with a key",
 		Example: "  messkit keys list",
-	}, (*httpclient.Client).Keys, printHolders)
+	}, func(ctx context.Context, x *httpclient.Client) ([]httpclient.Holder, error) { return x.Keys(ctx) }, printHolders)
 }
 
 func printHolders(a *output.Env, list []httpclient.Holder) error {

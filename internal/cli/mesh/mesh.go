@@ -68,7 +68,7 @@ func meshStatusCommand(a *output.Env) *cobra.Command {
 		Use:     "status",
 		Short:   "Show the agent, its peers, incidents and open requests",
 		Example: "  messkit mesh status",
-	}, func(x *httpclient.Client, ctx context.Context) (*mesh.Status, error) {
+	}, func(ctx context.Context, x *httpclient.Client) (*mesh.Status, error) {
 		r, err := do(ctx, x, mesh.Order{Do: "status"})
 		return r.Status, err
 	}, meshStatus)
@@ -166,7 +166,7 @@ func meshAuditCommand(a *output.Env) *cobra.Command {
 		Use:     "audit",
 		Short:   "Show received, sent and rejected messages",
 		Example: "  messkit mesh audit --peer hub\n  messkit mesh audit --id msg_...",
-	}, func(x *httpclient.Client, ctx context.Context) ([]state.Line, error) {
+	}, func(ctx context.Context, x *httpclient.Client) ([]state.Line, error) {
 		r, err := do(ctx, x, o)
 		return r.Audit, err
 	}, printAudit)
@@ -196,7 +196,7 @@ func meshDeadLettersCommand(a *output.Env) *cobra.Command {
 		Long: `Dead-letters shows the messages that no peer has accepted. The agent sends those that
 no peer has rejected again every minute, until their time to live ends.`,
 		Example: "  messkit mesh dead-letters\n  messkit mesh dead-letters replay --final",
-	}, func(x *httpclient.Client, ctx context.Context) (deadLetters, error) {
+	}, func(ctx context.Context, x *httpclient.Client) (deadLetters, error) {
 		r, err := do(ctx, x, mesh.Order{Do: "letters"})
 		return deadLetters{r.DeadLetters}, err
 	}, printLetters)

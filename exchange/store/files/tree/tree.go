@@ -22,8 +22,10 @@ var (
 	_ fs.ReadDirFS  = Tree{}
 )
 
+// Open opens a folder or a regular file for reading.
 func (t Tree) Open(name string) (fs.File, error) { return t.file(name) }
 
+// ReadDir returns the entries of a folder, sorted by name.
 func (t Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	f, err := t.file(name)
 	if err != nil {
@@ -58,6 +60,7 @@ func (l listed) ReadDir(name string) ([]fs.DirEntry, error) {
 	return l.Tree.ReadDir(name)
 }
 
+// ReadLink returns the target of a symbolic link.
 func (t Tree) ReadLink(name string) (string, error) { return t.Readlink(name) }
 
 // file opens a folder or a regular file for reading.

@@ -51,7 +51,7 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 		if s.Reason.Effect != mess.EffectNone || len(chips.Log("gpiochip0", down)) > 4 {
 			t.Errorf("effect %q, lines %v", s.Reason.Effect, chips.Log("gpiochip0", down))
 		}
-		wantResult("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, reckoned")
+		wantResult("open the kitchen blind", mess.Completed, mess.Acknowledged, "The kitchen blind is open.", "it stands at about 100 % open, estimated")
 		wantResult("close the kitchen blind half way", mess.Completed, mess.Acknowledged, "The kitchen blind is 50 % open.", "it stands at about 50 % open, estimated from the run time of its motor, not measured")
 		wantResult("how far open is the kitchen blind", mess.Completed, mess.Acknowledged, "50 % open (estimated)")
 		// After a stop midway the blind stands still by readback, at an estimated position.
@@ -60,7 +60,7 @@ func TestBlindOnTwoRelaysReportsEstimate(t *testing.T) {
 		if !chips.Level("gpiochip0", down) {
 			t.Error("the relay of the cover is off, want on")
 		}
-		wantResult("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "reckoned")
+		wantResult("stop the kitchen blind", mess.Completed, mess.ReadBack, "The kitchen blind has stopped.", "estimated")
 		if s := h.wantStatus(ref, mess.Failed); s.Reason == nil || s.Reason.Effect != mess.EffectPartial {
 			t.Errorf("reason of the stopped task is %+v, want a partial effect", s.Reason)
 		}

@@ -89,7 +89,7 @@ func (a *assistant) applyAnswer(ctx context.Context, said string) {
 	switch parseHelpAnswer(said) {
 	case answerContinue:
 		if err := a.resume(ctx); err != nil {
-			a.lastOutcome = "It does not continue: " + err.Error() + "."
+			a.lastOutcome = "It does not go on: " + err.Error() + "."
 			return
 		}
 		a.lastOutcome = ""

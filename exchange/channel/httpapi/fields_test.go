@@ -195,6 +195,9 @@ func message(name string, kinds int) field {
 // Every field of every body gets values of every kind. A value of the wrong kind is a JSON
 // error with the name of the field and changes nothing. No value is an internal error.
 func TestWrongTypeOfEachFieldIsRejected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends thousands of messages")
+	}
 	h := newHarness(t, httpapi.Config{Rate: unlimited, Import: func(string, map[string][]byte) error { return nil }})
 	keys := map[string]string{"op": h.op, "phone": h.serve().register("phone", `"x"`)}
 	if _, err := h.keys.Issue("dash", exchange.Observer); err != nil {

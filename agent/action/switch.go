@@ -40,23 +40,17 @@ func (run Run) switchTo(ctx context.Context, on bool) Result {
 // finishSwitch completes the result of a command that switches a device or sets a light; on is
 // the commanded state. It returns the device to its safe level if the task has ended.
 func (run Run) finishSwitch(ctx context.Context, r Result, on bool, read readback) Result {
-	if r.Effect == mess.EffectNone {
-		return r
-	}
-	since := run.Now()
-	run.Acted(r)
-	if run.returnToSafeLevel(ctx, on, &r) {
-		return r
-	}
-	after, cancel := readbackContext(ctx)
-	defer cancel()
-	if run.readBack(after, &r, read); r.Err == nil {
-		run.captureAfter(after, since, &r)
-	}
-	if !run.returnToSafeLevel(ctx, on, &r) && r.Err == nil {
-		run.noteSwitchOff(&r)
-	}
-	return r
+	return run.afterAct(ctx, r, func(after context.Context, since time.Time, r *Result) {
+		if run.returnToSafeLevel(ctx, on, r) {
+			return
+		}
+		if run.readBack(after, r, read); r.Err == nil {
+			run.captureAfter(after, since, r)
+		}
+		if !run.returnToSafeLevel(ctx, on, r) && r.Err == nil {
+			run.noteSwitchOff(r)
+		}
+	})
 }
 
 // noteSwitchOff notes when the device goes off again, and what switches it off.

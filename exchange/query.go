@@ -167,8 +167,8 @@ func (x *Exchange) OpenByStatus() map[mess.Code]int {
 	return maps.Clone(x.open.count)
 }
 
-// capabilitiesWait is the time that a list waits for the capabilities of an earlier release. Few
-// threads are read in an instant, and a million in minutes.
+// capabilitiesWait is the time that a list waits for the capabilities of an earlier release. The
+// exchange reads the few of a home in an instant, and a million in minutes.
 const capabilitiesWait = 5 * time.Second
 
 // List returns the threads that the actor may see and the filter selects, the newest change first.

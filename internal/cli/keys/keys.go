@@ -43,8 +43,8 @@ func Command(a *output.Env) *cobra.Command {
 operator's key. The exchange shows a new key once, and stores only its hash.
 
 The roles: requester (creates, answers and cancels its own requests), executor (claims
-and reports), observer (reads every thread), operator
-(has all permissions of a person who runs the system).`,
+and reports), observer (reads every thread), operator (has all permissions of a person
+who runs the system).`,
 		Example: "  messkit keys enrol garage-pi\n  messkit keys revoke old-phone",
 		Args:    cobra.NoArgs,
 	}

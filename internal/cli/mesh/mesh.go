@@ -199,7 +199,7 @@ no peer has rejected again every minute, until their time to live ends.`,
 	}, func(ctx context.Context, x *httpclient.Client) (deadLetters, error) {
 		r, err := do(ctx, x, mesh.Order{Do: "letters"})
 		return deadLetters{r.DeadLetters}, err
-	}, printLetters)
+	}, printDeadLetters)
 	c.AddCommand(meshReplayCommand(a), meshDropCommand(a))
 	return c
 }
@@ -209,7 +209,7 @@ type deadLetters struct {
 	Messages []state.DeadLetter `json:"messages"`
 }
 
-func printLetters(a *output.Env, d deadLetters) error {
+func printDeadLetters(a *output.Env, d deadLetters) error {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	p := output.Printer{Out: w}
 	for _, l := range d.Messages {

@@ -66,7 +66,7 @@ var componentLayer = map[string]imports{
 		own: `exchange/store/files/archive exchange/store/files/blobs exchange/store/files/tree
 			exchange/store/tail exchange/thread internal/durable internal/keyed
 			internal/mistake internal/order internal/wait internal/wal mess mess/messeaf`,
-		modules: `github.com/fsnotify/fsnotify golang.org/x/sync`,
+		modules: `github.com/fsnotify/fsnotify github.com/segmentio/encoding golang.org/x/sync`,
 	},
 	"exchange/store/files/archive": {
 		own: `exchange/store/files/tree exchange/thread mess/messeaf`,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/messkit/messkit/internal/durable"
 )
@@ -31,20 +32,25 @@ var ErrMoved = errors.New("the record has moved")
 
 // Record reads a record again. The error is ErrMoved, an error of the disk, or a *CorruptError.
 // With a *CorruptError it also returns the changed bytes.
-func (l *Log) Record(p Place) ([]byte, error) {
+func (l *Log) Record(p Place) ([]byte, error) { return l.AppendRecord(nil, p) }
+
+// AppendRecord is like Record, and appends the record to b.
+func (l *Log) AppendRecord(b []byte, p Place) ([]byte, error) {
 	f, err := l.reader(p.seq)
 	if err != nil {
 		return nil, err
 	}
 	defer l.reading.RUnlock()
-	data := make([]byte, p.size)
+	first := len(b)
+	b = slices.Grow(b, int(p.size))[:first+int(p.size)]
+	data := b[first:]
 	if _, err := f.ReadAt(data, p.at); err != nil {
 		return nil, fmt.Errorf("wal: %w", err)
 	}
 	if crc32.Checksum(data, castagnoli) != p.sum {
-		return data, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record does not match its checksum"})
+		return b, inFile(f.Name(), &CorruptError{Offset: p.at, Rule: RuleChecksum, What: "the record does not match its checksum"})
 	}
-	return data, nil
+	return b, nil
 }
 
 // reader returns a segment open for reading. The caller then holds l.reading for reading.

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -42,7 +41,7 @@ func (s *Store) readWhole(k threadState) (loadedThread, error) {
 	for _, p := range k.records {
 		w.bytes += p.Size()
 	}
-	if err := json.Unmarshal(raw.envelope, &w.env); err != nil {
+	if err := parse(raw.envelope, &w.env); err != nil {
 		return loadedThread{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
 	}
 	return w, nil
@@ -78,25 +77,33 @@ func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
 
 // envelope returns the envelope of a thread. It is zero if the store does not have the thread.
 func (s *Store) envelope(ref string) (e thread.Envelope, err error) {
+	err = s.readEnvelope(ref, &e, new([]byte))
+	return e, err
+}
+
+// readEnvelope reads the envelope of a thread into e, which is zero. It uses and enlarges the buffer.
+func (s *Store) readEnvelope(ref string, e *thread.Envelope, buffer *[]byte) error {
 	if t, _, ok := s.recent.get(ref, s.index.state(ref)); ok {
-		return t.Envelope, nil
+		*e = t.Envelope
+		return nil
 	}
 	var k threadState
-	err = s.retryMoved(func() error {
+	err := s.retryMoved(func() error {
 		if k, _ = s.index.thread(ref); !k.inLog() {
 			return nil
 		}
-		data, err := s.log.Record(k.records[k.newest])
+		data, err := s.log.AppendRecord((*buffer)[:0], k.records[k.newest])
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(envelopeIn(data), &e); err != nil {
+		*buffer = data
+		if err := parse(envelopeIn(data), e); err != nil {
 			return fmt.Errorf("%s: envelope: %w", ref, err)
 		}
 		return nil
 	})
 	if err == nil && k.Ref != "" && !k.inLog() {
-		e = s.endedEnvelope(k.summary)
+		*e = s.endedEnvelope(k.summary)
 	}
-	return e, err
+	return err
 }

@@ -50,11 +50,11 @@ func (s *Store) publish(r record) {
 // feedAtOnce is the number of envelopes that one batch of the feed reads.
 const feedAtOnce = 1024
 
-// outline is a change with only the data from memory.
-type outline struct {
+// changed is a change of a thread or of a document, without the data of a thread.
+type changed struct {
 	seq uint64
-	ref string // "" for a document
-	tail.Change
+	ref string         // "" for a document
+	doc *thread.Change // nil for a thread
 }
 
 // Since calls fn with the changes after a number, in the current state of their threads and
@@ -75,19 +75,21 @@ func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err 
 }
 
 // give calls fn with changes in order.
-func (s *Store) give(all []outline, past *pastFeed, fn func(tail.Change) error) error {
+func (s *Store) give(all []changed, past *pastFeed, fn func(tail.Change) error) error {
+	var buffer [feedAtOnce]tail.Change
 	for some := range slices.Chunk(all, feedAtOnce) {
-		if err := s.fill(some); err != nil {
+		changes := buffer[:len(some)]
+		if err := s.fill(changes, some); err != nil {
 			return err
 		}
-		for _, o := range some {
-			if err := past.upTo(o.seq, fn); err != nil {
+		for i, c := range changes {
+			if err := past.upTo(some[i].seq, fn); err != nil {
 				return err
 			}
-			if o.Seq == 0 {
+			if c.Seq == 0 {
 				continue // it has changed again or left the store
 			}
-			if err := fn(o.Change); err != nil {
+			if err := fn(c); err != nil {
 				return err
 			}
 		}
@@ -144,46 +146,48 @@ func (p *pastFeed) name(s string) string {
 	return one
 }
 
-// fill reads the envelopes of outlines.
-func (s *Store) fill(all []outline) error {
+// fill reads the changes of a list. The number of a change is 0 if its thread has changed again or
+// has left the store.
+func (s *Store) fill(changes []tail.Change, list []changed) error {
 	var g errgroup.Group
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
-		g.Go(func() error {
-			for i := w; i < len(all); i += workers {
-				if err := s.fillOne(&all[i]); err != nil {
-					return err
-				}
+		g.Go(func() (err error) {
+			var buffer []byte
+			for i := w; i < len(list) && err == nil; i += workers {
+				changes[i] = tail.Change{}
+				err = s.current(list[i], &changes[i], &buffer)
 			}
-			return nil
+			return err
 		})
 	}
 	return g.Wait()
 }
 
-func (s *Store) fillOne(o *outline) (err error) {
-	if o.ref == "" {
+// current reads a change into c, which is zero. It uses and enlarges the buffer.
+func (s *Store) current(from changed, c *tail.Change, buffer *[]byte) error {
+	if from.doc != nil {
+		c.Seq, c.Change = from.seq, *from.doc
 		return nil
 	}
-	e, seq, inLog := s.index.outline(o.ref)
-	if seq != o.seq {
+	e, seq, inLog := s.index.outline(from.ref)
+	switch {
+	case seq != from.seq:
+		return nil
+	case !inLog:
+		c.Seq, c.Change = seq, thread.Change{Envelope: e.envelope(), Outline: true, Rev: revOf(e.Ver)}
 		return nil
 	}
-	o.Change = tail.Change{Seq: seq, Change: thread.Change{Outline: !inLog, Rev: revOf(e.Ver)}}
-	if !inLog {
-		o.Envelope = e.envelope()
-		return nil
+	if err := s.readEnvelope(from.ref, &c.Envelope, buffer); err != nil || c.Envelope.Ref == "" {
+		return err
 	}
-	o.Envelope, err = s.envelope(o.ref)
-	if o.Rev = revOf(o.Envelope.Ver); o.Envelope.Ref == "" {
-		o.Seq = 0
-	}
-	return err
+	c.Seq, c.Rev = seq, revOf(c.Envelope.Ver)
+	return nil
 }
 
 // since lists what has changed after a number, in order, and the blocks of ended threads
 // that have such changes.
-func (x *index) since(seq uint64) (all []outline, blocks []block, last uint64) {
+func (x *index) since(seq uint64) (all []changed, blocks []block, last uint64) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Front(); e != nil; e = e.Next() {
@@ -191,17 +195,16 @@ func (x *index) since(seq uint64) (all []outline, blocks []block, last uint64) {
 		if k.seq <= seq {
 			break
 		}
-		all = append(all, outline{seq: k.seq, ref: k.Ref})
+		all = append(all, changed{seq: k.seq, ref: k.Ref})
 	}
 	for kind, docs := range x.docs {
 		for id, d := range docs {
 			if d.seq > seq {
-				c := thread.Change{Kind: kind, ID: id, Doc: d.data, Rev: d.rev()}
-				all = append(all, outline{seq: d.seq, Change: tail.Change{Seq: d.seq, Change: c}})
+				all = append(all, changed{seq: d.seq, doc: &thread.Change{Kind: kind, ID: id, Doc: d.data, Rev: d.rev()}})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b outline) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(all, func(a, b changed) int { return cmp.Compare(a.seq, b.seq) })
 	for _, b := range x.ended.blocks {
 		if b.max > seq {
 			blocks = append(blocks, b)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/internal/durable"
 )
@@ -36,14 +39,26 @@ func (t Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return list, errors.Join(err, f.Close())
 }
 
-// Listed returns the tree with the names of one folder read once, in any order.
+// Listed returns the tree with the names and types of one folder read once, in any order.
 func (t Tree) Listed(name string) fs.FS {
+	list, err := t.entries(name)
+	return listed{t, name, list, err}
+}
+
+// entries reads a folder with a second file on it: os.Root reads the state of each entry, and the
+// kernel lists their types anyway. Info of an entry is not safe from links.
+func (t Tree) entries(name string) ([]fs.DirEntry, error) {
 	f, err := t.file(name)
 	if err != nil {
-		return listed{t, name, nil, err}
+		return nil, err
 	}
-	list, err := f.ReadDir(-1)
-	return listed{t, name, list, errors.Join(err, f.Close())}
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	second := os.NewFile(uintptr(fd), filepath.Join(t.Name(), name))
+	list, err := second.ReadDir(-1)
+	return list, errors.Join(err, second.Close(), f.Close())
 }
 
 type listed struct {

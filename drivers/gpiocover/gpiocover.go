@@ -39,21 +39,15 @@ var (
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
-		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines", Open: Open,
+		Name: "gpiocover", Class: "door", About: "roller shutter, blind or door with a motor on two relays of GPIO lines",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (*Cover, error) {
+			return New(env.Name, cfg, board.Kernel{}), nil
+		}),
 		RunWatchdogCommand: func(order []byte) (bool, error) { return RunWatchdogCommand(board.Kernel{}, order) },
 	}
 }
 
-// Open is the drivers.Factory of this package. It does not request the lines.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, board.Kernel{}), nil
-}
-
-// New returns a cover for a valid configuration.
+// New returns a cover for a valid configuration. It does not request the lines.
 func New(name string, cfg Config, chips board.Chips) *Cover {
 	c := &Cover{Base: drivers.NewBase(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	c.up, c.down = newDirection(chips, cfg, cfg.Up, name), newDirection(chips, cfg, cfg.Down, name)

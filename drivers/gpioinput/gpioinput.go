@@ -66,16 +66,12 @@ func (c Config) line() board.Line { return board.Line{Chip: c.Chip, Line: c.Line
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "gpioinput", Class: "contact-sensor", About: "contact, motion detector or button on a GPIO line", Open: Open}
-}
-
-// Open is the drivers.Factory of this package. It does not request the line.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
+	return drivers.Kind{
+		Name: "gpioinput", Class: "contact-sensor", About: "contact, motion detector or button on a GPIO line",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (*Input, error) {
+			return New(env.Name, cfg, board.Kernel{}, env.Now), nil
+		}),
 	}
-	return New(env.Name, cfg, board.Kernel{}, env.Now), nil
 }
 
 // Input is one input line.
@@ -90,7 +86,7 @@ type Input struct {
 	last  atomic.Int64   // time of the last event in Unix nanoseconds
 }
 
-// New returns an input for a valid configuration.
+// New returns an input for a valid configuration. It does not request the line.
 func New(name string, cfg Config, chips board.Chips, now func() time.Time) *Input {
 	i := &Input{Base: drivers.NewBase(name), cfg: cfg, chips: chips, now: now}
 	req := board.Request{Label: board.ConsumerName(name), ActiveLow: cfg.ActiveLow, Bias: cfg.Bias, Debounce: cfg.Debounce}

@@ -37,23 +37,17 @@ var (
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
 	return drivers.Kind{
-		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line", Open: Open,
+		Name: "gpiorelay", Class: "relay", About: "relay, lamp or button on a GPIO line",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (drivers.Device, error) {
+			return New(env.Name, cfg, board.Kernel{}), nil
+		}),
 		Discover:           func(context.Context) []drivers.FoundDevice { return Find(board.Kernel{}) },
 		RunWatchdogCommand: func(order []byte) (bool, error) { return RunWatchdogCommand(board.Kernel{}, order) },
 	}
 }
 
-// Open is the drivers.Factory of this package. It does not request the line.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, board.Kernel{}), nil
-}
-
 // New returns a Relay for a valid configuration, or a Button if the configuration has a
-// pulse.
+// pulse. It does not request the line.
 func New(name string, cfg Config, chips board.Chips) drivers.Device {
 	o := &output{Base: drivers.NewBase(name), cfg: cfg, chips: chips, turn: make(chan struct{}, 1)}
 	o.pin = board.NewOutput(chips, cfg.line(), cfg.request(name))

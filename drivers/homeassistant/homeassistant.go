@@ -25,17 +25,7 @@ import (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", ReportsArea: true, Open: Open, Discover: Discover}
-}
-
-// Open is the drivers.Factory of this package. It reads the token file, and uses no
-// network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env)
+	return drivers.Kind{Name: "homeassistant", Class: "plug", About: "one entity of a Home Assistant: light, switch, fan, siren, climate, cover, lock, scene, script, button, sensor, camera, vacuum", ReportsArea: true, Open: drivers.NewFactory(DefaultConfig, New), Discover: Discover}
 }
 
 // entity gives access to one entity.
@@ -50,8 +40,9 @@ type entity struct {
 // haltTimes is the time limit of Start and Halt as a multiple of the timeout.
 const haltTimes = 3
 
-// New returns a device for a valid configuration.
-func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
+// New returns a device for a valid configuration. It reads the token file, and uses no
+// network.
+func New(env drivers.Env, cfg Config) (drivers.Device, error) {
 	client, err := httpclient.New(cfg.Config, "Authorization")
 	if err != nil {
 		return nil, err
@@ -67,11 +58,11 @@ func New(name string, cfg Config, env drivers.Env) (drivers.Device, error) {
 	}
 	switch cfg.domain() {
 	case "camera":
-		return &camera{newStatelessDevice(name, e)}, nil
+		return &camera{newStatelessDevice(env.Name, e)}, nil
 	case "vacuum":
-		return newVacuum(name, e, env.Log), nil
+		return newVacuum(env.Name, e, env.Log), nil
 	}
-	return template.New(name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
+	return template.New(env.Name, domains[cfg.domain()], cfg.levels(), haltTimes*cfg.Timeout, drivers.NewHubConnection(client.Host()), e.verbs()), nil
 }
 
 // connectionOf returns the connection that all entities of one Home Assistant share.

@@ -18,7 +18,7 @@ import (
 
 func open(yaml string) (drivers.Device, error) {
 	env := drivers.Env{Name: "hall-light", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
-	return homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	return homeassistant.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
 }
 
 func config(h *home, entity string) string {

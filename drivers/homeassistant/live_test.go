@@ -17,7 +17,7 @@ import (
 func live(t *testing.T, h *home, shared *drivers.Shared, yaml string) drivers.Device {
 	t.Helper()
 	env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: shared}
-	d, err := homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	d, err := homeassistant.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
 	if err == nil {
 		err = d.Start()
 	}
@@ -235,7 +235,7 @@ func TestEntityDisappearsDuringTheList(t *testing.T) {
 	shared := &drivers.Shared{}
 	env := drivers.Env{Name: "it", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: shared}
 	text := config(h, "switch.pump") + "safe: keep"
-	pump, err := homeassistant.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(text), out) })
+	pump, err := homeassistant.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(text), out) })
 	if err == nil {
 		err = pump.Start()
 	}

@@ -81,7 +81,7 @@ func TestConfigMistakes(t *testing.T) {
 }
 
 func TestNewValidates(t *testing.T) {
-	_, err := httpcam.New("door-cam", httpcam.DefaultConfig(), quiet, time.Now)
+	_, err := httpcam.New(drivers.Env{Name: "door-cam", Log: quiet, Now: time.Now}, httpcam.DefaultConfig())
 	if err == nil || !strings.HasPrefix(err.Error(), "door-cam: url: is missing") {
 		t.Error(err)
 	}

@@ -23,20 +23,7 @@ var _ drivers.Photographer = (*Camera)(nil)
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: Open, Find: Find}
-}
-
-// Open is the drivers.Factory of this package. It reads the password file, so that a
-// missing file is an error before the first image. It uses no network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	if _, err := cfg.account(); err != nil {
-		return nil, fmt.Errorf("%s: %w", env.Name, err)
-	}
-	return New(env.Name, cfg, env.Log, env.Now)
+	return drivers.Kind{Name: "httpcam", Class: "camera", About: "IP camera with a snapshot address or an MJPEG stream", Open: drivers.NewFactory(DefaultConfig, open), Find: Find}
 }
 
 // Camera is one camera. Its methods are safe for concurrent use; each image uses a
@@ -51,17 +38,25 @@ type Camera struct {
 	link    *drivers.Connection
 }
 
-// New returns a camera. Its errors are those of Config.Validate.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Camera, error) {
+// open is New, but returns an error if the password file is unreadable: before the first image.
+func open(env drivers.Env, cfg Config) (*Camera, error) {
+	if _, err := cfg.account(); err != nil {
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
+	}
+	return New(env, cfg)
+}
+
+// New returns a camera. Its errors are those of Config.Validate. It uses no network.
+func New(env drivers.Env, cfg Config) (*Camera, error) {
 	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", env.Name, err)
 	}
 	u, err := url.Parse(cfg.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: url: is invalid", name) // err contains the whole address
+		return nil, fmt.Errorf("%s: url: is invalid", env.Name) // err contains the whole address
 	}
 	u.Fragment = ""
-	return &Camera{Base: drivers.NewBase(name), cfg: cfg, url: u, log: log, now: now, link: drivers.NewConnection(u.Host)}, nil
+	return &Camera{Base: drivers.NewBase(env.Name), cfg: cfg, url: u, log: env.Log, now: env.Now, link: drivers.NewConnection(u.Host)}, nil
 }
 
 // Connection returns the host of the device.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpcam"
 )
 
@@ -119,7 +120,7 @@ func halted(t testing.TB, url string, change func(*httpcam.Config)) *httpcam.Cam
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := httpcam.New("door-cam", cfg, quiet, time.Now)
+	c, err := httpcam.New(drivers.Env{Name: "door-cam", Log: quiet, Now: time.Now}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

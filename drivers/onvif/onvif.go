@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,16 +23,7 @@ var _ drivers.Photographer = (*Camera)(nil)
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "onvif", Class: "camera", About: "ONVIF camera: finds the address of its snapshot itself", Open: Open, Discover: Discover}
-}
-
-// Open is the drivers.Factory of this package. It uses no network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env.Log, env.Now)
+	return drivers.Kind{Name: "onvif", Class: "camera", About: "ONVIF camera: finds the address of its snapshot itself", Open: drivers.NewFactory(DefaultConfig, New), Discover: Discover}
 }
 
 // Camera is one camera.
@@ -46,8 +36,8 @@ type Camera struct {
 	now  func() time.Time
 }
 
-// New returns a camera for a valid configuration.
-func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera, error) {
+// New returns a camera for a valid configuration. It uses no network.
+func New(env drivers.Env, cfg Config) (*Camera, error) {
 	path := devicePath
 	if u, err := url.Parse(cfg.URL); err == nil && strings.Trim(u.Path, "/") != "" {
 		path = u.EscapedPath()
@@ -58,7 +48,7 @@ func New(name string, cfg Config, _ *slog.Logger, now func() time.Time) (*Camera
 	if err != nil {
 		return nil, err
 	}
-	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, web: client, path: path, link: drivers.NewConnection(client.Host()), now: now}, nil
+	return &Camera{Passive: drivers.NewPassive(env.Name), cfg: cfg, web: client, path: path, link: drivers.NewConnection(client.Host()), now: env.Now}, nil
 }
 
 // Connection returns the host of the device.

@@ -140,7 +140,7 @@ func (f *fake) picture(w http.ResponseWriter, r *http.Request) {
 
 func open(yaml string) (drivers.Device, error) {
 	env := drivers.Env{Name: "door-cam", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
-	return onvif.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	return onvif.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
 }
 
 const login = "\nusername: me & you\npassword: open sesame\n"

@@ -34,7 +34,7 @@ var (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "printer", Class: "printer", About: "3D printer with Moonraker, OctoPrint or PrusaLink: print, progress, pause, cancel", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "printer", Class: "printer", About: "3D printer with Moonraker, OctoPrint or PrusaLink: print, progress, pause, cancel", Open: drivers.NewFactory(DefaultConfig, New), Discover: Discover}
 }
 
 // Printer is one printer.
@@ -51,22 +51,13 @@ type Printer struct {
 	paused atomic.Bool // the last command was pause, not resume
 }
 
-// Open is the drivers.Factory of this package. It uses no network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env.Log, env.Now)
-}
-
-// New returns a printer for a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Printer, error) {
+// New returns a printer for a valid configuration. It uses no network.
+func New(env drivers.Env, cfg Config) (*Printer, error) {
 	client, err := httpclient.New(cfg.Config, "X-Api-Key")
 	if err != nil {
 		return nil, err
 	}
-	return &Printer{Base: drivers.NewBase(name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewConnection(client.Host()), log: log, now: now}, nil
+	return &Printer{Base: drivers.NewBase(env.Name), cfg: cfg, is: dialects[cfg.Server](server{client}, cfg), web: client, link: drivers.NewConnection(client.Host()), log: env.Log, now: env.Now}, nil
 }
 
 // Connection returns the host of the device.

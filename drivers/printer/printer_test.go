@@ -19,7 +19,7 @@ import (
 
 func open(config string) (*printer.Printer, error) {
 	env := drivers.Env{Name: "printer", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
-	d, err := printer.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(config), out) })
+	d, err := printer.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(config), out) })
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func quick(t *testing.T, b *bench, more string) *printer.Printer {
 		t.Fatal(err)
 	}
 	cfg.Poll = 5 * time.Millisecond
-	p, err := printer.New("printer", cfg, slog.New(slog.DiscardHandler), time.Now)
+	p, err := printer.New(drivers.Env{Name: "printer", Log: slog.New(slog.DiscardHandler), Now: time.Now}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,10 @@ var (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "roombaoi", Class: "vacuum", About: "Roomba or Create at a serial cable (Open Interface)", Open: Open}
+	return drivers.Kind{
+		Name: "roombaoi", Class: "vacuum", About: "Roomba or Create at a serial cable (Open Interface)",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (*Robot, error) { return New(env, cfg), nil }),
+	}
 }
 
 // Robot is one robot.
@@ -52,19 +55,10 @@ type Robot struct {
 	state  sync.Mutex
 }
 
-// Open is the drivers.Factory of this package. The driver opens the line at its first use,
+// New returns a robot for a valid configuration. The driver opens the line at its first use,
 // so the cable may be connected later.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env.Log, env.Now), nil
-}
-
-// New returns a robot for a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
-	return &Robot{Base: drivers.NewBase(name), cfg: cfg, log: log, now: now}
+func New(env drivers.Env, cfg Config) *Robot {
+	return &Robot{Base: drivers.NewBase(env.Name), cfg: cfg, log: env.Log, now: env.Now}
 }
 
 // Resources returns the serial port.

@@ -22,7 +22,7 @@ import (
 func quick(b *bench) *roombaoi.Robot {
 	cfg := roombaoi.DefaultConfig()
 	cfg.Port, cfg.Poll = b.port, 2*time.Millisecond
-	return roombaoi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	return roombaoi.New(drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }}, cfg)
 }
 
 // later is the offset of the clock of quick.
@@ -278,7 +278,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"port: /dev/x\nsafe: dock", `safe: "dock" is unknown`},
 	} {
 		env := drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: time.Now}
-		if _, err := roombaoi.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := roombaoi.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)
 		}
 	}

@@ -35,7 +35,7 @@ var (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "roombawifi", Class: "vacuum", About: "Roomba in the network (900, e, i, s, j): rooms by name, state, battery", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "roombawifi", Class: "vacuum", About: "Roomba in the network (900, e, i, s, j): rooms by name, state, battery", Open: drivers.NewFactory(DefaultConfig, open), Discover: Discover}
 }
 
 // Robot is one robot.
@@ -51,21 +51,15 @@ type Robot struct {
 	helpWait drivers.HelpWait
 }
 
-// Open is the drivers.Factory of this package. It uses no network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	if _, err := cfg.secret(); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env.Log, env.Now), nil
+// open is New, but returns an error if the password file is unreadable.
+func open(env drivers.Env, cfg Config) (*Robot, error) {
+	_, err := cfg.secret()
+	return New(env, cfg), err
 }
 
-// New returns a robot for a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Robot {
-	return &Robot{Base: drivers.NewBase(name), cfg: cfg, link: newLink(cfg, log), gobot: drivers.NewConnection(cfg.Host), log: log, now: now}
+// New returns a robot for a valid configuration. It uses no network.
+func New(env drivers.Env, cfg Config) *Robot {
+	return &Robot{Base: drivers.NewBase(env.Name), cfg: cfg, link: newLink(cfg, env.Log), gobot: drivers.NewConnection(cfg.Host), log: env.Log, now: env.Now}
 }
 
 // Connection returns the host of the device.

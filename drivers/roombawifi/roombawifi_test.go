@@ -26,7 +26,7 @@ func config(r *robot) roombawifi.Config {
 }
 
 func unopened(cfg roombawifi.Config) *roombawifi.Robot {
-	return roombawifi.New("roomba", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	return roombawifi.New(drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }}, cfg)
 }
 
 // later is the offset of the clock of an unopened robot.
@@ -307,7 +307,7 @@ func TestConfigMistakes(t *testing.T) {
 		{good + "password_file: /etc/x", "password_file: excludes password"},
 	} {
 		env := drivers.Env{Name: "roomba", Log: slog.New(slog.DiscardHandler), Now: time.Now}
-		if _, err := roombawifi.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := roombawifi.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(c.config), out) }); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v", c.config, err)
 		}
 	}

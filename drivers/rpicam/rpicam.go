@@ -83,16 +83,10 @@ func (c Config) Validate() error {
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "rpicam", Class: "camera", About: "camera of a Raspberry Pi (rpicam-still, libcamera-still)", Open: Open}
-}
-
-// Open is the drivers.Factory of this package. It runs no program.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
+	return drivers.Kind{
+		Name: "rpicam", Class: "camera", About: "camera of a Raspberry Pi (rpicam-still, libcamera-still)",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (*Camera, error) { return New(env, cfg), nil }),
 	}
-	return New(env.Name, cfg, env.Log, env.Now), nil
 }
 
 // Camera is one camera.
@@ -107,9 +101,9 @@ type Camera struct {
 	version string // version of the last used program
 }
 
-// New returns a camera for a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) *Camera {
-	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, log: log, now: now, turn: make(chan struct{}, 1)}
+// New returns a camera for a valid configuration. It runs no program.
+func New(env drivers.Env, cfg Config) *Camera {
+	return &Camera{Passive: drivers.NewPassive(env.Name), cfg: cfg, log: env.Log, now: env.Now, turn: make(chan struct{}, 1)}
 }
 
 // Resources returns the camera, because a second device would find it busy.

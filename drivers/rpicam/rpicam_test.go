@@ -76,7 +76,7 @@ func (p *pi) camera(log *slog.Logger, change func(*rpicam.Config)) *rpicam.Camer
 	if change != nil {
 		change(&cfg)
 	}
-	return rpicam.New("garden-cam", cfg, log, time.Now)
+	return rpicam.New(drivers.Env{Name: "garden-cam", Log: log, Now: time.Now}, cfg)
 }
 
 var silent = slog.New(slog.DiscardHandler)

@@ -24,16 +24,13 @@ var (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this host (V4L2)", Open: Open, Discover: Find}
-}
-
-// Open is the drivers.Factory of this package. It opens no camera.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
+	return drivers.Kind{
+		Name: "v4l2cam", Class: "camera", About: "USB or CSI camera of this host (V4L2)",
+		Open: drivers.NewFactory(DefaultConfig, func(env drivers.Env, cfg Config) (*Camera, error) {
+			return New(env.Name, cfg, System{}, env.Log, env.Now), nil
+		}),
+		Discover: Find,
 	}
-	return New(env.Name, cfg, System{}, env.Log, env.Now), nil
 }
 
 // Video gives access to the cameras of a host, or to simulated cameras in a test.
@@ -62,7 +59,7 @@ type Camera struct {
 	turn chan struct{} // semaphore: one image at a time
 }
 
-// New returns a camera for a valid configuration.
+// New returns a camera for a valid configuration. It opens no camera.
 func New(name string, cfg Config, video Video, log *slog.Logger, now func() time.Time) *Camera {
 	return &Camera{Passive: drivers.NewPassive(name), cfg: cfg, video: video, log: log, now: now, turn: make(chan struct{}, 1)}
 }

@@ -38,7 +38,7 @@ var (
 
 // Kind returns the driver kind for drivers/all.
 func Kind() drivers.Kind {
-	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, the spot, state, battery, map", Open: Open, Discover: Discover}
+	return drivers.Kind{Name: "valetudo", Class: "vacuum", About: "robot vacuum with Valetudo: rooms by name, the spot, state, battery, map", Open: drivers.NewFactory(DefaultConfig, New), Discover: Discover}
 }
 
 // Vacuum is one robot.
@@ -56,22 +56,13 @@ type Vacuum struct {
 	loose      atomic.Bool // the robot may have a start command, and a stop failed
 }
 
-// Open is the drivers.Factory of this package. It uses no network.
-func Open(env drivers.Env, decode func(any) error) (drivers.Device, error) {
-	cfg := DefaultConfig()
-	if err := decode(&cfg); err != nil {
-		return nil, err
-	}
-	return New(env.Name, cfg, env.Log, env.Now)
-}
-
-// New returns a vacuum for a valid configuration.
-func New(name string, cfg Config, log *slog.Logger, now func() time.Time) (*Vacuum, error) {
+// New returns a vacuum for a valid configuration. It uses no network.
+func New(env drivers.Env, cfg Config) (*Vacuum, error) {
 	client, err := httpclient.New(cfg.Config, "")
 	if err != nil {
 		return nil, err
 	}
-	return &Vacuum{Base: drivers.NewBase(name), cfg: cfg, web: client, link: drivers.NewConnection(client.Host()), log: log, now: now}, nil
+	return &Vacuum{Base: drivers.NewBase(env.Name), cfg: cfg, web: client, link: drivers.NewConnection(client.Host()), log: env.Log, now: env.Now}, nil
 }
 
 // Connection returns the host of the device.

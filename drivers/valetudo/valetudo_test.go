@@ -24,7 +24,7 @@ import (
 
 func open(yaml string) (*valetudo.Vacuum, error) {
 	env := drivers.Env{Name: "vacuum", Log: slog.New(slog.DiscardHandler), Now: time.Now, Shared: &drivers.Shared{}}
-	d, err := valetudo.Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
+	d, err := valetudo.Kind().Open(env, func(out any) error { return strictyaml.Decode("home.yaml", []byte(yaml), out) })
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func quick(yaml string) (*valetudo.Vacuum, error) {
 		return nil, err
 	}
 	cfg.Poll = 10 * time.Millisecond
-	return valetudo.New("vacuum", cfg, slog.New(slog.DiscardHandler), func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
+	return valetudo.New(drivers.Env{Name: "vacuum", Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) }}, cfg)
 }
 
 // later is the offset of the clock of quick.
@@ -307,7 +307,7 @@ func TestMissingSegment(t *testing.T) {
 	if err := strictyaml.Decode("home.yaml", []byte("url: "+h.URL+"\nsegments: {17: living room, 99: kitchen}"), &cfg); err != nil {
 		t.Fatal(err)
 	}
-	v, err := valetudo.New("vacuum", cfg, slog.New(slog.NewTextHandler(&logged, nil)), time.Now)
+	v, err := valetudo.New(drivers.Env{Name: "vacuum", Log: slog.New(slog.NewTextHandler(&logged, nil)), Now: time.Now}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

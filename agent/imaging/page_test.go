@@ -11,7 +11,6 @@ import (
 	"github.com/messkit/messkit/agent/imaging"
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/picture"
-	"github.com/messkit/messkit/internal/picture/picturetest"
 )
 
 // looks captures one image with a camera whose server answers with the results of next.
@@ -37,7 +36,7 @@ func TestPageImageIsNoEvidence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("calculates for some seconds")
 	}
-	pages := picturetest.Pages()
+	pages := drawnPages()
 	if len(pages) != 30 {
 		t.Fatalf("there are %d pages, want 30", len(pages))
 	}
@@ -65,7 +64,7 @@ func TestScenesCountAsImages(t *testing.T) {
 	}
 	refused, more := 0, 0
 	for n := range 200 {
-		p, r := picturetest.Scene(n), rand.New(rand.NewPCG(uint64(n), 1))
+		p, r := drawnScene(n), rand.New(rand.NewPCG(uint64(n), 1))
 		unseen, takes := looks(t, func() []byte { return p.Again(r).JPEG() })
 		if unseen != "" {
 			refused++
@@ -84,7 +83,7 @@ func TestScenesCountAsImages(t *testing.T) {
 // A hanging camera repeats its last image; that is no evidence after an act.
 func TestHangingCameraIsNoEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := picturetest.Pages()[23] // smooth, and without words on a plain ground
+		p := drawnPages()[23] // smooth, and without words on a plain ground
 		data := p.JPEG()
 		r := imaging.NewCameras(picture.Fit, time.Now)
 		for range 2 {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/messkit/messkit/internal/cli"
 	"github.com/messkit/messkit/internal/cli/output"
-	"github.com/messkit/messkit/internal/manual"
 )
 
 // eachCommand calls f for each command that help lists, and for their subcommands.
@@ -96,8 +95,8 @@ func TestManual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := manual.Pages(cli.NewRoot(&output.Env{Out: &bytes.Buffer{}}), build, home)
-	if err := manual.Write(dir, pages); err != nil {
+	pages := manualPages(cli.NewRoot(&output.Env{Out: &bytes.Buffer{}}), build, home)
+	if err := writePages(dir, pages); err != nil {
 		t.Fatal(err)
 	}
 	eachCommand(func(c *cobra.Command) {

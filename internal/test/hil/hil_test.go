@@ -1,3 +1,7 @@
+// Package hil boots Debian's own kernels under qemu and runs test programs in them. It needs no
+// installation and no hardware virtualization. So drivers can use real kernel interfaces (GPIO
+// lines, I2C buses, cameras) on machines that have none. The tests here start the machines,
+// and those of package inside run within them. make hil does both.
 package hil_test
 
 import (
@@ -11,34 +15,32 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/messkit/messkit/internal/test/hil"
 )
 
 // target is a machine that make hil boots.
 type target struct {
 	name, arch string // target's name, and Debian's architecture of its kernel
-	machine    hil.Machine
+	machine    Machine
 	dtb        string // in the kernel's package
-	modules    []hil.Module
+	modules    []Module
 	tests      string // pattern for the tests of package inside
 	least      int    // least number of passed tests: a machine that runs none must fail
 }
 
-var bridge = []hil.Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}, {Name: "ds2482"}, {Name: "w1-therm"}}
+var bridge = []Module{{Name: "uhid"}, {Name: "usbhid"}, {Name: "hid-cp2112"}, {Name: "i2c-dev"}, {Name: "bmp280-i2c"}, {Name: "ds2482"}, {Name: "w1-therm"}}
 
 var targets = []target{
 	{
 		name: "x86_64", arch: "amd64",
-		machine: hil.Machine{
+		machine: Machine{
 			Qemu: "qemu-system-x86_64", How: "apt-get install qemu-system-x86", Console: "ttyS0",
 			Options: []string{"-accel", "tcg", "-icount", "shift=3,sleep=off", "-cpu", "max", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
-		modules: append(bridge, hil.Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 28,
+		modules: append(bridge, Module{Name: "vivid", Parameters: "n_devs=1 node_types=0x1"}), tests: "^Test[^P]", least: 28,
 	},
 	{
 		name: "raspi3b", arch: "arm64",
-		machine: hil.Machine{
+		machine: Machine{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyS1,115200",
 			Options: []string{"-M", "raspi3b", "-serial", "null", "-serial", "stdio"},
 		},
@@ -46,7 +48,7 @@ var targets = []target{
 	},
 	{
 		name: "arm64", arch: "arm64",
-		machine: hil.Machine{
+		machine: Machine{
 			Qemu: "qemu-system-aarch64", How: "apt-get install qemu-system-arm", Console: "ttyAMA0",
 			Options: []string{"-M", "virt", "-cpu", "cortex-a53", "-m", "768", "-nodefaults", "-serial", "stdio"},
 		},
@@ -76,7 +78,7 @@ func (x target) run(t *testing.T) {
 	if err := x.machine.Missing(); err != nil {
 		skip(t, err)
 	}
-	kernel, err := hil.Debian(x.arch)
+	kernel, err := Debian(x.arch)
 	if err != nil {
 		skip(t, err)
 	}
@@ -97,7 +99,7 @@ func (x target) run(t *testing.T) {
 		}
 		m.Options = append(slices.Clone(m.Options), "-dtb", list[0])
 	}
-	cache, err := hil.Cache()
+	cache, err := Cache()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +126,7 @@ func (x target) run(t *testing.T) {
 // skip skips the test for a MissingError, and fails for other errors or with HIL_REQUIRE=1.
 func skip(t *testing.T, err error) {
 	t.Helper()
-	missing, ok := errors.AsType[*hil.MissingError](err)
+	missing, ok := errors.AsType[*MissingError](err)
 	if !ok || os.Getenv("HIL_REQUIRE") == "1" {
 		t.Fatal(err)
 	}
@@ -132,10 +134,10 @@ func skip(t *testing.T, err error) {
 }
 
 // programs builds the static programs for a machine.
-func programs(t *testing.T, arch, dir string) []hil.File {
+func programs(t *testing.T, arch, dir string) []File {
 	t.Helper()
-	build := func(name string, args ...string) hil.File {
-		file := hil.File{Name: name, From: filepath.Join(dir, filepath.Base(name)+"-"+arch)}
+	build := func(name string, args ...string) File {
+		file := File{Name: name, From: filepath.Join(dir, filepath.Base(name)+"-"+arch)}
 		c := exec.Command("go", slices.Insert(args, 1, "-o", file.From)...)
 		c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
 		if out, err := c.CombinedOutput(); err != nil {
@@ -144,7 +146,7 @@ func programs(t *testing.T, arch, dir string) []hil.File {
 		return file
 	}
 	const module = "github.com/messkit/messkit/"
-	return []hil.File{
+	return []File{
 		build("init", "build", "-trimpath", "-ldflags=-s -w", module+"internal/test/hil/guest"),
 		build("hil.test", "test", "-c", "-trimpath", "-ldflags=-s -w", module+"internal/test/hil/inside"),
 		build("messkit", "build", "-trimpath", "-ldflags=-s -w", module+"cmd/messkit"),

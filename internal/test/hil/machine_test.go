@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/messkit/messkit/internal/test/hil"
 )
 
 // emulator writes a program that behaves like qemu.
@@ -37,15 +35,15 @@ func TestBoot(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			m := hil.Machine{Qemu: emulator(t, tt.text)}
+			m := Machine{Qemu: emulator(t, tt.text)}
 			code, err := m.Boot(t.Context(), t.TempDir(), "kernel", "image", &out)
 			if code != tt.code || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%d, %v; want %d, %s\n%s", code, err, tt.code, tt.err, out.String())
 			}
 		})
 	}
-	_, err := hil.Machine{Qemu: "qemu-system-none", How: "apt-get install it"}.Boot(t.Context(), t.TempDir(), "", "", io.Discard)
-	if _, ok := errors.AsType[*hil.MissingError](err); !ok || err.Error() != "qemu-system-none (apt-get install it)" {
+	_, err := Machine{Qemu: "qemu-system-none", How: "apt-get install it"}.Boot(t.Context(), t.TempDir(), "", "", io.Discard)
+	if _, ok := errors.AsType[*MissingError](err); !ok || err.Error() != "qemu-system-none (apt-get install it)" {
 		t.Error(err)
 	}
 }
@@ -61,8 +59,8 @@ func TestImage(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k := &hil.Kernel{Modules: modules}
-	if err := k.Image(image, []hil.Module{{Name: "built-in"}}, []hil.File{{Name: "init", From: file}}); err != nil {
+	k := &Kernel{Modules: modules}
+	if err := k.Image(image, []Module{{Name: "built-in"}}, []File{{Name: "init", From: file}}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(image)
@@ -87,7 +85,7 @@ func TestImage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(modules, "kernel", "broken.ko"), []byte("no module"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Image(image, []hil.Module{{Name: "broken"}}, nil); err == nil || !strings.Contains(err.Error(), "broken.ko: ") {
+	if err := k.Image(image, []Module{{Name: "broken"}}, nil); err == nil || !strings.Contains(err.Error(), "broken.ko: ") {
 		t.Error(err)
 	}
 }

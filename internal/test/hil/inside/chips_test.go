@@ -18,15 +18,14 @@ import (
 	"github.com/messkit/messkit/drivers/drivertest"
 	"github.com/messkit/messkit/drivers/i2cdev"
 	"github.com/messkit/messkit/drivers/i2cdev/i2ctest"
-	"github.com/messkit/messkit/internal/test/hil/cp2112"
 )
 
 // bus returns the chips on the bridge's bus.
-func bus() map[byte]cp2112.Chip {
+func bus() map[byte]Chip {
 	mcp, pca := &i2ctest.Registers{}, &i2ctest.Registers{}
 	mcp.Values[0], mcp.Values[1] = 0xff, 0xff // all inputs
 	pca.Values[0], pca.Values[0xfe] = 0x11, 0x1e
-	return map[byte]cp2112.Chip{
+	return map[byte]Chip{
 		0x20: &i2ctest.Expander{Registers: mcp}, 0x40: pca, 0x44: &i2ctest.SHT3x{Celsius: 21.5, Percent: 48},
 		wireAddress: wired(), 0x48: &i2ctest.ADS1115{}, 0x76: i2ctest.BMP280(), 0x77: i2ctest.BME280(),
 	}

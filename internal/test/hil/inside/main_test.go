@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/messkit/messkit/internal/test/hil/cp2112"
 )
 
 // TestMain also runs the bridge and other programs, in separate processes.
@@ -53,7 +51,7 @@ func outside(t *testing.T, question string) string {
 }
 
 func serveBridge() error {
-	b, err := cp2112.Plug(bus())
+	b, err := Plug(bus())
 	if err != nil {
 		return err
 	}

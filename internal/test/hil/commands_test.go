@@ -1,8 +1,4 @@
-// Package hil boots Debian's own kernels under qemu and runs test programs in them. It needs no
-// installation and no hardware virtualization. So drivers can use real kernel interfaces (GPIO
-// lines, I2C buses, cameras) on machines that have none. The tests of this package start the
-// machines, and those of package inside run within them. make hil does both.
-package hil
+package hil_test
 
 import (
 	"errors"

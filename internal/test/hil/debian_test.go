@@ -1,4 +1,4 @@
-package hil
+package hil_test
 
 import (
 	"bufio"

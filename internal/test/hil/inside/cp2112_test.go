@@ -1,11 +1,6 @@
-// Package cp2112 simulates a Silicon Labs CP2112, a USB bridge to I2C with eight GPIO lines,
-// through the kernel's /dev/uhid. The kernel's own driver (hid-cp2112) then provides a real I2C
-// bus and a real GPIO chip with this package behind them. The reports are those of the interface
-// document (AN495), the events those of linux/uhid.h.
-//
-// The package is for tests. The bridge needs its own process: its removal blocks until every
-// process has closed the bus.
-package cp2112
+//go:build linux
+
+package inside_test
 
 import (
 	"encoding/binary"
@@ -21,7 +16,11 @@ type Chip interface {
 	Transfer(written []byte, n int) (read []byte, ok bool)
 }
 
-// Bridge is a connected bridge.
+// Bridge simulates a Silicon Labs CP2112, a USB bridge to I2C with eight GPIO lines, through the
+// kernel's /dev/uhid. The kernel's own driver (hid-cp2112) then provides a real I2C bus and a real
+// GPIO chip. The reports are those of the interface document (AN495), the events those of
+// linux/uhid.h. A bridge needs its own process: its removal blocks until every process has closed
+// the bus.
 type Bridge struct {
 	uhid *os.File
 

@@ -1,6 +1,4 @@
-// Package picturetest makes pictures for tests: pages that a camera's server sends while it has
-// no camera, and scenes of a camera. A program draws both. No picture shows a real place.
-package picturetest
+package imaging_test
 
 import (
 	"bytes"
@@ -17,9 +15,9 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// lines writes text in the middle of a picture, each pixel of the font scale pixels
+// writeLines writes text in the middle of a picture, each pixel of the font scale pixels
 // wide.
-func lines(img *image.RGBA, ink color.Color, scale int, text ...string) {
+func writeLines(img *image.RGBA, ink color.Color, scale int, text ...string) {
 	b := img.Bounds()
 	for n, line := range text {
 		small := image.NewAlpha(image.Rect(0, 0, 7*len(line), 13))
@@ -50,15 +48,15 @@ func plain(c color.Color) func(int, int) color.Color { return func(int, int) col
 
 func rgb(r, g, b int) color.RGBA { return color.RGBA{uint8(r), uint8(g), uint8(b), 255} }
 
-// Shot is a picture and the quality of its JPEG.
-type Shot struct {
+// shot is a picture and the quality of its JPEG. A program draws it, and it shows no real place.
+type shot struct {
 	Name    string
 	Image   *image.RGBA
 	Quality int
 }
 
 // JPEG returns the picture as a JPEG.
-func (s Shot) JPEG() []byte {
+func (s shot) JPEG() []byte {
 	var b bytes.Buffer
 	_ = jpeg.Encode(&b, s.Image, &jpeg.Options{Quality: s.Quality}) // a buffer takes all
 	return b.Bytes()
@@ -66,20 +64,20 @@ func (s Shot) JPEG() []byte {
 
 // Again returns the picture as a camera takes it once more: some samples differ by the
 // noise of its sensor.
-func (s Shot) Again(r *rand.Rand) Shot {
+func (s shot) Again(r *rand.Rand) shot {
 	img := image.NewRGBA(s.Image.Rect)
 	copy(img.Pix, s.Image.Pix)
 	for range len(img.Pix) / 40 {
 		i := r.IntN(len(img.Pix))
 		img.Pix[i] = uint8(max(0, min(255, int(img.Pix[i])+r.IntN(17)-8)))
 	}
-	return Shot{s.Name, img, s.Quality}
+	return shot{s.Name, img, s.Quality}
 }
 
-// Pages returns thirty pages: words and signs on plain, divided, shaded and patterned
+// drawnPages returns thirty pages: words and signs on plain, divided, shaded and patterned
 // grounds.
-func Pages() (list []Shot) {
-	add := func(name string, img *image.RGBA, quality int) { list = append(list, Shot{name, img, quality}) }
+func drawnPages() (list []shot) {
+	add := func(name string, img *image.RGBA, quality int) { list = append(list, shot{name, img, quality}) }
 	sizes := [][2]int{{640, 480}, {1280, 720}, {352, 288}, {800, 600}, {960, 540}}
 	texts := [][]string{
 		{"CONNECTION TO CAMERA LOST", "SINCE 2026-11-23 10:00:01"},
@@ -103,7 +101,7 @@ func Pages() (list []Shot) {
 	for i, g := range grounds {
 		size := sizes[i%len(sizes)]
 		img := filled(size[0], size[1], plain(g.paper))
-		lines(img, g.ink, 1+i%3, texts[i%len(texts)]...)
+		writeLines(img, g.ink, 1+i%3, texts[i%len(texts)]...)
 		add(fmt.Sprint("words ", i), img, []int{75, 92, 60, 85, 95}[i%5])
 	}
 	for i := range 5 { // a bar above and below
@@ -112,7 +110,7 @@ func Pages() (list []Shot) {
 		bar := image.NewUniform(rgb(60+30*i, 50, 200-30*i))
 		draw.Draw(img, image.Rect(0, 0, size[0], size[1]/8), bar, image.Point{}, draw.Src)
 		draw.Draw(img, image.Rect(0, size[1]*9/10, size[0], size[1]), bar, image.Point{}, draw.Src)
-		lines(img, grounds[i].ink, 2, texts[(i+1)%len(texts)]...)
+		writeLines(img, grounds[i].ink, 2, texts[(i+1)%len(texts)]...)
 		add(fmt.Sprint("bars ", i), img, 70+5*i)
 	}
 	for i := range 4 { // a crossed camera
@@ -133,7 +131,7 @@ func Pages() (list []Shot) {
 		size := sizes[i]
 		img := filled(size[0], size[1], func(x, _ int) color.Color { return bars[x*7/size[0]] })
 		if i > 0 {
-			lines(img, color.Black, 1+i, "NO VIDEO")
+			writeLines(img, color.Black, 1+i, "NO VIDEO")
 		}
 		add(fmt.Sprint("color bars ", i), img, 75+5*i)
 	}
@@ -147,7 +145,7 @@ func Pages() (list []Shot) {
 			}
 			return rgb(v/2, v/2+20, v)
 		})
-		lines(img, color.White, 2+i%2, texts[i]...)
+		writeLines(img, color.White, 2+i%2, texts[i]...)
 		add(fmt.Sprint("shaded ", i), img, 70+6*i)
 	}
 	for i := range 2 { // a checkered ground, as programs draw transparency
@@ -159,7 +157,7 @@ func Pages() (list []Shot) {
 			}
 			return rgb(153, 153, 153)
 		})
-		lines(img, color.Black, 3, "NO IMAGE")
+		writeLines(img, color.Black, 3, "NO IMAGE")
 		add(fmt.Sprint("chequered ", i), img, 85)
 	}
 	full := filled(800, 600, plain(rgb(0, 0, 130)))
@@ -167,12 +165,12 @@ func Pages() (list []Shot) {
 	for i := range 20 {
 		all = append(all, fmt.Sprintf("0x%08x: the stream has no key frame, retrying in %d s", i*7919, i))
 	}
-	lines(full, color.White, 1, all...)
+	writeLines(full, color.White, 1, all...)
 	add("a screen of text", full, 80)
 	half := filled(640, 480, func(x, _ int) color.Color {
 		return map[bool]color.Color{true: color.Black, false: rgb(90, 90, 90)}[x < 320]
 	})
-	lines(half, rgb(250, 250, 250), 2, "OFFLINE")
+	writeLines(half, rgb(250, 250, 250), 2, "OFFLINE")
 	add("two halves", half, 90)
 	return list
 }
@@ -205,9 +203,9 @@ func (f *field) at(x, y float64) float64 {
 // kinds of scenes, by light and subject.
 var kinds = []string{"room", "street", "night", "fog", "infrared", "wall", "window", "snow"}
 
-// Scene returns picture number n as a camera takes it, with light that falls off, objects,
+// drawnScene returns picture number n as a camera takes it, with light that falls off, objects,
 // texture, and the noise of a sensor.
-func Scene(n int) Shot {
+func drawnScene(n int) shot {
 	r := rand.New(rand.NewPCG(uint64(n), 77))
 	kind := kinds[n%len(kinds)]
 	size := [][2]int{{400, 300}, {352, 288}, {320, 240}}[r.IntN(3)]
@@ -262,5 +260,5 @@ func Scene(n int) Shot {
 		clip := func(v float64) int { return int(max(0, min(255, v))) }
 		return rgb(clip(v+t), clip(v), clip(v-t))
 	})
-	return Shot{fmt.Sprintf("%s %d", kind, n), img, 45 + r.IntN(50)}
+	return shot{fmt.Sprintf("%s %d", kind, n), img, 45 + r.IntN(50)}
 }

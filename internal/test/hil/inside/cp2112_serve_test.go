@@ -1,4 +1,6 @@
-package cp2112
+//go:build linux
+
+package inside_test
 
 import (
 	"bufio"

@@ -7,32 +7,37 @@ import (
 	"sync"
 )
 
+// named has a name that a caller may change. It is safe for concurrent use.
+type named struct {
+	mu   sync.Mutex
+	name string
+}
+
+// Name returns the name.
+func (n *named) Name() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.name
+}
+
+// SetName changes the name.
+func (n *named) SetName(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.name = name
+}
+
 // Base implements the common part of most devices: the name, the started state, and the
 // termination of verbs by Halt. Drivers embed it.
 type Base struct {
-	mu      sync.Mutex
-	name    string
+	named   // its mutex guards the other fields too
 	started bool
 	cancels map[*context.CancelCauseFunc]bool
 	running sync.WaitGroup
 }
 
 // NewBase returns the Base of a device with this name.
-func NewBase(name string) Base { return Base{name: name} }
-
-// Name returns the name of the device.
-func (l *Base) Name() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.name
-}
-
-// SetName changes the name of the device.
-func (l *Base) SetName(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.name = name
-}
+func NewBase(name string) Base { return Base{named: named{name: name}} }
 
 // MarkStarted allows verbs to begin. Call it at the end of Start.
 func (l *Base) MarkStarted() {

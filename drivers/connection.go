@@ -1,40 +1,25 @@
 package drivers
 
-import "sync"
-
 // Connection names the connection of a device, which other devices may share. The zero value
 // is a connection without a name. It is also an adaptor for Gobot that does nothing. It is
 // safe for concurrent use.
 type Connection struct {
-	mu   sync.Mutex
-	name string
-	hub  bool
+	named
+	hub bool
 }
 
 // NewConnection returns a Connection whose name is the address of the device.
-func NewConnection(name string) *Connection { return &Connection{name: name} }
+func NewConnection(name string) *Connection { return &Connection{named: named{name: name}} }
 
 // NewHubConnection returns a Connection for a program that connects many devices, such as a
 // broker.
-func NewHubConnection(name string) *Connection { return &Connection{name: name, hub: true} }
+func NewHubConnection(name string) *Connection {
+	return &Connection{named: named{name: name}, hub: true}
+}
 
 // IsHub reports whether the connection serves many devices and accepts many requests at a
 // time.
 func (l *Connection) IsHub() bool { return l.hub }
-
-// Name returns the name of the connection.
-func (l *Connection) Name() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.name
-}
-
-// SetName changes the name of the connection.
-func (l *Connection) SetName(name string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.name = name
-}
 
 // Connect does nothing.
 func (l *Connection) Connect() error { return nil }

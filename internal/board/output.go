@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/gpio"
@@ -21,16 +20,7 @@ func ConsumerName(device string) string {
 
 // Output is an output line as a Gobot adaptor. Each pin name writes this line. It is safe
 // for concurrent use.
-type Output struct {
-	chips Chips
-	line  Line
-	req   Request
-
-	mu   sync.Mutex
-	name string
-	held RequestedLine // nil before the request of the line
-	at   Position
-}
+type Output struct{ pin }
 
 var (
 	_ gobot.Adaptor      = (*Output)(nil)
@@ -41,21 +31,7 @@ var (
 // NewOutput returns an output for a device; req.Start is its initial level. It does not
 // request the line yet.
 func NewOutput(k Chips, l Line, req Request) *Output {
-	return &Output{chips: k, line: l, req: req, name: "board"}
-}
-
-// Name returns the name of the adaptor.
-func (o *Output) Name() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.name
-}
-
-// SetName changes the name of the adaptor.
-func (o *Output) SetName(name string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.name = name
+	return &Output{pin{chips: k, line: l, req: req, name: "board"}}
 }
 
 // Connect takes the line to its initial level, also if this process already has the line.
@@ -93,55 +69,11 @@ func (o *Output) DigitalWrite(_ string, level byte) error {
 }
 
 // DigitalRead reads back the level of the output: 1 is active.
-func (o *Output) DigitalRead(string) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var on bool
-	err := o.use(Keep, func() (err error) { on, err = o.held.Value(); return err })
-	if err != nil || !on {
-		return 0, err
-	}
-	return 1, nil
-}
+func (o *Output) DigitalRead(string) (int, error) { return o.read(Keep) }
 
 // set makes the line active or inactive. The caller holds mu.
 func (o *Output) set(on bool) error {
 	return o.use(StartLevel(on), func() error { return o.held.Set(on) })
-}
-
-// use calls f with the line. If the chip has vanished, use requests the line again and
-// calls f once more. The second call is safe, because a chip that was gone has done
-// nothing. The caller holds mu.
-func (o *Output) use(start Start, f func() error) error {
-	for again := true; ; again = false {
-		if err := o.open(start); err != nil {
-			return err
-		}
-		err := f()
-		if err == nil {
-			return nil
-		}
-		err = fmt.Errorf("%s: %w", o.at, err)
-		if !errors.Is(err, ErrGone) {
-			return err
-		}
-		_ = o.held.Close() // an error does not matter, since the chip is gone
-		o.held = nil
-		if !again {
-			return err
-		}
-	}
-}
-
-// open requests the line if this process does not have it. The caller holds mu.
-func (o *Output) open(start Start) (err error) {
-	if o.held != nil {
-		return nil
-	}
-	req := o.req
-	req.Start = start
-	o.held, o.at, err = Open(o.chips, o.line, req)
-	return err
 }
 
 // Status finds the line and describes its state, without a request. It returns a *BusyError

@@ -28,7 +28,7 @@ var componentLayer = map[string]imports{
 			internal/address internal/order`,
 	},
 	"drivers/onvif":   {own: `drivers drivers/httpclient drivers/mdns`},
-	"drivers/printer": {own: `drivers drivers/httpclient drivers/mdns internal/order`},
+	"drivers/printer": {own: `drivers drivers/httpclient drivers/mdns internal/order internal/wait`},
 	"drivers/roombawifi": {
 		own: `drivers drivers/httpclient drivers/mdns internal/address internal/ascii
 			internal/wait`,

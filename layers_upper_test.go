@@ -65,7 +65,8 @@ var programLayer = map[string]imports{
 	},
 	"internal/cli/requests": {
 		own: `agent/selftest capabilities capabilities/interpret exchange/remote/httpclient
-			internal/cli/client internal/cli/output internal/config internal/daemon mess`,
+			internal/cli/client internal/cli/output internal/config internal/daemon internal/wait
+			mess`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/safety": {
@@ -191,7 +192,7 @@ var actorLayer = map[string]imports{
 		modules: `github.com/modelcontextprotocol/go-sdk`,
 	},
 	"exchange/channel/console": {
-		own:     `exchange exchange/keys internal/peer mess`,
+		own:     `exchange exchange/keys internal/ascii internal/peer mess`,
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
 	"exchange/channel/httpapi": {
@@ -216,7 +217,7 @@ var actorLayer = map[string]imports{
 			internal/secret internal/wait`,
 	},
 	"exchange/channel/mesh/state": {own: `internal/durable`},
-	"exchange/channel/mesh/wire":  {pure: true, own: `mess`},
+	"exchange/channel/mesh/wire":  {pure: true, own: `internal/ascii mess`},
 	"exchange/channel/mqtt": {
 		own: `exchange exchange/channel/mqtt/homeassistant exchange/inbox exchange/keys
 			exchange/thread internal/broker internal/broker/port internal/keyed internal/mistake

@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"path"
@@ -44,12 +45,7 @@ func (h Resource) SameAs(other Resource) bool {
 	return one == two || one == "" || two == ""
 }
 
-func (h Resource) identity() string {
-	if h.Identity == "" {
-		return h.Label
-	}
-	return h.Identity
-}
+func (h Resource) identity() string { return cmp.Or(h.Identity, h.Label) }
 
 // URLIdentity returns an identity for a device address that is equal for all its spellings:
 // with or without TLS on the default port, with or without a slash at the end, in upper or

@@ -10,13 +10,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"gobot.io/x/gobot/v2"
 	"gobot.io/x/gobot/v2/drivers/gpio"
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/internal/board"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 var (
@@ -166,12 +166,8 @@ func (b *Button) Switch(ctx context.Context, on bool) error {
 	if err := b.write(true); err != nil {
 		return b.WithName(errors.Join(err, b.write(false)))
 	}
-	t := time.NewTimer(b.cfg.Pulse)
-	defer t.Stop()
-	select {
-	case <-t.C:
+	if wait.For(ctx, b.cfg.Pulse) {
 		return b.WithName(b.write(false))
-	case <-ctx.Done():
-		return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.EndReason(ctx), b.cfg.Pulse), b.WithName(b.write(false)))
 	}
+	return errors.Join(fmt.Errorf("%w; the relay has pressed the button for less than %v", b.EndReason(ctx), b.cfg.Pulse), b.WithName(b.write(false)))
 }

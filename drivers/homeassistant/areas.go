@@ -1,6 +1,7 @@
 package homeassistant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 )
@@ -30,10 +31,7 @@ func (h *connection) findAreas(ctx context.Context, s *socket) {
 		Area   string `json:"area_id"`
 		Device string `json:"device_id"`
 	}](ctx, s, "config/entity_registry/list") {
-		area := e.Area
-		if area == "" {
-			area = devices[e.Device]
-		}
+		area := cmp.Or(e.Area, devices[e.Device])
 		h.mu.Lock()
 		if h.watched[e.ID] > 0 {
 			h.areas[e.ID] = names[area]

@@ -107,13 +107,7 @@ func (h *connection) run(ctx context.Context) {
 			h.log.Warn("live states of Home Assistant are unavailable; the driver polls instead", "err", err)
 			told = true
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return
-		}
+		wait.For(ctx, pause)
 		if pause < longestPause {
 			pause = min(longestPause, 2*pause)
 		}

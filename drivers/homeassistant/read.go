@@ -1,6 +1,7 @@
 package homeassistant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,13 +36,8 @@ var quantities = map[string]string{"moisture": "water leak", "carbon_dioxide": "
 func (s state) reading(id string) (drivers.Reading, error) {
 	domain, object, _ := strings.Cut(id, ".")
 	class := s.Attributes.Class
-	r := drivers.Reading{Quantity: strings.ReplaceAll(class, "_", " "), Unit: s.Attributes.Unit, At: s.at()}
-	if word, ok := quantities[class]; ok {
-		r.Quantity = word
-	}
-	if r.Quantity == "" {
-		r.Quantity = strings.ReplaceAll(object, "_", " ")
-	}
+	quantity := cmp.Or(quantities[class], strings.ReplaceAll(cmp.Or(class, object), "_", " "))
+	r := drivers.Reading{Quantity: quantity, Unit: s.Attributes.Unit, At: s.at()}
 	if r.At.IsZero() {
 		return r, fmt.Errorf("%s has no time in Home Assistant", id)
 	}

@@ -7,6 +7,7 @@ package httpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -193,12 +194,7 @@ func (c *Client) login(ctx context.Context, u *url.URL, call Call) (*http.Respon
 	return resp, err
 }
 
-func (c Call) method() string {
-	if c.Method == "" {
-		return http.MethodGet
-	}
-	return c.Method
-}
+func (c Call) method() string { return cmp.Or(c.Method, http.MethodGet) }
 
 func (c *Client) ask(ctx context.Context, u *url.URL, call Call, authorization string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, call.method(), u.String(), bytes.NewReader(call.Body))
@@ -240,10 +236,7 @@ func (c *Client) look(ctx context.Context, req *http.Request) (*http.Response, e
 }
 
 func read(resp *http.Response, call Call) (Answer, error) {
-	limit := call.Max
-	if limit == 0 {
-		limit = AnswerBytes
-	}
+	limit := cmp.Or(call.Max, AnswerBytes)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	if err != nil && call.Acts {
 		err = drivers.MarkMayAct(err)

@@ -1,7 +1,9 @@
 package i2cdev
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"gobot.io/x/gobot/v2/drivers/i2c"
@@ -76,16 +78,11 @@ func (a At) identify(b Bus, name string, ids ...byte) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if is == id {
-			return nil
-		}
+	if slices.Contains(ids, is) {
+		return nil
 	}
 	other := map[byte]string{0x58: "a BMP280: use the driver i2c-bmp280", 0x60: "a BME280: use the driver i2c-bme280", 0x61: "a BME680, which is not supported"}[is]
-	if other == "" {
-		other = "another chip"
-	}
-	return answerError("the chip at address %#x is not a %s (its id is %#x), but %s", int(a.Address), name, is, other)
+	return answerError("the chip at address %#x is not a %s (its id is %#x), but %s", int(a.Address), name, is, cmp.Or(other, "another chip"))
 }
 
 // converting is the duration of a measurement with Gobot's settings, which measure pressure

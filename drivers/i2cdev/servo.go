@@ -1,6 +1,7 @@
 package i2cdev
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,10 +61,7 @@ const (
 
 // turns returns the limits with the positions, ordered by angle.
 func (c ServoConfig) turns() drivers.AngleLimits {
-	t := drivers.AngleLimits{Min: c.Min, Max: c.Max}
-	if t.Max == 0 {
-		t.Max = c.Travel
-	}
+	t := drivers.AngleLimits{Min: c.Min, Max: cmp.Or(c.Max, c.Travel)}
 	for _, name := range slices.Sorted(maps.Keys(c.Positions)) {
 		t.NamedAngles = append(t.NamedAngles, drivers.NamedAngle{Name: name, Degrees: c.Positions[name]})
 	}

@@ -1,6 +1,7 @@
 package mqttdevice
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -77,9 +78,5 @@ func (c Config) checkBroker() error {
 // address returns the address of the broker for the client.
 func (c Config) address() string {
 	u, _ := url.Parse(c.Broker) // Validate has parsed it
-	port := u.Port()
-	if port == "" {
-		port = schemes[u.Scheme]
-	}
-	return map[string]string{"mqtt": "tcp://", "mqtts": "tls://"}[u.Scheme] + net.JoinHostPort(u.Hostname(), port)
+	return map[string]string{"mqtt": "tcp://", "mqtts": "tls://"}[u.Scheme] + net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), schemes[u.Scheme]))
 }

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -102,10 +103,7 @@ func parseOcto(data []byte) (state, error) {
 	if json.Unmarshal(data, &now) != nil || now.State == "" {
 		return state{}, errors.New("the answer is not a job of OctoPrint; check server: and the version of OctoPrint")
 	}
-	s := state{File: now.Job.File.Path, Elapsed: seconds(now.Progress.Printed), Left: seconds(now.Progress.Left), Says: firstLine(now.Error)}
-	if s.File == "" {
-		s.File = now.Job.File.Name
-	}
+	s := state{File: cmp.Or(now.Job.File.Path, now.Job.File.Name), Elapsed: seconds(now.Progress.Printed), Left: seconds(now.Progress.Left), Says: firstLine(now.Error)}
 	if now.Progress.Completion != nil {
 		s.Percent = percent(*now.Progress.Completion)
 	}

@@ -1,12 +1,15 @@
 package printer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // between is the poll interval after a command.
@@ -99,15 +102,8 @@ func (p *Printer) until(ctx context.Context, sendErr error, so func(state) bool)
 		case err == nil && (s.Phase == failed || s.Phase == offline):
 			return s, s.neededHelp()
 		}
-		t := time.NewTimer(min(between, p.cfg.Poll))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			if sendErr != nil {
-				return s, sendErr
-			}
-			return s, ctx.Err()
+		if !wait.For(ctx, min(between, p.cfg.Poll)) {
+			return s, cmp.Or(sendErr, ctx.Err())
 		}
 	}
 }
@@ -266,14 +262,7 @@ func (p *Printer) command(ctx context.Context, what string, want, from []phase, 
 	return err
 }
 
-func (s state) in(list []phase) bool {
-	for _, one := range list {
-		if s.Phase == one {
-			return true
-		}
-	}
-	return false
-}
+func (s state) in(list []phase) bool { return slices.Contains(list, s.Phase) }
 
 // Stop cancels the print, and turns off the heaters if the server supports it. left
 // describes the rest on the bed.

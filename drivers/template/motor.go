@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,15 +39,11 @@ func (m Motor[M]) Cover() *Cover {
 }
 
 func (m Motor[M]) travel(messages []M, position string, to float64) Movement {
-	limit := m.Takes
-	if limit == 0 {
-		limit = coverTime
-	}
 	values := m.Values.With(Values{"position": position})
 	return Movement{
 		Go:   func(ctx context.Context) error { return m.Begin(ctx, messages, values) },
 		Stop: func(ctx context.Context) error { return m.End(ctx, m.Stop, m.Values) },
-		Look: m.Look, To: to, Limit: limit, Every: m.Every, Timeout: m.Timeout,
+		Look: m.Look, To: to, Limit: cmp.Or(m.Takes, coverTime), Every: m.Every, Timeout: m.Timeout,
 	}
 }
 

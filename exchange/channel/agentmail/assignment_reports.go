@@ -2,6 +2,7 @@ package agentmail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -156,10 +157,7 @@ func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref 
 		if !ok {
 			continue
 		}
-		name := media.Name
-		if name == "" {
-			name = e.Type + messeaf.Extension(mime)
-		}
+		name := cmp.Or(media.Name, e.Type+messeaf.Extension(mime))
 		file, err := as.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
 		if err != nil { // the file stays in the message
 			as.log.Warn("cannot store a file from a mail; it stays in the message", "ref", ref, "err", err)

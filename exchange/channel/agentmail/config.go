@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -43,10 +44,7 @@ type Agent struct {
 
 // executor returns the id of the agent as an executor.
 func (a Agent) executor() string {
-	if a.ID != "" {
-		return a.ID
-	}
-	return a.Name
+	return cmp.Or(a.ID, a.Name)
 }
 
 // DefaultConfig returns the default settings.

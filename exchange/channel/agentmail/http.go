@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,11 +100,7 @@ func (d *Adapter) servePost(from peer, w http.ResponseWriter, r *http.Request) {
 		text, _ := report.JSON() // the answer is complete without the report
 		p.Report = d.withoutSecrets(text)
 	}
-	code := codes[bad.Code]
-	if code == 0 {
-		code = http.StatusUnprocessableEntity
-	}
-	answer(w, code, p)
+	answer(w, cmp.Or(codes[bad.Code], http.StatusUnprocessableEntity), p)
 }
 
 // item is a message in an answer. The next request continues after Seq.

@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,12 +217,5 @@ func (ms *mailboxSync) reject(l email, bad *format.Invalid) error {
 	if !ok {
 		return nil
 	}
-	return ms.queue(l.from, threadOf(l, bad), report)
-}
-
-func threadOf(l email, bad *format.Invalid) string {
-	if l.mail.ThreadID != "" {
-		return l.mail.ThreadID
-	}
-	return bad.TaskID
+	return ms.queue(l.from, cmp.Or(l.mail.ThreadID, bad.TaskID), report)
 }

@@ -205,21 +205,10 @@ func (b *outbox) pending(from peer, after uint64) ([]outboxEntry, chan struct{})
 func (b *outbox) acknowledge(from peer, after uint64) error {
 	mine := func(e *outboxEntry) bool { return e.HTTP && e.To == from.name && e.Seq <= after }
 	b.mu.Lock()
-	found := false
-	for _, e := range b.s.Out {
-		found = found || mine(e)
-	}
+	found := slices.ContainsFunc(b.s.Out, mine)
 	b.mu.Unlock()
 	if !found {
 		return nil
 	}
-	return b.change(func(s *state) {
-		var left []*outboxEntry
-		for _, e := range s.Out {
-			if !mine(e) {
-				left = append(left, e)
-			}
-		}
-		s.Out = left
-	})
+	return b.change(func(s *state) { s.Out = slices.DeleteFunc(s.Out, mine) })
 }

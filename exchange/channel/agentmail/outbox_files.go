@@ -2,6 +2,7 @@ package agentmail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -81,9 +82,7 @@ func (b *outbox) inline(ctx context.Context, ref string, content []mess.Entry, s
 				media.Resource, media.MIME, media.Size, media.SHA256 = messeaf.Resource(ref, media.File), f.mime, new(int64(len(f.data))), ""
 				media.Extra = media.Extra.Set("note", "scaled for mail; the whole picture is at the exchange")
 			}
-			if media.Name == "" {
-				media.Name = media.File
-			}
+			media.Name = cmp.Or(media.Name, media.File)
 			media.URI, media.File = mess.DataURI(f.mime, f.data), ""
 		}
 		content[i] = mess.MediaEntry(e.Type, media)

@@ -1,6 +1,7 @@
 package agentmail
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"time"
@@ -23,13 +24,7 @@ type shared struct {
 func (h *shared) agentName() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.s.Name != "" {
-		return h.s.Name
-	}
-	if h.cfg.Name != "" {
-		return h.cfg.Name
-	}
-	return h.x.ID()
+	return cmp.Or(h.s.Name, h.cfg.Name, h.x.ID())
 }
 
 // isCapability reports whether a capability exists.

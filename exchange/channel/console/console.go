@@ -4,6 +4,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -91,9 +92,7 @@ const (
 
 // Open makes a console and reads the stored sessions.
 func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) (*Console, error) {
-	if cfg.SignInRate == 0 {
-		cfg.SignInRate = rate.Every(tryEvery)
-	}
+	cfg.SignInRate = cmp.Or(cfg.SignInRate, rate.Every(tryEvery))
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		sessions: map[string]session{}, links: map[string]link{},

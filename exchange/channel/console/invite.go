@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -39,10 +40,7 @@ func (c *Console) newInvite(actor, name string) (token string, ends time.Time, e
 	if err := c.checkInvite(actor); err != nil {
 		return "", ends, err
 	}
-	if name == "" {
-		name = actor
-	}
-	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &invite{actor, name}} })
+	return c.newLink(inviteTime, func([32]byte) link { return link{invite: &invite{actor, cmp.Or(name, actor)}} })
 }
 
 // maxName is the limit of a person's name, in bytes.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -32,11 +33,7 @@ func writeRejection(w http.ResponseWriter, err error) {
 		writeJSON(w, http.StatusServiceUnavailable, map[string]string{"error": "the exchange cannot do this now; try again"})
 		return
 	}
-	code := codes[r.Code]
-	if code == 0 {
-		code = http.StatusBadRequest
-	}
-	writeJSON(w, code, map[string]any{"error": r.Text, "why": r.Code})
+	writeJSON(w, cmp.Or(codes[r.Code], http.StatusBadRequest), map[string]any{"error": r.Text, "why": r.Code})
 }
 
 func (g *request) writeError(err error) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/internal/ascii"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -113,14 +114,10 @@ func (c *Console) sessionOf(r *http.Request) (s session, secret [32]byte, ok boo
 // ports. So two exchanges on one host do not take each other's cookies.
 func cookieName(r *http.Request) string {
 	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil || !isDigits(port) {
+	if err != nil || !ascii.Digits(port, 1, len(port)) {
 		port = "web"
 	}
 	return "messkit-" + port
-}
-
-func isDigits(s string) bool {
-	return s != "" && !slices.ContainsFunc([]byte(s), func(b byte) bool { return b < '0' || b > '9' })
 }
 
 // serveSession signs a browser in or out.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -76,9 +77,7 @@ const maxWorded = 1000
 
 // WriteHeader holds back the status of an error in plain text.
 func (w *errorWriter) WriteHeader(code int) {
-	if w.status == 0 {
-		w.status = code
-	}
+	w.status = cmp.Or(w.status, code)
 	kind := w.Header().Get("Content-Type")
 	if code >= http.StatusBadRequest && (kind == "" || strings.HasPrefix(kind, "text/plain")) && w.code == 0 {
 		w.code = code

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -146,9 +147,7 @@ func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, n
 	}
 	for _, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Code == code {
-			if s.Message == "" {
-				s.Message = note
-			}
+			s.Message = cmp.Or(s.Message, note)
 			return m
 		}
 	}

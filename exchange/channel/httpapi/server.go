@@ -6,6 +6,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -101,9 +102,7 @@ type Server struct {
 
 // New makes a server.
 func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Server {
-	if cfg.MaxBody == 0 {
-		cfg.MaxBody = defaultMaxBody
-	}
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, defaultMaxBody)
 	if cfg.Rate == (Rate{}) {
 		cfg.Rate = DefaultRate()
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -38,14 +39,11 @@ type summary struct {
 
 func summaryOf(e exchange.Envelope) summary {
 	s := summary{
-		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Priority: e.Priority,
+		Ref: e.Ref, Status: e.Status, Intent: e.Intent, Requester: e.Requester, Priority: cmp.Or(e.Priority, mess.Normal),
 		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
 	if e.Executor != "" {
 		s.Executor = &e.Executor
-	}
-	if s.Priority == "" {
-		s.Priority = mess.Normal
 	}
 	return s
 }

@@ -79,9 +79,7 @@ func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, mos
 	if int64(len(f.Data)) > most {
 		return fmt.Errorf("it is larger than %d bytes", most)
 	}
-	if f.MIME == "" {
-		f.MIME = res.Header.Get("Content-Type")
-	}
+	f.MIME = cmp.Or(f.MIME, res.Header.Get("Content-Type"))
 	return nil
 }
 
@@ -119,10 +117,7 @@ func (fs *fileServer) readPath(name string, most int64) ([]byte, error) {
 
 // nameOf returns a safe name for a file, from the name that the sender gave it.
 func nameOf(a wire.Attachment) string {
-	name := a.Filename
-	if name == "" {
-		name = a.Path
-	}
+	name := cmp.Or(a.Filename, a.Path)
 	if name == "" && a.URL != "" {
 		name, _, _ = strings.Cut(a.URL, "?")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,10 +58,7 @@ func (ic *incidents) judge(ctx context.Context, in *incoming) (state.AlertEffect
 func alertOf(in *incoming) state.Alert {
 	meta := in.Payload.Metadata
 	subject := cmp.Or(strings.TrimSpace(in.Payload.Subject), strings.TrimSpace(in.Payload.Body))
-	a := state.Alert{Host: meta.Get("host"), Check: meta.Get("check"), Group: meta.Get("scope"), Subject: subject, At: in.Time, Recovery: isRecovery(meta.Get("status"), subject, in.Payload.Body)}
-	if a.Host == "" {
-		a.Host = in.From
-	}
+	a := state.Alert{Host: cmp.Or(meta.Get("host"), in.From), Check: meta.Get("check"), Group: meta.Get("scope"), Subject: subject, At: in.Time, Recovery: isRecovery(meta.Get("status"), subject, in.Payload.Body)}
 	switch {
 	case a.Check != "":
 		a.Key = a.Host + "_" + a.Check
@@ -84,12 +82,7 @@ func isRecovery(status string, texts ...string) bool {
 	default:
 		return false
 	}
-	for _, text := range texts {
-		if word, _ := recoveryWord(text); word != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(texts, func(text string) bool { word, _ := recoveryWord(text); return word != "" })
 }
 
 // recoveryWord splits a text into the recovery word at its beginning and the rest.

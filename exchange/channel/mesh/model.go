@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/aes"
 	"crypto/rand"
 	"crypto/sha256"
@@ -55,12 +56,7 @@ const actorPrefix = "mesh/"
 
 // executor returns the actor of a peer as an executor.
 func (p *peer) executor() exchange.Actor {
-	c := p.settings().cfg
-	id := c.Executor
-	if id == "" {
-		id = p.name
-	}
-	return exchange.Actor{ID: id, Roles: exchange.ExecutorRole}
+	return exchange.Actor{ID: cmp.Or(p.settings().cfg.Executor, p.name), Roles: exchange.ExecutorRole}
 }
 
 // isExecutor reports whether a peer is an executor.

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,10 +120,7 @@ func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 	}
 	code := http.StatusServiceUnavailable
 	if no, ok := errors.AsType[*mess.Error](err); ok && no.Code != mess.Unavailable {
-		code = map[mess.ErrorCode]int{mess.NotFound: http.StatusNotFound, mess.TooLarge: http.StatusRequestEntityTooLarge}[no.Code]
-		if code == 0 {
-			code = http.StatusBadRequest
-		}
+		code = cmp.Or(map[mess.ErrorCode]int{mess.NotFound: http.StatusNotFound, mess.TooLarge: http.StatusRequestEntityTooLarge}[no.Code], http.StatusBadRequest)
 	} else {
 		a.log.Error("mesh: an order has failed", "do", o.Do, "err", err)
 	}
@@ -200,10 +198,7 @@ func (a *Adapter) status() *Status {
 	peers := a.allPeers()
 	for _, name := range slices.Sorted(maps.Keys(peers)) {
 		c := peers[name].settings().cfg
-		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: breakers[name].State, DeadLetters: deadLetters[name]}
-		if p.Breaker == "" {
-			p.Breaker = state.Closed
-		}
+		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: cmp.Or(breakers[name].State, state.Closed), DeadLetters: deadLetters[name]}
 		if h, ok := health[name]; ok {
 			p.Reachable, p.LastProbe, p.LatencyMS = &h.Reachable, h.LastProbe, h.LatencyMS
 		}

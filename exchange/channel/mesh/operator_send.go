@@ -245,9 +245,7 @@ func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, erro
 	if err != nil {
 		return "", nil, err
 	}
-	if s.TTL == 0 {
-		s.TTL = 120
-	}
+	s.TTL = cmp.Or(s.TTL, 120)
 	if s.Conversation == "" {
 		s.Conversation = fmt.Sprintf("conv_%d_%s", time.Now().Unix(), newNonce()[:8])
 	}

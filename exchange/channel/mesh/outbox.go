@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,12 +69,7 @@ func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
 		return sealed
 	}
 	e.Payload.Body, e.Payload.Encrypted, e.Payload.Subject = closed(e.Payload.Body), true, "(encrypted)"
-	var rest wire.Object
-	for _, m := range e.Payload.Metadata {
-		if m.Key != messKey {
-			rest = append(rest, m)
-		}
-	}
+	rest := slices.DeleteFunc(slices.Clone(e.Payload.Metadata), func(m wire.Member) bool { return m.Key == messKey })
 	if inner := e.Payload.Metadata.Get(messKey); inner != "" {
 		rest = rest.With(messKey, closed(inner))
 	}

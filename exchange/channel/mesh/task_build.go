@@ -27,9 +27,7 @@ func (ts *tasks) build(ctx context.Context, in *incoming) (*mess.Request, []stri
 	if req == nil {
 		req = &mess.Request{Intent: cmp.Or(strings.TrimSpace(in.Payload.Body), strings.TrimSpace(in.Payload.Subject)), Priority: priorityOf(in.Priority)}
 	}
-	if req.ID == "" {
-		req.ID = in.ID
-	}
+	req.ID = cmp.Or(req.ID, in.ID)
 	if req.NeededBy == "" && (req.Constraints == nil || req.Constraints.Timing == nil || req.Constraints.Timing.Expires == "") {
 		req.NeededBy = mess.TimeOf(in.Expires().Add(skew)) // the task must not begin after that (section 5, ttl)
 	}

@@ -145,10 +145,7 @@ func entryText(e mess.Entry) string {
 
 // statusText describes the status of a task.
 func statusText(code mess.Code, s *mess.Status) string {
-	words := strings.ReplaceAll(string(code), "_", " ")
-	if words == "" {
-		words = "pending"
-	}
+	words := strings.ReplaceAll(string(cmp.Or(code, mess.Pending)), "_", " ")
 	text := strings.ToUpper(words[:1]) + words[1:]
 	if s == nil || s.Code != code {
 		return text + "."

@@ -6,6 +6,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -65,9 +66,7 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 	if err := topic.CheckID(x.ID()); err != nil {
 		return nil, fmt.Errorf("exchange: id: %w", err)
 	}
-	if cfg.Keep == 0 {
-		cfg.Keep = defaultKeep
-	}
+	cfg.Keep = cmp.Or(cfg.Keep, defaultKeep)
 	d := &Adapter{
 		x: x, root: topic.Of(x.ID()), cfg: cfg, log: log, now: now, instance: rand.Text()[:12],
 		connection: &connection{log: log},

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -194,11 +195,7 @@ func (h *brokerHook) OnSubscribed(cl *broker.Client, _ packets.Packet, _ []byte)
 }
 
 func filters(cl *broker.Client) []string {
-	var list []string
-	for f := range cl.State.Subscriptions.GetAll() {
-		list = append(list, f)
-	}
-	return list
+	return slices.Collect(maps.Keys(cl.State.Subscriptions.GetAll()))
 }
 
 // OnDisconnect gives up the messages that a client has not acknowledged.

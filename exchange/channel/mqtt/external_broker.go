@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -34,9 +35,7 @@ type External struct {
 // NewExternal connects an adapter to an external broker.
 func NewExternal(d *Adapter, cfg ExternalConfig, log *slog.Logger) *External {
 	o := &External{adapter: d, log: log, queues: &senderQueues{}}
-	if cfg.Client == "" {
-		cfg.Client = "messkit-" + d.x.ID()
-	}
+	cfg.Client = cmp.Or(cfg.Client, "messkit-"+d.x.ID())
 	r := d.root
 	var birth []string
 	if d.cfg.HomeAssistant {

@@ -48,14 +48,10 @@ type summary struct {
 func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 func summaryOf(e exchange.Envelope) summary {
-	s := summary{
-		Ref: e.Ref, Intent: e.Intent, Priority: e.Priority, Status: e.Status, Requester: e.Requester, Executor: e.Executor,
+	return summary{
+		Ref: e.Ref, Intent: e.Intent, Priority: cmp.Or(e.Priority, mess.Normal), Status: e.Status, Requester: e.Requester, Executor: e.Executor,
 		Created: formatTime(e.Created), Updated: formatTime(e.Updated),
 	}
-	if s.Priority == "" {
-		s.Priority = mess.Normal
-	}
-	return s
 }
 
 // statuses holds what the Dispatcher has seen last of each open thread.

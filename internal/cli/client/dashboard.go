@@ -135,12 +135,8 @@ func keepAsking(ctx context.Context, x *httpclient.Client, news <-chan struct{},
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		pause := time.NewTimer(boardPause)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if !wait.For(ctx, boardPause) {
 			return ctx.Err()
-		case <-pause.C:
 		}
 	}
 }

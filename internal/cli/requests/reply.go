@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/remote/httpclient"
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -213,10 +214,7 @@ func notTaken(ctx context.Context, x *httpclient.Client, ref string, answers mes
 		default:
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(lookAgain):
-		}
+		wait.For(ctx, lookAgain)
 	}
 	return nil
 }

@@ -187,17 +187,12 @@ func lines(list []any) (words []string) {
 
 func (t ReportContext) blocker(code mess.Code, why []string, carried mess.Object) Body {
 	u := t.update("blocker", strings.ReplaceAll(string(code), "_", " ")+": "+strings.Join(why, "; "), carried)
-	for _, w := range why {
-		u.Blockers = append(u.Blockers, w)
-	}
+	u.Blockers = append(u.Blockers, listOf(why)...)
 	return u
 }
 
 func (t ReportContext) ask(kind, topic string, lines []string, carried mess.Object) Body {
-	c := &CoordinationRequest{RequestType: kind, Participants: []string{t.To}, Topic: topic}
-	for _, l := range lines {
-		c.SuccessCriteria = append(c.SuccessCriteria, l)
-	}
+	c := &CoordinationRequest{RequestType: kind, Participants: []string{t.To}, Topic: topic, SuccessCriteria: listOf(lines)}
 	c.Metadata = append(mess.Object{{Key: "task_id", Value: t.Task}}, metadata(carried)...)
 	return c
 }

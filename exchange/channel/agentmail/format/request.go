@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,12 +47,7 @@ func (t *TaskAssignment) Request(known func(string) bool) (mess.Request, error) 
 		own = append(own, mess.Field{Key: "id", Value: r.ID})
 	}
 	r.ID, r.Intent = RequestID(t.TaskID), t.Description
-	if r.Priority == "" {
-		r.Priority = t.priority()
-	}
-	if r.NeededBy == "" {
-		r.NeededBy = t.Deadline
-	}
+	r.Priority, r.NeededBy = cmp.Or(r.Priority, t.priority()), cmp.Or(r.NeededBy, t.Deadline)
 	list := t.ownCriteria(r)
 	for _, text := range slices.Concat(t.Specification.TechnicalRequirements, list) {
 		if strings.TrimSpace(text) != "" && !hasText(r.Context, text) {

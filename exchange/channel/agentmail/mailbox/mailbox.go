@@ -3,6 +3,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,10 +212,7 @@ func (b *Mailbox) Enter(ctx context.Context, was Identity) (Identity, error) {
 	if err := b.call(ctx, "register_agent", args, &got); err != nil {
 		return was, err
 	}
-	id := Identity{got.Name, secret.Text(got.Token)}
-	if id.Token == "" {
-		id.Token = was.Token
-	}
+	id := Identity{got.Name, cmp.Or(secret.Text(got.Token), was.Token)}
 	b.name, b.token = id.Name, id.Token
 	if got.Retired != "" {
 		if err := b.call(ctx, "unretire_agent", b.self(), nil); err != nil {

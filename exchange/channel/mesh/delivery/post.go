@@ -4,6 +4,7 @@ package delivery
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,10 +232,7 @@ func (p *Post) attempt(ctx context.Context, l *line, m Message) (code int, pause
 		}
 		address = base.String() + m.Path
 	}
-	token := m.Token
-	if token == "" {
-		token = l.peer.Token
-	}
+	token := cmp.Or(m.Token, l.peer.Token)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(m.Body))
 	if err != nil {
 		return 0, 0, errors.New("there is no such address")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -173,9 +174,5 @@ func (s *Store) Probed(peer string, h Health) {
 func (s *Store) Health() map[string]Health {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]Health{}
-	for peer, h := range s.health {
-		all[peer] = h
-	}
-	return all
+	return maps.Clone(s.health)
 }

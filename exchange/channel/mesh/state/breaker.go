@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"maps"
 	"time"
 )
@@ -79,9 +80,7 @@ func (s *Store) Failed(peer string) {
 	b := s.breakers[peer]
 	b.Failures++
 	b.LastFailure = stamped(s.now())
-	if b.State == "" {
-		b.State = Closed
-	}
+	b.State = cmp.Or(b.State, Closed)
 	if b.Failures >= maxFailures || b.State == HalfOpen {
 		b.State, b.OpenUntil, b.probing = Opened, stamped(s.now().Add(openFor)), false
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -284,9 +285,7 @@ func (s *Store) Summaries(p Policy) (due []Incident, next time.Time, _ error) {
 		if !j.now.Before(p.due(*i)) {
 			j.notified(i)
 			i.Escalated = true
-			if i.Pending == "" {
-				i.Pending = Summary
-			}
+			i.Pending = cmp.Or(i.Pending, Summary)
 			due = append(due, *i)
 		}
 		if at := p.due(*i); next.IsZero() || at.Before(next) {

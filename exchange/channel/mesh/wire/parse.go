@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/messkit/messkit/internal/ascii"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -67,12 +69,10 @@ func parse(text string, strict bool) (Envelope, error) {
 		ReplyContext: present(o.Raw("replyContext")), Session: present(o.Raw("session")),
 		Priority: r.text(o, "priority"), IdempotencyKey: r.text(o, "idempotencyKey"), Nonce: r.text(o, "nonce"), Signature: r.text(o, "signature"),
 	}
-	if version, ok := strings.CutPrefix(e.Protocol, "mesh/1."); !ok || !digits(version) {
+	if version, ok := strings.CutPrefix(e.Protocol, "mesh/1."); !ok || !ascii.Digits(version, 1, len(version)) {
 		return Envelope{}, &Error{"unsupported_protocol", "protocol: " + strconv.Quote(clip(e.Protocol)) + ": unsupported version; use " + Protocol}
 	}
-	if e.Priority == "" {
-		e.Priority = Normal
-	}
+	e.Priority = cmp.Or(e.Priority, Normal)
 	e.Time = r.time(o, "timestamp")
 	e.TTL = r.ttl(o.Raw("ttl"))
 	e.ReplyTo, e.Relay = r.replyTo(o.Raw("replyTo")), r.relay(o.Raw("relay"))
@@ -139,9 +139,7 @@ func isText(raw json.RawMessage) bool {
 
 // ValidName reports whether s can name an agent. Paths and file names contain it.
 func ValidName(s string) bool {
-	return len(s) > 0 && len(s) <= 64 && s[0] != '.' && s[0] != '-' && !strings.ContainsFunc(s, func(c rune) bool {
-		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("._-", c))
-	})
+	return ascii.Text(s, 64, "._-") && s[0] != '.' && s[0] != '-'
 }
 
 func (r *reader) text(o Object, key string) string {
@@ -269,10 +267,6 @@ func present(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
-}
-
-func digits(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(c rune) bool { return c < '0' || c > '9' })
 }
 
 // clip shortens a text for an error message.

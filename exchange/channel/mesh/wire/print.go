@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -33,11 +34,7 @@ func (e Envelope) Text() string {
 	}
 	b.raw("replyContext", e.ReplyContext)
 	b.raw("session", e.Session)
-	priority := e.Priority
-	if priority == "" {
-		priority = Normal
-	}
-	b.text("priority", priority)
+	b.text("priority", cmp.Or(e.Priority, Normal))
 	b.raw("ttl", strconv.AppendInt(nil, int64(e.TTL/time.Second), 10))
 	b.orNull("idempotencyKey", e.IdempotencyKey)
 	b.orNull("nonce", e.Nonce)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -80,13 +81,7 @@ func canonical(text string) (string, error) {
 	if !ok {
 		return "", errors.New("no object")
 	}
-	var rest members
-	for _, m := range o {
-		if m.key != "signature" {
-			rest = append(rest, m)
-		}
-	}
-	return string(appendValue(nil, rest)), nil
+	return string(appendValue(nil, slices.DeleteFunc(o, func(m member) bool { return m.key == "signature" }))), nil
 }
 
 // members is an object in the order of its keys; each key occurs once.

@@ -1,6 +1,7 @@
 package homeassistant
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -104,10 +105,7 @@ func (d activity) taskState() mess.Object {
 		o = object("state", string(w.envelope.Status), "ref", w.envelope.Ref, "intent", w.envelope.Intent, "requestor", w.envelope.Requester)
 		switch c := w.envelope.Confirm; {
 		case w.envelope.Status == mess.NeedsConfirmation && c != nil:
-			by := c.By
-			if by == "" {
-				by = w.envelope.Requester
-			}
+			by := cmp.Or(c.By, w.envelope.Requester)
 			o = append(o, object("action", w.action, "consequences", w.consequences, "confirm_by", by)...)
 		case w.envelope.Status == mess.NeedsInput:
 			o = append(o, object("question", w.asked, "options", w.options)...)

@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -50,12 +48,12 @@ func listDevices(a *output.Env, h *config.DeviceSet, asJSON bool) error {
 		}
 		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tDRIVER\tCLASS\tAREA\tCAN")
-	for _, d := range h.Devices {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Name, d.Driver, d.EffectiveClass(), d.Area, strings.Join(d.Verbs(), ", "))
-	}
-	return w.Flush()
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("NAME\tDRIVER\tCLASS\tAREA\tCAN\n")
+		for _, d := range h.Devices {
+			p.Printf("%s\t%s\t%s\t%s\t%s\n", d.Name, d.Driver, d.EffectiveClass(), d.Area, strings.Join(d.Verbs(), ", "))
+		}
+	})
 }
 
 func listDrivers(a *output.Env, asJSON bool) error {
@@ -66,10 +64,10 @@ func listDrivers(a *output.Env, asJSON bool) error {
 		}
 		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "DRIVER\tCLASS\tABOUT")
-	for _, k := range all.Kinds() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Name, k.Class, k.About)
-	}
-	return w.Flush()
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("DRIVER\tCLASS\tABOUT\n")
+		for _, k := range all.Kinds() {
+			p.Printf("%s\t%s\t%s\n", k.Name, k.Class, k.About)
+		}
+	})
 }

@@ -3,9 +3,7 @@ package executors
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -54,11 +52,11 @@ func capabilities(ctx context.Context, x *httpclient.Client) ([]capability, erro
 }
 
 func printCapabilities(a *output.Env, list []capability) error {
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "CAPABILITY\tEXECUTORS\tDESCRIPTION")
-	for _, one := range list {
-		by := cmp.Or(strings.Join(one.Executors, ", "), "-")
-		fmt.Fprintf(w, "%s\t%s\t%s\n", one.ID, output.Printable(by), output.Printable(one.Description))
-	}
-	return w.Flush()
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("CAPABILITY\tEXECUTORS\tDESCRIPTION\n")
+		for _, one := range list {
+			by := cmp.Or(strings.Join(one.Executors, ", "), "-")
+			p.Printf("%s\t%s\t%s\n", one.ID, output.Printable(by), output.Printable(one.Description))
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,24 +43,19 @@ func printRefused(a *output.Env, list []httpclient.Refusal, all int) error {
 		p.Printf("the exchange has refused no connection since its start\n")
 		return p.Err
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	for _, r := range list {
-		path, times := r.Method+" "+r.Path, ""
-		if r.Various {
-			path += " and others"
+	return a.PrintColumns(func(p *output.Printer) {
+		for _, r := range list {
+			path, times := r.Method+" "+r.Path, ""
+			if r.Various {
+				path += " and others"
+			}
+			if r.Count > 1 {
+				times = fmt.Sprintf("%d times since %s", r.Count, r.First.Local().Format(time.TimeOnly))
+			}
+			p.Printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, output.Printable(cmp.Or(r.Actor, r.From)), times, output.Printable(path), output.Printable(r.Error))
 		}
-		if r.Count > 1 {
-			times = fmt.Sprintf("%d times since %s", r.Count, r.First.Local().Format(time.TimeOnly))
+		if more := all - len(list); more > 0 {
+			p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), all)
 		}
-		p.Printf("%s\t%d\t%s\t%s\t%s\t%s\n", r.At.Local().Format(time.DateTime), r.Code, output.Printable(cmp.Or(r.Actor, r.From)), times, output.Printable(path), output.Printable(r.Error))
-	}
-	if more := all - len(list); more > 0 && p.Err == nil {
-		p.Err = w.Flush()
-		p.Printf("and %s; --limit %d shows them\n", output.Count(more, "older one"), all)
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	return w.Flush()
+	})
 }

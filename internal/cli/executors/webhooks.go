@@ -2,7 +2,6 @@ package executors
 
 import (
 	"context"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,22 +24,18 @@ that executor. docs/reference/http.md explains how an executor registers a webho
 }
 
 func printDeliveries(a *output.Env, list []httpclient.Delivery) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	for _, d := range list {
-		p.Printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, output.Printable(d.Executor), output.Printable(d.Event), output.Printable(d.Ref), output.Printable(d.To))
-		if d.Tries > 1 {
-			p.Printf("\ttried %d times", d.Tries)
-		} else {
-			p.Printf("\t")
+	return a.PrintColumns(func(p *output.Printer) {
+		for _, d := range list {
+			p.Printf("%s\t%s\t%s\t%s\t%s\t%s", d.At.Local().Format(time.DateTime), d.State, output.Printable(d.Executor), output.Printable(d.Event), output.Printable(d.Ref), output.Printable(d.To))
+			if d.Tries > 1 {
+				p.Printf("\ttried %d times", d.Tries)
+			} else {
+				p.Printf("\t")
+			}
+			p.Printf("\t%s\n", output.Printable(d.Err))
 		}
-		p.Printf("\t%s\n", output.Printable(d.Err))
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	if len(list) == 0 {
-		p.Printf("no deliveries to webhooks yet\n")
-	}
-	return w.Flush()
+		if len(list) == 0 {
+			p.Printf("no deliveries to webhooks yet\n")
+		}
+	})
 }

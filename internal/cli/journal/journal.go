@@ -2,12 +2,12 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,19 +96,12 @@ func showEntries(a *output.Env, o *OnJournal, r journal.Contents) error {
 		}
 		return a.JSON(list)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES")
-	for _, e := range r.Threads() {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, orDash(output.ShortDigest(e.Digest)), orDash(output.Printable(e.Boot)), localTime(e.At), e.Bytes)
-	}
-	return w.Flush()
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("REF\tEPOCH\tSTATE\tDIGEST\tBOOT\tTIME\tBYTES\n")
+		for _, e := range r.Threads() {
+			p.Printf("%s\t%d\t%s\t%s\t%s\t%s\t%d\n", output.Printable(e.Ref), e.Epoch, e.State, cmp.Or(output.ShortDigest(e.Digest), "-"), cmp.Or(output.Printable(e.Boot), "-"), localTime(e.At), e.Bytes)
+		}
+	})
 }
 
 // localTime returns a time in the local zone.
@@ -148,7 +141,7 @@ func showEntry(a *output.Env, o *OnJournal, dir string, r journal.Contents, ref 
 	p := output.Printer{Out: a.Out, All: true}
 	for _, e := range list {
 		p.Printf("%s  epoch %d  %s\n", output.Printable(e.Ref), e.Epoch, e.State)
-		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", orDash(output.Printable(e.Digest)), orDash(output.Printable(e.Boot)), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
+		p.Printf("  digest %s, boot %s, begun %s, found open %s\n", cmp.Or(output.Printable(e.Digest), "-"), cmp.Or(output.Printable(e.Boot), "-"), output.Count(e.Begun, "time"), output.Count(e.Found, "time"))
 		for _, l := range e.Records {
 			p.Printf("  %s  %-6s  %s byte %d, %d bytes\n", localTime(l.At), l.Kind, filepath.Base(l.File), l.Offset, l.Bytes)
 			if l.Plan != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,19 +60,15 @@ func keysListCommand(a *output.Env) *cobra.Command {
 }
 
 func printHolders(a *output.Env, list []httpclient.Holder) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	for _, h := range list {
-		p.Printf("%s\t%s\tsince %s", output.Printable(h.Actor), output.Printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
-		if h.OldUntil != nil {
-			p.Printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
+	return a.PrintColumns(func(p *output.Printer) {
+		for _, h := range list {
+			p.Printf("%s\t%s\tsince %s", output.Printable(h.Actor), output.Printable(strings.Join(h.Roles, ", ")), h.Created.Local().Format(time.DateTime))
+			if h.OldUntil != nil {
+				p.Printf("\tthe old key until %s", h.OldUntil.Local().Format(time.DateTime))
+			}
+			p.Printf("\n")
 		}
-		p.Printf("\n")
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	return w.Flush()
+	})
 }
 
 // newKey is the destination of a new key.

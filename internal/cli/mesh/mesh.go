@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -101,33 +100,29 @@ changed, rotate --drop-old ends the previous token. No program needs a restart.`
 }
 
 func meshStatus(a *output.Env, s *mesh.Status) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	p.Printf("agent\t%s\t%s\n", s.Agent, s.URL)
-	if s.TokenFile != "" {
-		p.Printf("token\t%s\tpeers send the token in this file\n", s.TokenFile)
-	}
-	for _, one := range s.Peers {
-		up := "not asked yet"
-		if one.Reachable != nil {
-			up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("agent\t%s\t%s\n", s.Agent, s.URL)
+		if s.TokenFile != "" {
+			p.Printf("token\t%s\tpeers send the token in this file\n", s.TokenFile)
 		}
-		p.Printf("peer\t%s\t%s\tcircuit %s\t%s", output.Printable(one.Name), output.Printable(one.URL), one.Breaker, up)
-		if one.DeadLetters > 0 {
-			p.Printf("\t%s", output.Count(one.DeadLetters, "dead letter"))
+		for _, one := range s.Peers {
+			up := "not asked yet"
+			if one.Reachable != nil {
+				up = map[bool]string{true: fmt.Sprintf("reachable, %d ms", one.LatencyMS), false: "not reachable"}[*one.Reachable] + " at " + one.LastProbe.Local().Format(time.TimeOnly)
+			}
+			p.Printf("peer\t%s\t%s\tcircuit %s\t%s", output.Printable(one.Name), output.Printable(one.URL), one.Breaker, up)
+			if one.DeadLetters > 0 {
+				p.Printf("\t%s", output.Count(one.DeadLetters, "dead letter"))
+			}
+			p.Printf("\n")
 		}
-		p.Printf("\n")
-	}
-	for _, i := range s.Incidents {
-		p.Printf("incident\t%s\t%s\t%s\tsince %s\n", output.Printable(i.ID), output.Printable(i.Scope), output.Count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
-	}
-	for _, one := range s.Asks {
-		p.Printf("request\t%s\t%s\t%s\n", output.Printable(one.ID), output.Printable(one.To), stateOf(one))
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	return w.Flush()
+		for _, i := range s.Incidents {
+			p.Printf("incident\t%s\t%s\t%s\tsince %s\n", output.Printable(i.ID), output.Printable(i.Scope), output.Count(i.AlertCount, "alert"), i.FirstSeen.Local().Format(time.DateTime))
+		}
+		for _, one := range s.Asks {
+			p.Printf("request\t%s\t%s\t%s\n", output.Printable(one.ID), output.Printable(one.To), stateOf(one))
+		}
+	})
 }
 
 // stateOf returns the state of a request to a peer as text.
@@ -178,15 +173,11 @@ func meshAuditCommand(a *output.Env) *cobra.Command {
 }
 
 func printAudit(a *output.Env, list []state.Line) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	for _, l := range list {
-		p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	return w.Flush()
+	return a.PrintColumns(func(p *output.Printer) {
+		for _, l := range list {
+			p.Printf("%s\t%s > %s\t%s\t%s\t%s\t%s\t%s\n", output.Printable(l.TS), output.Printable(l.From), output.Printable(l.To), output.Printable(l.Type), output.Printable(l.Status), output.Printable(l.ID), output.Printable(l.Subject), output.Printable(l.Detail))
+		}
+	})
 }
 
 func meshDeadLettersCommand(a *output.Env) *cobra.Command {
@@ -210,18 +201,14 @@ type deadLetters struct {
 }
 
 func printDeadLetters(a *output.Env, d deadLetters) error {
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	p := output.Printer{Out: w}
-	for _, l := range d.Messages {
-		p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
-	}
-	if len(d.Messages) == 0 {
-		p.Printf("there are none\n")
-	}
-	if p.Err != nil {
-		return p.Err
-	}
-	return w.Flush()
+	return a.PrintColumns(func(p *output.Printer) {
+		for _, l := range d.Messages {
+			p.Printf("%s\t%s\t%s\t%s\t%s\n", l.Timestamp.Local().Format(time.DateTime), output.Printable(l.To), output.Printable(l.ID), output.Printable(l.FailReason), output.Count(l.Attempts, "attempt"))
+		}
+		if len(d.Messages) == 0 {
+			p.Printf("there are none\n")
+		}
+	})
 }
 
 func meshReplayCommand(a *output.Env) *cobra.Command {

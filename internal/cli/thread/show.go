@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,16 +84,16 @@ func printEnvelopes(a *output.Env, list []messeaf.Envelope, asJSON bool) error {
 		}
 		return a.JSON(all)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT")
-	for _, e := range list {
-		changed := string(e.Updated)
-		if at, ok := messeaf.Time(e.Updated); ok {
-			changed = at.Local().Format(time.DateTime)
+	return a.PrintColumns(func(p *output.Printer) {
+		p.Printf("REF\tSTATUS\tEXECUTOR\tCHANGED\tINTENT\n")
+		for _, e := range list {
+			changed := string(e.Updated)
+			if at, ok := messeaf.Time(e.Updated); ok {
+				changed = at.Local().Format(time.DateTime)
+			}
+			p.Printf("%s\t%s\t%s\t%s\t%s\n", output.Printable(e.Ref), output.Printable(string(e.Status)), output.Printable(e.Executor), output.Printable(changed), output.Printable(e.Intent))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", output.Printable(e.Ref), output.Printable(string(e.Status)), output.Printable(e.Executor), output.Printable(changed), output.Printable(e.Intent))
-	}
-	return w.Flush()
+	})
 }
 
 func threadShowCommand(a *output.Env) *cobra.Command {

@@ -28,12 +28,12 @@ const (
 )
 
 // fetch returns a file that a message of a peer names.
-func (fs *fileServer) fetch(ctx context.Context, p *peer, a wire.Attachment) (file, error) {
+func (fs *fileServer) fetch(ctx context.Context, p *peer, a wire.Attachment) (Attached, error) {
 	return fs.fetchUpTo(ctx, p, a, maxFetched)
 }
 
-func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (file, error) {
-	f := file{Name: nameOf(a), MIME: a.MIME, About: a.Description}
+func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (Attached, error) {
+	f := Attached{Name: nameOf(a), MIME: a.MIME, About: a.Description}
 	var err error
 	switch a.Type {
 	case "inline":
@@ -44,7 +44,7 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 		f.Data, err = fs.readPath(a.Path, most)
 	}
 	if err != nil {
-		return file{}, err
+		return Attached{}, err
 	}
 	if kind, _, err := mime.ParseMediaType(f.MIME); err != nil || kind == "" {
 		f.MIME = cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), http.DetectContentType(f.Data))
@@ -53,7 +53,7 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 }
 
 // fetchURL fetches a file from the address of the peer, and from no other address.
-func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *file) (err error) {
+func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *Attached) (err error) {
 	if !p.settings().where.Near(address) {
 		return errors.New("it is not at the address of " + p.name + "; send an address of the peer")
 	}
@@ -162,7 +162,7 @@ func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref,
 
 // sentFiles returns the files of the responses in a thread. notes name the files that it could not
 // read.
-func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []file, notes []string) {
+func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []Attached, notes []string) {
 	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
 		for _, e := range r.Content {
 			media, ok := e.Media()
@@ -176,7 +176,7 @@ func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread
 			}
 			about, _ := media.Extra.Get(descriptionKey)
 			text, _ := about.(string)
-			files = append(files, file{media.File, media.MIME, data, text})
+			files = append(files, Attached{media.File, media.MIME, data, text})
 		}
 	}
 	return files, notes

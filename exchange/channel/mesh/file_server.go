@@ -66,7 +66,7 @@ func (fs *fileServer) expire(now time.Time) (names []string) {
 }
 
 // serve stores a file for peers and returns its address.
-func (fs *fileServer) serve(ctx context.Context, f file) (string, error) {
+func (fs *fileServer) serve(ctx context.Context, f Attached) (string, error) {
 	s := servedFile{Secret: strings.ToLower(rand.Text()), Name: f.Name, MIME: f.MIME, Until: time.Now().Add(answerTTL)}
 	dir := filepath.Join(fs.opts.Dir, outFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -124,7 +124,7 @@ func harmless(kind string) string {
 }
 
 // saveFile stores a file of a response under a name that is not in taken.
-func (fs *fileServer) saveFile(id string, f file, taken []string) (string, error) {
+func (fs *fileServer) saveFile(id string, f Attached, taken []string) (string, error) {
 	dir := fs.answerFolder(id)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", errors.New("the agent cannot store it")

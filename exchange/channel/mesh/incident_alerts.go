@@ -110,7 +110,7 @@ func withoutWord(text string) string {
 func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) {
 	what := string(i.Pending)
 	ic.shared.notify(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), incidentText(what, i, text))
-	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clipLog(text))
+	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clip(text, maxLogged, ""))
 	for _, name := range ic.cfg.Notify {
 		p := ic.peer(name)
 		e := wire.Envelope{
@@ -130,7 +130,8 @@ func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) 
 	}
 }
 
-func clipLog(s string) string { return strings.ToValidUTF8(s[:min(len(s), 200)], "") }
+// maxLogged is the largest part of a text in the log, in bytes.
+const maxLogged = 200
 
 // incidentText describes an incident.
 func incidentText(what string, i state.Incident, text string) string {

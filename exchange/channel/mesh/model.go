@@ -76,15 +76,15 @@ func (p *peer) sealed(text string) (string, error) {
 }
 
 // messAsFile makes a file of a MESS message, encrypted if the message is.
-func (p *peer) messAsFile(text []byte, seal bool) (file, error) {
+func (p *peer) messAsFile(text []byte, seal bool) (Attached, error) {
 	if seal || p.settings().cfg.Encrypt {
 		sealed, err := p.sealed(string(text))
 		if err != nil {
-			return file{}, err
+			return Attached{}, err
 		}
 		text = []byte(sealed)
 	}
-	return file{Name: messFile, MIME: "application/json", Data: text}, nil
+	return Attached{Name: messFile, MIME: "application/json", Data: text}, nil
 }
 
 // unsealed decrypts a MESS message from a file.
@@ -207,18 +207,11 @@ func (o outgoing) message() delivery.Message {
 
 const relayedVia = "relayed_via_"
 
-// file is an attachment with its data.
-type file struct {
-	Name, MIME string
-	Data       []byte
-	About      string // description, "" for none
-}
-
 // descriptionKey is the field of a MESS file entry for its description.
 const descriptionKey = "description"
 
 // entry converts a file to content of a MESS message.
-func (f file) entry() mess.Entry {
+func (f Attached) entry() mess.Entry {
 	kind, _, _ := strings.Cut(f.MIME, "/")
 	if kind != "image" && kind != "audio" && kind != "video" {
 		kind = "file"

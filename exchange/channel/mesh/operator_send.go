@@ -38,12 +38,11 @@ type Sending struct {
 	until time.Time // how long this agent waits for an answer; zero: the lifetime of the message
 }
 
-// Attached is a file of a message.
+// Attached is a file of a message, with its data.
 type Attached struct {
-	Name string `json:"name"`
-	MIME string `json:"mime"`
-	Data []byte `json:"data"`
-
+	Name  string `json:"name"`
+	MIME  string `json:"mime"`
+	Data  []byte `json:"data"`
 	About string `json:"description,omitempty"`
 }
 
@@ -163,7 +162,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 		if err != nil {
 			return Taken{}, err
 		}
-		s.Files = append(slices.Clone(s.Files), Attached(f))
+		s.Files = append(slices.Clone(s.Files), f)
 		e.Payload.Body = clipBody(e.Payload.Body)
 	default:
 		e.Payload.Metadata = meta.With(messKey, s.MESS)
@@ -174,7 +173,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	if s.Type == wire.Request {
 		e.ReplyTo = rq.outbox.replyTo(p, s.SessionKey)
 	}
-	if e.Payload.Attachments, err = rq.outbox.attached(ctx, p, e, s); err != nil {
+	if e.Payload.Attachments, err = rq.outbox.attach(ctx, p, e, s.Encrypt, s.Files); err != nil {
 		return Taken{}, err
 	}
 	o := rq.outbox.prepare(p, e, s.Encrypt)

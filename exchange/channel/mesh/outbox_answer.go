@@ -66,7 +66,7 @@ func (b *outbox) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
 }
 
 // withFiles adds files to an answer. It serves the files that do not fit into the message.
-func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a replyTarget, files []file, m mess.Message) (outgoing, error) {
+func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a replyTarget, files []Attached, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
 		f, err := p.messAsFile(native, a.Sealed && p.settings().seal != "")
@@ -78,22 +78,9 @@ func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a repl
 		e.Payload.Metadata = e.Payload.Metadata.With(messKey, string(native))
 	}
 	e.Payload.Body = clipBody(e.Payload.Body)
-	room := wire.MaxText - len(b.prepare(p, e, a.Sealed).Text) - margin
-	for _, f := range files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
-		cost := base64.StdEncoding.EncodedLen(len(f.Data)) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
-		if cost <= room {
-			at.Data = base64.StdEncoding.EncodeToString(f.Data)
-		} else {
-			address, err := b.files.serve(ctx, f)
-			if err != nil {
-				return outgoing{}, err
-			}
-			at.Type, at.Encoding, at.URL = "url", "", address
-			cost = len(address) + len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
-		}
-		room -= cost
-		e.Payload.Attachments = append(e.Payload.Attachments, at)
+	var err error
+	if e.Payload.Attachments, err = b.attach(ctx, p, e, a.Sealed, files); err != nil {
+		return outgoing{}, err
 	}
 	return b.answer(p, e, a), nil
 }
@@ -104,29 +91,34 @@ const (
 	margin     = 2 << 10 // for the signature and for escapes
 )
 
-func clipBody(s string) string {
-	if len(s) <= maxBodyOut {
+func clipBody(s string) string { return clip(s, maxBodyOut, "\n[the rest is in the message of MESS]") }
+
+// clip returns at most the given number of bytes of a text. end follows what it has shortened.
+func clip(s string, most int, end string) string {
+	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:maxBodyOut], "") + "\n[the rest is in the message of MESS]"
+	return strings.ToValidUTF8(s[:most], "") + end
 }
 
-// attached returns the attachments for a message. It serves the files that do not fit into the
-// message.
-func (b *outbox) attached(ctx context.Context, p *peer, e wire.Envelope, s Sending) ([]wire.Attachment, error) {
+// attach returns the attachments of a message with further files. It serves the files that do not
+// fit into the message.
+func (b *outbox) attach(ctx context.Context, p *peer, e wire.Envelope, seal bool, files []Attached) ([]wire.Attachment, error) {
 	all := slices.Clone(e.Payload.Attachments)
-	room := wire.MaxText - len(b.prepare(p, e, s.Encrypt).Text) - margin
-	for _, f := range s.Files {
-		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About, Data: base64.StdEncoding.EncodeToString(f.Data)}
-		if cost := len(at.Data) + len(f.Name) + 2*len(f.About) + 200; cost <= room {
+	room := wire.MaxText - len(b.prepare(p, e, seal).Text) - margin
+	for _, f := range files {
+		at := wire.Attachment{Type: "inline", Encoding: "base64", Filename: f.Name, MIME: f.MIME, Size: int64(len(f.Data)), Description: f.About}
+		overhead := len(f.Name) + len(f.MIME) + 2*len(f.About) + 200
+		if cost := base64.StdEncoding.EncodedLen(len(f.Data)) + overhead; cost <= room {
+			at.Data = base64.StdEncoding.EncodeToString(f.Data)
 			room -= cost
 		} else {
-			address, err := b.files.serve(ctx, file(f))
+			address, err := b.files.serve(ctx, f)
 			if err != nil {
 				return nil, err
 			}
-			at.Type, at.Encoding, at.Data, at.URL = "url", "", "", address
-			room -= len(address) + len(f.Name) + 200
+			at.Type, at.Encoding, at.URL = "url", "", address
+			room -= len(address) + overhead
 		}
 		all = append(all, at)
 	}

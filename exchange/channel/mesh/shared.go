@@ -87,20 +87,13 @@ func (s *shared) notify(p mess.Priority, subject, body string) {
 	}
 	text := subject
 	if body = strings.TrimSpace(body); body != "" && !strings.HasSuffix(subject, body) {
-		text += "\n" + clipNotice(body)
+		text += "\n" + clip(body, maxNotice, "...")
 	}
 	s.opts.Notice(p, text)
 }
 
 // maxNotice is the largest part of a text in a notification, in bytes.
 const maxNotice = 1000
-
-func clipNotice(s string) string {
-	if len(s) <= maxNotice {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxNotice], "") + "..."
-}
 
 // escalate notifies people of a message that the agent gives up.
 func (s *shared) escalate(l state.DeadLetter, why string) {

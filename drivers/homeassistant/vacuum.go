@@ -158,16 +158,11 @@ func (v *vacuum) Observe(ctx context.Context) (drivers.Observation, error) {
 	if err != nil {
 		return drivers.Observation{}, err
 	}
-	text, facts := "The vacuum is "+s.activityText(), []drivers.Fact{{Name: "state", Value: s.State}}
+	is := drivers.VacuumState{Activity: s.activityText(), Name: s.State, Help: s.neededHelp()}
 	if level, ok := s.battery(); ok {
-		text += fmt.Sprintf("; its battery level is %v %%", level)
-		facts = append(facts, drivers.Fact{Name: "battery", Value: level, Unit: "%"})
+		is.Battery = &level
 	}
-	text += "."
-	if help := s.neededHelp(); help != nil {
-		text += " " + help.Error() + "."
-		facts = append(facts, drivers.Fact{Name: "problem", Value: help.Problem}, drivers.Fact{Name: "help", Value: help.Help})
-	}
+	text, facts := is.Describe()
 	return drivers.Observation{Text: text, Facts: facts, At: v.entity.now()}, nil
 }
 

@@ -260,21 +260,11 @@ func (s state) describe(moves bool) (string, []drivers.Fact) {
 	case s.docked:
 		is = "in its dock"
 	}
-	text := "The vacuum is " + is
-	facts := []drivers.Fact{{Name: "state", Value: is}}
+	v := drivers.VacuumState{Activity: is, Name: is, Charging: s.charging, Help: s.neededHelp()}
 	if s.battery >= 0 {
-		text += fmt.Sprintf("; its battery level is %.0f %%", s.battery)
-		facts = append(facts, drivers.Fact{Name: "battery", Value: math.Round(s.battery), Unit: "%"})
+		v.Battery = new(math.Round(s.battery))
 	}
-	if s.charging {
-		text += " and it is charging"
-	}
-	text += "."
-	if h := s.neededHelp(); h != nil {
-		text += " " + h.Error() + "."
-		facts = append(facts, drivers.Fact{Name: "problem", Value: h.Problem}, drivers.Fact{Name: "help", Value: h.Help})
-	}
-	return text, facts
+	return v.Describe()
 }
 
 // neededHelp returns the problem that a person must solve, or nil.

@@ -122,21 +122,7 @@ func (s state) activityText() string {
 
 // describe returns the state as text and as facts.
 func (s state) describe() (string, []drivers.Fact) {
-	text := "The vacuum is " + s.activityText()
-	facts := []drivers.Fact{{Name: "state", Value: s.Status}}
-	if s.Battery != nil {
-		text += fmt.Sprintf("; its battery level is %v %%", *s.Battery)
-		facts = append(facts, drivers.Fact{Name: "battery", Value: *s.Battery, Unit: "%"})
-	}
-	if s.Charges == "charging" {
-		text += " and it is charging"
-	}
-	text += "."
-	if help := s.neededHelp(); help != nil {
-		text += " " + help.Error() + "."
-		facts = append(facts, drivers.Fact{Name: "problem", Value: help.Problem}, drivers.Fact{Name: "help", Value: help.Help})
-	}
-	return text, facts
+	return drivers.VacuumState{Activity: s.activityText(), Name: s.Status, Battery: s.Battery, Charging: s.Charges == "charging", Help: s.neededHelp()}.Describe()
 }
 
 // helps maps the subsystem of a problem to an action of a person.

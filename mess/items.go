@@ -23,3 +23,13 @@ func LastStatus(messages []Message) (last *Status, in Message) {
 	}
 	return last, in
 }
+
+// FirstAck returns the first acknowledgement in a message, an empty one if there is none.
+func FirstAck(m Message) Ack {
+	for _, item := range m.Items {
+		if ack, ok := item.(*Ack); ok {
+			return *ack
+		}
+	}
+	return Ack{}
+}

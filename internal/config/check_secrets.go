@@ -38,7 +38,7 @@ func Exposed(file string) (list []string) {
 	}
 	e := exposure{file: file, open: openToAll(file)}
 	for _, doc := range docs {
-		e.look(doc, "")
+		eachText(doc, "", e.secret)
 	}
 	return e.found
 }
@@ -49,20 +49,21 @@ type exposure struct {
 	found []string
 }
 
-func (e *exposure) look(v *strictyaml.Value, path string) {
+// eachText calls f with each text in a value, and its path.
+func eachText(v *strictyaml.Value, path string, f func(p strictyaml.Pair, path string)) {
 	for _, one := range v.List {
-		e.look(one, path)
+		eachText(one, path, f)
 	}
 	for _, p := range v.Pairs {
-		at := strings.TrimPrefix(path+"."+p.Key, ".")
 		if p.Value == nil {
 			continue
 		}
+		at := strings.TrimPrefix(path+"."+p.Key, ".")
 		if isText(p.Value) {
-			e.secret(p, at)
+			f(p, at)
 		}
 		if p.Key != "template" { // its token is the name of a header
-			e.look(p.Value, at)
+			eachText(p.Value, at, f)
 		}
 	}
 }
@@ -74,29 +75,17 @@ func SecretsIn(file string, data []byte) (all []secret.Text) {
 	if err != nil {
 		return nil // LoadConfig reports it
 	}
-	var look func(v *strictyaml.Value)
-	look = func(v *strictyaml.Value) {
-		for _, one := range v.List {
-			look(one)
-		}
-		for _, p := range v.Pairs {
+	for _, doc := range docs {
+		eachText(doc, "", func(p strictyaml.Pair, _ string) {
 			switch {
-			case p.Value == nil:
-				continue
-			case isText(p.Value) && (slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol"):
+			case slices.Contains(secretTexts, p.Key) || p.Key == "accept" || p.Key == "enrol":
 				all = append(all, secret.Text(p.Value.Text))
-			case isText(p.Value) && slices.Contains(secretFiles, p.Key):
+			case slices.Contains(secretFiles, p.Key):
 				if text, err := durable.Read(pathBeside(file, p.Value.Text), maxSecretFile); err == nil {
 					all = append(all, secret.Text(strings.TrimSpace(string(text))))
 				}
 			}
-			if p.Key != "template" { // its token is the name of a header
-				look(p.Value)
-			}
-		}
-	}
-	for _, doc := range docs {
-		look(doc)
+		})
 	}
 	return all
 }

@@ -25,12 +25,7 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 func names(fields []field) string {
-	list := make([]string, len(fields))
-	for i, f := range fields {
-		list[i] = f.name
-	}
-	slices.Sort(list)
-	return strings.Join(list, ", ")
+	return strings.Join(slices.Sorted(slices.Values(namesOf(fields))), ", ")
 }
 
 // suggest returns the known key that differs from the unknown one by a slip.
@@ -66,8 +61,9 @@ func isOneEditAway(a, b string) bool {
 }
 
 // Keys lists the keys of a struct, in order.
-func Keys(of any) []string {
-	fields := fieldsOf(reflect.TypeOf(of))
+func Keys(of any) []string { return namesOf(fieldsOf(reflect.TypeOf(of))) }
+
+func namesOf(fields []field) []string {
 	list := make([]string, len(fields))
 	for i, f := range fields {
 		list[i] = f.name

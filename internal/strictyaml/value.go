@@ -42,12 +42,8 @@ type Pair struct {
 
 // Get returns the value of a key of a Map, nil if there is none.
 func (v *Value) Get(key string) *Value {
-	for _, p := range v.Pairs {
-		if p.Key == key {
-			return p.Value
-		}
-	}
-	return nil
+	value, _ := pair(v, key)
+	return value
 }
 
 // Text values made from Go.

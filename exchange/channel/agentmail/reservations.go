@@ -137,8 +137,7 @@ const maxAhead = 7 * 24 * time.Hour
 
 // startOf returns the start of a coordination: the time in its schedule, or now.
 func (z *zones) startOf(c *format.CoordinationRequest) (time.Time, error) {
-	v, _ := c.Schedule.Get("start_time")
-	text, _ := v.(string)
+	text := c.Schedule.Text("start_time")
 	at, err := mess.Time(text).Time()
 	switch now := z.now(); {
 	case err != nil || at.Before(now): // the parser has checked it

@@ -116,15 +116,9 @@ func (s *state) dropProgress(ref string) {
 func question(m mess.Message, e outboxEntry) asked {
 	q := asked{Ref: m.Ref, Mail: e.ID}
 	q.At, _ = m.Received.Time()
-	for _, item := range m.Items {
-		s, ok := item.(*mess.Status)
-		if !ok {
-			continue
-		}
+	for _, s := range mess.ItemsOf[*mess.Status]([]mess.Message{m}) {
 		q.Hash = s.ActionHash
-		within, _ := s.Extra.Get("confirm_within")
-		text, _ := within.(string)
-		if left, err := mess.Duration(text).Duration(); err == nil && left > 0 {
+		if left, err := mess.Duration(s.Extra.Text("confirm_within")).Duration(); err == nil && left > 0 {
 			q.Deadline = q.At.Add(left)
 		}
 	}

@@ -70,9 +70,7 @@ func addressesIn(e exchange.ExecutorInfo) []any {
 
 func addressURL(one any) string {
 	o, _ := one.(mess.Object)
-	v, _ := o.Get("url")
-	s, _ := v.(string)
-	return s
+	return o.Text("url")
 }
 
 func (g *request) showNotifications(tried any) error {

@@ -16,7 +16,7 @@ func (c *call) stop() error {
 	}
 	answer, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Stop: &s}}})
 	if err == nil {
-		c.writeJSON(http.StatusAccepted, firstAck(answer).Stops[0])
+		c.writeJSON(http.StatusAccepted, mess.FirstAck(answer).Stops[0])
 	}
 	return err
 }
@@ -74,5 +74,5 @@ func (c *call) postOrder(name string) (mess.Ack, error) {
 	if err != nil {
 		return mess.Ack{}, err
 	}
-	return firstAck(answer), nil
+	return mess.FirstAck(answer), nil
 }

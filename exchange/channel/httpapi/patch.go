@@ -40,7 +40,7 @@ func (c *call) patchThread(ref string) error {
 	if err != nil {
 		return err
 	}
-	v := withUnknown(map[string]any{"ref": t.Ref, "status": firstAck(answer).Status}, body, patchFields)
+	v := withUnknown(map[string]any{"ref": t.Ref, "status": mess.FirstAck(answer).Status}, body, patchFields)
 	for _, item := range m.Items {
 		if o, ok := item.(*mess.Other); ok { // the exchange stores it without effect
 			list, _ := v["unknown"].([]string)

@@ -95,7 +95,7 @@ func (c *call) create() error {
 	if err != nil {
 		return err
 	}
-	ack := firstAck(answer)
+	ack := mess.FirstAck(answer)
 	v := map[string]any{"ref": ack.Ref, "status": ack.Status}
 	if ack.QueuePosition != nil {
 		v["queue_position"] = *ack.QueuePosition
@@ -129,13 +129,4 @@ func unusedFields(item mess.Item) (list []string) {
 		}
 	}
 	return list
-}
-
-func firstAck(m mess.Message) mess.Ack {
-	for _, item := range m.Items {
-		if a, ok := item.(*mess.Ack); ok {
-			return *a
-		}
-	}
-	return mess.Ack{}
 }

@@ -32,7 +32,7 @@ func (c *call) answer(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	}
 	v := object()
 	v.Add("ref", strictyaml.Str(messeaf.ThreadRef(r.Re[0])))
-	addText(v, "status", string(firstAck(answer).Status))
+	addText(v, "status", string(mess.FirstAck(answer).Status))
 	v.Add("next", strictyaml.Str("the executor has the answer: call mess_wait with this ref for the result"))
 	return result(v), nil
 }

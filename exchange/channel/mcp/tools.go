@@ -122,7 +122,7 @@ func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolR
 	if err != nil {
 		return nil, err
 	}
-	ack := firstAck(answer)
+	ack := mess.FirstAck(answer)
 	if ack.Ref == "" {
 		return nil, errors.New("the exchange did not acknowledge the request; call mess_status to see its requests")
 	}
@@ -134,15 +134,6 @@ func (c *call) request(ctx context.Context, raw json.RawMessage) (*sdk.CallToolR
 	}
 	v.Add("next", strictyaml.Str("accepted, and not done yet: call mess_wait with this ref"))
 	return result(v), nil
-}
-
-func firstAck(m mess.Message) mess.Ack {
-	for _, item := range m.Items {
-		if a, ok := item.(*mess.Ack); ok {
-			return *a
-		}
-	}
-	return mess.Ack{}
 }
 
 // cancel cancels a request.
@@ -159,7 +150,7 @@ func (c *call) cancel(ctx context.Context, raw json.RawMessage) (*sdk.CallToolRe
 	if err != nil {
 		return nil, err
 	}
-	ack := firstAck(answer)
+	ack := mess.FirstAck(answer)
 	v := object()
 	v.Add("ref", strictyaml.Str(item.Re[0]))
 	addText(v, "status", string(ack.Status))

@@ -50,9 +50,7 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 		if err != nil {
 			return err
 		}
-		about, _ := media.Extra.Get(descriptionKey)
-		text, _ := about.(string)
-		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: text})
+		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: media.Extra.Text(descriptionKey)})
 	}
 	if !p.encrypts(false) { // metadata are not encrypted
 		s.Metadata = relayedMetadata(req.Extra).Without(messKey)

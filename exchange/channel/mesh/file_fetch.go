@@ -174,9 +174,7 @@ func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread
 				notes = append(notes, fmt.Sprintf("%s cannot be sent: %v", media.File, err))
 				continue
 			}
-			about, _ := media.Extra.Get(descriptionKey)
-			text, _ := about.(string)
-			files = append(files, Attached{media.File, media.MIME, data, text})
+			files = append(files, Attached{media.File, media.MIME, data, media.Extra.Text(descriptionKey)})
 		}
 	}
 	return files, notes

@@ -171,9 +171,7 @@ func readStatus(payload []byte) (state string, epoch uint64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	v, _ := o.Get("state")
-	state, ok := v.(string)
-	if !ok || state == "" {
+	if state = o.Text("state"); state == "" {
 		return "", 0, errors.New("state: is missing; write ready, busy or lost")
 	}
 	if v, _ := o.Get(homeassistant.StatusBy); v == exchange.Self {

@@ -164,8 +164,7 @@ func readID(payload []byte) string {
 	if err != nil {
 		return ""
 	}
-	v, _ := o.Get("id")
-	id, _ := v.(string)
+	id := o.Text("id")
 	if len(id) > maxID || strings.ContainsFunc(id, unicode.IsControl) {
 		return ""
 	}

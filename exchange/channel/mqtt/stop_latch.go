@@ -59,7 +59,5 @@ func readLatch(payload []byte) (on bool, by string, err error) {
 	if !ok {
 		return false, "", fmt.Errorf("latched: is not true or false")
 	}
-	v, _ = o.Get("by")
-	by, _ = v.(string)
-	return on, by, nil
+	return on, o.Text("by"), nil
 }

@@ -163,21 +163,15 @@ func addressesOf(profile mess.Object) []address {
 	var all []address
 	for _, one := range list {
 		o, _ := one.(mess.Object)
-		kind := textOf(o, "type")
+		kind := o.Text("type")
 		if kind != "webhook" && kind != "ntfy" || len(all) == maxAddresses {
 			continue
 		}
-		if url := textOf(o, "url"); url != "" {
-			all = append(all, address{kind == "ntfy", url, textOf(o, "secret")})
+		if url := o.Text("url"); url != "" {
+			all = append(all, address{kind == "ntfy", url, o.Text("secret")})
 		}
 	}
 	return all
-}
-
-func textOf(o mess.Object, key string) string {
-	v, _ := o.Get(key)
-	s, _ := v.(string)
-	return s
 }
 
 var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, mess.Urgent}
@@ -188,7 +182,7 @@ var priorities = []mess.Priority{mess.Background, mess.Normal, mess.Elevated, me
 func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 	v, _ := profile.Get("preferences")
 	prefs, _ := v.(mess.Object)
-	least := slices.Index(priorities, mess.Priority(textOf(prefs, "min_priority")))
+	least := slices.Index(priorities, mess.Priority(prefs.Text("min_priority")))
 	if least < 0 {
 		least = slices.Index(priorities, mess.Normal)
 	}
@@ -203,7 +197,7 @@ func wantsNow(profile mess.Object, p mess.Priority, now time.Time) bool {
 
 // hourOf returns the hour of a time such as 22:30.
 func hourOf(o mess.Object, key string, otherwise int) int {
-	text, _, _ := strings.Cut(textOf(o, key), ":")
+	text, _, _ := strings.Cut(o.Text(key), ":")
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 24 {
 		return n % 24
 	}

@@ -180,9 +180,7 @@ func (k *asking) request(intent string) *mess.Request {
 func acked(m mess.Message) (ref, note string) {
 	for _, item := range m.Items {
 		if ack, ok := item.(*mess.Ack); ok && ack.Ref != "" {
-			v, _ := ack.Extra.Get("note")
-			note, _ = v.(string)
-			return ack.Ref, note
+			return ack.Ref, ack.Extra.Text("note")
 		}
 	}
 	return "", ""

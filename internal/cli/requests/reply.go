@@ -230,18 +230,12 @@ func valuesOf(answers mess.Object) string {
 
 // offered reports whether the answer is one of the options.
 func offered(q mess.Question, answers mess.Object) bool {
-	v, _ := answers.Get(q.Key())
-	said, _ := v.(string)
-	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, strings.TrimSpace(said)) })
+	said := strings.TrimSpace(answers.Text(q.Key()))
+	return slices.ContainsFunc(q.Options, func(o string) bool { return strings.EqualFold(o, said) })
 }
 
 func hasField(s *mess.Status, field string) bool {
-	for _, q := range s.Questions {
-		if q.Key() == field {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Questions, func(q mess.Question) bool { return q.Key() == field })
 }
 
 func questionsOf(s *mess.Status) string {

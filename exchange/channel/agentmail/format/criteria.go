@@ -59,8 +59,7 @@ func criteriaResults(r *mess.Response) map[string]bool {
 	list, _ := v.([]any)
 	for _, one := range list {
 		o, _ := one.(mess.Object)
-		criterion, _ := o.Get("criterion")
-		text, _ := criterion.(string)
+		text := o.Text("criterion")
 		met, _ := o.Get("met")
 		if is, ok := met.(bool); ok && text != "" {
 			all[text] = is

@@ -81,11 +81,7 @@ func objectIn(o mess.Object, key string) mess.Object {
 }
 
 // InReplyTo returns the id of the message that a message answers, "" for none (D9).
-func InReplyTo(b Body) string {
-	v, _ := metadataOf(b).Get("in_reply_to")
-	s, _ := v.(string)
-	return s
-}
+func InReplyTo(b Body) string { return metadataOf(b).Text("in_reply_to") }
 
 // TaskOf returns the id of the task of a message, "" for none.
 func TaskOf(b Body) string {
@@ -101,9 +97,7 @@ func TaskOf(b Body) string {
 	case *FileReservation:
 		return b.TaskID
 	case *CoordinationRequest:
-		v, _ := b.Metadata.Get("task_id")
-		s, _ := v.(string)
-		return s
+		return b.Metadata.Text("task_id")
 	}
 	return ""
 }
@@ -253,7 +247,5 @@ func NewTaskMessage(task, to, topic string, m mess.Message) *CoordinationRequest
 // RefOf returns the ref of the MESS message in a message, "" for none.
 func RefOf(b Body) string {
 	o, _ := carriedIn(metadataOf(b))
-	v, _ := o.Get("ref")
-	s, _ := v.(string)
-	return s
+	return o.Text("ref")
 }

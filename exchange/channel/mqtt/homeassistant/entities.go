@@ -279,9 +279,7 @@ func classOf(info exchange.ExecutorInfo, capability, device string) string {
 		if meta, ok := c.Meta.(mess.Object); ok && c.ID == capability {
 			v, _ := meta.Get("classes")
 			classes, _ := v.(mess.Object)
-			v, _ = classes.Get(device)
-			class, _ := v.(string)
-			return class
+			return classes.Text(device)
 		}
 	}
 	return ""

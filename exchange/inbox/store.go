@@ -19,11 +19,6 @@ const (
 	requesterPrefix = "asker." // before the id of the requester
 )
 
-// IsStored reports whether the state of a channel with this name belongs to its Inbox.
-func IsStored(name string) bool {
-	return name == positionName || strings.HasPrefix(name, requesterPrefix)
-}
-
 const (
 	saveEvery  = 5 * time.Second
 	maxChanges = 10_000 // changes that the Inbox may read again after a restart

@@ -181,33 +181,33 @@ func parseGrant(body mess.Object) (g keys.Grant, err error) {
 	if !said {
 		return g, nil
 	}
-	list, ok := v.([]any)
-	if !ok {
-		return g, mess.Errorf(mess.Invalid, "capabilities: is not a list; write the names of capabilities, or leave it out for all")
-	}
-	g.Capabilities = make([]string, len(list))
-	for i, one := range list {
-		if g.Capabilities[i], ok = one.(string); !ok {
-			return g, mess.Errorf(mess.Invalid, "capabilities: an entry is not text; write the names of capabilities, or leave it out for all")
-		}
-	}
-	return g, nil
+	g.Capabilities, err = textList(v, "capabilities", "write the names of capabilities, or leave it out for all")
+	return g, err
 }
 
 // parseRoles reads the roles of a body.
 func parseRoles(body mess.Object) (exchange.Role, error) {
 	v, _ := body.Get("roles")
-	list, ok := v.([]any)
-	if !ok {
-		return 0, mess.Errorf(mess.Invalid, "roles: is not a list; write some of requester, executor, observer, operator")
-	}
-	names := make([]string, len(list))
-	for i, one := range list {
-		if names[i], ok = one.(string); !ok {
-			return 0, mess.Errorf(mess.Invalid, "roles: an entry is not text; write some of requester, executor, observer, operator")
-		}
+	names, err := textList(v, "roles", "write some of requester, executor, observer, operator")
+	if err != nil {
+		return 0, err
 	}
 	return keys.Roles(names)
+}
+
+// textList returns a value as a list of texts. An error names the field and adds the remedy.
+func textList(v any, field, remedy string) ([]string, error) {
+	list, ok := v.([]any)
+	if !ok {
+		return nil, mess.Errorf(mess.Invalid, "%s: is not a list; %s", field, remedy)
+	}
+	texts := make([]string, len(list))
+	for i, one := range list {
+		if texts[i], ok = one.(string); !ok {
+			return nil, mess.Errorf(mess.Invalid, "%s: an entry is not text; %s", field, remedy)
+		}
+	}
+	return texts, nil
 }
 
 // parseDuration reads a duration such as 15m.

@@ -153,8 +153,8 @@ func (a Address) Host() string {
 // dialTime is the timeout for a new connection.
 const dialTime = 10 * time.Second
 
-// dial opens a connection to the broker.
-func (a Address) dial(ctx context.Context, secure *tls.Config) (net.Conn, error) {
+// Dial opens a connection to the broker. secure has its TLS settings, or is nil.
+func (a Address) Dial(ctx context.Context, secure *tls.Config) (net.Conn, error) {
 	d := &net.Dialer{Timeout: dialTime, KeepAlive: 15 * time.Second}
 	if secure == nil {
 		return d.DialContext(ctx, "tcp", a.Host())

@@ -297,7 +297,7 @@ func (l *Link) connect(ctx context.Context, says Session, lost func(error)) (pah
 		if l.cfg.Dial != nil {
 			return l.cfg.Dial(ctx)
 		}
-		return l.cfg.dial(ctx, secure)
+		return l.cfg.Address.Dial(ctx, secure)
 	})
 	if w := says.Will; w.Topic != "" {
 		o.SetBinaryWill(w.Topic, w.Payload, 1, w.Retain)

@@ -152,14 +152,8 @@ func checkBrokerThere(ctx context.Context, a broker.Address) output.CheckResult 
 		secure, err = a.TLS()
 	}
 	if err == nil {
-		var conn net.Conn
-		d := net.Dialer{}
-		if secure != nil {
-			conn, err = (&tls.Dialer{Config: secure}).DialContext(ctx, "tcp", a.Host())
-		} else {
-			conn, err = d.DialContext(ctx, "tcp", a.Host())
-		}
-		if err == nil {
+		conn, dialed := a.Dial(ctx, secure)
+		if err = dialed; err == nil {
 			err = conn.Close()
 		} else {
 			err = fmt.Errorf("%s: %w; is the broker running, and the address right?", a.URL, err)

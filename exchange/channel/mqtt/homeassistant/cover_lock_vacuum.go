@@ -2,6 +2,7 @@ package homeassistant
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/messkit/messkit/mess"
 )
@@ -23,10 +24,8 @@ func relayState(s string) string {
 // oneOf returns s if it is one of words, which the configuration declares, and unknown
 // otherwise.
 func oneOf(s string, words ...string) string {
-	for _, w := range words {
-		if s == w {
-			return s
-		}
+	if slices.Contains(words, s) {
+		return s
 	}
 	return unknown
 }

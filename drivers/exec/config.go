@@ -24,10 +24,7 @@ const (
 )
 
 func (l Limits) validate() error {
-	if l.Timeout < minTimeout || l.Timeout > maxTimeout {
-		return fmt.Errorf("timeout: %v is not between %v and %v", l.Timeout, minTimeout, maxTimeout)
-	}
-	return nil
+	return drivers.CheckRange("timeout", l.Timeout, minTimeout, maxTimeout)
 }
 
 // checkAll checks commands. Each error begins with the key of its command.

@@ -115,9 +115,7 @@ func (c Config) checkAccount() error {
 
 func (c Config) checkLimits() error {
 	var errs []error
-	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
-	}
+	errs = append(errs, drivers.CheckRange("timeout", c.Timeout, minTimeout, maxTimeout))
 	if c.MaxBytes < minBytes {
 		errs = append(errs, fmt.Errorf("max_bytes: %d is too small for an image; write at least %d", c.MaxBytes, minBytes))
 	}

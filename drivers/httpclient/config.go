@@ -42,9 +42,7 @@ func (c Config) Validate() error {
 		// the first colon ends the user name (RFC 7617 §2)
 		errs = append(errs, errors.New("username: has a colon or a control character; rename the user on the device"))
 	}
-	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
-	}
+	errs = append(errs, drivers.CheckRange("timeout", c.Timeout, minTimeout, maxTimeout))
 	return errors.Join(errs...)
 }
 

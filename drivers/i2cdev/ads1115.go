@@ -30,9 +30,7 @@ func DefaultADS1115Config() ADS1115Config {
 // Validate returns all errors in the configuration.
 func (c ADS1115Config) Validate() error {
 	errs := []error{c.validate(0x48, 0x4b)}
-	if c.Input < 0 || c.Input > 3 {
-		errs = append(errs, fmt.Errorf("input: %d is not between 0 and 3", c.Input))
-	}
+	errs = append(errs, drivers.CheckRange("input", c.Input, 0, 3))
 	if !(c.MaxVolts > 0 && c.MaxVolts <= ranges[0]) {
 		errs = append(errs, fmt.Errorf("max_volts: %g is not above 0 and up to %g; divide the voltage", c.MaxVolts, ranges[0]))
 	}

@@ -38,9 +38,7 @@ const (
 // Validate returns all errors in the configuration.
 func (c PCA9685Config) Validate() error {
 	errs := []error{c.At.validate(0x40, 0x7f), c.SwitchLevels.Validate()}
-	if c.Channel < 0 || c.Channel > 15 {
-		errs = append(errs, fmt.Errorf("channel: %d is not between 0 and 15", c.Channel))
-	}
+	errs = append(errs, drivers.CheckRange("channel", c.Channel, 0, 15))
 	if c.Frequency < 24 || c.Frequency > 330 {
 		errs = append(errs, fmt.Errorf("frequency: %g Hz is not between 24 and 330; most servos want 50", c.Frequency))
 	}

@@ -50,9 +50,7 @@ func (c Config) Validate() error {
 	if slices.ContainsFunc([]rune(c.ClientID), func(r rune) bool { return r <= ' ' || r == '+' || r == '#' || r == '/' }) {
 		errs = append(errs, fmt.Errorf("client_id: %q has a blank, +, # or /; use letters and digits", c.ClientID))
 	}
-	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
-	}
+	errs = append(errs, drivers.CheckRange("timeout", c.Timeout, minTimeout, maxTimeout))
 	errs = append(errs, templates.Check(Families(), c.Settings, func(t *Template) map[string]template.Param { return t.With })...)
 	return errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/httpclient"
 )
 
@@ -68,9 +69,7 @@ func (c Config) Validate() error {
 	if c.Server != "prusalink" && c.Storage != DefaultConfig().Storage {
 		errs = append(errs, errors.New("storage: only for a PrusaLink; omit the key"))
 	}
-	if c.Poll < minPoll || c.Poll > maxPoll {
-		errs = append(errs, fmt.Errorf("poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll))
-	}
+	errs = append(errs, drivers.CheckRange("poll", c.Poll, minPoll, maxPoll))
 	if c.Safe != Cancel && c.Safe != Keep {
 		errs = append(errs, fmt.Errorf("safe: %q is unknown; write cancel or keep", c.Safe))
 	}

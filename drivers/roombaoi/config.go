@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // Config is the configuration of one robot.
@@ -39,9 +41,7 @@ func (c Config) Validate() error {
 	if _, known := speeds[c.Baud]; !known {
 		errs = append(errs, fmt.Errorf("baud: %d is unknown; write 115200, 57600 or 19200", c.Baud))
 	}
-	if c.Poll < minPoll || c.Poll > maxPoll {
-		errs = append(errs, fmt.Errorf("poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll))
-	}
+	errs = append(errs, drivers.CheckRange("poll", c.Poll, minPoll, maxPoll))
 	if c.Safe != Stop && c.Safe != Keep {
 		errs = append(errs, fmt.Errorf("safe: %q is unknown; write stop or keep", c.Safe))
 	}

@@ -70,9 +70,7 @@ func (c Config) Validate() error {
 	if c.Settle < 0 || c.Timeout <= c.Settle || c.Timeout > maxTimeout {
 		errs = append(errs, fmt.Errorf("timeout: %v is not longer than settle, %v, and up to %v", c.Timeout, c.Settle, maxTimeout))
 	}
-	if c.Quality < 1 || c.Quality > 100 {
-		errs = append(errs, fmt.Errorf("quality: %d is not between 1 and 100", c.Quality))
-	}
+	errs = append(errs, drivers.CheckRange("quality", c.Quality, 1, 100))
 	if c.Tool != "" {
 		if err := process.Check([]string{c.Tool}); err != nil {
 			errs = append(errs, fmt.Errorf("tool: %w", err))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/messkit/messkit/drivers"
 )
 
 // Auto selects MJPEG if the camera supports it, else YUYV, else NV12.
@@ -46,15 +48,9 @@ func (c Config) Validate() error {
 	if !slices.Contains(known(), c.Format) {
 		errs = append(errs, fmt.Errorf("format: %q is unknown; known: %s", c.Format, strings.Join(known(), ", ")))
 	}
-	if c.SkipFrames < 0 || c.SkipFrames > maxSkip {
-		errs = append(errs, fmt.Errorf("skip_frames: %d is not between 0 and %d", c.SkipFrames, maxSkip))
-	}
-	if c.Timeout < minTimeout || c.Timeout > maxTimeout {
-		errs = append(errs, fmt.Errorf("timeout: %v is not between %v and %v", c.Timeout, minTimeout, maxTimeout))
-	}
-	if c.Quality < 1 || c.Quality > 100 {
-		errs = append(errs, fmt.Errorf("quality: %d is not between 1 and 100", c.Quality))
-	}
+	errs = append(errs, drivers.CheckRange("skip_frames", c.SkipFrames, 0, maxSkip))
+	errs = append(errs, drivers.CheckRange("timeout", c.Timeout, minTimeout, maxTimeout))
+	errs = append(errs, drivers.CheckRange("quality", c.Quality, 1, 100))
 	return errors.Join(errs...)
 }
 

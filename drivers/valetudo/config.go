@@ -42,12 +42,8 @@ func (c Config) Validate() error {
 		errs = append(errs, errors.New("token: Valetudo has no tokens; write username and password"))
 	}
 	errs = append(errs, drivers.CheckSegments(c.Segments)...)
-	if c.Passes < 1 || c.Passes > maxPasses {
-		errs = append(errs, fmt.Errorf("passes: %d is not between 1 and %d", c.Passes, maxPasses))
-	}
-	if c.Poll < minPoll || c.Poll > maxPoll {
-		errs = append(errs, fmt.Errorf("poll: %v is not between %v and %v", c.Poll, minPoll, maxPoll))
-	}
+	errs = append(errs, drivers.CheckRange("passes", c.Passes, 1, maxPasses))
+	errs = append(errs, drivers.CheckRange("poll", c.Poll, minPoll, maxPoll))
 	if c.Safe != Stop && c.Safe != Keep {
 		errs = append(errs, fmt.Errorf("safe: %q is unknown; write stop or keep", c.Safe))
 	}

@@ -2,8 +2,8 @@
 # bench-scale.sh measures what grows with the size of an exchange, in this tree and in
 # an earlier commit, and shows both beside the goals. It takes some minutes.
 # LARGE=1 measures the sizes of the goals (a million threads). It needs 10 GB and two million
-# inodes in $TMPDIR (/var/tmp) at most. A benchmark gets LIMIT seconds, and each tree half of
-# MINUTES (38): what does not end in that time has "-" in the table.
+# inodes in $TMPDIR (/var/tmp) at most. A benchmark gets LIMIT seconds, the earlier commit half of
+# MINUTES (38), and this tree the rest: what does not end in that time has "-" in the table.
 # bench-scale.sh OLD NEW shows the results of an earlier run, from its two files.
 #
 # The earlier commit is the last one before the work on scale. A repository without it
@@ -20,6 +20,7 @@ else
 	unset LARGE
 	LIMIT=${LIMIT:-90} stored=10000 ended=10000
 fi
+MINUTES=${MINUTES:-38}
 
 # bench TREE PACKAGE PATTERN BENCHTIME: one benchmark. A package that is not there, or does
 # not compile, has no results, and the table shows "-".
@@ -46,28 +47,35 @@ limited() {
 progress() { echo "-- $((SECONDS / 60)) min $((SECONDS % 60)) s: $1" >&3; }
 exec 3>&2
 
-# measure TREE runs all benchmarks of a tree.
+# measure TREE MINUTES: all benchmarks of a tree. The first ones need an idle disk, and the last
+# ones leave it busy.
 measure() {
-	until=$((SECONDS + ${MINUTES:-38} * 60 / 2))
-	bench "$1" exchange '^BenchmarkScale(Heartbeat|UnknownRef)$' 100x
-	for one in Thread Location NewExecutor Restart List Memory; do
-		bench "$1" exchange "^BenchmarkScale$one\$" 3x
+	until=$((SECONDS + $2 * 60))
+	sync
+	for mqtt in exchange/channel/mqtt exchange/mqtt; do
+		[ -d "$1/$mqtt" ] || continue
+		(cd "$1" && MESSKIT_BENCH_MQTT=${N:-1000} limited "$mqtt TestBenchLatency" go test "./$mqtt" -run 'TestBenchLatency/embedded' -count=1 -v 2>&1) | grep '^embedded' || true
 	done
-	bench "$1" agent '^BenchmarkUnderstand' 3x
 	for files in exchange/store/files exchange/files; do
-		bench "$1" "$files" '^BenchmarkClaim$/^open=0$/^writers=(16|64|512)$/^on=disk$' "${BENCHTIME:-1s}"
-		bench "$1" "$files" "^BenchmarkOpen\$/^state=pending\$/^threads=(0|$stored)\$" 1x
-		bench "$1" "$files" "^BenchmarkOpen\$/^state=finished\$/^threads=(0|$stored)\$" 1x
-		bench "$1" "$files" "^BenchmarkEnded\$/^ended=$ended\$" 1x
-		bench "$1" "$files" "^BenchmarkCompaction\$/^ended=$ended\$" 1x
+		for writers in 16 64 512; do
+			bench "$1" "$files" "^BenchmarkClaim\$/^open=0\$/^writers=$writers\$/^on=disk\$" "${CLAIMS:-10000}x"
+		done
 	done
+	bench "$1" exchange '^BenchmarkScale(Heartbeat|UnknownRef)$' 100x
+	bench "$1" exchange '^BenchmarkScaleThread$' 300x
+	for one in NewExecutor Location Restart List Memory; do
+		bench "$1" exchange "^BenchmarkScale$one\$" 10x
+	done
+	bench "$1" agent '^BenchmarkUnderstand' 10x
 	for http in exchange/channel/httpapi exchange/httpapi; do
 		bench "$1" "$http" '^BenchmarkIdleReaders$' 1x
 		bench "$1" "$http" '^BenchmarkIdlePolls$' 1x
 	done
-	for mqtt in exchange/channel/mqtt exchange/mqtt; do
-		[ -d "$1/$mqtt" ] || continue
-		(cd "$1" && MESSKIT_BENCH_MQTT=${N:-1000} limited "$mqtt TestBenchLatency" go test "./$mqtt" -run 'TestBenchLatency/embedded' -count=1 -v 2>&1) | grep '^embedded' || true
+	for files in exchange/store/files exchange/files; do
+		bench "$1" "$files" "^BenchmarkOpen\$/^state=pending\$/^threads=(0|$stored)\$" 1x
+		bench "$1" "$files" "^BenchmarkOpen\$/^state=finished\$/^threads=(0|$stored)\$" 1x
+		LIMIT=$((3 * LIMIT)) bench "$1" "$files" "^BenchmarkEnded\$/^ended=$ended\$" 1x
+		LIMIT=$((3 * LIMIT)) bench "$1" "$files" "^BenchmarkCompaction\$/^ended=$ended\$" 1x
 	done
 }
 
@@ -104,9 +112,9 @@ if [ $# -eq 0 ]; then
 	git worktree add --quiet --detach "$old/tree" "$BEFORE"
 	overlay "$old/tree"
 	echo "== measuring commit $BEFORE in $TMPDIR ($(stat -f -c %T "$TMPDIR"), load $(cut -d' ' -f1 /proc/loadavg))"
-	measure "$old/tree" | tee "$out-old.txt"
+	measure "$old/tree" $((MINUTES / 2)) | tee "$out-old.txt"
 	echo "== measuring this tree (load $(cut -d' ' -f1 /proc/loadavg))"
-	measure . | tee "$out-new.txt"
+	measure . $((MINUTES - (SECONDS + 59) / 60)) | tee "$out-new.txt"
 	set -- "$out-old.txt" "$out-new.txt"
 fi
 

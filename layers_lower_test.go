@@ -10,27 +10,29 @@ var componentLayer = map[string]imports{
 		modules: `gobot.io/x/gobot/v2 golang.org/x/sync golang.org/x/sys`,
 	},
 	"drivers/all":        {own: `drivers drivers/*`},
+	"drivers/discovery":  {own: `internal/order`, modules: `golang.org/x/sync`},
 	"drivers/drivertest": {own: `drivers`, modules: `github.com/google/go-cmp`},
 	"drivers/homeassistant": {
-		own:     `drivers drivers/httpclient drivers/mdns drivers/template internal/wait`,
+		own:     `drivers drivers/discovery drivers/httpclient drivers/template internal/wait`,
 		modules: `github.com/gorilla/websocket golang.org/x/sync`,
 	},
 	"drivers/httpclient":     {own: `drivers internal/address`},
-	"drivers/httpdevice":     {own: `drivers drivers/httpclient drivers/mdns drivers/template`},
+	"drivers/httpdevice":     {own: `drivers drivers/discovery drivers/httpclient drivers/template`},
 	"drivers/i2cdev/i2ctest": {own: `drivers/i2cdev`, modules: `gobot.io/x/gobot/v2`},
-	"drivers/mdns":           {own: `internal/order`, modules: `golang.org/x/sync`},
 	"drivers/mqttclient": {
 		own:     `drivers internal/wait`,
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/mqttdevice": {
-		own: `drivers drivers/httpclient drivers/mdns drivers/mqttclient drivers/template
+		own: `drivers drivers/discovery drivers/httpclient drivers/mqttclient drivers/template
 			internal/address internal/order`,
 	},
-	"drivers/onvif":   {own: `drivers drivers/httpclient drivers/mdns`},
-	"drivers/printer": {own: `drivers drivers/httpclient drivers/mdns internal/order internal/wait`},
+	"drivers/onvif": {own: `drivers drivers/discovery drivers/httpclient`},
+	"drivers/printer": {
+		own: `drivers drivers/discovery drivers/httpclient internal/order internal/wait`,
+	},
 	"drivers/roombawifi": {
-		own: `drivers drivers/httpclient drivers/mdns internal/address internal/ascii
+		own: `drivers drivers/discovery drivers/httpclient internal/address internal/ascii
 			internal/wait`,
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
@@ -43,7 +45,7 @@ var componentLayer = map[string]imports{
 		own: `drivers internal/ascii internal/strictyaml internal/unit internal/wait`,
 	},
 	"drivers/template/templatetest": {own: `drivers`},
-	"drivers/valetudo":              {own: `drivers drivers/httpclient drivers/mdns internal/wait`},
+	"drivers/valetudo":              {own: `drivers drivers/discovery drivers/httpclient internal/wait`},
 	"exchange": {
 		own: `exchange/documents exchange/eventbus exchange/index exchange/registry
 			exchange/routing exchange/thread exchange/transition internal/mistake internal/order

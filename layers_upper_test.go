@@ -92,7 +92,7 @@ var programLayer = map[string]imports{
 			internal/strictyaml mess mess/topic`,
 	},
 	"internal/config/discovery": {
-		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/mdns
+		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
 			drivers/mqttdevice internal/cli/output internal/config internal/strictyaml`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},

@@ -16,7 +16,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
-	"github.com/messkit/messkit/drivers/mdns"
+	network "github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config/discovery"
@@ -245,10 +245,10 @@ func TestDiscoveryTreatsNamesAsData(t *testing.T) {
 		"\u202egnp.exe", "\u2028rogue:\u2029", "\u0085next", "\xff\xfe", strings.Repeat("long ", 20000), "", "null", "true", "~", "<<", "---", "...", "\x00",
 	} {
 		config := map[string]string{"url": fmt.Sprintf("http://192.168.1.%d", n+1), "family": "shelly-gen2", "safe": "keep"}
-		list = append(list, discovered(t, "httpdevice", mdns.ID(name), name+" at 192.168.1.1", config),
-			discovered(t, "mqttdevice", mdns.ID(name), name+" on MQTT", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": name}),
-			discovered(t, "mqttdevice", mdns.ID(name), name, map[string]string{"family": "zigbee2mqtt-cover", "broker": "mqtt://127.0.0.1:1883", "with.name": name}),
-			discovered(t, "onvif", mdns.ID(name), name, map[string]string{"url": config["url"]}), discovered(t, "homeassistant", mdns.ID(name), name, nil))
+		list = append(list, discovered(t, "httpdevice", network.ID(name), name+" at 192.168.1.1", config),
+			discovered(t, "mqttdevice", network.ID(name), name+" on MQTT", map[string]string{"family": "tasmota", "broker": "mqtt://127.0.0.1:1883", "safe": "keep", "with.topic": name}),
+			discovered(t, "mqttdevice", network.ID(name), name, map[string]string{"family": "zigbee2mqtt-cover", "broker": "mqtt://127.0.0.1:1883", "with.name": name}),
+			discovered(t, "onvif", network.ID(name), name, map[string]string{"url": config["url"]}), discovered(t, "homeassistant", network.ID(name), name, nil))
 	}
 	name := filepath.Join(t.TempDir(), "found.yaml")
 	text, n, err := (&doctor.Beginning{ID: "b"}).Text(name, list, []discovery.FoundBroker{{URL: "mqtt://127.0.0.1:1883", Name: list[0].Where}})
@@ -300,7 +300,7 @@ func TestDiscoveryIdentifiesBrokers(t *testing.T) {
 	var got []discovery.FoundBroker
 	for long := time.Second; len(got) == 0 && long < patience; long *= 3 { // the search listens for its whole time limit
 		short, done := context.WithTimeout(t.Context(), long)
-		got = discovery.FindBrokers(short, broker, mdns.Group)
+		got = discovery.FindBrokers(short, broker, network.Group)
 		done()
 	}
 	if len(got) == 0 || got[0].URL != "mqtt://"+broker {

@@ -6,32 +6,32 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/drivers/template"
 )
 
 // Discover finds Shelly, WLED and Tasmota devices that announce themselves.
 func Discover(ctx context.Context) []drivers.FoundDevice {
-	list, err := mdns.Browse(ctx, mdns.Group, "_shelly._tcp", "_wled._tcp", "_http._tcp")
+	list, err := discovery.Browse(ctx, discovery.Group, "_shelly._tcp", "_wled._tcp", "_http._tcp")
 	if err != nil {
 		return nil
 	}
 	return found(list)
 }
 
-func found(list []mdns.Instance) []drivers.FoundDevice {
-	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+func found(list []discovery.Instance) []drivers.FoundDevice {
+	return discovery.Describe(list, func(i discovery.Instance) (drivers.FoundDevice, bool) {
 		// _http comes before _shelly, which has more details
 		name := familyOf(i, list)
 		return drivers.FoundDevice{
-			Name: mdns.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + template.ShellyNote(i.Name, generation(i, list)),
+			Name: discovery.ID(i.Name), Where: name + " at " + i.Addr.Addr().String() + template.ShellyNote(i.Name, generation(i, list)),
 			Config: map[string]string{"family": name, "url": i.URL(), "safe": "keep"},
 		}, name != ""
 	})
 }
 
 // familyOf returns the template for an announcement, or "".
-func familyOf(i mdns.Instance, all []mdns.Instance) string {
+func familyOf(i discovery.Instance, all []discovery.Instance) string {
 	name := strings.ToLower(i.Name)
 	switch {
 	case i.Service == "_wled._tcp":
@@ -46,7 +46,7 @@ func familyOf(i mdns.Instance, all []mdns.Instance) string {
 
 // generation returns the generation of a Shelly. Later generations announce it under
 // _shelly._tcp.
-func generation(i mdns.Instance, all []mdns.Instance) int {
+func generation(i discovery.Instance, all []discovery.Instance) int {
 	most := 1
 	for _, other := range all {
 		if n, err := strconv.Atoi(other.Texts["gen"]); err == nil && strings.EqualFold(other.Name, i.Name) {

@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 func TestFound(t *testing.T) {
 	at := func(last byte) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 168, 1, last}), 80)
 	}
-	got := found([]mdns.Instance{
+	got := found([]discovery.Instance{
 		{Service: "_http._tcp", Name: "printer", Addr: at(9)},
 		{Service: "_http._tcp", Name: "shelly1pm-B929CC", Addr: at(1)},
 		{Service: "_http._tcp", Name: "ShellyPlus1PM-A8032ABE54DC", Addr: at(2), Texts: map[string]string{"gen": "2"}},

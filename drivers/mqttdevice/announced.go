@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/drivers/httpclient"
-	"github.com/messkit/messkit/drivers/mdns"
 	"github.com/messkit/messkit/drivers/mqttclient"
 	"github.com/messkit/messkit/drivers/template"
 	"github.com/messkit/messkit/internal/order"
@@ -54,7 +54,7 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	nature(all, last)
 	for topic, payload := range last {
 		if why := cfg.passedOver(topic, payload, all); why != "" {
-			all = append(all, drivers.FoundDevice{Name: mdns.ID(topic), Where: "announced on " + topic + ": " + why})
+			all = append(all, drivers.FoundDevice{Name: discovery.ID(topic), Where: "announced on " + topic + ": " + why})
 		}
 	}
 	order.By(all, func(a, b drivers.FoundDevice) int { return strings.Compare(a.Name, b.Name) })
@@ -109,7 +109,7 @@ func (c Config) announced(topic string, payload []byte) []drivers.FoundDevice {
 	parts := strings.Split(topic, "/")
 	switch {
 	case len(parts) == 3 && parts[0] == "tele":
-		return []drivers.FoundDevice{c.found(mdns.ID(parts[1]), "tasmota", map[string]string{"topic": parts[1]})}
+		return []drivers.FoundDevice{c.found(discovery.ID(parts[1]), "tasmota", map[string]string{"topic": parts[1]})}
 	case len(parts) == 3 && parts[0] == "shellies":
 		return c.shelly(parts[1], 1)
 	case len(parts) == 2 && parts[1] == "online" && strings.HasPrefix(parts[0], "shelly"):
@@ -141,7 +141,7 @@ func (c Config) found(name, family string, with map[string]string) drivers.Found
 }
 
 func (c Config) shelly(id string, generation int) []drivers.FoundDevice {
-	f := c.found(mdns.ID(id), template.Shelly(id, generation), map[string]string{"id": id})
+	f := c.found(discovery.ID(id), template.Shelly(id, generation), map[string]string{"id": id})
 	f.Where += template.ShellyNote(id, generation)
 	return []drivers.FoundDevice{f}
 }
@@ -177,7 +177,7 @@ func (c Config) zigbee(payload []byte) []drivers.FoundDevice {
 			continue
 		}
 		if i := slices.IndexFunc(d.Definition.Exposes, func(e zigbeeExpose) bool { return withoutTemplate[e.Type] != "" }); i >= 0 {
-			all = append(all, drivers.FoundDevice{Name: mdns.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
+			all = append(all, drivers.FoundDevice{Name: discovery.ID(d.Name), Where: "announced on zigbee2mqtt/" + d.Name + ": it is a " + withoutTemplate[d.Definition.Exposes[i].Type] +
 				", and messkit has no template for one; use the driver homeassistant, or write a template"})
 			continue
 		}
@@ -196,7 +196,7 @@ func (c Config) zigbee(payload []byte) []drivers.FoundDevice {
 				break
 			}
 		}
-		one := c.found(mdns.ID(d.Name), family, with)
+		one := c.found(discovery.ID(d.Name), family, with)
 		one.About = d.Definition.About
 		if !strings.HasPrefix(d.Name, "0x") { // the address of the device, until its owner names it
 			one.Label = d.Name
@@ -266,13 +266,13 @@ func (c Config) tasmota(payload []byte) []drivers.FoundDevice {
 	for i, r := range d.Relays {
 		switch number := strconv.Itoa(i + 1); {
 		case r == tasmotaRelay && switches == 1:
-			add(i, mdns.ID(d.Topic), "tasmota", map[string]string{})
+			add(i, discovery.ID(d.Topic), "tasmota", map[string]string{})
 		case r == tasmotaRelay:
 			add(i, joined(d.Topic, "relay "+number), "tasmota", map[string]string{"relay": number})
 		}
 	}
 	if count[tasmotaLight] == 1 && switches == 1 { // a lamp next to relays has numbered commands, for which there is no template
-		add(slices.Index(d.Relays, tasmotaLight), mdns.ID(d.Topic), "tasmota-light", map[string]string{})
+		add(slices.Index(d.Relays, tasmotaLight), discovery.ID(d.Topic), "tasmota-light", map[string]string{})
 	}
 	first := slices.Index(d.Relays, tasmotaShutter)
 	for n := range min(count[tasmotaShutter]/2, mostShutters) {

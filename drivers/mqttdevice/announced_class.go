@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // coverClasses maps the cover classes of devices to the classes of messkit
@@ -46,12 +46,12 @@ func nature(all []drivers.FoundDevice, last map[string][]byte) {
 func joined(parts ...string) string {
 	var all []string
 	for _, part := range parts {
-		words := strings.Split(mdns.ID(part), "-")
+		words := strings.Split(discovery.ID(part), "-")
 		n := min(len(all), len(words))
 		for n > 0 && strings.Join(all[len(all)-n:], "-") != strings.Join(words[:n], "-") {
 			n--
 		}
 		all = append(all, words[n:]...)
 	}
-	return mdns.ID(strings.Join(all, " "))
+	return discovery.ID(strings.Join(all, " "))
 }

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"testing"
 
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // Any announcement yields only devices with a known template and a name.
@@ -20,7 +20,7 @@ func FuzzAnnounced(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, topic string, payload []byte) {
 		for _, d := range DefaultConfig().announced(topic, payload) {
-			if _, err := fs.Stat(Families(), d.Config["family"]+".yaml"); err != nil || d.Name != mdns.ID(d.Name) {
+			if _, err := fs.Stat(Families(), d.Config["family"]+".yaml"); err != nil || d.Name != discovery.ID(d.Name) {
 				t.Errorf("%+v", d)
 			}
 			w, c := d.Config["with.warmest"], d.Config["with.coldest"]

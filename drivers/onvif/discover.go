@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // group is the multicast address of WS-Discovery (OASIS WS-Discovery 2005/04, §2.4).
@@ -35,7 +35,7 @@ const mostCameras = 300
 func discover(ctx context.Context, to netip.AddrPort) []drivers.FoundDevice {
 	var all []drivers.FoundDevice
 	seen := map[string]bool{}
-	mdns.Probe(ctx, to, fmt.Appendf(nil, probe, uuid()), largest, func(data []byte, from netip.Addr) bool {
+	discovery.Probe(ctx, to, fmt.Appendf(nil, probe, uuid()), largest, func(data []byte, from netip.Addr) bool {
 		for _, f := range found(data, from) {
 			if url := f.Config["url"]; !seen[url] && len(all) < mostCameras {
 				seen[url] = true
@@ -73,7 +73,7 @@ func found(data []byte, from netip.Addr) []drivers.FoundDevice {
 				path = ""
 			}
 			all = append(all, drivers.FoundDevice{
-				Name: mdns.ID(name + " " + from.Unmap().String()), Where: where + "; most cameras require a login: add username and password_file",
+				Name: discovery.ID(name + " " + from.Unmap().String()), Where: where + "; most cameras require a login: add username and password_file",
 				Config: map[string]string{"url": u.Scheme + "://" + u.Host + path},
 			})
 			break

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // services maps the announced services to servers.
@@ -15,7 +15,7 @@ var services = map[string]string{"_moonraker._tcp": "moonraker", "_octoprint._tc
 
 // Discover finds printer servers that announce themselves.
 func Discover(ctx context.Context) []drivers.FoundDevice {
-	list, err := mdns.Browse(ctx, mdns.Group, slices.Sorted(maps.Keys(services))...)
+	list, err := discovery.Browse(ctx, discovery.Group, slices.Sorted(maps.Keys(services))...)
 	if err != nil {
 		return nil
 	}
@@ -23,11 +23,11 @@ func Discover(ctx context.Context) []drivers.FoundDevice {
 }
 
 // found returns the printers, by the first service that each announces.
-func found(list []mdns.Instance) []drivers.FoundDevice {
-	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+func found(list []discovery.Instance) []drivers.FoundDevice {
+	return discovery.Describe(list, func(i discovery.Instance) (drivers.FoundDevice, bool) {
 		server := services[i.Service]
 		return drivers.FoundDevice{
-			Name: mdns.ID(i.Name), Where: server + " at " + i.Addr.Addr().String(), Label: quoted(i.Name),
+			Name: discovery.ID(i.Name), Where: server + " at " + i.Addr.Addr().String(), Label: quoted(i.Name),
 			Config: map[string]string{"server": server, "url": i.URL() + below(i.Texts["path"]), "safe": Keep},
 		}, server != ""
 	})

@@ -8,14 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 func TestFound(t *testing.T) {
 	at := func(last byte, port uint16) netip.AddrPort {
 		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 168, 1, last}), port)
 	}
-	got := found([]mdns.Instance{
+	got := found([]discovery.Instance{
 		{Service: "_moonraker._tcp", Name: "mainsailos", Addr: at(5, 7125)},
 		{Service: "_moonraker._tcp", Name: "lost"},
 		{Service: "_octoprint._tcp", Name: "OctoPrint instance on octopi", Addr: at(6, 80), Texts: map[string]string{"path": "/octo/"}},

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // broadcast is the broadcast address of robots, and probe is the question.
@@ -25,7 +25,7 @@ func Discover(ctx context.Context) []drivers.FoundDevice { return discover(ctx, 
 
 func discover(ctx context.Context, to netip.AddrPort, most int) []drivers.FoundDevice {
 	var all []drivers.FoundDevice
-	mdns.Probe(ctx, to, []byte(probe), largest, func(data []byte, from netip.Addr) bool {
+	discovery.Probe(ctx, to, []byte(probe), largest, func(data []byte, from netip.Addr) bool {
 		f, ok := found(data, from.Unmap())
 		if ok && !slices.ContainsFunc(all, func(o drivers.FoundDevice) bool { return o.Config["blid"] == f.Config["blid"] }) {
 			all = append(all, f)
@@ -57,7 +57,7 @@ func found(data []byte, from netip.Addr) (drivers.FoundDevice, bool) {
 	}
 	where := strings.Join(strings.Fields(m.Name+" "+m.Model+" at "+from.String()), " ")
 	return drivers.FoundDevice{
-		Name: mdns.ID("roomba " + m.Name), Where: where,
+		Name: discovery.ID("roomba " + m.Name), Where: where,
 		Config: map[string]string{"host": from.String(), "blid": blid, "safe": Keep},
 	}, true
 }

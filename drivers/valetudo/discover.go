@@ -4,18 +4,18 @@ import (
 	"context"
 
 	"github.com/messkit/messkit/drivers"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // Discover finds robots that announce themselves.
 func Discover(ctx context.Context) []drivers.FoundDevice {
-	list, err := mdns.Browse(ctx, mdns.Group, "_valetudo._tcp")
+	list, err := discovery.Browse(ctx, discovery.Group, "_valetudo._tcp")
 	if err != nil {
 		return nil
 	}
-	return mdns.Describe(list, func(i mdns.Instance) (drivers.FoundDevice, bool) {
+	return discovery.Describe(list, func(i discovery.Instance) (drivers.FoundDevice, bool) {
 		return drivers.FoundDevice{
-			Name: mdns.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
+			Name: discovery.ID("vacuum " + i.Texts["id"]), Where: i.Texts["manufacturer"] + " " + i.Texts["model"] + " at " + i.Addr.Addr().String(),
 			Config: map[string]string{"url": i.URL(), "safe": Keep},
 		}, true
 	})

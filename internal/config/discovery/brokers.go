@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // FoundBroker is an MQTT broker on this machine or in the network.
@@ -22,7 +22,7 @@ func FindBrokers(ctx context.Context, addr string, group netip.AddrPort) (list [
 	if IsBroker(ctx, addr) {
 		list = append(list, FoundBroker{URL: "mqtt://" + addr})
 	}
-	said, err := mdns.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
+	said, err := discovery.Browse(ctx, group, "_mqtt._tcp", "_secure-mqtt._tcp")
 	if err != nil {
 		return list // this machine receives no announcements
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/drivers/all"
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 	"github.com/messkit/messkit/drivers/mqttdevice"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -41,7 +41,7 @@ func LookAround(ctx context.Context, broker mqttdevice.Config) (list []Discovere
 		return err
 	})
 	g.Go(func() error {
-		brokers = FindBrokers(ctx, config.DefaultBroker, mdns.Group)
+		brokers = FindBrokers(ctx, config.DefaultBroker, discovery.Group)
 		return nil
 	})
 	err = g.Wait()

@@ -1,4 +1,4 @@
-package mdns
+package discovery
 
 import (
 	"encoding/binary"

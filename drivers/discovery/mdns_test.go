@@ -1,4 +1,4 @@
-package mdns_test
+package discovery_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // answer returns the answer of a Shelly in the encoding of RFC 1035 §4.1, with compressed
@@ -70,8 +70,8 @@ func TestBrowse(t *testing.T) {
 		}
 		time.AfterFunc(2*time.Second, cancel) // time for the packets on this host
 	}()
-	got, err := mdns.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp", "_wled._tcp")
-	want := []mdns.Instance{{
+	got, err := discovery.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp", "_wled._tcp")
+	want := []discovery.Instance{{
 		Service: "_shelly._tcp", Name: "shelly-a8 x", Host: "shelly-a8.local", Addr: netip.MustParseAddrPort("192.168.1.40:80"), Texts: map[string]string{"gen": "2"},
 	}}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b netip.AddrPort) bool { return a == b })); err != nil || diff != "" {

@@ -1,7 +1,7 @@
 // Package mdns finds devices that announce themselves in the local network: multicast DNS
 // (RFC 6762) with DNS service discovery (RFC 6763), over IPv4. It sends questions, listens
 // for a while, and opens no device. Probe does so for other protocols.
-package mdns
+package discovery
 
 import (
 	"cmp"

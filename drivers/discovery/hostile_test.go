@@ -1,4 +1,4 @@
-package mdns_test
+package discovery_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/messkit/messkit/drivers/mdns"
+	"github.com/messkit/messkit/drivers/discovery"
 )
 
 // head returns the header of a message with this number of records.
@@ -111,23 +111,23 @@ func TestHostileAnswers(t *testing.T) {
 	defer func() { _ = c.Close(); <-over }()
 	for long := 2 * time.Second; ; long *= 2 { // Browse repeats lost questions
 		ctx, cancel := context.WithTimeout(t.Context(), long)
-		got, err := mdns.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp")
+		got, err := discovery.Browse(ctx, netip.MustParseAddrPort(c.LocalAddr().String()), "_shelly._tcp")
 		cancel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := map[string]mdns.Instance{}
+		found := map[string]discovery.Instance{}
 		for _, i := range got {
 			found[i.Name] = i
 			if addr := i.Addr.Addr(); i.Addr.IsValid() && (addr.IsUnspecified() || addr.IsMulticast() || addr.As4()[0] == 255 || i.Addr.Port() == 0) {
 				t.Errorf("%q is at %v", i.Name, i.Addr)
 			}
-			if id := mdns.ID(i.Name); len(id) > 60 || strings.ContainsAny(id, "\n\x1b {}:") {
+			if id := discovery.ID(i.Name); len(id) > 60 || strings.ContainsAny(id, "\n\x1b {}:") {
 				t.Errorf("%q is called %q", i.Name, id)
 			}
 		}
 		evil := found["evil\n  rogue: {driver: exec}\x1b[2J"]
-		if found["shelly-a8 x"].URL() == "http://192.168.1.40" && mdns.ID(evil.Name) == "evil-rogue-driver-exec-2j" && len(found) > 100 {
+		if found["shelly-a8 x"].URL() == "http://192.168.1.40" && discovery.ID(evil.Name) == "evil-rogue-driver-exec-2j" && len(found) > 100 {
 			return
 		}
 		if long > time.Minute {

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// Probe sends a question of another protocol than mDNS to the address to, and passes each answer
-// with its sender to heard, until ctx ends or heard returns false. It reads at most largest bytes
-// of an answer.
+// Probe sends a question in any protocol over UDP to the address to. It passes each answer with its
+// sender to heard, until ctx ends or heard returns false. It reads at most largest bytes of an
+// answer.
 func Probe(ctx context.Context, to netip.AddrPort, question []byte, largest int, heard func(data []byte, from netip.Addr) bool) {
 	c, err := net.ListenUDP("udp4", nil)
 	if err != nil {

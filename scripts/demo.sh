@@ -90,6 +90,6 @@ cat <<-'END'
 	  dist/messkit run                         the same system, to stay (in another terminal: messkit ask ...)
 	  dist/messkit plan "turn on the porch light for ten minutes"
 	                                           what would be done, and why, without doing it
-	  cmd/messkit/example.yaml                 your own cameras and devices; messkit check FILE looks it over
+	  internal/config/example.yaml             your own cameras and devices; messkit check FILE looks it over
 	  docs/                                    the guide
 END

@@ -15,14 +15,14 @@ import (
 // The example configuration has no errors and contains every key.
 func TestExampleConfigurationIsComplete(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	c, err := daemon.LoadConfig("example.yaml", output.NoLog)
+	c, err := daemon.LoadConfig("../../internal/config/example.yaml", output.NoLog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Agent.ID != "kitchen-pi" || c.Agent.Limits.MaxOn != 12*time.Hour || len(c.Opened.Devices) != 4 {
 		t.Errorf("%+v", c.Agent)
 	}
-	text, err := os.ReadFile("example.yaml")
+	text, err := os.ReadFile("../../internal/config/example.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

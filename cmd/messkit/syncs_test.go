@@ -126,7 +126,7 @@ var redundantSyncs = map[string]string{
 	"internal/wal/segment.go build":                 "the next sync of the segment; TestPowerCutsWithoutSyncAreDetected holds it back",
 	"internal/wal/load.go resume":                   "the next sync of the segment",
 	"internal/wal/compact.go fillWith":              "the sync of the whole segment in build; it only spreads the work of the disk",
-	"exchange/store/files/blobs/blobs.go keep":      "on ext4, the next sync of any file",
+	"exchange/store/files/blobs/upload.go keep":     "on ext4, the next sync of any file",
 	"internal/durable/durable.go SyncDir":           "on ext4, the next sync of any file",
 	"exchange/store/files/archive/single.go Move":   "nothing: it is for messkit archive",
 	"exchange/store/files/archive/write.go Finish":  "nothing: no thread here is old enough to be archived",

@@ -307,7 +307,7 @@ var exchangeMutants = []mutant{
 		"exchange/store/files/folder_queue.go", "return &p.open, openGather", "return &p.open, gatherTime",
 	}}, "./exchange/store/files TestEndedThreadsGoFirst"},
 	{"clean-up deletes an upload under way", []edit{{
-		"exchange/store/files/blobs/blobs.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
+		"exchange/store/files/blobs/clean.go", "strings.HasPrefix(name, temporary) && !b.begun[name]", "strings.HasPrefix(name, temporary)",
 	}}, "./exchange/store/files/blobs TestCleanUpKeepsRunningUploads"},
 	{"a damaged last frame counts as torn", []edit{{
 		"internal/wal/scan.go", "at < s.sealed {", "at < s.sealed && false {",

@@ -196,10 +196,11 @@ var actorLayer = map[string]imports{
 		modules: `golang.org/x/sync golang.org/x/time rsc.io/qr`,
 	},
 	"exchange/channel/httpapi": {
-		own: `exchange exchange/keys internal/mistake internal/peer internal/resources mess
-			mess/messeaf`,
+		own: `exchange exchange/channel/httpapi/connection exchange/keys internal/mistake
+			internal/peer internal/resources mess mess/messeaf`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
+	"exchange/channel/httpapi/connection": {own: `internal/resources`},
 	"exchange/channel/mcp": {
 		own: `exchange internal/cleantext internal/picture internal/strictyaml internal/wait mess
 			mess/messeaf`,

@@ -60,7 +60,7 @@ var partMutants = []mutant{
 		"capabilities/interpret/unknown_names.go", "if end == i || x.Tokens[i].Pause ||", "if true || end == i || x.Tokens[i].Pause ||",
 	}}, "./capabilities/interpret TestNumberAfterNameBelongsToName"},
 	{"what waits for events takes the places of requests", []edit{{
-		"exchange/channel/httpapi/connections.go", "to = &c.all.waiting", "_ = c.all.waiting",
+		"exchange/channel/httpapi/connection/listener.go", "to = &c.all.waiting", "_ = c.all.waiting",
 	}}, "./exchange/channel/httpapi TestWaitingConnectionsHaveOwnLimit"},
 	{"an idle stream keeps the stack of its request", []edit{{
 		"exchange/channel/httpapi/stream.go", "go h.attend()", "h.attend()",
@@ -69,12 +69,12 @@ var partMutants = []mutant{
 		"exchange/channel/httpapi/parked.go", "go p.attend()", "p.attend()",
 	}}, "./exchange/channel/httpapi TestIdleClientHasSmallStack"},
 	{"the server forgets the first byte after a poll", []edit{{
-		"exchange/channel/httpapi/early_errors.go", "t.early = early", "_ = early",
+		"exchange/channel/httpapi/connection/early_errors.go", "t.early = early", "_ = early",
 	}}, "./exchange/channel/httpapi TestPollKeepsConnection"},
 	{"a poll outlives its client", []edit{{
 		"exchange/channel/httpapi/poll.go", "context.AfterFunc(c.r.Context(), end)", "context.AfterFunc(context.Background(), end)",
 	}}, "./exchange/channel/httpapi TestPollEndsWithRequest"},
 	{"one address takes all connections", []edit{{
-		"exchange/channel/httpapi/connections.go", "case p.byNetwork[from] >= p.each:", "case false:",
+		"exchange/channel/httpapi/connection/counts.go", "case p.byNetwork[from] >= p.each:", "case false:",
 	}}, "./exchange/channel/httpapi TestSlowClientsAreLimitedPerAddress"},
 }

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -46,18 +45,8 @@ type call struct {
 	requestBody
 }
 
-// requestID is the header with the id that a request has in the log.
-const requestID = "X-Request-Id"
-
-// newRequestID makes an id for a request.
-func newRequestID() string {
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return hex.EncodeToString(random[:])
-}
-
 func (d *Server) newCall(w http.ResponseWriter, r *http.Request, id string) *call {
-	w.Header().Set(requestID, id)
+	w.Header().Set(connection.RequestID, id)
 	t := &transport{Server: d, w: w, r: r, id: id}
 	return &call{transport: t, caller: caller{transport: t}, requestBody: requestBody{transport: t}}
 }
@@ -65,7 +54,7 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request, id string) *cal
 // Handler returns the server as an http.Handler.
 func (d *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		markHandled(r.Context())
+		connection.MarkHandled(r.Context())
 		rc := http.NewResponseController(w)
 		now := time.Now()
 		end := now.Add(answerTime)
@@ -82,7 +71,7 @@ func (d *Server) Handler() http.Handler {
 			// have used the other one, so the connection must end (RFC 9112 section 6.1).
 			w.Header().Set("Connection", "close")
 		}
-		c := d.newCall(w, r, newRequestID())
+		c := d.newCall(w, r, connection.NewRequestID())
 		defer c.recoverPanic()
 		c.setCommonHeaders()
 		err := c.leaveWaitingPool()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 )
 
 // CheckOrigin returns an error for an invalid origin.
@@ -35,5 +37,5 @@ func (c *transport) setCORSHeaders() {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "Content-Type, Authorization, If-None-Match, Last-Event-ID, Range, Mcp-Session-Id, Mcp-Protocol-Version")
-	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After, Mcp-Session-Id, "+requestID)
+	h.Set("Access-Control-Expose-Headers", "ETag, Allow, Content-Range, Content-Disposition, Retry-After, Mcp-Session-Id, "+connection.RequestID)
 }

@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
+	"github.com/messkit/messkit/internal/resources"
 )
 
 // Rate is the limits of one client.
@@ -51,6 +54,40 @@ func (r Rate) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Bytes of memory that Filled counts for one connection. A busy one has buffers and a request
+// under way. A waiting one has the buffers of TLS.
+const (
+	busyCost = 64 << 10
+	waitCost = 32 << 10
+)
+
+// Busy connections take an eighth of the open files at most, waiting ones a half.
+// The MQTT broker takes a quarter, and the store has the last eighth.
+const (
+	busyPart = 8
+	waitPart = 2
+)
+
+// Filled replaces each limit of 0 by the number of connections that a machine with the given
+// memory and files can carry.
+func (r Rate) Filled(of resources.Limits) Rate {
+	fill := func(n *int, otherwise int) {
+		if *n == 0 {
+			*n = otherwise
+		}
+	}
+	fill(&r.AllConnections, of.Share(busyCost, busyPart, 64, 16384))
+	fill(&r.Connections, min(r.AllConnections, max(16, r.AllConnections/16)))
+	fill(&r.AllWaiting, of.Share(waitCost, waitPart, 64, 131072))
+	fill(&r.Waiting, min(r.AllWaiting, max(16, r.AllWaiting/4)))
+	return r
+}
+
+// connectionLimits returns the limits of connections.
+func (r Rate) connectionLimits() connection.Limits {
+	return connection.Limits{Busy: r.Connections, AllBusy: r.AllConnections, Waiting: r.Waiting, AllWaiting: r.AllWaiting}
 }
 
 // limits counts the requests of each actor. It is safe for concurrent use.
@@ -132,3 +169,32 @@ func linger(rc *http.ResponseController, body io.Reader) {
 		_, _ = io.CopyN(io.Discard, body, lingerBytes)
 	}
 }
+
+// retryConnection is the Retry-After of these limits, in seconds.
+const retryConnection = "5"
+
+// moveToPool moves the connection of this request to another pool. Between two polls it stays
+// in the pool of waiting connections.
+func (c *transport) moveToPool(waiting bool) error {
+	if connection.Move(c.r.Context(), waiting) {
+		return nil
+	}
+	c.w.Header().Set("Retry-After", retryConnection)
+	if waiting {
+		return &httpError{http.StatusServiceUnavailable, "too many connections wait for events; try again in " + retryConnection + " s, or look with GET requests"}
+	}
+	return &httpError{http.StatusServiceUnavailable, "too many requests are under way; try again in " + retryConnection + " s"}
+}
+
+// leaveWaitingPool moves the connection back to the busy pool, unless the request asks for
+// events again. These limits never reject a stop.
+func (c *transport) leaveWaitingPool() error {
+	path := c.r.URL.Path
+	if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/stop") {
+		return nil
+	}
+	return c.moveToPool(false)
+}
+
+// Connections returns the use of each limit of connections from other machines.
+func (d *Server) Connections() []resources.Use { return d.conns.Use() }

@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/internal/mistake"
 )
 
@@ -26,8 +26,8 @@ type parkedPoll struct {
 	release func() // of what can end the wait
 
 	run   *running
-	conn  resumable
-	input *inputWait
+	conn  connection.Resumable
+	input *connection.Input
 	early []byte // what the client has sent after the request
 
 	asked [len(keptHeaders)]string
@@ -43,11 +43,11 @@ func (c *call) park(p *parkedPoll) bool {
 	if !ok {
 		return false
 	}
-	if p.conn, ok = c.r.Context().Value(connKey{}).(resumable); !ok {
+	if p.conn, ok = connection.ResumableOf(c.r.Context()); !ok {
 		return false
 	}
 	c.streams.Add(1) // before net/http forgets the connection, because Run waits for either
-	if _, p.early, ok = c.takeOver(); !ok {
+	if _, p.early, ok = connection.TakeOver(c.w, c.r); !ok {
 		c.streams.Done()
 		return false
 	}
@@ -55,7 +55,7 @@ func (c *call) park(p *parkedPoll) bool {
 	for i, name := range keptHeaders {
 		p.asked[i] = strings.Clone(c.r.Header.Get(name))
 	}
-	p.input.begin(p.conn)
+	p.input.Begin(p.conn)
 	go p.attend()
 	return true
 }
@@ -64,7 +64,7 @@ func (c *call) park(p *parkedPoll) bool {
 func (p *parkedPoll) attend() {
 	var err error
 	if len(p.early) == 0 {
-		p.early, err = p.input.read()
+		p.early, err = p.input.Read()
 	}
 	p.finish(err)
 }
@@ -89,9 +89,9 @@ func (p *parkedPoll) finish(err error) {
 		return
 	}
 	_ = p.conn.SetDeadline(time.Now().Add(idleTime)) // a failure also fails the read
-	next := &inputWait{}
-	next.begin(p.conn)
-	unwatch := context.AfterFunc(p.run.ctx, next.interrupt)
+	next := &connection.Input{}
+	next.Begin(p.conn)
+	unwatch := context.AfterFunc(p.run.ctx, next.Interrupt)
 	go p.Server.awaitRequest(p.run, p.conn, p.early, next, unwatch)
 	kept = true
 }
@@ -119,10 +119,10 @@ func (p *parkedPoll) write(err error) error {
 
 // awaitRequest waits for the next request of a client on a hijacked connection, and gives the
 // connection back to net/http then. Until then it needs no buffers.
-func (d *Server) awaitRequest(run *running, conn resumable, early []byte, input *inputWait, unwatch func() bool) {
+func (d *Server) awaitRequest(run *running, conn connection.Resumable, early []byte, input *connection.Input, unwatch func() bool) {
 	defer d.streams.Done()
 	if len(early) == 0 {
-		early, _ = input.read()
+		early, _ = input.Read()
 	}
 	unwatch()
 	if len(early) == 0 {
@@ -130,8 +130,8 @@ func (d *Server) awaitRequest(run *running, conn resumable, early []byte, input 
 		return
 	}
 	_ = conn.SetDeadline(time.Time{}) // a failure also fails the next read
-	conn.resume(early)
-	run.returned.give(conn)
+	conn.Resume(early)
+	run.returned.Give(conn)
 }
 
 // detachedResponse is the response to a request that net/http does not serve any more.
@@ -157,85 +157,3 @@ func (r *detachedResponse) send(conn net.Conn, last bool) error {
 	_, err := conn.Write(b.Bytes())
 	return err
 }
-
-// inputWait waits for the first byte from a client, until it is interrupted.
-type inputWait struct {
-	mu          sync.Mutex
-	conn        net.Conn // nil before begin and after read
-	interrupted bool
-	one         [1]byte
-}
-
-// begin prepares read. The read deadline of conn stays unless interrupt was called.
-func (w *inputWait) begin(conn net.Conn) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.conn = conn
-	if w.interrupted {
-		_ = conn.SetReadDeadline(time.Now())
-	}
-}
-
-// interrupt ends read. It does nothing after read.
-func (w *inputWait) interrupt() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.interrupted = true
-	if w.conn != nil {
-		_ = w.conn.SetReadDeadline(time.Now())
-	}
-}
-
-// read returns one byte, or an error.
-func (w *inputWait) read() ([]byte, error) {
-	n, err := w.conn.Read(w.one[:])
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.conn = nil
-	return w.one[:n], err
-}
-
-// resumable is a connection that can return to net/http.
-type resumable interface {
-	net.Conn
-	resume(early []byte)
-}
-
-// returnedConns is a listener for the connections that return to net/http.
-type returnedConns struct {
-	addr   net.Addr
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newReturnedConns(addr net.Addr) *returnedConns {
-	return &returnedConns{addr, make(chan net.Conn), make(chan struct{})}
-}
-
-// give returns a connection, or closes it if the server ends.
-func (r *returnedConns) give(conn net.Conn) {
-	select {
-	case r.conns <- conn:
-	case <-r.closed:
-		_ = conn.Close()
-	}
-}
-
-// Accept waits for a connection.
-func (r *returnedConns) Accept() (net.Conn, error) {
-	select {
-	case conn := <-r.conns:
-		return conn, nil
-	case <-r.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close ends Accept. net/http calls it once.
-func (r *returnedConns) Close() error {
-	close(r.closed)
-	return nil
-}
-
-// Addr returns the address of the server.
-func (r *returnedConns) Addr() net.Addr { return r.addr }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -28,8 +29,8 @@ func (c *call) poll(f *subscription) error {
 		return mess.Errorf(mess.Invalid, "wait: is not a duration; write it like 20s")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	input := &inputWait{}
-	end := func() { cancel(); input.interrupt() }
+	input := &connection.Input{}
+	end := func() { cancel(); input.Interrupt() }
 	timer := time.AfterFunc(max(min(wait, maxWait), pollGather), end)
 	unwatch := c.onRevoked(end)
 	release, parked := func() { timer.Stop(); unwatch(); cancel() }, false

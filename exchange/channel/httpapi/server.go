@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 	"github.com/messkit/messkit/exchange/keys"
 	"github.com/messkit/messkit/internal/resources"
 )
@@ -94,7 +95,7 @@ type Server struct {
 	guessing   sync.Mutex    // serializes the attempts with an enrollment code
 	guesses    *rate.Limiter // limits wrong enrollment codes
 	limits     *limits
-	conns      *connections
+	conns      *connection.Counts
 	streams    sync.WaitGroup // on hijacked connections
 	denied     deniedLog
 	modelNoted atomic.Int64 // time of the last call of ModelSeen, in ns
@@ -109,7 +110,7 @@ func New(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Serv
 	cfg.Rate = cfg.Rate.Filled(resources.Of())
 	return &Server{
 		x: x, keys: k, cfg: cfg, log: log, guesses: rate.NewLimiter(rate.Every(guessEvery), guessBurst),
-		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: newConnections(cfg.Rate),
+		limits: &limits{rate: cfg.Rate, limiters: map[string]*rate.Limiter{}}, conns: connection.NewCounts(cfg.Rate.connectionLimits()),
 	}
 }
 
@@ -127,7 +128,7 @@ const (
 // running is what a request needs of Run.
 type running struct {
 	ctx      context.Context // ends with Run
-	returned *returnedConns
+	returned *connection.Returned
 }
 
 // serverContextKey is the key of *running in the context of a request.
@@ -137,24 +138,17 @@ type serverContextKey struct{}
 // seconds to finish.
 func (d *Server) Run(ctx context.Context, l net.Listener) error {
 	g, gctx := errgroup.WithContext(ctx)
-	returned := newReturnedConns(l.Addr())
+	returned := connection.NewReturned(l.Addr())
 	base := context.WithValue(context.WithoutCancel(ctx), serverContextKey{}, &running{gctx, returned})
 	s := &http.Server{
 		Handler: d.Handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return base },
-		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, conn)
-		},
-		ConnState: markIdle,
+		ConnContext: connection.WithConn, ConnState: connection.MarkIdle,
 		ErrorLog:  slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
 		Protocols: new(http.Protocols),
 	}
 	s.Protocols.SetHTTP1(true) // the limits count connections, and a connection of HTTP/2 has many streams
-	var port net.Listener = &limitedListener{l, d.conns}
-	if d.cfg.TLS != nil {
-		port = &tlsListener{port, d.cfg.TLS}
-	}
-	for _, from := range []net.Listener{port, returned} {
+	for _, from := range []net.Listener{d.conns.Listen(l, d.cfg.TLS), returned} {
 		g.Go(func() error {
 			if err := s.Serve(from); !errors.Is(err, http.ErrServerClosed) {
 				return err

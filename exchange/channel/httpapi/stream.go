@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/httpapi/connection"
 )
 
 // stream writes events and comments, one at a time. It has no goroutine, because thousands may
@@ -106,24 +106,9 @@ func (t hijackedConn) waitForClose() {
 	}
 }
 
-// takeOver takes the connection from net/http, with what the client has sent after its request.
-// It returns false for HTTP/1.0 and HTTP/2, for a request with a body, and for the writer of a
-// test.
-func (c *transport) takeOver() (conn net.Conn, early []byte, ok bool) {
-	if c.r.ProtoMajor != 1 || c.r.ProtoMinor != 1 || c.r.ContentLength != 0 {
-		return nil, nil, false
-	}
-	conn, buffers, err := http.NewResponseController(c.w).Hijack()
-	if err != nil {
-		return nil, nil, false
-	}
-	early, _ = buffers.Reader.Peek(buffers.Reader.Buffered()) // cannot fail
-	return conn, bytes.Clone(early), true
-}
-
 // hijack takes over the connection and begins the response. ok is false if it cannot.
 func (c *transport) hijack() (taken hijackedConn, ok bool) {
-	conn, _, ok := c.takeOver()
+	conn, _, ok := connection.TakeOver(c.w, c.r)
 	if !ok {
 		return hijackedConn{}, false
 	}

@@ -1,14 +1,12 @@
-package httpapi
+package connection
 
 import (
 	"bytes"
-	"context"
-	"crypto/tls"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 )
@@ -25,8 +23,8 @@ type translatedConn struct {
 	early   []byte      // Read returns it first
 }
 
-// resume gives the connection back to net/http, with what the client has sent already.
-func (t *translatedConn) resume(early []byte) {
+// Resume gives the connection back to net/http, with what the client has sent already.
+func (t *translatedConn) Resume(early []byte) {
 	t.handle(false)
 	t.early = early
 }
@@ -41,25 +39,8 @@ func (t *translatedConn) Read(p []byte) (int, error) {
 	return t.Conn.Read(p)
 }
 
-// connKey is the key of the connection, in the context of a request.
-type connKey struct{}
-
 // handle reports whether a handler writes from now on.
 func (t *translatedConn) handle(is bool) { t.handled.Store(is) }
-
-// markHandled reports that a handler writes.
-func markHandled(ctx context.Context) {
-	if t, ok := ctx.Value(connKey{}).(interface{ handle(bool) }); ok { // the server of a test has none
-		t.handle(true)
-	}
-}
-
-// markIdle reports that no handler writes any more.
-func markIdle(conn net.Conn, s http.ConnState) {
-	if t, ok := conn.(interface{ handle(bool) }); ok && s == http.StateIdle {
-		t.handle(false)
-	}
-}
 
 // Write writes p or its translation.
 func (t *translatedConn) Write(p []byte) (int, error) {
@@ -72,42 +53,6 @@ func (t *translatedConn) Write(p []byte) (int, error) {
 	}
 	_, err := t.Conn.Write(ours)
 	return len(p), err
-}
-
-// tlsListener accepts connections and wraps them in TLS. net/http does not do that here, so
-// that translatedConn sees its errors before they are encrypted.
-type tlsListener struct {
-	net.Listener
-	cfg *tls.Config
-}
-
-// Accept waits for a connection. The first Read does the handshake.
-func (s *tlsListener) Accept() (net.Conn, error) {
-	conn, err := s.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &tlsConn{translatedConn{Conn: tls.Server(conn, s.cfg)}, conn}, nil
-}
-
-type tlsConn struct {
-	translatedConn
-	under net.Conn // the connection below TLS
-}
-
-// Read answers clients that speak plain text.
-func (s *tlsConn) Read(p []byte) (int, error) {
-	n, err := s.translatedConn.Read(p)
-	if h, ok := errors.AsType[tls.RecordHeaderError](err); ok && h.Conn != nil && looksLikeMethod(h.RecordHeader[:]) {
-		answer, _ := errorFor([]byte("HTTP/1.1 400 Bad Request" + serverMark + "this port speaks HTTPS; write https://"))
-		_, _ = h.Conn.Write(answer) // the connection ends anyway
-	}
-	return n, err
-}
-
-// looksLikeMethod reports whether bytes that are no TLS may be an HTTP method.
-func looksLikeMethod(b []byte) bool {
-	return !bytes.ContainsFunc(b, func(r rune) bool { return (r < 'A' || r > 'Z') && r != ' ' && r != '/' })
 }
 
 // CloseWrite ends this side, so that the client gets the response before the connection closes.
@@ -129,10 +74,20 @@ func errorFor(p []byte) ([]byte, bool) {
 	if err != nil || code < 400 {
 		return nil, false
 	}
-	body, err := json.Marshal(errorBody{Error: fmt.Sprintf("the request is invalid (%.200s) and has no effect", text)})
+	body, err := json.Marshal(map[string]string{"error": fmt.Sprintf("the request is invalid (%.200s) and has no effect", text)})
 	if err != nil {
 		return nil, false
 	}
 	return fmt.Appendf(nil, "HTTP/1.1 %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n%s: %s\r\nConnection: close\r\n\r\n%s\n",
-		line, len(body)+1, requestID, newRequestID(), body), true
+		line, len(body)+1, RequestID, NewRequestID(), body), true
+}
+
+// RequestID is the header with the id that a request has in the log.
+const RequestID = "X-Request-Id"
+
+// NewRequestID makes an id for a request.
+func NewRequestID() string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return hex.EncodeToString(random[:])
 }

@@ -226,7 +226,7 @@ var exchangeMutants = []mutant{
 		"exchange/store/files/archive.go", "!slices.Equal(s.contents(a.place), a.files) {", "false {",
 	}}, "./exchange/store/files TestChangedThreadIsNotArchived"},
 	{"a log of a later format is opened", []edit{{
-		"exchange/store/files/log_format.go", "if n <= format {", "if n > 0 {",
+		"exchange/store/files/logformat/format.go", "if n <= Format {", "if n > 0 {",
 	}}, "./exchange/store/files TestDowngradeIsRejected"},
 	{"what has begun is handed on", []edit{{
 		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.NotStarted {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a", "if false {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a",

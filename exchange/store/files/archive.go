@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/internal/wal"
@@ -71,16 +72,16 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 		}
 	}
 	var busy error // another program writes to a thread; archive the others
-	move := func(name string, threads []entry) error {
+	move := func(name string, threads []logformat.Entry) error {
 		err := s.archiveAll(ctx, name, threads)
 		if errors.Is(err, errBusy) {
 			busy, err = err, nil
 		}
 		return err
 	}
-	due := map[string][]entry{} // by archive
+	due := map[string][]logformat.Entry{} // by archive
 	for _, b := range x.dueBlocks(t) {
-		all, err := x.ended.read(b, unchangedName)
+		all, err := x.ended.read(b, logformat.UnchangedName)
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func (s *Store) archiveBefore(ctx context.Context, t time.Time, past bool) error
 
 // archiveAll moves threads into an archive. While others take steps, it then leaves the disk
 // and the processor to them for as long as that took.
-func (s *Store) archiveAll(ctx context.Context, name string, threads []entry) error {
+func (s *Store) archiveAll(ctx context.Context, name string, threads []logformat.Entry) error {
 	for some := range slices.Chunk(threads, archiveAtOnce) {
 		began := time.Now()
 		if err := s.archiveSome(ctx, name, some); err != nil {
@@ -129,7 +130,7 @@ func (s *Store) archiveAll(ctx context.Context, name string, threads []entry) er
 // archiveSome moves threads into an archive. The archive is on the disk before the folders
 // go, and the log forgets the threads last. If the program dies in between, the next start
 // finds each thread in its folder, in the archive, or in both.
-func (s *Store) archiveSome(ctx context.Context, name string, threads []entry) error {
+func (s *Store) archiveSome(ctx context.Context, name string, threads []logformat.Entry) error {
 	w, err := archive.NewWriter(s.root, name)
 	if err != nil {
 		return err
@@ -173,8 +174,8 @@ var errOtherFiles = errors.New("the folder has files that are not of the thread,
 
 // archivable returns a thread that can move into an archive now, with its folder. It returns nil
 // for a thread that does not have exactly one folder.
-func (s *Store) archivable(ctx context.Context, e entry) (*archivedThread, error) {
-	places := s.endedPlaces(e.summary)
+func (s *Store) archivable(ctx context.Context, e logformat.Entry) (*archivedThread, error) {
+	places := s.endedPlaces(e.Summary)
 	if len(places) != 1 {
 		return nil, nil
 	}
@@ -206,17 +207,17 @@ func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) err
 	if err := errors.Join(s.root.RemoveAll(archivedDir), s.root.Mkdir(archivedDir, 0o700)); err != nil {
 		return err
 	}
-	var gone []record
+	var gone []logformat.Record
 	for _, a := range archived {
 		e, ok := s.index.endedEntry(a.Ref)
-		if !ok || e.seq != a.seq || !slices.Equal(s.contents(a.place), a.files) {
+		if !ok || e.Seq != a.Seq || !slices.Equal(s.contents(a.place), a.files) {
 			continue
 		}
 		if err := s.removeFolder(a); err != nil {
 			s.project.logOnce(a.Ref, err)
 			continue
 		}
-		gone = append(gone, record{Gone: a.Ref})
+		gone = append(gone, logformat.Record{Gone: a.Ref})
 	}
 	s.crash("folders removed")
 	if err := s.store(ctx, gone); err != nil {
@@ -252,7 +253,7 @@ func (s *Store) crash(step string) {
 
 // archivedThread is a thread that an archive has, and its folder as it was then.
 type archivedThread struct {
-	entry
+	logformat.Entry
 	place messeaf.Place
 	files []signature
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -103,7 +104,7 @@ func (s *Store) places(ref string) []messeaf.Place {
 // readEnded reads a thread that has ended from its folder, or from the archive.
 func (s *Store) readEnded(ref string) (thread.Thread, error) {
 	k, _ := s.index.thread(ref) // an archive can have a thread that the index lacks
-	for _, p := range s.endedPlaces(k.summary) {
+	for _, p := range s.endedPlaces(k.Summary) {
 		t, err := p.Read(s.tree())
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another program has moved it
@@ -120,19 +121,19 @@ func (s *Store) readEnded(ref string) (thread.Thread, error) {
 
 // endedEnvelope reads the envelope of a thread that has ended. If no folder has it,
 // endedEnvelope returns the fields in the summary.
-func (s *Store) endedEnvelope(e summary) thread.Envelope {
+func (s *Store) endedEnvelope(e logformat.Summary) thread.Envelope {
 	for _, p := range s.endedPlaces(e) {
 		if m, err := p.ReadEnvelope(s.tree()); err == nil {
 			return envelope(m)
 		}
 	}
-	return e.envelope()
+	return e.Envelope()
 }
 
 // openExternal opens a file in a thread's folder, next to its documents.
 func (s *Store) openExternal(ref, name string, k threadState, known bool) (io.ReadSeekCloser, error) {
 	if messeaf.ValidAttachment(name) {
-		places := s.endedPlaces(k.summary)
+		places := s.endedPlaces(k.Summary)
 		if k.inLog() {
 			places = s.places(ref)
 		}

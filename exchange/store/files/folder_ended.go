@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/mess/messeaf"
 )
 
@@ -14,7 +15,7 @@ func isEndedFolder(f messeaf.Folder) bool { return f == messeaf.Finished || f ==
 // endedPlaces returns the places of a thread that has left the log. The place that matches its
 // status comes first, then the places that other programs chose: not every writer keeps to the
 // state folders. endedPlaces ignores a copy whose envelope has no terminal status.
-func (s *Store) endedPlaces(e summary) []messeaf.Place {
+func (s *Store) endedPlaces(e logformat.Summary) []messeaf.Place {
 	var belongs, ended, elsewhere []messeaf.Place
 	for _, p := range s.places(e.Ref) {
 		switch {
@@ -36,13 +37,13 @@ func (s *Store) endedPlaces(e summary) []messeaf.Place {
 func (s *Store) checkEnded(ref string) error {
 	places := s.places(ref)
 	if len(places) == 0 {
-		return s.store(context.Background(), []record{{Gone: ref}})
+		return s.store(context.Background(), []logformat.Record{{Gone: ref}})
 	}
 	k, known := s.index.thread(ref)
 	if !known || k.inLog() {
 		return nil
 	}
-	keep := s.endedPlaces(k.summary)
+	keep := s.endedPlaces(k.Summary)
 	for _, p := range places {
 		if len(keep) > 0 && p == keep[0] {
 			continue

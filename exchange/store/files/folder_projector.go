@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/internal/mistake"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -160,7 +161,7 @@ func (p *projector) updateFolder(ctx context.Context, ref string) error {
 		f, said, err = p.s.reconcile(w)
 		switch {
 		case errors.Is(err, errArchived):
-			return p.s.store(ctx, []record{{Gone: ref}})
+			return p.s.store(ctx, []logformat.Record{{Gone: ref}})
 		case err != nil:
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -119,7 +120,7 @@ func (s *Store) makeFolders() error {
 // forgetMissing forgets the threads that have ended and that a person has removed
 // or archived.
 func (s *Store) forgetMissing(there []uint64) error {
-	var gone []record
+	var gone []logformat.Record
 	d := &s.index.ended
 	missing := func(hash uint64) bool {
 		_, found := slices.BinarySearch(there, hash)
@@ -127,7 +128,7 @@ func (s *Store) forgetMissing(there []uint64) error {
 	}
 	s.index.each(func(k *threadState) bool {
 		if !k.inLog() && missing(d.ofRef(k.Ref)) {
-			gone = append(gone, record{Gone: k.Ref})
+			gone = append(gone, logformat.Record{Gone: k.Ref})
 		}
 		return true
 	})
@@ -138,7 +139,7 @@ func (s *Store) forgetMissing(there []uint64) error {
 				return err
 			}
 			if e.Ref != "" {
-				gone = append(gone, record{Gone: e.Ref})
+				gone = append(gone, logformat.Record{Gone: e.Ref})
 			}
 		}
 	}

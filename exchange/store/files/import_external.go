@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/order"
 	"github.com/messkit/messkit/internal/wal"
@@ -28,7 +29,7 @@ const (
 type externalThread struct {
 	place    messeaf.Place
 	contents []signature // before the read
-	records  []record
+	records  []logformat.Record
 	err      error
 }
 
@@ -44,7 +45,7 @@ func (s *Store) importAll(ctx context.Context, places []messeaf.Place) error {
 		some := s.nextBatch(places)
 		places = places[len(some):]
 		all := s.readPlaces(some)
-		var records []record
+		var records []logformat.Record
 		for _, a := range all {
 			switch {
 			case a.place.Ref == ref: // the place with the most progress came first
@@ -118,7 +119,7 @@ func (s *Store) readPlaces(places []messeaf.Place) []externalThread {
 
 // store writes records. If the log is read-only, it adds the threads to the index as they are in
 // their folders.
-func (s *Store) store(ctx context.Context, records []record) error {
+func (s *Store) store(ctx context.Context, records []logformat.Record) error {
 	for len(records) > 0 && s.log.Err() == nil {
 		n, err := s.storeSome(ctx, records)
 		if err != nil && s.log.Err() == nil {
@@ -141,11 +142,11 @@ func (s *Store) store(ctx context.Context, records []record) error {
 }
 
 // storeSome writes as many records as the log takes at once, and returns their number.
-func (s *Store) storeSome(ctx context.Context, records []record) (int, error) {
+func (s *Store) storeSome(ctx context.Context, records []logformat.Record) (int, error) {
 	var data [][]byte
 	bytes := 0
 	for _, r := range records {
-		one, err := r.encode()
+		one, err := r.Encode()
 		if err != nil {
 			return 0, err
 		}
@@ -175,7 +176,7 @@ func (s *Store) importExternal(ctx context.Context, ref string) error {
 		return errBusy
 	}
 	contents := s.contents(p)
-	records, err := []record(nil), s.project.ignoredReason(p, contents)
+	records, err := []logformat.Record(nil), s.project.ignoredReason(p, contents)
 	if err == nil {
 		records, err = s.readPlace(p)
 		s.project.noteIgnored(p, contents, err)
@@ -194,7 +195,7 @@ func (s *Store) importExternal(ctx context.Context, ref string) error {
 		return nil
 	}
 	var e thread.Envelope
-	if err := json.Unmarshal(records[0].envelope, &e); err != nil {
+	if err := json.Unmarshal(records[0].Envelope, &e); err != nil {
 		return err // Marshal has made it
 	}
 	s.cfg.Log.Info("another program has made a thread", "ref", ref, "intent", e.Intent)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wal"
@@ -15,7 +16,7 @@ import (
 
 // readPlace reads a thread that the log does not know, as records of the log.
 // Its errors are of type messeaf.Problems, or of the file system.
-func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
+func (s *Store) readPlace(p messeaf.Place) ([]logformat.Record, error) {
 	if size, err := s.size(p); err != nil {
 		return nil, err
 	} else if size > maxExternal {
@@ -38,8 +39,8 @@ func (s *Store) readPlace(p messeaf.Place) ([]record, error) {
 	in := fromFile(t)
 	switch {
 	case in.Status.Terminal():
-		e := summaryOf(in.Envelope)
-		return []record{{Ended: &e}}, nil
+		e := logformat.SummaryOf(in.Envelope)
+		return []logformat.Record{{Ended: &e}}, nil
 	case in.Status == mess.Pending:
 		in, err = s.offerable(p, t)
 	default:
@@ -168,15 +169,15 @@ func checkAttachments(p messeaf.Place, t messeaf.Thread, look func(name string) 
 const padding = 2
 
 // splitRecords returns a thread as records that each fit into the log.
-func splitRecords(p messeaf.Place, t thread.Thread) ([]record, error) {
-	whole, err := threadRecord(t)
+func splitRecords(p messeaf.Place, t thread.Thread) ([]logformat.Record, error) {
+	whole, err := logformat.OfThread(t)
 	if err != nil {
 		return nil, err
 	}
-	var all []record
-	whole.parts(func(r record) {
+	var all []logformat.Record
+	whole.Parts(chunk, func(r logformat.Record) {
 		var data []byte
-		if data, err = r.encode(); err == nil && len(data) > wal.MaxRecord {
+		if data, err = r.Encode(); err == nil && len(data) > wal.MaxRecord {
 			err = problem(p, "", "a message has %d bytes; put what is large into files beside it", len(data))
 		}
 		all = append(all, r)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/internal/wal"
@@ -111,7 +112,7 @@ type compaction struct {
 	s       *Store
 	threads []*threadState // at the cut, oldest change first; immutable
 	gone    []string       // forgotten threads that the log of ended threads still has
-	rest    []record
+	rest    []logformat.Record
 	last    uint64 // number of the last change
 	n       int    // records
 	moves   []move
@@ -132,18 +133,18 @@ func (c *compaction) cut() iter.Seq[[]byte] {
 	c.threads, c.gone = x.snapshot()
 	for _, kind := range x.kinds() {
 		for id, doc := range x.docsOf(kind) {
-			c.rest = append(c.rest, record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
+			c.rest = append(c.rest, logformat.Record{Kind: kind, ID: id, Doc: doc.data, Seq: doc.seq})
 		}
 	}
 	c.last = x.last()
-	c.rest = append(c.rest, record{Days: x.recentDays(c.s.cfg.Now()), Seq: c.last})
+	c.rest = append(c.rest, logformat.Record{Days: x.recentDays(c.s.cfg.Now()), Seq: c.last})
 	return c.records
 }
 
 func (c *compaction) records(yield func([]byte) bool) {
-	going := yield(encodeFormat(format))
-	put := func(r record) {
-		data, err := r.encode()
+	going := yield(logformat.EncodeFormat(logformat.Format))
+	put := func(r logformat.Record) {
+		data, err := r.Encode()
 		if err != nil {
 			c.stop(err)
 		}
@@ -152,17 +153,17 @@ func (c *compaction) records(yield func([]byte) bool) {
 	}
 	c.n = 1
 	for _, ref := range c.gone {
-		put(record{Gone: ref, Seq: c.last})
+		put(logformat.Record{Gone: ref, Seq: c.last})
 	}
 	for _, k := range c.threads {
 		if !k.inLog() {
-			put(record{Ended: &k.summary, Seq: k.seq})
+			put(logformat.Record{Ended: &k.Summary, Seq: k.seq})
 		} else if r, err := c.s.readRaw(k); err != nil {
 			c.lost[k.Ref] = err
 		} else {
 			from := c.n
 			r.Binds, r.Seq = k.bound(), k.seq
-			r.parts(put)
+			r.Parts(chunk, put)
 			c.moves = append(c.moves, move{k, from, c.n})
 		}
 		if !going {
@@ -195,7 +196,7 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) er
 			r.folder.DependsOn = dependsOn(*r.folder, s.index.find)
 		}
 		if t, how = s.rebuild(r); how == "" {
-			t, how = s.endUnknown(thread.Thread{Envelope: k.envelope()}), unknown
+			t, how = s.endUnknown(thread.Thread{Envelope: k.Envelope()}), unknown
 			t.Ver = k.Ver + 1
 		}
 	}
@@ -209,20 +210,6 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) er
 	}
 	s.project.mark(ref, t.Status.Terminal())
 	return nil
-}
-
-// parts splits a whole thread into records of at most chunk bytes of messages.
-func (r record) parts(put func(record)) {
-	ref, messages, size := r.Thread.Ref, r.messages, 0
-	r.messages = nil
-	for _, m := range messages {
-		if size > 0 && size+len(m) > chunk {
-			put(r)
-			r, size = record{Ref: ref}, 0
-		}
-		r.messages, size = append(r.messages, m), size+len(m)
-	}
-	put(r)
 }
 
 // moveAtOnce is the number of threads that get new places during one lock of the index.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
@@ -245,8 +246,8 @@ func steps(g *storeBench, open []string, fn func(context.Context) error) (longes
 }
 
 // endedThread returns the nth of many threads that have ended.
-func endedThread(n int) summary {
-	return summary{
+func endedThread(n int) logformat.Summary {
+	return logformat.Summary{
 		Ref: messeaf.Ref(fmt.Sprintf("2026-01-%02d", 1+n/50_000), n%50_000, ""), ClientID: fmt.Sprint("fridge-", n), Requester: fmt.Sprint("agent-", n%100),
 		Executor: fmt.Sprint("pi-", n%1000), Status: mess.Completed, Updated: time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC), Ver: 4,
 		Requires: []string{fmt.Sprint("capability-", n%10)},
@@ -256,13 +257,13 @@ func endedThread(n int) summary {
 // manyEnded adds n ended threads to a store. Their folders are empty.
 func manyEnded(tb testing.TB, s *Store, n int) {
 	tb.Helper()
-	var some []record
+	var some []logformat.Record
 	for i := range n {
 		e := endedThread(i)
 		if err := s.root.Mkdir(threadDir(messeaf.Finished, e.Ref), 0o700); err != nil {
 			tb.Fatal(err)
 		}
-		some = append(some, record{Ended: &e})
+		some = append(some, logformat.Record{Ended: &e})
 		if len(some) == 4096 || i == n-1 {
 			if err := errors.Join(s.store(tb.Context(), some), s.keepEnded(tb.Context(), 1)); err != nil {
 				tb.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
@@ -54,13 +55,13 @@ func (s *Store) damaged(found wal.Damage) error {
 
 // note notes the thread of a damaged record. It returns false if it cannot identify the thread.
 func (d *damage) note(data []byte, cfg Config) bool {
-	r, err := decode(data)
-	switch ref := r.ref(); {
+	r, err := logformat.Decode(data)
+	switch ref := r.ThreadRef(); {
 	case err != nil:
 		return false
-	case r.hasEnvelope():
-		w := loadedThread{messages: r.messages}
-		if json.Unmarshal(r.envelope, &w.env) != nil || w.env.Ref != ref || !messeaf.ValidRef(ref) {
+	case r.HasEnvelope():
+		w := loadedThread{messages: r.Messages}
+		if json.Unmarshal(r.Envelope, &w.env) != nil || w.env.Ref != ref || !messeaf.ValidRef(ref) {
 			return false
 		}
 		t, err := w.decode()
@@ -90,21 +91,10 @@ func (d *damage) gaps() bool {
 
 func (d *damage) lack(ref string) { d.refs[ref] = true }
 
-// ref returns the thread of a record, or "" for a record that has none.
-func (r record) ref() string {
-	switch {
-	case r.Thread != nil:
-		return r.Thread.Ref
-	case r.Step != nil:
-		return r.Step.Ref
-	}
-	return r.Ref
-}
-
 // afterDamage adapts a record to the known part of its thread after the log has lost earlier
 // records.
-func (s *Store) afterDamage(r record) record {
-	d, ref := &s.damage, r.ref()
+func (s *Store) afterDamage(r logformat.Record) logformat.Record {
+	d, ref := &s.damage, r.ThreadRef()
 	k, known := s.index.thread(ref)
 	switch {
 	case ref == "" || r.Thread != nil:
@@ -112,7 +102,7 @@ func (s *Store) afterDamage(r record) record {
 		d.lack(ref)
 		r.Thread, r.Step = r.Step, nil // a thread without its first messages
 		if r.Thread == nil {
-			return record{Days: map[string]int{}} // more messages of nothing
+			return logformat.Record{Days: map[string]int{}} // more messages of nothing
 		}
 	case r.Step != nil && k.Ver+1 != r.Step.Ver:
 		d.lack(ref)
@@ -227,14 +217,14 @@ func (s *Store) restore(ctx context.Context, r damagedThread) error {
 }
 
 // wholeRecords returns a thread as records of the log.
-func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]record, error) {
-	one, err := threadRecord(t)
+func (s *Store) wholeRecords(t thread.Thread, binds []thread.Bind) ([]logformat.Record, error) {
+	one, err := logformat.OfThread(t)
 	if err != nil {
 		return nil, err
 	}
 	one.Binds = binds
-	var records []record
-	one.parts(func(r record) { records = append(records, r) })
+	var records []logformat.Record
+	one.Parts(chunk, func(r logformat.Record) { records = append(records, r) })
 	return records, nil
 }
 
@@ -288,14 +278,14 @@ func (s *Store) readable(k threadState) (t thread.Thread, all bool) {
 	for i, p := range k.records {
 		r, err := s.readRecord(k.Ref, p)
 		if err == nil && i == k.newest {
-			err = json.Unmarshal(r.envelope, &w.env)
+			err = json.Unmarshal(r.Envelope, &w.env)
 		}
 		if err != nil {
 			s.quarantine(k.Ref, i, p)
 			all = false
 			continue
 		}
-		w.messages = append(w.messages, r.messages...)
+		w.messages = append(w.messages, r.Messages...)
 	}
 	t, err := w.decode()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/internal/wal"
 )
 
@@ -42,7 +43,7 @@ func (s *Store) openEnded() (err error) {
 	names := map[string]string{}
 	d.loading = true
 	d.log, err = o.OpenPlaces(filepath.Join(s.dir, "log", "ended"), func(at wal.Place, data []byte) error {
-		all, err := decodeBlock(data, func(name string) string {
+		all, err := logformat.DecodeBlock(data, func(name string) string {
 			one, ok := names[name]
 			if !ok {
 				names[name], one = name, name
@@ -50,9 +51,9 @@ func (s *Store) openEnded() (err error) {
 			return one
 		})
 		if err != nil || len(all) == 0 {
-			return errors.Join(err, errBlock)
+			return errors.Join(err, logformat.ErrBlock)
 		}
-		first := len(d.blocks) * blockEntries
+		first := len(d.blocks) * logformat.BlockEntries
 		for i, e := range all {
 			s.index.given(e.Ref)
 			if e.Status == "" {
@@ -94,17 +95,17 @@ func (s *Store) keepEnded(ctx context.Context, least int) error {
 	if len(threads)+len(gone) < max(1, least) || x.ended.log == nil || x.ended.log.Err() != nil {
 		return nil
 	}
-	var old, ended []entry
+	var old, ended []logformat.Entry
 	for _, ref := range gone {
-		old = append(old, entry{summary: summary{Ref: ref}})
+		old = append(old, logformat.Entry{Summary: logformat.Summary{Ref: ref}})
 	}
 	for _, k := range threads {
-		ended = append(ended, entry{k.seq, k.summary})
+		ended = append(ended, logformat.Entry{Seq: k.seq, Summary: k.Summary})
 	}
 	var data [][]byte
-	for _, all := range [][]entry{old, ended} { // old first: a later thread can have the name of a removed one
-		for some := range slices.Chunk(all, blockEntries) {
-			data = append(data, encodeBlock(some))
+	for _, all := range [][]logformat.Entry{old, ended} { // old first: a later thread can have the name of a removed one
+		for some := range slices.Chunk(all, logformat.BlockEntries) {
+			data = append(data, logformat.EncodeBlock(some))
 		}
 	}
 	places, err := x.ended.log.Put(ctx, data...)
@@ -126,13 +127,13 @@ func (x *index) releasable() (threads []*threadState, gone []string) {
 
 // release removes threads from memory that the log of ended threads has. A thread that has
 // changed since stays.
-func (x *index) release(threads []*threadState, gone, all []entry, places []wal.Place) {
+func (x *index) release(threads []*threadState, gone, all []logformat.Entry, places []wal.Place) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	d := &x.ended
 	d.removed = slices.Clone(d.removed[len(gone):])
-	for some := range slices.Chunk(gone, blockEntries) {
-		first := place(len(d.blocks) * blockEntries)
+	for some := range slices.Chunk(gone, logformat.BlockEntries) {
+		first := place(len(d.blocks) * logformat.BlockEntries)
 		d.add(places[0], some)
 		places = places[1:]
 		for i := range some {
@@ -140,8 +141,8 @@ func (x *index) release(threads []*threadState, gone, all []entry, places []wal.
 		}
 	}
 	var refs, keys []uint64
-	first := place(len(d.blocks) * blockEntries)
-	for some := range slices.Chunk(all, blockEntries) {
+	first := place(len(d.blocks) * logformat.BlockEntries)
+	for some := range slices.Chunk(all, logformat.BlockEntries) {
 		more, moreKeys := d.add(places[0], some)
 		places = places[1:]
 		refs, keys = append(refs, more...), append(keys, moreKeys...)
@@ -182,7 +183,7 @@ func (x *index) dueBlocks(t time.Time) (due []block) {
 }
 
 // endedEntry returns the entry of a thread that has ended and left memory.
-func (x *index) endedEntry(ref string) (entry, bool) {
+func (x *index) endedEntry(ref string) (logformat.Entry, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	e, _, ok := x.ended.thread(ref)
@@ -190,17 +191,17 @@ func (x *index) endedEntry(ref string) (entry, bool) {
 }
 
 // each calls fn with the live entries of blocks.
-func (d *endedIndex) each(blocks []block, fn func(place, entry)) error {
+func (d *endedIndex) each(blocks []block, fn func(place, logformat.Entry)) error {
 	for n, b := range blocks {
 		if b.dead == ^uint64(0) {
 			continue
 		}
-		all, err := d.read(b, unchangedName)
+		all, err := d.read(b, logformat.UnchangedName)
 		if err != nil {
 			return err
 		}
 		for i, e := range all {
-			if p := place(n*blockEntries + i); b.dead&p.mask() == 0 {
+			if p := place(n*logformat.BlockEntries + i); b.dead&p.mask() == 0 {
 				fn(p, e)
 			}
 		}
@@ -263,18 +264,18 @@ type repacking struct {
 }
 
 func (r *repacking) records(yield func([]byte) bool) {
-	r.to = slices.Repeat([]place{noPlace}, len(r.was)*blockEntries)
-	var some []entry
+	r.to = slices.Repeat([]place{noPlace}, len(r.was)*logformat.BlockEntries)
+	var some []logformat.Entry
 	going := true
 	put := func() {
 		r.now = append(r.now, blockOf(some))
-		going = going && yield(encodeBlock(some))
+		going = going && yield(logformat.EncodeBlock(some))
 		some = some[:0]
 	}
-	err := r.d.each(r.was, func(p place, e entry) {
+	err := r.d.each(r.was, func(p place, e logformat.Entry) {
 		r.to[p] = place(len(r.from))
 		r.from = append(r.from, p)
-		if some = append(some, e); len(some) == blockEntries {
+		if some = append(some, e); len(some) == logformat.BlockEntries {
 			put()
 		}
 	})

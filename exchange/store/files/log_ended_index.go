@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
 )
@@ -39,8 +40,8 @@ type block struct {
 // place identifies an entry: its block, and its index in the block.
 type place uint32
 
-func (p place) block() int   { return int(p / blockEntries) }
-func (p place) entry() int   { return int(p % blockEntries) }
+func (p place) block() int   { return int(p / logformat.BlockEntries) }
+func (p place) entry() int   { return int(p % logformat.BlockEntries) }
 func (p place) mask() uint64 { return 1 << p.entry() }
 
 // hashIndex finds places by a hash of 32 bits. Several threads can have the same hash.
@@ -123,11 +124,11 @@ func (d *endedIndex) markDead(p place) {
 }
 
 // blockOf returns a block for entries, without its place.
-func blockOf(all []entry) block {
-	b := block{min: all[0].seq}
+func blockOf(all []logformat.Entry) block {
+	b := block{min: all[0].Seq}
 	for i, e := range all {
-		b.min, b.max = min(b.min, e.seq), max(b.max, e.seq)
-		if e.lacksRequires() {
+		b.min, b.max = min(b.min, e.Seq), max(b.max, e.Seq)
+		if e.LacksRequires() {
 			b.lacks |= place(i).mask()
 		}
 		if at := max(1, e.Updated.Unix()); e.Status != "" && (b.oldest == 0 || at < b.oldest) {
@@ -138,19 +139,19 @@ func blockOf(all []entry) block {
 }
 
 // add adds a block of the log, and returns the hashes of its refs and keys.
-func (d *endedIndex) add(at wal.Place, all []entry) (refs, keys []uint64) {
+func (d *endedIndex) add(at wal.Place, all []logformat.Entry) (refs, keys []uint64) {
 	b := blockOf(all)
 	b.at = at
 	if d.loading {
-		d.fullHashes = append(d.fullHashes, make([]uint64, len(d.blocks)*blockEntries-len(d.fullHashes))...)
+		d.fullHashes = append(d.fullHashes, make([]uint64, len(d.blocks)*logformat.BlockEntries-len(d.fullHashes))...)
 	}
 	for i, e := range all {
 		if d.loading {
 			d.fullHashes = append(d.fullHashes, d.ofRef(e.Ref))
 		}
-		p := place(len(d.blocks)*blockEntries + i)
+		p := place(len(d.blocks)*logformat.BlockEntries + i)
 		refs = append(refs, packed(d.ofRef(e.Ref), p))
-		for _, k := range e.keys() {
+		for _, k := range e.AllKeys() {
 			keys = append(keys, packed(d.ofKey(k), p))
 		}
 	}
@@ -161,37 +162,34 @@ func (d *endedIndex) add(at wal.Place, all []entry) (refs, keys []uint64) {
 
 // read reads a block. It returns no entries for a damaged block: the next start reads the
 // threads from their folders.
-func (d *endedIndex) read(b block, name func(string) string) (all []entry, err error) {
+func (d *endedIndex) read(b block, name func(string) string) (all []logformat.Entry, err error) {
 	data, err := d.log.Record(b.at)
 	if err == nil {
-		all, err = decodeBlock(data, name)
+		all, err = logformat.DecodeBlock(data, name)
 	}
 	return all, d.readable(err)
 }
 
 // entry reads an entry. It returns an empty entry for a damaged block.
-func (d *endedIndex) entry(p place) (e entry, err error) {
+func (d *endedIndex) entry(p place) (e logformat.Entry, err error) {
 	data, err := d.log.Record(d.blocks[p.block()].at)
 	if err == nil {
-		e, err = decodeEntry(data, p.entry())
+		e, err = logformat.DecodeEntry(data, p.entry())
 	}
 	return e, d.readable(err)
 }
 
 // readable logs the error of a damaged block and returns nil. It returns other errors unchanged.
 func (d *endedIndex) readable(err error) error {
-	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, errBlock) {
+	if _, damaged := errors.AsType[*wal.CorruptError](err); damaged || errors.Is(err, logformat.ErrBlock) {
 		d.say.Error("damage in the exchange's log of ended threads; restart messkit, which then reads these threads from their folders", "err", err)
 		return nil
 	}
 	return err
 }
 
-// unchangedName returns its argument.
-func unchangedName(s string) string { return s }
-
 // firstMatch returns the first live entry at some places that fn selects.
-func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place, bool) {
+func (d *endedIndex) firstMatch(some []place, fn func(logformat.Entry) bool) (logformat.Entry, place, bool) {
 	for _, p := range some {
 		if d.isDead(p) {
 			continue
@@ -204,17 +202,17 @@ func (d *endedIndex) firstMatch(some []place, fn func(entry) bool) (entry, place
 			return e, p, true
 		}
 	}
-	return entry{}, 0, false
+	return logformat.Entry{}, 0, false
 }
 
 // thread returns the entry of a thread.
-func (d *endedIndex) thread(ref string) (entry, place, bool) {
-	return d.firstMatch(d.refs.find(d.ofRef(ref)), func(e entry) bool { return e.Ref == ref })
+func (d *endedIndex) thread(ref string) (logformat.Entry, place, bool) {
+	return d.firstMatch(d.refs.find(d.ofRef(ref)), func(e logformat.Entry) bool { return e.Ref == ref })
 }
 
 // key returns the entry of the thread that has a key.
-func (d *endedIndex) key(k thread.Key) (entry, bool) {
-	e, _, ok := d.firstMatch(d.keys.find(d.ofKey(k)), func(e entry) bool { return slices.Contains(e.keys(), k) })
+func (d *endedIndex) key(k thread.Key) (logformat.Entry, bool) {
+	e, _, ok := d.firstMatch(d.keys.find(d.ofKey(k)), func(e logformat.Entry) bool { return slices.Contains(e.AllKeys(), k) })
 	return e, ok
 }
 
@@ -273,7 +271,7 @@ func (x *index) inMemory(ref string) (known, inLog bool) {
 
 // skips reports whether a record of the log is older than the entry of its thread in the log of
 // ended threads. It counts the record's change.
-func (x *index) skips(r record) bool {
+func (x *index) skips(r logformat.Record) bool {
 	e := cmp.Or(r.Thread, r.Step, r.Ended)
 	ref := r.Ref
 	if e != nil {

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	threads "github.com/messkit/messkit/exchange/index"
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
@@ -32,7 +32,7 @@ func changes(t *testing.T, s *Store, after uint64) (all []string) {
 		}
 		last = c.Seq
 		if c.Kind == "" {
-			all = append(all, fmt.Sprint(c.Seq, " ", c.Envelope.Ref, " ", c.Envelope.Executor, " ", c.Rev, " ", c.Envelope.Updated.UTC(), capabilitiesOf(c.Envelope)))
+			all = append(all, fmt.Sprint(c.Seq, " ", c.Envelope.Ref, " ", c.Envelope.Executor, " ", c.Rev, " ", c.Envelope.Updated.UTC(), logformat.CapabilitiesOf(c.Envelope)))
 		}
 		return nil
 	})
@@ -53,7 +53,7 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	type model struct {
-		summary
+		logformat.Summary
 		seq uint64
 	}
 	want := map[string]model{}
@@ -64,7 +64,7 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 			m, there := want[ref]
 			k, ok := s.index.thread(ref)
 			if ok != there || ok && (k.Ver != m.Ver || k.seq != m.seq || k.Executor != m.Executor || !k.Updated.Equal(m.Updated) || k.Status != m.Status) {
-				t.Fatalf("%s: %s: %+v, want %+v", when, ref, k.summary, m)
+				t.Fatalf("%s: %s: %+v, want %+v", when, ref, k.Summary, m)
 			}
 			for _, key := range []thread.Key{{Owner: "agent", Name: ref}, {Owner: "other", Name: "k" + ref}} {
 				if got, ok := s.index.find(key); ok != there || ok && got != ref {
@@ -88,9 +88,9 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 		for range 300 {
 			ref := messeaf.Ref("2026-01-01", 1+r.IntN(700), "")
 			m, there := want[ref]
-			one := record{Gone: ref}
+			one := logformat.Record{Gone: ref}
 			if !there || r.IntN(3) > 0 {
-				m.summary = summary{
+				m.Summary = logformat.Summary{
 					Ref: ref, ClientID: ref, Requester: "agent", Executor: fmt.Sprint("pi-", r.IntN(5)), Status: mess.Completed,
 					Updated: time.Unix(int64(r.IntN(1e9)), 5).In(time.FixedZone("", 3600)), Ver: m.Ver + 1,
 					Requires: [][]string{nil, {}, {"x"}, {"y", "x"}}[r.IntN(4)],
@@ -98,9 +98,9 @@ func TestEndedThreadsMatchModel(t *testing.T) {
 				if !there {
 					m.Keys = []thread.Key{{Owner: "other", Name: "k" + ref}}
 				}
-				one = record{Ended: &m.summary}
+				one = logformat.Record{Ended: &m.Summary}
 			}
-			if err := s.store(t.Context(), []record{one}); err != nil {
+			if err := s.store(t.Context(), []logformat.Record{one}); err != nil {
 				t.Fatal(err)
 			}
 			if m.seq = s.index.last(); one.Ended != nil {
@@ -164,14 +164,14 @@ func TestMemoryOfEndedThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var some []record
+	var some []logformat.Record
 	var before int64
 	for i := range first + n {
 		if i == first {
 			before = inUse()
 		}
 		e := endedThread(i)
-		if some = append(some, record{Ended: &e}); len(some) < 1000 {
+		if some = append(some, logformat.Record{Ended: &e}); len(some) < 1000 {
 			continue
 		}
 		if err := errors.Join(s.store(t.Context(), some), s.keepEnded(t.Context(), 1)); err != nil {
@@ -270,33 +270,4 @@ func inUse() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-// A decoded block encodes to the same bytes, for any input.
-func FuzzBlock(f *testing.F) {
-	f.Add(encodeBlock([]entry{{7, summary{Ref: "2026-01-01-001", ClientID: "c", Requester: "r", Executor: "e", Held: []string{"h"}, Status: mess.Failed, Updated: time.Unix(1, 2), Ver: 3, Keys: []thread.Key{{Owner: "o", Name: "n"}}}}}))
-	f.Add(encodeBlock([]entry{{1, summary{Ref: "x", Status: mess.Failed, Requires: []string{"a", "b"}}}, {2, summary{Ref: "y", Status: mess.Failed, Requires: []string{}}}}))
-	f.Add(encodeBlock([]entry{{summary: summary{Ref: "x"}}, {summary: summary{Ref: "y"}}}))
-	f.Add([]byte{blockForm})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := decodeBlock(data, unchangedName)
-		if err != nil {
-			if all != nil {
-				t.Errorf("an error, and %d entries", len(all))
-			}
-			return
-		}
-		for n, e := range all {
-			if one, err := decodeEntry(data, n); err != nil || !bytes.Equal(one.append(nil), e.append(nil)) {
-				t.Errorf("entry %d alone: %+v, %v, want %+v", n, one, err, e)
-			}
-		}
-		again, err := decodeBlock(encodeBlock(all), unchangedName)
-		if err != nil || len(again) != len(all) {
-			t.Fatalf("%d entries, then %d, %v", len(all), len(again), err)
-		}
-		if !bytes.Equal(encodeBlock(again), encodeBlock(all)) {
-			t.Error("a repeated encoding differs")
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/internal/wal"
 )
@@ -13,14 +14,10 @@ import (
 // what it has learned.
 const requiresAtOnce = 8
 
-// lacksRequires reports whether an earlier release has written the summary of a thread that has
-// ended, without its required capabilities.
-func (e summary) lacksRequires() bool { return e.Status.Terminal() && e.Requires == nil }
-
 // LacksCapabilities reports whether the feed lacks the required capabilities of some threads,
 // which ended under an earlier release.
 func (s *Store) LacksCapabilities() bool {
-	refs := s.index.refs((*threadState).lacksRequires)
+	refs := s.index.refs((*threadState).LacksRequires)
 	return len(refs) > 0 || len(s.index.lackingBlocks(1)) > 0
 }
 
@@ -30,7 +27,7 @@ func (s *Store) LacksCapabilities() bool {
 // the next start reads it again.
 func (s *Store) ReadCapabilities(ctx context.Context, fn func(of map[string][]string)) error {
 	r := capabilityReading{s: s, fn: fn}
-	for _, ref := range s.index.refs((*threadState).lacksRequires) {
+	for _, ref := range s.index.refs((*threadState).LacksRequires) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -66,7 +63,7 @@ type capabilityReading struct {
 // relearned has the live entries of a block with what their folders say.
 type relearned struct {
 	from    []place // of each entry in the block
-	entries []entry
+	entries []logformat.Entry
 }
 
 // some reads the capabilities for some blocks. more is false if there were none. It holds
@@ -80,12 +77,12 @@ func (r *capabilityReading) some(ctx context.Context) (more bool) {
 	var all []relearned
 	var data [][]byte
 	for n, b := range blocks {
-		entries, err := s.index.ended.read(b, unchangedName)
+		entries, err := s.index.ended.read(b, logformat.UnchangedName)
 		if err != nil {
 			r.failed = err
 		}
 		if one := r.block(n, b, entries, learned); len(one.entries) > 0 {
-			all, data = append(all, one), append(data, encodeBlock(one.entries))
+			all, data = append(all, one), append(data, logformat.EncodeBlock(one.entries))
 		}
 	}
 	r.fn(learned)
@@ -101,14 +98,14 @@ func (r *capabilityReading) some(ctx context.Context) (more bool) {
 }
 
 // block reads the capabilities that a block lacks. It returns no entries if it has learned none.
-func (r *capabilityReading) block(n int, b block, entries []entry, learned map[string][]string) relearned {
+func (r *capabilityReading) block(n int, b block, entries []logformat.Entry, learned map[string][]string) relearned {
 	one, news := relearned{}, false
 	for i, e := range entries {
-		p := place(n*blockEntries + i)
+		p := place(n*logformat.BlockEntries + i)
 		if b.dead&p.mask() != 0 {
 			continue
 		}
-		if e.lacksRequires() {
+		if e.LacksRequires() {
 			if ids, ok := r.read(e.Ref); ok {
 				e.Requires, learned[e.Ref], news = ids, ids, true
 			}
@@ -130,7 +127,7 @@ func (r *capabilityReading) read(ref string) (ids []string, ok bool) {
 		}
 		return nil, false
 	}
-	return capabilitiesOf(t.Envelope), true
+	return logformat.CapabilitiesOf(t.Envelope), true
 }
 
 // lackingBlocks returns at most most blocks with threads whose required capabilities the log
@@ -160,7 +157,7 @@ func (x *index) replaceBlocks(blocks map[int]block, all []relearned, places []wa
 		d.blocks[n].lacks = 0
 	}
 	for i, one := range all {
-		first := place(len(d.blocks) * blockEntries)
+		first := place(len(d.blocks) * logformat.BlockEntries)
 		refs, keys := d.add(places[i], one.entries)
 		d.refs.add(refs)
 		d.keys.add(keys)
@@ -180,7 +177,7 @@ func (x *index) setRequires(ref string, ids []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.threads[ref]
-	if k == nil || !k.lacksRequires() {
+	if k == nil || !k.LacksRequires() {
 		return
 	}
 	one := *k // other goroutines may still read the ended thread

@@ -12,6 +12,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
@@ -38,7 +39,7 @@ func capableThreads(t *testing.T, s *Store, n int) map[string][]string {
 		if _, err := s.Append(t.Context(), thread.Step{Keys: []thread.Key{{Owner: "agent", Name: id}}, Envelope: e, Messages: []mess.Message{m}}); err != nil {
 			t.Fatal(err)
 		}
-		want[ref] = capabilitiesOf(e)
+		want[ref] = logformat.CapabilitiesOf(e)
 	}
 	return want
 }
@@ -47,13 +48,13 @@ func capableThreads(t *testing.T, s *Store, n int) map[string][]string {
 func (s *Store) forgetRequires(t *testing.T) {
 	t.Helper()
 	for n, b := range slices.Clone(s.index.ended.blocks) {
-		all, err := s.index.ended.read(b, unchangedName)
+		all, err := s.index.ended.read(b, logformat.UnchangedName)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var old relearned
 		for i, e := range all {
-			if p := place(n*blockEntries + i); b.dead&p.mask() == 0 {
+			if p := place(n*logformat.BlockEntries + i); b.dead&p.mask() == 0 {
 				e.Requires = nil
 				old.from, old.entries = append(old.from, p), append(old.entries, e)
 			}
@@ -61,7 +62,7 @@ func (s *Store) forgetRequires(t *testing.T) {
 		if len(old.entries) == 0 {
 			continue
 		}
-		places, err := s.index.ended.log.Put(t.Context(), encodeBlock(old.entries))
+		places, err := s.index.ended.log.Put(t.Context(), logformat.EncodeBlock(old.entries))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +78,7 @@ func (s *Store) requires(t *testing.T) map[string][]string {
 		if _, twice := got[c.Envelope.Ref]; twice {
 			t.Errorf("the feed has %s twice", c.Envelope.Ref)
 		}
-		got[c.Envelope.Ref] = capabilitiesOf(c.Envelope)
+		got[c.Envelope.Ref] = logformat.CapabilitiesOf(c.Envelope)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func (s *Store) learn(t *testing.T) (map[string][]string, error) {
 // The feed has the required capabilities of threads that have ended. For threads of an earlier
 // release the store reads them from the folders, once.
 func TestRequiredCapabilitiesOfEarlierRelease(t *testing.T) {
-	const n = 2*blockEntries + 7
+	const n = 2*logformat.BlockEntries + 7
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
 	want := capableThreads(t, s, n)
@@ -182,7 +183,7 @@ func TestUnreadableFolderIsReadAtNextStart(t *testing.T) {
 func TestThreadChangesDuringReadOfCapabilities(t *testing.T) {
 	dir := t.TempDir()
 	s := openQuiet(t, dir)
-	want := capableThreads(t, s, blockEntries+3)
+	want := capableThreads(t, s, logformat.BlockEntries+3)
 	s.rests(t)
 	s.forgetRequires(t)
 	if err := s.Close(); err != nil {
@@ -204,7 +205,7 @@ func TestThreadChangesDuringReadOfCapabilities(t *testing.T) {
 		if _, err := s.Append(t.Context(), thread.Step{After: rev, Envelope: th.Envelope, Messages: []mess.Message{{From: "pi", Items: []mess.Item{&mess.Status{Code: mess.Completed}}}}}); err != nil {
 			t.Error(err)
 		}
-		if err := s.store(t.Context(), []record{{Gone: removed}}); err != nil {
+		if err := s.store(t.Context(), []logformat.Record{{Gone: removed}}); err != nil {
 			t.Error(err)
 		}
 	})

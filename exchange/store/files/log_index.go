@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess/messeaf"
@@ -30,7 +31,7 @@ type index struct {
 
 // threadState is a thread.
 type threadState struct {
-	summary
+	logformat.Summary
 	records []wal.Place // of the thread in the log; none if only its folder has it
 	newest  int         // index of the record with the newest envelope
 	binds   map[string]string
@@ -70,7 +71,7 @@ func (x *index) next(seq uint64) uint64 {
 }
 
 // put stores a thread as the newest change. The caller holds x.mu.
-func (x *index) put(e summary, seq uint64) *threadState {
+func (x *index) put(e logformat.Summary, seq uint64) *threadState {
 	ref := e.Ref
 	k := x.threads[ref]
 	if k == nil {
@@ -91,8 +92,8 @@ func (x *index) put(e summary, seq uint64) *threadState {
 	x.changed.MoveToFront(k.element)
 	e.Requester, e.Executor = x.name(e.Requester), x.name(e.Executor)
 	e.Keys = slices.Concat(k.Keys, e.Keys)
-	k.summary = e
-	for _, key := range e.keys() {
+	k.Summary = e
+	for _, key := range e.AllKeys() {
 		x.keys[key] = ref
 	}
 	x.given(ref)
@@ -107,7 +108,7 @@ func (x *index) given(ref string) {
 }
 
 // setWhole replaces a thread with one from the log.
-func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bind) {
+func (x *index) setWhole(e logformat.Summary, seq uint64, at wal.Place, binds []thread.Bind) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	k := x.put(e, seq)
@@ -116,7 +117,7 @@ func (x *index) setWhole(e summary, seq uint64, at wal.Place, binds []thread.Bin
 }
 
 // setEnded replaces a thread with one that its folder has.
-func (x *index) setEnded(e summary, seq uint64) {
+func (x *index) setEnded(e logformat.Summary, seq uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.releaseLocked(x.put(e, seq))
@@ -150,7 +151,7 @@ func (x *index) remove(k *threadState) {
 	x.changed.Remove(k.element)
 	delete(x.threads, k.Ref)
 	delete(x.endedInMemory, k.Ref)
-	for _, key := range k.keys() {
+	for _, key := range k.AllKeys() {
 		if x.keys[key] == k.Ref {
 			delete(x.keys, key)
 		}
@@ -158,7 +159,7 @@ func (x *index) remove(k *threadState) {
 }
 
 // step adds a step to a thread in the log.
-func (x *index) step(e summary, seq uint64, at wal.Place, binds []thread.Bind) error {
+func (x *index) step(e logformat.Summary, seq uint64, at wal.Place, binds []thread.Bind) error {
 	return x.addRecord(e.Ref, at, func(k *threadState) {
 		x.put(e, seq)
 		k.newest = len(k.records) - 1
@@ -204,7 +205,7 @@ func (x *index) thread(ref string) (threadState, bool) {
 	k := x.threads[ref]
 	if k == nil {
 		e, _, ok := x.ended.thread(ref)
-		return threadState{summary: e.summary, seq: e.seq}, ok
+		return threadState{Summary: e.Summary, seq: e.Seq}, ok
 	}
 	one := *k
 	one.records = slices.Clip(k.records)

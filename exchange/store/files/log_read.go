@@ -1,11 +1,14 @@
 package files
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
+	"github.com/messkit/messkit/mess"
 )
 
 // read reads a thread from the log; false if the log does not have the whole thread.
@@ -37,40 +40,40 @@ func (s *Store) readWhole(k threadState) (loadedThread, error) {
 	if err != nil {
 		return loadedThread{}, err
 	}
-	w := loadedThread{messages: raw.messages, binds: k.binds, folder: k.folder, as: k.state()}
+	w := loadedThread{messages: raw.Messages, binds: k.binds, folder: k.folder, as: k.state()}
 	for _, p := range k.records {
 		w.bytes += p.Size()
 	}
-	if err := parse(raw.envelope, &w.env); err != nil {
+	if err := logformat.Parse(raw.Envelope, &w.env); err != nil {
 		return loadedThread{}, fmt.Errorf("%s: envelope: %w", k.Ref, err)
 	}
 	return w, nil
 }
 
 // readRaw reads all records of a thread and joins them into one.
-func (s *Store) readRaw(k *threadState) (record, error) {
-	all := record{Thread: &k.summary}
+func (s *Store) readRaw(k *threadState) (logformat.Record, error) {
+	all := logformat.Record{Thread: &k.Summary}
 	for i, p := range k.records {
 		r, err := s.readRecord(k.Ref, p)
 		if err != nil {
-			return record{}, err
+			return logformat.Record{}, err
 		}
 		if i == k.newest {
-			all.envelope = r.envelope
+			all.Envelope = r.Envelope
 		}
-		all.messages = append(all.messages, r.messages...)
+		all.Messages = append(all.Messages, r.Messages...)
 	}
 	return all, nil
 }
 
-func (s *Store) readRecord(ref string, p wal.Place) (record, error) {
+func (s *Store) readRecord(ref string, p wal.Place) (logformat.Record, error) {
 	data, err := s.log.Record(p)
 	if err != nil {
-		return record{}, err
+		return logformat.Record{}, err
 	}
-	r, err := decode(data)
+	r, err := logformat.Decode(data)
 	if err != nil {
-		return record{}, fmt.Errorf("%s: a record of it in the log: %w", ref, err)
+		return logformat.Record{}, fmt.Errorf("%s: a record of it in the log: %w", ref, err)
 	}
 	return r, nil
 }
@@ -97,13 +100,34 @@ func (s *Store) readEnvelope(ref string, e *thread.Envelope, buffer *[]byte) err
 			return err
 		}
 		*buffer = data
-		if err := parse(envelopeIn(data), e); err != nil {
+		if err := logformat.Parse(logformat.EnvelopeIn(data), e); err != nil {
 			return fmt.Errorf("%s: envelope: %w", ref, err)
 		}
 		return nil
 	})
 	if err == nil && k.Ref != "" && !k.inLog() {
-		*e = s.endedEnvelope(k.summary)
+		*e = s.endedEnvelope(k.Summary)
 	}
 	return err
+}
+
+// loadedThread is a thread from the log with its attachments and folder.
+type loadedThread struct {
+	env      thread.Envelope
+	messages []json.RawMessage
+	binds    map[string]string // bound name to SHA-256
+	folder   folder            // last known state
+	as       state
+	bytes    int // size in the log
+}
+
+// decode returns the thread with its messages.
+func (w loadedThread) decode() (thread.Thread, error) {
+	t := thread.Thread{Envelope: w.env, Messages: make([]mess.Message, len(w.messages))}
+	for i, m := range w.messages {
+		if err := json.Unmarshal(m, &t.Messages[i]); err != nil {
+			return thread.Thread{}, fmt.Errorf("%s: message %d: %w", w.env.Ref, i, err)
+		}
+	}
+	return t, nil
 }

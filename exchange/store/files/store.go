@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/store/files/blobs"
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/files/tree"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
@@ -131,11 +132,11 @@ const lostChanges = 1 << 20
 
 // replay adds a record of the log to the index.
 func (s *Store) replay(at wal.Place, data []byte) error {
-	if format, ok := formatOf(data); ok {
+	if format, ok := logformat.FormatOf(data); ok {
 		s.format = max(s.format, format)
-		return tooNew(format)
+		return logformat.TooNew(format)
 	}
-	r, _, err := decodeHead(data)
+	r, _, err := logformat.DecodeHead(data)
 	if err != nil {
 		return fmt.Errorf("cannot read a record of the exchange's log: %w", err)
 	}
@@ -145,7 +146,7 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	if s.damage.gaps() {
 		r = s.afterDamage(r)
 	}
-	for _, e := range []*summary{r.Thread, r.Step} {
+	for _, e := range []*logformat.Summary{r.Thread, r.Step} {
 		if e != nil && e.Updated.After(s.damage.last) {
 			s.damage.last = e.Updated
 		}
@@ -156,8 +157,20 @@ func (s *Store) replay(at wal.Place, data []byte) error {
 	return s.keepEnded(context.Background(), endedLoad)
 }
 
+// mark writes the format into a log that lacks it. It does nothing if the log is read-only.
+func (s *Store) mark() error {
+	if s.format >= logformat.Format || s.log.Err() != nil {
+		return nil
+	}
+	if _, err := s.log.Put(context.Background(), logformat.EncodeFormat(logformat.Format)); err != nil && s.log.Err() == nil {
+		return err
+	}
+	s.format = logformat.Format
+	return nil
+}
+
 // take adds a record to the index.
-func (s *Store) take(r record, at wal.Place) error {
+func (s *Store) take(r logformat.Record, at wal.Place) error {
 	switch {
 	case r.Thread != nil:
 		s.index.setWhole(*r.Thread, r.Seq, at, r.Binds)
@@ -178,10 +191,10 @@ func (s *Store) take(r record, at wal.Place) error {
 }
 
 // write writes records to the log and adds them to the index. It returns their size in bytes.
-func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error) {
+func (s *Store) write(ctx context.Context, all ...logformat.Record) (bytes int, err error) {
 	data := make([][]byte, len(all))
 	for i, r := range all {
-		if data[i], err = r.encode(); err != nil {
+		if data[i], err = r.Encode(); err != nil {
 			return 0, err
 		}
 		bytes += len(data[i])
@@ -192,7 +205,7 @@ func (s *Store) write(ctx context.Context, all ...record) (bytes int, err error)
 // put writes encoded records to the log in one operation. It then adds them to the index and
 // publishes them in the feed, in the order of the log. A change therefore gets the same number
 // when the store reads the log again.
-func (s *Store) put(ctx context.Context, all []record, data [][]byte) error {
+func (s *Store) put(ctx context.Context, all []logformat.Record, data [][]byte) error {
 	if err := s.log.Err(); err != nil {
 		return err
 	}
@@ -230,7 +243,7 @@ func (s *Store) putAnyRevision(ctx context.Context, kind, id string, doc []byte)
 }
 
 func (s *Store) putDoc(ctx context.Context, kind, id string, doc []byte) (thread.Rev, error) {
-	_, err := s.write(ctx, record{Kind: kind, ID: id, Doc: doc})
+	_, err := s.write(ctx, logformat.Record{Kind: kind, ID: id, Doc: doc})
 	return s.index.docRev(kind, id), err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/thread"
 )
 
@@ -47,45 +48,45 @@ func (s *Store) Append(ctx context.Context, step thread.Step) (thread.Rev, error
 }
 
 // stepRecord returns a step as a record, or an error if the store must not take it.
-func (s *Store) stepRecord(ref string, step thread.Step) (record, error) {
+func (s *Store) stepRecord(ref string, step thread.Step) (logformat.Record, error) {
 	k, ok := s.index.thread(ref)
 	switch {
 	case !ok && step.After != "":
-		return record{}, thread.ErrNoThread
+		return logformat.Record{}, thread.ErrNoThread
 	case step.After == "" && (ok || !s.isFree(ref)):
-		return record{}, thread.ErrStale
+		return logformat.Record{}, thread.ErrStale
 	case step.After != "" && k.inLog() && (step.After != revOf(k.Ver) || step.Envelope.Ver != k.Ver+1):
-		return record{}, thread.ErrStale
+		return logformat.Record{}, thread.ErrStale
 	}
 	for _, key := range step.Keys {
 		if taken, ok := s.index.find(key); ok && taken != ref {
-			return record{}, &thread.TakenError{Key: key, Ref: taken}
+			return logformat.Record{}, &thread.TakenError{Key: key, Ref: taken}
 		}
 	}
 	for _, b := range step.Binds {
 		if !s.blobs.Has(b.SHA256) {
-			return record{}, thread.ErrNoBlob
+			return logformat.Record{}, thread.ErrNoBlob
 		}
 	}
 	if step.After != "" && !k.inLog() {
 		return s.returnToLog(ref, step)
 	}
-	return stepRecord(step)
+	return logformat.OfStep(step)
 }
 
 // returnToLog returns a step of a thread that only its folder has, as a record of the whole
 // thread.
-func (s *Store) returnToLog(ref string, step thread.Step) (record, error) {
+func (s *Store) returnToLog(ref string, step thread.Step) (logformat.Record, error) {
 	t, err := s.readEnded(ref)
 	switch {
 	case err != nil:
-		return record{}, err
+		return logformat.Record{}, err
 	case step.After != revOf(t.Ver) || step.Envelope.Ver != t.Ver+1:
-		return record{}, thread.ErrStale
+		return logformat.Record{}, thread.ErrStale
 	}
-	r, err := threadRecord(thread.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
-	r.Thread.Keys = extraKeys(step)
-	r.Binds, r.step = step.Binds, &step
+	r, err := logformat.OfThread(thread.Thread{Envelope: step.Envelope, Messages: append(t.Messages, step.Messages...)})
+	r.Thread.Keys = logformat.ExtraKeys(step)
+	r.Binds, r.Change = step.Binds, &step
 	return r, err
 }
 

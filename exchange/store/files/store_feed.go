@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange/store/files/archive"
+	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/wal"
@@ -25,18 +26,18 @@ func (s *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Chang
 }
 
 // publish adds a record to the feed, after the index has it.
-func (s *Store) publish(r record) {
+func (s *Store) publish(r logformat.Record) {
 	c := thread.Change{}
 	switch {
-	case r.step != nil:
-		c.Envelope, c.Messages, c.Rev = r.step.Envelope, r.step.Messages, revOf(r.step.Envelope.Ver)
+	case r.Change != nil:
+		c.Envelope, c.Messages, c.Rev = r.Change.Envelope, r.Change.Messages, revOf(r.Change.Envelope.Ver)
 	case r.Thread != nil:
-		if json.Unmarshal(r.envelope, &c.Envelope) != nil { // Marshal has made it
+		if json.Unmarshal(r.Envelope, &c.Envelope) != nil { // Marshal has made it
 			return
 		}
 		c.Rev = revOf(c.Envelope.Ver)
 	case r.Ended != nil:
-		c.Envelope, c.Outline, c.Rev = r.Ended.envelope(), true, revOf(r.Ended.Ver)
+		c.Envelope, c.Outline, c.Rev = r.Ended.Envelope(), true, revOf(r.Ended.Ver)
 	case r.Gone != "":
 		c.Envelope.Ref, c.Removed = r.Gone, true
 	case r.Kind != "":
@@ -103,25 +104,25 @@ type pastFeed struct {
 	d      *endedIndex
 	after  uint64
 	blocks []block // by their least number
-	ready  []entry
+	ready  []logformat.Entry
 	names  map[string]string
 }
 
 // upTo calls fn with the changes before a number.
 func (p *pastFeed) upTo(seq uint64, fn func(tail.Change) error) error {
 	for {
-		for len(p.blocks) > 0 && p.blocks[0].min < seq && (len(p.ready) == 0 || p.blocks[0].min < p.ready[0].seq) {
+		for len(p.blocks) > 0 && p.blocks[0].min < seq && (len(p.ready) == 0 || p.blocks[0].min < p.ready[0].Seq) {
 			if err := p.load(p.blocks[0]); err != nil {
 				return err
 			}
 			p.blocks = p.blocks[1:]
 		}
-		if len(p.ready) == 0 || p.ready[0].seq >= seq {
+		if len(p.ready) == 0 || p.ready[0].Seq >= seq {
 			return nil
 		}
 		e := p.ready[0]
 		p.ready = p.ready[1:]
-		if err := fn(tail.Change{Seq: e.seq, Change: thread.Change{Envelope: e.envelope(), Outline: true, Rev: revOf(e.Ver)}}); err != nil {
+		if err := fn(tail.Change{Seq: e.Seq, Change: thread.Change{Envelope: e.Envelope(), Outline: true, Rev: revOf(e.Ver)}}); err != nil {
 			return err
 		}
 	}
@@ -130,11 +131,11 @@ func (p *pastFeed) upTo(seq uint64, fn func(tail.Change) error) error {
 func (p *pastFeed) load(b block) error {
 	all, err := p.d.read(b, p.name)
 	for i, e := range all {
-		if b.dead&place(i).mask() == 0 && e.seq > p.after {
+		if b.dead&place(i).mask() == 0 && e.Seq > p.after {
 			p.ready = append(p.ready, e)
 		}
 	}
-	slices.SortFunc(p.ready, func(a, b entry) int { return cmp.Compare(a.seq, b.seq) })
+	slices.SortFunc(p.ready, func(a, b logformat.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	return err
 }
 
@@ -175,7 +176,7 @@ func (s *Store) current(from changed, c *tail.Change, buffer *[]byte) error {
 	case seq != from.seq:
 		return nil
 	case !inLog:
-		c.Seq, c.Change = seq, thread.Change{Envelope: e.envelope(), Outline: true, Rev: revOf(e.Ver)}
+		c.Seq, c.Change = seq, thread.Change{Envelope: e.Envelope(), Outline: true, Rev: revOf(e.Ver)}
 		return nil
 	}
 	if err := s.readEnvelope(from.ref, &c.Envelope, buffer); err != nil || c.Envelope.Ref == "" {
@@ -215,15 +216,15 @@ func (x *index) since(seq uint64) (all []changed, blocks []block, last uint64) {
 }
 
 // outline returns the data of a thread in memory.
-func (x *index) outline(ref string) (e summary, seq uint64, inLog bool) {
+func (x *index) outline(ref string) (e logformat.Summary, seq uint64, inLog bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
 	if k == nil {
 		past, _, _ := x.ended.thread(ref)
-		return past.summary, past.seq, false
+		return past.Summary, past.Seq, false
 	}
-	return k.summary, k.seq, k.inLog()
+	return k.Summary, k.seq, k.inLog()
 }
 
 // Serials returns the highest serials by day. It always includes today, for which it also

@@ -1,4 +1,4 @@
-package files
+package logformat
 
 import (
 	"encoding/binary"
@@ -9,21 +9,21 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// entry is an ended thread in the log of ended threads. An entry without a status removes the
+// Entry is an ended thread in the log of ended threads. An entry without a status removes the
 // thread.
-type entry struct {
-	seq uint64 // of its last change
-	summary
+type Entry struct {
+	Seq uint64 // of its last change
+	Summary
 }
 
-// blockEntries is the number of entries in one record of the log of ended threads.
-const blockEntries = 64
+// BlockEntries is the number of entries in one record of the log of ended threads.
+const BlockEntries = 64
 
 // blockForm is the first byte of a block.
 const blockForm = 1
 
-// encodeBlock encodes entries as a record of the log of ended threads.
-func encodeBlock(all []entry) []byte {
+// EncodeBlock encodes entries as a record of the log of ended threads.
+func EncodeBlock(all []Entry) []byte {
 	b := []byte{blockForm}
 	for _, e := range all {
 		b = e.append(b)
@@ -31,8 +31,8 @@ func encodeBlock(all []entry) []byte {
 	return b
 }
 
-func (e entry) append(b []byte) []byte {
-	b = binary.AppendUvarint(b, e.seq)
+func (e Entry) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, e.Seq)
 	b = binary.AppendUvarint(b, e.Ver)
 	at, err := e.Updated.MarshalBinary()
 	if err != nil { // its zone has seconds
@@ -56,7 +56,7 @@ func (e entry) append(b []byte) []byte {
 // requiresAsKeys returns the required capabilities as keys without an owner, which no thread can
 // have claimed. So an earlier release reads the entry, and keeps them. A key without a name says
 // that the thread requires none; an entry of an earlier release has neither.
-func (e entry) requiresAsKeys() (keys []thread.Key) {
+func (e Entry) requiresAsKeys() (keys []thread.Key) {
 	if e.Requires != nil && len(e.Requires) == 0 {
 		return []thread.Key{{}}
 	}
@@ -70,41 +70,42 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-var errBlock = errors.New("it is no block of ended threads")
+// ErrBlock is the error for data that is no block.
+var ErrBlock = errors.New("it is no block of ended threads")
 
-// decodeBlock decodes a block. name returns a shared copy of a name.
-func decodeBlock(data []byte, name func(string) string) (all []entry, err error) {
+// DecodeBlock decodes a block. name returns a shared copy of a name.
+func DecodeBlock(data []byte, name func(string) string) (all []Entry, err error) {
 	if len(data) == 0 || data[0] != blockForm {
-		return nil, errBlock
+		return nil, ErrBlock
 	}
 	r := reader{rest: string(data[1:])}
-	all = make([]entry, 0, blockEntries)
-	for r.rest != "" && len(all) < blockEntries && !r.bad {
+	all = make([]Entry, 0, BlockEntries)
+	for r.rest != "" && len(all) < BlockEntries && !r.bad {
 		all = append(all, r.entry(name))
 	}
 	if r.bad || r.rest != "" {
-		return nil, errBlock
+		return nil, ErrBlock
 	}
 	return all, nil
 }
 
-// decodeEntry decodes the nth entry of a block.
-func decodeEntry(data []byte, n int) (e entry, err error) {
+// DecodeEntry decodes the nth entry of a block.
+func DecodeEntry(data []byte, n int) (e Entry, err error) {
 	if len(data) == 0 || data[0] != blockForm {
-		return entry{}, errBlock
+		return Entry{}, ErrBlock
 	}
 	r := reader{rest: string(data[1:])}
 	for ; n >= 0; n-- {
-		e = r.entry(unchangedName)
+		e = r.entry(UnchangedName)
 	}
 	if r.bad {
-		return entry{}, errBlock
+		return Entry{}, ErrBlock
 	}
 	return e, nil
 }
 
-func (r *reader) entry(name func(string) string) entry {
-	e := entry{seq: r.number()}
+func (r *reader) entry(name func(string) string) Entry {
+	e := Entry{Seq: r.number()}
 	e.Ver = r.number()
 	e.Ref, e.ClientID, e.Requester, e.Executor = r.text(), r.text(), name(r.text()), name(r.text())
 	e.Status = mess.Code(name(r.text()))
@@ -122,7 +123,7 @@ func (r *reader) entry(name func(string) string) entry {
 }
 
 // addKey adds a key, or what requiresAsKeys has written as one.
-func (e *entry) addKey(k thread.Key, name func(string) string) {
+func (e *Entry) addKey(k thread.Key, name func(string) string) {
 	switch {
 	case k.Owner != "":
 		e.Keys = append(e.Keys, k)
@@ -163,3 +164,6 @@ func (r *reader) text() string {
 	r.rest = r.rest[n:]
 	return s
 }
+
+// UnchangedName returns its argument.
+func UnchangedName(s string) string { return s }

@@ -1,4 +1,4 @@
-package files
+package logformat
 
 import (
 	"encoding/json"
@@ -11,16 +11,16 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// FuzzParse has encoding/json write lines of the log, and compares what parse and encoding/json read.
+// FuzzParse has encoding/json write lines of the log, and compares what Parse and encoding/json read.
 func FuzzParse(f *testing.F) {
 	for seed := range uint64(200) {
 		f.Add(seed, "What's in the fridge? <b>\u2028 & \"milk\" \\ \x00\x1f\u00e9 \xff \U0001f95b")
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, text string) {
 		g := generator{rand.New(rand.NewPCG(seed, 1)), text}
-		var r record
+		var r Record
 		g.fill(reflect.ValueOf(&r).Elem())
-		sameParse[record](t, r)
+		sameParse[Record](t, r)
 		var e thread.Envelope
 		g.fill(reflect.ValueOf(&e).Elem())
 		e.Needs = thread.Needs{Requires: []mess.Capability{{ID: g.word()}}, Urgency: "now"}
@@ -38,7 +38,7 @@ func sameParse[T any](t *testing.T, v any) {
 	if err := json.Unmarshal(line, &want); err != nil {
 		t.Skip(err)
 	}
-	if err := parse(line, &got); err != nil {
+	if err := Parse(line, &got); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -1,4 +1,4 @@
-package files
+package logformat
 
 import (
 	"slices"
@@ -8,9 +8,9 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// summary has the fields of a thread that the index keeps in memory or in the log of ended
+// Summary has the fields of a thread that the index keeps in memory or in the log of ended
 // threads.
-type summary struct {
+type Summary struct {
 	Ref       string    `json:"ref"`
 	ClientID  string    `json:"client_id,omitempty"`
 	Requester string    `json:"requestor,omitempty"`
@@ -28,21 +28,22 @@ type summary struct {
 	Requires []string `json:"requires,omitzero"`
 }
 
-func summaryOf(e thread.Envelope) summary {
-	s := summary{Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
+// SummaryOf returns the summary of a thread.
+func SummaryOf(e thread.Envelope) Summary {
+	s := Summary{Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	for id := range e.Holders() {
 		if id != e.Executor && !slices.Contains(s.Held, id) {
 			s.Held = append(s.Held, id)
 		}
 	}
 	if e.Status.Terminal() {
-		s.Requires = capabilitiesOf(e)
+		s.Requires = CapabilitiesOf(e)
 	}
 	return s
 }
 
-// capabilitiesOf returns the required capabilities of a thread, each once. The list is not nil.
-func capabilitiesOf(e thread.Envelope) []string {
+// CapabilitiesOf returns the required capabilities of a thread, each once. The list is not nil.
+func CapabilitiesOf(e thread.Envelope) []string {
 	ids := []string{}
 	for _, c := range e.Needs.Requires {
 		if !slices.Contains(ids, c.ID) {
@@ -52,22 +53,22 @@ func capabilitiesOf(e thread.Envelope) []string {
 	return ids
 }
 
-// keys returns all keys of a thread.
-func (e summary) keys() []thread.Key {
+// AllKeys returns all keys of a thread.
+func (e Summary) AllKeys() []thread.Key {
 	if e.ClientID == "" {
 		return e.Keys
 	}
 	return append([]thread.Key{{Owner: e.Requester, Name: e.ClientID}}, e.Keys...)
 }
 
-// extraKeys returns the keys of a step that its summary does not imply.
-func extraKeys(s thread.Step) []thread.Key {
+// ExtraKeys returns the keys of a step that its summary does not imply.
+func ExtraKeys(s thread.Step) []thread.Key {
 	implied := thread.Key{Owner: s.Envelope.Requester, Name: s.Envelope.ClientID}
 	return slices.DeleteFunc(slices.Clone(s.Keys), func(k thread.Key) bool { return k == implied && k.Name != "" })
 }
 
-// envelope returns the fields of the thread's envelope that a filter needs.
-func (e summary) envelope() thread.Envelope {
+// Envelope returns the fields of the thread's envelope that a filter needs.
+func (e Summary) Envelope() thread.Envelope {
 	env := thread.Envelope{Ref: e.Ref, ClientID: e.ClientID, Requester: e.Requester, Executor: e.Executor, Status: e.Status, Updated: e.Updated, Ver: e.Ver}
 	if e.Status.Terminal() {
 		env.Phase = thread.Finished
@@ -80,3 +81,7 @@ func (e summary) envelope() thread.Envelope {
 	}
 	return env
 }
+
+// LacksRequires reports whether an earlier release has written the summary of a thread that has
+// ended, without its required capabilities.
+func (e Summary) LacksRequires() bool { return e.Status.Terminal() && e.Requires == nil }

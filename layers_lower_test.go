@@ -37,8 +37,8 @@ var componentLayer = map[string]imports{
 		modules: `github.com/eclipse/paho.mqtt.golang`,
 	},
 	"drivers/sim": {
-		own:     `drivers drivers/sim/scene internal/durable internal/picture internal/wait`,
-		modules: `gobot.io/x/gobot/v2 golang.org/x/sync`,
+		own:     `drivers drivers/sim/scene internal/durable internal/wait`,
+		modules: `gobot.io/x/gobot/v2`,
 	},
 	"drivers/sim/scene": {own: `drivers`, modules: `golang.org/x/image`},
 	"drivers/template": {
@@ -133,7 +133,7 @@ var componentLayer = map[string]imports{
 	"internal/test/scenario":        {own: `exchange mess`},
 	"internal/timequeue":            {},
 	"internal/wait":                 {},
-	"internal/wal":                  {own: `internal/durable`, modules: `golang.org/x/sync`},
+	"internal/wal":                  {own: `internal/durable`},
 }
 
 // languageLayer has the language and the messages. Its packages are pure.
@@ -141,8 +141,8 @@ var languageLayer = map[string]imports{
 	"capabilities": {pure: true, own: `mess`},
 	"capabilities/catalog": {
 		pure: true,
-		own: `capabilities capabilities/grammar capabilities/lexicon internal/order
-			internal/strictyaml internal/unit mess`,
+		own: `capabilities capabilities/grammar capabilities/lexicon internal/strictyaml
+			internal/unit mess`,
 	},
 	"capabilities/entity": {
 		pure: true,
@@ -150,15 +150,15 @@ var languageLayer = map[string]imports{
 	},
 	"capabilities/frame": {
 		pure: true,
-		own: `capabilities capabilities/catalog capabilities/entity capabilities/grammar
-			capabilities/lexicon capabilities/timeexpr internal/order`,
+		own: `capabilities/catalog capabilities/entity capabilities/grammar capabilities/lexicon
+			capabilities/timeexpr internal/order`,
 	},
 	"capabilities/grammar": {pure: true, own: `capabilities capabilities/lexicon mess`},
 	"capabilities/interpret": {
 		pure: true,
 		own: `capabilities capabilities/catalog capabilities/entity capabilities/frame
 			capabilities/grammar capabilities/lexicon capabilities/reply capabilities/resolve
-			capabilities/timeexpr internal/order mess`,
+			capabilities/timeexpr mess`,
 	},
 	"capabilities/lexicon": {pure: true, own: `capabilities`},
 	"capabilities/reply": {
@@ -173,7 +173,7 @@ var languageLayer = map[string]imports{
 	},
 	"capabilities/timeexpr": {
 		pure: true,
-		own:  `capabilities capabilities/entity capabilities/grammar capabilities/lexicon`,
+		own:  `capabilities capabilities/entity capabilities/lexicon`,
 	},
 	"internal/ascii":     {pure: true},
 	"internal/cleantext": {pure: true},

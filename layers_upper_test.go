@@ -8,8 +8,8 @@ var programLayer = map[string]imports{
 	},
 	"cmd/messkit": {own: `.`},
 	"internal/cli": {
-		own: `agent/journal agent/localpolicy agent/watchdog capabilities/catalog drivers
-			drivers/all drivers/mqttdevice exchange/channel/agentmail exchange/remote/httpclient
+		own: `agent/journal agent/localpolicy capabilities/catalog drivers drivers/all
+			drivers/mqttdevice exchange/channel/agentmail exchange/remote/httpclient
 			internal/cli/client internal/cli/doctor internal/cli/executors internal/cli/fleet
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
 			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/thread
@@ -83,13 +83,12 @@ var programLayer = map[string]imports{
 	},
 	"internal/config": {
 		own: `agent/clock agent/device agent/localpolicy agent/policy agent/resolver agent/runtime
-			agent/stop capabilities capabilities/catalog capabilities/interpret drivers
-			drivers/all exchange exchange/channel/agentmail exchange/channel/httpapi
-			exchange/channel/mcp exchange/channel/mesh exchange/channel/webhook exchange/keys
-			exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
-			exchange/remote/reference exchange/routing exchange/store/files internal/broker
-			internal/cli/output internal/durable internal/picture internal/secret
-			internal/strictyaml mess mess/topic`,
+			agent/stop capabilities capabilities/catalog capabilities/interpret drivers exchange
+			exchange/channel/agentmail exchange/channel/httpapi exchange/channel/mcp
+			exchange/channel/mesh exchange/channel/webhook exchange/keys exchange/remote
+			exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/reference
+			exchange/routing exchange/store/files internal/broker internal/cli/output
+			internal/durable internal/picture internal/secret internal/strictyaml mess mess/topic`,
 	},
 	"internal/config/discovery": {
 		own: `agent/device capabilities capabilities/catalog drivers drivers/all drivers/discovery
@@ -139,10 +138,7 @@ var actorLayer = map[string]imports{
 		own:     `drivers internal/picture internal/wait`,
 		modules: `golang.org/x/sync`,
 	},
-	"agent/journal": {
-		own:     `internal/durable internal/wal mess`,
-		modules: `golang.org/x/sync`,
-	},
+	"agent/journal": {own: `internal/durable internal/wal mess`},
 	"agent/localpolicy": {
 		own: `agent/journal agent/policy capabilities internal/durable internal/wal mess`,
 	},
@@ -222,7 +218,7 @@ var actorLayer = map[string]imports{
 	"exchange/channel/mqtt": {
 		own: `exchange exchange/channel/mqtt/homeassistant exchange/inbox exchange/keys
 			exchange/thread internal/broker internal/broker/port internal/keyed internal/mistake
-			internal/peer internal/resources internal/wait mess mess/messeaf mess/topic`,
+			internal/peer internal/resources mess mess/topic`,
 		modules: `github.com/mochi-mqtt/server/v2 golang.org/x/sync`,
 	},
 	"exchange/channel/mqtt/homeassistant": {
@@ -247,7 +243,5 @@ var actorLayer = map[string]imports{
 			mess/topic`,
 		modules: `golang.org/x/sync`,
 	},
-	"exchange/remote/reference": {
-		own: `exchange/remote/httpclient internal/wait mess mess/messeaf`,
-	},
+	"exchange/remote/reference": {own: `exchange/remote/httpclient internal/wait mess`},
 }

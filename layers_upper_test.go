@@ -85,7 +85,7 @@ var programLayer = map[string]imports{
 		own: `agent/clock agent/device agent/localpolicy agent/policy agent/resolver agent/runtime
 			agent/stop capabilities capabilities/catalog capabilities/interpret drivers exchange
 			exchange/channel/agentmail exchange/channel/httpapi exchange/channel/mcp
-			exchange/channel/mesh exchange/channel/webhook exchange/keys exchange/remote
+			exchange/channel/mesh/peers exchange/channel/webhook exchange/keys exchange/remote
 			exchange/remote/httpclient exchange/remote/mqttclient exchange/remote/reference
 			exchange/routing exchange/store/files internal/broker internal/cli/output
 			internal/durable internal/picture internal/secret internal/strictyaml mess mess/topic`,
@@ -203,15 +203,20 @@ var actorLayer = map[string]imports{
 		modules: `github.com/modelcontextprotocol/go-sdk golang.org/x/sync`,
 	},
 	"exchange/channel/mesh": {
-		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/state
-			exchange/channel/mesh/wire exchange/channel/proxy exchange/inbox internal/durable
-			internal/keyed internal/mistake internal/order internal/safehttp internal/secret
-			internal/wait mess`,
+		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/peers
+			exchange/channel/mesh/state exchange/channel/mesh/wire exchange/channel/proxy
+			exchange/inbox internal/durable internal/keyed internal/mistake internal/order
+			internal/safehttp internal/secret internal/wait mess`,
 		modules: `golang.org/x/sync golang.org/x/time`,
 	},
 	"exchange/channel/mesh/delivery": {
 		own: `exchange/channel/mesh/state exchange/channel/mesh/wire internal/safehttp
 			internal/secret internal/wait`,
+	},
+	"exchange/channel/mesh/peers": {
+		own: `exchange exchange/channel/mesh/delivery exchange/channel/mesh/state
+			exchange/channel/mesh/wire internal/durable internal/secret internal/wait mess`,
+		modules: `golang.org/x/time`,
 	},
 	"exchange/channel/mesh/state": {own: `internal/durable`},
 	"exchange/channel/mesh/wire":  {pure: true, own: `internal/ascii mess`},

@@ -14,7 +14,7 @@ import (
 	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/httpapi"
 	"github.com/messkit/messkit/exchange/channel/mcp"
-	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
@@ -64,7 +64,7 @@ type Exchange struct {
 	Rate     httpapi.Rate     `yaml:"rate"`
 	Webhooks webhook.Config   `yaml:"webhooks"`
 	MCP      mcp.Config       `yaml:"mcp"`
-	MESH     mesh.Config      `yaml:"mesh"`
+	MESH     peers.Config     `yaml:"mesh"`
 	Mail     agentmail.Config `yaml:"agentmail"`
 	Rules    []RoutingRule    `yaml:"routing"`
 }
@@ -105,7 +105,7 @@ type Connect struct {
 }
 
 func defaultExchange() *Exchange {
-	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: mesh.DefaultConfig(), Mail: agentmail.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
+	return &Exchange{Config: exchange.DefaultConfig(), Listen: "127.0.0.1:8420", Data: DataDir(), ArchiveAfter: files.DefaultConfig().ArchiveAfter, Rate: httpapi.DefaultRate(), MCP: mcp.DefaultConfig(), MESH: peers.DefaultConfig(), Mail: agentmail.DefaultConfig(), MQTT: MQTT{Listen: DefaultBroker}}
 }
 
 // minEnroll is the shortest length of a permanent enrollment code, in bytes.

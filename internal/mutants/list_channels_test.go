@@ -21,13 +21,13 @@ var channelMutants = []mutant{
 		"exchange/channel/mesh/assignment.go", `if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {`, `if !g.Over.IsZero() {`,
 	}}, "./exchange/channel/mesh TestPeerTaskSurvivesRestart"},
 	{"a dead letter of a task outlives it", []edit{{
-		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.name); err != nil {\n\t\treturn false, err", "if l, ok, err := as.store.RemoveDeadLetter(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
+		"exchange/channel/mesh/assignment_relay.go", "if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.Name); err != nil {\n\t\treturn false, err", "if l, ok, err := as.store.RemoveDeadLetter(g.Ask, \"\"); err != nil {\n\t\treturn false, err",
 	}}, "./exchange/channel/mesh TestPeerStatusEndsTask"},
 	{"a message that expires between attempts is not reported", []edit{{
 		"exchange/channel/mesh/outbox.go", "if out.Status == delivery.Expired && !o.Once {", "if out.Status == delivery.Expired && !o.Once && false {",
 	}}, "./exchange/channel/mesh TestPeopleAreNotifiedOfExpiredMessage"},
 	{"metadata of an encrypted response in clear", []edit{{
-		"exchange/channel/mesh/task_response.go", "if !p.encrypts(a.Sealed) {", "if a.ID != \"\" {",
+		"exchange/channel/mesh/task_response.go", "if !p.Encrypts(a.Sealed) {", "if a.ID != \"\" {",
 	}}, "./exchange/channel/mesh TestMetadataPassesRelayChain"},
 	{"a difference from a document without a test", []edit{{
 		"internal/test/pagetest/pagetest.go", "case !slices.Contains(tests, name):", "case false:",

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/wait"
@@ -61,7 +61,7 @@ type Adapter struct {
 
 // Open restores the state of an earlier run and registers the peers that are executors.
 // Config.Load must have loaded cfg.
-func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, log *slog.Logger) (*Adapter, error) {
+func Open(ctx context.Context, x *exchange.Exchange, cfg peers.Config, opts Options, log *slog.Logger) (*Adapter, error) {
 	base, err := delivery.Base(cmp.Or(cfg.URL, opts.Base))
 	if err != nil {
 		return nil, fmt.Errorf("mesh: url: %w", err)
@@ -70,16 +70,15 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg Config, opts Options, l
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := ownTokens(cfg.Token, filepath.Join(opts.Dir, tokenFile))
+	registry, addresses, err := peers.Open(cfg, opts.Dir, opts.Watch, log)
 	if err != nil {
 		return nil, err
 	}
 	s := &shared{
 		x: x, cfg: cfg, opts: opts, base: base.String(), log: log, store: store, documents: &documents{x: x},
-		background: &background{log: log, wake: make(chan struct{}, 1)}, registry: &registry{cfg: cfg, opts: opts, log: log},
+		background: &background{log: log, wake: make(chan struct{}, 1)}, registry: registry,
 	}
-	s.tokens.Store(&tokens)
-	post := delivery.New(s.setPeers(cfg), delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
+	post := delivery.New(addresses, delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
 	a := newAdapter(s, post)
 	return a, errors.Join(a.restore(ctx), a.assignments.register(ctx))
 }
@@ -112,8 +111,8 @@ func (a *Adapter) Run(ctx context.Context) error {
 	} {
 		g.Go(func() error { run(ctx); return nil })
 	}
-	for _, p := range a.allPeers() {
-		if p.isExecutor() {
+	for _, p := range a.registry.Peers() {
+		if p.IsExecutor() {
 			g.Go(func() error { return a.assignments.serve(ctx, p) })
 		}
 	}
@@ -162,7 +161,7 @@ func (a *Adapter) sweep(ctx context.Context) {
 }
 
 // watchFiles applies changes of the registry and of the token file, until ctx ends.
-func (a *Adapter) watchFiles(ctx context.Context) { a.registry.watch(ctx, a.outbox.post.Peers) }
+func (a *Adapter) watchFiles(ctx context.Context) { a.registry.Watch(ctx, a.outbox.post.Peers) }
 
 // ServeHTTP accepts a message of a peer.
 func (a *Adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.inbound.ServeHTTP(w, r) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/proxy"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
@@ -56,12 +57,12 @@ func (as *assignments) restore(doc []byte) error {
 
 // register registers the peers that are executors.
 func (as *assignments) register(ctx context.Context) error {
-	for _, p := range as.allPeers() {
-		if !p.isExecutor() {
+	for _, p := range as.registry.Peers() {
+		if !p.IsExecutor() {
 			continue
 		}
-		c := p.settings().cfg
-		if err := proxy.Register(ctx, as.poster(p), p.executor().ID, p.name+" (mesh)", c.Capabilities, c.Areas); err != nil {
+		c := p.Settings().Config
+		if err := proxy.Register(ctx, as.poster(p), p.Executor().ID, p.Name+" (mesh)", c.Capabilities, c.Areas); err != nil {
 			return err
 		}
 	}
@@ -69,25 +70,25 @@ func (as *assignments) register(ctx context.Context) error {
 }
 
 // serve handles the messages of the exchange for the executor of a peer, until ctx ends.
-func (as *assignments) serve(ctx context.Context, p *peer) error {
+func (as *assignments) serve(ctx context.Context, p *peers.Agent) error {
 	for _, g := range as.ofPeer(p) {
 		as.spawn(func(ctx context.Context) { as.proceed(ctx, p, g) })
 	}
-	return as.x.As(p.executor(), channel).Receive(ctx, func(m mess.Message) {
+	return as.x.As(p.Executor(), channel).Receive(ctx, func(m mess.Message) {
 		for _, item := range m.Items {
 			if err := as.receive(ctx, p, m, item); err != nil && ctx.Err() == nil {
-				as.log.Warn("mesh: cannot relay a report about a task to its peer", "peer", p.name, "err", err)
+				as.log.Warn("mesh: cannot relay a report about a task to its peer", "peer", p.Name, "err", err)
 			}
 		}
 	})
 }
 
 // ofPeer returns copies of the assignments of a peer.
-func (as *assignments) ofPeer(p *peer) (list []assignment) {
+func (as *assignments) ofPeer(p *peers.Agent) (list []assignment) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	for _, g := range as.byRef {
-		if g.Peer == p.name {
+		if g.Peer == p.Name {
 			list = append(list, g)
 		}
 	}
@@ -124,7 +125,7 @@ func (as *assignments) forget(ctx context.Context, ref string) error {
 }
 
 // receive handles one item of the exchange for the executor of a peer.
-func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, item mess.Item) error {
+func (as *assignments) receive(ctx context.Context, p *peers.Agent, m mess.Message, item mess.Item) error {
 	if c, ok := item.(*mess.Config); ok && c.Stop != nil {
 		var errs []error
 		for _, g := range as.ofPeer(p) {
@@ -146,7 +147,7 @@ func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, ite
 		return as.claim(ctx, p, m.Re[0])
 	case *mess.Reply, *mess.Answer, *mess.Cancel:
 		switch {
-		case !ok || g.Peer != p.name || m.Epoch != 0 && m.Epoch != g.Epoch || !g.Over.IsZero():
+		case !ok || g.Peer != p.Name || m.Epoch != 0 && m.Epoch != g.Epoch || !g.Over.IsZero():
 			return nil
 		case !g.Begun:
 			return as.acceptConsent(ctx, p, g, item)
@@ -157,12 +158,12 @@ func (as *assignments) receive(ctx context.Context, p *peer, m mess.Message, ite
 }
 
 // claim claims a thread for a peer, and then sends it to the peer.
-func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
+func (as *assignments) claim(ctx context.Context, p *peers.Agent, ref string) error {
 	epoch, err := proxy.Claim(ctx, as.poster(p), ref)
 	if epoch == 0 {
 		return err
 	}
-	g := assignment{Ref: ref, Peer: p.name, Epoch: epoch}
+	g := assignment{Ref: ref, Peer: p.Name, Epoch: epoch}
 	if err := as.save(ctx, g); err != nil {
 		return err
 	}
@@ -171,27 +172,27 @@ func (as *assignments) claim(ctx context.Context, p *peer, ref string) error {
 }
 
 // poster returns a function that posts messages as a peer's executor.
-func (as *assignments) poster(p *peer) proxy.Post {
+func (as *assignments) poster(p *peers.Agent) proxy.Post {
 	return func(ctx context.Context, m mess.Message) (mess.Message, error) {
-		return as.x.Post(ctx, exchange.Inbound{Actor: p.executor(), Channel: channel, Message: m})
+		return as.x.Post(ctx, exchange.Inbound{Actor: p.Executor(), Channel: channel, Message: m})
 	}
 }
 
 // post posts items to the thread of an assignment as the peer's executor.
-func (as *assignments) post(ctx context.Context, p *peer, g assignment, id string, items ...mess.Item) error {
+func (as *assignments) post(ctx context.Context, p *peers.Agent, g assignment, id string, items ...mess.Item) error {
 	_, err := as.poster(p)(ctx, mess.Message{ID: id, Re: mess.Refs{g.Ref}, Epoch: g.Epoch, Items: items})
 	return err
 }
 
 // proceed continues an assignment until it has ended or waits for a person. It tries again while
 // the exchange is unavailable.
-func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
+func (as *assignments) proceed(ctx context.Context, p *peers.Agent, g assignment) {
 	for ctx.Err() == nil {
 		err := as.advance(ctx, p, g)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		as.log.Warn("mesh: a task of a peer does not continue", "ref", g.Ref, "peer", p.name, "err", err)
+		as.log.Warn("mesh: a task of a peer does not continue", "ref", g.Ref, "peer", p.Name, "err", err)
 		if !unavailable(err) {
 			if err := as.forget(ctx, g.Ref); err != nil {
 				as.log.Warn("mesh: not written down", "err", err)
@@ -207,25 +208,25 @@ func (as *assignments) proceed(ctx context.Context, p *peer, g assignment) {
 
 // advance asks for consent if the request wants it, gets the start permission, sends the task, and
 // follows it.
-func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error {
+func (as *assignments) advance(ctx context.Context, p *peers.Agent, g assignment) error {
 	if !g.Over.IsZero() || g.Ask != "" && as.requests.isKnown(g.Ask) {
 		return as.follow(ctx, p, g)
 	}
-	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
+	th, err := as.x.Thread(ctx, p.Executor(), g.Ref)
 	if err != nil {
 		return err
 	}
-	if th.Status.Terminal() || th.Executor != p.executor().ID || th.Epoch != g.Epoch {
+	if th.Status.Terminal() || th.Executor != p.Executor().ID || th.Epoch != g.Epoch {
 		return as.forget(ctx, g.Ref)
 	}
 	if th.Needs.ConfirmBefore && !g.Begun {
 		c := th.Confirm
 		if c == nil || c.Epoch != g.Epoch {
-			g.Consent = "sha256:" + digest(p.name+"\n"+g.Ref+"\n"+th.Intent)
+			g.Consent = "sha256:" + digest(p.Name+"\n"+g.Ref+"\n"+th.Intent)
 			if err := as.save(ctx, g); err != nil {
 				return err
 			}
-			return as.post(ctx, p, g, "", proxy.AskConsent(p.name+" of the mesh", th.Intent, g.Consent))
+			return as.post(ctx, p, g, "", proxy.AskConsent(p.Name+" of the mesh", th.Intent, g.Consent))
 		}
 		if c.Given == nil || !*c.Given {
 			return nil // a person has not answered yet, or has said no
@@ -238,7 +239,7 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 	if err := as.save(ctx, g); err != nil { // stored before the message is sent, so that a restart uses the same id
 		return err
 	}
-	if err := as.post(ctx, p, g, "", proxy.Start(p.name+" of the mesh", g.Consent)); err != nil {
+	if err := as.post(ctx, p, g, "", proxy.Start(p.Name+" of the mesh", g.Consent)); err != nil {
 		return err
 	}
 	if err := as.sendTask(ctx, p, g, th); err != nil {
@@ -252,7 +253,7 @@ func (as *assignments) advance(ctx context.Context, p *peer, g assignment) error
 }
 
 // acceptConsent handles the answer to the question whether a peer may have a task.
-func (as *assignments) acceptConsent(ctx context.Context, p *peer, g assignment, item mess.Item) error {
+func (as *assignments) acceptConsent(ctx context.Context, p *peers.Agent, g assignment, item mess.Item) error {
 	if _, ok := item.(*mess.Cancel); ok {
 		return as.forget(ctx, g.Ref)
 	}

@@ -14,15 +14,16 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
 // sendTask sends a task to a peer: its text, its MESS message and its files.
-func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th exchange.Thread) error {
+func (as *assignments) sendTask(ctx context.Context, p *peers.Agent, g assignment, th exchange.Thread) error {
 	req := th.Request()
-	s := Sending{To: p.name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
+	s := Sending{To: p.Name, Type: wire.Request, Body: req.Intent, id: g.Ask, until: time.Now().Add(taskTime), TTL: int64(taskTime / time.Second)}
 	if !th.Expires.IsZero() {
 		s.TTL = max(1, min(s.TTL, int64(time.Until(th.Expires)/time.Second)))
 		req.NeededBy = mess.TimeOf(th.Expires.UTC())
@@ -46,13 +47,13 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 			req.Context = append(req.Context, e)
 			continue
 		}
-		data, err := as.files.attachmentAs(ctx, p.executor(), g.Ref, media.File)
+		data, err := as.files.attachmentAs(ctx, p.Executor(), g.Ref, media.File)
 		if err != nil {
 			return err
 		}
 		s.Files = append(s.Files, Attached{Name: media.File, MIME: media.MIME, Data: data, About: media.Extra.Text(descriptionKey)})
 	}
-	if !p.encrypts(false) { // metadata are not encrypted
+	if !p.Encrypts(false) { // metadata are not encrypted
 		s.Metadata = relayedMetadata(req.Extra).Without(messKey)
 	}
 	s.MESS = string(jsonOf(mess.Message{Items: []mess.Item{&req}}))
@@ -61,7 +62,7 @@ func (as *assignments) sendTask(ctx context.Context, p *peer, g assignment, th e
 }
 
 // follow posts the messages of the peer to the thread until the task has ended.
-func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error {
+func (as *assignments) follow(ctx context.Context, p *peers.Agent, g assignment) error {
 	for {
 		now, ok := as.get(g.Ref)
 		if !ok {
@@ -81,8 +82,8 @@ func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error 
 			wait.For(ctx, tryAgain)
 			continue
 		case err != nil:
-			as.log.Warn("mesh: the exchange rejects a message of a peer about its task", "ref", g.Ref, "peer", p.name, "err", err)
-			if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.Status.Terminal() {
+			as.log.Warn("mesh: the exchange rejects a message of a peer about its task", "ref", g.Ref, "peer", p.Name, "err", err)
+			if th, err := as.x.Thread(ctx, p.Executor(), g.Ref); err == nil && th.Status.Terminal() {
 				return as.forget(ctx, g.Ref)
 			}
 		case over:
@@ -103,7 +104,7 @@ func (as *assignments) follow(ctx context.Context, p *peer, g assignment) error 
 
 // relay posts the changes of our request to the thread, and reports whether the assignment is
 // over.
-func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outgoingRequest) (over bool, err error) {
+func (as *assignments) relay(ctx context.Context, p *peers.Agent, g *assignment, a outgoingRequest) (over bool, err error) {
 	if a.Result != nil {
 		return true, as.relayResult(ctx, p, *g, a)
 	}
@@ -134,12 +135,12 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 		return false, nil
 	}
 	s := &mess.Status{Code: mess.Failed, Recoverable: new(false), Suggestion: "look before retrying", Reason: &mess.Reason{
-		Type: "no_answer", Effect: mess.EffectUnknown, Detail: p.name + " has not answered in time",
+		Type: "no_answer", Effect: mess.EffectUnknown, Detail: p.Name + " has not answered in time",
 	}}
-	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.name); err != nil {
+	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.Name); err != nil {
 		return false, err
 	} else if ok && l.Attempts == 0 || refused { // the peer has not received the message, or has rejected it
-		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.name + ": " + a.Delivery}}
+		s = &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_sent", Effect: mess.EffectNone, Detail: "the message did not reach " + p.Name + ": " + a.Delivery}}
 	}
 	if err := as.post(ctx, p, *g, "", s); err != nil {
 		return false, err
@@ -150,8 +151,8 @@ func (as *assignments) relay(ctx context.Context, p *peer, g *assignment, a outg
 
 // relayAck posts an ack of the peer as progress. It posts nothing while the thread waits for an
 // answer, because progress would end the wait.
-func (as *assignments) relayAck(ctx context.Context, p *peer, g assignment) error {
-	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
+func (as *assignments) relayAck(ctx context.Context, p *peers.Agent, g assignment) error {
+	th, err := as.x.Thread(ctx, p.Executor(), g.Ref)
 	if err != nil || th.Status != mess.InProgress {
 		return err
 	}
@@ -177,7 +178,7 @@ func localQuestion(q counterQuestion) (relayedQuestion, *mess.Status) {
 
 // forward sends a message of the requester to the peer. An answer is for the last question of the
 // peer.
-func (as *assignments) forward(ctx context.Context, p *peer, g assignment, item mess.Item) error {
+func (as *assignments) forward(ctx context.Context, p *peers.Agent, g assignment, item mess.Item) error {
 	text := ""
 	switch i := item.(type) {
 	case *mess.Cancel:
@@ -203,7 +204,7 @@ func (as *assignments) forward(ctx context.Context, p *peer, g assignment, item 
 	if len(g.Posed) == 0 || text == "" {
 		return nil
 	}
-	_, err := as.requests.sendOne(ctx, p, Sending{To: p.name, Type: wire.Response, Body: text, Correlation: g.Posed[len(g.Posed)-1].ID, Priority: wire.High})
+	_, err := as.requests.sendOne(ctx, p, Sending{To: p.Name, Type: wire.Response, Body: text, Correlation: g.Posed[len(g.Posed)-1].ID, Priority: wire.High})
 	return err
 }
 
@@ -219,30 +220,30 @@ func answerText(v any) string {
 
 // withdraw cancels a task. A task that has not reached the peer ends at once. Otherwise the
 // adapter asks the peer to cancel, and the peer reports the end.
-func (as *assignments) withdraw(ctx context.Context, p *peer, g assignment, why string) error {
-	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.name); err != nil {
+func (as *assignments) withdraw(ctx context.Context, p *peers.Agent, g assignment, why string) error {
+	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.Name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
 		err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
-	s := Sending{To: p.name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
+	s := Sending{To: p.Name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
 	_, err := as.requests.sendOne(ctx, p, s)
 	return err
 }
 
 // withdrawnStatus returns the terminal status of a task that was cancelled before it reached the
 // peer.
-func (as *assignments) withdrawnStatus(ctx context.Context, p *peer, g assignment) *mess.Status {
-	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.name, Effect: mess.EffectNone}}
-	if th, err := as.x.Thread(ctx, p.executor(), g.Ref); err == nil && th.CancelBy == "" { // a stop has ended it, and no cancel
+func (as *assignments) withdrawnStatus(ctx context.Context, p *peers.Agent, g assignment) *mess.Status {
+	s := &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "it was withdrawn before it reached " + p.Name, Effect: mess.EffectNone}}
+	if th, err := as.x.Thread(ctx, p.Executor(), g.Ref); err == nil && th.CancelBy == "" { // a stop has ended it, and no cancel
 		s.Code, s.Recoverable = mess.Failed, new(true)
 	}
 	return s
 }
 
 // relayResult ends the thread with the response of the peer.
-func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a outgoingRequest) error {
+func (as *assignments) relayResult(ctx context.Context, p *peers.Agent, g assignment, a outgoingRequest) error {
 	r := a.Result
 	status, content := &mess.Status{Code: mess.Code(r.Status), Evidence: mess.Acknowledged}, []mess.Entry(nil)
 	if m, err := parseMess(r.MESS); r.MESS != "" && err == nil {
@@ -257,7 +258,7 @@ func (as *assignments) relayResult(ctx context.Context, p *peer, g assignment, a
 			}
 		}
 	}
-	th, err := as.x.Thread(ctx, p.executor(), g.Ref)
+	th, err := as.x.Thread(ctx, p.Executor(), g.Ref)
 	if err != nil {
 		return err
 	}
@@ -312,7 +313,7 @@ func localStatus(s mess.Status, r *Result, th exchange.Thread) *mess.Status {
 
 // attachFiles adds the files of a response to the thread, and returns the content with them. Files
 // that the content does not name follow at its end.
-func (as *assignments) attachFiles(ctx context.Context, p *peer, g assignment, a outgoingRequest, content []mess.Entry) (list []mess.Entry, err error) {
+func (as *assignments) attachFiles(ctx context.Context, p *peers.Agent, g assignment, a outgoingRequest, content []mess.Entry) (list []mess.Entry, err error) {
 	left := slices.Clone(a.Result.Files)
 	attach := func(name string, was mess.Media, kind string) error {
 		data, err := as.files.savedFile(a.ID, name)
@@ -323,7 +324,7 @@ func (as *assignments) attachFiles(ctx context.Context, p *peer, g assignment, a
 		if what == "" {
 			what = http.DetectContentType(data)
 		}
-		media, err := as.x.Attach(ctx, p.executor(), g.Ref, name, what, bytes.NewReader(data))
+		media, err := as.x.Attach(ctx, p.Executor(), g.Ref, name, what, bytes.NewReader(data))
 		if err != nil {
 			return err
 		}

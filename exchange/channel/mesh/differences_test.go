@@ -16,6 +16,7 @@ import (
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/test/pagetest"
@@ -157,7 +158,7 @@ func sessionOfAnyPath(t *testing.T) {
 }
 
 func membersOfEnvelope(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *peers.Config) {
 		p := c.Peers["hub"]
 		p.KeyFile = keyFile(t, shared)
 		c.Peers["hub"] = p
@@ -228,7 +229,7 @@ func otherAddressAfter4xx(t *testing.T) {
 		}
 	}))
 	defer peer.Close()
-	h := newFixture(t, func(c *mesh.Config) { c.Peers["hub"] = mesh.Peer{URL: peer.URL, Token: tokenHub} })
+	h := newFixture(t, func(c *peers.Config) { c.Peers["hub"] = peers.Peer{URL: peer.URL, Token: tokenHub} })
 	e := h.request("msg_1", "count")
 	e.ReplyTo.URL = peer.URL + "/gone"
 	h.takes(e)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -18,7 +19,7 @@ var asker = exchange.Actor{ID: "asker", Roles: exchange.Requester}
 
 // withWorker returns a fixture in which the hub is an executor.
 func withWorker(t testing.TB) *fixture {
-	return newFixture(t, func(c *mesh.Config) {
+	return newFixture(t, func(c *peers.Config) {
 		p := c.Peers["hub"]
 		p.Capabilities = []string{"pick-and-place"}
 		c.Peers["hub"] = p
@@ -225,8 +226,8 @@ func TestSilentPeerHasUnknownOutcome(t *testing.T) {
 func TestMetadataPassesRelayChain(t *testing.T) {
 	for _, encrypt := range []bool{false, true} {
 		first := newHub(t)
-		h := newFixture(t, func(c *mesh.Config) {
-			p := mesh.Peer{Token: tokenHub, Encrypt: encrypt, KeyFile: keyFile(t, shared)}
+		h := newFixture(t, func(c *peers.Config) {
+			p := peers.Peer{Token: tokenHub, Encrypt: encrypt, KeyFile: keyFile(t, shared)}
 			p.URL = first.URL
 			c.Peers["beta"] = p
 			p.URL, p.Capabilities = c.Peers["hub"].URL, []string{"pick-and-place"}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/mess"
@@ -28,11 +29,11 @@ const (
 )
 
 // fetch returns a file that a message of a peer names.
-func (fs *fileServer) fetch(ctx context.Context, p *peer, a wire.Attachment) (Attached, error) {
+func (fs *fileServer) fetch(ctx context.Context, p *peers.Agent, a wire.Attachment) (Attached, error) {
 	return fs.fetchUpTo(ctx, p, a, maxFetched)
 }
 
-func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment, most int64) (Attached, error) {
+func (fs *fileServer) fetchUpTo(ctx context.Context, p *peers.Agent, a wire.Attachment, most int64) (Attached, error) {
 	f := Attached{Name: nameOf(a), MIME: a.MIME, About: a.Description}
 	var err error
 	switch a.Type {
@@ -53,9 +54,9 @@ func (fs *fileServer) fetchUpTo(ctx context.Context, p *peer, a wire.Attachment,
 }
 
 // fetchURL fetches a file from the address of the peer, and from no other address.
-func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, most int64, f *Attached) (err error) {
-	if !p.settings().where.Near(address) {
-		return errors.New("it is not at the address of " + p.name + "; send an address of the peer")
+func (fs *fileServer) fetchURL(ctx context.Context, p *peers.Agent, address string, most int64, f *Attached) (err error) {
+	if !p.Settings().Where.Near(address) {
+		return errors.New("it is not at the address of " + p.Name + "; send an address of the peer")
 	}
 	client := fs.clientFor(p)
 	defer client.CloseIdleConnections()
@@ -65,7 +66,7 @@ func (fs *fileServer) fetchURL(ctx context.Context, p *peer, address string, mos
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		fs.log.Debug("mesh: cannot fetch a file", "from", p.name, "err", err)
+		fs.log.Debug("mesh: cannot fetch a file", "from", p.Name, "err", err)
 		return errors.New("its server does not answer")
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
@@ -133,15 +134,15 @@ func nameOf(a wire.Attachment) string {
 	}, name[:min(len(name), 120)])
 }
 
-func (s *shared) clientFor(p *peer) *http.Client {
+func (s *shared) clientFor(p *peers.Agent) *http.Client {
 	if s.opts.Through != nil {
-		return s.opts.Through(p.settings().where, fetchTime)
+		return s.opts.Through(p.Settings().Where, fetchTime)
 	}
-	return p.settings().where.Client(fetchTime)
+	return p.Settings().Where.Client(fetchTime)
 }
 
-func (fs *fileServer) attachment(ctx context.Context, p *peer, ref, name string) ([]byte, error) {
-	r, _, err := fs.x.Attachment(ctx, p.actor(), ref, name)
+func (fs *fileServer) attachment(ctx context.Context, p *peers.Agent, ref, name string) ([]byte, error) {
+	r, _, err := fs.x.Attachment(ctx, p.Actor(), ref, name)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref,
 
 // sentFiles returns the files of the responses in a thread. notes name the files that it could not
 // read.
-func (fs *fileServer) sentFiles(ctx context.Context, p *peer, th exchange.Thread) (files []Attached, notes []string) {
+func (fs *fileServer) sentFiles(ctx context.Context, p *peers.Agent, th exchange.Thread) (files []Attached, notes []string) {
 	for _, r := range mess.ItemsOf[*mess.Response](th.Messages) {
 		for _, e := range r.Content {
 			media, ok := e.Media()

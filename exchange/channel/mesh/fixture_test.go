@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/exchange/thread"
@@ -41,7 +42,7 @@ type fixture struct {
 	adapter       *mesh.Adapter
 	hub           *hub
 	server        *httptest.Server
-	cfg           mesh.Config
+	cfg           peers.Config
 	dir           string
 	running       sync.WaitGroup
 	disk          *disk
@@ -99,7 +100,7 @@ func (d *disk) Append(ctx context.Context, step thread.Step) (rev thread.Rev, er
 }
 
 // newFixture opens a fixture; change may change the configuration of the adapter.
-func newFixture(t testing.TB, change func(*mesh.Config)) *fixture {
+func newFixture(t testing.TB, change func(*peers.Config)) *fixture {
 	t.Helper()
 	on := &disk{Store: memory.New()}
 	x, err := exchange.Open(t.Context(), exchange.DefaultConfig(), on, time.Now, slog.New(slog.DiscardHandler))
@@ -108,9 +109,9 @@ func newFixture(t testing.TB, change func(*mesh.Config)) *fixture {
 	}
 	h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, hub: newHub(t), dir: t.TempDir(), disk: on}
 	h.React = h.react
-	h.cfg = mesh.DefaultConfig()
+	h.cfg = peers.DefaultConfig()
 	h.cfg.On, h.cfg.Token, h.cfg.Burst = true, tokenHere, 1000
-	h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: h.hub.URL, Token: tokenHub}, "beta": {URL: "http://127.0.0.1:1", Token: "x"}}
+	h.cfg.Peers = map[string]peers.Peer{"hub": {URL: h.hub.URL, Token: tokenHub}, "beta": {URL: "http://127.0.0.1:1", Token: "x"}}
 	if change != nil {
 		change(&h.cfg)
 	}

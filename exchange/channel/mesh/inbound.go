@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
@@ -35,7 +36,7 @@ type inbound struct {
 }
 
 // envelope accepts a message with an envelope.
-func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func(*peers.Agent) bool, line *state.Line) (map[string]any, error) {
 	e, err := wire.Parse(h.Message)
 	if bad, ok := errors.AsType[*wire.Error](err); ok {
 		return nil, reject(http.StatusBadRequest, bad.Code, bad.Text)
@@ -48,7 +49,7 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 	if err != nil {
 		return nil, err
 	}
-	if err := spend(p.rate); err != nil {
+	if err := spend(p.Rate); err != nil {
 		return nil, err
 	}
 	in := &incoming{Envelope: e, text: h.Message, peer: p, back: cmp.Or(h.SessionKey, e.SessionKey())}
@@ -69,8 +70,8 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 		b.audit(in, "expired", "it was over when it came")
 		return map[string]any{"ok": true, "id": in.ID, "expired": true}, nil
 	}
-	p.turn.Lock()
-	defer p.turn.Unlock()
+	p.Turn.Lock()
+	defer p.Turn.Unlock()
 	return b.dispatch(ctx, in)
 }
 
@@ -78,15 +79,15 @@ func (b *inbound) envelope(r *http.Request, sender string, h wire.Hook, may func
 const workTime = 30 * time.Second
 
 // orRelayed extends may: the token of our relay is valid for a message that came through it.
-func (b *inbound) orRelayed(e wire.Envelope, may func(*peer) bool) func(*peer) bool {
-	return func(p *peer) bool {
+func (b *inbound) orRelayed(e wire.Envelope, may func(*peers.Agent) bool) func(*peers.Agent) bool {
+	return func(p *peers.Agent) bool {
 		if may(p) {
 			return true
 		}
 		if e.Relay == nil || e.Relay.From != e.From || e.Relay.Via != b.cfg.Relay {
 			return false
 		}
-		via := b.peer(e.Relay.Via)
+		via := b.registry.Peer(e.Relay.Via)
 		return via != nil && may(via)
 	}
 }
@@ -113,19 +114,19 @@ func (b *inbound) verify(in *incoming) error {
 	if in.Time.After(time.Now().Add(tooEarly)) {
 		return reject(http.StatusBadRequest, "clock", "timestamp: is more than a day ahead; look at the clock")
 	}
-	p, key := in.peer, in.peer.settings().key
+	p, key := in.peer, in.peer.Settings().Key
 	if in.Signature != "" && key != "" {
 		if in.signed = key.Verify(in.text); !in.signed {
 			return reject(http.StatusForbidden, "bad_signature", "signature: does not match the message and the shared key")
 		}
 	}
-	if p.settings().cfg.Signed && !in.signed {
-		return reject(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.name+" must be signed")
+	if p.Settings().Config.Signed && !in.signed {
+		return reject(http.StatusForbidden, "unsigned", "signature: is missing; messages of "+p.Name+" must be signed")
 	}
 	return in.open()
 }
 
-// dispatch handles a message that is valid. The caller holds in.peer.turn.
+// dispatch handles a message that is valid. The caller holds in.peer.Turn.
 func (b *inbound) dispatch(ctx context.Context, in *incoming) (map[string]any, error) {
 	answer := map[string]any{"ok": true, "id": in.ID}
 	if of, twice := b.seenBefore(in); twice {
@@ -209,7 +210,7 @@ func (b *inbound) acceptNotification(ctx context.Context, in *incoming) (string,
 
 // forward forwards a message for another agent.
 func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, error) {
-	to := b.peer(in.To)
+	to := b.registry.Peer(in.To)
 	switch {
 	case in.Relay == nil || in.Relay.OriginalTo != in.To || in.Relay.Via != b.cfg.Agent:
 		return nil, reject(http.StatusBadRequest, "wrong_recipient", "to: this agent is "+b.cfg.Agent)
@@ -222,8 +223,8 @@ func (b *inbound) forward(ctx context.Context, in *incoming) (map[string]any, er
 		b.audit(in, "expired", "it was over when it came")
 		return map[string]any{"ok": true, "id": in.ID, "expired": true}, nil
 	}
-	in.peer.turn.Lock()
-	defer in.peer.turn.Unlock()
+	in.peer.Turn.Lock()
+	defer in.peer.Turn.Unlock()
 	answer := map[string]any{"ok": true, "id": in.ID, "relayed": true}
 	if _, twice := b.seenBefore(in); twice {
 		answer["duplicate"] = true

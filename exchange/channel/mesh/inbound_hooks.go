@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/secret"
@@ -144,23 +145,23 @@ const maxSessionKey = 512
 // authenticate checks the token of a request, and returns a function that reports for which peers
 // it is valid. After too many wrong tokens from an address, further wrong ones get the error
 // locked_out for a while. It always accepts a valid token.
-func (b *inbound) authenticate(r *http.Request) (may func(p *peer) bool, _ error) {
+func (b *inbound) authenticate(r *http.Request) (may func(p *peers.Agent) bool, _ error) {
 	shown := r.Header.Get("X-Openclaw-Token")
 	if scheme, rest, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		shown = strings.TrimSpace(rest)
 	}
 	common, own := false, map[string]bool{}
-	for _, one := range *b.tokens.Load() {
+	for _, one := range b.registry.Tokens() {
 		common = sameToken(shown, one) || common
 	}
-	for name, p := range b.allPeers() {
-		c := p.settings().cfg
+	for name, p := range b.registry.Peers() {
+		c := p.Settings().Config
 		if sameToken(shown, c.Accept) || c.Accept != "" && sameToken(shown, c.AcceptBefore) {
 			own[name] = true
 		}
 	}
 	if common || len(own) > 0 {
-		return func(p *peer) bool { return own[p.name] || common && p.settings().cfg.Accept == "" }, nil
+		return func(p *peers.Agent) bool { return own[p.Name] || common && p.Settings().Config.Accept == "" }, nil
 	}
 	if wait := b.failedLogins.count(host(r), time.Now()); wait > 0 {
 		no := reject(http.StatusTooManyRequests, "locked_out", "too many wrong tokens from this address; wait")
@@ -217,8 +218,8 @@ func (w *failedLoginsByAddress) count(from string, now time.Time) time.Duration 
 }
 
 // sender returns the peer that sent a message if the token is valid for it.
-func (b *inbound) sender(name string, may func(*peer) bool) (*peer, error) {
-	p := b.peer(name)
+func (b *inbound) sender(name string, may func(*peers.Agent) bool) (*peers.Agent, error) {
+	p := b.registry.Peer(name)
 	if p == nil {
 		return nil, reject(http.StatusForbidden, "unknown_sender", "from: "+strconv.Quote(name)+" is unknown here")
 	}
@@ -240,7 +241,7 @@ func spend(of *rate.Limiter) error {
 
 // legacy accepts a text without an envelope. The adapter logs it and forwards it to
 // Config.TextURL, and never makes a task of it.
-func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*peer) bool, line *state.Line) (map[string]any, error) {
+func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*peers.Agent) bool, line *state.Line) (map[string]any, error) {
 	line.From, line.Type = sender, "text"
 	if len(h.Message) > wire.MaxText {
 		return nil, reject(http.StatusRequestEntityTooLarge, "too_large", "the text is larger than 64 KiB")
@@ -251,7 +252,7 @@ func (b *inbound) legacy(r *http.Request, sender string, h wire.Hook, may func(*
 		if err != nil {
 			return nil, err
 		}
-		of = p.rate
+		of = p.Rate
 	}
 	if err := spend(of); err != nil {
 		return nil, err

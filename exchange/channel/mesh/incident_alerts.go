@@ -47,7 +47,7 @@ func (ic *incidents) accept(ctx context.Context, in *incoming) (string, error) {
 func (ic *incidents) judge(ctx context.Context, in *incoming) (state.AlertEffect, state.Incident, error) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
-	effect, incident, err := ic.store.Judge(ic.cfg.policy(), alertOf(in))
+	effect, incident, err := ic.store.Judge(ic.cfg.Policy(), alertOf(in))
 	if err == nil && effect != state.Suppressed {
 		ic.notify(ctx, incident, in.Payload.Body)
 	}
@@ -112,7 +112,7 @@ func (ic *incidents) notify(ctx context.Context, i state.Incident, text string) 
 	ic.shared.notify(mess.Elevated, fmt.Sprintf("[%s] %s", what, i.Scope), incidentText(what, i, text))
 	ic.log.Warn("mesh: alert", "what", what, "incident", i.ID, "scope", i.Scope, "alerts", i.AlertCount, "text", clip(text, maxLogged, ""))
 	for _, name := range ic.cfg.Notify {
-		p := ic.peer(name)
+		p := ic.registry.Peer(name)
 		e := wire.Envelope{
 			ID: newID(), Time: time.Now(), From: ic.cfg.Agent, To: name, Type: wire.Notification, Priority: wire.High, TTL: wire.DefaultTTL, Nonce: newNonce(),
 			Payload: wire.Payload{
@@ -159,7 +159,7 @@ func (ic *incidents) summarize(ctx context.Context) {
 func (ic *incidents) notifyDue(ctx context.Context) {
 	ic.notifying.Lock()
 	defer ic.notifying.Unlock()
-	if _, _, err := ic.store.Summaries(ic.cfg.policy()); err != nil {
+	if _, _, err := ic.store.Summaries(ic.cfg.Policy()); err != nil {
 		ic.log.Warn("mesh: cannot store incidents", "err", err)
 	}
 	for _, i := range ic.store.Pending() {

@@ -1,9 +1,6 @@
 package mesh
 
 import (
-	"bytes"
-	"cmp"
-	"crypto/aes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,96 +8,21 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
-	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/secret"
 	"github.com/messkit/messkit/mess"
 )
 
-// peer is another agent.
-type peer struct {
-	name string
-	is   atomic.Pointer[peerSettings]
-	rate *rate.Limiter
-
-	// turn serializes the messages of a peer. Nobody holds it during a network call.
-	turn sync.Mutex
-}
-
-// settings returns the current settings of a peer.
-func (p *peer) settings() *peerSettings { return p.is.Load() }
-
-// peerSettings are the settings of a peer. A change of the registry replaces them.
-type peerSettings struct {
-	cfg   Peer
-	key   wire.Key // for signatures
-	seal  wire.Key // for encryption
-	where delivery.Peer
-}
-
-// actor returns the actor of a peer as a requester. No API key can have this id, because ids of
-// keys contain no slash.
-func (p *peer) actor() exchange.Actor {
-	return exchange.Actor{ID: actorPrefix + p.name, Roles: exchange.Requester}
-}
-
-const actorPrefix = "mesh/"
-
-// executor returns the actor of a peer as an executor.
-func (p *peer) executor() exchange.Actor {
-	return exchange.Actor{ID: cmp.Or(p.settings().cfg.Executor, p.name), Roles: exchange.ExecutorRole}
-}
-
-// isExecutor reports whether a peer is an executor.
-func (p *peer) isExecutor() bool { return len(p.settings().cfg.Capabilities) > 0 }
-
-// encrypts reports whether messkit encrypts a message for the peer. asked says that the
-// message or the peer asks for it.
-func (p *peer) encrypts(asked bool) bool {
-	return (asked || p.settings().cfg.Encrypt) && p.settings().seal != ""
-}
-
-// sealed encrypts a text for the peer.
-func (p *peer) sealed(text string) (string, error) {
-	var iv [aes.BlockSize]byte
-	_, _ = rand.Read(iv[:]) // never fails
-	return p.settings().seal.Seal(text, iv)
-}
-
-// messAsFile makes a file of a MESS message, encrypted if the message is.
-func (p *peer) messAsFile(text []byte, seal bool) (Attached, error) {
-	if seal || p.settings().cfg.Encrypt {
-		sealed, err := p.sealed(string(text))
-		if err != nil {
-			return Attached{}, err
-		}
-		text = []byte(sealed)
-	}
-	return Attached{Name: messFile, MIME: "application/json", Data: text}, nil
-}
-
-// unsealed decrypts a MESS message from a file.
-func (p *peer) unsealed(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, []byte(`{"enc":`)) {
-		return data, nil
-	}
-	text, err := p.settings().seal.Open(string(data))
-	return []byte(text), err
-}
-
 // incoming is a received message.
 type incoming struct {
 	wire.Envelope
 	text    string // as received
-	peer    *peer
+	peer    *peers.Agent
 	session string // session key, "" for none
 	back    string // session key for the answer, "" for none
 	signed  bool
@@ -112,12 +34,12 @@ func (in *incoming) open() error {
 	if !in.Payload.Encrypted {
 		return nil
 	}
-	body, err := in.peer.settings().seal.Open(in.Payload.Body)
+	body, err := in.peer.Settings().Seal.Open(in.Payload.Body)
 	if err != nil {
 		return reject(http.StatusBadRequest, "sealed", "payload.body: "+err.Error())
 	}
 	if inner := in.Payload.Metadata.Get(messKey); strings.HasPrefix(inner, `{"enc":`) {
-		if inner, err = in.peer.settings().seal.Open(inner); err != nil {
+		if inner, err = in.peer.Settings().Seal.Open(inner); err != nil {
 			return reject(http.StatusBadRequest, "sealed", "payload.metadata.mess: "+err.Error())
 		}
 		in.Payload.Metadata = in.Payload.Metadata.With(messKey, inner)
@@ -229,3 +151,15 @@ const messKey = wire.MessKey
 
 // messFile is the attachment with a MESS message that is too large for the metadata.
 const messFile = "message.mess.json"
+
+// messAsFile makes a file of a MESS message for a peer, encrypted if the message is.
+func messAsFile(p *peers.Agent, text []byte, seal bool) (Attached, error) {
+	if seal || p.Settings().Config.Encrypt {
+		sealed, err := p.Sealed(string(text))
+		if err != nil {
+			return Attached{}, err
+		}
+		text = []byte(sealed)
+	}
+	return Attached{Name: messFile, MIME: "application/json", Data: text}, nil
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/mess"
 )
@@ -73,7 +74,7 @@ type Question struct {
 type Status struct {
 	Agent       string           `json:"agent"`
 	URL         string           `json:"url"`
-	TokenFile   string           `json:"tokenFile,omitempty"`
+	TokenFile   string           `json:"peers.TokenFile,omitempty"`
 	Peers       []PeerStatus     `json:"peers"`
 	DeadLetters int              `json:"deadLetters"`
 	Incidents   []state.Incident `json:"incidents,omitempty"`
@@ -161,7 +162,7 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 		rep.Status = a.status()
 		return rep, nil
 	case "rotate":
-		return Report{Status: a.status()}, a.rotate(o.Final)
+		return Report{Status: a.status()}, a.registry.Rotate(o.Final)
 	case "letters":
 		rep.DeadLetters = a.outbox.deadLetters()
 		return rep, nil
@@ -189,15 +190,15 @@ func (a *Adapter) do(ctx context.Context, o Order) (rep Report, err error) {
 func (a *Adapter) status() *Status {
 	s := &Status{Agent: a.cfg.Agent, URL: a.base, DeadLetters: len(a.store.DeadLetters())}
 	if a.cfg.Token == "" {
-		s.TokenFile = a.opts.Dir + "/" + tokenFile
+		s.TokenFile = a.opts.Dir + "/" + peers.TokenFile
 	}
 	breakers, health, deadLetters := a.store.Breakers(), a.store.Health(), map[string]int{}
 	for _, l := range a.store.DeadLetters() {
 		deadLetters[l.To]++
 	}
-	peers := a.allPeers()
-	for _, name := range slices.Sorted(maps.Keys(peers)) {
-		c := peers[name].settings().cfg
+	all := a.registry.Peers()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c := all[name].Settings().Config
 		p := PeerStatus{Name: name, URL: c.URL, Role: c.Role, Breaker: cmp.Or(breakers[name].State, state.Closed), DeadLetters: deadLetters[name]}
 		if h, ok := health[name]; ok {
 			p.Reachable, p.LastProbe, p.LatencyMS = &h.Reachable, h.LastProbe, h.LatencyMS

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
@@ -61,7 +62,7 @@ func (rq *requests) targets(to string) ([]string, error) {
 		names := []string{one}
 		switch {
 		case one == "all":
-			names = slices.Sorted(maps.Keys(rq.allPeers()))
+			names = slices.Sorted(maps.Keys(rq.registry.Peers()))
 		case isGroup && rq.cfg.Groups[group] == nil:
 			return nil, mess.Errorf(mess.NotFound, "there is no group %q", group)
 		case isGroup:
@@ -71,8 +72,8 @@ func (rq *requests) targets(to string) ([]string, error) {
 			if name == rq.cfg.Agent {
 				continue
 			}
-			if rq.peer(name) == nil {
-				return nil, mess.Errorf(mess.NotFound, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(rq.allPeers())), ", "))
+			if rq.registry.Peer(name) == nil {
+				return nil, mess.Errorf(mess.NotFound, "there is no peer %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(rq.registry.Peers())), ", "))
 			}
 			if !slices.Contains(all, name) {
 				all = append(all, name)
@@ -123,7 +124,7 @@ func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 	}
 	var taken []Taken
 	for _, name := range names {
-		t, err := rq.sendOne(ctx, rq.peer(name), s)
+		t, err := rq.sendOne(ctx, rq.registry.Peer(name), s)
 		if err != nil {
 			return taken, err
 		}
@@ -136,12 +137,12 @@ func (rq *requests) Send(ctx context.Context, s Sending) ([]Taken, error) {
 var errPeerRemoved = mess.Errorf(mess.NotFound, "the peer is not in the registry any more")
 
 // sendOne sends a message to one peer.
-func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, error) {
+func (rq *requests) sendOne(ctx context.Context, p *peers.Agent, s Sending) (Taken, error) {
 	if p == nil {
 		return Taken{}, errPeerRemoved
 	}
 	e := wire.Envelope{
-		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
+		ID: cmp.Or(s.id, newID()), Time: time.Now(), From: rq.cfg.Agent, To: p.Name, Type: s.Type, CorrelationID: s.Correlation, ConversationID: s.Conversation,
 		Priority: s.Priority, TTL: time.Duration(s.TTL) * time.Second, IdempotencyKey: s.Key, Nonce: newNonce(),
 		Payload: wire.Payload{Subject: cmp.Or(s.Subject, firstLine(s.Body)), Body: s.Body, Attachments: s.URLs},
 	}
@@ -152,13 +153,13 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	if err != nil {
 		return Taken{}, err
 	}
-	if s.Encrypt && p.settings().seal == "" {
-		return Taken{}, mess.Errorf(mess.Invalid, "encrypt: there is no key_file for %s", p.name)
+	if s.Encrypt && p.Settings().Seal == "" {
+		return Taken{}, mess.Errorf(mess.Invalid, "encrypt: there is no key_file for %s", p.Name)
 	}
 	switch e.Payload.Metadata = meta; {
 	case s.MESS == "":
 	case len(s.MESS) > maxNative:
-		f, err := p.messAsFile([]byte(s.MESS), s.Encrypt)
+		f, err := messAsFile(p, []byte(s.MESS), s.Encrypt)
 		if err != nil {
 			return Taken{}, err
 		}
@@ -182,7 +183,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 		return Taken{}, mess.Errorf(mess.TooLarge, "the message is %d bytes, more than %d; send what is long as a file", len(o.Text), wire.MaxText)
 	}
 	back := func() error { return nil }
-	if a, q, ok := rq.findQuestion(s.Correlation); ok && s.Type == wire.Response && a.To == p.name {
+	if a, q, ok := rq.findQuestion(s.Correlation); ok && s.Type == wire.Response && a.To == p.Name {
 		e.ReplyContext = q.Context
 		o = rq.outbox.prepare(p, e, s.Encrypt)
 		o.URL, o.Token = q.URL, q.Token
@@ -203,7 +204,7 @@ func (rq *requests) sendOne(ctx context.Context, p *peer, s Sending) (Taken, err
 	if err := rq.outbox.enqueue(ctx, o); err != nil {
 		return Taken{}, err
 	}
-	return Taken{ID: e.ID, To: p.name}, back()
+	return Taken{ID: e.ID, To: p.Name}, back()
 }
 
 // objectOf parses metadata. It rejects numbers that are no integers, because peers may change their
@@ -257,7 +258,7 @@ func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, erro
 	s.Subject = "[" + c.ID + "] " + firstLine(s.Body)
 	var taken []Taken
 	for _, name := range names {
-		t, err := rq.rallyOne(ctx, rq.peer(name), s, c)
+		t, err := rq.rallyOne(ctx, rq.registry.Peer(name), s, c)
 		if err != nil {
 			return c.ID, taken, err
 		}
@@ -267,12 +268,12 @@ func (rq *requests) Rally(ctx context.Context, s Sending) (string, []Taken, erro
 	return c.ID, taken, nil
 }
 
-func (rq *requests) rallyOne(ctx context.Context, p *peer, s Sending, c state.Conversation) (Taken, error) {
+func (rq *requests) rallyOne(ctx context.Context, p *peers.Agent, s Sending, c state.Conversation) (Taken, error) {
 	if p == nil {
 		return Taken{}, errPeerRemoved
 	}
 	e := wire.Envelope{
-		ID: newID(), Time: time.Now(), From: rq.cfg.Agent, To: p.name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
+		ID: newID(), Time: time.Now(), From: rq.cfg.Agent, To: p.Name, Type: wire.Request, ConversationID: c.ID, Priority: s.Priority,
 		TTL: time.Duration(s.TTL) * time.Second, Nonce: newNonce(), ReplyTo: rq.outbox.replyTo(p, ""),
 		ReplyContext: jsonText(map[string]any{"conversationId": c.ID, "participants": c.Participants, "round": c.CurrentRound}),
 		Payload:      wire.Payload{Subject: s.Subject, Body: s.Body},
@@ -282,5 +283,5 @@ func (rq *requests) rallyOne(ctx context.Context, p *peer, s Sending, c state.Co
 	}
 	o := rq.outbox.prepare(p, e, s.Encrypt)
 	o.NoRetry = true
-	return Taken{ID: e.ID, To: p.name}, rq.outbox.enqueue(ctx, o)
+	return Taken{ID: e.ID, To: p.Name}, rq.outbox.enqueue(ctx, o)
 }

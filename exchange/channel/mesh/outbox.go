@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
@@ -43,14 +44,14 @@ func (b *outbox) restore(doc []byte) error {
 }
 
 // prepare encrypts and signs a message for a peer.
-func (b *outbox) prepare(p *peer, e wire.Envelope, seal bool) outgoing {
-	if p.encrypts(seal) {
+func (b *outbox) prepare(p *peers.Agent, e wire.Envelope, seal bool) outgoing {
+	if p.Encrypts(seal) {
 		e = b.seal(p, e)
 	}
 	text := e.Text()
-	o := outgoing{ID: e.ID, To: p.name, Path: HooksPath + b.cfg.Agent, Priority: e.Priority, Alert: e.Type == wire.Alert, Expires: e.Expires(), Text: text}
-	if p.settings().key != "" {
-		o.Text, o.Signature = p.settings().key.Sign(text)
+	o := outgoing{ID: e.ID, To: p.Name, Path: HooksPath + b.cfg.Agent, Priority: e.Priority, Alert: e.Type == wire.Alert, Expires: e.Expires(), Text: text}
+	if p.Settings().Key != "" {
+		o.Text, o.Signature = p.Settings().Key.Sign(text)
 	}
 	if key := e.SessionKey(); key != "" {
 		o.Path, o.SessionKey = HooksPath+"agent", withoutAgentPrefix(key)
@@ -59,11 +60,11 @@ func (b *outbox) prepare(p *peer, e wire.Envelope, seal bool) outgoing {
 }
 
 // seal encrypts the body and the MESS message, and hides the subject.
-func (b *outbox) seal(p *peer, e wire.Envelope) wire.Envelope {
+func (b *outbox) seal(p *peers.Agent, e wire.Envelope) wire.Envelope {
 	closed := func(text string) string {
-		sealed, err := p.sealed(text)
+		sealed, err := p.Sealed(text)
 		if err != nil { // Load has checked the key
-			b.log.Error("mesh: cannot encrypt a text; the message goes out without it", "to", p.name, "err", err)
+			b.log.Error("mesh: cannot encrypt a text; the message goes out without it", "to", p.Name, "err", err)
 			return ""
 		}
 		return sealed
@@ -131,23 +132,23 @@ func (b *outbox) deliver(ctx context.Context, o outgoing) {
 
 // relayed sends a message through the relay, once.
 func (b *outbox) relayed(ctx context.Context, o outgoing, was delivery.Outcome) delivery.Outcome {
-	via, to := b.peer(b.cfg.Relay), b.peer(o.To)
-	if via == nil || to == nil || via.name == o.To || o.Through || o.Once {
+	via, to := b.registry.Peer(b.cfg.Relay), b.registry.Peer(o.To)
+	if via == nil || to == nil || via.Name == o.To || o.Through || o.Once {
 		return was
 	}
 	e, err := wire.Stored(o.Text)
 	if err != nil {
 		return was
 	}
-	e.Relay = &wire.Relay{From: b.cfg.Agent, Via: via.name, OriginalTo: o.To}
+	e.Relay = &wire.Relay{From: b.cfg.Agent, Via: via.Name, OriginalTo: o.To}
 	text := e.Text()
 	r := o
-	if r.Text, r.Signature = text, ""; to.settings().key != "" {
-		r.Text, r.Signature = to.settings().key.Sign(text)
+	if r.Text, r.Signature = text, ""; to.Settings().Key != "" {
+		r.Text, r.Signature = to.Settings().Key.Sign(text)
 	}
-	r.To, r.Path, r.URL, r.Token, r.NoRetry = via.name, HooksPath+b.cfg.Agent, "", "", true
+	r.To, r.Path, r.URL, r.Token, r.NoRetry = via.Name, HooksPath+b.cfg.Agent, "", "", true
 	if out := b.post.Send(ctx, r.message()); out.Status == delivery.Sent {
-		out.Status, out.Attempts = relayedVia+via.name, was.Attempts+1
+		out.Status, out.Attempts = relayedVia+via.Name, was.Attempts+1
 		return out
 	}
 	return was

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -22,7 +23,7 @@ func (b *outbox) replyTargetOf(in *incoming) replyTarget {
 	if in.ReplyTo == nil || in.Relay != nil {
 		return a
 	}
-	if in.peer.settings().where.Owns(in.ReplyTo.URL) {
+	if in.peer.Settings().Where.Owns(in.ReplyTo.URL) {
 		a.URL, a.Token = in.ReplyTo.URL, in.ReplyTo.Token
 		return a
 	}
@@ -31,13 +32,13 @@ func (b *outbox) replyTargetOf(in *incoming) replyTarget {
 }
 
 // answerTo returns an envelope for the answer to a request.
-func (b *outbox) answerTo(p *peer, a replyTarget, kind wire.Type) wire.Envelope {
+func (b *outbox) answerTo(p *peers.Agent, a replyTarget, kind wire.Type) wire.Envelope {
 	subject := a.Subject
 	if subject != "" {
 		subject = "Re: " + strings.TrimPrefix(subject, "Re: ")
 	}
 	return wire.Envelope{
-		Time: time.Now(), From: b.cfg.Agent, To: p.name, Type: kind, CorrelationID: a.ID, ConversationID: a.Conversation, ReplyContext: a.Context,
+		Time: time.Now(), From: b.cfg.Agent, To: p.Name, Type: kind, CorrelationID: a.ID, ConversationID: a.Conversation, ReplyContext: a.Context,
 		Session: a.Session, TTL: answerTTL, Nonce: newNonce(), Payload: wire.Payload{Subject: subject},
 	}
 }
@@ -46,7 +47,7 @@ func (b *outbox) answerTo(p *peer, a replyTarget, kind wire.Type) wire.Envelope 
 const answerTTL = 24 * time.Hour
 
 // answer prepares an envelope for the target that a request has named.
-func (b *outbox) answer(p *peer, e wire.Envelope, a replyTarget) outgoing {
+func (b *outbox) answer(p *peers.Agent, e wire.Envelope, a replyTarget) outgoing {
 	o := b.prepare(p, e, a.Sealed)
 	o.URL, o.Token, o.SessionKey = a.URL, a.Token, a.SessionKey
 	if o.SessionKey != "" && o.URL == "" {
@@ -57,19 +58,19 @@ func (b *outbox) answer(p *peer, e wire.Envelope, a replyTarget) outgoing {
 
 // replyTo returns the address and the token for the answers of a peer. Answers for a
 // session go to /hooks/agent, the path that reads session keys (section 5.1).
-func (b *outbox) replyTo(p *peer, sessionKey string) *wire.ReplyTo {
-	path := p.name
+func (b *outbox) replyTo(p *peers.Agent, sessionKey string) *wire.ReplyTo {
+	path := p.Name
 	if sessionKey != "" {
 		path = "agent"
 	}
-	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.settings().cfg.Accept, b.token()))}
+	return &wire.ReplyTo{URL: b.base + HooksPath + path, Token: string(cmp.Or(p.Settings().Config.Accept, b.registry.Token()))}
 }
 
 // withFiles adds files to an answer. It serves the files that do not fit into the message.
-func (b *outbox) withFiles(ctx context.Context, p *peer, e wire.Envelope, a replyTarget, files []Attached, m mess.Message) (outgoing, error) {
+func (b *outbox) withFiles(ctx context.Context, p *peers.Agent, e wire.Envelope, a replyTarget, files []Attached, m mess.Message) (outgoing, error) {
 	native := jsonOf(m)
 	if len(native) > maxNative {
-		f, err := p.messAsFile(native, a.Sealed && p.settings().seal != "")
+		f, err := messAsFile(p, native, a.Sealed && p.Settings().Seal != "")
 		if err != nil {
 			return outgoing{}, err
 		}
@@ -103,7 +104,7 @@ func clip(s string, most int, end string) string {
 
 // attach returns the attachments of a message with further files. It serves the files that do not
 // fit into the message.
-func (b *outbox) attach(ctx context.Context, p *peer, e wire.Envelope, seal bool, files []Attached) ([]wire.Attachment, error) {
+func (b *outbox) attach(ctx context.Context, p *peers.Agent, e wire.Envelope, seal bool, files []Attached) ([]wire.Attachment, error) {
 	all := slices.Clone(e.Payload.Attachments)
 	room := wire.MaxText - len(b.prepare(p, e, seal).Text) - margin
 	for _, f := range files {

@@ -119,7 +119,7 @@ func (b *outbox) fromDeadLetter(l state.DeadLetter) (outgoing, error) {
 	if err != nil {
 		return outgoing{}, err
 	}
-	if b.peer(l.To) == nil {
+	if b.registry.Peer(l.To) == nil {
 		return outgoing{}, errors.New("the configuration does not have the peer any more")
 	}
 	o := outgoing{

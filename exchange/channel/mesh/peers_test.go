@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
@@ -40,7 +41,7 @@ func register(t *testing.T, name string, n int, agents map[string]map[string]any
 func TestChangedRegistryIsReread(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "registry.json")
 	register(t, file, 0, map[string]map[string]any{"gamma": {"ip": "127.0.0.1", "port": 1, "token": "x"}})
-	h := newFixture(t, func(c *mesh.Config) { c.Registry, c.Peers = file, nil })
+	h := newFixture(t, func(c *peers.Config) { c.Registry, c.Peers = file, nil })
 	at, _ := url.Parse(h.hub.URL)
 	hub := func(token string) map[string]any {
 		return map[string]any{"ip": at.Hostname(), "port": json.Number(at.Port()), "token": token, "accept": "new-" + token, "accept_before": tokenHere}
@@ -106,7 +107,7 @@ func TestChangedRegistryIsReread(t *testing.T) {
 // The token of the agent rotates: old and new token are valid until a final rotation, also after a
 // restart.
 func TestTokenRotates(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Token = "" })
+	h := newFixture(t, func(c *peers.Config) { c.Token = "" })
 	tokens := func() []string {
 		data, err := os.ReadFile(filepath.Join(h.dir, "token"))
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -47,11 +48,11 @@ func TestRecordedRequestsMatchContract(t *testing.T) {
 	}
 	agents := map[string]*fixture{}
 	for _, name := range []string{"alpha", "beta", "hub"} {
-		agents[name] = newFixture(t, func(c *mesh.Config) {
-			c.Agent, c.Forward, c.Peers = name, true, map[string]mesh.Peer{}
+		agents[name] = newFixture(t, func(c *peers.Config) {
+			c.Agent, c.Forward, c.Peers = name, true, map[string]peers.Peer{}
 			for _, other := range []string{"alpha", "beta", "hub"} {
 				if other != name {
-					c.Peers[other] = mesh.Peer{
+					c.Peers[other] = peers.Peer{
 						URL: "http://127.0.0.1:1", KeyFile: keyFile(t, shared), SealKeyFile: keyFile(t, "3aaa9998ac451d9763792cc62493d87c298c2f12ffa5851e3f507dfc480ae4da"),
 					}
 				}

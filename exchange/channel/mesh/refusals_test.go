@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
 // The agent rejects each kind of bad message with its reason, changes nothing, and writes it to
 // the audit log.
 func TestInvalidMessageIsRejected(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *peers.Config) {
 		c.SessionPrefixes = []string{"hook:"}
 		p := c.Peers["beta"]
 		p.Accept = "beta-alone"
@@ -93,7 +93,7 @@ func TestWrongTokensBlockNoValidToken(t *testing.T) {
 
 // A peer that sends too much gets a Retry-After.
 func TestRateLimitOfPeer(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
+	h := newFixture(t, func(c *peers.Config) { c.Rate, c.Burst = 0.1, 3 })
 	for _, id := range []string{"a", "b", "c"} {
 		h.takes(envelope(wire.Notification, id, "hello"))
 	}
@@ -116,7 +116,7 @@ func TestRateLimitOfPeer(t *testing.T) {
 
 // A text without a sender counts against a limit, and has the size limit of an envelope.
 func TestTextCountsAgainstLimits(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Rate, c.Burst = 0.1, 3 })
+	h := newFixture(t, func(c *peers.Config) { c.Rate, c.Burst = 0.1, 3 })
 	text := func(what string) int {
 		code, _ := h.raw("/hooks/agent", tokenHere, string(wire.Hook{Message: what}.Text()))
 		return code

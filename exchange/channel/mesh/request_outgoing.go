@@ -251,7 +251,7 @@ func (rq *requests) acceptAnswer(ctx context.Context, in *incoming) (string, err
 
 // finish fetches the files of a response and stores the result.
 func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
-	p := rq.peer(a.To)
+	p := rq.registry.Peer(a.To)
 	e, err := wire.Stored(a.Text)
 	in := &incoming{Envelope: e, text: a.Text, peer: p}
 	if p == nil || err != nil || in.open() != nil {
@@ -268,7 +268,7 @@ func (rq *requests) finish(ctx context.Context, a *outgoingRequest) {
 			return
 		}
 		if err == nil && f.Name == messFile && r.MESS == "" {
-			if f.Data, err = p.unsealed(f.Data); err == nil {
+			if f.Data, err = p.Unsealed(f.Data); err == nil {
 				r.MESS = string(f.Data)
 				continue
 			}
@@ -319,7 +319,7 @@ func (rq *requests) acceptQuestion(ctx context.Context, in *incoming) (bool, err
 		return in.Payload.Metadata.Get("status") == "needs_answer", nil // a question about a request that is forgotten
 	}
 	q := counterQuestion{ID: in.ID, Text: in.Payload.Body, MESS: in.Payload.Metadata.Get(messKey), Context: in.ReplyContext}
-	if in.ReplyTo != nil && in.peer.settings().where.Owns(in.ReplyTo.URL) {
+	if in.ReplyTo != nil && in.peer.Settings().Where.Owns(in.ReplyTo.URL) {
 		q.URL, q.Token = in.ReplyTo.URL, in.ReplyTo.Token
 	}
 	return true, rq.change(ctx, a, func() { a.Questions = append(slices.Clone(a.Questions), q) })

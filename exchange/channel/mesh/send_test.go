@@ -12,6 +12,7 @@ import (
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -176,7 +177,7 @@ func TestOutboxSurvivesRestart(t *testing.T) {
 
 // A message that its peer does not accept goes through the relay.
 func TestRelayDeliversMessage(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Relay = "hub" })
+	h := newFixture(t, func(c *peers.Config) { c.Relay = "hub" })
 	id := h.send(mesh.Sending{To: "beta", Type: wire.Notification, Body: "hello", NoRetry: true})
 	got, _ := h.hub.wait(t, func(e wire.Envelope) bool { return e.ID == id })
 	if got.To != "beta" || got.Relay == nil || *got.Relay != (wire.Relay{From: "arm_01", Via: "hub", OriginalTo: "beta"}) {
@@ -189,7 +190,7 @@ func TestRelayDeliversMessage(t *testing.T) {
 
 // A rally asks several peers the same question; a second round supersedes the first.
 func TestRallyAsksSeveralPeers(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
+	h := newFixture(t, func(c *peers.Config) { c.Groups = map[string][]string{"all_of_us": {"hub", "arm_01"}} })
 	n := 0
 	h.answers(func(e wire.Envelope) wire.Envelope {
 		n++
@@ -242,16 +243,16 @@ func TestCounterQuestionGetsAnswer(t *testing.T) {
 
 // twoOfOurs returns two agents that know each other. with has the settings of both in addition to
 // address and token.
-func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *fixture) {
-	arm = newFixture(t, func(c *mesh.Config) {
+func twoOfOurs(t *testing.T, with peers.Peer) (arm, hub *fixture) {
+	arm = newFixture(t, func(c *peers.Config) {
 		p := with
 		p.URL, p.Token = "http://127.0.0.1:1", tokenHub
-		c.Peers = map[string]mesh.Peer{"hub": p}
+		c.Peers = map[string]peers.Peer{"hub": p}
 	})
-	hub = newFixture(t, func(c *mesh.Config) {
+	hub = newFixture(t, func(c *peers.Config) {
 		p := with
 		p.URL, p.Token = arm.server.URL, tokenHere
-		c.Agent, c.Token, c.Peers = "hub", tokenHub, map[string]mesh.Peer{"arm_01": p}
+		c.Agent, c.Token, c.Peers = "hub", tokenHub, map[string]peers.Peer{"arm_01": p}
 	})
 	arm.stop()
 	p := arm.cfg.Peers["hub"]
@@ -264,7 +265,7 @@ func twoOfOurs(t *testing.T, with mesh.Peer) (arm, hub *fixture) {
 // A MESS message that does not fit into an envelope becomes an attachment, with the encryption of
 // the text. Without the attachment the task fails before it begins.
 func TestLargeMessageBecomesAttachment(t *testing.T) {
-	for name, with := range map[string]mesh.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
+	for name, with := range map[string]peers.Peer{"in clear": {}, "encrypted": {KeyFile: keyFile(t, shared), Encrypt: true}} {
 		t.Run(name, func(t *testing.T) {
 			arm, hub := twoOfOurs(t, with)
 			words := strings.Repeat("behind the door, ", 2500)
@@ -305,7 +306,7 @@ func TestLargeMessageBecomesAttachment(t *testing.T) {
 
 // Two messkit agents lose nothing of a request, its response and its image.
 func TestTwoAgentsLoseNothing(t *testing.T) {
-	arm, hub := twoOfOurs(t, mesh.Peer{})
+	arm, hub := twoOfOurs(t, peers.Peer{})
 	const request = `{"v":"1.1.0","MESS":[{"request":{"id":"mine","intent":"photo","precision":"exact","context":["behind the door",{"location":{"lat":1.50,"lng":2}}],"response_hint":["image"],"compensation":{"shells":3},"mine":{"n":1e21,"deep":[1.0]}}}]}`
 	want, err := mess.Parse([]byte(request))
 	if err != nil {

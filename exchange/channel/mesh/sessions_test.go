@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 )
 
@@ -52,7 +52,7 @@ func TestSessionKeyNeedsConfiguredPrefix(t *testing.T) {
 		{off: true, beside: "hook:a", code: 400},
 		{off: true, within: "hook:a", code: 202},
 	} {
-		h := newFixture(t, func(c *mesh.Config) { c.SessionPrefixes, c.AllowSessionKey = one.prefixes, !one.off })
+		h := newFixture(t, func(c *peers.Config) { c.SessionPrefixes, c.AllowSessionKey = one.prefixes, !one.off })
 		e := envelope(wire.Notification, "msg_1", "hello")
 		if one.within != "" {
 			e.ReplyContext = json.RawMessage(`{"sessionKey":"` + one.within + `"}`)

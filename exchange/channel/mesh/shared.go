@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/state"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/mistake"
@@ -20,15 +21,15 @@ import (
 
 // shared has the values that all parts of the adapter use. Its own fields do not change after Open.
 type shared struct {
-	x     *exchange.Exchange
-	cfg   Config
-	opts  Options
-	base  string // where peers reach this agent: http://192.168.1.20:8420
-	log   *slog.Logger
-	store *state.Store
+	x        *exchange.Exchange
+	cfg      peers.Config
+	opts     Options
+	base     string // where peers reach this agent: http://192.168.1.20:8420
+	log      *slog.Logger
+	store    *state.Store
+	registry *peers.Registry
 	*documents
 	*background
-	*registry
 }
 
 // documents are the documents that the exchange stores for the adapter.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/channel/mesh"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -108,7 +109,7 @@ func TestLongTaskGetsAckAndCancel(t *testing.T) {
 // The agent rejects an unsigned message from a peer that must sign, and encrypts the answer to an
 // encrypted message.
 func TestSignatureAndEncryption(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) {
+	h := newFixture(t, func(c *peers.Config) {
 		p := c.Peers["hub"]
 		p.KeyFile, p.Signed = keyFile(t, shared), true
 		c.Peers["hub"] = p
@@ -157,7 +158,7 @@ func TestAttachmentsComeFromAllowedSources(t *testing.T) {
 		_, _ = w.Write([]byte("from the server"))
 	}))
 	defer files.Close()
-	h := newFixture(t, func(c *mesh.Config) { c.Paths = []string{dir} })
+	h := newFixture(t, func(c *peers.Config) { c.Paths = []string{dir} })
 	e := h.request("msg_1", "count")
 	e.Payload.Attachments = []wire.Attachment{
 		{Type: "inline", Data: "YSxiCjEsMgo=", Filename: "small.csv", Size: -1},
@@ -244,7 +245,7 @@ func TestLegacyTextIsForwarded(t *testing.T) {
 		}
 	}))
 	defer handler.Close()
-	h := newFixture(t, func(c *mesh.Config) { c.TextURL = handler.URL + "/texts" })
+	h := newFixture(t, func(c *peers.Config) { c.TextURL = handler.URL + "/texts" })
 	if code, v := h.raw("/hooks/hub", tokenHere, `{"message":"switch on $(reboot)","sessionKey":"s:1"}`); code != http.StatusAccepted {
 		t.Fatal(code, v)
 	}
@@ -276,7 +277,7 @@ func TestLegacyTextIsForwarded(t *testing.T) {
 
 // The configuration sets the number of hosts of one scope that make an outage.
 func TestConfiguredOutageSize(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Outage.Hosts = 2 })
+	h := newFixture(t, func(c *peers.Config) { c.Outage.Hosts = 2 })
 	for _, c := range []struct{ host, want string }{{"worker-1", "new"}, {"worker-2", "escalate"}} {
 		e := envelope(wire.Alert, "msg_"+c.host, "no answer")
 		e.Payload.Metadata = wire.Object{}.With("host", c.host).With("check", "ping").With("scope", "lan")
@@ -292,7 +293,7 @@ func TestConfiguredOutageSize(t *testing.T) {
 // The agent notifies people of the first alert and of the recovery, and counts other alerts. A dead
 // letter of an old alert opens no incident.
 func TestRepeatedAlertIsCounted(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	h := newFixture(t, func(c *peers.Config) { c.Notify = []string{"hub"} })
 	alert := func(id, status string, at time.Time) any {
 		e := envelope(wire.Alert, id, "disk full")
 		e.Time = at
@@ -315,7 +316,7 @@ func TestRepeatedAlertIsCounted(t *testing.T) {
 // The disk is full, so the agent cannot store the state of an incident: the next run notifies
 // people.
 func TestAlertOnFullDiskNotifiesLater(t *testing.T) {
-	h := newFixture(t, func(c *mesh.Config) { c.Notify = []string{"hub"} })
+	h := newFixture(t, func(c *peers.Config) { c.Notify = []string{"hub"} })
 	for _, status := range []string{"new", "resolved"} {
 		e := envelope(wire.Alert, "msg_"+status, "disk full")
 		e.Payload.Metadata = wire.Object{}.With("host", "worker-1").With("check", "disk").With("status", status)
@@ -347,7 +348,7 @@ func TestAlertOnFullDiskNotifiesLater(t *testing.T) {
 // The agent forwards a message for another agent unchanged if the configuration allows it.
 func TestMessageIsForwardedUnchanged(t *testing.T) {
 	for _, forward := range []bool{true, false} {
-		h := newFixture(t, func(c *mesh.Config) { c.Forward = forward })
+		h := newFixture(t, func(c *peers.Config) { c.Forward = forward })
 		e := envelope(wire.Request, "msg_1", "count")
 		e.From, e.To = "beta", "hub"
 		e.Relay = &wire.Relay{From: "beta", Via: "arm_01", OriginalTo: "hub"}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/exchange/inbox"
 	"github.com/messkit/messkit/internal/keyed"
@@ -118,10 +119,10 @@ func (t *task) answered() bool {
 }
 
 // taskOf returns the task for a request of a peer, nil for none.
-func (ts *tasks) taskOf(p *peer, id string) *task {
+func (ts *tasks) taskOf(p *peers.Agent, id string) *task {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	return ts.tasks[ts.byAsked[idKey(p.name, id)]]
+	return ts.tasks[ts.byAsked[idKey(p.Name, id)]]
 }
 
 // saveTask stores a task.
@@ -140,7 +141,7 @@ func (ts *tasks) saveTask(ctx context.Context, t *task) error {
 // follow wakes tasks when their threads change, until ctx ends.
 func (ts *tasks) follow(ctx context.Context) {
 	inbox.Follow(ctx, ts.x, ts.log, ts.wakeAll, func(e exchange.Envelope) {
-		if strings.HasPrefix(e.Requester, actorPrefix) {
+		if strings.HasPrefix(e.Requester, peers.ActorPrefix) {
 			ts.wake(e.Ref)
 		}
 	})
@@ -203,11 +204,11 @@ const (
 // without a change.
 func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ error) {
 	again = keyed.Idle
-	p := ts.peer(t.Peer)
+	p := ts.registry.Peer(t.Peer)
 	if p == nil {
 		return again, nil // the peer is not configured any more
 	}
-	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
+	th, err := ts.x.Thread(ctx, p.Actor(), t.Ref)
 	if errors.Is(err, mess.NotFound) {
 		ts.log.Error("mesh: the thread of a task does not exist any more", "ref", t.Ref)
 		return again, nil
@@ -225,7 +226,7 @@ func (ts *tasks) notify(ctx context.Context, t *task) (again time.Duration, _ er
 }
 
 // progress reports progress to a peer (section 6, pattern 3), or returns when it may do so.
-func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thread) (again time.Duration, _ error) {
+func (ts *tasks) progress(ctx context.Context, p *peers.Agent, t *task, th exchange.Thread) (again time.Duration, _ error) {
 	s, m := mess.LastStatus(th.Messages)
 	if t.lastReported == m.Ref && !t.acked.IsZero() {
 		return keyed.Idle, nil
@@ -247,7 +248,7 @@ func (ts *tasks) progress(ctx context.Context, p *peer, t *task, th exchange.Thr
 
 // ack sends the status of a task to all requests for it. It is not stored, because the next ack or
 // the response contains more.
-func (ts *tasks) ack(ctx context.Context, p *peer, t *task, th exchange.Thread, body string, s *mess.Status) error {
+func (ts *tasks) ack(ctx context.Context, p *peers.Agent, t *task, th exchange.Thread, body string, s *mess.Status) error {
 	ts.mu.Lock()
 	all := append([]replyTarget(nil), t.Asked...)
 	ts.mu.Unlock()

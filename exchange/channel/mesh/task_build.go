@@ -93,7 +93,7 @@ func (ts *tasks) nativeText(ctx context.Context, in *incoming) (string, error) {
 		}
 		f, err := ts.files.fetchUpTo(ctx, in.peer, a, maxSent)
 		if err == nil {
-			f.Data, err = in.peer.unsealed(f.Data)
+			f.Data, err = in.peer.Unsealed(f.Data)
 		}
 		if err == nil && len(bytes.TrimSpace(f.Data)) == 0 {
 			err = errors.New("it is empty")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
@@ -75,7 +76,7 @@ const maxTries = 3
 
 // askPeer sends the open question of a task to its peer. The peer answers with a response to that
 // message.
-func (ts *tasks) askPeer(ctx context.Context, p *peer, t *task, q question, text string, th exchange.Thread) error {
+func (ts *tasks) askPeer(ctx context.Context, p *peers.Agent, t *task, q question, text string, th exchange.Thread) error {
 	ts.mu.Lock()
 	was := t.Question
 	known := was != nil && was.Ref == q.Ref && slices.Equal(was.Keys, q.Keys)
@@ -109,7 +110,7 @@ func (ts *tasks) setQuestion(t *task, q question) {
 }
 
 // sendQuestion sends a question as a request.
-func (ts *tasks) sendQuestion(ctx context.Context, p *peer, t *task, q question, text string, s *mess.Status) error {
+func (ts *tasks) sendQuestion(ctx context.Context, p *peers.Agent, t *task, q question, text string, s *mess.Status) error {
 	ts.mu.Lock()
 	a := t.Asked[len(t.Asked)-1]
 	ts.mu.Unlock()
@@ -146,7 +147,7 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 	r, why := ts.replyOf(in, q)
 	if r != nil {
 		r.Re = mess.Refs{q.Ref}
-		_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
+		_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.Actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
 		if err == nil {
 			return "answer", true, nil
 		}
@@ -160,8 +161,8 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 }
 
 // askAgain repeats an unanswered question, at most maxTries times.
-func (ts *tasks) askAgain(ctx context.Context, p *peer, t *task, q question, why string) error {
-	th, err := ts.x.Thread(ctx, p.actor(), t.Ref)
+func (ts *tasks) askAgain(ctx context.Context, p *peers.Agent, t *task, q question, why string) error {
+	th, err := ts.x.Thread(ctx, p.Actor(), t.Ref)
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func nativeReply(text string, q question) (*mess.Reply, string) {
 // cancel cancels a task for its peer.
 func (ts *tasks) cancel(ctx context.Context, in *incoming, t *task) (string, error) {
 	c := &mess.Cancel{Re: mess.Refs{t.Ref}, Reason: "asked for by " + in.From}
-	_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
+	_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.Actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{c}}})
 	in.line.Ref = t.Ref
 	switch {
 	case err == nil:

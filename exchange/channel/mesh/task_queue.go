@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/internal/keyed"
 	"github.com/messkit/messkit/internal/mistake"
@@ -84,7 +85,7 @@ func (ts *tasks) restoreWork(doc []byte) error {
 	if err := json.Unmarshal(doc, w); err != nil {
 		return err
 	}
-	if p := ts.peer(w.Peer); p != nil {
+	if p := ts.registry.Peer(w.Peer); p != nil {
 		ts.pending[w.key()] = w
 		ts.queue(p, w)
 	}
@@ -98,7 +99,7 @@ func (ts *tasks) convert(ctx context.Context) { ts.queues.Runner.Run(ctx, ts.con
 func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Duration) {
 	return ts.queues.Work(name, func(r queuedRequest) (again time.Duration) {
 		again = keyed.Idle // also after a panic
-		defer mistake.Caught(ts.log, "channel", channel, "from", r.peer.name)
+		defer mistake.Caught(ts.log, "channel", channel, "from", r.peer.Name)
 		if !ts.makeTask(ctx, r.peer, r.work) {
 			again = 0 // the program ends, or makeTask has waited
 		}
@@ -110,7 +111,7 @@ func (ts *tasks) convertNext(ctx context.Context, name string) (again time.Durat
 const tryAgain = 5 * time.Second
 
 // makeTask makes a task of a request. If it returns false, the caller must call it again.
-func (ts *tasks) makeTask(ctx context.Context, p *peer, w *pendingRequest) bool {
+func (ts *tasks) makeTask(ctx context.Context, p *peers.Agent, w *pendingRequest) bool {
 	e, err := wire.Stored(w.Text)
 	in := &incoming{Envelope: e, text: w.Text, peer: p, line: lineOf(e)}
 	if err == nil {
@@ -193,16 +194,16 @@ func (ts *tasks) remove(ctx context.Context, w *pendingRequest) bool {
 }
 
 // submit creates the thread. A request that an earlier run has submitted finds its thread.
-func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *incoming) (string, error) {
+func (ts *tasks) submit(ctx context.Context, p *peers.Agent, req *mess.Request, in *incoming) (string, error) {
 	if req.ID == in.ID {
-		if t, err := ts.x.Thread(ctx, p.actor(), req.ID); err == nil {
+		if t, err := ts.x.Thread(ctx, p.Actor(), req.ID); err == nil {
 			return t.Ref, nil
 		}
 	}
 	if time.Now().After(in.Expires().Add(skew)) {
 		return "", mess.Errorf(mess.NotYet, "it was over before it could begin")
 	}
-	answer, err := ts.x.Post(ctx, exchange.Inbound{Actor: p.actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
+	answer, err := ts.x.Post(ctx, exchange.Inbound{Actor: p.Actor(), Channel: channel, Message: mess.Message{Version: "1.1.0", Items: []mess.Item{req}}})
 	if err != nil {
 		return "", err
 	}
@@ -215,7 +216,7 @@ func (ts *tasks) submit(ctx context.Context, p *peer, req *mess.Request, in *inc
 }
 
 // sendRejection responds that the exchange rejects a request.
-func (ts *tasks) sendRejection(ctx context.Context, p *peer, w *pendingRequest, why error) error {
+func (ts *tasks) sendRejection(ctx context.Context, p *peers.Agent, w *pendingRequest, why error) error {
 	for _, a := range w.Asked {
 		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = newID()
@@ -230,13 +231,13 @@ func (ts *tasks) sendRejection(ctx context.Context, p *peer, w *pendingRequest, 
 
 // queuedRequest is an entry of the queues.
 type queuedRequest struct {
-	peer *peer
+	peer *peers.Agent
 	work *pendingRequest
 }
 
 // queue adds a request to the queue of its peer. Urgent requests have a queue of their own.
-func (ts *tasks) queue(p *peer, w *pendingRequest) {
-	name := p.name
+func (ts *tasks) queue(p *peers.Agent, w *pendingRequest) {
+	name := p.Name
 	if w.Urgent {
 		name += " urgent"
 	}

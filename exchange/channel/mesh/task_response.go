@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/mess"
 )
 
 // respond sends the result of a task to all requests for it.
-func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thread) error {
+func (ts *tasks) respond(ctx context.Context, p *peers.Agent, t *task, th exchange.Thread) error {
 	ts.mu.Lock()
 	var open []replyTarget
 	for i := range t.Asked {
@@ -43,7 +44,7 @@ func (ts *tasks) respond(ctx context.Context, p *peer, t *task, th exchange.Thre
 		e.ID = a.Answer
 		e.Payload.Body = resultText(th, notes)
 		e.Payload.Metadata = wire.Object{}.With("status", string(th.Status)).With("ref", t.Ref)
-		if !p.encrypts(a.Sealed) { // metadata are not encrypted
+		if !p.Encrypts(a.Sealed) { // metadata are not encrypted
 			e.Payload.Metadata = append(e.Payload.Metadata, responseMetadata(th)...)
 		}
 		o, err := ts.outbox.withFiles(ctx, p, e, a, files, allResults(th))

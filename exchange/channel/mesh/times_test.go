@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/mesh"
 	"github.com/messkit/messkit/exchange/channel/mesh/delivery"
+	"github.com/messkit/messkit/exchange/channel/mesh/peers"
 	"github.com/messkit/messkit/exchange/channel/mesh/wire"
 	"github.com/messkit/messkit/exchange/store/memory"
 	"github.com/messkit/messkit/internal/test/scenario"
@@ -94,10 +95,10 @@ func inTimeWith(t *testing.T, capabilitiesOfHub []string, test func(h *fixture, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, dir: t.TempDir(), cfg: mesh.DefaultConfig()}
+		h := &fixture{Executor: scenario.NewExecutor(t, x), x: x, dir: t.TempDir(), cfg: peers.DefaultConfig()}
 		h.React = h.react
 		h.cfg.On, h.cfg.Token, h.cfg.Notify = true, tokenHere, []string{"hub"}
-		h.cfg.Peers = map[string]mesh.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub, Capabilities: capabilitiesOfHub}}
+		h.cfg.Peers = map[string]peers.Peer{"hub": {URL: "http://192.0.2.1:18789", Token: tokenHub, Capabilities: capabilitiesOfHub}}
 		if err := h.cfg.Load("arm_01", func(s string) string { return s }); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,7 @@
-package mesh
+// Package peers has the peers of a MESH agent: their configuration, the registry file, their keys and
+// the tokens of this agent. The registry and the tokens change while the agent runs. The package knows
+// no message.
+package peers
 
 import (
 	"cmp"
@@ -21,21 +24,35 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// registry has the peers and the tokens of this agent. Both change while the adapter runs. A change
+// Registry has the peers and the tokens of this agent. Both change while the adapter runs. A change
 // replaces them whole.
-type registry struct {
+type Registry struct {
 	cfg    Config
-	opts   Options
+	dir    string        // folder of the token file
+	every  time.Duration // time between two checks of the files
 	log    *slog.Logger
 	tokens atomic.Pointer[[]secret.Text] // accepted from peers: the current token, then the previous one
-	peers  atomic.Pointer[map[string]*peer]
+	peers  atomic.Pointer[map[string]*Agent]
 }
 
-// peer returns the peer with a name, nil for none.
-func (r *registry) peer(name string) *peer { return r.allPeers()[name] }
+// Open returns the registry of an agent with the peers of cfg, and their addresses. Config.Load must
+// have loaded cfg. dir is the folder of the token file; every is the time between two checks of the
+// files, 0 for the default.
+func Open(cfg Config, dir string, every time.Duration, log *slog.Logger) (*Registry, []delivery.Peer, error) {
+	tokens, err := ownTokens(cfg.Token, filepath.Join(dir, TokenFile))
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Registry{cfg: cfg, dir: dir, every: every, log: log}
+	r.tokens.Store(&tokens)
+	return r, r.setPeers(cfg), nil
+}
 
-// allPeers returns the peers by name. The map never changes.
-func (r *registry) allPeers() map[string]*peer {
+// Peer returns the peer with a name, nil for none.
+func (r *Registry) Peer(name string) *Agent { return r.Peers()[name] }
+
+// Peers returns the peers by name. The map never changes.
+func (r *Registry) Peers() map[string]*Agent {
 	if all := r.peers.Load(); all != nil {
 		return *all
 	}
@@ -44,22 +61,23 @@ func (r *registry) allPeers() map[string]*peer {
 
 // setPeers replaces the peers by those of a configuration, and returns their addresses. A known
 // peer keeps its queue and its rate limit.
-func (r *registry) setPeers(cfg Config) (addresses []delivery.Peer) {
-	was, all := r.allPeers(), map[string]*peer{}
+func (r *Registry) setPeers(cfg Config) (addresses []delivery.Peer) {
+	was, all := r.Peers(), map[string]*Agent{}
 	for name, c := range cfg.Peers {
 		p := was[name]
 		if p == nil {
-			p = &peer{name: name, rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
+			p = &Agent{Name: name, Rate: rate.NewLimiter(rate.Limit(cfg.Rate/60), cfg.Burst)}
 		}
 		where := delivery.Peer{Name: name, URL: c.URL, Token: c.Token, Pin: c.Pin, Allow: cfg.Allow}
-		p.is.Store(&peerSettings{c, cfg.keys[name], cfg.seals[name], where})
+		p.is.Store(&Settings{c, cfg.keys[name], cfg.seals[name], where})
 		addresses, all[name] = append(addresses, where), p
 	}
 	r.peers.Store(&all)
 	return addresses
 }
 
-const tokenFile = "token"
+// TokenFile is the file with the tokens of this agent, in the folder of Open.
+const TokenFile = "token"
 
 // maxTokens is the number of tokens that are valid at the same time.
 const maxTokens = 2
@@ -92,22 +110,25 @@ func writeTokens(name string, list []secret.Text) error {
 	return durable.Replace(name, []byte(text.String()))
 }
 
-// token returns the current token.
-func (r *registry) token() secret.Text { return (*r.tokens.Load())[0] }
+// Tokens returns the tokens that the agent accepts, the current one first.
+func (r *Registry) Tokens() []secret.Text { return *r.tokens.Load() }
 
-// rotate makes a new token. The previous one stays valid until a call with alone, which leaves only
+// Token returns the current token.
+func (r *Registry) Token() secret.Text { return r.Tokens()[0] }
+
+// Rotate makes a new token. The previous one stays valid until a call with alone, which leaves only
 // the newest.
-func (r *registry) rotate(alone bool) error {
+func (r *Registry) Rotate(alone bool) error {
 	if r.cfg.Token != "" {
 		return mess.Errorf(mess.Invalid, "rotate: the token is in the configuration; change it there, or remove it, and messkit stores one in mesh/token")
 	}
-	list := *r.tokens.Load()
+	list := r.Tokens()
 	if alone {
 		list = list[:1:1]
 	} else {
 		list = append([]secret.Text{secret.Text(strings.ToLower(rand.Text()))}, list[0])
 	}
-	if err := writeTokens(filepath.Join(r.opts.Dir, tokenFile), list); err != nil {
+	if err := writeTokens(filepath.Join(r.dir, TokenFile), list); err != nil {
 		return err
 	}
 	r.tokens.Store(&list)
@@ -115,15 +136,15 @@ func (r *registry) rotate(alone bool) error {
 	return nil
 }
 
-// watchEvery is the default of Options.Watch.
+// watchEvery is the default time between two checks of the files.
 const watchEvery = 2 * time.Second
 
-// watch reads the registry and the token again when their files change, until ctx ends. It
+// Watch reads the registry and the token again when their files change, until ctx ends. It
 // calls changed with the addresses of the new peers.
-func (r *registry) watch(ctx context.Context, changed func([]delivery.Peer)) {
-	registry, token := r.cfg.registryFile(), filepath.Join(r.opts.Dir, tokenFile)
+func (r *Registry) Watch(ctx context.Context, changed func([]delivery.Peer)) {
+	registry, token := r.cfg.registryFile(), filepath.Join(r.dir, TokenFile)
 	was := []string{fileStamp(registry), fileStamp(token)}
-	for wait.For(ctx, cmp.Or(r.opts.Watch, watchEvery)) {
+	for wait.For(ctx, cmp.Or(r.every, watchEvery)) {
 		is := []string{fileStamp(registry), fileStamp(token)}
 		if is[0] != was[0] {
 			r.readRegistry(changed)
@@ -152,7 +173,7 @@ func fileStamp(name string) string {
 }
 
 // readRegistry reads the registry again. An invalid registry changes nothing.
-func (r *registry) readRegistry(changed func([]delivery.Peer)) {
+func (r *Registry) readRegistry(changed func([]delivery.Peer)) {
 	next, err := r.cfg.reread()
 	if err != nil {
 		r.log.Error("mesh: invalid registry; the previous peers stay", "err", err)

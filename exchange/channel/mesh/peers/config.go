@@ -1,4 +1,4 @@
-package mesh
+package peers
 
 import (
 	"cmp"
@@ -113,8 +113,8 @@ func DefaultConfig() Config {
 	return Config{AllowSessionKey: true, Rate: 10, Burst: 20, Outage: Outage{p.OutageHosts, p.OutageTime}}
 }
 
-// policy returns the policy for notifications of incidents.
-func (c Config) policy() state.Policy {
+// Policy returns the policy for notifications of incidents.
+func (c Config) Policy() state.Policy {
 	p := state.DefaultPolicy()
 	p.OutageHosts, p.OutageTime = c.Outage.Hosts, c.Outage.Within
 	return p

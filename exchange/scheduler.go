@@ -92,16 +92,15 @@ func (x *Exchange) checkThread(ctx context.Context, ref string) {
 	if !due {
 		return
 	}
-	if _, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.overdueInput(l, env) }); err != nil {
-		if ctx.Err() != nil {
-			return // the exchange ends; the next start does it
-		}
+	_, err := x.step(ctx, ref, func(env Envelope) transition.Input { return x.overdueInput(l, env) })
+	if err != nil && ctx.Err() == nil { // else the exchange ends; the next start does it
 		x.log.Warn("step by the exchange failed", "ref", ref, "err", err)
-		x.open.mu.Lock()
-		x.open.wake(l, x.now().Add(time.Second))
-		x.open.mu.Unlock()
 	}
 }
+
+// checkAgain is the time after which the exchange checks a thread again that was overdue: the step
+// may have failed, or its executor may have sent something before it.
+const checkAgain = time.Second
 
 // refresh updates the offers of a thread at its deadline, and reports whether a step is due.
 func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
@@ -112,7 +111,8 @@ func (x *Exchange) refresh(ref string) (l *openThread, due bool) {
 	}
 	l.alarm = time.Time{}
 	e := l.env()
-	if x.overdue(l, x.now()) != nil {
+	if now := x.now(); x.overdue(l, now) != nil {
+		x.open.wake(l, now.Add(checkAgain))
 		return l, true
 	}
 	x.updateOffers(l, &e, x.now())

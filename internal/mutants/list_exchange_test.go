@@ -91,6 +91,15 @@ var exchangeMutants = []mutant{
 	{"an ended thread keeps its alarm", []edit{{
 		"exchange/open_threads.go", "\to.due.Drop(e.Ref)\n", "",
 	}}, "./exchange TestEndedThreadsNeedNoState"},
+	{"a rejected message makes some of its threads", []edit{{
+		"exchange/create.go", "if len(reqs) < 2 {", "if len(reqs) < 9 {",
+	}}, "./exchange TestRequestsOfOneMessageAreTakenTogether"},
+	{"a follower of the feed misses removals", []edit{{
+		"exchange/store/tail/tail.go", "\tif err == nil {\n\t\terr = removalsBefore(last + 1)\n\t}\n", "",
+	}}, "./exchange/store/tail TestFollowerBehindGetsRemovals"},
+	{"a claim loses its deadline", []edit{{
+		"exchange/scheduler.go", "\t\tx.open.wake(l, now.Add(checkAgain))\n", "",
+	}}, "./exchange TestLateHeartbeatKeepsDeadline"},
 	{"a refused report is given up", []edit{{
 		"agent/task/outbox.go", "if err != nil && ts.retryAsUnknown(ctx, task, err) {", "if err != nil && false && ts.retryAsUnknown(ctx, task, err) {",
 	}}, "./agent TestRejectedReportIsNoUnusedStart"},

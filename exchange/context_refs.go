@@ -35,7 +35,9 @@ func (x *Exchange) withContextRefs(ctx context.Context, s submission) (*mess.Req
 	known := map[string]Thread{}
 	for _, name := range names {
 		at := name
-		if ref, ok := s.batch[name]; ok {
+		if ref, ok := s.batch[name]; ok && ref == name {
+			continue // the thread does not exist yet
+		} else if ok {
 			at = ref
 		}
 		t, err := x.Thread(ctx, s.in.Actor, at)

@@ -33,11 +33,18 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 			return nil, x.storeError(err)
 		}
 	}
+	if err := x.checkTogether(ctx, in, p.requests); err != nil {
+		return nil, err
+	}
 	batch := map[string]string{} // client id to ref
 	entries := make([]mess.AckEntry, len(p.requests))
-	for _, i := range order {
+	for n, i := range order {
 		s := submission{in: in, req: p.requests[i], others: p.others, batch: batch}
 		env, err := x.submit(ctx, s)
+		if err != nil && n > 0 { // the sender must not send the earlier ones again
+			entries = slices.DeleteFunc(entries, func(e mess.AckEntry) bool { return e.Ref == "" })
+			return []mess.Item{&mess.Ack{ReceivedAt: mess.TimeOf(x.now()), Requests: entries}, refusalAck(err)}, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -47,6 +54,44 @@ func (x *Exchange) postRequests(ctx context.Context, in Inbound, p sortedItems) 
 		entries[i] = mess.AckEntry{ID: s.req.ID, Ref: env.Ref}
 	}
 	return []mess.Item{x.requestsAck(p.requests, entries)}, nil
+}
+
+// checkTogether returns an error if submit would reject one of several requests of a message. A
+// rejected message makes no thread, so the sender can correct it and send all of it again.
+func (x *Exchange) checkTogether(ctx context.Context, in Inbound, reqs []*mess.Request) error {
+	if len(reqs) < 2 {
+		return nil // submit itself checks a request before it makes the thread
+	}
+	batch := map[string]string{} // the requests of the message have no refs yet
+	for _, r := range reqs {
+		if r.ID != "" {
+			batch[r.ID] = r.ID
+		}
+	}
+	for _, r := range reqs {
+		s := submission{in: in, req: r, batch: batch}
+		if _, err := x.newEnvelope(ctx, s, x.now()); err != nil {
+			return err
+		}
+		if _, err := x.withContextRefs(ctx, s); err != nil {
+			return err
+		}
+		if r.ID == "" {
+			continue
+		}
+		ref, err := x.store.Lookup(ctx, thread.Key{Owner: in.Actor.ID, Name: r.ID})
+		if errors.Is(err, ErrNoThread) {
+			continue
+		}
+		if err != nil {
+			return x.storeError(err)
+		}
+		s.req, _, _ = thread.StoredRequest(r)
+		if _, err := x.repeatedRequest(ctx, s, ref); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkRequestID rejects ids that mean something else, because such a request would hide another
@@ -151,7 +196,7 @@ type submission struct {
 	in     Inbound
 	req    *mess.Request
 	others []mess.Item
-	batch  map[string]string
+	batch  map[string]string // refs of the requests of the same message, by client id; an id without a ref yet maps to itself
 }
 
 // submit makes a thread (transition T1), or returns the one that the same request has made before.

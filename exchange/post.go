@@ -22,9 +22,9 @@ type Inbound struct {
 }
 
 // Post takes a message, and returns the immediate answer of the exchange: acks, and responses to
-// queries. The error is a *mess.Error; a rejected message has changed nothing. If the message
-// concerns several threads, the exchange accepts or rejects each part for itself, and the acks say
-// which.
+// queries. The error is a *mess.Error; a rejected message has changed nothing. The exchange takes
+// all requests of a message or none, unless its store fails. It accepts or rejects each other part
+// for itself, and the acks say which.
 //
 // The way of a message through this package:
 //
@@ -57,10 +57,14 @@ func (x *Exchange) Post(ctx context.Context, in Inbound) (mess.Message, error) {
 	answer := mess.Message{From: Self, Received: mess.TimeOf(x.now())}
 	for _, take := range []func(context.Context, Inbound, sortedItems) ([]mess.Item, error){x.postConfigs, x.postRequests, x.postToThreads, x.answerQueries} {
 		items, err := take(ctx, in, p)
-		if err != nil {
+		switch {
+		case err == nil:
+			answer.Items = append(answer.Items, items...)
+		case len(answer.Items) == 0:
 			return mess.Message{}, err
+		default:
+			answer.Items = append(answer.Items, refusalAck(err))
 		}
-		answer.Items = append(answer.Items, items...)
 	}
 	return answer, nil
 }
@@ -230,13 +234,19 @@ func (x *Exchange) postToThreads(ctx context.Context, in Inbound, p sortedItems)
 		return nil, refusals[0]
 	}
 	for _, err := range refusals {
-		ack := &mess.Ack{Extra: mess.Object{{Key: "error", Value: err.Error()}}}
-		if r, ok := errors.AsType[*mess.Error](err); ok {
-			ack.Ref, ack.Status = r.Ref, r.Status
-		}
-		acks = append(acks, ack)
+		acks = append(acks, refusalAck(err))
 	}
 	return acks, nil
+}
+
+// refusalAck returns the ack for a part of a message that the exchange has rejected, while it has
+// accepted another part.
+func refusalAck(err error) *mess.Ack {
+	ack := &mess.Ack{Extra: mess.Object{{Key: "error", Value: err.Error()}}}
+	if r, ok := errors.AsType[*mess.Error](err); ok {
+		ack.Ref, ack.Status = r.Ref, r.Status
+	}
+	return ack
 }
 
 // PostExternal takes a message that another program has written into the folder of a thread. The

@@ -1,11 +1,14 @@
 package exchange_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/store/memory"
+	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -86,5 +89,58 @@ func TestDependencyEndedBeforeRestart(t *testing.T) {
 		h.open(exchange.DefaultConfig())
 		h.register(kitchen, "cook")
 		h.send(kitchen, "status: {re: "+second+", code: claimed}")
+	})
+}
+
+// withoutThread is a store that has a thread in its feed, and fails to read it.
+type withoutThread struct {
+	exchange.Store
+	ref string
+	err error
+}
+
+func (s withoutThread) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
+	if ref == s.ref {
+		return exchange.Thread{}, "", s.err
+	}
+	return s.Store.Read(ctx, ref)
+}
+
+// A person has damaged or removed the folder of a thread that an open thread depends on: the
+// exchange starts. Its feed still says how the thread ended.
+func TestUnreadableDependencyDoesNotPreventStart(t *testing.T) {
+	for _, why := range []error{errors.New("the folder is damaged"), exchange.ErrNoThread} {
+		t.Run(why.Error(), func(t *testing.T) {
+			store := memory.New()
+			withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+				h.register(kitchen, "cook")
+				first := h.send(agent, "request: {id: first, intent: buy}").Ref
+				second := h.send(agent, "request: {intent: cook, constraints: {depends_on: [first]}}").Ref
+				h.send(kitchen, "status: {re: "+first+", code: claimed}")
+				h.stop()
+				e := h.thread(first).Envelope
+				e.Status, e.Ver = mess.Completed, e.Ver+1
+				if _, err := store.Append(h.t.Context(), exchange.Step{After: e.Rev, Envelope: e}); err != nil {
+					t.Fatal(err)
+				}
+				h.store = withoutThread{store, first, why}
+				h.open(exchange.DefaultConfig())
+				h.register(kitchen, "cook")
+				h.send(kitchen, "status: {re: "+second+", code: claimed}")
+			})
+		})
+	}
+}
+
+// A dependency that the exchange does not know at all keeps a thread waiting, and prevents no start.
+func TestUnknownDependencyDoesNotPreventStart(t *testing.T) {
+	store := memory.New()
+	e := exchange.Envelope{Ref: "2026-02-01-002", Requester: agent.ID, Status: mess.Pending, Ver: 1, DependsOn: []string{"2026-02-01-001"}}
+	if _, err := store.Append(t.Context(), exchange.Step{Envelope: e}); err != nil {
+		t.Fatal(err)
+	}
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "cook")
+		h.wantError(kitchen, "status: {re: 2026-02-01-002, code: claimed}", mess.NotYet, "depends on 2026-02-01-001")
 	})
 }

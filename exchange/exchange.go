@@ -187,9 +187,7 @@ func Open(ctx context.Context, cfg Config, store Store, now func() time.Time, lo
 	open := slices.Collect(maps.Values(x.open.byRef))
 	x.open.mu.Unlock()
 	for _, l := range open {
-		if err := x.settle(ctx, l); err != nil {
-			return nil, err
-		}
+		x.settle(ctx, l)
 	}
 	return x, nil
 }

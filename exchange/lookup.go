@@ -62,7 +62,7 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	} else if !errors.Is(err, ErrNoThread) {
 		return "", x.storeError(err)
 	}
-	if x.threads.Has(ref) {
+	if x.threads.Status(ref) != "" {
 		return ref, nil
 	}
 	if _, err := x.read(ctx, ref); err == nil { // the index does not have it any more, or not yet

@@ -347,34 +347,44 @@ func (x *Exchange) commitEvidence(l *openThread, s Step) {
 	x.setEnvelope(l, s.Envelope)
 }
 
-// settle finds the terminal status of the dependencies of a thread that are not open.
-func (x *Exchange) settle(ctx context.Context, l *openThread) error {
+// settle finds the terminal status of the dependencies of a thread that are not open. A thread waits
+// for a dependency with an unknown status.
+func (x *Exchange) settle(ctx context.Context, l *openThread) {
 	env := x.open.envelope(l)
 	for _, dep := range x.open.closedDeps(l) {
-		t, err := x.dep(ctx, env.Requester, dep)
+		status, err := x.statusOfDep(ctx, env.Requester, dep)
 		if err != nil {
-			return fmt.Errorf("%s depends on %s: %w", env.Ref, dep, err)
+			x.log.Error("a thread waits for one that the exchange cannot read; it waits for the next start", "ref", env.Ref, "err", fmt.Errorf("%s: %w", dep, err))
 		}
-		if !t.Status.Terminal() { // it does not exist yet, or its own end will come
+		if !status.Terminal() { // it does not exist yet, or its own end will come
 			continue
 		}
 		x.open.mu.Lock()
 		x.open.unfollow(l.at.ref, env.Requester, dep)
-		l.deps[dep] = t.Status
+		l.deps[dep] = status
 		x.open.wake(l, x.now())
 		x.open.mu.Unlock()
 	}
-	return nil
 }
 
-// dep reads a dependency. The thread is empty if it does not exist yet.
-func (x *Exchange) dep(ctx context.Context, requester, dep string) (Thread, error) {
-	if isRef(dep) {
-		return x.read(ctx, dep)
+// statusOfDep returns the status of a dependency; "" if it does not exist yet, or any more. It reads
+// only archived threads.
+func (x *Exchange) statusOfDep(ctx context.Context, requester, dep string) (mess.Code, error) {
+	ref := dep
+	if !isRef(dep) {
+		own, err := x.store.Lookup(ctx, thread.Key{Owner: requester, Name: dep})
+		if err == nil {
+			ref = own
+		} else if !errors.Is(err, ErrNoThread) {
+			return "", err
+		}
 	}
-	t, err := x.Thread(ctx, Actor{ID: requester, Roles: Requester}, dep)
-	if errors.Is(err, mess.NotFound) {
-		return Thread{}, nil
+	if status := x.threads.Status(ref); status != "" {
+		return status, nil
 	}
-	return t, err
+	t, err := x.read(ctx, ref)
+	if errors.Is(err, ErrNoThread) {
+		return "", nil
+	}
+	return t.Status, err
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/mess"
 )
 
 // Index is an index of threads. The zero value is empty. It is safe for concurrent use.
@@ -85,12 +86,15 @@ func (x *Index) Knows(ref string, ver uint64) bool {
 	return ok && x.slots.slots[at].ver() >= ver
 }
 
-// Has reports whether the index has a thread.
-func (x *Index) Has(ref string) bool {
+// Status returns the status of a thread, or "" if the index does not have the thread.
+func (x *Index) Status(ref string) mess.Code {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	_, ok := x.slots.find(ref)
-	return ok
+	at, ok := x.slots.find(ref)
+	if !ok {
+		return ""
+	}
+	return x.slots.codes[x.slots.slots[at].status()]
 }
 
 // Len returns the number of threads.

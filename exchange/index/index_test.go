@@ -165,8 +165,13 @@ func TestIndexMatchesModel(t *testing.T) {
 				t.Errorf("seed %d: the last of %s is %q, want %q", seed, id, got, want)
 			}
 		}
-		if x.Len() != len(m.threads) || x.Has("2026-02-01-000") {
+		if x.Len() != len(m.threads) || x.Status("2026-02-01-000") != "" {
 			t.Errorf("seed %d: %d threads, want %d", seed, x.Len(), len(m.threads))
+		}
+		for _, e := range m.threads {
+			if got := x.Status(e.Ref); got != e.Status {
+				t.Errorf("seed %d: the status of %s is %q, want %q", seed, e.Ref, got, e.Status)
+			}
 		}
 	}
 }

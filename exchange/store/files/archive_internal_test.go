@@ -86,7 +86,7 @@ func openQuiet(t *testing.T, dir string) *Store {
 // listedThreads lists the threads that a follower of the feed gets.
 func (s *Store) listedThreads(t *testing.T) (refs []string) {
 	t.Helper()
-	if _, err := s.Since(0, func(c tail.Change) error {
+	if err := s.Since(0, func(c tail.Change) error {
 		if c.Kind == "" && !c.Removed {
 			refs = append(refs, c.Envelope.Ref)
 		}

@@ -26,7 +26,7 @@ import (
 func changes(t *testing.T, s *Store, after uint64) (all []string) {
 	t.Helper()
 	last := after
-	_, err := s.Since(after, func(c tail.Change) error {
+	err := s.Since(after, func(c tail.Change) error {
 		if c.Seq <= last {
 			t.Errorf("change %d comes after %d", c.Seq, last)
 		}
@@ -231,7 +231,7 @@ func openEnded(b *testing.B, dir string, n int) {
 	var x threads.Index
 	begun = time.Now()
 	count := 0
-	if _, err := s.Since(0, func(c tail.Change) error {
+	if err := s.Since(0, func(c tail.Change) error {
 		if c.Kind == "" {
 			x.Set(c.Envelope)
 			count++

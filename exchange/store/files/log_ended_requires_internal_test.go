@@ -74,7 +74,7 @@ func (s *Store) forgetRequires(t *testing.T) {
 func (s *Store) requires(t *testing.T) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
-	if _, err := s.Since(0, func(c tail.Change) error {
+	if err := s.Since(0, func(c tail.Change) error {
 		if _, twice := got[c.Envelope.Ref]; twice {
 			t.Errorf("the feed has %s twice", c.Envelope.Ref)
 		}

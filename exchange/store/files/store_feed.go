@@ -59,20 +59,20 @@ type changed struct {
 }
 
 // Since calls fn with the changes after a number, in the current state of their threads and
-// documents. It returns the number of the last change.
-func (s *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
-	all, blocks, upTo := s.index.since(seq)
+// documents.
+func (s *Store) Since(seq uint64, fn func(tail.Change) error) error {
+	all, blocks := s.index.since(seq)
 	last := seq
 	tell := func(c tail.Change) error {
 		last = c.Seq
 		return fn(c)
 	}
 	past := pastFeed{d: &s.index.ended, after: seq, blocks: blocks, names: map[string]string{}}
-	err = s.give(all, &past, tell)
+	err := s.give(all, &past, tell)
 	if errors.Is(err, wal.ErrMoved) { // a compaction has moved the log of ended threads
 		return s.Since(last, fn)
 	}
-	return upTo, err
+	return err
 }
 
 // give calls fn with changes in order.
@@ -188,7 +188,7 @@ func (s *Store) current(from changed, c *tail.Change, buffer *[]byte) error {
 
 // since lists what has changed after a number, in order, and the blocks of ended threads
 // that have such changes.
-func (x *index) since(seq uint64) (all []changed, blocks []block, last uint64) {
+func (x *index) since(seq uint64) (all []changed, blocks []block) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for e := x.changed.Front(); e != nil; e = e.Next() {
@@ -212,7 +212,7 @@ func (x *index) since(seq uint64) (all []changed, blocks []block, last uint64) {
 		}
 	}
 	slices.SortFunc(blocks, func(a, b block) int { return cmp.Compare(a.min, b.min) })
-	return all, blocks, x.seq
+	return all, blocks
 }
 
 // outline returns the data of a thread in memory.

@@ -209,8 +209,8 @@ func (m *Store) Feed(ctx context.Context, after thread.Pos, fn func(thread.Chang
 }
 
 // Since calls fn with the changes after a number, in the current state of their threads and
-// documents. It returns the number of the last change.
-func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err error) {
+// documents.
+func (m *Store) Since(seq uint64, fn func(tail.Change) error) error {
 	m.mu.RLock()
 	var all []any
 	for e := m.changed.Back(); e != nil && seqOf(e.Value) > seq; e = e.Prev() {
@@ -221,7 +221,6 @@ func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err 
 			all = append(all, *one)
 		}
 	}
-	upTo = m.seq
 	m.mu.RUnlock()
 	for _, one := range slices.Backward(all) {
 		var c tail.Change
@@ -232,10 +231,10 @@ func (m *Store) Since(seq uint64, fn func(tail.Change) error) (upTo uint64, err 
 			c = one.change()
 		}
 		if err := fn(c); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return upTo, nil
+	return nil
 }
 
 func seqOf(one any) uint64 {

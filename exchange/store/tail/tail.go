@@ -3,6 +3,7 @@ package tail
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -11,9 +12,13 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// size is the number of changes in a Tail. A follower that is further behind gets the changes
-// from its Source.
-const size = 256
+const (
+	// size is the number of changes in a Tail. A follower that is further behind gets the changes
+	// from its Source.
+	size = 256
+	// maxRemoved is the number of earlier removals in a Tail. The Source does not know them.
+	maxRemoved = 8192
+)
 
 // Change is a change with its number. Numbers grow with each change.
 type Change struct {
@@ -25,17 +30,38 @@ type Change struct {
 // use.
 type Tail struct {
 	mu        sync.Mutex
-	changes   []Change // oldest first
-	dropped   uint64   // number of the newest change that left changes
+	changes   []Change  // oldest first
+	removed   []removal // the removals among the changes that left changes, oldest first
+	dropped   uint64    // number of the newest change that left changes
 	last      uint64
 	followers map[chan struct{}]bool
+}
+
+// removal is the removal of a thread or of a document.
+type removal struct {
+	seq           uint64
+	ref, kind, id string
+}
+
+func (r removal) change() Change {
+	return Change{r.seq, thread.Change{Envelope: thread.Envelope{Ref: r.ref}, Removed: r.ref != "", Kind: r.kind, ID: r.id}}
+}
+
+// removals returns the removals among changes with higher numbers than seq.
+func removals(changes []Change, seq uint64) (some []removal) {
+	for _, c := range changes {
+		if c.Seq > seq && (c.Removed || c.Kind != "" && c.Doc == nil) {
+			some = append(some, removal{c.Seq, c.Envelope.Ref, c.Kind, c.ID})
+		}
+	}
+	return some
 }
 
 // Begin drops all changes. The Source has the changes up to the number last.
 func (t *Tail) Begin(last uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.changes, t.dropped, t.last = nil, last, last
+	t.changes, t.removed, t.dropped, t.last = nil, nil, last, last
 }
 
 // Add adds the newest change.
@@ -46,6 +72,8 @@ func (t *Tail) Add(seq uint64, c thread.Change) {
 	t.last = seq
 	t.changes = append(t.changes, Change{seq, c})
 	if n := len(t.changes) - size; n > 0 {
+		t.removed = append(t.removed, removals(t.changes[:n], 0)...)
+		t.removed = t.removed[max(0, len(t.removed)-maxRemoved):]
 		t.dropped = t.changes[n-1].Seq
 		clear(t.changes[:n])
 		t.changes = t.changes[n:]
@@ -58,9 +86,9 @@ func (t *Tail) Add(seq uint64, c thread.Change) {
 // Source has the methods of a store that Follow needs.
 type Source interface {
 	// Since calls fn with the changes after a number, in the current state of their threads and
-	// documents and in the order of the numbers. It returns the number of the last change that
-	// it covers.
-	Since(seq uint64, fn func(Change) error) (upTo uint64, err error)
+	// documents and in the order of the numbers. It covers all changes that the Tail has, except
+	// removals.
+	Since(seq uint64, fn func(Change) error) error
 	// Serials returns the highest serials by day.
 	Serials() map[string]int
 }
@@ -80,13 +108,7 @@ func (t *Tail) Follow(ctx context.Context, s Source, after thread.Pos, fn func(t
 		case ctx.Err() != nil:
 			return nil
 		case !ok:
-			at, err = s.Since(at, func(c Change) error {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				c.Pos = posOf(c.Seq)
-				return fn(c.Change)
-			})
+			at, err = t.catchUp(ctx, s, at, fn)
 		case len(changes) == 0 && !level:
 			level = true
 			err = fn(thread.Change{Pos: posOf(at), Level: true, Serials: s.Serials()})
@@ -102,6 +124,53 @@ func (t *Tail) Follow(ctx context.Context, s Source, after thread.Pos, fn func(t
 			return err
 		}
 	}
+}
+
+// catchUp calls fn with the changes after a number, up to the newest one. They come from the Source,
+// and the removals from t. It returns the number of the newest change.
+func (t *Tail) catchUp(ctx context.Context, s Source, after uint64, fn func(thread.Change) error) (last uint64, err error) {
+	last, gone := t.removedAfter(after)
+	one := func(c Change) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.Pos = posOf(c.Seq)
+		return fn(c.Change)
+	}
+	removalsBefore := func(seq uint64) error {
+		for len(gone) > 0 && gone[0].seq < seq {
+			c := gone[0].change()
+			gone = gone[1:]
+			if err := one(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = s.Since(after, func(c Change) error {
+		if c.Seq > last {
+			return nil // t has it
+		}
+		if err := removalsBefore(c.Seq); err != nil {
+			return err
+		}
+		return one(c)
+	})
+	if err == nil {
+		err = removalsBefore(last + 1)
+	}
+	return last, err
+}
+
+// removedAfter returns the number of the newest change, and the removals after a number.
+func (t *Tail) removedAfter(seq uint64) (last uint64, some []removal) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := len(t.removed)
+	for i > 0 && t.removed[i-1].seq > seq {
+		i--
+	}
+	return t.last, append(slices.Clone(t.removed[i:]), removals(t.changes, seq)...)
 }
 
 func give(ctx context.Context, changes []Change, fn func(thread.Change) error) (at uint64, err error) {

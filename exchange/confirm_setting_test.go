@@ -191,3 +191,24 @@ func TestCodeReleasesOnce(t *testing.T) {
 		}
 	})
 }
+
+// Two programs send the same code at the same time: one of them acts.
+func TestCodeReleasesOnceAtTheSameTime(t *testing.T) {
+	withHarness(t, func(h *harness) {
+		h.stop()
+		h.confirm = exchange.ConfirmCode
+		h.open(exchange.DefaultConfig())
+		code, _, err := h.x.ConfirmCode(person, exchange.OnPage, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var during error
+		act := func() error {
+			during = h.x.Release(exchange.ByKey, code, func() error { t.Error("the code has released a second time"); return nil })
+			return nil
+		}
+		if err := h.x.Release(exchange.ByKey, code, act); err != nil || !errors.Is(during, mess.Forbidden) {
+			t.Errorf("errors are %v and %v, want none and %s", err, during, mess.Forbidden)
+		}
+	})
+}

@@ -112,12 +112,13 @@ func (x *Exchange) Release(p Proof, code string, act func() error) error {
 		}
 		return act()
 	}
-	if !x.codes.guess(releaseCode, code, x.now()) {
+	back, ok := x.codes.use(releaseCode, code, x.now())
+	if !ok {
 		return errWrongCode
 	}
 	err := act()
-	if err == nil {
-		x.codes.end(releaseCode)
+	if err != nil {
+		back()
 	}
 	return err
 }
@@ -202,40 +203,48 @@ func (x *Exchange) openConfirmation(ref string) (message string, err error) {
 	return "", mess.Errorf(mess.IllegalTransition, "%.60s: no confirmation is open", ref)
 }
 
-// guess reports whether text is the code of a question. It counts wrong codes, and drops the code
-// after the last attempt.
-func (c *codes) guess(question, text string, now time.Time) bool {
+// use uses up the code of a question, if text is that code. The function back makes it valid again.
+// use counts wrong codes, and drops the code after the last attempt.
+func (c *codes) use(question, text string, now time.Time) (back func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one := c.of[question]
 	if one == nil || !now.Before(one.ends) {
-		return false
+		return nil, false
 	}
 	if subtle.ConstantTimeCompare([]byte(one.text), []byte(text)) == 1 {
-		return true
+		delete(c.of, question)
+		return func() { c.restore(question, one) }, true
 	}
 	if one.tries--; one.tries <= 0 {
 		delete(c.of, question)
 	}
-	return false
+	return nil, false
 }
 
-// end drops the code of a question.
-func (c *codes) end(question string) {
+// restore makes a code valid again, unless the question has a newer one.
+func (c *codes) restore(question string, one *code) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.of, question)
+	if c.of[question] == nil {
+		c.of[question] = one
+	}
 }
 
 // confirmationProof returns a function that judges a confirmation that needs an operator, by the
-// role, the proof and the code of the message. The function spend makes the code invalid. The
-// caller calls spend after the store has the step.
-func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confirm) error, spend func()) {
-	used := ""
+// role, the proof and the code of the message. It uses the code up. The caller calls the function
+// back if the store does not get the step.
+func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confirm) error, back func()) {
+	used, restore := "", func() {}
 	proven = func(c Confirm) error {
 		by := x.ConfirmBy()
 		if by == ConfirmCode && code != "" {
-			if !x.codes.guess(c.Message, code, x.now()) {
+			if used == c.Message {
+				return nil // another process has changed the thread since
+			}
+			var ok bool
+			if restore, ok = x.codes.use(c.Message, code, x.now()); !ok {
+				restore = func() {}
 				return errWrongCode
 			}
 			used = c.Message
@@ -249,7 +258,7 @@ func (x *Exchange) confirmationProof(in Inbound, code string) (proven func(Confi
 		}
 		return nil
 	}
-	return proven, func() { x.codes.end(used) }
+	return proven, func() { restore() }
 }
 
 // takeCode removes the confirmation code from items, because threads must not contain codes.

@@ -24,7 +24,7 @@ func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (
 	if strings.HasPrefix(s.ref, ref+"/") {
 		m.Re = mess.Refs{s.ref}
 	}
-	proven, spend := x.confirmationProof(in, code)
+	proven, back := x.confirmationProof(in, code)
 	ack, err := x.step(ctx, ref, func(env Envelope) transition.Input {
 		i := x.input(in.Actor, in.Channel, m)
 		i.ByLast, i.Proven, i.Unseen = s.ref == mess.Last, proven, !x.mayKnow(in.Actor, env, m.Items)
@@ -33,8 +33,8 @@ func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (
 		}
 		return i
 	})
-	if err == nil {
-		spend()
+	if err != nil {
+		back()
 	}
 	if errors.Is(err, transition.ErrUnseen) {
 		return mess.Ack{}, errNoThread(s.ref)

@@ -134,7 +134,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/reply.go", `if yes && c.By == "operator" {`, "if false {",
 	}}, "./exchange TestConfirmSettingDecidesProof"},
 	{"a code confirms again", []edit{{
-		"exchange/confirmation.go", "\tdefer c.mu.Unlock()\n\tdelete(c.of, question)", "\tdefer c.mu.Unlock()\n\t_ = question",
+		"exchange/confirmation.go", "\t\tdelete(c.of, question)\n\t\treturn func() { c.restore(question, one) }, true", "\t\treturn func() { c.restore(question, one) }, true",
 	}}, "./exchange TestCodeReleasesOnce"},
 	{"a pipe releases a stop", []edit{{
 		"internal/cli/safety/person.go", "if a.HasTerminal() && peer.Typed() == nil {", "if true || a.HasTerminal() && peer.Typed() == nil {",

@@ -118,20 +118,19 @@ func (j *Journal) TrackInterpretation(ctx context.Context, ref string) (done fun
 	}, nil
 }
 
-// write writes the file; it drops entries that exceed its size. The caller holds mu.
+// write writes the file. It drops entries that exceed its size: those of threads that the program
+// does not interpret now, oldest first. The caller holds mu.
 func (t *crashCounts) write() {
 	if t.file == nil {
 		return
 	}
-	refs := maps.Clone(t.current)
-	for ref := range t.crashes {
-		refs[ref] = true
-	}
+	now := slices.Sorted(maps.Keys(t.current))
+	earlier := slices.DeleteFunc(slices.Sorted(maps.Keys(t.crashes)), func(ref string) bool { return t.current[ref] })
+	slices.Reverse(earlier) // a ref begins with its day
+	refs := slices.Concat(now, earlier)
 	list := []crashCount{}
-	for _, ref := range slices.Sorted(maps.Keys(refs)) {
-		if len(list) < maxCrashCounts {
-			list = append(list, crashCount{ref, t.current[ref], t.crashes[ref]})
-		}
+	for _, ref := range refs[:min(len(refs), maxCrashCounts)] {
+		list = append(list, crashCount{ref, t.current[ref], t.crashes[ref]})
 	}
 	data, err := json.Marshal(list)
 	if err != nil || len(data) > crashFileSize {

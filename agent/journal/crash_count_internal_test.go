@@ -2,6 +2,7 @@ package journal
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -61,6 +62,31 @@ func TestJournalCountsCrashes(t *testing.T) {
 		try(strings.Repeat("x", 90) + string(rune('0'+n)))
 	}
 	j.crash(t)
+}
+
+// The program has died during as many threads as the file has room for, and interprets one more: the
+// journal counts its crash, too.
+func TestFullCrashFileCountsNextCrash(t *testing.T) {
+	j, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	for n := range maxCrashCounts {
+		if _, err := j.TrackInterpretation(t.Context(), fmt.Sprintf("2026-02-01-%03d", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, ref := range []string{"2026-02-02-001", "2026-02-02-002"} {
+		j = j.crash(t)
+		if _, err := j.TrackInterpretation(t.Context(), ref); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j = j.crash(t)
+	if first, second := j.CrashCount("2026-02-02-001"), j.CrashCount("2026-02-02-002"); first != 1 || second != 1 {
+		t.Errorf("crash counts are %d and %d, want 1 and 1", first, second)
+	}
 }
 
 func FuzzParseTries(f *testing.F) {

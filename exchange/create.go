@@ -238,7 +238,7 @@ func (x *Exchange) create(ctx context.Context, t Thread, binds []Bind) (*openThr
 	x.open.mu.Lock()
 	c := x.open.startLoading(t.Ref)
 	x.open.mu.Unlock()
-	var err error = errNotRead
+	err := errNotRead
 	defer func() {
 		if err != nil { // the store may have it all the same: the next goroutine that names it reads it
 			x.open.mu.Lock()
@@ -358,8 +358,12 @@ func (x *Exchange) repeatedRequest(ctx context.Context, s submission, ref string
 	if err := errors.Join(err1, err2); err != nil {
 		return Envelope{}, err
 	}
-	if string(was) == string(is) {
+	if string(was) == string(is) && t.Status.Terminal() {
 		return t.Envelope, nil
+	}
+	if string(was) == string(is) {
+		_, err := x.load(ctx, ref) // the exchange does not know it if the store lost its connection after it
+		return t.Envelope, err
 	}
 	r := mess.Errorf(mess.Conflict, "request.id: you have used %q for another request; give this one an id of its own, or none", s.req.ID)
 	r.Ref, r.Status = ref, t.Status

@@ -265,26 +265,31 @@ func (x *Exchange) addOpen(e Envelope) {
 	x.setEnvelope(&openThread{}, e)
 }
 
-// load returns an open thread, or reads one that has ended from the store.
+// load returns an open thread, or reads one that has ended from the store. If another goroutine that
+// has it in work fails, load reads it itself.
 func (x *Exchange) load(ctx context.Context, ref string) (*openThread, error) {
-	x.open.mu.Lock()
-	l, c := x.open.byRef[ref], x.open.loading[ref]
-	mine := l == nil && c == nil
-	if mine {
-		c = x.open.startLoading(ref)
-	}
-	x.open.mu.Unlock()
-	switch {
-	case l != nil:
-		return l, nil
-	case mine:
-		return x.loadFromStore(ctx, c)
-	}
-	select {
-	case <-c.done:
-		return c.live, c.err
-	case <-ctx.Done():
-		return nil, x.storeError(ctx.Err())
+	for {
+		x.open.mu.Lock()
+		l, c := x.open.byRef[ref], x.open.loading[ref]
+		mine := l == nil && c == nil
+		if mine {
+			c = x.open.startLoading(ref)
+		}
+		x.open.mu.Unlock()
+		switch {
+		case l != nil:
+			return l, nil
+		case mine:
+			return x.loadFromStore(ctx, c)
+		}
+		select {
+		case <-c.done:
+			if c.err != errNotRead {
+				return c.live, c.err
+			}
+		case <-ctx.Done():
+			return nil, x.storeError(ctx.Err())
+		}
 	}
 }
 
@@ -313,8 +318,9 @@ func (x *Exchange) loadFromStore(ctx context.Context, c *loading) (l *openThread
 	return &openThread{}, nil
 }
 
-// errNotRead is the error for those who wait for a read that has crashed.
-var errNotRead = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")
+// errNotRead is the error for those who wait for a thread whose read has crashed, or whose creation
+// has failed.
+var errNotRead error = mess.Errorf(mess.Unavailable, "the exchange cannot read this now; try again")
 
 // reread takes the step of another process.
 func (x *Exchange) reread(ctx context.Context, l *openThread) error {

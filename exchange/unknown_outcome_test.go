@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/messkit/messkit/exchange"
@@ -63,6 +66,52 @@ func TestUnknownStoreOutcome(t *testing.T) {
 		}
 		if n := len(h.x.Executors()); n != 2 {
 			t.Errorf("%d executors, want 2", n)
+		}
+	})
+}
+
+// cutStore stores a new thread, and loses its connection before it says so.
+type cutStore struct {
+	exchange.Store
+	next, cut atomic.Bool // next: at the next new thread
+}
+
+var errCut = fmt.Errorf("the connection is cut: %w", thread.ErrUnknown)
+
+func (s *cutStore) Append(ctx context.Context, step exchange.Step) (thread.Rev, error) {
+	if s.cut.Load() {
+		return "", errCut
+	}
+	s.cut.Store(s.next.CompareAndSwap(true, false))
+	rev, err := s.Store.Append(ctx, step)
+	if s.cut.Load() {
+		return "", errCut
+	}
+	return rev, err
+}
+
+func (s *cutStore) Read(ctx context.Context, ref string) (exchange.Thread, thread.Rev, error) {
+	if s.cut.Load() {
+		return exchange.Thread{}, "", errCut
+	}
+	return s.Store.Read(ctx, ref)
+}
+
+// The store has a new thread, and its connection is cut before the exchange knows that. The same
+// request again finds the thread, and executors get its offer.
+func TestUnknownNewThreadIsOffered(t *testing.T) {
+	store := &cutStore{Store: memory.New()}
+	withHarnessOver(t, store, exchange.DefaultConfig(), func(h *harness) {
+		h.register(kitchen, "take-photo")
+		sub := h.subscribe(kitchen, "")
+		const request = "request: {id: r, intent: look, requires: [take-photo]}"
+		store.next.Store(true)
+		h.wantError(agent, request, mess.Unavailable)
+		synctest.Wait()
+		store.cut.Store(false)
+		ref := h.send(agent, request).Ref
+		if got, want := sub.events(), "offer "+ref+" request"; !slices.Equal(got, []string{want}) {
+			t.Errorf("events are %q, want %q", got, want)
 		}
 	})
 }

@@ -209,8 +209,8 @@ func (s *Store) leaveFolders(ctx context.Context, archived []archivedThread) err
 	}
 	var gone []logformat.Record
 	for _, a := range archived {
-		e, ok := s.index.endedEntry(a.Ref)
-		if !ok || e.Seq != a.Seq || !slices.Equal(s.contents(a.place), a.files) {
+		k, ok := s.index.thread(a.Ref)
+		if !ok || k.seq != a.Seq || !slices.Equal(s.contents(a.place), a.files) {
 			continue
 		}
 		if err := s.removeFolder(a); err != nil {

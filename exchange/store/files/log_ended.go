@@ -71,6 +71,7 @@ func (s *Store) openEnded() (err error) {
 	if err != nil {
 		return err
 	}
+	d.record = d.log.Record
 	d.settle(refs, keys)
 	for _, p := range gone {
 		d.markDead(p)
@@ -180,14 +181,6 @@ func (x *index) dueBlocks(t time.Time) (due []block) {
 		}
 	}
 	return due
-}
-
-// endedEntry returns the entry of a thread that has ended and left memory.
-func (x *index) endedEntry(ref string) (logformat.Entry, bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	e, _, ok := x.ended.thread(ref)
-	return e, ok
 }
 
 // each calls fn with the live entries of blocks.

@@ -13,9 +13,11 @@ import (
 )
 
 // endedIndex finds the threads in the log of ended threads. It needs about 18 bytes of memory
-// for each: hashes, and the place of the thread in that log. index.mu guards it.
+// for each: hashes, and the place of the thread in that log. index.mu guards it, apart from log and
+// record.
 type endedIndex struct {
 	log        *wal.Log
+	record     func(wal.Place) ([]byte, error) // log.Record; a test makes it block
 	blocks     []block
 	refs       hashIndex
 	keys       hashIndex
@@ -170,11 +172,38 @@ func (d *endedIndex) read(b block, name func(string) string) (all []logformat.En
 	return all, d.readable(err)
 }
 
+// candidate is an entry that may be the one that a reader looks for.
+type candidate struct {
+	place
+	at wal.Place // of its block
+}
+
+// candidates returns the live entries at some places.
+func (d *endedIndex) candidates(some []place) (all []candidate) {
+	for _, p := range some {
+		if !d.isDead(p) {
+			all = append(all, candidate{p, d.blocks[p.block()].at})
+		}
+	}
+	return all
+}
+
+// withRef returns the entries that may be a thread.
+func (d *endedIndex) withRef(ref string) []candidate { return d.candidates(d.refs.find(d.ofRef(ref))) }
+
+// withKey returns the entries that may have a key.
+func (d *endedIndex) withKey(k thread.Key) []candidate { return d.candidates(d.keys.find(d.ofKey(k))) }
+
 // entry reads an entry. It returns an empty entry for a damaged block.
-func (d *endedIndex) entry(p place) (e logformat.Entry, err error) {
-	data, err := d.log.Record(d.blocks[p.block()].at)
+func (d *endedIndex) entry(p place) (logformat.Entry, error) {
+	return d.entryAt(candidate{p, d.blocks[p.block()].at})
+}
+
+// entryAt is like entry. It needs no lock.
+func (d *endedIndex) entryAt(c candidate) (e logformat.Entry, err error) {
+	data, err := d.record(c.at)
 	if err == nil {
-		e, err = logformat.DecodeEntry(data, p.entry())
+		e, err = logformat.DecodeEntry(data, c.entry())
 	}
 	return e, d.readable(err)
 }
@@ -188,32 +217,28 @@ func (d *endedIndex) readable(err error) error {
 	return err
 }
 
-// firstMatch returns the first live entry at some places that fn selects.
-func (d *endedIndex) firstMatch(some []place, fn func(logformat.Entry) bool) (logformat.Entry, place, bool) {
-	for _, p := range some {
-		if d.isDead(p) {
-			continue
+// match returns the first candidate that fn selects. It needs no lock. moved is true if a compaction
+// has moved a candidate, and the caller needs new ones.
+func (d *endedIndex) match(all []candidate, fn func(logformat.Entry) bool) (_ logformat.Entry, _ place, ok, moved bool) {
+	for _, c := range all {
+		e, err := d.entryAt(c)
+		if errors.Is(err, wal.ErrMoved) {
+			return logformat.Entry{}, 0, false, true
 		}
-		e, err := d.entry(p)
 		if err != nil {
 			d.say.Error("cannot find an ended thread now", "err", err)
 		}
 		if e.Ref != "" && fn(e) {
-			return e, p, true
+			return e, c.place, true, false
 		}
 	}
-	return logformat.Entry{}, 0, false
+	return logformat.Entry{}, 0, false, false
 }
 
-// thread returns the entry of a thread.
+// thread returns the entry of a thread. The lock of its caller keeps the entries where they are.
 func (d *endedIndex) thread(ref string) (logformat.Entry, place, bool) {
-	return d.firstMatch(d.refs.find(d.ofRef(ref)), func(e logformat.Entry) bool { return e.Ref == ref })
-}
-
-// key returns the entry of the thread that has a key.
-func (d *endedIndex) key(k thread.Key) (logformat.Entry, bool) {
-	e, _, ok := d.firstMatch(d.keys.find(d.ofKey(k)), func(e logformat.Entry) bool { return slices.Contains(e.AllKeys(), k) })
-	return e, ok
+	e, p, ok, _ := d.match(d.withRef(ref), func(e logformat.Entry) bool { return e.Ref == ref })
+	return e, p, ok
 }
 
 // atStart returns the hashes of the threads with a live entry, sorted. Only scanFolders may call

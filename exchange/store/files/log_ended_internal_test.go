@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files/logformat"
 	"github.com/messkit/messkit/exchange/store/tail"
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wal"
 	"github.com/messkit/messkit/mess"
 	"github.com/messkit/messkit/mess/messeaf"
 )
@@ -40,6 +41,53 @@ func changes(t *testing.T, s *Store, after uint64) (all []string) {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// A slow disk delays the readers of an ended thread, and no step of another thread.
+func TestSlowReadOfEndedThreadDelaysNoStep(t *testing.T) {
+	s, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := logformat.Summary{Ref: "2026-01-01-001", ClientID: "a", Requester: "agent", Status: mess.Completed, Updated: time.Unix(1e9, 0), Ver: 1}
+	if err := errors.Join(s.store(t.Context(), []logformat.Record{{Ended: &ended}}), s.keepEnded(t.Context(), 1)); err != nil {
+		t.Fatal(err)
+	}
+	read := s.index.ended.record
+	begun, disk := make(chan struct{}), make(chan struct{})
+	s.index.ended.record = func(p wal.Place) ([]byte, error) {
+		begun <- struct{}{}
+		<-disk
+		return read(p)
+	}
+	found := make(chan bool)
+	go func() { _, ok := s.index.thread(ended.Ref); found <- ok }()
+	go func() { _, ok := s.index.find(thread.Key{Owner: "agent", Name: "a"}); found <- ok }()
+	<-begun
+	<-begun
+	stored := make(chan error, 1)
+	go func() {
+		_, err := s.Append(t.Context(), thread.Step{Envelope: thread.Envelope{Ref: "2026-01-01-002", Requester: "agent", Status: mess.Pending, Ver: 1}})
+		stored <- err
+	}()
+	select {
+	case err := <-stored:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a step waits for the read of an ended thread")
+	}
+	close(disk)
+	for range 2 {
+		if !<-found {
+			t.Error("an ended thread is not found")
+		}
+	}
+	s.index.ended.record = read
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Threads end, change and disappear in random order, between compactions of the log of ended

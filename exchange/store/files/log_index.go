@@ -198,33 +198,55 @@ func (k *threadState) bind(binds []thread.Bind) {
 	k.binds = all
 }
 
-// thread returns a copy of a thread's state, or false if there is no such thread.
+// thread returns a copy of a thread's state, or false if there is no such thread. It does not hold
+// x.mu while it reads the disk.
 func (x *index) thread(ref string) (threadState, bool) {
+	one, all := x.threadOrCandidates(ref)
+	if one.Ref != "" {
+		return one, true
+	}
+	e, _, ok, moved := x.ended.match(all, func(e logformat.Entry) bool { return e.Ref == ref })
+	if moved {
+		return x.thread(ref)
+	}
+	return threadState{Summary: e.Summary, seq: e.Seq}, ok
+}
+
+// threadOrCandidates returns a thread in memory, or the entries that may be the thread.
+func (x *index) threadOrCandidates(ref string) (one threadState, all []candidate) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	k := x.threads[ref]
 	if k == nil {
-		e, _, ok := x.ended.thread(ref)
-		return threadState{Summary: e.Summary, seq: e.Seq}, ok
+		return threadState{}, x.ended.withRef(ref)
 	}
-	one := *k
+	one = *k
 	one.records = slices.Clip(k.records)
-	return one, true
+	return one, nil
 }
 
-// find returns the thread that has a key.
+// has reports whether the store knows a thread, and whether the log has the whole thread.
+func (x *index) has(ref string) (known, inLog bool) {
+	k, known := x.thread(ref)
+	return known, k.inLog()
+}
+
+// find returns the thread that has a key. It does not hold x.mu while it reads the disk.
 func (x *index) find(k thread.Key) (string, bool) {
 	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.findLocked(k)
-}
-
-// findLocked is like find. The caller holds x.mu.
-func (x *index) findLocked(k thread.Key) (string, bool) {
-	if ref, ok := x.keys[k]; ok {
+	ref, ok := x.keys[k]
+	var all []candidate
+	if !ok {
+		all = x.ended.withKey(k)
+	}
+	x.mu.RUnlock()
+	if ok {
 		return ref, true
 	}
-	e, ok := x.ended.key(k)
+	e, _, ok, moved := x.ended.match(all, func(e logformat.Entry) bool { return slices.Contains(e.AllKeys(), k) })
+	if moved {
+		return x.find(k)
+	}
 	return e.Ref, ok
 }
 
@@ -319,15 +341,4 @@ func (x *index) tryRelease(ref string, ver uint64) bool {
 	}
 	x.releaseLocked(k)
 	return true
-}
-
-// has reports whether the store knows a thread, and whether the log has the whole thread.
-func (x *index) has(ref string) (known, inLog bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if k := x.threads[ref]; k != nil {
-		return true, k.inLog()
-	}
-	_, _, known = x.ended.thread(ref)
-	return known, false
 }

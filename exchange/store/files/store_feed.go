@@ -171,18 +171,18 @@ func (s *Store) current(from changed, c *tail.Change, buffer *[]byte) error {
 		c.Seq, c.Change = from.seq, *from.doc
 		return nil
 	}
-	e, seq, inLog := s.index.outline(from.ref)
+	k, _ := s.index.thread(from.ref)
 	switch {
-	case seq != from.seq:
+	case k.seq != from.seq:
 		return nil
-	case !inLog:
-		c.Seq, c.Change = seq, thread.Change{Envelope: e.Envelope(), Outline: true, Rev: revOf(e.Ver)}
+	case !k.inLog():
+		c.Seq, c.Change = k.seq, thread.Change{Envelope: k.Envelope(), Outline: true, Rev: revOf(k.Ver)}
 		return nil
 	}
 	if err := s.readEnvelope(from.ref, &c.Envelope, buffer); err != nil || c.Envelope.Ref == "" {
 		return err
 	}
-	c.Seq, c.Rev = seq, revOf(c.Envelope.Ver)
+	c.Seq, c.Rev = k.seq, revOf(c.Envelope.Ver)
 	return nil
 }
 
@@ -213,18 +213,6 @@ func (x *index) since(seq uint64) (all []changed, blocks []block) {
 	}
 	slices.SortFunc(blocks, func(a, b block) int { return cmp.Compare(a.min, b.min) })
 	return all, blocks
-}
-
-// outline returns the data of a thread in memory.
-func (x *index) outline(ref string) (e logformat.Summary, seq uint64, inLog bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	k := x.threads[ref]
-	if k == nil {
-		past, _, _ := x.ended.thread(ref)
-		return past.Summary, past.Seq, false
-	}
-	return k.Summary, k.seq, k.inLog()
 }
 
 // Serials returns the highest serials by day. It always includes today, for which it also

@@ -60,8 +60,7 @@ func (g *Policy) runStops(ctx context.Context) error {
 	for ctx.Err() == nil {
 		why, changed := g.Watch()
 		if why == "" && len(kept) > 0 {
-			end()
-			_ = keepers.Wait() // they return nil
+			end() // without a wait: a driver that does not answer must not delay the next stop
 			clear(kept)
 			round, end = context.WithCancel(ctx)
 		}
@@ -101,7 +100,7 @@ func (g *Policy) keepDeviceSafe(ctx context.Context, d *device) {
 	default:
 	}
 	wait := firstRetry
-	for look := false; ; {
+	for look := false; ctx.Err() == nil; {
 		var retry <-chan time.Time
 		if look && g.staysSafe(ctx, d) || g.haltDevice(ctx, d) {
 			wait = firstRetry
@@ -165,6 +164,9 @@ func (g *Policy) haltDevice(ctx context.Context, d *device) bool {
 		select {
 		case err := <-halted:
 			s := g.checkSafe(ctx, d, driver, err)
+			if ctx.Err() != nil {
+				return false // the stop is over, and another one may have begun
+			}
 			s.Device, s.Took = d.name, g.now().Sub(began)
 			g.storeSafeResult(d, s)
 			return s.State == StateSafe

@@ -93,6 +93,14 @@ type neverSafe struct{ *machine }
 
 func (neverSafe) Safe(context.Context) (bool, error) { return false, nil }
 
+// silentAboutSafety is a machine that does not answer whether it is safe before the test ends.
+type silentAboutSafety struct{ *machine }
+
+func (s silentAboutSafety) Safe(context.Context) (bool, error) {
+	<-s.hang
+	return true, nil
+}
+
 // keepsState is a machine that keeps its state at a halt and reports that as safe.
 type keepsState struct{ reportsSafety }
 
@@ -136,6 +144,8 @@ func bare(d drivers.Device) *machine {
 	case reportsSafety:
 		return d.machine
 	case neverSafe:
+		return d.machine
+	case silentAboutSafety:
 		return d.machine
 	case keepsState:
 		return d.machine
@@ -205,6 +215,22 @@ func TestStopMakesEveryDeviceSafe(t *testing.T) {
 		if got := wrong.history(); !strings.HasPrefix(got, "halted 1s, halted 2s, halted 4s, halted 8s") || strings.Contains(got, "1m") {
 			t.Errorf("halts are %s, want retries until Clear and none after it", got)
 		}
+	})
+}
+
+// A driver does not answer whether its device is safe. A person resets the stop, and the next stop
+// still halts every device at once.
+func TestSilentDriverDelaysNoLaterStop(t *testing.T) {
+	lamp, silent := reportsSafety{&machine{}}, silentAboutSafety{&machine{}}
+	withDevices(t, map[string]drivers.Device{"lamp": lamp, "silent": silent}, func(t *testing.T, g *policy.Policy) {
+		g.Stop("first")
+		synctest.Wait()
+		g.ResetStop()
+		advance(time.Second)
+		g.Stop("second")
+		synctest.Wait()
+		wantText(t, "the lamp", lamp.history(), "halted 0s, halted 1s")
+		wantText(t, "the silent device", silent.history(), "halted 0s, halted 1s")
 	})
 }
 

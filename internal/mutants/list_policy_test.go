@@ -68,6 +68,9 @@ var policyMutants = []mutant{
 	{"stopped, and it acts", []edit{{
 		"agent/policy/safe_stop.go", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif g.stopReason != \"\" {", "func (g *Policy) notStopped(*device, capabilities.Plan) error {\n\tif false {",
 	}}, "./agent/policy TestNewDeviceDuringStopIsHalted|TestStopReportsUnchangedDevice|TestStopMakesEveryDeviceSafe|TestStopUnderLoad"},
+	{"a silent driver delays the next stop", []edit{{
+		"agent/policy/safe_state.go", "\t\t\tend() // without a wait", "\t\t\tend()\n\t\t\t_ = keepers.Wait() // without a wait",
+	}}, "./agent/policy TestSilentDriverDelaysNoLaterStop"},
 	{"an act that begins during a stop waits", []edit{{
 		"agent/policy/pass_driver_call.go", "if g.stopReason != \"\" {\n\t\tcancel(g.stopRejection())", "if false {\n\t\tcancel(g.stopRejection())",
 	}}, "./agent/policy TestActDuringStopDoesNotWait"},

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/exchange/routing"
 	"github.com/messkit/messkit/exchange/thread"
 	"github.com/messkit/messkit/internal/order"
+	"github.com/messkit/messkit/internal/wait"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -215,18 +216,7 @@ func (x *Exchange) hasCapabilities() bool {
 // waitForCapabilities waits until the index has the capabilities of all threads that have ended, and
 // reports false if that takes longer than capabilitiesWait.
 func (x *Exchange) waitForCapabilities(ctx context.Context) bool {
-	if x.hasCapabilities() {
-		return true
-	}
-	late := time.NewTimer(capabilitiesWait)
-	defer late.Stop()
-	select {
-	case <-x.capabilitiesRead:
-		return true
-	case <-late.C:
-	case <-ctx.Done():
-	}
-	return false
+	return x.hasCapabilities() || wait.ForSignal(ctx, capabilitiesWait, x.capabilitiesRead) && x.hasCapabilities()
 }
 
 // mayHaveEnded reports whether a filter with these statuses selects threads that have ended.

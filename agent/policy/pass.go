@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Pass is the right to carry out one plan on one device, from Admit to End. A plan that acts
@@ -119,13 +120,7 @@ func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities
 			return nil
 		}
 		report(d.name + " " + why)
-		t := time.NewTimer(rest)
-		select {
-		case <-t.C:
-		case <-overtaken:
-		case <-ctx.Done():
-		}
-		if t.Stop(); ctx.Err() != nil {
+		if !wait.ForSignal(ctx, rest, overtaken) {
 			return context.Cause(ctx)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Reservations returns the holder of a reservation of a device by another requester than by, and
@@ -23,14 +25,7 @@ func (g *Policy) awaitReservation(ctx context.Context, o Order, notify func(stri
 		}
 		notify(fmt.Sprintf("%s is reserved by %s until %s", o.Device, holder, until.UTC().Format(time.RFC3339)))
 		wall, _ := g.wallClock() // an unset clock is only checked again on a change
-		t := time.NewTimer(max(time.Millisecond, until.Sub(wall)))
-		select {
-		case <-t.C:
-		case <-changed:
-		case <-ctx.Done():
-		}
-		t.Stop()
-		if ctx.Err() != nil {
+		if !wait.ForSignal(ctx, max(time.Millisecond, until.Sub(wall)), changed) {
 			return context.Cause(ctx)
 		}
 	}

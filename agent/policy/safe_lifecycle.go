@@ -112,7 +112,7 @@ func (g *Policy) endHalt(d drivers.Device, name string) {
 		g.clearPendingOff(dev)
 	}
 	g.mu.Unlock()
-	waitDiskTime(func() { g.writeUnwritten() })
+	_ = withinDiskTime(context.Background(), func() error { g.writeUnwritten(); return nil }) // it has logged the error
 }
 
 // safeLevel returns the safe level of a device: on, off or keep; "" if it has none.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/messkit/messkit/drivers"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // pendingOff is the pending switch-off of a device.
@@ -81,7 +82,7 @@ func (g *Policy) Run(ctx context.Context) error {
 		g.runLedgerWriter(ctx)
 	}()
 	err := both.Wait()
-	waitDiskTime(func() { <-noted })
+	wait.ForSignal(context.WithoutCancel(ctx), diskTime, noted)
 	return err
 }
 

@@ -95,21 +95,6 @@ func (g *Policy) runLedgerWriter(ctx context.Context) {
 	g.writeUnwritten()
 }
 
-// waitDiskTime calls f and waits at most diskTime for it.
-func waitDiskTime(f func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	late := time.NewTimer(diskTime)
-	defer late.Stop()
-	select {
-	case <-done:
-	case <-late.C:
-	}
-}
-
 // diskTime is how long an act, and the end of the program, wait for the disk.
 const diskTime = 5 * time.Second
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // Input is an input that stops everything, such as a mushroom button on a GPIO line.
@@ -53,7 +55,7 @@ const inputRetry = time.Second
 
 // watchInput stops while the line is active or unreadable.
 func (s *Latch) watchInput(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		err := s.cfg.Input.Watch(ctx, func(stops bool) {
 			if stops {
 				s.setInput("someone pressed the stop button, or its wire has broken")
@@ -61,16 +63,9 @@ func (s *Latch) watchInput(ctx context.Context) {
 				s.setInput("")
 			}
 		})
-		if ctx.Err() != nil {
-			return
-		}
-		s.setInput(fmt.Sprintf("cannot read the stop button: %v", err))
-		t := time.NewTimer(inputRetry)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return
-		case <-t.C:
+		if ctx.Err() == nil {
+			s.setInput(fmt.Sprintf("cannot read the stop button: %v", err))
+			wait.For(ctx, inputRetry)
 		}
 	}
 }

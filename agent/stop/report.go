@@ -4,6 +4,8 @@ import (
 	"context"
 	"reflect"
 	"time"
+
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // reportDelay is how long a report waits for more changes.
@@ -24,10 +26,9 @@ func (s *Latch) report(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-devices:
-			s.pause(ctx)
 		case <-changed:
-			s.pause(ctx)
 		}
+		wait.For(ctx, reportDelay)
 	}
 }
 
@@ -37,13 +38,4 @@ func (s *Latch) reportOf(orders []Order) Report {
 		r.Orders = append(r.Orders, o.ID)
 	}
 	return r
-}
-
-func (s *Latch) pause(ctx context.Context) {
-	t := time.NewTimer(reportDelay)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
 }

@@ -13,14 +13,21 @@ func For(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
+	return ForSignal(ctx, d, nil)
+}
+
+// ForSignal waits until signal is closed or has an entry, for at most d. It reports false if ctx
+// ended before that.
+func ForSignal(ctx context.Context, d time.Duration, signal <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
+	case <-signal:
 	case <-t.C:
-		return true
 	}
+	return true
 }
 
 // Notify wakes the goroutine that receives from c, now or at its next receive. The channel has

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/exchange/thread"
+	"github.com/messkit/messkit/internal/wait"
 )
 
 // The folders follow the log within some seconds. If steps arrive faster than that, new threads wait
@@ -101,12 +102,7 @@ func (p *projector) waitForFolders(ctx context.Context, isNew bool) error {
 	}
 	p.mu.Unlock()
 	defer p.mu.Lock()
-	t := time.NewTimer(lagWait)
-	defer t.Stop()
-	select {
-	case <-over:
-	case <-t.C:
-	case <-ctx.Done():
+	if !wait.ForSignal(ctx, lagWait, over) {
 		return ctx.Err()
 	}
 	return nil

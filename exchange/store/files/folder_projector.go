@@ -76,17 +76,9 @@ func (p *projector) run(ctx context.Context) error {
 			began := time.Now()
 			p.process(ctx, ref)
 			wait.For(ctx, p.yieldTime(time.Since(began)))
-		}
-		if ref != "" {
 			continue
 		}
-		t := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		case <-p.wake:
-		}
-		t.Stop()
+		wait.ForSignal(ctx, rest, p.wake)
 	}
 	return nil
 }

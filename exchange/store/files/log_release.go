@@ -35,13 +35,7 @@ func (p *projector) runReleases(ctx context.Context) error {
 			p.releaseEnded(ctx)
 			continue
 		}
-		t := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		case <-p.noted:
-		}
-		t.Stop()
+		wait.ForSignal(ctx, rest, p.noted)
 	}
 	return nil
 }

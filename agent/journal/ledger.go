@@ -34,11 +34,11 @@ type LedgerEntry struct {
 }
 
 // Ledger holds the data that the safety policy needs after a restart: recent acts and pending
-// switch-offs.
+// switch-offs. A ledger in the journal replaces all earlier notes.
 type Ledger struct {
-	Acts        []Act                       // of the last day, in the order of their records
-	PendingOffs map[string]PendingOffRecord // by device
-	Gap         time.Time                   // acts before this time may be missing; zero: none
+	Acts        []Act                       `json:"acts,omitempty"` // of the last day, in the order of their records
+	PendingOffs map[string]PendingOffRecord `json:"dues,omitempty"` // by device
+	Gap         time.Time                   `json:"gap,omitzero"`   // acts before this time may be missing; zero: none
 }
 
 // PendingOffRecord is the newest note on the switch-off of one device.
@@ -95,13 +95,6 @@ func (b *Ledger) forgetActs(now time.Time) {
 // bytes returns the approximate size of the ledger in the journal.
 func (b *Ledger) bytes() int64 { return int64(len(b.Acts)*96 + len(b.PendingOffs)*192) }
 
-// ledgerRecord is a ledger in the journal. It replaces all earlier notes.
-type ledgerRecord struct {
-	Acts []Act                       `json:"acts,omitempty"`
-	Dues map[string]PendingOffRecord `json:"dues,omitempty"`
-	Gap  time.Time                   `json:"gap,omitzero"`
-}
-
 // record returns the record of a note.
 func (n LedgerEntry) record() record {
 	if n.Act != nil {
@@ -120,7 +113,7 @@ func (b *Ledger) applyRecord(r record) {
 	if n, ok := r.note(); ok {
 		b.Apply(n)
 	} else if r.Book != nil {
-		*b = Ledger{r.Book.Acts, r.Book.Dues, r.Book.Gap}.clone()
+		*b = r.Book.clone()
 	}
 }
 
@@ -166,7 +159,7 @@ func (j *Journal) HasLedger() (begun, whole bool) {
 // CreateLedger writes the first ledger of a journal. After an error the ledger counts in memory until
 // the program ends or Repair writes it.
 func (j *Journal) CreateLedger(ctx context.Context, b Ledger) error {
-	return j.writeOrKeep(ctx, record{Kind: kindBook, Book: &ledgerRecord{b.Acts, b.PendingOffs, b.Gap}}, nil)
+	return j.writeOrKeep(ctx, record{Kind: kindBook, Book: &b}, nil)
 }
 
 // ReadOnlyLedger reads the ledger in the folder of a journal, for a program that does not write it.

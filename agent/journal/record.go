@@ -27,7 +27,7 @@ type record struct {
 	Device string          `json:"device,omitempty"` // due
 	Due    *PendingOff     `json:"due,omitempty"`    // due; none: no switch-off is pending
 	Serial uint64          `json:"serial,omitempty"` // due
-	Book   *ledgerRecord   `json:"book,omitempty"`
+	Book   *Ledger         `json:"book,omitempty"`
 }
 
 // Kinds of record.
@@ -186,7 +186,7 @@ func (j *Journal) records() ([][]byte, error) {
 	}
 	if j.hasLedger {
 		j.ledger.forgetActs(j.now())
-		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &ledgerRecord{j.ledger.Acts, j.ledger.PendingOffs, j.ledger.Gap}})
+		list = append(list, record{Kind: kindBook, At: j.stamp(), Book: &j.ledger})
 	}
 	for _, s := range j.sorted() {
 		if s.asked != nil {

@@ -19,7 +19,7 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 		return Thread{}, err
 	}
 	t, err := x.read(ctx, ref)
-	if errors.Is(err, ErrNoThread) || err == nil && !x.isVisible(who, t.Envelope) {
+	if errors.Is(err, ErrNoThread) || err == nil && !x.MaySee(who, t.Envelope) {
 		return Thread{}, errNoThread(name)
 	}
 	if err != nil {
@@ -40,7 +40,7 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 		return Envelope{}, err
 	}
 	if err == nil {
-		if e := x.open.envelope(l); x.isVisible(who, e) {
+		if e := x.open.envelope(l); x.MaySee(who, e) {
 			return e, nil
 		}
 	}
@@ -106,17 +106,14 @@ func (x *Exchange) last(who Actor) (string, error) {
 	return ref, nil
 }
 
-// isVisible reports whether an actor may read a thread: its parties, observers and operators, and
+// MaySee reports whether an actor may read a thread: its parties, observers and operators, and
 // executors that could take a pending thread.
-func (x *Exchange) isVisible(who Actor, e Envelope) bool {
+func (x *Exchange) MaySee(who Actor, e Envelope) bool {
 	if e.IsVisibleTo(who) {
 		return true
 	}
 	return e.Status == mess.Pending && x.couldTake(who, e)
 }
-
-// MaySee reports whether an actor may read a thread with this envelope.
-func (x *Exchange) MaySee(who Actor, e Envelope) bool { return x.isVisible(who, e) }
 
 // couldTake reports whether an actor is an executor with the abilities for a thread.
 func (x *Exchange) couldTake(who Actor, e Envelope) bool {
@@ -126,7 +123,7 @@ func (x *Exchange) couldTake(who Actor, e Envelope) bool {
 // mayKnow reports whether the sender of items may learn that a thread exists: everyone who may read
 // it, and an executor whose claim comes too late.
 func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
-	if x.isVisible(who, e) {
+	if x.MaySee(who, e) {
 		return true
 	}
 	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {

@@ -40,15 +40,22 @@ func (m *model) remove(ref string) {
 
 func (m *model) find(q index.Query) (refs []string) {
 	for _, e := range slices.Backward(m.threads) {
-		f := q.Filter
-		f.Party = ""
 		mine := q.Party == "" || e.Requester == q.Party || e.Executor == q.Party || e.HasHeld(q.Party)
 		offered := q.Offers != nil && e.Status == mess.Pending && q.Offers(e.Ref)
-		if f.Match(e) && (mine || offered) {
+		if matches(q.Filter, e) && (mine || offered) {
 			refs = append(refs, e.Ref)
 		}
 	}
 	return refs
+}
+
+// matches reports whether a filter selects a thread, apart from the party.
+func matches(f thread.Filter, e thread.Envelope) bool {
+	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
+		(f.Executor == "" || f.Executor == e.Executor) &&
+		(f.Requester == "" || f.Requester == e.Requester) &&
+		(f.Capability == "" || e.Needs.HasCapability(f.Capability)) &&
+		!e.Updated.Before(f.Since)
 }
 
 func (m *model) last(requester string) string {

@@ -3,7 +3,6 @@ package routing
 import (
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -171,7 +170,7 @@ func (r Request) People() iter.Seq[*Executor] {
 
 // matches reports whether a rule applies to a request.
 func matches(m mess.Match, n thread.Needs) bool {
-	return (m.Capability == "" || slices.ContainsFunc(n.Requires, func(c mess.Capability) bool { return c.ID == m.Capability })) &&
+	return (m.Capability == "" || n.HasCapability(m.Capability)) &&
 		(m.Urgency == "" || m.Urgency == n.Urgency) &&
 		(m.Precision == "" || m.Precision == n.Precision)
 }

@@ -132,12 +132,6 @@ func (e *Envelope) Parties() []string {
 	return ids
 }
 
-// IsParty reports whether id is the requester or a present or former holder, or the thread is
-// pending.
-func (e Envelope) IsParty(id string) bool {
-	return e.Requester == id || e.Executor == id || e.Status == mess.Pending || e.HasHeld(id)
-}
-
 // MESSEAF returns the envelope in the form of MESSE-AF, without the fields that only guard steps.
 func (e Envelope) MESSEAF() messeaf.Envelope {
 	m := messeaf.Envelope{

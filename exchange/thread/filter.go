@@ -1,7 +1,6 @@
 package thread
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -45,14 +44,4 @@ func (f Filter) Max() int {
 		return 50
 	}
 	return min(f.Limit, 1000)
-}
-
-// Match reports whether the filter selects a thread. It ignores Limit and Cursor.
-func (f Filter) Match(e Envelope) bool {
-	return (len(f.Status) == 0 || slices.Contains(f.Status, e.Status)) &&
-		(f.Executor == "" || f.Executor == e.Executor) &&
-		(f.Requester == "" || f.Requester == e.Requester) &&
-		(f.Capability == "" || e.Needs.HasCapability(f.Capability)) &&
-		(f.Party == "" || e.IsParty(f.Party)) &&
-		!e.Updated.Before(f.Since)
 }

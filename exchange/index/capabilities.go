@@ -1,28 +1,6 @@
 package index
 
-import (
-	"slices"
-	"strings"
-)
-
-// require adds a slot to the list of a capability. It is the last slot so far.
-func (t *table) require(id string, at uint32) {
-	list := t.requires[id]
-	if n := len(list); n > 0 && list[n-1] == at {
-		return // the request names it twice
-	}
-	t.setRequires(id, append(list, at))
-}
-
-func (t *table) setRequires(id string, list []uint32) {
-	if t.requires == nil {
-		t.requires = map[string][]uint32{}
-	}
-	if _, known := t.requires[id]; !known {
-		id = strings.Clone(id)
-	}
-	t.requires[id] = list
-}
+import "slices"
 
 // addCapabilities adds required capabilities to threads that have slots.
 func (t *table) addCapabilities(of map[string][]string) {
@@ -41,7 +19,7 @@ func (t *table) addCapabilities(of map[string][]string) {
 			_, known := slices.BinarySearch(list, at)
 			return known
 		})
-		t.setRequires(id, insert(list, some))
+		put(&t.requires, id, insert(list, some))
 	}
 }
 
@@ -59,16 +37,6 @@ func insert(list, some []uint32) []uint32 {
 		}
 	}
 	return list
-}
-
-// copyCapability copies the list of a capability from another table. It leaves out the slots that
-// copy has left out, and those that are too new for moved.
-func (t *table) copyCapability(from *table, id string, moved []uint32) {
-	for _, at := range from.requires[id] {
-		if int(at) < len(moved) && moved[at] > 0 {
-			t.require(id, moved[at]-1)
-		}
-	}
 }
 
 // descent reads an ascending list from its end.

@@ -9,8 +9,6 @@
 package index
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -128,12 +126,9 @@ func (x *Index) rebuild(size int) {
 		fresh.copy(&x.slots, from, min(from+rebuildAtOnce, size), moved)
 		x.mu.RUnlock()
 	}
-	x.mu.RLock()
-	required := slices.Collect(maps.Keys(x.slots.requires))
-	x.mu.RUnlock()
-	for _, id := range required {
+	for _, copyOne := range x.listCopies(&fresh, moved) {
 		x.mu.RLock()
-		fresh.copyCapability(&x.slots, id, moved)
+		copyOne()
 		x.mu.RUnlock()
 	}
 	x.mu.Lock()
@@ -142,6 +137,31 @@ func (x *Index) rebuild(size int) {
 		fresh.apply(c)
 	}
 	x.slots, x.rebuildChanges, x.rebuilding = fresh, nil, false
+}
+
+// listCopies returns functions that each copy one list of former holders or of a capability.
+func (x *Index) listCopies(to *table, moved []uint32) (all []func()) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	from := &x.slots
+	for was, id := range from.names {
+		all = append(all, func() {
+			if list := renumbered(from.held[was], moved); list != nil {
+				is := to.name(id)
+				to.held[is] = list
+			}
+		})
+	}
+	for _, lists := range []struct{ from, to *map[string][]uint32 }{{&from.waiting, &to.waiting}, {&from.requires, &to.requires}} {
+		for id := range *lists.from {
+			all = append(all, func() {
+				if list := renumbered((*lists.from)[id], moved); list != nil {
+					put(lists.to, id, list)
+				}
+			})
+		}
+	}
+	return all
 }
 
 // nanos returns a time as nanoseconds, or the nearest possible value.

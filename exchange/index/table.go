@@ -29,7 +29,6 @@ type table struct {
 	waiting                   map[string][]uint32 // pending threads, by their first required capability
 	requires                  map[string][]uint32 // by a required capability
 	last                      map[uint32]string   // ref of the newest request, by the number of the requester
-	before                    map[uint32][]uint32 // numbers of the former holders, for the few slots that have some
 }
 
 // slot is a thread after one of its changes.
@@ -160,24 +159,46 @@ func (t *table) apply(c change) {
 	if c.env == nil || c.ref == "" || len(c.ref) > 255 {
 		return
 	}
-	e := c.env
-	var before []uint32
-	for id := range e.Holders() {
-		if n := t.name(id); id != e.Executor && !slices.Contains(before, n) {
-			before = append(before, n)
-		}
-	}
-	capability := ""
-	if len(e.Needs.Requires) > 0 {
-		capability = e.Needs.Requires[0].ID
-	}
+	e, at := c.env, uint32(len(t.slots))
 	t.add(slot{
 		seq: c.seq, updated: nanos(e.Updated), requester: t.name(e.Requester), executor: t.name(e.Executor),
 		state: stateOf(e.Ver, t.code(e.Status)),
-	}, c.ref, before, capability)
-	for _, one := range e.Needs.Requires {
-		t.require(one.ID, uint32(len(t.slots)-1))
+	}, c.ref)
+	for id := range e.Holders() {
+		if n := t.name(id); id != e.Executor {
+			t.held[n] = with(t.held[n], at)
+		}
 	}
+	if e.Status == mess.Pending {
+		first := ""
+		if len(e.Needs.Requires) > 0 {
+			first = e.Needs.Requires[0].ID
+		}
+		put(&t.waiting, first, with(t.waiting[first], at))
+	}
+	for _, one := range e.Needs.Requires {
+		put(&t.requires, one.ID, with(t.requires[one.ID], at))
+	}
+}
+
+// with returns a list with the last slot so far. A thread can name the same capability or holder
+// twice.
+func with(list []uint32, at uint32) []uint32 {
+	if n := len(list); n > 0 && list[n-1] == at {
+		return list
+	}
+	return append(list, at)
+}
+
+// put sets the list of a capability.
+func put(lists *map[string][]uint32, capability string, list []uint32) {
+	if *lists == nil {
+		*lists = map[string][]uint32{}
+	}
+	if _, known := (*lists)[capability]; !known {
+		capability = strings.Clone(capability)
+	}
+	(*lists)[capability] = list
 }
 
 // kill marks the slot of a thread dead.
@@ -189,7 +210,6 @@ func (t *table) kill(ref string) {
 	s := &t.slots[at]
 	s.state |= deadBit
 	t.dead++
-	delete(t.before, at)
 }
 
 // forget makes sure that a removed thread is no newest request.
@@ -207,7 +227,7 @@ func (t *table) forget(ref string) {
 }
 
 // add adds a slot.
-func (t *table) add(s slot, ref string, before []uint32, capability string) {
+func (t *table) add(s slot, ref string) {
 	if live := len(t.slots) - t.dead + 1; 4*(t.used+1) > 3*len(t.byRef) {
 		t.rehash(tableSize(live))
 	}
@@ -228,21 +248,6 @@ func (t *table) add(s slot, ref string, before []uint32, capability string) {
 	t.requested[s.requester] = append(t.requested[s.requester], at)
 	t.executes[s.executor] = append(t.executes[s.executor], at)
 	t.status[s.status()] = append(t.status[s.status()], at)
-	if t.codes[s.status()] == mess.Pending {
-		if t.waiting == nil {
-			t.waiting = map[string][]uint32{}
-		}
-		t.waiting[capability] = append(t.waiting[capability], at)
-	}
-	for _, n := range before {
-		t.held[n] = append(t.held[n], at)
-	}
-	if len(before) > 0 {
-		if t.before == nil {
-			t.before = map[uint32][]uint32{}
-		}
-		t.before[at] = before
-	}
 	t.requests(s.requester, ref)
 }
 
@@ -272,37 +277,30 @@ func (t *table) newest(requester string) string {
 	return t.last[n]
 }
 
-// copy adds the live slots of another table, without their required capabilities. It records the
-// new number of each, plus 1.
+// copy adds the live slots of another table, without their former holders and capabilities. It
+// records the new number of each, plus 1.
 func (t *table) copy(from *table, first, end int, moved []uint32) {
 	for at := first; at < end; at++ {
 		s := from.slots[at]
 		if s.dead() {
 			continue
 		}
-		var before []uint32
-		for _, n := range from.before[uint32(at)] {
-			before = append(before, t.name(from.names[n]))
-		}
 		s.requester, s.executor = t.name(from.names[s.requester]), t.name(from.names[s.executor])
 		s.state = stateOf(s.ver(), t.code(from.codes[s.status()]))
-		capability := ""
-		if from.waits(uint32(at)) {
-			capability = from.capabilityOf(uint32(at))
-		}
-		t.add(s, string(from.refOf(uint32(at))), before, capability)
+		t.add(s, string(from.refOf(uint32(at))))
 		moved[at] = uint32(len(t.slots))
 	}
 }
 
-// capabilityOf returns the capability under which the index lists a pending slot.
-func (t *table) capabilityOf(at uint32) string {
-	for capability, list := range t.waiting {
-		if _, ok := slices.BinarySearch(list, at); ok {
-			return capability
+// renumbered returns a list of another table with the new numbers. It leaves out the slots that copy
+// has left out, and those that are too new for moved.
+func renumbered(list, moved []uint32) (now []uint32) {
+	for _, at := range list {
+		if int(at) < len(moved) && moved[at] > 0 {
+			now = append(now, moved[at]-1)
 		}
 	}
-	return ""
+	return now
 }
 
 // Envelopes have few statuses; a filter with another one finds nothing.
@@ -334,7 +332,11 @@ func (t *table) matches(at uint32, f *thread.Filter) bool {
 func (t *table) isParticipant(at uint32, id string) bool {
 	s := &t.slots[at]
 	n, ok := t.ids[id]
-	return ok && (s.requester == n || s.executor == n || slices.Contains(t.before[at], n))
+	if !ok || s.requester == n || s.executor == n {
+		return ok
+	}
+	_, ok = slices.BinarySearch(t.held[n], at)
+	return ok
 }
 
 // waits reports whether a thread is pending.

@@ -202,8 +202,8 @@ func (x *Exchange) SaveChannelStates(ctx context.Context, channel string, docs m
 }
 
 // ChannelState returns the documents of a channel, by name.
-func (x *Exchange) ChannelState(_ context.Context, channel string) (map[string][]byte, error) {
-	return x.docs.Read(channelKind(channel)), nil
+func (x *Exchange) ChannelState(channel string) map[string][]byte {
+	return x.docs.Read(channelKind(channel))
 }
 
 // storeError turns an error of the store into one for the client. It returns a *mess.Error

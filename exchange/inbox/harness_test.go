@@ -104,10 +104,7 @@ func (h *harness) post(actor string, role exchange.Role, text string) mess.Messa
 // open opens the inbox, as the program does when it starts.
 func (h *harness) open() (b *inbox.Inbox, end func()) {
 	h.Helper()
-	b, err := inbox.Open(h.Context(), h.x, channel, h.now, quiet)
-	if err != nil {
-		h.Fatal(err)
-	}
+	b = inbox.Open(h.x, channel, h.now, quiet)
 	return b, h.runUntilStopped(func(ctx context.Context) error {
 		b.Run(ctx, h.send)
 		return nil

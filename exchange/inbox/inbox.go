@@ -40,10 +40,11 @@ type Inbox struct {
 	requesters map[string]*requester
 }
 
-// Open reads the stored state of a channel. The error is that of the store.
-func Open(ctx context.Context, x *exchange.Exchange, channel string, now func() time.Time, log *slog.Logger) (*Inbox, error) {
+// Open reads the stored state of a channel.
+func Open(x *exchange.Exchange, channel string, now func() time.Time, log *slog.Logger) *Inbox {
 	b := &Inbox{x: x, channel: channel, now: now, log: log, requesters: map[string]*requester{}}
-	return b, b.load(ctx)
+	b.load()
+	return b
 }
 
 // Run sends messages until ctx ends, and then stores the state.

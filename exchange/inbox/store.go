@@ -28,11 +28,8 @@ const (
 
 // load reads the stored state. That of an earlier version has times instead of positions. Then the
 // Inbox reads the whole feed once, and ignores older messages.
-func (b *Inbox) load(ctx context.Context) error {
-	docs, err := b.x.ChannelState(ctx, b.channel)
-	if err != nil {
-		return err
-	}
+func (b *Inbox) load() {
+	docs := b.x.ChannelState(b.channel)
 	if doc := docs[positionName]; doc != nil {
 		if err := errors.Join(json.Unmarshal(doc, &b.pos), checkPosition(b.pos)); err != nil {
 			b.pos = ""
@@ -64,7 +61,6 @@ func (b *Inbox) load(ctx context.Context) error {
 		b.requesters[id] = r
 	}
 	b.pos = maxPos(b.pos, b.read)
-	return nil
 }
 
 // begins records that the Inbox has reached the present.

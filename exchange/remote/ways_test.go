@@ -86,7 +86,7 @@ func overHTTP(t *testing.T) transport {
 
 func newMQTTAdapter(t *testing.T, x *exchange.Exchange) *mqtt.Adapter {
 	t.Helper()
-	d, err := mqtt.New(t.Context(), x, mqtt.Config{Version: "1", MaxAttachment: exchange.DefaultConfig().MaxAttachment}, time.Now, quiet)
+	d, err := mqtt.New(x, mqtt.Config{Version: "1", MaxAttachment: exchange.DefaultConfig().MaxAttachment}, time.Now, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type mqttChannel struct {
 
 // openMQTT opens the port of the built-in broker, or connects to another broker, and prints the
 // address. Without an MQTT channel it returns nil.
-func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttChannel, error) {
+func openMQTT(a *output.Env, cfg *config.Exchange, x *exchange.Exchange, k *keys.Keys, secure *tls.Config, log *slog.Logger) (*mqttChannel, error) {
 	if !cfg.MQTT.Elsewhere() && cfg.MQTT.Listen == config.NoBroker {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func openMQTT(ctx context.Context, a *output.Env, cfg *config.Exchange, x *excha
 		log.Warn("there is no MQTT here", "err", err)
 		return nil, nil
 	}
-	d, err := mqtt.New(ctx, x, mqtt.Config{Version: output.Version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
+	d, err := mqtt.New(x, mqtt.Config{Version: output.Version, MaxAttachment: cfg.MaxAttachment, HomeAssistant: cfg.MQTT.HomeAssistant}, time.Now, log)
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	hooks, err := webhook.Open(ctx, x, k, cfg.Webhooks, cfg.Data, log)
+	hooks, err := webhook.Open(x, k, cfg.Webhooks, cfg.Data, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close(), l.Close())
 	}
@@ -230,10 +230,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if e.mail != nil {
 		guests[agentmail.Path] = e.mail
 	}
-	pages, err := e.console(ctx, k, here, secure != nil, log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close(), l.Close())
-	}
+	pages := e.console(k, here, secure != nil, log)
 	for _, path := range pages.MountedPaths() {
 		guests[path] = pages
 	}
@@ -256,14 +253,14 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	if _, err = fmt.Fprintf(a.Out, "exchange %s at %s\n", cfg.ID, url); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	if e.mqtt, err = openMQTT(ctx, a, cfg, x, k, secure, log); err != nil {
+	if e.mqtt, err = openMQTT(a, cfg, x, k, secure, log); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil
 }
 
 // console makes the console of the exchange.
-func (e *OwnExchange) console(ctx context.Context, k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) (*console.Console, error) {
+func (e *OwnExchange) console(k *keys.Keys, here *localExecutor, secure bool, log *slog.Logger) *console.Console {
 	c := console.Config{
 		Status: e.status, DeniedRequests: func() any { return e.server.DeniedRequests() },
 		Addresses: func() []string { return console.Addresses(e.listener.Addr(), secure) },
@@ -274,7 +271,7 @@ func (e *OwnExchange) console(ctx context.Context, k *keys.Keys, here *localExec
 		here.own = e
 		c.LocalExecutor = here
 	}
-	return console.Open(ctx, e.x, k, c, log)
+	return console.Open(e.x, k, c, log)
 }
 
 func (e *OwnExchange) close() error {

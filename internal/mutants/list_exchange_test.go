@@ -262,7 +262,7 @@ var exchangeMutants = []mutant{
 		"exchange/thread/files.go", "if !ok || len(data) <= most {", "if true {",
 	}}, "./exchange/channel/httpapi TestUploadedImageHasOneForm"},
 	{"a restart forgets where the webhooks were", []edit{{
-		"exchange/channel/webhook/resume.go", "doc := docs[positionName]; doc != nil {", "doc := docs[positionName]; doc != nil && false {",
+		"exchange/channel/webhook/resume.go", "doc := h.x.ChannelState(channel)[positionName]; doc != nil {", "doc := h.x.ChannelState(channel)[positionName]; doc != nil && false {",
 	}}, "./exchange/channel/webhook TestEventsOfCrashArrive"},
 	{"people hear only of offers that a message brings", []edit{{
 		"exchange/channel/webhook/webhook.go", "g.Go(func() error { h.followPeople(gctx); return nil })", "",

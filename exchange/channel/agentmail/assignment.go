@@ -100,7 +100,7 @@ func (as *assignments) receive(ctx context.Context, a Agent, m mess.Message, ite
 		if !g.Begun {
 			return as.acceptConsent(ctx, a, ref, g, item)
 		}
-		return as.forward(a, ref, g, m, item)
+		return as.forward(a, ref, g, item)
 	}
 	return nil
 }

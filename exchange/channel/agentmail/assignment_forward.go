@@ -12,7 +12,7 @@ import (
 )
 
 // forward sends a message of the requester to the agent.
-func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Message, item mess.Item) error {
+func (as *assignments) forward(a Agent, ref string, g *assignment, item mess.Item) error {
 	topic := "More about this task"
 	switch i := item.(type) {
 	case *mess.Reply:
@@ -27,7 +27,7 @@ func (as *assignments) forward(a Agent, ref string, g *assignment, m mess.Messag
 		item, topic = &r, replyText(&r)
 	case *mess.Answer:
 		if yes, ok := i.Value.(bool); ok { // a reply binds the answer to the question
-			return as.forward(a, ref, g, m, &mess.Reply{Confirm: &yes})
+			return as.forward(a, ref, g, &mess.Reply{Confirm: &yes})
 		}
 		c := *i
 		c.Re = nil

@@ -93,10 +93,7 @@ func (s *state) hasMissingFields() bool {
 func (st *store) change(do func(*state)) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	next, err := st.s.clone()
-	if err != nil {
-		return err
-	}
+	next := st.s.clone()
 	do(&next)
 	next.prune(st.now())
 	data, err := json.Marshal(next)
@@ -114,7 +111,7 @@ func (st *store) change(do func(*state)) error {
 }
 
 // clone returns a copy that shares nothing that can change.
-func (s state) clone() (state, error) {
+func (s state) clone() state {
 	c := s
 	c.Seen, c.Zones, c.Refused = slices.Clone(s.Seen), slices.Clone(s.Zones), slices.Clone(s.Refused)
 	c.Tasks, c.Given, c.Out = maps.Clone(s.Tasks), maps.Clone(s.Given), slices.Clone(s.Out)
@@ -131,7 +128,7 @@ func (s state) clone() (state, error) {
 		one := *e
 		c.Out[i] = &one
 	}
-	return c, nil
+	return c
 }
 
 // prune removes what is no longer needed.

@@ -91,13 +91,14 @@ const (
 )
 
 // Open makes a console and reads the stored sessions.
-func Open(ctx context.Context, x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) (*Console, error) {
+func Open(x *exchange.Exchange, k *keys.Keys, cfg Config, log *slog.Logger) *Console {
 	cfg.SignInRate = cmp.Or(cfg.SignInRate, rate.Every(tryEvery))
 	c := &Console{
 		x: x, keys: k, cfg: cfg, log: log, tries: rate.NewLimiter(cfg.SignInRate, tryBurst),
 		sessions: map[string]session{}, links: map[string]link{},
 	}
-	return c, c.readSessions(ctx)
+	c.readSessions()
+	return c
 }
 
 // Paths that need a key or a session.

@@ -59,17 +59,14 @@ func sealer(secret [32]byte) cipher.AEAD {
 
 func seal(secret [32]byte, key string) []byte { return sealer(secret).Seal(nil, nil, []byte(key), nil) }
 
-func unseal(secret [32]byte, sealed []byte) (string, bool) {
-	key, err := sealer(secret).Open(nil, nil, sealed, nil)
-	return string(key), err == nil
+// unseal returns "" for a text that the secret does not open.
+func unseal(secret [32]byte, sealed []byte) string {
+	key, _ := sealer(secret).Open(nil, nil, sealed, nil)
+	return string(key)
 }
 
-func (c *Console) readSessions(ctx context.Context) error {
-	docs, err := c.x.ChannelState(ctx, channel)
-	if err != nil {
-		return err
-	}
-	for name, doc := range docs {
+func (c *Console) readSessions() {
+	for name, doc := range c.x.ChannelState(channel) {
 		var s session
 		if err := json.Unmarshal(doc, &s); err != nil {
 			c.log.Warn("a browser has to sign in again: its stored session is invalid", "err", err)
@@ -77,7 +74,6 @@ func (c *Console) readSessions(ctx context.Context) error {
 		}
 		c.sessions[name] = s
 	}
-	return nil
 }
 
 // SessionKey returns the key with which a browser has signed in, or "".
@@ -86,8 +82,7 @@ func (c *Console) SessionKey(r *http.Request) string {
 	if !ok {
 		return ""
 	}
-	key, _ := unseal(secret, s.Sealed)
-	return key
+	return unseal(secret, s.Sealed)
 }
 
 // SignedInByPerson reports whether a person signed a browser in, with a link from a terminal or
@@ -321,8 +316,7 @@ func (c *Console) redeemLink(ctx context.Context, token string) (key string, per
 		return "", false, mess.Errorf(mess.Unauthorized, "this link has been used, or its time is over; ask for a new one")
 	}
 	if l.invite == nil {
-		key, _ = unseal(secret, l.sealed)
-		return cmp.Or(key, "-"), l.person, nil
+		return cmp.Or(unseal(secret, l.sealed), "-"), l.person, nil
 	}
 	if key, err = c.acceptInvite(ctx, *l.invite); err != nil {
 		c.mu.Lock()

@@ -6,7 +6,6 @@ package mesh
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -80,7 +79,8 @@ func Open(ctx context.Context, x *exchange.Exchange, cfg peers.Config, opts Opti
 	}
 	post := delivery.New(addresses, delivery.Config{Version: opts.Version, RetryAfter: cfg.RetryAfter, Client: opts.Through}, store, log)
 	a := newAdapter(s, post)
-	return a, errors.Join(a.restore(ctx), a.assignments.register(ctx))
+	a.restore()
+	return a, a.assignments.register(ctx)
 }
 
 // newAdapter connects the parts of an adapter. Each part knows the parts below it.
@@ -122,16 +122,12 @@ func (a *Adapter) Run(ctx context.Context) error {
 
 // restore continues with the documents of an earlier run. It logs a document that it cannot
 // read, and leaves it as it is.
-func (a *Adapter) restore(ctx context.Context) error {
-	docs, err := a.x.ChannelState(ctx, channel)
-	if err != nil {
-		return err
-	}
+func (a *Adapter) restore() {
 	kinds := map[string]func(doc []byte) error{
 		docSeen: a.inbound.seen.restore, docText: a.inbound.restoreText, docPending: a.tasks.restoreWork, docTask: a.tasks.restore,
 		docAssignment: a.assignments.restore, docOutgoing: a.outbox.restore, docRequest: a.requests.restore, docFile: a.files.restore,
 	}
-	for name, doc := range docs {
+	for name, doc := range a.x.ChannelState(channel) {
 		kind, _, _ := strings.Cut(name, "-")
 		if restore := kinds[kind+"-"]; restore != nil {
 			if err := restore(doc); err != nil {
@@ -139,7 +135,6 @@ func (a *Adapter) restore(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
 }
 
 // sweepEvery is the time between two sweeps.

@@ -62,7 +62,7 @@ type Adapter struct {
 }
 
 // New makes an adapter. It reads the documents of an earlier run.
-func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.Time, log *slog.Logger) (*Adapter, error) {
+func New(x *exchange.Exchange, cfg Config, now func() time.Time, log *slog.Logger) (*Adapter, error) {
 	if err := topic.CheckID(x.ID()); err != nil {
 		return nil, fmt.Errorf("exchange: id: %w", err)
 	}
@@ -75,22 +75,17 @@ func New(ctx context.Context, x *exchange.Exchange, cfg Config, now func() time.
 		x: x, root: d.root, log: log, now: now, connection: d.connection, counters: &d.counters, clearsOwn: !cfg.HomeAssistant,
 		presences: map[string]presence{}, feeds: map[string]*executorFeed{},
 	}
-	docs, err := x.ChannelState(ctx, channel)
-	if err != nil {
-		return nil, err
-	}
+	docs := x.ChannelState(channel)
 	d.restore(docs)
 	d.executors.restore(docs)
-	if d.observer, err = newObserver(ctx, d); err != nil {
-		return nil, err
-	}
+	d.observer = newObserver(d)
 	d.executors.changed = d.observer.PresenceChanged
 	d.states = &threadStates{
 		x: x, root: d.root, keep: cfg.Keep, log: log, now: now, connection: d.connection, observer: d.observer,
 		byRef: map[string]*retainedState{},
 	}
-	d.inbox, err = inbox.Open(ctx, x, channel, now, log)
-	return d, err
+	d.inbox = inbox.Open(x, channel, now, log)
+	return d, nil
 }
 
 // Names of the adapter's documents.
@@ -117,7 +112,7 @@ type statusMessages struct {
 }
 
 // newEpoch begins a new epoch and stores it.
-func (d *Adapter) newEpoch(ctx context.Context) (statusMessages, error) {
+func (d *Adapter) newEpoch(ctx context.Context) statusMessages {
 	d.mu.Lock()
 	d.epoch++
 	epoch := d.epoch
@@ -140,7 +135,7 @@ func (d *Adapter) newEpoch(ctx context.Context) (statusMessages, error) {
 		text, _ := o.MarshalJSON() // cannot fail: plain values
 		return outgoing{topic: d.root.Exchange(), payload: text, retain: true}
 	}
-	return statusMessages{ready: status("ready"), lost: status("lost")}, nil
+	return statusMessages{ready: status("ready"), lost: status("lost")}
 }
 
 // runSession serves one session with the broker, until ctx ends. It calls begun when the

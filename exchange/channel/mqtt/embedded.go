@@ -121,10 +121,7 @@ func (e *Embedded) Run(ctx context.Context, l net.Listener) error {
 	); err != nil {
 		return err
 	}
-	says, err := e.adapter.newEpoch(ctx)
-	if err != nil {
-		return err
-	}
+	says := e.adapter.newEpoch(ctx)
 	begun := make(chan struct{})
 	g.Go(func() error { return e.adapter.runSession(ctx, e, func() { close(begun) }) })
 	<-begun

@@ -61,11 +61,11 @@ func (o *External) Run(ctx context.Context) error {
 }
 
 func (o *External) session() (broker.Session, error) {
-	says, err := o.adapter.newEpoch(context.Background())
+	says := o.adapter.newEpoch(context.Background())
 	to := func(m outgoing) broker.Message {
 		return broker.Message{Topic: m.topic, Payload: m.payload, Retain: m.retain}
 	}
-	return broker.Session{Will: to(says.lost), Birth: to(says.ready), End: to(says.lost)}, err
+	return broker.Session{Will: to(says.lost), Birth: to(says.ready), End: to(says.lost)}, nil
 }
 
 // up serves one session. The queues take the messages that have arrived before it.

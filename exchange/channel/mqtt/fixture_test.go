@@ -100,7 +100,7 @@ func (h *harness) newAdapter() *slog.Logger {
 	h.Helper()
 	l := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if h.adapter, err = mqtt.New(h.Context(), h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
+	if h.adapter, err = mqtt.New(h.x, mqtt.Config{Version: "1", MaxAttachment: 10 << 20, HomeAssistant: h.home}, time.Now, l); err != nil {
 		h.Fatal(err)
 	}
 	return l

@@ -27,7 +27,7 @@ func bounded(t *testing.T, now func() time.Time) *Adapter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := New(t.Context(), x, Config{}, now, quiet)
+	d, err := New(x, Config{}, now, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,11 @@ type observer interface {
 	PresenceChanged()
 }
 
-func newObserver(ctx context.Context, d *Adapter) (observer, error) {
+func newObserver(d *Adapter) observer {
 	if !d.cfg.HomeAssistant {
-		return homeassistant.NewWithdrawal(ctx, d.x, channel, d.log)
+		return homeassistant.NewWithdrawal(d.x, channel, d.log)
 	}
-	return homeassistant.New(ctx, homeassistant.Config{
+	return homeassistant.New(homeassistant.Config{
 		Exchange: d.x, Channel: channel, Root: d.root, Version: d.cfg.Version, Presence: d.executors, Now: d.now, Log: d.log,
 		Start: func(f func(context.Context, homeassistant.Broker)) {
 			d.connection.start(func(ctx context.Context, to publisher) { f(ctx, observed{to}) })

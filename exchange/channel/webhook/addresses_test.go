@@ -49,7 +49,7 @@ func TestNoConnectionToThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &fixture{T: t, x: x, keys: keyring{}}
-	hooks, err := webhook.Open(t.Context(), x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
+	hooks, err := webhook.Open(x, h.keys, webhook.Config{}, t.TempDir(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ const (
 
 // Open reads the notifications that an earlier run has left in a folder. It renames an unreadable
 // file, and logs the loss of its notifications.
-func Open(ctx context.Context, x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
+func Open(x *exchange.Exchange, k Keys, cfg Config, dir string, log *slog.Logger) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -72,11 +72,7 @@ func Open(ctx context.Context, x *exchange.Exchange, k Keys, cfg Config, dir str
 		x: x, keys: k, cfg: cfg, file: filepath.Join(dir, fileName), log: log, client: newClient(cfg), slots: make(chan struct{}, maxOut),
 		dirty: make(chan struct{}, 1), queues: keyed.Queues[*notification]{Limit: maxWaiting}, status: statuses{},
 	}
-	resumed, err := h.loadPosition(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return h, h.load(resumed)
+	return h, h.load(h.loadPosition())
 }
 
 // load reads the file. resumed reports whether the Dispatcher follows the feed from where the last

@@ -66,7 +66,7 @@ func (h *fixture) start(cfg webhook.Config) {
 	h.Helper()
 	var err error
 	log := slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if h.hooks, err = webhook.Open(h.Context(), h.x, h.keys, cfg, h.dir, log); err != nil {
+	if h.hooks, err = webhook.Open(h.x, h.keys, cfg, h.dir, log); err != nil {
 		h.Fatal(err)
 	}
 	webhook.Through(h.hooks, h)

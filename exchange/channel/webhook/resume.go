@@ -45,23 +45,19 @@ const (
 var all = exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
 
 // loadPosition reads the stored position, and reports whether there is one. Without one the
-// Dispatcher begins at the present. The error is that of the store.
-func (h *Dispatcher) loadPosition(ctx context.Context) (resumed bool, _ error) {
-	docs, err := h.x.ChannelState(ctx, channel)
-	if err != nil {
-		return false, err
-	}
-	if doc := docs[positionName]; doc != nil {
+// Dispatcher begins at the present.
+func (h *Dispatcher) loadPosition() (resumed bool) {
+	if doc := h.x.ChannelState(channel)[positionName]; doc != nil {
 		err := json.Unmarshal(doc, &h.at)
 		if err == nil && h.at.Pos != "" && strings.Trim(string(h.at.Pos), "0123456789") == "" {
 			h.latest, h.stored = h.at.At, true
-			return true, nil
+			return true
 		}
 		h.log.Error("webhooks: the stored position is unreadable; the exchange sends no notifications of events before its start", "err", err)
 	}
 	h.at = position{Pos: h.x.Position(), At: time.Now()}
 	h.latest = h.at.At
-	return false, nil
+	return false
 }
 
 // storePosition stores a position. The caller holds h.saving.

@@ -21,11 +21,7 @@ type disk struct{ file, position []byte }
 
 func (h *fixture) disk() (d disk) {
 	h.Helper()
-	docs, err := h.x.ChannelState(h.Context(), "webhook")
-	if err != nil {
-		h.Fatal(err)
-	}
-	d.position = docs["position"]
+	d.position = h.x.ChannelState("webhook")["position"]
 	d.file, _ = os.ReadFile(filepath.Join(h.dir, "webhooks.json")) // there may be none
 	return d
 }

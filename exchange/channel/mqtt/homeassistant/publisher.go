@@ -61,12 +61,12 @@ type Publisher struct {
 }
 
 // New makes a publisher. It reads what an earlier run has published.
-func New(ctx context.Context, cfg Config) (*Publisher, error) {
-	shown, err := readPublications(ctx, cfg.Exchange, cfg.Channel, cfg.Log)
+func New(cfg Config) *Publisher {
 	return &Publisher{
-		cfg: cfg, publications: shown, changed: make(chan struct{}, 1), presence: make(chan struct{}, 1), started: make(chan struct{}, 1),
+		cfg: cfg, publications: readPublications(cfg.Exchange, cfg.Channel, cfg.Log),
+		changed: make(chan struct{}, 1), presence: make(chan struct{}, 1), started: make(chan struct{}, 1),
 		activities: map[string]*activity{}, owners: map[string]string{}, stale: map[string]bool{},
-	}, err
+	}
 }
 
 // PresenceChanged reports that an executor has come or left. It does not block.

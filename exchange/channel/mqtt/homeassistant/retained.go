@@ -34,13 +34,9 @@ type publications struct {
 const documentPrefix = "shown."
 
 // readPublications reads the documents of an earlier run.
-func readPublications(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*publications, error) {
-	docs, err := x.ChannelState(ctx, channel)
-	if err != nil {
-		return nil, err
-	}
+func readPublications(x *exchange.Exchange, channel string, log *slog.Logger) *publications {
 	r := &publications{x: x, channel: channel, bySlug: map[string]publication{}}
-	for name, doc := range docs {
+	for name, doc := range x.ChannelState(channel) {
 		slug, ok := strings.CutPrefix(name, documentPrefix)
 		if !ok {
 			continue
@@ -52,7 +48,7 @@ func readPublications(ctx context.Context, x *exchange.Exchange, channel string,
 		}
 		r.bySlug[slug] = e
 	}
-	return r, nil
+	return r
 }
 
 // keep stores what the publisher is about to publish. Earlier topics stay in the document.
@@ -131,9 +127,8 @@ type Withdrawal struct {
 }
 
 // NewWithdrawal reads what an earlier run has published. channel names its documents.
-func NewWithdrawal(ctx context.Context, x *exchange.Exchange, channel string, log *slog.Logger) (*Withdrawal, error) {
-	r, err := readPublications(ctx, x, channel, log)
-	return &Withdrawal{published: r, log: log}, err
+func NewWithdrawal(x *exchange.Exchange, channel string, log *slog.Logger) *Withdrawal {
+	return &Withdrawal{published: readPublications(x, channel, log), log: log}
 }
 
 // Run removes all messages. The next session repeats what fails.

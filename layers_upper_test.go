@@ -18,8 +18,8 @@ var programLayer = map[string]imports{
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/client": {
-		own: `agent/selftest exchange/remote/httpclient internal/cli/output internal/config
-			internal/daemon internal/order internal/picture internal/terminal internal/wait mess
+		own: `agent/localpolicy agent/selftest exchange/remote/httpclient internal/cli/output
+			internal/config internal/order internal/picture internal/terminal internal/wait mess
 			mess/messeaf`,
 		modules: `github.com/spf13/cobra golang.org/x/sync`,
 	},

@@ -273,7 +273,7 @@ func devicesHere(c *cobra.Command) []string {
 	return names
 }
 
-func classesHere(*cobra.Command) []string { return strings.Split(daemon.ClassNames(), ", ") }
+func classesHere(*cobra.Command) []string { return strings.Split(localpolicy.ClassNames(), ", ") }
 
 func codes(list []mess.Code) []string {
 	names := make([]string, len(list))

@@ -60,7 +60,7 @@ type localDevice struct {
 // State returns a localState.
 func (p *localExecutor) State() any {
 	local, hung := p.o.now.Decisions(), p.o.gate.Quarantined()
-	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: UnknownLocal(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
+	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
 	for class, why := range local.Disarmed {
 		s.Disarmed[string(class)] = why
 	}
@@ -149,7 +149,7 @@ func (p *localExecutor) Arm(what string) error {
 	if what == "" {
 		return p.folder().Arm()
 	}
-	class, err := ClassOrDevice(what, p.cfg.Opened.Names())
+	class, err := localpolicy.ClassOrDevice(what, p.cfg.Opened.Names())
 	switch {
 	case err != nil:
 		return err
@@ -163,9 +163,9 @@ func (p *localExecutor) Arm(what string) error {
 // act.
 func (p *localExecutor) Disarm(what, why string) error {
 	if what == "" {
-		return p.folder().Disarm(why, time.Now(), EveryClass...)
+		return p.folder().Disarm(why, time.Now(), localpolicy.EveryClass...)
 	}
-	class, err := ClassOrDevice(what, p.cfg.Opened.Names())
+	class, err := localpolicy.ClassOrDevice(what, p.cfg.Opened.Names())
 	switch {
 	case err != nil:
 		return err
@@ -177,7 +177,7 @@ func (p *localExecutor) Disarm(what, why string) error {
 
 // Lock sets a lockout on a device like `messkit lock`.
 func (p *localExecutor) Lock(device, why string) error {
-	if err := CheckDevice(device, p.cfg.Opened.Names()); err != nil {
+	if err := localpolicy.CheckDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
 	}
 	return p.folder().LockOut(device, why, time.Now())

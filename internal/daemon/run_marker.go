@@ -50,14 +50,14 @@ const lookAtLocal = time.Second
 func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) error {
 	t := time.NewTicker(lookAtLocal)
 	defer t.Stop()
-	was := UnknownLocal(now.Decisions())
+	was := localpolicy.BlockReason(now.Decisions())
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-t.C:
 		}
-		switch is := UnknownLocal(now.Decisions()); {
+		switch is := localpolicy.BlockReason(now.Decisions()); {
 		case is == was:
 		case is != "":
 			was = is
@@ -68,9 +68,6 @@ func followLocal(ctx context.Context, now *localpolicy.Run, log *slog.Logger) er
 		}
 	}
 }
-
-// UnknownLocal returns the reason for which no device may act, "" for none.
-func UnknownLocal(l policy.LocalDecisions) string { return cmp.Or(l.Unknown, l.Blocked) }
 
 // logLocalDecisions logs at the start the devices and risk classes that will not act.
 func logLocalDecisions(l policy.LocalDecisions, log *slog.Logger) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/policy"
+	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/channel/agentmail"
 	"github.com/messkit/messkit/exchange/channel/mqtt"
@@ -47,36 +47,15 @@ type writtenJSON struct {
 
 // ExecutorStatus is the status of the executor in the same process as the exchange.
 type ExecutorStatus struct {
-	ID       string        `json:"id"`
-	Stopped  string        `json:"stopped,omitempty"`  // why
-	Disarmed string        `json:"disarmed,omitempty"` // reason for which no device acts
-	Waits    []Kept        `json:"waits,omitempty"`    // devices and classes that wait for a local operator
-	Devices  []deviceState `json:"devices"`
-	Working  int           `json:"working"` // threads with a running task
-	Waiting  int           `json:"waiting"` // reports that the exchange does not have yet
-	Journal  writtenJSON   `json:"journal"`
-	LeftOut  []string      `json:"left_out,omitempty"` // unusable files of words, with the reason
-}
-
-// Kept is a risk class or a device that does not act until a local operator unlocks or arms it.
-type Kept struct {
-	What string `json:"what"` // its name
-	How  string `json:"how"`  // locked or disarmed
-	Why  string `json:"why,omitempty"`
-}
-
-// KeptLocally lists the devices and risk classes under a lockout or disarmed.
-func KeptLocally(l policy.LocalDecisions) (list []Kept) {
-	for _, name := range output.SortedKeys(l.LockedOut) {
-		list = append(list, Kept{name, "locked", l.LockedOut[name]})
-	}
-	for _, class := range output.SortedKeys(l.Disarmed) {
-		list = append(list, Kept{string(class), "disarmed", l.Disarmed[class]})
-	}
-	for _, name := range output.SortedKeys(l.DisarmedDevices) {
-		list = append(list, Kept{name, "disarmed", l.DisarmedDevices[name]})
-	}
-	return list
+	ID       string              `json:"id"`
+	Stopped  string              `json:"stopped,omitempty"`  // why
+	Disarmed string              `json:"disarmed,omitempty"` // reason for which no device acts
+	Waits    []localpolicy.Block `json:"waits,omitempty"`    // devices and classes that wait for a local operator
+	Devices  []deviceState       `json:"devices"`
+	Working  int                 `json:"working"` // threads with a running task
+	Waiting  int                 `json:"waiting"` // reports that the exchange does not have yet
+	Journal  writtenJSON         `json:"journal"`
+	LeftOut  []string            `json:"left_out,omitempty"` // unusable files of words, with the reason
 }
 
 type deviceState struct {
@@ -95,7 +74,7 @@ func (e *OwnExchange) storage() error {
 	if err := e.store.Err(); err != nil {
 		return err
 	}
-	if free, dir, known := FreeSpace(e.data); known && free < leastFree {
+	if free, dir, known := resources.FreeSpace(e.data); known && free < leastFree {
 		return fmt.Errorf("%d KB free for %s; make room", free>>10, dir)
 	}
 	return nil
@@ -124,7 +103,7 @@ func (e *OwnExchange) status() any {
 	for _, d := range e.store.Damage() {
 		s.Damaged = append(s.Damaged, d.Error())
 	}
-	if free, _, known := FreeSpace(e.data); known {
+	if free, _, known := resources.FreeSpace(e.data); known {
 		s.DiskFree = int64(min(free, math.MaxInt64))
 	}
 	if e.mqtt != nil {
@@ -148,7 +127,7 @@ func (e *executor) status(up time.Duration) *ExecutorStatus {
 	}
 	s.LeftOut = UnusedWords(e.words)
 	local := e.outputs.now.Decisions()
-	s.Disarmed, s.Waits = UnknownLocal(local), KeptLocally(local)
+	s.Disarmed, s.Waits = localpolicy.BlockReason(local), localpolicy.Blocks(local)
 	if now.Disarmed != nil {
 		s.Disarmed = now.Disarmed.Error()
 	}

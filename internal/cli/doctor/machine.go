@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/messkit/messkit/internal/cli/output"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/resources"
 )
 
 // checkData reads a data folder, and writes to it.
@@ -54,7 +54,7 @@ func tryDisk(dir string) (err error) {
 const minFree = 64 << 20
 
 func checkSpace(dir string) output.CheckResult {
-	free, dir, known := daemon.FreeSpace(dir)
+	free, dir, known := resources.FreeSpace(dir)
 	switch {
 	case !known:
 		return output.CheckResult{What: "space", OK: true, Says: "the file system of " + dir + " does not report its free space"}

@@ -7,7 +7,6 @@ import (
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
 )
 
 // checkPeople reports lockouts, disarmed classes and stops by local operators. They look like
@@ -20,7 +19,7 @@ func checkPeople(data string) (found []output.CheckResult) {
 		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("a stop is in effect: %s; inspect the devices, then run on that machine: messkit clear", o)})
 	}
 	l := localpolicy.In(data).Decisions()
-	if why := daemon.UnknownLocal(l); why != "" {
+	if why := localpolicy.BlockReason(l); why != "" {
 		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {

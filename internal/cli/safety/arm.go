@@ -11,7 +11,6 @@ import (
 	"github.com/messkit/messkit/agent/localpolicy"
 	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/internal/cli/output"
-	"github.com/messkit/messkit/internal/daemon"
 )
 
 // ArmCommand returns the command messkit arm.
@@ -51,7 +50,7 @@ damaged file of decisions: it removes all decisions, lockouts included.`,
 func runArm(ctx context.Context, a *output.Env, o *permitFlags, f localpolicy.Folder, devices []string, what string) error {
 	act := func() error { return f.Arm() }
 	if what != "" {
-		class, err := daemon.ClassOrDevice(what, devices)
+		class, err := localpolicy.ClassOrDevice(what, devices)
 		if err != nil {
 			return err
 		}
@@ -120,9 +119,9 @@ classes. messkit still switches devices off.`,
 			}
 			why := cmp.Or(o.why, "by hand")
 			if len(args) == 0 {
-				return a.Done("disarmed", "everything", f.Disarm(why, time.Now(), daemon.EveryClass...))
+				return a.Done("disarmed", "everything", f.Disarm(why, time.Now(), localpolicy.EveryClass...))
 			}
-			class, err := daemon.ClassOrDevice(args[0], devices)
+			class, err := localpolicy.ClassOrDevice(args[0], devices)
 			switch {
 			case err != nil:
 				return err

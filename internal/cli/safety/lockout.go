@@ -84,7 +84,7 @@ Without a device it lists the lockouts and disarmed classes.`,
 			if len(args) == 0 {
 				return showLocal(a, f)
 			}
-			if err := daemon.CheckDevice(args[0], devices); err != nil {
+			if err := localpolicy.CheckDevice(args[0], devices); err != nil {
 				return err
 			}
 			return a.Done("locked", args[0], f.LockOut(args[0], o.why, time.Now()))
@@ -111,7 +111,7 @@ pipe, unless the exchange has another confirm: (docs/how-to/safety.md).`,
 				return err
 			}
 			if _, locked := f.Decisions().LockedOut[args[0]]; !locked { // the device may have left the configuration
-				if err := daemon.CheckDevice(args[0], devices); err != nil {
+				if err := localpolicy.CheckDevice(args[0], devices); err != nil {
 					return err
 				}
 				return fmt.Errorf("%s has no lockout here; if its configuration has locked: true, change that", args[0])
@@ -129,7 +129,7 @@ pipe, unless the exchange has another confirm: (docs/how-to/safety.md).`,
 func showLocal(a *output.Env, f localpolicy.Folder) error {
 	l := f.Decisions()
 	p := output.Printer{Out: a.Out}
-	waits := daemon.KeptLocally(l)
+	waits := localpolicy.Blocks(l)
 	client.PrintKept(&p, waits)
 	for _, name := range output.SortedKeys(l.ArmedDevices) {
 		p.Printf("%-9s %s\n", "armed", name)

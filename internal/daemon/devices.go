@@ -79,7 +79,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 	}
 	o, client := &startedDevices{lock: lock, log: log, now: localpolicy.In(c.Agent.Data).Run(c.Agent.Disarm, c.Opened.Names(), time.Now)}, (*watchdog.Client)(nil)
 	known := []policy.Option{policy.WithLocalDecisions(o.now.Decisions), policy.WithReservations(o.zones.reserved)}
-	if watched := watchdogDevices(c.Opened, policyConfig(c), log); len(watched) > 0 {
+	if watched := watchdogDevices(c.Opened, c.PolicyConfig(), log); len(watched) > 0 {
 		will, err := filepath.Abs(filepath.Join(c.Agent.Data, "guard"))
 		if err != nil {
 			log.Warn("the watchdog of an earlier run does not answer", "err", err)
@@ -88,7 +88,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		known = append(known, policy.WithWatchdog(client))
 		o.guard.start(ctx, client.Run)
 	}
-	o.gate = NewPolicy(c, log, known...)
+	o.gate = c.NewPolicy(log, known...)
 	o.openJournal(ctx, c) // before the start of devices that an earlier run may have left on
 	o.timers.start(ctx, o.gate.Run)
 	o.stop = newStopper(c, o.gate, log) // during a stop no device starts

@@ -28,12 +28,12 @@ type policyResult struct {
 // dryRun returns the outcome of a request and the decision of the safety policy. resolve
 // makes the outcome with a resolver.
 func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver) capabilities.Outcome) (capabilities.Outcome, policyResult) {
-	home := PreviewResolver(c)
+	home := c.PreviewResolver()
 	out := resolve(home)
 	switch {
 	case out.Plan != nil:
 		v := checkPolicy(currentPolicy(c), out.Plan)
-		if err := c.Agent.Unset(); err != nil && resolve(newResolver(c)).Plan == nil { // a duration needs no clock
+		if err := c.Agent.Unset(); err != nil && resolve(c.Resolver()).Plan == nil { // a duration needs no clock
 			v.refused = fmt.Sprintf("a time of day needs a set clock: %v", err)
 			v.first = "refused: " + v.refused
 		}
@@ -48,7 +48,7 @@ func dryRun(c *config.Config, req mess.Request, resolve func(*resolver.Resolver)
 
 // currentPolicy returns the safety policy with the state in the executor's data folder.
 func currentPolicy(c *config.Config) *policy.Policy {
-	g := NewPolicy(c, output.NoLog)
+	g := c.NewPolicy(output.NoLog)
 	g.UseLedger(journal.ReadOnlyLedger(config.JournalDir(c.Agent.Data)), c.Opened.Names())
 	for _, o := range stop.ReadOrders(config.StopFolder(c.Agent.Data)) {
 		g.Stop(o.String())

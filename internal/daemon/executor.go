@@ -13,8 +13,6 @@ import (
 
 	"github.com/messkit/messkit/agent"
 	"github.com/messkit/messkit/agent/device"
-	"github.com/messkit/messkit/agent/localpolicy"
-	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/capabilities/catalog"
 	"github.com/messkit/messkit/exchange/remote"
 	"github.com/messkit/messkit/exchange/remote/httpclient"
@@ -33,13 +31,6 @@ type executor struct {
 	outputs *startedDevices
 	words   []catalog.IgnoredWords      // unusable files of words
 	link    func(context.Context) error // maintains the connection to the exchange; nil without one
-}
-
-// NewPolicy makes the safety policy of this executor.
-func NewPolicy(c *config.Config, log *slog.Logger, known ...policy.Option) *policy.Policy {
-	wall := func() (time.Time, error) { return time.Now(), c.Agent.Unset() }
-	own := []policy.Option{policy.WithWallClock(wall), policy.WithLocalDecisions(localpolicy.In(c.Agent.Data).Decisions)}
-	return policy.New(policyConfig(c), time.Now, log, append(own, known...)...)
 }
 
 // newExecutor makes the executor for an exchange, with started devices.
@@ -80,7 +71,7 @@ func newExecutor(c *config.Config, x agent.Exchange, o *startedDevices, log *slo
 		}
 	}
 	settings.Synced, settings.Unknown = func() bool { return c.Agent.Unset() == nil }, e.unknown(log)
-	e.agent = agent.New(settings, x, newResolver(c), o.devices, o.gate, j, time.Now, log)
+	e.agent = agent.New(settings, x, c.Resolver(), o.devices, o.gate, j, time.Now, log)
 	return e, nil
 }
 

@@ -18,7 +18,7 @@ func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 	theirs, found := askRunning(ctx, c)
 	own := make([]output.CheckResult, len(c.Opened.Devices))
 	devices := c.Opened.AgentDevices()
-	trials := device.NewSelfTest(daemon.NewPolicy(c, output.NoLog), devices, time.Now)
+	trials := device.NewSelfTest(c.NewPolicy(output.NoLog), devices, time.Now)
 	var g errgroup.Group
 	for i, d := range devices {
 		if f, has := theirs[d.Name]; has {

@@ -53,7 +53,7 @@ func planLines(a *output.Env, config, name string) error {
 		defer f.Close()
 		in = f
 	}
-	return planAll(daemon.PreviewResolver(c).Now(), in, a.Out)
+	return planAll(c.PreviewResolver().Now(), in, a.Out)
 }
 
 // maxLine bounds one line, in bytes; a request is far shorter.

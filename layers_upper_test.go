@@ -13,8 +13,8 @@ var programLayer = map[string]imports{
 			internal/cli/client internal/cli/doctor internal/cli/executors internal/cli/fleet
 			internal/cli/journal internal/cli/keys internal/cli/mcpserver internal/cli/mesh
 			internal/cli/output internal/cli/requests internal/cli/safety internal/cli/thread
-			internal/config internal/config/discovery internal/daemon internal/daemon/watchdog
-			internal/durable internal/picture internal/terminal mess`,
+			internal/config internal/config/discovery internal/daemon internal/daemon/status
+			internal/daemon/watchdog internal/durable internal/picture internal/terminal mess`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/client": {
@@ -27,8 +27,8 @@ var programLayer = map[string]imports{
 		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
 			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient
 			internal/broker internal/cli/client internal/cli/output internal/config
-			internal/config/discovery internal/daemon internal/resources internal/strictyaml
-			internal/terminal mess`,
+			internal/config/discovery internal/daemon internal/daemon/status internal/resources
+			internal/strictyaml internal/terminal mess`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
 	},
 	"internal/cli/executors": {
@@ -103,10 +103,16 @@ var programLayer = map[string]imports{
 			exchange/channel/mcp exchange/channel/mesh exchange/channel/mqtt
 			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
 			exchange/remote/mqttclient exchange/store/files internal/broker internal/cli/output
-			internal/config internal/config/discovery internal/daemon/watchdog internal/durable
-			internal/gcpace internal/picture internal/resources internal/secret
-			internal/strictyaml internal/wait mess mess/messeaf mess/receipt mess/topic`,
+			internal/config internal/config/discovery internal/daemon/status
+			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
+			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
+			mess/receipt mess/topic`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
+	},
+	"internal/daemon/status": {
+		own: `agent/device agent/localpolicy capabilities/catalog exchange
+			exchange/channel/agentmail exchange/channel/mqtt exchange/remote/httpclient
+			internal/cli/output internal/resources mess`,
 	},
 	"internal/daemon/watchdog": {
 		own:     `agent/watchdog drivers internal/durable`,

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/status"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -80,7 +81,7 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 	if err != nil {
 		return err
 	}
-	var s daemon.Status
+	var s status.Document
 	if err := x.Status(ctx, &s); err != nil {
 		return k.Unreachable(err)
 	}
@@ -122,7 +123,7 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 }
 
 // printExecutor prints the state of the executor in the same process.
-func printExecutor(p *output.Printer, s *daemon.ExecutorStatus) {
+func printExecutor(p *output.Printer, s *status.Executor) {
 	if s == nil {
 		return
 	}
@@ -179,7 +180,7 @@ type nodeStatus struct {
 // runNodeStatus prints the status of a board whose exchange is on another machine.
 func runNodeStatus(ctx context.Context, a *output.Env, c *config.Config, asJSON bool) error {
 	_, unreached := c.Connect.Reach(ctx, c.Agent.ID)
-	b := nodeStatus{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: daemon.UnusedWords(c.Opened.LeftOut)}
+	b := nodeStatus{Executor: c.Agent.ID, Exchange: c.Connect.URL, Reached: unreached == nil, Journal: map[string]int{}, LeftOut: status.UnusedWords(c.Opened.LeftOut)}
 	o := clijournal.OnJournal{Data: c.Agent.Data}
 	_, r, err := o.Read()
 	if err != nil {

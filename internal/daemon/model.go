@@ -1,21 +1,13 @@
 package daemon
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/messkit/messkit/exchange"
+	"github.com/messkit/messkit/internal/daemon/status"
 )
 
-// confirmJSON contains the method by which a person confirms plans with risk. It also contains
-// the last use of a model's interface by the same user, who could confirm them, too.
-type confirmJSON struct {
-	By    exchange.ConfirmBy `json:"by"`
-	Model *time.Time         `json:"model_of_same_user,omitempty"` // when one used the exchange last; nil: none since the start
-}
-
-func (e *OwnExchange) confirm() confirmJSON {
-	c := confirmJSON{By: e.x.ConfirmBy()}
+func (e *OwnExchange) confirm() status.Confirm {
+	c := status.Confirm{By: e.x.ConfirmBy()}
 	if at := e.model.Load(); at != 0 {
 		c.Model = new(time.Unix(at, 0).UTC())
 	}
@@ -24,16 +16,3 @@ func (e *OwnExchange) confirm() confirmJSON {
 
 // modelSeen records that a process of this user has used a model's interface.
 func (e *OwnExchange) modelSeen() { e.model.Store(time.Now().Unix()) }
-
-// Warning returns a text if a model could confirm its own requests, and "" otherwise.
-func (c confirmJSON) Warning() string {
-	if c.Model == nil || c.By != exchange.ConfirmTerminal && c.By != exchange.ConfirmScript {
-		return ""
-	}
-	how := "open a terminal of its own and confirm there"
-	if c.By == exchange.ConfirmScript {
-		how = "confirm with it"
-	}
-	return fmt.Sprintf("a model's interface runs as the user of the exchange (last used %s): if the model has a shell, it can read the operator's key and %s; write exchange: confirm: page, or run the model as another user",
-		c.Model.Local().Format(time.DateTime), how)
-}

@@ -15,6 +15,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/status"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -141,7 +142,7 @@ func busyDevices(ctx context.Context, c *config.Config, p *capabilities.Plan) ma
 	}
 	ctx, cancel := context.WithTimeout(ctx, busyTime)
 	defer cancel()
-	var s Status
+	var s status.Document
 	if x.Status(ctx, &s) != nil || s.Executor == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/status"
 )
 
 // checkConfirm asks the running exchange how a person confirms plans with risk.
@@ -18,7 +18,7 @@ func checkConfirm(ctx context.Context, k *client.Client) []output.CheckResult {
 	if err != nil {
 		return nil // the check of the key reports it
 	}
-	var s daemon.Status
+	var s status.Document
 	if x, err := httpclient.New(k.Config(key), output.NoLog); err != nil || x.Status(ctx, &s) != nil {
 		return nil // the check of the exchange reports it; only an operator gets more
 	}

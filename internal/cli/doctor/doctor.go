@@ -24,6 +24,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/status"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -182,7 +183,7 @@ func checkSameFolder(ctx context.Context, k *client.Client, there output.CheckRe
 	defer cancel()
 	x, err := k.Open()
 	if err == nil {
-		err = x.Status(ctx, &daemon.Status{})
+		err = x.Status(ctx, &status.Document{})
 	}
 	if _, never := os.Stat(filepath.Join(data, config.OperatorFile)); errors.Is(never, fs.ErrNotExist) || errors.Is(err, mess.Unauthorized) {
 		return output.CheckResult{What: "exchange", Says: fmt.Sprintf(

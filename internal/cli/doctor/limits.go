@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/status"
 	"github.com/messkit/messkit/internal/resources"
 )
 
@@ -45,7 +45,7 @@ func CheckLimit(u resources.Use, now time.Time) (f output.CheckResult, quiet boo
 func checkLimits(ctx context.Context, k *client.Client) (found []output.CheckResult) {
 	ctx, cancel := context.WithTimeout(ctx, config.ReachTime)
 	defer cancel()
-	var s daemon.Status
+	var s status.Document
 	if x, err := k.Open(); err != nil || x.Status(ctx, &s) != nil {
 		return nil // the checks of the key and of the exchange report it
 	}

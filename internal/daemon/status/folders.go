@@ -1,4 +1,4 @@
-package daemon
+package status
 
 import (
 	"fmt"
@@ -6,13 +6,13 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 )
 
-// foldersJSON is the delay of the MESSE-AF folders behind the log.
-type foldersJSON struct {
+// Folders is the delay of the MESSE-AF folders behind the log.
+type Folders struct {
 	Behind int     `json:"behind"` // threads whose folders lack a step
 	LagS   float64 `json:"lag_s"`  // age of the oldest of these steps
 }
 
-func (f foldersJSON) String() string {
+func (f Folders) String() string {
 	if f.Behind == 0 {
 		return "show the log completely"
 	}

@@ -27,8 +27,8 @@ var programLayer = map[string]imports{
 		own: `agent/device agent/localpolicy agent/selftest agent/stop drivers/all
 			drivers/mqttdevice exchange/keys exchange/remote exchange/remote/httpclient
 			internal/broker internal/cli/client internal/cli/output internal/config
-			internal/config/discovery internal/daemon internal/daemon/status internal/resources
-			internal/strictyaml internal/terminal mess`,
+			internal/config/discovery internal/daemon internal/daemon/inspect
+			internal/daemon/status internal/resources internal/strictyaml internal/terminal mess`,
 		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
 	},
 	"internal/cli/executors": {
@@ -65,8 +65,8 @@ var programLayer = map[string]imports{
 	},
 	"internal/cli/requests": {
 		own: `agent/selftest capabilities capabilities/interpret exchange/remote/httpclient
-			internal/cli/client internal/cli/output internal/config internal/daemon internal/wait
-			mess`,
+			internal/cli/client internal/cli/output internal/config internal/daemon
+			internal/daemon/inspect internal/wait mess`,
 		modules: `github.com/spf13/cobra`,
 	},
 	"internal/cli/safety": {
@@ -97,17 +97,23 @@ var programLayer = map[string]imports{
 	},
 	"internal/daemon": {
 		own: `agent agent/device agent/journal agent/localpolicy agent/policy agent/resolver
-			agent/selftest agent/stop agent/task agent/watchdog capabilities capabilities/catalog
-			drivers drivers/all exchange exchange/channel/agentmail
-			exchange/channel/agentmail/mailbox exchange/channel/console exchange/channel/httpapi
-			exchange/channel/mcp exchange/channel/mesh exchange/channel/mqtt
-			exchange/channel/webhook exchange/keys exchange/remote exchange/remote/httpclient
-			exchange/remote/mqttclient exchange/store/files internal/broker internal/cli/output
-			internal/config internal/config/discovery internal/daemon/status
+			agent/stop agent/watchdog capabilities capabilities/catalog drivers drivers/all
+			exchange exchange/channel/agentmail exchange/channel/agentmail/mailbox
+			exchange/channel/console exchange/channel/httpapi exchange/channel/mcp
+			exchange/channel/mesh exchange/channel/mqtt exchange/channel/webhook exchange/keys
+			exchange/remote exchange/remote/httpclient exchange/remote/mqttclient
+			exchange/store/files internal/broker internal/cli/output internal/config
+			internal/config/discovery internal/daemon/inspect internal/daemon/status
 			internal/daemon/watchdog internal/durable internal/gcpace internal/picture
 			internal/resources internal/secret internal/strictyaml internal/wait mess mess/messeaf
 			mess/receipt mess/topic`,
-		modules: `github.com/spf13/cobra golang.org/x/sync golang.org/x/sys`,
+		modules: `github.com/spf13/cobra golang.org/x/sync`,
+	},
+	"internal/daemon/inspect": {
+		own: `agent/device agent/journal agent/policy agent/resolver agent/selftest agent/stop
+			agent/task capabilities internal/cli/output internal/config internal/daemon/status
+			mess`,
+		modules: `golang.org/x/sync`,
 	},
 	"internal/daemon/status": {
 		own: `agent/device agent/localpolicy capabilities/catalog exchange

@@ -23,7 +23,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/doctor"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/internal/picture"
 )
 
@@ -101,8 +101,8 @@ func TestDoctorWarnsAboutEmptyImage(t *testing.T) {
 			c.want.What = "cam"
 			d := device.Device{Name: "cam", Driver: c.d.Dev, Placeholders: c.d.Placeholders}
 			trials := device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now)
-			message, err := daemon.TryDevice(t.Context(), trials, d)
-			if got := daemon.TrialResult("cam", message, err); got != c.want {
+			message, err := inspect.TryDevice(t.Context(), trials, d)
+			if got := inspect.TrialResult("cam", message, err); got != c.want {
 				t.Errorf("result is %+v, want %+v", got, c.want)
 			}
 		})
@@ -120,8 +120,8 @@ func TestDoctorAcceptsPlugWithoutMeter(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := device.Device{Name: "plug", Driver: dev}
-	message, err := daemon.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
-	if got, want := daemon.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
+	message, err := inspect.TryDevice(t.Context(), device.NewSelfTest(policy.New(policy.DefaultConfig(), time.Now, output.NoLog), []device.Device{d}, time.Now), d)
+	if got, want := inspect.TrialResult("plug", message, err), (output.CheckResult{What: "plug", OK: true, Says: "is on"}); got != want {
 		t.Errorf("result is %+v, want %+v", got, want)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/messkit/messkit/capabilities"
 	"github.com/messkit/messkit/exchange/channel/console"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -111,7 +112,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 	for _, id := range requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})
 	}
-	return outcomeJSON(dryRun(p.cfg, req, func(home *resolver.Resolver) capabilities.Outcome {
+	return inspect.Preview(p.cfg, req, func(home *resolver.Resolver) capabilities.Outcome {
 		out := home.Resolve(req)
 		for _, given := range answers {
 			if out.Question == nil {
@@ -122,7 +123,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 			out = home.Answer(*out.Question, given, said, req)
 		}
 		return out
-	}))
+	})
 }
 
 // Stop stops every device of this program.

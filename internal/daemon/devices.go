@@ -21,6 +21,7 @@ import (
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 	process "github.com/messkit/messkit/internal/daemon/watchdog"
 	"github.com/messkit/messkit/internal/durable"
 	"github.com/messkit/messkit/internal/wait"
@@ -98,7 +99,7 @@ func startDevices(ctx context.Context, c *config.Config, log *slog.Logger) (*sta
 		still, stop := context.WithCancel(still)
 		defer stop()
 		defer context.AfterFunc(ctx, stop)()
-		return serveTrials(still, c, o, log)
+		return inspect.Server{Config: c, Policy: o.gate, Devices: o.devices, URL: o.exchangeURL}.Serve(still, log)
 	})
 	if client != nil {
 		wait, cancel := context.WithTimeout(ctx, awaitGuard)
@@ -129,6 +130,14 @@ func lockDataFolder(ctx context.Context, c *config.Config) (io.Closer, error) {
 		return io.NopCloser(nil), nil
 	}
 	return lock, nil
+}
+
+// exchangeURL returns the address of the exchange in this program, "" if there is none, or not yet.
+func (o *startedDevices) exchangeURL() string {
+	if url := o.url.Load(); url != nil {
+		return *url
+	}
+	return ""
 }
 
 // handOver ends the timers: the agent has its own.

@@ -9,7 +9,7 @@ import (
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 )
 
 // checkDevices uses every device without changing anything. A running messkit uses the
@@ -26,8 +26,8 @@ func checkDevices(ctx context.Context, c *config.Config) []output.CheckResult {
 			continue
 		}
 		g.Go(func() error {
-			says, err := daemon.TryDevice(ctx, trials, d)
-			own[i] = daemon.TrialResult(d.Name, says, err)
+			says, err := inspect.TryDevice(ctx, trials, d)
+			own[i] = inspect.TrialResult(d.Name, says, err)
 			return nil
 		})
 	}

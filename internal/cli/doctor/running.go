@@ -15,7 +15,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/client"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
-	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 )
 
 // askRunning sends the device list of this configuration to the messkit that runs with the same
@@ -25,7 +25,7 @@ func askRunning(ctx context.Context, c *config.Config) (theirs map[string]output
 	theirs = map[string]output.CheckResult{}
 	a, err := selftest.Ask(ctx, c.Agent.Data, question(c))
 	switch {
-	case errors.Is(err, selftest.ErrNotRunning) && !daemon.IsRunning(c):
+	case errors.Is(err, selftest.ErrNotRunning) && !inspect.IsRunning(c):
 		return theirs, nil
 	case err != nil:
 		for _, d := range c.Opened.Devices {

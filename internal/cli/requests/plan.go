@@ -14,6 +14,7 @@ import (
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 )
 
 // PlanCommand returns the command messkit plan.
@@ -75,7 +76,7 @@ func runPlan(ctx context.Context, a *output.Env, c *config.Config, r selftest.Re
 		}
 	}
 	if !home.Running {
-		plan, err := daemon.ExplainPlan(ctx, c, r)
+		plan, err := inspect.Plan(ctx, c, r)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/messkit/messkit/capabilities/interpret"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/daemon"
+	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/mess"
 )
 
@@ -108,7 +109,7 @@ func plannedAction(p capabilities.Plan) PlannedAction {
 	if p.After > 0 {
 		d.Parameters = d.Parameters.Set("after", p.After.Seconds())
 	}
-	if begin := daemon.DateOf(p.NotBefore); begin != "" {
+	if begin := inspect.DateOf(p.NotBefore); begin != "" {
 		d.Parameters = d.Parameters.Set("not_before", begin)
 	}
 	return d

@@ -1,4 +1,4 @@
-package daemon
+package inspect
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/messkit/messkit/agent/device"
 	"github.com/messkit/messkit/agent/journal"
+	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/selftest"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -24,8 +25,8 @@ import (
 // seconds.
 const deviceTime = 15 * time.Second
 
-// UnreadState is the result for a device without a state to read.
-const UnreadState = "not used: it has no state to read"
+// unreadState is the result for a device without a state to read.
+const unreadState = "not used: it has no state to read"
 
 // TrialResult returns the check result of using a device.
 func TrialResult(name, says string, err error) output.CheckResult {
@@ -38,7 +39,7 @@ func TrialResult(name, says string, err error) output.CheckResult {
 	case err != nil:
 		return output.CheckResult{What: name, Says: strings.TrimPrefix(err.Error(), name+": ")}
 	case says == "":
-		return output.CheckResult{What: name, OK: true, Note: true, Says: UnreadState}
+		return output.CheckResult{What: name, OK: true, Note: true, Says: unreadState}
 	}
 	return output.CheckResult{What: name, OK: true, Says: says}
 }
@@ -78,18 +79,23 @@ func IsRunning(c *config.Config) bool {
 	return false
 }
 
-// serveTrials answers `messkit doctor` until ctx ends. It tries the devices that both have
-// in the same configuration.
-func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *slog.Logger) error {
-	trials, began := device.NewSelfTest(o.gate, o.devices, time.Now), time.Now()
-	return selftest.Serve(ctx, c.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
-		a := selftest.Response{Config: c.File, Began: began, Devices: make([]selftest.Result, len(o.devices))}
-		if url := o.url.Load(); url != nil {
-			a.URL = *url
-		}
+// Server answers the doctor and the previews of this machine for a running executor.
+type Server struct {
+	Config  *config.Config
+	Policy  *policy.Policy
+	Devices []device.Device
+	URL     func() string // address of the exchange in this program; "" if there is none, or not yet
+}
+
+// Serve answers `messkit doctor` and `messkit plan` until ctx ends. It tries the devices that both
+// have in the same configuration.
+func (s Server) Serve(ctx context.Context, log *slog.Logger) error {
+	trials, began := device.NewSelfTest(s.Policy, s.Devices, time.Now), time.Now()
+	return selftest.Serve(ctx, s.Config.Agent.Data, func(ctx context.Context, q selftest.Query) selftest.Response {
+		a := selftest.Response{Config: s.Config.File, Began: began, Devices: make([]selftest.Result, len(s.Devices)), URL: s.URL()}
 		if q.Plan != nil {
-			if plan, err := ExplainPlan(ctx, c, *q.Plan); err == nil {
-				a.Executor, a.Plan = c.Agent.ID, &plan
+			if plan, err := Plan(ctx, s.Config, *q.Plan); err == nil {
+				a.Executor, a.Plan = s.Config.Agent.ID, &plan
 			}
 		}
 		asked := map[string]string{}
@@ -97,9 +103,9 @@ func serveTrials(ctx context.Context, c *config.Config, o *startedDevices, log *
 			asked[d.Name] = d.Settings
 		}
 		var g errgroup.Group
-		for i, d := range o.devices {
+		for i, d := range s.Devices {
 			r := &a.Devices[i]
-			r.Name, r.Settings = d.Name, c.Devices[d.Name].Sum()
+			r.Name, r.Settings = d.Name, s.Config.Devices[d.Name].Sum()
 			if r.Used = asked[d.Name] == r.Settings; !r.Used {
 				continue
 			}

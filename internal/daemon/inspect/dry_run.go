@@ -1,4 +1,4 @@
-package daemon
+package inspect
 
 import (
 	"fmt"
@@ -23,6 +23,12 @@ type policyResult struct {
 	off     time.Duration // time until the automatic switch-off; 0: none
 
 	busy map[string]string // thread of the present task, by device
+}
+
+// Preview returns the outcome of a request and the decision of the safety policy, for scripts. resolve
+// makes the outcome with a resolver.
+func Preview(c *config.Config, req mess.Request, resolve func(*resolver.Resolver) capabilities.Outcome) map[string]any {
+	return outcomeJSON(dryRun(c, req, resolve))
 }
 
 // dryRun returns the outcome of a request and the decision of the safety policy. resolve

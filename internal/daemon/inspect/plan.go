@@ -1,4 +1,6 @@
-package daemon
+// Package inspect answers the questions of a person on this machine about an executor: which plan it
+// would make of a request, and whether its devices work. It carries out no plan.
+package inspect
 
 import (
 	"context"
@@ -19,8 +21,8 @@ import (
 	"github.com/messkit/messkit/mess"
 )
 
-// ExplainPlan returns the plan of a request for the devices of this configuration.
-func ExplainPlan(ctx context.Context, c *config.Config, r selftest.Request) (selftest.Plan, error) {
+// Plan returns the plan of a request for the devices of this configuration.
+func Plan(ctx context.Context, c *config.Config, r selftest.Request) (selftest.Plan, error) {
 	req := mess.Request{Intent: r.Intent}
 	for _, id := range r.Requires {
 		req.Requires = append(req.Requires, mess.Capability{ID: id})

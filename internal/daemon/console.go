@@ -15,7 +15,9 @@ import (
 	"github.com/messkit/messkit/agent/resolver"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/capabilities"
+	"github.com/messkit/messkit/exchange"
 	"github.com/messkit/messkit/exchange/channel/console"
+	"github.com/messkit/messkit/exchange/channel/webhook"
 	"github.com/messkit/messkit/internal/config"
 	"github.com/messkit/messkit/internal/daemon/inspect"
 	"github.com/messkit/messkit/mess"
@@ -191,4 +193,21 @@ func (p *localExecutor) Unlock(device string) error {
 		return fmt.Errorf("%s has no lockout here; if its configuration has locked: true, change that", device)
 	}
 	return err
+}
+
+// notices are the webhooks of an exchange, for its console.
+type notices struct{ hooks *webhook.Dispatcher }
+
+var _ console.Notifier = notices{}
+
+// lastNotices is the number of notices that the console shows.
+const lastNotices = 5
+
+func (n notices) Log(who exchange.Actor) any {
+	list := n.hooks.Deliveries(who)
+	return list[:min(len(list), lastNotices)]
+}
+
+func (n notices) SendTest(ctx context.Context, executor string) (any, error) {
+	return n.hooks.SendTest(ctx, executor)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/messkit/messkit/agent/policy"
 	"github.com/messkit/messkit/agent/stop"
 	"github.com/messkit/messkit/agent/watchdog"
+	"github.com/messkit/messkit/drivers"
 	"github.com/messkit/messkit/exchange/store/files"
 	"github.com/messkit/messkit/internal/cli/output"
 	"github.com/messkit/messkit/internal/config"
@@ -176,4 +177,31 @@ func (o *startedDevices) openJournal(ctx context.Context, c *config.Config) {
 // halt takes the devices to their safe state if the agent has not started.
 func (o *startedDevices) halt(ctx context.Context) error {
 	return errors.Join(device.Halt(context.WithoutCancel(ctx), o.gate, o.devices, o.log), o.end())
+}
+
+// watchdogDevices returns the devices that the watchdog can switch off. It logs a warning for
+// each other device with `max_on`.
+func watchdogDevices(h *config.DeviceSet, limits policy.Config, log *slog.Logger) []watchdog.Device {
+	var list []watchdog.Device
+	for _, d := range h.Devices {
+		orders := watchdogOrders(d)
+		_, itself := d.Dev.(drivers.AutoOff)
+		switch _, switches := d.Dev.(drivers.Switch); {
+		case orders.Off != nil:
+			list = append(list, watchdog.Device{Name: d.Name, Kind: d.Driver, Off: orders.Off, Safe: orders.Safe})
+		case switches && !itself && limits.MaxOn(d.Name) > 0:
+			log.Info("if messkit itself dies while it is on, nothing switches it off at its max_on", "device", d.Name)
+		}
+		if _, moves := d.Dev.(drivers.Mover); moves && orders.Off == nil {
+			log.Info("if messkit itself dies while it moves, only its own limits stop it", "device", d.Name)
+		}
+	}
+	return list
+}
+
+func watchdogOrders(d config.Device) drivers.WatchdogCommands {
+	if g, ok := d.Dev.(drivers.WatchdogTarget); ok {
+		return g.WatchdogCommands()
+	}
+	return drivers.WatchdogCommands{}
 }

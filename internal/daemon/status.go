@@ -82,3 +82,29 @@ func (e *executor) status(up time.Duration) *status.Executor {
 	}
 	return s
 }
+
+// filesSetting names the settings that raise the limit of open files.
+const filesSetting = "LimitNOFILE= of the service, or ulimit -n"
+
+// limits returns the use of each limit of the exchange.
+func (e *OwnExchange) limits() []resources.Use {
+	list := e.server.Connections()
+	if e.mqtt != nil && e.mqtt.own != nil {
+		list = append(list, e.mqtt.own.Use())
+	}
+	if n, ok := resources.OpenFiles(); ok {
+		list = append(list, resources.Use{What: "open files", Setting: filesSetting, Now: n, Limit: resources.Of().Files})
+	}
+	return list
+}
+
+func (e *OwnExchange) confirm() status.Confirm {
+	c := status.Confirm{By: e.x.ConfirmBy()}
+	if at := e.model.Load(); at != 0 {
+		c.Model = new(time.Unix(at, 0).UTC())
+	}
+	return c
+}
+
+// modelSeen records that a process of this user has used a model's interface.
+func (e *OwnExchange) modelSeen() { e.model.Store(time.Now().Unix()) }

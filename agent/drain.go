@@ -19,7 +19,7 @@ type drain struct {
 	mu      sync.Mutex
 	reason  string // "" if there is no drain
 	orders  []string
-	changed chan struct{} // closed at a change of why or orders
+	changed chan struct{} // closed at a change of reason or orders
 }
 
 // maxOrders limits the remembered orders; a duplicate arrives soon after the first.

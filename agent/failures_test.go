@@ -36,7 +36,7 @@ func TestFailureStaysUntilDeviceWorks(t *testing.T) {
 		h.wantStatus(h.send(requester, `request: {intent: "what's in the fridge?"}`), mess.Failed)
 		began := h.failureOf("fridge-cam").At
 		h.advance(time.Hour)
-		if f := h.failureOf("fridge-cam"); f.At != began || time.Since(f.At) < time.Hour || !strings.Contains(f.Why, "no picture within 5s") {
+		if f := h.failureOf("fridge-cam"); f.At != began || time.Since(f.At) < time.Hour || !strings.Contains(f.Reason, "no picture within 5s") {
 			h.t.Errorf("%+v", f)
 		}
 		if f := h.failureOf("porch-lamp"); f != none {
@@ -66,7 +66,7 @@ func TestCancelAndBusyAreNoFailures(t *testing.T) {
 		h.lamp.set(func(l *lamp) { l.broken = drivers.ErrBusy })
 		h.advance(time.Hour)
 		h.wantStatus(h.send(requester, "request: {intent: ring the bell}"), mess.Failed)
-		if f := h.failureOf("porch-lamp"); f != cut || !strings.Contains(f.Why, "the wire is cut") {
+		if f := h.failureOf("porch-lamp"); f != cut || !strings.Contains(f.Reason, "the wire is cut") {
 			h.t.Errorf("%+v, and it was %+v", f, cut)
 		}
 	})
@@ -83,7 +83,7 @@ func TestExchangeKnowsFailedDevices(t *testing.T) {
 					if time.Since(f.At) > time.Hour+time.Minute || time.Since(f.At) < 0 {
 						h.t.Errorf("%+v", f)
 					}
-					list = append(list, f.Device+": "+f.Why)
+					list = append(list, f.Device+": "+f.Reason)
 				}
 			}
 			return list
@@ -121,13 +121,13 @@ func TestFailedSwitchOffIsReported(t *testing.T) {
 		over := time.Now().Add(-time.Second)
 		h.advance(time.Minute)
 		const reason = "it may still be on after its time, because messkit cannot switch it off; messkit tries again, check the device: the wire is cut"
-		if f := h.failureOf("porch-lamp"); f.Why != reason || !f.At.Equal(over) {
+		if f := h.failureOf("porch-lamp"); f.Reason != reason || !f.At.Equal(over) {
 			t.Errorf("%+v, and its time was over at %v", f, over)
 		}
 		if failure, err := looks(); err == nil || err.Error() != reason {
 			t.Errorf("%q, %v", failure, err)
 		}
-		if list := h.x.Executors()[0].FailingDevices(); len(list) != 1 || list[0].Why != reason {
+		if list := h.x.Executors()[0].FailingDevices(); len(list) != 1 || list[0].Reason != reason {
 			t.Errorf("%+v", list)
 		}
 		h.lamp.set(func(l *lamp) { l.broken = nil })

@@ -43,8 +43,8 @@ func TestDevicesAreReadAtStart(t *testing.T) {
 			if len(d.Seen) > 0 {
 				got = d.Seen[0].Text
 			}
-			if got != text || d.Failed.Why != "" {
-				t.Errorf("%s: %s is %q (failed: %q), want %q", when, device, got, d.Failed.Why, text)
+			if got != text || d.Failed.Reason != "" {
+				t.Errorf("%s: %s is %q (failed: %q), want %q", when, device, got, d.Failed.Reason, text)
 			}
 			if reads := device != "fridge-cam"; d.Reads != reads {
 				t.Errorf("%s can be read: %v", device, d.Reads)

@@ -102,7 +102,7 @@ func TestRobotThatContinuesAfterCrash(t *testing.T) {
 				if strings.Contains(s.Suggestion, ask) != c.moves || !strings.HasSuffix(s.Suggestion, "look before retrying") {
 					t.Errorf("suggestion is %q", s.Suggestion)
 				}
-				failed := func() string { return h.failureOf("robot").Why }
+				failed := func() string { return h.failureOf("robot").Reason }
 				if strings.Contains(failed(), ask) != c.moves {
 					t.Errorf("failure of the robot is %q", failed())
 				}

@@ -22,13 +22,13 @@ import (
 // may do that, and after the end those who have held the claim, for late evidence. mimeType may be
 // "". The attachment becomes part of the thread with the first message that names it. The error is
 // a *mess.Error, or one of data.
-func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
-	x.MarkAlive(who)
-	t, err := x.Thread(ctx, who, ref)
+func (x *Exchange) Attach(ctx context.Context, actor Actor, ref, name, mimeType string, data io.Reader) (mess.Media, error) {
+	x.MarkAlive(actor)
+	t, err := x.Thread(ctx, actor, ref)
 	if err != nil {
 		return mess.Media{}, err
 	}
-	if err := checkAttach(who, t.Envelope); err != nil {
+	if err := checkAttach(actor, t.Envelope); err != nil {
 		return mess.Media{}, err
 	}
 	if mimeType == "" {
@@ -56,15 +56,15 @@ func (x *Exchange) Attach(ctx context.Context, who Actor, ref, name, mimeType st
 	return mess.Media{File: messeaf.SafeName(name), MIME: mimeType, Size: &s.Size, SHA256: s.SHA256}, nil
 }
 
-func checkAttach(who Actor, e Envelope) error {
+func checkAttach(actor Actor, e Envelope) error {
 	switch {
-	case e.Status.Terminal() && e.HasHeld(who.ID):
+	case e.Status.Terminal() && e.HasHeld(actor.ID):
 		return nil
 	case e.Status.Terminal():
 		r := mess.Errorf(mess.IllegalTransition, "it has ended, and takes no more files")
 		r.Ref, r.Status = e.Ref, e.Status
 		return r
-	case who.ID != e.Requester && who.ID != e.Executor && !who.Has(Operator):
+	case actor.ID != e.Requester && actor.ID != e.Executor && !actor.Has(Operator):
 		return mess.Errorf(mess.Forbidden, "only the holder of the claim and the requester may attach files")
 	}
 	return nil
@@ -86,8 +86,8 @@ func (s *source) Read(p []byte) (int, error) {
 
 // Attachment opens an attachment of a thread that the actor may see. The caller closes it. The
 // error is a *mess.Error.
-func (x *Exchange) Attachment(ctx context.Context, who Actor, ref, name string) (io.ReadSeekCloser, Attachment, error) {
-	t, err := x.Thread(ctx, who, ref)
+func (x *Exchange) Attachment(ctx context.Context, actor Actor, ref, name string) (io.ReadSeekCloser, Attachment, error) {
+	t, err := x.Thread(ctx, actor, ref)
 	if err != nil {
 		return nil, Attachment{}, err
 	}

@@ -77,11 +77,11 @@ func TestCodeConfirmsOneQuestionOnce(t *testing.T) {
 		h.open(cfg)
 		ref := h.questionForOperator()
 		for _, c := range []struct {
-			who   exchange.Actor
+			actor exchange.Actor
 			proof exchange.Proof
 		}{{person, exchange.ByKey}, {person, exchange.AtTerminal}, {agent, exchange.OnPage}} {
-			if _, _, err := h.x.ConfirmCode(c.who, c.proof, ref); !errors.Is(err, mess.Forbidden) {
-				t.Errorf("%s with proof %d is shown the code: %v", c.who.ID, c.proof, err)
+			if _, _, err := h.x.ConfirmCode(c.actor, c.proof, ref); !errors.Is(err, mess.Forbidden) {
+				t.Errorf("%s with proof %d is shown the code: %v", c.actor.ID, c.proof, err)
 			}
 		}
 		shown := func() string {

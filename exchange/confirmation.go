@@ -159,11 +159,11 @@ type code struct {
 // ConfirmCode makes a code that confirms the open question of a thread, once. With ref "" the code
 // is for Release. Only an operator on the page gets it, because a program with the key of the
 // operator must not see it. ends is when the code expires.
-func (x *Exchange) ConfirmCode(who Actor, proof Proof, ref string) (text string, ends time.Time, err error) {
+func (x *Exchange) ConfirmCode(actor Actor, proof Proof, ref string) (text string, ends time.Time, err error) {
 	switch {
 	case x.ConfirmBy() != ConfirmCode:
 		return "", ends, mess.Errorf(mess.Conflict, "confirm: this exchange asks for no codes; exchange: confirm: code does")
-	case !who.Has(Operator) || proof != OnPage:
+	case !actor.Has(Operator) || proof != OnPage:
 		return "", ends, mess.Errorf(mess.Forbidden, "confirm: only the page shows the code, to an operator whose browser signed in from a terminal or from such a page")
 	}
 	question := releaseCode

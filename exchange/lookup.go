@@ -13,13 +13,13 @@ import (
 
 // Thread returns a thread that the actor may see, by any name that resolve knows. The error is a
 // *mess.Error; a hidden thread is NotFound.
-func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, error) {
-	ref, err := x.resolve(ctx, who, name)
+func (x *Exchange) Thread(ctx context.Context, actor Actor, name string) (Thread, error) {
+	ref, err := x.resolve(ctx, actor, name)
 	if err != nil {
 		return Thread{}, err
 	}
 	t, err := x.read(ctx, ref)
-	if errors.Is(err, ErrNoThread) || err == nil && !x.MaySee(who, t.Envelope) {
+	if errors.Is(err, ErrNoThread) || err == nil && !x.MaySee(actor, t.Envelope) {
 		return Thread{}, errNoThread(name)
 	}
 	if err != nil {
@@ -30,8 +30,8 @@ func (x *Exchange) Thread(ctx context.Context, who Actor, name string) (Thread, 
 
 // Envelope returns the envelope of a thread that the actor may see. It reads the store only if the
 // thread has ended. The error is a *mess.Error.
-func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelope, error) {
-	ref, err := x.resolve(ctx, who, name)
+func (x *Exchange) Envelope(ctx context.Context, actor Actor, name string) (Envelope, error) {
+	ref, err := x.resolve(ctx, actor, name)
 	if err != nil {
 		return Envelope{}, err
 	}
@@ -40,7 +40,7 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 		return Envelope{}, err
 	}
 	if err == nil {
-		if e := x.open.envelope(l); x.MaySee(who, e) {
+		if e := x.open.envelope(l); x.MaySee(actor, e) {
 			return e, nil
 		}
 	}
@@ -49,15 +49,15 @@ func (x *Exchange) Envelope(ctx context.Context, who Actor, name string) (Envelo
 
 // resolve finds the thread that a sender names. The name is the ref of the thread or of one of its
 // messages, a client id, or "last" (MESS 1.0 section 1.3).
-func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string, error) {
+func (x *Exchange) resolve(ctx context.Context, actor Actor, name string) (string, error) {
 	if name == mess.Last {
-		return x.last(who)
+		return x.last(actor)
 	}
 	ref := messeaf.ThreadRef(name)
 	if x.open.find(ref) != nil {
 		return ref, nil
 	}
-	if own, err := x.store.Lookup(ctx, thread.Key{Owner: who.ID, Name: name}); err == nil {
+	if own, err := x.store.Lookup(ctx, thread.Key{Owner: actor.ID, Name: name}); err == nil {
 		return own, nil
 	} else if !errors.Is(err, ErrNoThread) {
 		return "", x.storeError(err)
@@ -70,13 +70,13 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 	} else if !errors.Is(err, ErrNoThread) {
 		return "", x.storeError(err)
 	}
-	if held, ok := x.open.heldAs(who.ID, name); ok {
+	if held, ok := x.open.heldAs(actor.ID, name); ok {
 		return held, nil
 	}
-	if offered := x.offeredAs(who, name); offered != "" {
+	if offered := x.offeredAs(actor, name); offered != "" {
 		return offered, nil
 	}
-	if suggested, ok := x.open.suggestedAs(who, name); ok {
+	if suggested, ok := x.open.suggestedAs(actor, name); ok {
 		return suggested, nil
 	}
 	return "", errNoThread(name)
@@ -84,10 +84,10 @@ func (x *Exchange) resolve(ctx context.Context, who Actor, name string) (string,
 
 // offeredAs finds the only pending thread with a client id that an executor may claim (MESS 1.0
 // section 4.4: "re: get-onions, code: claimed"). It returns "" for none or several.
-func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
+func (x *Exchange) offeredAs(actor Actor, clientID string) (ref string) {
 	for _, e := range x.open.pendingAs(clientID) {
 		switch {
-		case !x.couldTake(who, e):
+		case !x.couldTake(actor, e):
 		case ref != "":
 			return ""
 		default:
@@ -98,32 +98,32 @@ func (x *Exchange) offeredAs(who Actor, clientID string) (ref string) {
 }
 
 // last returns the most recent request of an actor.
-func (x *Exchange) last(who Actor) (string, error) {
-	ref := x.threads.Last(who.ID)
+func (x *Exchange) last(actor Actor) (string, error) {
+	ref := x.threads.Last(actor.ID)
 	if ref == "" {
-		return "", mess.Errorf(mess.NotFound, "re: %q has made no request, so there is no %q", who.ID, mess.Last)
+		return "", mess.Errorf(mess.NotFound, "re: %q has made no request, so there is no %q", actor.ID, mess.Last)
 	}
 	return ref, nil
 }
 
 // MaySee reports whether an actor may read a thread: its parties, observers and operators, and
 // executors that could take a pending thread.
-func (x *Exchange) MaySee(who Actor, e Envelope) bool {
-	if e.IsVisibleTo(who) {
+func (x *Exchange) MaySee(actor Actor, e Envelope) bool {
+	if e.IsVisibleTo(actor) {
 		return true
 	}
-	return e.Status == mess.Pending && x.couldTake(who, e)
+	return e.Status == mess.Pending && x.couldTake(actor, e)
 }
 
 // couldTake reports whether an actor is an executor with the abilities for a thread.
-func (x *Exchange) couldTake(who Actor, e Envelope) bool {
-	return who.Has(ExecutorRole) && x.snapshot(x.now()).IsAble(who.ID, e)
+func (x *Exchange) couldTake(actor Actor, e Envelope) bool {
+	return actor.Has(ExecutorRole) && x.snapshot(x.now()).IsAble(actor.ID, e)
 }
 
 // mayKnow reports whether the sender of items may learn that a thread exists: everyone who may read
 // it, and an executor whose claim comes too late.
-func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
-	if x.MaySee(who, e) {
+func (x *Exchange) mayKnow(actor Actor, e Envelope, items []mess.Item) bool {
+	if x.MaySee(actor, e) {
 		return true
 	}
 	claims := !slices.ContainsFunc(items, func(i mess.Item) bool {
@@ -131,7 +131,7 @@ func (x *Exchange) mayKnow(who Actor, e Envelope, items []mess.Item) bool {
 		return !ok || s.Code != mess.Claimed
 	})
 	over := e.Status.Terminal() && x.now().Sub(e.Updated) > lateClaim
-	return claims && !over && x.couldTake(who, e)
+	return claims && !over && x.couldTake(actor, e)
 }
 
 // lateClaim is the time after the end of a thread in which a claim may still answer an old offer.

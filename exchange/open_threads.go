@@ -148,11 +148,11 @@ func (o *openThreads) pendingAs(clientID string) (list []Envelope) {
 
 // suggestedAs finds the only thread with an open suggestion of an id that the actor may answer.
 // It takes the lock.
-func (o *openThreads) suggestedAs(who Actor, id string) (ref string, ok bool) {
+func (o *openThreads) suggestedAs(actor Actor, id string) (ref string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for l := range o.suggested[id].all() {
-		if e := l.env(); (e.Requester == who.ID || who.Has(Operator)) && e.Suggestion(id) != "" {
+		if e := l.env(); (e.Requester == actor.ID || actor.Has(Operator)) && e.Suggestion(id) != "" {
 			if ref != "" {
 				return "", false // two have the same
 			}

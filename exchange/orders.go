@@ -16,24 +16,24 @@ import (
 
 // checkOrder returns an error unless the actor is a requester or an operator. item is the key below
 // config.
-func checkOrder(who Actor, item string) error {
-	if who.Has(Requester) || who.Has(Operator) {
+func checkOrder(actor Actor, item string) error {
+	if actor.Has(Requester) || actor.Has(Operator) {
 		return nil
 	}
-	return mess.Errorf(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, who.ID)
+	return mess.Errorf(mess.Forbidden, "config.%s: %q may not ask for anything here; use a requester's or the operator's key", item, actor.ID)
 }
 
 // Stop orders the executors in s, or all, to stop everything. Idle people get no stop. A subscribed
 // executor gets the stop at once, before the disk has it. An absent or deregistered executor gets
 // it when it comes back. Nobody can take a stop back over a channel. The result has the id, the
 // executors and the count of threads that wait to end. The error is a *mess.Error.
-func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop, error) {
-	if err := checkOrder(who, "stop"); err != nil {
+func (x *Exchange) Stop(ctx context.Context, actor Actor, s mess.Stop) (mess.Stop, error) {
+	if err := checkOrder(actor, "stop"); err != nil {
 		return mess.Stop{}, err
 	}
 	everybody := len(s.Executors) == 0
 	s.Reason = registry.CutReason(s.Reason) // the length of the reason must not prevent a stop
-	s.ID, s.By, s.At, s.Ending = rand.Text(), who.ID, mess.TimeOf(x.now()), 0
+	s.ID, s.By, s.At, s.Ending = rand.Text(), actor.ID, mess.TimeOf(x.now()), 0
 	ids, err := x.registry.Stop(ctx, s)
 	if err != nil {
 		return mess.Stop{}, x.storeError(err)
@@ -43,7 +43,7 @@ func (x *Exchange) Stop(ctx context.Context, who Actor, s mess.Stop) (mess.Stop,
 	}
 	now := x.registry.Snapshot()
 	s.Executors = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return now.Executor(id).Deregistered })
-	x.log.Warn("stop", "actor", who.ID, "executors", len(ids), "err", s.Reason)
+	x.log.Warn("stop", "actor", actor.ID, "executors", len(ids), "err", s.Reason)
 	return s, nil
 }
 
@@ -138,19 +138,19 @@ func (x *Exchange) countStopped() (n uint64) {
 // Drain makes executors take nothing new: those in h, or all. Claimed threads go on. The order
 // outlives restarts, and ends with Resume. The order of an operator stays in force if there is one.
 // The error is a *mess.Error.
-func (x *Exchange) Drain(ctx context.Context, who Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
-	return x.drain(ctx, who, "hold", h)
+func (x *Exchange) Drain(ctx context.Context, actor Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
+	return x.drain(ctx, actor, "hold", h)
 }
 
 // Resume ends the drain orders of the executors in h. If h names none, it ends every order that the
 // actor may end. An operator may end every order, others only their own. The error is a
 // *mess.Error.
-func (x *Exchange) Resume(ctx context.Context, who Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
-	return x.drain(ctx, who, "resume", h)
+func (x *Exchange) Resume(ctx context.Context, actor Actor, h mess.DrainOrder) (mess.DrainOrder, error) {
+	return x.drain(ctx, actor, "resume", h)
 }
 
-func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.DrainOrder) (mess.DrainOrder, error) {
-	if err := checkOrder(who, verb); err != nil {
+func (x *Exchange) drain(ctx context.Context, actor Actor, verb string, h mess.DrainOrder) (mess.DrainOrder, error) {
+	if err := checkOrder(actor, verb); err != nil {
 		return mess.DrainOrder{}, err
 	}
 	if len(h.Reason) > registry.MaxReason {
@@ -159,13 +159,13 @@ func (x *Exchange) drain(ctx context.Context, who Actor, verb string, h mess.Dra
 	if len(h.Extra) > 0 { // a misspelled executors key would mean all executors
 		return mess.DrainOrder{}, mess.Errorf(mess.Invalid, "config.%s.%.60s: unknown key; known keys: why, executors", verb, h.Extra[0].Key)
 	}
-	h.ID, h.By, h.At = rand.Text(), who.ID, mess.TimeOf(x.now())
-	given, err := x.registry.Drain(ctx, who, registry.Drain{On: verb == "hold", Order: h})
+	h.ID, h.By, h.At = rand.Text(), actor.ID, mess.TimeOf(x.now())
+	given, err := x.registry.Drain(ctx, actor, registry.Drain{On: verb == "hold", Order: h})
 	if err != nil {
 		return mess.DrainOrder{}, x.storeError(err)
 	}
 	if h.Executors = given; len(given) > 0 {
-		x.log.Info(verb, "actor", who.ID, "executors", strings.Join(given, " "), "why", h.Reason)
+		x.log.Info(verb, "actor", actor.ID, "executors", strings.Join(given, " "), "why", h.Reason)
 	}
 	return h, nil
 }
@@ -177,8 +177,8 @@ func (s snapshot) drainedCandidate(env Envelope) string {
 	rank := r.Rank()
 	byRank := func(a, b *routing.Executor) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.ID, b.ID)) }
 	for _, e := range slices.SortedFunc(r.Candidates(), byRank) {
-		if why := s.registry.Orders(e.ID).DrainReason(); why != "" {
-			return cmp.Or(e.Name, e.ID) + " is " + why
+		if reason := s.registry.Orders(e.ID).DrainReason(); reason != "" {
+			return cmp.Or(e.Name, e.ID) + " is " + reason
 		}
 	}
 	return ""

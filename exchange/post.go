@@ -291,10 +291,10 @@ func (x *Exchange) checkExternal(m mess.Message) error {
 }
 
 // recordRejected stores a rejected message as evidence.
-func (x *Exchange) recordRejected(ctx context.Context, in Inbound, s threadPost, why string) error {
+func (x *Exchange) recordRejected(ctx context.Context, in Inbound, s threadPost, reason string) error {
 	_, err := x.step(ctx, messeaf.ThreadRef(s.ref), func(Envelope) transition.Input {
 		i := x.input(in.Actor, in.Channel, in.Message)
-		i.Noted = why
+		i.Noted = reason
 		return i
 	})
 	return err

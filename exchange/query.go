@@ -34,14 +34,14 @@ func (x *Exchange) answerQueries(ctx context.Context, in Inbound, p sortedItems)
 	return items, nil
 }
 
-func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess.Object, error) {
+func (x *Exchange) answerTo(ctx context.Context, actor Actor, q *mess.Query) (mess.Object, error) {
 	f := mess.Filter{}
 	if q.Filter != nil {
 		f = *q.Filter
 	}
 	switch q.Type {
 	case "status", "":
-		return x.statusOf(ctx, who, f)
+		return x.statusOf(ctx, actor, f)
 	case "capabilities":
 		return mess.Object{{Key: "capabilities", Value: x.capabilityList(f.Tags)}}, nil
 	case "executors":
@@ -52,11 +52,11 @@ func (x *Exchange) answerTo(ctx context.Context, who Actor, q *mess.Query) (mess
 
 // statusOf lists the threads that the filter names or selects. Without a filter it lists the open
 // threads.
-func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess.Object, error) {
+func (x *Exchange) statusOf(ctx context.Context, actor Actor, f mess.Filter) (mess.Object, error) {
 	var threads []any
 	if len(f.Re) > 0 {
 		for _, re := range f.Re {
-			t, err := x.Thread(ctx, who, re)
+			t, err := x.Thread(ctx, actor, re)
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +71,7 @@ func (x *Exchange) statusOf(ctx context.Context, who Actor, f mess.Filter) (mess
 	if len(f.Status) == 0 && f.Executor == "" && f.Since == "" {
 		filter.Status = openCodes
 	}
-	page, err := x.List(ctx, who, filter)
+	page, err := x.List(ctx, actor, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -175,15 +175,15 @@ const capabilitiesWait = 5 * time.Second
 // List returns the threads that the actor may see and the filter selects, the newest change first.
 // A list by capability waits up to 5 s until the exchange has read the capabilities of threads that
 // ended under an earlier release. The error is that of the cursor, or a *mess.Error.
-func (x *Exchange) List(ctx context.Context, who Actor, f Filter) (Page, error) {
+func (x *Exchange) List(ctx context.Context, actor Actor, f Filter) (Page, error) {
 	f.Status = storedCodes(f.Status)
 	if f.Capability != "" && mayHaveEnded(f.Status) && !x.waitForCapabilities(ctx) {
 		return Page{}, mess.Errorf(mess.Unavailable, "capability: the exchange still reads the capabilities of threads that ended under an earlier release; try again in a minute, or ask for open statuses only")
 	}
 	q := index.Query{Filter: f}
-	if who.Roles&(Observer|Operator) == 0 {
-		q.Party = who.ID
-		q.Capabilities, q.Offers = x.offersOf(who)
+	if actor.Roles&(Observer|Operator) == 0 {
+		q.Party = actor.ID
+		q.Capabilities, q.Offers = x.offersOf(actor)
 	}
 	refs, cursor, err := x.threads.Page(q)
 	if err != nil {
@@ -244,9 +244,9 @@ func (x *Exchange) readCapabilities(ctx context.Context) {
 
 // offersOf returns the capabilities of an executor, and a function that reports whether it may take
 // a pending thread. Both are nil for other actors.
-func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref string) bool) {
-	ex := x.registry.Snapshot().Executor(who.ID)
-	if ex == nil || ex.Deregistered || !who.Has(ExecutorRole) {
+func (x *Exchange) offersOf(actor Actor) (capabilities []string, may func(ref string) bool) {
+	ex := x.registry.Snapshot().Executor(actor.ID)
+	if ex == nil || ex.Deregistered || !actor.Has(ExecutorRole) {
 		return nil, nil
 	}
 	for _, c := range ex.Capabilities {
@@ -256,7 +256,7 @@ func (x *Exchange) offersOf(who Actor) (capabilities []string, may func(ref stri
 	}
 	return capabilities, func(ref string) bool {
 		l := x.open.find(ref)
-		return l != nil && x.couldTake(who, x.open.envelope(l))
+		return l != nil && x.couldTake(actor, x.open.envelope(l))
 	}
 }
 

@@ -28,12 +28,12 @@ type ExecutorInfo struct {
 
 // register takes a config.executor: a registration, an update, or a heartbeat (MESS 1.0 section
 // 7.4).
-func (x *Exchange) register(ctx context.Context, who Actor, c mess.Executor) (mess.Ack, error) {
-	if !who.Has(ExecutorRole) && !who.Has(Operator) {
-		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", who.ID)
+func (x *Exchange) register(ctx context.Context, actor Actor, c mess.Executor) (mess.Ack, error) {
+	if !actor.Has(ExecutorRole) && !actor.Has(Operator) {
+		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor: %q may not work for others here (role executor is missing); an operator gives it", actor.ID)
 	}
-	if who.ID != c.ID && !who.Has(Operator) {
-		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor.id: %q can only register itself", who.ID)
+	if actor.ID != c.ID && !actor.Has(Operator) {
+		return mess.Ack{}, mess.Errorf(mess.Forbidden, "config.executor.id: %q can only register itself", actor.ID)
 	}
 	if !mess.ValidID(c.ID) {
 		return mess.Ack{}, mess.Errorf(mess.Invalid, "config.executor.id: %q cannot name an executor; use letters, digits, - and _, at most 64", c.ID)
@@ -239,14 +239,14 @@ func (x *Exchange) lease(e Envelope) time.Duration {
 // that. An executor that is live, or holds a thread, may still act, and the error says so. Its
 // orders stay: if it registers again, it gets each stop that it has not confirmed, and those of the
 // meantime. stops is the number of unconfirmed stops. The error is a *mess.Error.
-func (x *Exchange) Deregister(ctx context.Context, who Actor, id string) (stops int, err error) {
-	if !who.Has(Operator) {
-		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", who.ID)
+func (x *Exchange) Deregister(ctx context.Context, actor Actor, id string) (stops int, err error) {
+	if !actor.Has(Operator) {
+		return 0, mess.Errorf(mess.Forbidden, "%q is not an operator, and only operators forget executors", actor.ID)
 	}
 	if stops, err = x.registry.Deregister(ctx, id); err != nil {
 		return 0, x.storeError(err)
 	}
-	x.log.Warn("executor forgotten", "executor", id, "actor", who.ID, "stops", stops)
+	x.log.Warn("executor forgotten", "executor", id, "actor", actor.ID, "stops", stops)
 	return stops, nil
 }
 
@@ -255,16 +255,16 @@ func (x *Exchange) Deregistered() []string { return x.registry.Snapshot().Deregi
 
 // MarkAlive records a contact of an executor. Channels call it for every authenticated call,
 // so an executor that polls or reports is live without heartbeats.
-func (x *Exchange) MarkAlive(who Actor) {
-	if who.Has(ExecutorRole) {
-		x.registry.Seen(who.ID)
+func (x *Exchange) MarkAlive(actor Actor) {
+	if actor.Has(ExecutorRole) {
+		x.registry.Seen(actor.ID)
 	}
 }
 
 // markAlive works like MarkAlive, and also lists a deregistered executor again.
-func (x *Exchange) markAlive(ctx context.Context, who Actor) {
-	if who.Has(ExecutorRole) && x.registry.Seen(who.ID) == nil {
-		x.registry.Recall(ctx, who.ID)
+func (x *Exchange) markAlive(ctx context.Context, actor Actor) {
+	if actor.Has(ExecutorRole) && x.registry.Seen(actor.ID) == nil {
+		x.registry.Recall(ctx, actor.ID)
 	}
 }
 

@@ -45,16 +45,16 @@ func (s snapshot) IsDrained(id string) bool { return s.registry.Orders(id).IsDra
 func (s snapshot) Load(id string) int { return s.x.open.held[id].len() + s.x.open.offered[id].len() }
 
 // CheckClaim returns nil if an actor may claim a thread now (transition T2), or a *mess.Error.
-func (s snapshot) CheckClaim(who Actor, env Envelope) error {
-	e := s.registry.Executor(who.ID)
-	if e == nil || !who.Has(ExecutorRole) {
-		return mess.Errorf(mess.Forbidden, "%q is no registered executor; send config.executor first", who.ID)
+func (s snapshot) CheckClaim(actor Actor, env Envelope) error {
+	e := s.registry.Executor(actor.ID)
+	if e == nil || !actor.Has(ExecutorRole) {
+		return mess.Errorf(mess.Forbidden, "%q is no registered executor; send config.executor first", actor.ID)
 	}
 	if err := s.request(&env).CheckExecutor(e.Executor); err != nil {
-		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", who.ID, err)
+		return mess.Errorf(mess.Forbidden, "%q may not claim this: %v", actor.ID, err)
 	}
-	if o := s.registry.Orders(who.ID); o.Drain != nil && o.Drain.On {
-		return mess.Errorf(mess.NotYet, "%q may not claim this: it is %s", who.ID, o.DrainReason())
+	if o := s.registry.Orders(actor.ID); o.Drain != nil && o.Drain.On {
+		return mess.Errorf(mess.NotYet, "%q may not claim this: it is %s", actor.ID, o.DrainReason())
 	}
 	l := s.x.open.byRef[env.Ref]
 	if l == nil {

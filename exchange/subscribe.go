@@ -33,28 +33,28 @@ func (x *Exchange) publishStep(s Step) {
 // exchange has forgotten the events after that id, an EventReset comes first, and then the present
 // state. A slow subscriber gets ErrSlow, and can resume. Follow returns nil after ctx ends, or the
 // error of handle or of the store.
-func (x *Exchange) Follow(ctx context.Context, who Actor, after string, handle func(Event) error) error {
-	return x.FollowFrom(ctx, who, after, func() error { return nil }, handle)
+func (x *Exchange) Follow(ctx context.Context, actor Actor, after string, handle func(Event) error) error {
+	return x.FollowFrom(ctx, actor, after, func() error { return nil }, handle)
 }
 
 // FollowFrom works like Follow, and calls joined as soon as it misses no change any more. A state
 // that joined reads is not older than the first event.
-func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, joined func() error, handle func(Event) error) error {
+func (x *Exchange) FollowFrom(ctx context.Context, actor Actor, after string, joined func() error, handle func(Event) error) error {
 	news := make(chan struct{}, 1)
 	wake := func() {
 		wait.Notify(news)
 	}
-	f, missed, resumed := x.addSubscriber(who, after, wake)
+	f, missed, resumed := x.addSubscriber(actor, after, wake)
 	defer x.events.Leave(f)
 	if err := joined(); err != nil {
 		return err
 	}
-	x.markAlive(ctx, who)
-	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
+	x.markAlive(ctx, actor)
+	if err := x.catchUp(ctx, actor, f, after, missed, resumed, handle); err != nil {
 		return err
 	}
 	for {
-		if err := x.forward(ctx, who, f, handle); err != nil {
+		if err := x.forward(ctx, actor, f, handle); err != nil {
 			return err
 		}
 		select {
@@ -65,9 +65,9 @@ func (x *Exchange) FollowFrom(ctx context.Context, who Actor, after string, join
 	}
 }
 
-func (x *Exchange) addSubscriber(who Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
+func (x *Exchange) addSubscriber(actor Actor, after string, wake func()) (f *subscriber, missed []entry, resumed bool) {
 	return x.events.Subscribe(eventbus.Options{
-		Actor: who.ID, SeesAll: who.SeesAll(), Works: who.Has(ExecutorRole), After: after, Wake: wake,
+		Actor: actor.ID, SeesAll: actor.SeesAll(), Works: actor.Has(ExecutorRole), After: after, Wake: wake,
 	})
 }
 
@@ -78,11 +78,11 @@ type (
 
 // catchUp delivers the present state, or the missed events. It is a separate function so that an
 // idle subscriber does not keep its large stack frame.
-func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
+func (x *Exchange) catchUp(ctx context.Context, actor Actor, f *subscriber, after string, missed []entry, resumed bool, handle func(Event) error) error {
 	if resumed {
-		return x.deliverAll(ctx, who, missed, handle)
+		return x.deliverAll(ctx, actor, missed, handle)
 	}
-	events, err := x.openFor(ctx, who)
+	events, err := x.openFor(ctx, actor)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 		events[n-1].ID = x.events.ID(f.Joined())
 	}
 	for _, e := range events {
-		if err := x.deliver(ctx, who, e, handle); err != nil {
+		if err := x.deliver(ctx, actor, e, handle); err != nil {
 			return err
 		}
 	}
@@ -103,10 +103,10 @@ func (x *Exchange) catchUp(ctx context.Context, who Actor, f *subscriber, after 
 }
 
 // forward delivers the queued events of f. The error is ErrSlow after the bus has cut f off.
-func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle func(Event) error) error {
+func (x *Exchange) forward(ctx context.Context, actor Actor, f *subscriber, handle func(Event) error) error {
 	for {
 		events, last := x.events.Take(f)
-		if err := x.deliverAll(ctx, who, events, handle); err != nil {
+		if err := x.deliverAll(ctx, actor, events, handle); err != nil {
 			return err
 		}
 		if last {
@@ -119,14 +119,14 @@ func (x *Exchange) forward(ctx context.Context, who Actor, f *subscriber, handle
 }
 
 // deliverAll is a separate function for the same reason as catchUp.
-func (x *Exchange) deliverAll(ctx context.Context, who Actor, events []entry, handle func(Event) error) error {
+func (x *Exchange) deliverAll(ctx context.Context, actor Actor, events []entry, handle func(Event) error) error {
 	for _, one := range events {
 		if ctx.Err() != nil {
 			return nil
 		}
 		e := *one.Event
 		e.ID = x.events.ID(one.Number)
-		if err := x.deliver(ctx, who, e, handle); err != nil {
+		if err := x.deliver(ctx, actor, e, handle); err != nil {
 			return err
 		}
 	}
@@ -135,11 +135,11 @@ func (x *Exchange) deliverAll(ctx context.Context, who Actor, events []entry, ha
 
 // deliver delivers one event. It adds the request to an offer, and reads it only now, so that
 // queued offers need no memory. It skips an offer that is over.
-func (x *Exchange) deliver(ctx context.Context, who Actor, e Event, handle func(Event) error) error {
+func (x *Exchange) deliver(ctx context.Context, actor Actor, e Event, handle func(Event) error) error {
 	if e.Kind != EventOffer {
 		return x.callHandler(e, handle)
 	}
-	if !x.HasOffer(e.Thread.Ref, who.ID) {
+	if !x.HasOffer(e.Thread.Ref, actor.ID) {
 		return nil
 	}
 	t, err := x.read(ctx, e.Thread.Ref)
@@ -162,15 +162,15 @@ func (x *Exchange) callHandler(e Event, handle func(Event) error) error {
 
 // openFor returns the present state for a new subscriber: its orders, its offers, and the messages
 // in its threads since its own last message.
-func (x *Exchange) openFor(ctx context.Context, who Actor) ([]Event, error) {
-	offers, holds := x.openThreadsFor(who.ID)
-	offers = slices.Concat(x.registry.Snapshot().Orders(who.ID).Events(), offers)
+func (x *Exchange) openFor(ctx context.Context, actor Actor) ([]Event, error) {
+	offers, holds := x.openThreadsFor(actor.ID)
+	offers = slices.Concat(x.registry.Snapshot().Orders(actor.ID).Events(), offers)
 	for _, e := range holds {
 		t, err := x.read(ctx, e.Ref)
 		if err != nil {
 			return nil, x.storeError(err)
 		}
-		for _, m := range t.MessagesSince(who.ID) {
+		for _, m := range t.MessagesSince(actor.ID) {
 			offers = append(offers, Event{Kind: EventMessage, Thread: t.Envelope, Message: m})
 		}
 	}
@@ -191,20 +191,20 @@ func (x *Exchange) openThreadsFor(id string) (offers []Event, holds []Envelope) 
 }
 
 // As returns a client of the exchange in this process, for one actor.
-func (x *Exchange) As(who Actor, channel string) *Local {
-	return &Local{x: x, who: who, channel: channel}
+func (x *Exchange) As(actor Actor, channel string) *Local {
+	return &Local{x: x, actor: actor, channel: channel}
 }
 
 // Local is a client in the process of the exchange. It implements agent.Exchange.
 type Local struct {
 	x       *Exchange
-	who     Actor
+	actor   Actor
 	channel string
 }
 
 // Send posts a message.
 func (l *Local) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
-	return l.x.Post(ctx, Inbound{Actor: l.who, Channel: l.channel, Message: m})
+	return l.x.Post(ctx, Inbound{Actor: l.actor, Channel: l.channel, Message: m})
 }
 
 // Receive calls handle with every message for the executor, one at a time, until ctx ends. It
@@ -212,11 +212,11 @@ func (l *Local) Send(ctx context.Context, m mess.Message) (mess.Message, error) 
 func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 	after := ""
 	for {
-		err := l.x.Follow(ctx, l.who, after, func(e Event) error {
+		err := l.x.Follow(ctx, l.actor, after, func(e Event) error {
 			if e.ID != "" {
 				after = e.ID
 			}
-			if m, ok := e.Delivery(l.who.ID); ok {
+			if m, ok := e.Delivery(l.actor.ID); ok {
 				handle(m)
 			}
 			return nil
@@ -229,7 +229,7 @@ func (l *Local) Receive(ctx context.Context, handle func(mess.Message)) error {
 
 // Attach stages an attachment, as Exchange.Attach does.
 func (l *Local) Attach(ctx context.Context, ref, name, mime string, data io.Reader) (mess.Media, error) {
-	return l.x.Attach(ctx, l.who, ref, name, mime, data)
+	return l.x.Attach(ctx, l.actor, ref, name, mime, data)
 }
 
 // Subscription delivers events without a goroutine of its own while there are none, because most
@@ -237,7 +237,7 @@ func (l *Local) Attach(ctx context.Context, ref, name, mime string, data io.Read
 type Subscription struct {
 	x      *Exchange
 	ctx    context.Context
-	who    Actor
+	actor  Actor
 	handle func(Event) error
 	broken func()
 	f      *subscriber
@@ -249,14 +249,14 @@ type Subscription struct {
 // Subscribe works like Follow for a subscriber that waits long. It returns after handle has got the
 // present state, or with an error. Then goroutines of the exchange call handle, one event at a
 // time, until ctx ends. They call broken when Close has an error to return.
-func (x *Exchange) Subscribe(ctx context.Context, who Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
-	a := &Subscription{x: x, ctx: ctx, who: who, handle: handle, broken: broken}
+func (x *Exchange) Subscribe(ctx context.Context, actor Actor, after string, handle func(Event) error, broken func()) (*Subscription, error) {
+	a := &Subscription{x: x, ctx: ctx, actor: actor, handle: handle, broken: broken}
 	a.mu.Lock() // later events wait
 	defer a.mu.Unlock()
-	f, missed, resumed := x.addSubscriber(who, after, func() { go a.forward() })
+	f, missed, resumed := x.addSubscriber(actor, after, func() { go a.forward() })
 	a.f = f
-	x.markAlive(ctx, who)
-	if err := x.catchUp(ctx, who, f, after, missed, resumed, handle); err != nil {
+	x.markAlive(ctx, actor)
+	if err := x.catchUp(ctx, actor, f, after, missed, resumed, handle); err != nil {
 		x.events.Leave(f)
 		a.err = err
 		return nil, err
@@ -270,7 +270,7 @@ func (a *Subscription) forward() {
 	if a.err != nil || a.ctx.Err() != nil {
 		return
 	}
-	if a.err = a.x.forward(a.ctx, a.who, a.f, a.handle); a.err != nil {
+	if a.err = a.x.forward(a.ctx, a.actor, a.f, a.handle); a.err != nil {
 		a.broken()
 	}
 }

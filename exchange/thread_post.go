@@ -43,10 +43,10 @@ func (x *Exchange) postToThread(ctx context.Context, in Inbound, s threadPost) (
 }
 
 // input returns the input of a step: a message of an actor, with the time and the channel set.
-func (x *Exchange) input(who Actor, channel string, m mess.Message) transition.Input {
+func (x *Exchange) input(actor Actor, channel string, m mess.Message) transition.Input {
 	now := x.now()
-	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = who.ID, mess.TimeOf(now), channel, "", ""
-	return transition.Input{Who: who, Now: now, Message: m, Attempts: x.cfg.MaxAttempts}
+	m.From, m.Received, m.Channel, m.ExpiresIn, m.Ref = actor.ID, mess.TimeOf(now), channel, "", ""
+	return transition.Input{Actor: actor, Now: now, Message: m, Attempts: x.cfg.MaxAttempts}
 }
 
 // attempts limits how often the exchange repeats a step because another writer was first.
@@ -131,14 +131,14 @@ func (x *Exchange) prepareStep(ctx context.Context, t *transition.Effect) (Step,
 	}
 	binds := thread.BindAttachments(&t.Message, t.Env.Serial)
 	if t.Message.ID != "" {
-		t.Env.Seen = append(t.Env.Seen, ProcessedMessage{From: t.Who.ID, ID: t.Message.ID, Ref: t.Message.Ref})
+		t.Env.Seen = append(t.Env.Seen, ProcessedMessage{From: t.Actor.ID, ID: t.Message.ID, Ref: t.Message.Ref})
 		t.Env.Seen = t.Env.Seen[max(0, len(t.Env.Seen)-thread.MaxProcessed):]
 	}
 	if t.Message.From == Self {
 		t.Message.Version = mess.Current
 	}
 	messages := []mess.Message{t.Message}
-	if t.Who.ID != Self || t.Noted != "" {
+	if t.Actor.ID != Self || t.Noted != "" {
 		messages = append(messages, ackDocument(t, messeaf.ItemID(t.Message)))
 	}
 	if t.Also != nil {
@@ -168,7 +168,7 @@ func (x *Exchange) ack(t *transition.Effect) mess.Ack {
 	if id := messeaf.ItemID(t.Message); id != "" {
 		a.Re = mess.Refs{id}
 	}
-	if t.Env.Holder() == t.Who.ID {
+	if t.Env.Holder() == t.Actor.ID {
 		a.Epoch = t.Env.Epoch
 		a.Lease = mess.Duration(x.lease(t.Env).String())
 	}

@@ -10,14 +10,14 @@ const FailingField = "failing"
 type Failing struct {
 	Device string    `json:"device"`
 	At     time.Time `json:"at"` // with a resolution of one second
-	Why    string    `json:"why"`
+	Reason string    `json:"why"`
 }
 
 // FailingItems returns the value of FailingField for failing devices.
 func FailingItems(all []Failing) []any {
 	list := make([]any, len(all))
 	for i, f := range all {
-		list[i] = Object{{Key: "device", Value: f.Device}, {Key: "at", Value: f.At.UTC().Format(time.RFC3339)}, {Key: "why", Value: f.Why}}
+		list[i] = Object{{Key: "device", Value: f.Device}, {Key: "at", Value: f.At.UTC().Format(time.RFC3339)}, {Key: "why", Value: f.Reason}}
 	}
 	return list
 }
@@ -36,7 +36,7 @@ func (e Executor) FailingDevices() []Failing {
 			return s
 		}
 		at, err := time.Parse(time.RFC3339, text("at"))
-		if f := (Failing{text("device"), at, text("why")}); err == nil && f.Device != "" && f.Why != "" {
+		if f := (Failing{text("device"), at, text("why")}); err == nil && f.Device != "" && f.Reason != "" {
 			all = append(all, f)
 		}
 	}

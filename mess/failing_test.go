@@ -12,7 +12,7 @@ import (
 // another structure.
 func TestFailingDevices(t *testing.T) {
 	at := time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC)
-	porch := mess.Failing{Device: "porch", At: at, Why: "the wire is cut"}
+	porch := mess.Failing{Device: "porch", At: at, Reason: "the wire is cut"}
 	for name, c := range map[string]struct {
 		item any
 		want []mess.Failing

@@ -99,8 +99,8 @@ func working(more map[Code]Party) map[Code]Party {
 		Completed: ex, Partial: ex, Failed: ex | xc, Expired: xc,
 		Cancelled: ex | rq, Superseded: ex | rq | xc, Delegated: ex,
 	}
-	for to, who := range more {
-		steps[to] = who
+	for to, party := range more {
+		steps[to] = party
 	}
 	return steps
 }
@@ -112,10 +112,10 @@ func (c Code) Known() bool { _, ok := transitions[c]; return ok }
 func (c Code) Terminal() bool { steps, ok := transitions[c]; return ok && len(steps) == 0 }
 
 // Next returns the codes that who may set after c, sorted.
-func (c Code) Next(who Party) []Code {
+func (c Code) Next(party Party) []Code {
 	var next []Code
 	for to, by := range transitions[c] {
-		if by&who != 0 {
+		if by&party != 0 {
 			next = append(next, to)
 		}
 	}
@@ -125,11 +125,11 @@ func (c Code) Next(who Party) []Code {
 
 // Step returns nil if who may change a thread from one status to the other, else a
 // *TransitionError.
-func Step(from, to Code, who Party) error {
-	if transitions[from][to]&who != 0 {
+func Step(from, to Code, party Party) error {
+	if transitions[from][to]&party != 0 {
 		return nil
 	}
-	return &TransitionError{From: from, To: to, By: who, Legal: from.Next(who)}
+	return &TransitionError{From: from, To: to, By: party, Legal: from.Next(party)}
 }
 
 // TransitionError reports a transition that the state machine does not allow.

@@ -129,20 +129,20 @@ func MissingContent(plan capabilities.Plan, content []mess.Entry, notes string) 
 	has := func(kind string) bool {
 		return slices.ContainsFunc(content, func(e mess.Entry) bool { return e.Type == kind })
 	}
-	var why []string
+	var missing []string
 	for _, want := range plan.Want {
 		switch {
 		case !slices.Contains(knownContents, want):
-			why = append(why, fmt.Sprintf("no %s: nothing here gives that", want))
+			missing = append(missing, fmt.Sprintf("no %s: nothing here gives that", want))
 		case want == "location" && !has("location"):
-			why = append(why, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
+			missing = append(missing, fmt.Sprintf("no location: the configuration does not say where %s is (area)", plan.Device))
 		case want == "confirmation" && !has("confirmation"):
-			why = append(why, "no confirmation: "+noYesOrNoReason(plan))
+			missing = append(missing, "no confirmation: "+noYesOrNoReason(plan))
 		case want == "image" && !has("image") && !strings.Contains(notes, "picture"):
-			why = append(why, "no image: nothing here takes one of that")
+			missing = append(missing, "no image: nothing here takes one of that")
 		}
 	}
-	return strings.Join(why, "; ")
+	return strings.Join(missing, "; ")
 }
 
 // noYesOrNoReason explains why the answer is neither yes nor no.

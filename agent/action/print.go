@@ -194,7 +194,7 @@ func (w *printMonitor) interrupted(ctx context.Context) Result {
 }
 
 // halted waits for the end of a print that the driver ends because of a stop.
-func (w *printMonitor) halted(ctx context.Context, why error) Result {
+func (w *printMonitor) halted(ctx context.Context, cause error) Result {
 	after, cancel := readbackContext(ctx)
 	defer cancel()
 	if d, ok := w.run.Device.Driver.(drivers.RestReader); ok {
@@ -206,9 +206,9 @@ func (w *printMonitor) halted(ctx context.Context, why error) Result {
 	}
 	last, done := readbackContext(ctx)
 	defer done()
-	r := w.endFacts(why, mess.EffectUnknown)
+	r := w.endFacts(cause, mess.EffectUnknown)
 	if w.run.checkStandstill(last, &r); r.StandsStill {
-		half := w.endFacts(why, mess.EffectPartial)
+		half := w.endFacts(cause, mess.EffectPartial)
 		r.Text, r.Done, r.Remaining = half.Text, half.Done, half.Remaining
 		r.Note("the printed part lies on the bed")
 	}
@@ -216,10 +216,10 @@ func (w *printMonitor) halted(ctx context.Context, why error) Result {
 }
 
 // stop ends the print and reports its remaining heat or work.
-func (w *printMonitor) stop(ctx context.Context, why error) Result {
+func (w *printMonitor) stop(ctx context.Context, cause error) Result {
 	d, ok := w.run.Device.Driver.(drivers.Stopper)
 	if !ok {
-		return w.finish(ctx, fmt.Errorf("%w; the agent cannot stop it", why), mess.EffectUnknown)
+		return w.finish(ctx, fmt.Errorf("%w; the agent cannot stop it", cause), mess.EffectUnknown)
 	}
 	after, cancel := readbackContext(ctx)
 	defer cancel()
@@ -227,7 +227,7 @@ func (w *printMonitor) stop(ctx context.Context, why error) Result {
 	if err != nil {
 		return w.finish(ctx, fmt.Errorf("the agent asked the printer to stop: %w", err), mess.EffectUnknown)
 	}
-	r := w.finish(ctx, why, mess.EffectPartial)
+	r := w.finish(ctx, cause, mess.EffectPartial)
 	if left != "" {
 		r.Note("%s", left)
 	}

@@ -46,8 +46,8 @@ func newHandle(d Device) *Handle { return &Handle{Device: d, opening: semaphore.
 
 // Failure is the last failure of a device until it works again. The zero value means none.
 type Failure struct {
-	At  time.Time `json:"at"`
-	Why string    `json:"why"`
+	At     time.Time `json:"at"`
+	Reason string    `json:"why"`
 }
 
 // deviceFaults lists the kinds of a result (from the task) that concern the device, and not a
@@ -68,8 +68,8 @@ func (d *Handle) Used(at time.Time, kind string, err error) {
 
 // LastFailure returns its last failure, or that the policy cannot switch it off.
 func (d *Handle) LastFailure(g *policy.Policy) Failure {
-	if since, why := g.Overdue(d.Name); why != nil {
-		return Failure{since, why.Error()}
+	if since, err := g.Overdue(d.Name); err != nil {
+		return Failure{since, err.Error()}
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 
 // Limits of the reported failures: the node itself shows more.
 const (
-	maxFailing    = 32
-	maxFailingWhy = 240 // bytes of each reason
+	maxFailing       = 32
+	maxFailingReason = 240 // bytes of each reason
 )
 
 // Failing returns the devices whose last use failed, by name.
@@ -21,11 +21,11 @@ func (s *Set) Failing() []any {
 	var all []mess.Failing
 	for d := range s.All() {
 		f := d.LastFailure(s.Gate)
-		if f.Why == "" || len(all) == maxFailing {
+		if f.Reason == "" || len(all) == maxFailing {
 			continue
 		}
-		why := strings.ToValidUTF8(f.Why[:min(len(f.Why), maxFailingWhy)], "")
-		all = append(all, mess.Failing{Device: d.Name, At: f.At, Why: why})
+		reason := strings.ToValidUTF8(f.Reason[:min(len(f.Reason), maxFailingReason)], "")
+		all = append(all, mess.Failing{Device: d.Name, At: f.At, Reason: reason})
 	}
 	return mess.FailingItems(all)
 }

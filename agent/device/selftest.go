@@ -52,13 +52,13 @@ func (t *SelfTest) Use(ctx context.Context, d Device) (says string, err error) {
 		return "", err
 	}
 	started := d.opened != nil && d.opened.IsRunning(t.gate)
-	why := t.gate.Stopped()
+	reason := t.gate.Stopped()
 	i, inspects := d.Driver.(drivers.Inspector)
 	switch {
-	case started && why == "":
+	case started && reason == "":
 		return t.use(ctx, d)
-	case why != "":
-		return "", fmt.Errorf("%w (%s); to let it start, run on the host: messkit clear", ErrStopped, why)
+	case reason != "":
+		return "", fmt.Errorf("%w (%s); to let it start, run on the host: messkit clear", ErrStopped, reason)
 	case d.opened == nil && inspects: // the owner of an output line also sets it
 		return i.Inspect(ctx)
 	case !isReadOnly(d.Driver):
@@ -99,7 +99,7 @@ func (t *SelfTest) use(ctx context.Context, d Device) (string, error) {
 		look.Command = capabilities.TakePhoto
 	}
 	waits := ""
-	pass, err := t.gate.Admit(ctx, policy.Order{Plan: look}, func(why string) { waits = why })
+	pass, err := t.gate.Admit(ctx, policy.Order{Plan: look}, func(reason string) { waits = reason })
 	if err != nil {
 		return "", errors.Join(err, waitReason(waits))
 	}
@@ -208,9 +208,9 @@ func (t *SelfTest) useHalted(ctx context.Context, d Device) (says string, err er
 	if d.opened == nil || err != nil {
 		return says, err
 	}
-	why := d.opened.notStarted()
+	startErr := d.opened.notStarted()
 	if says == "" {
-		return "", fmt.Errorf("did not start: %w; the agent tries again when it next needs it", why)
+		return "", fmt.Errorf("did not start: %w; the agent tries again when it next needs it", startErr)
 	}
 	return says + "; the agent starts it when it next needs it", nil
 }

@@ -17,8 +17,8 @@ import (
 
 // decision holds the reason and the time of a decision.
 type decision struct {
-	Why string    `json:"why,omitempty"`
-	At  time.Time `json:"at"`
+	Reason string    `json:"why,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // decisions are the contents of the file.
@@ -96,9 +96,9 @@ func (d decisions) validate() error {
 
 // disarm adds classes. It also disarms devices that a person has armed by name, because that
 // person's check is older.
-func (d *decisions) disarm(why decision, classes []capabilities.Risk) {
+func (d *decisions) disarm(order decision, classes []capabilities.Risk) {
 	for _, c := range classes {
-		d.Classes = set(d.Classes, c, why)
+		d.Classes = set(d.Classes, c, order)
 	}
 	if len(classes) > 0 {
 		d.Armed = nil
@@ -117,7 +117,7 @@ func (d decisions) policyForm() policy.LocalDecisions {
 func reasons[K comparable](m map[K]decision) map[K]string {
 	words := make(map[K]string, len(m))
 	for k, d := range m {
-		words[k] = d.Why
+		words[k] = d.Reason
 	}
 	return words
 }

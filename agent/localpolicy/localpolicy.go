@@ -131,9 +131,9 @@ func (f Folder) RecordFact(n Fact, is string) error {
 }
 
 // LockOut sets a lockout on a device until Unlock. It survives restarts.
-func (f Folder) LockOut(device, why string, now time.Time) error {
+func (f Folder) LockOut(device, reason string, now time.Time) error {
 	return f.edit(func(d *decisions) error {
-		d.Locked = set(d.Locked, device, decision{why, now})
+		d.Locked = set(d.Locked, device, decision{reason, now})
 		return nil
 	})
 }
@@ -153,9 +153,9 @@ func (f Folder) ReleaseLockout(device string) error {
 }
 
 // Disarm disables acts of some risk classes.
-func (f Folder) Disarm(why string, now time.Time, classes ...capabilities.Risk) error {
+func (f Folder) Disarm(reason string, now time.Time, classes ...capabilities.Risk) error {
 	return f.edit(func(d *decisions) error {
-		d.disarm(decision{why, now}, classes)
+		d.disarm(decision{reason, now}, classes)
 		return nil
 	})
 }
@@ -174,10 +174,10 @@ func (f Folder) Arm(classes ...capabilities.Risk) error {
 }
 
 // DisarmDevice disables the acts of one device.
-func (f Folder) DisarmDevice(device, why string, now time.Time) error {
+func (f Folder) DisarmDevice(device, reason string, now time.Time) error {
 	return f.edit(func(d *decisions) error {
 		d.Armed = slices.DeleteFunc(d.Armed, func(name string) bool { return name == device })
-		d.Unarmed = set(d.Unarmed, device, decision{why, now})
+		d.Unarmed = set(d.Unarmed, device, decision{reason, now})
 		return nil
 	})
 }

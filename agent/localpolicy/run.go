@@ -111,8 +111,8 @@ func (r *Run) Decisions() policy.LocalDecisions {
 	if r.begun && l.Unknown == "" && !durable.There(r.folder.file()) { // the rest of the data folder has gone as well
 		l.Unknown = fmt.Sprintf("%s: %v", r.folder.file(), errFileLost)
 	}
-	for class, why := range r.unsavedDisarms {
-		l.Disarmed = set(l.Disarmed, class, why)
+	for class, reason := range r.unsavedDisarms {
+		l.Disarmed = set(l.Disarmed, class, reason)
 	}
 	return l
 }
@@ -136,15 +136,15 @@ func (r *Run) DisarmForLoss(what string) error {
 }
 
 // disarm disarms classes. After an error the decision stays in memory until the end of the run.
-func (r *Run) disarm(why string, classes []capabilities.Risk) error {
-	err := r.folder.Disarm(why, r.now(), classes...)
+func (r *Run) disarm(reason string, classes []capabilities.Risk) error {
+	err := r.folder.Disarm(reason, r.now(), classes...)
 	if err == nil {
 		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range classes {
-		r.unsavedDisarms[c] = why
+		r.unsavedDisarms[c] = reason
 	}
 	return err
 }

@@ -89,15 +89,15 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var errs []error
 	for _, risk := range slices.Sorted(maps.Keys(c.Confirm)) {
-		who := c.Confirm[risk]
+		by := c.Confirm[risk]
 		least, known := defaultConfirm[risk]
 		switch {
 		case !known:
 			errs = append(errs, fmt.Errorf("confirm.%s: unknown risk; known risks: %s", risk, names(defaultConfirm)))
-		case !who.known():
-			errs = append(errs, fmt.Errorf("confirm.%s: unknown value %q; use %s", risk, who, names(confirmStrength)))
-		case confirmStrength[who] < confirmStrength[least]:
-			errs = append(errs, fmt.Errorf("confirm.%s: %q is weaker than %q, which the risk demands; loosen it for a device by its name", risk, who, least))
+		case !by.known():
+			errs = append(errs, fmt.Errorf("confirm.%s: unknown value %q; use %s", risk, by, names(confirmStrength)))
+		case confirmStrength[by] < confirmStrength[least]:
+			errs = append(errs, fmt.Errorf("confirm.%s: %q is weaker than %q, which the risk demands; loosen it for a device by its name", risk, by, least))
 		}
 	}
 	errs = append(errs, prefixErrors("defaults", c.Defaults.Validate()))
@@ -208,12 +208,12 @@ func (c Config) confirm(d Limits, p capabilities.Plan) Confirm {
 	if isSteering(p) && isDeEnergizing(p) {
 		return ConfirmNever // pausing and stopping need no confirmation
 	}
-	who, known := defaultConfirm[p.Risk]
+	by, known := defaultConfirm[p.Risk]
 	if !known {
-		who = ConfirmOperator // an unknown class counts as the most severe
+		by = ConfirmOperator // an unknown class counts as the most severe
 	}
-	if more := c.Confirm[p.Risk]; confirmStrength[more] > confirmStrength[who] {
-		who = more
+	if more := c.Confirm[p.Risk]; confirmStrength[more] > confirmStrength[by] {
+		by = more
 	}
-	return who
+	return by
 }

@@ -115,8 +115,8 @@ func (n Condition) compareReadings(list []drivers.Reading, now time.Time) (strin
 		found = true
 		switch {
 		case n.Quantity != "":
-			if why := (Bounds{Min: n.Min, Max: n.Max}).outside(r.Value, true); why != "" {
-				return "it " + why, nil
+			if reason := (Bounds{Min: n.Min, Max: n.Max}).outside(r.Value, true); reason != "" {
+				return "it " + reason, nil
 			}
 		case n.Is == "somebody":
 			met = met || r.Value == 1

@@ -41,10 +41,10 @@ func (g *Policy) Admit(ctx context.Context, o Order, busy func(string)) (*Pass, 
 		return nil, err
 	}
 	reported := false
-	report := func(why string) {
+	report := func(reason string) {
 		if busy != nil && !reported {
 			reported = true
-			busy(why)
+			busy(reason)
 		}
 	}
 	if !isSteering(o.Plan) || o.Command == capabilities.Resume { // the other steering plans act at once, as a stop does; Resume starts motion
@@ -106,7 +106,7 @@ func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities
 	for {
 		g.mu.Lock()
 		ended := d.interruptions != breaks && !isDeEnergizing(p)
-		rest, why := g.waitTime(d, p)
+		rest, reason := g.waitTime(d, p)
 		var overtaken chan struct{}
 		if rest > 0 && !ended {
 			overtaken = make(chan struct{})
@@ -119,7 +119,7 @@ func (g *Policy) awaitMinInterval(ctx context.Context, d *device, p capabilities
 		case rest == 0:
 			return nil
 		}
-		report(d.name + " " + why)
+		report(d.name + " " + reason)
 		if !wait.ForSignal(ctx, rest, overtaken) {
 			return context.Cause(ctx)
 		}

@@ -88,7 +88,7 @@ func (g *Policy) outsideQuietHours(d *device, p capabilities.Plan) error {
 // minIntervalElapsed rejects a plan that comes before the minimum interval ends, for a device that rejects
 // instead of waiting.
 func (g *Policy) minIntervalElapsed(d *device, p capabilities.Plan) error {
-	rest, why := g.waitTime(d, p)
+	rest, reason := g.waitTime(d, p)
 	if rest == 0 || d.limits.Busy != BusyReject {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (g *Policy) minIntervalElapsed(d *device, p capabilities.Plan) error {
 	if g.pulseDelay(d, p) == rest {
 		rule = "pulse"
 	}
-	return &Rejection{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", why, rest.Round(time.Millisecond))}
+	return &Rejection{Device: d.name, Rule: rule, Retry: rest, Text: fmt.Sprintf("it %s; ask again in %v", reason, rest.Round(time.Millisecond))}
 }
 
 // waitTime returns how long a device must still wait before p, and why.
@@ -240,13 +240,13 @@ func offIn(l Limits, p capabilities.Plan) time.Duration {
 // confirmed rejects a plan that lacks the confirmation it needs, or that has the confirmation
 // of another plan. The exchange checks who has confirmed.
 func (g *Policy) confirmed(d *device, o Order) error {
-	who := g.cfg.confirm(*d.limits, o.Plan)
-	if who == ConfirmNever || o.Confirmed == o.Digest() {
+	by := g.cfg.confirm(*d.limits, o.Plan)
+	if by == ConfirmNever || o.Confirmed == o.Digest() {
 		return nil
 	}
-	text := fmt.Sprintf("it needs a confirmation of the %s first", who)
+	text := fmt.Sprintf("it needs a confirmation of the %s first", by)
 	if o.Confirmed != "" {
-		text = fmt.Sprintf("the confirmation of the %s is for another plan; ask again", who)
+		text = fmt.Sprintf("the confirmation of the %s is for another plan; ask again", by)
 	}
 	return &Rejection{Device: d.name, Rule: "confirm", Text: text}
 }

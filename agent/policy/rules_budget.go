@@ -45,13 +45,13 @@ type budget struct {
 
 // budgets returns the limits that apply when a device acts for the requester by.
 func (g *Policy) budgets(d *device, by string) []budget {
-	who := fmt.Sprintf("%q", by)
+	requester := fmt.Sprintf("%q", by)
 	if by == "" {
-		who = "an unknown requester"
+		requester = "an unknown requester"
 	}
 	all := []budget{
 		{budgetOwner{ofDevice, d.name}, d.limits.MaxActs, "it"},
-		{budgetOwner{ofRequester, by}, g.cfg.MaxActs.Requester, who},
+		{budgetOwner{ofRequester, by}, g.cfg.MaxActs.Requester, requester},
 		{budgetOwner{ofAll, ""}, g.cfg.MaxActs.All, "all devices together"},
 	}
 	return slices.DeleteFunc(all, func(b budget) bool { return b.rate.N == 0 })

@@ -33,7 +33,7 @@ func (g *Policy) notLockedOut(d *device, p capabilities.Plan) error {
 		return nil
 	}
 	no := func(text string) error { return &Rejection{Device: d.name, Rule: "locked", Text: text} }
-	why, locked := g.decisions.LockedOut[d.name]
+	reason, locked := g.decisions.LockedOut[d.name]
 	switch {
 	case d.limits.Locked:
 		return no("the configuration locks it out (locked: true)")
@@ -41,8 +41,8 @@ func (g *Policy) notLockedOut(d *device, p capabilities.Plan) error {
 		return no(fmt.Sprintf("no device acts now: %s; check the disk", g.decisions.Blocked))
 	case g.decisions.Unknown != "":
 		return no(fmt.Sprintf("the lockouts are unknown (%s); check the devices, and then run on the host: messkit arm --reset", g.decisions.Unknown))
-	case locked && why != "":
-		return no(fmt.Sprintf("a local operator has locked it out (%s); to release it, run on the host: messkit unlock %s", why, d.name))
+	case locked && reason != "":
+		return no(fmt.Sprintf("a local operator has locked it out (%s); to release it, run on the host: messkit unlock %s", reason, d.name))
 	case locked:
 		return no(fmt.Sprintf("a local operator has locked it out; to release it, run on the host: messkit unlock %s", d.name))
 	}
@@ -54,24 +54,24 @@ func (g *Policy) notDisarmed(d *device, p capabilities.Plan) error {
 	if !p.Actuates() || isDeEnergizing(p) {
 		return nil
 	}
-	no := func(what, why, how string) error {
-		return &Rejection{Device: d.name, Rule: "disarmed", Text: fmt.Sprintf("%s (%s); check the devices, and then run on the host: messkit arm %s", what, why, how)}
+	no := func(what, reason, how string) error {
+		return &Rejection{Device: d.name, Rule: "disarmed", Text: fmt.Sprintf("%s (%s); check the devices, and then run on the host: messkit arm %s", what, reason, how)}
 	}
-	if why, is := g.decisions.DisarmedDevices[d.name]; is {
-		return no("it is disarmed", why, d.name)
+	if reason, is := g.decisions.DisarmedDevices[d.name]; is {
+		return no("it is disarmed", reason, d.name)
 	}
-	class, why := g.disarmedClass(p.Risk)
+	class, reason := g.disarmedClass(p.Risk)
 	if class == "" || g.decisions.ArmedDevices[d.name] {
 		return nil
 	}
-	return no(fmt.Sprintf("risk class %s is disarmed", class), why, string(class))
+	return no(fmt.Sprintf("risk class %s is disarmed", class), reason, string(class))
 }
 
 // disarmedClass returns the disarmed class that blocks a risk, and its reason; "" if none does. An
 // unknown class counts as every class.
-func (g *Policy) disarmedClass(risk capabilities.Risk) (class capabilities.Risk, why string) {
-	if why, is := g.decisions.Disarmed[risk]; is {
-		return risk, why
+func (g *Policy) disarmedClass(risk capabilities.Risk) (class capabilities.Risk, reason string) {
+	if reason, is := g.decisions.Disarmed[risk]; is {
+		return risk, reason
 	}
 	if !risk.Known() {
 		for _, class := range sortedKeys(g.decisions.Disarmed) {

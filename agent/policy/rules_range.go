@@ -63,8 +63,8 @@ func (g *Policy) withinRange(d *device, p capabilities.Plan) error {
 		if !given && turnsOff(p) {
 			continue
 		}
-		if why := b.outside(value, given); why != "" {
-			return &Rejection{Device: d.name, Rule: "range", Text: fmt.Sprintf("%s %s, and may be %s; ask for that", name, why, b)}
+		if reason := b.outside(value, given); reason != "" {
+			return &Rejection{Device: d.name, Rule: "range", Text: fmt.Sprintf("%s %s, and may be %s; ask for that", name, reason, b)}
 		}
 	}
 	return nil

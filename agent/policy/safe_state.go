@@ -58,8 +58,8 @@ func (g *Policy) runStops(ctx context.Context) error {
 	kept := map[*device]bool{}
 	round, end := context.WithCancel(ctx)
 	for ctx.Err() == nil {
-		why, changed := g.Watch()
-		if why == "" && len(kept) > 0 {
+		reason, changed := g.Watch()
+		if reason == "" && len(kept) > 0 {
 			end() // without a wait: a driver that does not answer must not delay the next stop
 			clear(kept)
 			round, end = context.WithCancel(ctx)

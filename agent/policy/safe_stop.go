@@ -11,15 +11,15 @@ import (
 // Stop cancels all running acts, makes Run take every device to its safe state without regard
 // to queues, and rejects every new plan and every act until ResetStop. Another Stop repeats this. Stop does not wait.
 // It is not a safety function: that needs a switch in the wire.
-func (g *Policy) Stop(why string) {
+func (g *Policy) Stop(reason string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if why == "" {
-		why = "stopped"
+	if reason == "" {
+		reason = "stopped"
 	}
 	if g.stopReason == "" {
-		g.stopReason = why // the first reason stays
-		g.log.Warn("stopped", "err", why)
+		g.stopReason = reason // the first reason stays
+		g.log.Warn("stopped", "err", reason)
 	}
 	g.stopCount++
 	for _, cancel := range g.runningCalls {
@@ -46,13 +46,13 @@ func (g *Policy) ResetStop() {
 
 // Stopped returns the reason for the stop, "" if there is none.
 func (g *Policy) Stopped() string {
-	why, _ := g.Watch()
-	return why
+	reason, _ := g.Watch()
+	return reason
 }
 
 // Watch returns the reason for the stop, "" if there is none. The policy closes changed when the
 // reason or the result of SafeResults changes.
-func (g *Policy) Watch() (why string, changed <-chan struct{}) {
+func (g *Policy) Watch() (reason string, changed <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stopReason, g.changed

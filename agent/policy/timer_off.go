@@ -182,7 +182,7 @@ func (g *Policy) switchOff(ctx context.Context, d *device, o *pendingOff) {
 
 // Overdue returns since when a device is on past its time, and the error of the last try to
 // switch it off; a nil error if it is not overdue.
-func (g *Policy) Overdue(name string) (since time.Time, why error) {
+func (g *Policy) Overdue(name string) (since time.Time, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	d := g.devices[name]

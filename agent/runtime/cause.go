@@ -15,8 +15,8 @@ var (
 
 // ProgramEnds reports whether the work ends because the program ends.
 func ProgramEnds(ctx context.Context) bool {
-	why := context.Cause(ctx)
-	return why != nil && !errors.Is(why, ErrLost) && !errors.Is(why, ErrCancelled) && StopOf(ctx) == nil
+	cause := context.Cause(ctx)
+	return cause != nil && !errors.Is(cause, ErrLost) && !errors.Is(cause, ErrCancelled) && StopOf(ctx) == nil
 }
 
 // StopOf returns the stop that ended a context; nil for any other cause, or none.

@@ -14,7 +14,7 @@ import (
 // itself (exchange.Local), elsewhere exchange/remote.
 type Exchange interface {
 	// Send posts a message and returns the immediate answer of the exchange: acks, and
-	// responses to queries. A rejection is a *mess.Error. With Why mess.Unavailable the
+	// responses to queries. A rejection is a *mess.Error. With the code mess.Unavailable the
 	// message may have arrived, and the caller may send the same message again.
 	Send(ctx context.Context, m mess.Message) (mess.Message, error)
 	// Receive calls handle for each message to this executor, one at a time: offers (an item of

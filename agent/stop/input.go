@@ -71,12 +71,12 @@ func (s *Latch) watchInput(ctx context.Context) {
 }
 
 // setInput records why the line is active, and stops.
-func (s *Latch) setInput(why string) {
+func (s *Latch) setInput(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was := s.inputActive
-	s.inputActive = why
-	if why != "" && why != was {
+	s.inputActive = reason
+	if reason != "" && reason != was {
 		s.addInputOrder()
 	}
 }

@@ -17,10 +17,10 @@ import (
 
 // Policy is the safety policy that a stop acts on.
 type Policy interface {
-	Stop(why string)
+	Stop(reason string)
 	ResetStop()
 	// Watch returns a channel that closes when the result of Devices may have changed.
-	Watch() (why string, changed <-chan struct{})
+	Watch() (reason string, changed <-chan struct{})
 }
 
 // Config configures a Latch.

@@ -15,17 +15,16 @@ func (t *task) decline(ctx context.Context, reason string) error {
 }
 
 // declineFor declines a thread with a typed reason.
-func (t *task) declineFor(ctx context.Context, why mess.Reason) error {
-	reason := why.Detail
-	if reason == "" {
+func (t *task) declineFor(ctx context.Context, reason mess.Reason) error {
+	if reason.Detail == "" {
 		return nil
 	}
-	s := &mess.Status{Code: mess.Declined, Instance: t.instance, Reason: &why}
+	s := &mess.Status{Code: mess.Declined, Instance: t.instance, Reason: &reason}
 	_, err := t.Session.Say(ctx, t.signed(t.message(s)))
 	if err != nil {
 		return err
 	}
-	t.Log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason)
+	t.Log.Info("declined", "ref", t.ref, "intent", t.req.Intent, "err", reason.Detail)
 	return errDeclined
 }
 

@@ -135,18 +135,18 @@ func notDone(kind, detail string) error {
 
 // confirm asks for a confirmation of the plan if the plan needs one.
 func (t *task) confirm(ctx context.Context) error {
-	who := t.decision.Confirm
-	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && who == policy.ConfirmNever {
-		who = policy.ConfirmRequester
+	confirmBy := t.decision.Confirm
+	if t.req.ConfirmBefore != nil && *t.req.ConfirmBefore && confirmBy == policy.ConfirmNever {
+		confirmBy = policy.ConfirmRequester
 	}
-	if who == policy.ConfirmNever {
+	if confirmBy == policy.ConfirmNever {
 		return nil
 	}
 	s := &mess.Status{
 		Code: mess.NeedsConfirmation, Action: t.plan.Summary, Consequences: t.consequences(),
 		Reversible: &t.plan.Reversible, ActionHash: t.plan.Digest(),
 	}
-	if who == policy.ConfirmOperator {
+	if confirmBy == policy.ConfirmOperator {
 		s.ConfirmBy = string(policy.ConfirmOperator)
 	}
 	within := t.Config.ConfirmWithin
@@ -303,16 +303,16 @@ func Unanswerable(r runtime.Resolver, check func(capabilities.Plan) (policy.Deci
 	if b.anyMaySucceed(q) {
 		return nil
 	}
-	return b.why
+	return b.rejection
 }
 
 // answerSearch searches for an answer that may succeed.
 type answerSearch struct {
-	r     runtime.Resolver
-	check func(capabilities.Plan) (policy.Decision, error)
-	req   mess.Request
-	left  int               // answers left to try
-	why   *policy.Rejection // the first rejection
+	r         runtime.Resolver
+	check     func(capabilities.Plan) (policy.Decision, error)
+	req       mess.Request
+	left      int               // answers left to try
+	rejection *policy.Rejection // the first rejection
 }
 
 // anyMaySucceed reports whether an answer may succeed, or whether that is unknown.
@@ -334,8 +334,8 @@ func (b *answerSearch) maySucceed(q capabilities.Clarification, option string) b
 	for _, step := range out.Plan.Each() {
 		_, err := b.check(step)
 		if no, ok := errors.AsType[*policy.Rejection](err); ok && slices.Contains(lastingRules, no.Rule) {
-			if b.why == nil {
-				b.why = no
+			if b.rejection == nil {
+				b.rejection = no
 			}
 			return false
 		}

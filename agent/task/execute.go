@@ -33,7 +33,7 @@ func (t *task) perform(ctx context.Context) error {
 	if len(plan.Steps) > 0 {
 		return t.performSteps(ctx, plan)
 	}
-	pass, err := t.Gate.Admit(ctx, t.policyOrder(plan, plan), func(why string) { t.reportWaiting(ctx, why) })
+	pass, err := t.Gate.Admit(ctx, t.policyOrder(plan, plan), func(reason string) { t.reportWaiting(ctx, reason) })
 	if no, ok := errors.AsType[*policy.Rejection](err); ok {
 		return notDone(no.Rule, no.Error())
 	}
@@ -70,8 +70,8 @@ func (t *task) policyOrder(plan, step capabilities.Plan) policy.Order {
 
 // reportWaiting reports that the device is busy. The report only informs the requester, so
 // reportWaiting does not retry it.
-func (t *task) reportWaiting(ctx context.Context, why string) {
-	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: why}}
+func (t *task) reportWaiting(ctx context.Context, reason string) {
+	s := &mess.Status{Code: mess.Waiting, WaitingFor: &mess.WaitingFor{Type: "resource", Resource: t.plan.Device, Note: reason}}
 	if _, err := t.Session.Send(ctx, t.message(s)); err != nil {
 		t.Log.Debug("the exchange has not received a waiting status", "ref", t.ref, "err", err)
 	}
@@ -178,14 +178,14 @@ func (t *task) writeIntent(ctx context.Context, plan capabilities.Plan, begin fu
 // nothing happened.
 func (t *task) endUnstarted(ctx context.Context, written bool, kind string, err error) error {
 	code := mess.Failed
-	switch why := context.Cause(ctx); {
-	case errors.Is(why, runtime.ErrCancelled):
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, runtime.ErrCancelled):
 		code, kind, err = mess.Cancelled, "cancelled", errors.New("the cancel came before the agent did anything")
-	case errors.Is(why, runtime.ErrLost) && !written:
+	case errors.Is(cause, runtime.ErrLost) && !written:
 		return runtime.ErrLost
 	case runtime.StopOf(ctx) != nil:
-		kind, err = runtime.StopOf(ctx).Rule, why
-	case why != nil && !errors.Is(why, runtime.ErrLost):
+		kind, err = runtime.StopOf(ctx).Rule, cause
+	case cause != nil && !errors.Is(cause, runtime.ErrLost):
 		kind, err = "interrupted", errors.New("the program ended before the agent did anything")
 	}
 	return &terminalError{&mess.Status{

@@ -113,16 +113,16 @@ func (t *task) applyStatus(m mess.Message, s *mess.Status) {
 }
 
 // cancelWork cancels the work on the thread. The caller holds Tasks.mu.
-func (t *task) cancelWork(why error) {
+func (t *task) cancelWork(cause error) {
 	if t.cancel == nil && !t.reattachFrom.IsZero() { // an activity that continues on its own must end as well
-		t.earlyCancel = why
+		t.earlyCancel = cause
 		return
 	}
 	if t.cancel == nil {
 		t.withdrawn, t.abandoned = true, true
 		return
 	}
-	t.cancel(why)
+	t.cancel(cause)
 }
 
 // recent remembers the most recent strings.

@@ -207,7 +207,7 @@ func isUnreported(m mess.Message) bool {
 }
 
 // withoutFiles removes the attachments from a message and notes that in it.
-func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
+func withoutFiles(m mess.Message, cause error) (_ mess.Message, had bool) {
 	m.Items = slices.Clone(m.Items)
 	for i, item := range m.Items {
 		if s, ok := item.(*mess.Status); ok && s.Evidence == mess.Photographed {
@@ -225,7 +225,7 @@ func withoutFiles(m mess.Message, why error) (_ mess.Message, had bool) {
 			return ok && (f.File != "" || strings.HasPrefix(f.URI, "data:"))
 		})
 		had = had || len(c.Content) < len(r.Content)
-		c.Notes = wording.Sentences(c.Notes, "The exchange has not taken the pictures: "+why.Error()+".")
+		c.Notes = wording.Sentences(c.Notes, "The exchange has not taken the pictures: "+cause.Error()+".")
 		m.Items[i] = &c
 	}
 	return m, had

@@ -232,8 +232,8 @@ func (t *task) response(plan capabilities.Plan, r action.Result, images []mess.E
 	content = append(append(content, images...), r.Earlier...)
 	if r.Err == nil {
 		content = append(content, t.structuredContent(plan, r)...)
-		if why := action.MissingContent(plan, content, r.Notes); why != "" {
-			trouble = append(trouble, why)
+		if missing := action.MissingContent(plan, content, r.Notes); missing != "" {
+			trouble = append(trouble, missing)
 		}
 	}
 	if r.Notes != "" {

@@ -139,8 +139,8 @@ func (t *task) withCompletedSteps(plan capabilities.Plan, r action.Result) actio
 
 // waitEnded returns the end of a plan whose wait condition cannot continue: it reports the
 // completed steps and that nothing waits any more.
-func (t *task) waitEnded(ctx context.Context, why error) *mess.Status {
-	r := t.withCompletedSteps(*t.plan, action.Result{Err: fmt.Errorf("the agent no longer watches: %w", why), Effect: mess.EffectNone})
+func (t *task) waitEnded(ctx context.Context, cause error) *mess.Status {
+	r := t.withCompletedSteps(*t.plan, action.Result{Err: fmt.Errorf("the agent no longer watches: %w", cause), Effect: mess.EffectNone})
 	s := t.terminalStatus(ctx, *t.plan, r)
 	if s.Reason != nil && !errors.Is(context.Cause(ctx), runtime.ErrCancelled) {
 		s.Reason.Type = "interrupted"

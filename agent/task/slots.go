@@ -68,16 +68,16 @@ func (t *task) mustAskFirst(out capabilities.Outcome) bool {
 	return out.Question != nil || out.Plan != nil && confirm
 }
 
-// reserveQuestionSlot takes one of the slots of threads that wait for an answer; why says why it
+// reserveQuestionSlot takes one of the slots of threads that wait for an answer; reason says why it
 // cannot. If all are taken, the requester with the most slots gives up its oldest question for a
 // requester with at least two fewer.
-func (t *task) reserveQuestionSlot() (why mess.Reason) {
+func (t *task) reserveQuestionSlot() (reason mess.Reason) {
 	ts := t.all
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	if len(ts.slots.waiting) < ts.Config.MaxThreads {
 		ts.slots.waiting = append(ts.slots.waiting, t)
-		return why
+		return reason
 	}
 	count := map[string]int{}
 	most := ""
@@ -94,7 +94,7 @@ func (t *task) reserveQuestionSlot() (why mess.Reason) {
 	ts.slots.waiting = append(slices.Delete(ts.slots.waiting, oldest, oldest+1), t)
 	gone.cancel(notDone("busy", fmt.Sprintf(
 		"this executor keeps %d questions open at most; you have %d of them, so it ended your oldest one for another requester without acting; answer the others, then ask again", ts.Config.MaxThreads, count[most])))
-	return why
+	return reason
 }
 
 // questionLimitReason explains why a requester with so many open questions must wait, and until
@@ -106,13 +106,13 @@ func (ts *Tasks) questionLimitReason(by string, mine int) mess.Reason {
 			when = max(time.Second, left.Round(time.Second))
 		}
 	}
-	why := mess.Reason{Type: "busy", Effect: mess.EffectNone, Detail: fmt.Sprintf(
+	reason := mess.Reason{Type: "busy", Effect: mess.EffectNone, Detail: fmt.Sprintf(
 		"this executor keeps %d questions open at most, and %d of them are yours; answer or cancel one of yours, then ask again", ts.Config.MaxThreads, mine)}
 	if when > 0 {
-		why.Detail += fmt.Sprintf("; one ends in %v", when)
-		why.Extra = mess.Object{{Key: "retry_after", Value: string(mess.DurationOf(when))}}
+		reason.Detail += fmt.Sprintf("; one ends in %v", when)
+		reason.Extra = mess.Object{{Key: "retry_after", Value: string(mess.DurationOf(when))}}
 	}
-	return why
+	return reason
 }
 
 // takeQuestionSlot takes a slot for an open question of an earlier run, even if none is free.

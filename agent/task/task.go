@@ -97,11 +97,11 @@ func (t *task) run(ctx context.Context) {
 
 // returnClaim returns a claim without a begun act, so that the exchange asks other executors at
 // once.
-func (t *task) returnClaim(ctx context.Context, why string) (done bool) {
+func (t *task) returnClaim(ctx context.Context, reason string) (done bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastReportsTime)
 	defer cancel()
 	_, err := t.Session.Say(ctx, t.signed(t.message(&mess.Status{Code: mess.Delegated, Instance: t.instance, Reason: &mess.Reason{
-		Type: mess.Shutdown, Detail: why, Effect: mess.EffectNone,
+		Type: mess.Shutdown, Detail: reason, Effect: mess.EffectNone,
 	}})))
 	if err != nil { // its lease will end, or the exchange has newer information
 		t.Log.Info("not handed back", "ref", t.ref, "err", err)
@@ -110,8 +110,8 @@ func (t *task) returnClaim(ctx context.Context, why string) (done bool) {
 }
 
 // abandon gives a thread up without a report: the exchange knows its status.
-func (t *task) abandon(why error) {
-	t.Log.Info("dropped", "ref", t.ref, "err", why)
+func (t *task) abandon(cause error) {
+	t.Log.Info("dropped", "ref", t.ref, "err", cause)
 	t.all.mu.Lock()
 	defer t.all.mu.Unlock()
 	t.abandoned = true
@@ -173,8 +173,8 @@ func (t *task) prepare(ctx context.Context) error {
 		return err
 	}
 	if t.mustAskFirst(out) {
-		if why := t.reserveQuestionSlot(); why.Detail != "" {
-			return t.declineFor(ctx, why)
+		if busy := t.reserveQuestionSlot(); busy.Detail != "" {
+			return t.declineFor(ctx, busy)
 		}
 		defer t.freeQuestionSlot()
 	}
@@ -227,31 +227,31 @@ func (t *task) resume(ctx context.Context) error {
 
 // rejection returns why this executor cannot carry out an outcome; without a detail it can. The
 // type of the reason is the policy rule that rejects the plan.
-func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (why mess.Reason, _ error) {
+func (t *task) rejection(ctx context.Context, out capabilities.Outcome) (reason mess.Reason, _ error) {
 	switch {
 	case out.Refusal != nil:
-		why.Detail = rejectionText(*out.Refusal)
-		return why, nil
+		reason.Detail = rejectionText(*out.Refusal)
+		return reason, nil
 	case out.Question != nil:
 		if no := t.unanswerable(*out.Question); no != nil {
-			why = mess.Reason{Type: no.Rule, Detail: no.Error()}
+			reason = mess.Reason{Type: no.Rule, Detail: no.Error()}
 		}
-		return why, nil
+		return reason, nil
 	case out.Plan == nil:
-		return why, nil
+		return reason, nil
 	}
 	v, err := t.checkSteps(ctx, *out.Plan)
 	if ctx.Err() != nil {
-		return why, context.Cause(ctx)
+		return reason, context.Cause(ctx)
 	}
 	t.decision = v
 	if err != nil {
-		why.Detail = err.Error()
+		reason.Detail = err.Error()
 	}
 	if no, ok := errors.AsType[*policy.Rejection](err); ok {
-		why.Type = no.Rule
+		reason.Type = no.Rule
 	}
-	return why, nil
+	return reason, nil
 }
 
 func rejectionText(r capabilities.Rejection) string {

@@ -198,15 +198,15 @@ func (ts *Tasks) ApplyHeartbeatAnswer(threads []mess.HeldThread) {
 }
 
 // EndAll cancels the work on every thread. Waiting offers get a decline in their turn.
-func (ts *Tasks) EndAll(why *policy.Rejection) {
-	if why == nil {
+func (ts *Tasks) EndAll(cause *policy.Rejection) {
+	if cause == nil {
 		return // the stop has been reset since
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for _, t := range ts.byRef {
 		if t.cancel != nil {
-			t.cancel(why)
+			t.cancel(cause)
 		}
 	}
 }

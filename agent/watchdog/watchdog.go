@@ -145,8 +145,8 @@ func (g *Watchdog) apply(w Message) (no string) {
 		g.devices[d.Name].Device = d
 	}
 	for _, o := range w.On {
-		if why := g.applyOn(o); why != "" {
-			no = why
+		if reason := g.applyOn(o); reason != "" {
+			no = reason
 		}
 	}
 	for _, o := range w.Off {
@@ -253,21 +253,21 @@ func (g *Watchdog) startOrders(group *errgroup.Group) {
 func (g *Watchdog) recordResult(o orderResult) {
 	t, now := o.deviceState, time.Now()
 	t.busy = false
-	why := "its time is over"
+	reason := "its time is over"
 	if o.safe {
-		why = "the agent has ended or is frozen"
+		reason = "the agent has ended or is frozen"
 	}
 	switch {
 	case o.err != nil:
 		t.wait = min(maxRetry, max(repeatInterval, 2*t.wait))
 		t.next = now.Add(t.wait)
-		g.log.Error("cannot make the device safe; "+why, "device", t.Name, "err", o.err)
+		g.log.Error("cannot make the device safe; "+reason, "device", t.Name, "err", o.err)
 		if t.safe = o.gone && !t.on && now.Sub(g.gone) > unreachableTimeout; t.safe {
 			g.log.Error("left the device unchanged: the agent never reported it as on", "device", t.Name)
 		}
 		return
 	case o.changed:
-		g.log.Warn("made the device safe; "+why, "device", t.Name)
+		g.log.Warn("made the device safe; "+reason, "device", t.Name)
 	}
 	t.wait = 0
 	switch {

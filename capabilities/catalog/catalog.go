@@ -120,7 +120,7 @@ func (b *builder) load(trees ...fs.FS) (*Catalog, error) {
 // capability.
 type SkippedSentence struct {
 	Sentence string // with its file, line and intent
-	Why      string // the reason, which many sentences share
+	Reason   string // the reason, which many sentences share
 }
 
 // Skipped returns the sentences of Home Assistant's files that have no meaning here.

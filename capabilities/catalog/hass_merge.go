@@ -36,8 +36,8 @@ func (b *builder) mergeHass() {
 				h.e.Rules[name] = grammar.Template{Parts: hassParts(b.words, text)}
 			}
 		}
-		if why := h.read(); why != "" {
-			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text), why})
+		if reason := h.read(); reason != "" {
+			b.skipped = append(b.skipped, SkippedSentence{fmt.Sprintf("%s:%d: %s: %q", s.file, s.line, s.intent, s.text), reason})
 		}
 	}
 }
@@ -54,7 +54,7 @@ type hassReader struct {
 }
 
 // read adds the forms that have a meaning here. If there are none, it says why.
-func (h *hassReader) read() (why string) {
+func (h *hassReader) read() (reason string) {
 	parts := hassParts(h.words, h.s.text)
 	if !h.defined(parts, map[string]bool{}) {
 		return cmp.Or(h.missing, "a rule or list is not there")

@@ -16,7 +16,7 @@ import (
 // IgnoredWords is a file of words that has a mistake.
 type IgnoredWords struct {
 	File   string   // or the folder, where nothing of it can be used
-	Why    error    // its first mistake, with its line
+	Err    error    // its first mistake, with its line
 	More   int      // how many more mistakes it has
 	Asking []string // the capabilities that it defines; each now needs a confirmation
 	All    bool     // the content is unknown, and Asking has all capabilities that act
@@ -24,7 +24,7 @@ type IgnoredWords struct {
 
 // String returns the file and its mistake in one line.
 func (l IgnoredWords) String() string {
-	text := fmt.Sprintf("%s: left out: %v", l.File, l.Why)
+	text := fmt.Sprintf("%s: left out: %v", l.File, l.Err)
 	if l.More > 0 {
 		text += fmt.Sprintf(" (and %d more)", l.More)
 	}
@@ -40,12 +40,12 @@ func (l IgnoredWords) String() string {
 // BuiltInOnly makes a catalog of the built-in files alone, for an unreadable folder, and
 // says why. The folder may have made any capability stricter, so each plan that acts needs
 // a confirmation.
-func BuiltInOnly(folder string, why error) (*Catalog, []IgnoredWords) {
+func BuiltInOnly(folder string, cause error) (*Catalog, []IgnoredWords) {
 	c, err := newBuilder().load(English())
 	if err != nil {
 		panic(err) // the files are part of the program
 	}
-	return c, []IgnoredWords{{File: folder, Why: why, All: true, Asking: c.strict(func(string) bool { return true })}}
+	return c, []IgnoredWords{{File: folder, Err: cause, All: true, Asking: c.strict(func(string) bool { return true })}}
 }
 
 // maxTries bounds how often LoadWords builds the catalog again.
@@ -83,7 +83,7 @@ func withoutFolder(tree fs.FS) (*Catalog, []IgnoredWords) {
 	if wrong != nil {
 		panic(wrong) // the files are part of the program
 	}
-	all := IgnoredWords{File: displayPath(tree, "."), Why: errors.New(firstOf(err))}
+	all := IgnoredWords{File: displayPath(tree, "."), Err: errors.New(firstOf(err))}
 	for _, file := range slices.Sorted(maps.Keys(b.own)) {
 		if b.own[file] {
 			all.Asking = append(all.Asking, c.asking(tree, file)...)
@@ -110,9 +110,9 @@ func (b *builder) markBroken(err error) (found bool) {
 		if again {
 			l.More++
 		} else {
-			l = IgnoredWords{File: p.File, Why: errors.New(p.Text)}
+			l = IgnoredWords{File: p.File, Err: errors.New(p.Text)}
 			if p.Line > 0 {
-				l.Why = fmt.Errorf("line %d: %s", p.Line, p.Text)
+				l.Err = fmt.Errorf("line %d: %s", p.Line, p.Text)
 			}
 		}
 		b.leave[p.File], found = l, true

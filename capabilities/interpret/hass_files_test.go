@@ -322,7 +322,7 @@ intents:
 	}
 	for _, left := range c.Skipped() {
 		for text, why := range want {
-			if strings.Contains(left.Sentence, fmt.Sprintf("%q", text)) && strings.Contains(left.Why, why) {
+			if strings.Contains(left.Sentence, fmt.Sprintf("%q", text)) && strings.Contains(left.Reason, why) {
 				delete(want, text)
 			}
 		}

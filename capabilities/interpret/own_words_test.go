@@ -41,7 +41,7 @@ func TestLoadWordsReadsCurrentLayout(t *testing.T) {
 	}
 	var missing bool
 	for _, one := range c.Skipped() {
-		missing = missing || strings.Contains(one.Why, "rule <gone> is not there") && strings.Contains(one.Sentence, "name_only.yaml:3")
+		missing = missing || strings.Contains(one.Reason, "rule <gone> is not there") && strings.Contains(one.Sentence, "name_only.yaml:3")
 	}
 	if !missing {
 		t.Errorf("skipped: %v; want the sentence whose rule is not there", c.Skipped())

@@ -271,25 +271,25 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 			i += n - 1
 			continue
 		}
-		why := ""
+		reason := ""
 		switch s := x.DurationSpan(i); {
 		case s.End > 0:
 			lasts = s
 			i = s.End - 1
 			continue
 		case w.Negations.Longest(x.Tokens, i) > 0:
-			why = "excludes something, and the interpreter only understands plain orders; say the order and its device"
+			reason = "excludes something, and the interpreter only understands plain orders; say the order and its device"
 		case x.RangeEnd(i) > i:
-			why = "is a range; say one number of it"
+			reason = "is a range; say one number of it"
 		case timeexpr.BeginsTimes(&x.Utterance, i):
-			why = "is a number of times, and this home cannot repeat the order; leave it out, or make a request for each"
+			reason = "is a number of times, and this home cannot repeat the order; leave it out, or make a request for each"
 		case w.Conditionals.Longest(x.Tokens, i) > 0:
-			why = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
+			reason = "is a condition, and nothing here waits for one; ask again when it holds, or give a time in constraints.timing.not_before"
 		case len(x.SlotValues("duration", i)) > 0:
 			end := x.LongestSlot("duration", i)
-			why = fmt.Sprintf("is a length of time; write \"for %s\" for how long, or put the begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
+			reason = fmt.Sprintf("is a length of time; write \"for %s\" for how long, or put the begin into constraints.timing.not_before", lexicon.Join(x.Tokens[i:end]))
 		case x.BeginsTime(i+1) && x.Resolver.Catalog.Frames.By.Longest(x.Tokens, i) > 0:
-			why = "is a deadline; put it into needed_by, or say \"at\" for the time of the begin"
+			reason = "is a deadline; put it into needed_by, or say \"at\" for the time of the begin"
 		case x.IsPartOfName(i):
 			return x.rejectUnknown([]string{lexicon.Join(x.Tokens[i : i+2])}), true
 		case x.BeginsTime(i) || x.BeginsTime(i+1) && w.Clock.Longest(x.Tokens, i) > 0:
@@ -303,7 +303,7 @@ func (x *Request) Constrained() (capabilities.Outcome, bool) {
 			continue
 		}
 		x.Explain.Leftover = lexicon.Texts(x.Tokens[i:])
-		return x.Reject(fmt.Sprintf("%q %s", lexicon.Join(x.Tokens[i:]), why), nil), true
+		return x.Reject(fmt.Sprintf("%q %s", lexicon.Join(x.Tokens[i:]), reason), nil), true
 	}
 	if lasts.End == 0 {
 		return capabilities.Outcome{}, false

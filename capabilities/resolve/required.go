@@ -150,8 +150,8 @@ func (x *Request) valueOf(c *grammar.Capability, name string, value any) (any, e
 	if i := slices.IndexFunc(l.Lists.Frames, func(f *catalog.Frame) bool { return f.Of == c && f.Change != 0 }); i >= 0 && name == "change" {
 		n = math.Copysign(n, l.Lists.Frames[i].Change)
 	}
-	if why := p.RangeError(n); why != "" {
-		return nil, errors.New(why)
+	if reason := p.RangeError(n); reason != "" {
+		return nil, errors.New(reason)
 	}
 	return n, nil
 }

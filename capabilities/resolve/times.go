@@ -156,9 +156,9 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 		if d.Weekday >= 0 {
 			return 1, at, x.Reject(fmt.Sprintf("%q is too far ahead to calculate; say a time", lexicon.Join(x.Tokens[i:end])), nil), false
 		}
-		at, why := timeexpr.SunTime(&x.Resolver.Home, sun, now, d.Tomorrow)
-		if why != "" {
-			return 1, at, x.Reject(fmt.Sprintf("%q: %s", lexicon.Join(x.Tokens[i:end]), why), nil), false
+		at, reason := timeexpr.SunTime(&x.Resolver.Home, sun, now, d.Tomorrow)
+		if reason != "" {
+			return 1, at, x.Reject(fmt.Sprintf("%q: %s", lexicon.Join(x.Tokens[i:end]), reason), nil), false
 		}
 		return end, at, capabilities.Outcome{}, true
 	}
@@ -172,8 +172,8 @@ func (x *Request) readClock(i int, now time.Time) (end int, at time.Time, out ca
 		}
 		return 0, at, capabilities.Outcome{}, true
 	}
-	if why := x.Resolver.Site.ClockDoubt; why != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
-		return 1, at, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), why), nil), false
+	if reason := x.Resolver.Site.ClockDoubt; reason != "" && (from > i || end > from) && (timeexpr.PlainClock(&x.Utterance, i, end) || w.At.Longest(x.Tokens, max(0, i-1)) > 0) {
+		return 1, at, x.Reject(fmt.Sprintf("%q: the time of day is unknown: %s; say a length of time, or set the clock", lexicon.Join(x.Tokens[i:end]), reason), nil), false
 	}
 	end += w.Exactly.Longest(x.Tokens, end)
 	end += timeexpr.ReadDay(w, x.Tokens, end, &d)

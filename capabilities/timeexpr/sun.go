@@ -11,11 +11,11 @@ import (
 // limit at which people see things outside without a lamp.
 const twilight = -6
 
-// SunTime returns the next sunrise, sunset, dawn or dusk after a time. why is the reason for a
+// SunTime returns the next sunrise, sunset, dawn or dusk after a time. reason is the reason for a
 // missing time, otherwise "".
-func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, why string) {
-	if why := r.Site.ClockDoubt; why != "" {
-		return at, "the time of day is unknown: " + why + "; say a length of time, or set the clock"
+func SunTime(r *entity.Home, which string, from time.Time, tomorrow bool) (at time.Time, reason string) {
+	if reason := r.Site.ClockDoubt; reason != "" {
+		return at, "the time of day is unknown: " + reason + "; say a length of time, or set the clock"
 	}
 	if r.Site.Location == nil {
 		return at, "this home does not know its position; write it into the configuration (agent: position), or say a time"

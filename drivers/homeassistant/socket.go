@@ -184,10 +184,10 @@ func (s *socket) answered(m incoming) {
 }
 
 // end closes the connection and ends all waits for an answer.
-func (s *socket) end(why error) {
+func (s *socket) end(cause error) {
 	s.mu.Lock()
 	if s.dead == nil {
-		s.dead = why
+		s.dead = cause
 	}
 	for id, c := range s.waiting {
 		delete(s.waiting, id)
@@ -259,8 +259,8 @@ func unanswered(err error) error {
 // errSilent reports a command without an answer in time.
 var errSilent = errors.New("the time limit has expired")
 
-func (s *socket) silent(kind string, why error) error {
-	return fmt.Errorf("no answer to %s in %v, but Home Assistant may have received it: %w", kind, s.limit, why)
+func (s *socket) silent(kind string, cause error) error {
+	return fmt.Errorf("no answer to %s in %v, but Home Assistant may have received it: %w", kind, s.limit, cause)
 }
 
 // forget ends the wait for an answer.

@@ -253,11 +253,11 @@ func read(resp *http.Response, call Call) (Answer, error) {
 // explain adds the address of the device to an error, and the reason if the context has
 // ended.
 func (c *Client) explain(ctx context.Context, u *url.URL, call Call, err error) error {
-	why := c.reason(ctx, u, call, err)
+	explained := c.reason(ctx, u, call, err)
 	if errors.Is(err, drivers.ErrMayAct) {
-		return drivers.MarkMayAct(why)
+		return drivers.MarkMayAct(explained)
 	}
-	return why
+	return explained
 }
 
 func (c *Client) reason(ctx context.Context, u *url.URL, call Call, err error) error {

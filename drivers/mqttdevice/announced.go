@@ -53,8 +53,8 @@ func Announced(ctx context.Context, cfg Config, log *slog.Logger) ([]drivers.Fou
 	all = withWills(all, wills)
 	nature(all, last)
 	for topic, payload := range last {
-		if why := cfg.passedOver(topic, payload, all); why != "" {
-			all = append(all, drivers.FoundDevice{Name: discovery.ID(topic), Where: "announced on " + topic + ": " + why})
+		if reason := cfg.passedOver(topic, payload, all); reason != "" {
+			all = append(all, drivers.FoundDevice{Name: discovery.ID(topic), Where: "announced on " + topic + ": " + reason})
 		}
 	}
 	order.By(all, func(a, b drivers.FoundDevice) int { return strings.Compare(a.Name, b.Name) })

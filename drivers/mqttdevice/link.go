@@ -122,11 +122,11 @@ func (e *awayError) Error() string { return e.text }
 
 // unreachableError returns an error while the broker is unreachable, else nil.
 func (l *link) unreachableError() error {
-	back, since, why := l.client.Disconnected()
+	back, since, reason := l.client.Disconnected()
 	if back == nil {
 		return nil
 	}
-	return &awayError{fmt.Sprintf("the broker at %s is unreachable since %s (%v); check that it runs and that this network is up. messkit reconnects automatically", l.address, since.Format("2006-01-02 15:04:05"), why)}
+	return &awayError{fmt.Sprintf("the broker at %s is unreachable since %s (%v); check that it runs and that this network is up. messkit reconnects automatically", l.address, since.Format("2006-01-02 15:04:05"), reason)}
 }
 
 // reach waits a moment for an unreachable broker, because a restart is short.

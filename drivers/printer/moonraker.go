@@ -185,7 +185,7 @@ func (m moonraker) last(ctx context.Context, path string, since time.Time) (*end
 		if j.Filename != path || j.Status == "in_progress" || !mayBeSamePrint(began, since) {
 			continue
 		}
-		return &ending{id: "", began: began, whole: j.Status == "completed", why: j.Status}, true, nil
+		return &ending{id: "", began: began, whole: j.Status == "completed", reason: j.Status}, true, nil
 	}
 	return nil, true, nil
 }

@@ -184,5 +184,5 @@ func (o octoprint) last(ctx context.Context, path string, since time.Time) (*end
 	if began := ended.Add(-seconds(l.Time)); l.Time > 0 && began.Before(since.Add(-earlier)) {
 		return nil, true, nil
 	}
-	return &ending{began: since, whole: l.Success, why: "OctoPrint reports it as failed or canceled"}, true, nil
+	return &ending{began: since, whole: l.Success, reason: "OctoPrint reports it as failed or canceled"}, true, nil
 }

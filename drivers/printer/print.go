@@ -146,7 +146,7 @@ func (p *Printer) PrintState(ctx context.Context, one drivers.Print) (drivers.Pr
 		case end == nil:
 			out.Err = errors.New("the printer does not print that any more, and does not report its result; inspect it")
 		case !end.whole:
-			out.Err = fmt.Errorf("the print is incomplete: %s", end.why)
+			out.Err = fmt.Errorf("the print is incomplete: %s", end.reason)
 		default:
 			out.Percent = 100
 		}
@@ -175,10 +175,10 @@ func (s state) ends(one drivers.Print) phase {
 
 // ending is the result of a print in the records of a server.
 type ending struct {
-	id    string
-	began time.Time
-	whole bool
-	why   string
+	id     string
+	began  time.Time
+	whole  bool
+	reason string
 }
 
 // Limits for the difference between the reported and the requested start of the same print,

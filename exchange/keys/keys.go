@@ -99,7 +99,7 @@ func (k *Keys) operator() error {
 	name := filepath.Join(k.dir, operatorFile)
 	data, err := os.ReadFile(name)
 	if err == nil {
-		if who, err := k.Authenticate(strings.TrimSpace(string(data))); err == nil && who.ID == OperatorID {
+		if actor, err := k.Authenticate(strings.TrimSpace(string(data))); err == nil && actor.ID == OperatorID {
 			return nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -133,17 +133,17 @@ func (k *Keys) Authenticate(key string) (exchange.Actor, error) {
 	return exchange.Actor{ID: h.Actor, Roles: roles}, nil
 }
 
-// Shared returns an actor and a secret that it shares with the exchange. The secret is the hex form
-// of the SHA-256 of its key. If the actor has no key, ok is false.
-func (k *Keys) Shared(actor string) (who exchange.Actor, secret []byte, ok bool) {
+// Shared returns the actor with an id, and a secret that it shares with the exchange. The secret is
+// the hex form of the SHA-256 of its key. If the actor has no key, ok is false.
+func (k *Keys) Shared(id string) (actor exchange.Actor, secret []byte, ok bool) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
-	sum, ok := k.current(actor)
+	sum, ok := k.current(id)
 	if !ok {
 		return exchange.Actor{}, nil, false
 	}
 	roles, _ := Roles(k.holders[sum].Roles) // Open has checked them
-	return exchange.Actor{ID: actor, Roles: roles}, []byte(sum), true
+	return exchange.Actor{ID: id, Roles: roles}, []byte(sum), true
 }
 
 // replace writes a file; a test makes it block.

@@ -9,15 +9,15 @@ import (
 // session is something that uses a key for long, such as a stream of events.
 type session struct {
 	sum   string
-	who   exchange.Actor
+	actor exchange.Actor
 	end   func()
 	timer *time.Timer // for a key with an end, else nil
 }
 
-// Watch calls end, at most once, as soon as key is no longer valid for who with the same roles.
+// Watch calls end, at most once, as soon as key is no longer valid for actor with the same roles.
 // That may be at once. end must not call Keys. stop ends the watch.
-func (k *Keys) Watch(key string, who exchange.Actor, end func()) (stop func()) {
-	w := &session{sum: hash(key), who: who, end: end}
+func (k *Keys) Watch(key string, actor exchange.Actor, end func()) (stop func()) {
+	w := &session{sum: hash(key), actor: actor, end: end}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.sessions[w] = true
@@ -39,7 +39,7 @@ func (k *Keys) look() {
 func (k *Keys) lookAt(w *session) {
 	h, ok := k.holders[w.sum]
 	roles, _ := Roles(h.Roles)
-	if !ok || h.ended() || h.Actor != w.who.ID || roles != w.who.Roles {
+	if !ok || h.ended() || h.Actor != w.actor.ID || roles != w.actor.Roles {
 		k.forget(w)
 		w.end()
 		return

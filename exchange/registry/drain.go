@@ -36,10 +36,10 @@ func (r *Registry) readDrains(d *draft) error {
 // Drain gives a drain order, or its end, to the executors in it, or to all for which the actor may
 // do that. It returns the executors to which the order applies. The error is a *mess.Error or that
 // of the store.
-func (r *Registry) Drain(ctx context.Context, who thread.Actor, o Drain) (given []string, err error) {
+func (r *Registry) Drain(ctx context.Context, actor thread.Actor, o Drain) (given []string, err error) {
 	var ordered []string
 	err = r.change(func(d *draft) error {
-		if given, ordered, err = d.toDrain(who, o.Order.Executors, o.On); err != nil {
+		if given, ordered, err = d.toDrain(actor, o.Order.Executors, o.On); err != nil {
 			return err
 		}
 		for _, id := range ordered {
@@ -56,7 +56,7 @@ func (r *Registry) Drain(ctx context.Context, who thread.Actor, o Drain) (given 
 
 // toDrain returns the executors to which an order applies, and among them those whose last order it
 // becomes.
-func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, ordered []string, err error) {
+func (d *draft) toDrain(actor thread.Actor, names mess.Refs, on bool) (given, ordered []string, err error) {
 	ids := []string(names)
 	if len(ids) == 0 {
 		for _, e := range d.Table.All() {
@@ -66,7 +66,7 @@ func (d *draft) toDrain(who thread.Actor, names mess.Refs, on bool) (given, orde
 	for _, id := range ids {
 		e, o := d.Executor(id), d.Orders(id)
 		isOn := o.Drain != nil && o.Drain.On
-		own := who.Has(thread.Operator) || isOn && o.Drain.Order.By == who.ID
+		own := actor.Has(thread.Operator) || isOn && o.Drain.Order.By == actor.ID
 		switch {
 		case e == nil || e.Deregistered:
 			return nil, nil, mess.Errorf(mess.MissingReference, "executors: unknown executor %q; leave the list out for all", id)
@@ -180,15 +180,15 @@ const reasonBy = ", by "
 // givenElsewhere makes an order from the report of a drain over the broker of the executor. The end
 // of the reason names the author.
 func (r *Registry) givenElsewhere(c mess.Executor) *Drain {
-	why, by := c.Drained.Reason, c.ID
-	if i := strings.LastIndex(why, reasonBy); i >= 0 && mess.ValidID(why[i+len(reasonBy):]) {
-		why, by = why[:i], why[i+len(reasonBy):]
+	reason, by := c.Drained.Reason, c.ID
+	if i := strings.LastIndex(reason, reasonBy); i >= 0 && mess.ValidID(reason[i+len(reasonBy):]) {
+		reason, by = reason[:i], reason[i+len(reasonBy):]
 	}
-	r.cfg.Log.Info("hold from another broker", "actor", by, "executors", c.ID, "why", why)
-	return &Drain{On: true, Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(why), By: by, At: mess.TimeOf(r.cfg.Now())}}
+	r.cfg.Log.Info("hold from another broker", "actor", by, "executors", c.ID, "why", reason)
+	return &Drain{On: true, Elsewhere: true, Order: mess.DrainOrder{ID: rand.Text(), Reason: CutReason(reason), By: by, At: mess.TimeOf(r.cfg.Now())}}
 }
 
 // CutReason cuts the reason of an order to MaxReason bytes.
-func CutReason(why string) string {
-	return strings.ToValidUTF8(why[:min(len(why), MaxReason)], "")
+func CutReason(reason string) string {
+	return strings.ToValidUTF8(reason[:min(len(reason), MaxReason)], "")
 }

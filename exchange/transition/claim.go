@@ -10,10 +10,10 @@ import (
 
 // claim gives the thread to an executor (transition T2).
 func (t *transition) claim(s *mess.Status) error {
-	if err := t.CheckClaim(t.Who, t.Env); err != nil {
+	if err := t.CheckClaim(t.Actor, t.Env); err != nil {
 		return err
 	}
-	t.Env.Executor, t.Env.Instance, t.Env.HandedTo = t.Who.ID, s.Instance, ""
+	t.Env.Executor, t.Env.Instance, t.Env.HandedTo = t.Actor.ID, s.Instance, ""
 	t.Env.Epoch++
 	t.Env.Phase, t.Env.Effect, t.Env.Confirm, t.Env.Questions, t.Env.Proposals = thread.NotStarted, "", nil, nil, nil
 	t.Env.Estimate, _ = s.Estimate.Duration()
@@ -23,15 +23,15 @@ func (t *transition) claim(s *mess.Status) error {
 
 // decline takes an executor's decline of an offer.
 func (t *transition) decline(s *mess.Status) error {
-	if t.Env.HasDeclined(t.Who.ID) {
+	if t.Env.HasDeclined(t.Actor.ID) {
 		t.Repeat = true
 		return nil
 	}
 	if !t.mayTake() {
-		return mess.Errorf(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Who.ID)
+		return mess.Errorf(mess.Forbidden, "%q is not an executor that could take this, so it has nothing to decline", t.Actor.ID)
 	}
 	t.recordDecline(s)
-	if t.Env.HandedTo == t.Who.ID {
+	if t.Env.HandedTo == t.Actor.ID {
 		t.Env.HandedTo = ""
 	}
 	if t.AllDeclined(t.Env) {
@@ -45,7 +45,7 @@ func (t *transition) decline(s *mess.Status) error {
 
 // recordDecline adds the sender to those who have declined, with the reason.
 func (t *transition) recordDecline(s *mess.Status) {
-	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Who.ID, Reason: reasonText(s), Barred: isBarred(s)})
+	t.Env.Declined = append(t.Env.Declined, thread.Decline{Executor: t.Actor.ID, Reason: reasonText(s), Barred: isBarred(s)})
 }
 
 // sumUp adds a message with the reasons of all who have declined, if there are several.
@@ -97,16 +97,16 @@ func reasonText(s *mess.Status) string {
 // change.
 func (t *transition) holds(s *mess.Status) (bool, error) {
 	epoch := max(s.Epoch, t.Message.Epoch)
-	current := t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)
+	current := t.Env.Holder() == t.Actor.ID && (epoch == 0 || epoch == t.Env.Epoch)
 	switch {
 	case current:
 		return true, nil
-	case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():
+	case t.Env.HasHeld(t.Actor.ID) && s.Code.Terminal():
 		t.Evidence = true
 		return false, nil
-	case t.Env.Status.Terminal(), t.Env.Status == mess.Pending && !t.Env.HasHeld(t.Who.ID):
+	case t.Env.Status.Terminal(), t.Env.Status == mess.Pending && !t.Env.HasHeld(t.Actor.ID):
 		return false, t.illegal(mess.Step(t.Env.Status, s.Code, mess.ByExecutor))
-	case t.Env.HasHeld(t.Who.ID):
+	case t.Env.HasHeld(t.Actor.ID):
 		return false, mess.Errorf(mess.StaleToken, "the claim with epoch %d is over; do not act on it", epoch)
 	case s.Code == mess.Claimed:
 		return false, mess.Errorf(mess.AlreadyClaimed, "%s has claimed it", t.Env.Executor)
@@ -143,7 +143,7 @@ func (t *transition) legal(by mess.Party) []mess.Code {
 	return slices.DeleteFunc(t.Env.Status.Next(by), func(c mess.Code) bool {
 		switch c {
 		case mess.Claimed:
-			return t.Env.Phase != thread.NotStarted || t.Env.Status == mess.Pending && t.CheckClaim(t.Who, t.Env) != nil
+			return t.Env.Phase != thread.NotStarted || t.Env.Status == mess.Pending && t.CheckClaim(t.Actor, t.Env) != nil
 		case mess.Declined:
 			return t.Env.Status == mess.Pending && !t.mayTake()
 		case mess.InProgress, mess.Completed, mess.Partial:
@@ -184,12 +184,12 @@ func (t *transition) returnClaim(s *mess.Status) error {
 	t.note(mess.Delegated, s.DelegatedTo)
 	if t.Env.HandedTo = s.DelegatedTo; t.byPerson() {
 		t.Env.Stopped, t.Env.Stops = false, 1+t.Stops() // a person knows about the stop
-		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Who.ID })
+		t.Env.Declined = slices.DeleteFunc(t.Env.Declined, func(d thread.Decline) bool { return d.Executor == s.DelegatedTo && d.Executor != t.Actor.ID })
 	}
 	t.Env.Executor, t.Env.Instance, t.Env.Confirm, t.Env.Questions = "", "", nil, nil
 	t.Env.Status = mess.Pending
 	if !back && t.AllDeclined(t.Env) {
-		t.Env.Executor = t.Who.ID
+		t.Env.Executor = t.Actor.ID
 		t.Env.Status = mess.Delegated
 		t.Env.Phase = thread.Finished
 		return nil

@@ -65,22 +65,22 @@ func ComeBack(e *thread.Envelope) *mess.Status {
 // thread without side effects, or with an idempotent plan, again. The outcome of any other is
 // unknown.
 func Lose(e *thread.Envelope) *mess.Status {
-	who := e.Executor
+	executor := e.Executor
 	e.HeldFrom = ""
 	switch {
 	case e.CancelBy != "" && e.Effect == "query":
 		return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{
-			Type: "cancelled", Effect: mess.EffectNone, Detail: who + " did not come back; it was only looking",
+			Type: "cancelled", Effect: mess.EffectNone, Detail: executor + " did not come back; it was only looking",
 		}}
 	case e.CancelBy == "" && (e.Effect == "query" || e.Effect == "idempotent"):
 		if e.Effect == "idempotent" {
-			e.BegunBy = who
+			e.BegunBy = executor
 		}
 		e.Executor, e.Phase = "", thread.NotStarted
-		return &mess.Status{Code: mess.Pending, Message: who + " did not come back; on offer again, since doing it twice does no harm"}
+		return &mess.Status{Code: mess.Pending, Message: executor + " did not come back; on offer again, since doing it twice does no harm"}
 	}
 	return &mess.Status{Code: mess.Failed, Reason: &mess.Reason{
-		Type: "interrupted", Effect: mess.EffectUnknown, Detail: who + " began and did not come back",
+		Type: "interrupted", Effect: mess.EffectUnknown, Detail: executor + " began and did not come back",
 	}, Recoverable: new(false), Suggestion: "look before retrying"}
 }
 

@@ -13,7 +13,7 @@ import (
 // the report itself, "by NAME’s word". The page for phones does that too; other clients need not
 // know it.
 func (t *transition) addPersonEvidence() {
-	name := t.PersonName(t.Who.ID)
+	name := t.PersonName(t.Actor.ID)
 	if name == "" || t.Evidence || t.Repeat || !slices.Contains([]mess.Code{mess.Completed, mess.Partial}, t.Env.Status) {
 		return
 	}
@@ -59,11 +59,11 @@ func (t *transition) passesOn(s *mess.Status) bool {
 	case isBarred(s):
 		return false
 	case s.Code == mess.Declined:
-		return t.Env.Phase == thread.NotStarted && t.HasHumanCandidate(t.Env, t.Who.ID)
+		return t.Env.Phase == thread.NotStarted && t.HasHumanCandidate(t.Env, t.Actor.ID)
 	case s.Code != mess.Failed || s.Reason == nil || s.Reason.Effect != mess.EffectNone, slices.Contains(unclear, s.Reason.Type):
 		return false
 	}
-	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.HasHumanCandidate(t.Env, t.Who.ID)
+	return (t.Env.Phase == thread.NotStarted || t.Env.Attempts+1 < t.Attempts) && t.HasHumanCandidate(t.Env, t.Actor.ID)
 }
 
 // leaveToPeople adds a message after the last robot has declined: only people can do the task, with

@@ -11,7 +11,7 @@ import (
 
 // checkAnswerer returns an error unless the sender is the requester or an operator.
 func (t *transition) checkAnswerer() error {
-	if t.Who.ID == t.Env.Requester && t.Who.Has(thread.Requester) || t.Who.Has(thread.Operator) {
+	if t.Actor.ID == t.Env.Requester && t.Actor.Has(thread.Requester) || t.Actor.Has(thread.Operator) {
 		return nil
 	}
 	return mess.Errorf(mess.Forbidden, "only %s, the requester, and operators may answer or cancel it", t.Env.Requester)
@@ -116,8 +116,8 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	switch {
 	case t.ByLast:
 		return mess.Errorf(mess.Invalid, "re: a confirmation must name its thread (%s); %q will not do", t.Env.Ref, mess.Last)
-	case c != nil && c.By == "operator" && !yes && !t.Who.Has(thread.Operator):
-		return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", t.Who.ID)
+	case c != nil && c.By == "operator" && !yes && !t.Actor.Has(thread.Operator):
+		return mess.Errorf(mess.Forbidden, "this needs the confirmation of a person with the role operator, not of %s", t.Actor.ID)
 	}
 	again, err := t.checkConfirmation(yes, of, hash)
 	if err != nil {
@@ -135,7 +135,7 @@ func (t *transition) confirm(yes bool, of mess.Refs, hash string) error {
 	if yes && t.IsGone(t.Env) {
 		return mess.Errorf(mess.NotYet, "%s, which asks, is not there now; say it again when it is back, or when another asks", t.Env.Executor)
 	}
-	c.Given, c.GivenBy = &yes, t.Who.ID
+	c.Given, c.GivenBy = &yes, t.Actor.ID
 	t.note("replied", "")
 	switch {
 	case !yes: // the executor reports cancelled or held (MESS 1.1 section 1.2)
@@ -199,7 +199,7 @@ func (t *transition) cancel() error {
 		return t.illegal(err)
 	}
 	if t.Env.Phase == thread.Started {
-		t.Env.CancelBy = t.Who.ID
+		t.Env.CancelBy = t.Actor.ID
 		return nil
 	}
 	t.move(mess.Cancelled)

@@ -52,10 +52,10 @@ func (t *transition) explain(s *mess.Status) {
 // response takes a result. A response without a status completes the thread (MESS 1.0, "Appendix:
 // Example Conversation"); implied does that.
 func (t *transition) response() error {
-	if t.Env.Holder() == t.Who.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
+	if t.Env.Holder() == t.Actor.ID && (t.Message.Epoch == 0 || t.Message.Epoch == t.Env.Epoch) {
 		return nil
 	}
-	if t.Env.HasHeld(t.Who.ID) {
+	if t.Env.HasHeld(t.Actor.ID) {
 		t.Evidence = t.Evidence || !t.ended()
 		return nil
 	}
@@ -81,7 +81,7 @@ func (t *transition) implied() error {
 			responded = true
 		}
 	}
-	if !responded || t.Env.Holder() != t.Who.ID || t.Evidence {
+	if !responded || t.Env.Holder() != t.Actor.ID || t.Evidence {
 		return nil
 	}
 	s := &mess.Status{Code: mess.Completed}
@@ -94,7 +94,7 @@ func (t *transition) implied() error {
 
 // partyOnly returns an error unless the sender is a party of the thread or an operator.
 func (t *transition) partyOnly() error {
-	if t.Who.ID == t.Env.Requester || t.Env.HasHeld(t.Who.ID) || t.Who.Has(thread.Operator) {
+	if t.Actor.ID == t.Env.Requester || t.Env.HasHeld(t.Actor.ID) || t.Actor.Has(thread.Operator) {
 		return nil
 	}
 	return mess.Errorf(mess.Forbidden, "only the requester and the executor of a thread may speak in it")
@@ -114,6 +114,6 @@ func (t *transition) move(to mess.Code) {
 // note adds an entry to the history.
 func (t *transition) note(action mess.Code, note string) {
 	t.Env.History = append(t.Env.History, thread.HistoryEntry{
-		Action: string(action), At: t.Now, By: t.Who.ID, Ref: t.Message.Ref, Note: note,
+		Action: string(action), At: t.Now, By: t.Actor.ID, Ref: t.Message.Ref, Note: note,
 	})
 }

@@ -35,13 +35,13 @@ func (t *transition) allowed(s *mess.Status) error {
 // startPermission decides about the start (transition T4): the last check before a physical effect.
 // The same holder may ask again.
 func (t *transition) startPermission(s *mess.Status) error {
-	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Who.ID) {
+	if t.Env.Phase == thread.NotStarted && t.byPerson() && t.IsStopping(t.Actor.ID) {
 		return mess.Errorf(mess.NotYet, "there is an unconfirmed stop; confirm it first")
 	}
 	// An executor that names its process asks for permission; one that does not reports progress.
 	asks := t.Env.Phase == thread.NotStarted || s.Instance != ""
-	if why := t.StoppedBy(t.Env); asks && why != "" && !t.byPerson() {
-		return mess.Errorf(mess.NotYet, "%s; do not start", why)
+	if reason := t.StoppedBy(t.Env); asks && reason != "" && !t.byPerson() {
+		return mess.Errorf(mess.NotYet, "%s; do not start", reason)
 	}
 	if asks && !t.Env.Expires.IsZero() && t.Now.After(t.Env.Expires) {
 		return mess.Errorf(mess.NotYet, "needed by %s, which has passed; do not start", t.Env.Expires.Format(time.RFC3339))

@@ -99,29 +99,29 @@ func (t *transition) carryOut(p thread.Proposal) error {
 	if t.Env.Phase != thread.NotStarted {
 		return mess.Errorf(mess.IllegalTransition, "it has begun, so a %s comes too late; cancel it, or let it end", p.Type)
 	}
-	why := ""
+	reason := ""
 	switch p.Type {
 	case "delegate":
 		if !t.IsAble(p.To, t.Env) {
 			return mess.Errorf(mess.NotYet, "%q is no executor that can take this now", p.To)
 		}
 		t.Env.Declined = slices.DeleteFunc(slices.Clone(t.Env.Declined), func(d thread.Decline) bool { return d.Executor == p.To })
-		t.Env.HandedTo, why = p.To, "handed to "+p.To
+		t.Env.HandedTo, reason = p.To, "handed to "+p.To
 		t.note(mess.Delegated, p.To)
 	case "defer":
 		if !t.Env.Expires.IsZero() && p.Until.After(t.Env.Expires) {
 			return mess.Errorf(mess.NotYet, "needed by %s, which is before that", t.Env.Expires.Format(time.RFC3339))
 		}
-		why = "not before " + p.Until.Format(time.RFC3339)
+		reason = "not before " + p.Until.Format(time.RFC3339)
 		t.Env.NotBefore = p.Until
-		t.note("replied", why)
+		t.note("replied", reason)
 	}
-	t.release(why)
+	t.release(reason)
 	return nil
 }
 
 // release takes a thread that has not started from its holder, and sends the holder the reason.
-func (t *transition) release(why string) {
+func (t *transition) release(reason string) {
 	if t.Env.Status == mess.Pending {
 		return
 	}
@@ -129,7 +129,7 @@ func (t *transition) release(why string) {
 	t.Env.HeldFrom = ""
 	t.move(mess.Pending)
 	t.Also = &mess.Message{From: thread.Self, Received: t.Message.Received, Re: mess.Refs{t.Env.Ref}, Items: []mess.Item{
-		&mess.Status{Code: mess.Pending, Message: why},
+		&mess.Status{Code: mess.Pending, Message: reason},
 	}}
 }
 

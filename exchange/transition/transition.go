@@ -14,7 +14,7 @@ import (
 // Snapshot answers questions of the rules about executors and orders. All answers are about the
 // same moment.
 type Snapshot interface {
-	CheckClaim(who thread.Actor, e thread.Envelope) error    // nil if the actor may claim the thread now
+	CheckClaim(actor thread.Actor, e thread.Envelope) error  // nil if the actor may claim the thread now
 	IsAble(executor string, e thread.Envelope) bool          // the executor has the abilities for the thread
 	IsGone(e thread.Envelope) bool                           // the holder of the thread may not get a message now
 	HasHumanCandidate(e thread.Envelope, butFor string) bool // a person other than butFor might take it; false after a person has ended it
@@ -28,7 +28,7 @@ type Snapshot interface {
 
 // Input is a message of an actor for a thread, or a change by the exchange.
 type Input struct {
-	Who      thread.Actor
+	Actor    thread.Actor
 	Now      time.Time
 	Message  mess.Message
 	ByLast   bool                       // the message names the thread only by "last"
@@ -65,7 +65,7 @@ type transition struct {
 // Input.Proven. Apply has no side effects.
 func Apply(s Snapshot, in Input, e thread.Envelope) (Effect, error) {
 	t := &transition{Snapshot: s, Effect: Effect{Input: in, Env: e.Clone()}}
-	if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {
+	if ref, ok := e.Processed(in.Actor.ID, in.Message.ID); ok {
 		t.Repeat, t.Message.Ref = true, ref
 		return t.Effect, nil
 	}
@@ -83,7 +83,7 @@ func Apply(s Snapshot, in Input, e thread.Envelope) (Effect, error) {
 
 // take applies the items of the message in order.
 func (t *transition) take() error {
-	own := t.Who.ID == thread.Self && t.Noted == ""
+	own := t.Actor.ID == thread.Self && t.Noted == ""
 	if own && t.Change == nil {
 		t.Repeat = true
 		return nil
@@ -117,11 +117,11 @@ func (t *transition) take() error {
 
 // mayTake reports whether the sender is an executor with the abilities for the thread.
 func (t *transition) mayTake() bool {
-	return t.Who.Has(thread.ExecutorRole) && t.IsAble(t.Who.ID, t.Env)
+	return t.Actor.Has(thread.ExecutorRole) && t.IsAble(t.Actor.ID, t.Env)
 }
 
 // byPerson reports whether the sender is a human executor.
-func (t *transition) byPerson() bool { return t.PersonName(t.Who.ID) != "" }
+func (t *transition) byPerson() bool { return t.PersonName(t.Actor.ID) != "" }
 
 func (t *transition) item(item mess.Item) error {
 	switch i := item.(type) {
@@ -155,7 +155,7 @@ func (t *transition) status(s *mess.Status) error {
 			return t.decline(s)
 		}
 	case mess.Superseded:
-		if t.Env.Holder() != t.Who.ID {
+		if t.Env.Holder() != t.Actor.ID {
 			return t.supersede(s)
 		}
 	}

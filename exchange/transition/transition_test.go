@@ -75,7 +75,7 @@ func input(t *testing.T, s message) transition.Input {
 	}
 	m.From = s.who
 	return transition.Input{
-		Who: thread.Actor{ID: s.who, Roles: roles[s.who]}, Now: now, Message: m, Attempts: 3,
+		Actor: thread.Actor{ID: s.who, Roles: roles[s.who]}, Now: now, Message: m, Attempts: 3,
 		Proven: func(thread.Confirm) error { return nil },
 	}
 }
@@ -156,7 +156,7 @@ func TestTransitions(t *testing.T) {
 
 // Steps of the exchange itself, evidence, unseen threads and repeated messages.
 func TestOwnAndRepeatedSteps(t *testing.T) {
-	own := transition.Input{Who: thread.Actor{ID: thread.Self}, Now: now}
+	own := transition.Input{Actor: thread.Actor{ID: thread.Self}, Now: now}
 	if e, err := transition.Apply(fakeSnapshot{}, own, waiting()); err != nil || !e.Repeat {
 		t.Errorf("no change: %+v, %v", e, err)
 	}

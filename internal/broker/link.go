@@ -75,12 +75,12 @@ type Link struct {
 	cfg Config
 	log *slog.Logger
 
-	mu   sync.Mutex
-	now  *session      // nil for none
-	turn chan struct{} // closed when now or why changes
-	why  error         // the reason for no session; nil before the first attempt
-	been bool          // the link has had a session
-	own  ownTopic      // watches the topic of the birth message
+	mu      sync.Mutex
+	now     *session      // nil for none
+	turn    chan struct{} // closed when now or lastErr changes
+	lastErr error         // the reason for no session; nil before the first attempt
+	been    bool          // the link has had a session
+	own     ownTopic      // watches the topic of the birth message
 }
 
 // session is one connection.
@@ -174,8 +174,8 @@ func (p *reconnectPause) after(age time.Duration, err error, seen sight) (pause 
 // setError stores and logs the reason for the missing session.
 func (l *Link) setError(age time.Duration, err error, taken bool) {
 	l.mu.Lock()
-	first := l.why == nil
-	l.why = err
+	first := l.lastErr == nil
+	l.lastErr = err
 	l.turned()
 	l.mu.Unlock()
 	switch {
@@ -350,7 +350,7 @@ func (l *Link) set(s *session) {
 	defer l.mu.Unlock()
 	l.now = s
 	if s != nil {
-		l.been, l.why = true, nil
+		l.been, l.lastErr = true, nil
 	}
 	l.turned()
 }

@@ -21,21 +21,21 @@ func (l *Link) Session(ctx context.Context) (context.Context, error) {
 func (l *Link) await(ctx context.Context) (*session, error) {
 	for {
 		l.mu.Lock()
-		s, turn, why, been := l.now, l.turn, l.why, l.been
+		s, turn, lastErr, been := l.now, l.turn, l.lastErr, l.been
 		l.mu.Unlock()
 		switch {
 		case s != nil:
 			return s, nil
-		case !been && errors.Is(why, ErrRefused):
-			return nil, why
+		case !been && errors.Is(lastErr, ErrRefused):
+			return nil, lastErr
 		}
 		select {
 		case <-turn:
 		case <-ctx.Done():
-			if why == nil {
-				why = ErrDown
+			if lastErr == nil {
+				lastErr = ErrDown
 			}
-			return nil, why
+			return nil, lastErr
 		}
 	}
 }

@@ -208,8 +208,8 @@ func refs(c *cobra.Command) (list []string) {
 
 func executorsThere(c *cobra.Command) (list []string) {
 	reaching(c, func(ctx context.Context, x *httpclient.Client) {
-		who, _ := x.Executors(ctx)
-		for _, e := range who {
+		executors, _ := x.Executors(ctx)
+		for _, e := range executors {
 			list = append(list, e.ID+"\t"+output.Printable(e.Name))
 		}
 	})

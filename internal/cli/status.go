@@ -114,7 +114,7 @@ func runStatus(ctx context.Context, a *output.Env, k *client.Client, asJSON bool
 			continue
 		}
 		for _, f := range e.Failing {
-			p.Printf("device    %s of %s failed %s: %s\n", output.Printable(f.Device), output.Printable(e.ID), f.At.Local().Format(time.DateTime), output.Printable(f.Why))
+			p.Printf("device    %s of %s failed %s: %s\n", output.Printable(f.Device), output.Printable(e.ID), f.At.Local().Format(time.DateTime), output.Printable(f.Reason))
 		}
 	}
 	printMail(&p, s.Mail)
@@ -141,8 +141,8 @@ func printExecutor(p *output.Printer, s *status.Executor) {
 		if d.Task != "" {
 			state = "at " + d.Task
 		}
-		if d.Failed.Why != "" {
-			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Why)
+		if d.Failed.Reason != "" {
+			state += fmt.Sprintf(", failed %s: %s", d.Failed.At.Local().Format(time.DateTime), d.Failed.Reason)
 		}
 		p.Printf("device    %s  %s\n", output.Printable(d.Name), output.Printable(state))
 	}

@@ -19,8 +19,8 @@ import (
 func (h *DeviceSet) depends(nodes map[string]strictyaml.Node) error {
 	var wrong strictyaml.Problems
 	for _, d := range h.Devices {
-		if why := h.unseen(d); why != "" {
-			wrong = append(wrong, nodes[d.Name].Problem("seen_by", "%s", why))
+		if reason := h.unseen(d); reason != "" {
+			wrong = append(wrong, nodes[d.Name].Problem("seen_by", "%s", reason))
 		}
 		wrong = append(wrong, h.held(d, nodes[d.Name])...)
 		n := nodes[d.Name].Under("limits")

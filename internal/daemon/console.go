@@ -64,8 +64,8 @@ type localDevice struct {
 func (p *localExecutor) State() any {
 	local, hung := p.o.now.Decisions(), p.o.gate.Quarantined()
 	s := localState{Executor: p.cfg.Agent.ID, Stopped: p.o.gate.Stopped(), Unknown: localpolicy.BlockReason(local), Disarmed: map[string]string{}, Devices: []localDevice{}}
-	for class, why := range local.Disarmed {
-		s.Disarmed[string(class)] = why
+	for class, reason := range local.Disarmed {
+		s.Disarmed[string(class)] = reason
 	}
 	maps.Copy(s.Disarmed, local.DisarmedDevices)
 	safety := map[string]policy.SafeResult{}
@@ -88,8 +88,8 @@ func (p *localExecutor) State() any {
 		if call, is := hung[d.Name]; is {
 			one.Quarantine, one.Trouble = true, fmt.Sprintf("its driver has not returned from %q; check the device", call)
 		}
-		if why, is := local.LockedOut[d.Name]; is {
-			if one.Locked = why; why == "" {
+		if reason, is := local.LockedOut[d.Name]; is {
+			if one.Locked = reason; reason == "" {
 				one.Locked = "by hand"
 			}
 		}
@@ -129,7 +129,7 @@ func (p *localExecutor) Plan(intent string, requires []string, answers []mess.Ob
 }
 
 // Stop stops every device of this program.
-func (p *localExecutor) Stop(by, why string) { p.o.stop.Stop(stop.Order{Reason: why, By: by}) }
+func (p *localExecutor) Stop(by, reason string) { p.o.stop.Stop(stop.Order{Reason: reason, By: by}) }
 
 // ResetStop ends the stop, as `messkit clear` does.
 func (p *localExecutor) ResetStop(by string, anyway bool) ([]string, error) {
@@ -164,26 +164,26 @@ func (p *localExecutor) Arm(what string) error {
 
 // Disarm disables a risk class or a device like `messkit disarm`. "" means all classes that can
 // act.
-func (p *localExecutor) Disarm(what, why string) error {
+func (p *localExecutor) Disarm(what, reason string) error {
 	if what == "" {
-		return p.folder().Disarm(why, time.Now(), localpolicy.EveryClass...)
+		return p.folder().Disarm(reason, time.Now(), localpolicy.EveryClass...)
 	}
 	class, err := localpolicy.ClassOrDevice(what, p.cfg.Opened.Names())
 	switch {
 	case err != nil:
 		return err
 	case class != "":
-		return p.folder().Disarm(why, time.Now(), class)
+		return p.folder().Disarm(reason, time.Now(), class)
 	}
-	return p.folder().DisarmDevice(what, why, time.Now())
+	return p.folder().DisarmDevice(what, reason, time.Now())
 }
 
 // Lock sets a lockout on a device like `messkit lock`.
-func (p *localExecutor) Lock(device, why string) error {
+func (p *localExecutor) Lock(device, reason string) error {
 	if err := localpolicy.CheckDevice(device, p.cfg.Opened.Names()); err != nil {
 		return err
 	}
-	return p.folder().LockOut(device, why, time.Now())
+	return p.folder().LockOut(device, reason, time.Now())
 }
 
 // Unlock releases the lockout of a device like `messkit unlock`.

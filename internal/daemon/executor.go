@@ -145,18 +145,18 @@ func openRemote(ctx context.Context, a *output.Env, cfg *config.Config, o *start
 
 // openConnection makes the client of an exchange on another machine, and the function that
 // maintains its connection. The function is nil for a client without one.
-func openConnection(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
+func openConnection(ctx context.Context, c config.Connect, executor config.Agent, log *slog.Logger) (agent.Exchange, func(context.Context) error, error) {
 	if err := keepSecret(c); err != nil {
 		return nil, nil, err
 	}
 	if broker.Is(c.URL) {
-		x, err := mqttclient.New(c.Broker(who.ID, who.Data), log)
+		x, err := mqttclient.New(c.Broker(executor.ID, executor.Data), log)
 		if err != nil {
 			return nil, nil, err
 		}
 		return x, x.Run, nil
 	}
-	key, err := readOrEnroll(ctx, c, who, log)
+	key, err := readOrEnroll(ctx, c, executor, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,7 +164,7 @@ func openConnection(ctx context.Context, c config.Connect, who config.Agent, log
 	if err != nil {
 		return nil, nil, err
 	}
-	return remote.For(x, c.Server, c.Field(who.ID)), nil, nil
+	return remote.For(x, c.Server, c.Field(executor.ID)), nil, nil
 }
 
 // keepSecret writes the key that a program has given to the file of the key.
@@ -183,7 +183,7 @@ func writeKey(file string, key httpclient.Secret) error {
 }
 
 // readOrEnroll reads this executor's key, or registers and saves the new one.
-func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *slog.Logger) (httpclient.Secret, error) {
+func readOrEnroll(ctx context.Context, c config.Connect, executor config.Agent, log *slog.Logger) (httpclient.Secret, error) {
 	key, err := config.ReadKey(c.KeyFile)
 	if !errors.Is(err, os.ErrNotExist) {
 		return key, err
@@ -192,13 +192,13 @@ func readOrEnroll(ctx context.Context, c config.Connect, who config.Agent, log *
 	if err != nil {
 		return "", err
 	}
-	fresh, err := x.Register(ctx, who.ID, who.Name, c.Enroll)
+	fresh, err := x.Register(ctx, executor.ID, executor.Name, c.Enroll)
 	if errors.Is(err, mess.Unavailable) {
 		return "", err // no code helps there
 	}
 	if err != nil {
 		return "", output.Hint(err, "an exchange on another machine needs an enrollment code (run messkit keys enrol there): connect: enrol: CODE; if another executor has the name, set another agent: id:")
 	}
-	log.Info("enrolled", "executor", who.ID, "key_file", c.KeyFile)
+	log.Info("enrolled", "executor", executor.ID, "key_file", c.KeyFile)
 	return fresh, writeKey(c.KeyFile, fresh)
 }

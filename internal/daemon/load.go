@@ -55,7 +55,7 @@ func checkConfig(c *config.Config, name string, data []byte, err error, registry
 	c.Opened = home
 	c.Opened.Catalog, c.Opened.LeftOut = c.Agent.Catalog()
 	for _, one := range c.Opened.LeftOut {
-		log.Warn("words left out", "file", one.File, "err", one.Why)
+		log.Warn("words left out", "file", one.File, "err", one.Err)
 	}
 	return config.MergeProblems(err, more, c.CheckZones(), config.NoTimes(c.Document.Under("agent").Under("limits")), home.CheckNames(c.Devices), home.CheckClasses(c.Devices))
 }

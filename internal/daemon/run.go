@@ -72,8 +72,8 @@ func openAll(ctx context.Context, a *output.Env, cfg *config.Config, o *startedD
 	o.zones.adapter.Store(e.mail)
 	self := e.x.As(exchange.Actor{ID: cfg.Agent.ID, Roles: exchange.ExecutorRole}, "local")
 	// Registration comes first, so that no other client can register the executor's id.
-	who := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
-	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: who}}}); err != nil {
+	registration := &mess.Executor{ID: cfg.Agent.ID, Name: cfg.Agent.Name, Capabilities: cfg.Opened.Resolver().Offers()}
+	if _, err := self.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Executor: registration}}}); err != nil {
 		return nil, nil, errors.Join(err, e.close())
 	}
 	e.agent, err = newExecutor(cfg, self, o, log)
@@ -148,7 +148,7 @@ func OpenExchange(ctx context.Context, a *output.Env, cfg *config.Exchange, here
 	serverConfig := httpapi.Config{
 		Pages: pages.Pages(), SessionKey: pages.SessionKey, SignedInByPerson: pages.SignedInByPerson, ModelPaths: []string{MCPPath}, ModelSeen: e.modelSeen, Unlimited: []string{console.StopPath},
 		EnrollmentCode: cfg.Enroll, EnrollmentCapabilities: cfg.EnrollCapabilities, Hosts: cfg.Hosts, Origins: cfg.CORS, Rate: cfg.Rate, TLS: secure, Version: output.Version, Status: e.status, MountedHandlers: guests,
-		Webhooks: func(who exchange.Actor) any { return hooks.Deliveries(who) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
+		Webhooks: func(actor exchange.Actor) any { return hooks.Deliveries(actor) }, Import: Importer(cfg.Data), Health: e.health, FitImage: imageFitter(),
 	}
 	if cfg.MESH.On {
 		if e.mesh, err = e.openMESH(ctx, cfg, secure != nil, log); err != nil {

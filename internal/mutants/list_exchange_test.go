@@ -3,7 +3,7 @@ package mutants_test
 // exchangeMutants are the planted faults of the exchange.
 var exchangeMutants = []mutant{
 	{"no fence", []edit{{
-		"exchange/transition/claim.go", "t.Env.Holder() == t.Who.ID && (epoch == 0 || epoch == t.Env.Epoch)", "t.Env.Holder() == t.Who.ID || epoch == 1<<63",
+		"exchange/transition/claim.go", "t.Env.Holder() == t.Actor.ID && (epoch == 0 || epoch == t.Env.Epoch)", "t.Env.Holder() == t.Actor.ID || epoch == 1<<63",
 	}}, "./exchange TestEarlierHolderIsFenced"},
 	{"epoch not raised", []edit{{
 		"exchange/transition/claim.go", "\tt.Env.Epoch++\n", "\tt.Env.Epoch = max(1, t.Env.Epoch)\n",
@@ -30,7 +30,7 @@ var exchangeMutants = []mutant{
 		"exchange/snapshot.go", "if left := s.silentHolders(e); len(left) > 0 {", "if left := s.silentHolders(e); len(left) > 0 && false {",
 	}}, "./exchange TestSilentExecutorFailsThread"},
 	{"a start after everything was stopped", []edit{{
-		"exchange/transition/start.go", `asks && why != "" && !t.byPerson() {`, `asks && why != "" && false {`,
+		"exchange/transition/start.go", `asks && reason != "" && !t.byPerson() {`, `asks && reason != "" && false {`,
 	}}, "./exchange TestStopOfEverythingPreventsStart"},
 	{"what waits outlives a stop of everything", []edit{{
 		"exchange/routing/request.go", "stopped: stopped || env.Stopped,", "stopped: env.Stopped,",
@@ -205,10 +205,10 @@ var exchangeMutants = []mutant{
 		"exchange/transition/reply.go", "if t.Env.Phase == thread.Started {", "if false {",
 	}}, "./exchange TestCancelBeforeAndAfterStart"},
 	{"late report wins", []edit{{
-		"exchange/transition/claim.go", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\tt.Evidence = true\n\t\treturn false, nil", "case t.Env.HasHeld(t.Who.ID) && s.Code.Terminal():\n\t\treturn true, nil",
+		"exchange/transition/claim.go", "case t.Env.HasHeld(t.Actor.ID) && s.Code.Terminal():\n\t\tt.Evidence = true\n\t\treturn false, nil", "case t.Env.HasHeld(t.Actor.ID) && s.Code.Terminal():\n\t\treturn true, nil",
 	}}, "./exchange Test"},
 	{"the same message taken twice", []edit{{
-		"exchange/transition/transition.go", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok {", "if ref, ok := e.Processed(in.Who.ID, in.Message.ID); ok && false {",
+		"exchange/transition/transition.go", "if ref, ok := e.Processed(in.Actor.ID, in.Message.ID); ok {", "if ref, ok := e.Processed(in.Actor.ID, in.Message.ID); ok && false {",
 	}}, "./exchange TestDuplicateMessageIsStoredOnce"},
 	{"duplicate client id makes a new thread", []edit{{
 		"exchange/create.go", "if t.ClientID != \"\" {", "if false {",
@@ -241,7 +241,7 @@ var exchangeMutants = []mutant{
 		"exchange/transition/suggestion.go", "if t.Env.Phase != thread.NotStarted {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a", "if false {\n\t\treturn mess.Errorf(mess.IllegalTransition, \"it has begun, so a",
 	}}, "./exchange TestUnusableSuggestionChangesNothing"},
 	{"who gives up a request by a suggestion may still begin it", []edit{{
-		"exchange/transition/suggestion.go", "\tt.release(why)\n", "",
+		"exchange/transition/suggestion.go", "\tt.release(reason)\n", "",
 	}}, "./exchange TestAcceptedDelegationMovesThread"},
 	{"a long text that is no content is let in", []edit{{
 		"mess/long.go", "if strictyaml.Apart([]byte(n.Text)) > LongText {\n\t\t\td.fail", "if false {\n\t\t\td.fail",

@@ -12,7 +12,7 @@ var partMutants = []mutant{
 		"capabilities/resolve/plan.go", `own != "" && c.Effect != capabilities.Query`, "false",
 	}}, "./capabilities/interpret TestConfiguredEffectWins"},
 	{"a command without an answer ends as if it had one", []edit{{
-		"drivers/httpclient/httpclient.go", "return drivers.MarkMayAct(why)", "return why",
+		"drivers/httpclient/httpclient.go", "return drivers.MarkMayAct(explained)", "return explained",
 	}}, "./drivers/httpclient TestStalledCommandIsDropped"},
 	{"a command that was given up goes on in the kernel", []edit{{
 		"drivers/httpclient/act.go", "drivers.DropUnsent(got.Conn, true)", "drivers.DropUnsent(got.Conn, false)",

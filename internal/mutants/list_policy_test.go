@@ -30,13 +30,13 @@ var policyMutants = []mutant{
 		"agent/localpolicy/decisions.go", "for _, c := range classes {", "for _, c := range classes[:0] {",
 	}}, "./agent/localpolicy TestUncleanShutdownDisarms"},
 	{"lock ignored", []edit{{
-		"agent/policy/rules_lockout.go", `case locked && why != "":`, `case !locked || why != "":`,
+		"agent/policy/rules_lockout.go", `case locked && reason != "":`, `case !locked || reason != "":`,
 	}}, "./agent/policy TestLockoutAndDisarming"},
 	{"yes of one plan for another at the device", []edit{{
-		"agent/policy/rules.go", "who == ConfirmNever || o.Confirmed == o.Digest()", `who == ConfirmNever || o.Confirmed != ""`,
+		"agent/policy/rules.go", "by == ConfirmNever || o.Confirmed == o.Digest()", `by == ConfirmNever || o.Confirmed != ""`,
 	}}, "./agent/policy TestConfirmationIsForOnePlan"},
 	{"parameters beyond their bounds", []edit{{
-		"agent/policy/rules_range.go", `if why := b.outside(value, given); why != "" {`, `if why := b.outside(value, given); why != "" && false {`,
+		"agent/policy/rules_range.go", `if reason := b.outside(value, given); reason != "" {`, `if reason := b.outside(value, given); reason != "" && false {`,
 	}}, "./agent/policy TestRange|TestDefaultRangeAppliesToAll"},
 	{"conditions ignored", []edit{{
 		"agent/policy/rules_conditions.go", `case got != "":`, `case false:`,

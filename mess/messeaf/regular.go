@@ -68,15 +68,15 @@ func Ignored(fsys fs.FS, f Folder) (Problems, error) {
 	}
 	var all Problems
 	for _, e := range entries {
-		if why := whyIgnored(e); why != "" {
-			all = append(all, Problem{File: path.Join(string(f), e.Name()), Text: why})
+		if reason := ignoredReason(e); reason != "" {
+			all = append(all, Problem{File: path.Join(string(f), e.Name()), Text: reason})
 		}
 	}
 	return all, err
 }
 
-// whyIgnored returns the reason why an entry of a state folder is not a thread, or "".
-func whyIgnored(e fs.DirEntry) string {
+// ignoredReason returns the reason why an entry of a state folder is not a thread, or "".
+func ignoredReason(e fs.DirEntry) string {
 	ref, ok := cutExt(e.Name())
 	switch {
 	case strings.HasPrefix(e.Name(), "."):

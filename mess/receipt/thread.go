@@ -65,12 +65,12 @@ func (v *verifier) message(i int, m mess.Message) {
 
 // bare reports whether the sender may report this without a receipt: the exchange its own
 // decisions, and any executor that it declines.
-func bare(who string, c mess.Code) bool {
+func bare(actor string, c mess.Code) bool {
 	switch c {
 	case mess.Declined, mess.Delegated:
 		return true
 	case mess.Expired, mess.Failed, mess.Cancelled, mess.Superseded:
-		return who == self
+		return actor == self
 	}
 	return false
 }

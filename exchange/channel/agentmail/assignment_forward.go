@@ -64,8 +64,8 @@ func (as *assignments) unqueue(ref string) bool {
 }
 
 // fail ends the thread of a task that the agent has not received.
-func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, kind, why string) error {
-	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: why, Effect: mess.EffectNone}}
+func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, kind, reason string) error {
+	s := &mess.Status{Code: code, Reason: &mess.Reason{Type: kind, Detail: reason, Effect: mess.EffectNone}}
 	if code == mess.Failed {
 		s.Recoverable = new(true)
 	}
@@ -74,7 +74,7 @@ func (as *assignments) fail(a Agent, ref string, g *assignment, code mess.Code, 
 }
 
 // undeliverable ends a task whose assignment the mail server rejects.
-func (as *assignments) undeliverable(_ context.Context, e outboxEntry, why error) {
+func (as *assignments) undeliverable(_ context.Context, e outboxEntry, cause error) {
 	g := as.of(e.Ref)
 	if g == nil || e.Kind != string(format.TypeTaskAssignment) {
 		return
@@ -83,7 +83,7 @@ func (as *assignments) undeliverable(_ context.Context, e outboxEntry, why error
 	if !ok {
 		return
 	}
-	if err := as.fail(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+why.Error()); err != nil {
+	if err := as.fail(a, e.Ref, g, mess.Failed, "not_sent", "the mail server does not deliver it to "+g.Agent+": "+cause.Error()); err != nil {
 		as.log.Warn("cannot end a task that has no assignment", "ref", e.Ref, "err", err)
 	}
 }

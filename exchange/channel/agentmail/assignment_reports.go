@@ -72,11 +72,11 @@ func (as *assignments) report(ctx context.Context, l email, ref string, m format
 }
 
 // refusedReport removes the assignment if its task has ended.
-func (as *assignments) refusedReport(ctx context.Context, ref string, why error) error {
+func (as *assignments) refusedReport(ctx context.Context, ref string, cause error) error {
 	if th, err := as.x.Thread(ctx, self, ref); err == nil && th.Status.Terminal() {
-		return errors.Join(why, as.change(func(s *state) { delete(s.Given, ref) }))
+		return errors.Join(cause, as.change(func(s *state) { delete(s.Given, ref) }))
 	}
-	return why
+	return cause
 }
 
 // reported returns the items of a report. An error report about the assignment itself ends the
@@ -146,7 +146,7 @@ func (as *assignments) localStatus(s mess.Status) *mess.Status {
 }
 
 // attachFiles stores the files of a response in its thread.
-func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
+func (as *assignments) attachFiles(ctx context.Context, actor exchange.Actor, ref string, content []mess.Entry) []mess.Entry {
 	content = slices.Clone(content)
 	for i, e := range content {
 		media, ok := e.Media()
@@ -158,7 +158,7 @@ func (as *assignments) attachFiles(ctx context.Context, who exchange.Actor, ref 
 			continue
 		}
 		name := cmp.Or(media.Name, e.Type+messeaf.Extension(mime))
-		file, err := as.x.Attach(ctx, who, ref, name, mime, bytes.NewReader(data))
+		file, err := as.x.Attach(ctx, actor, ref, name, mime, bytes.NewReader(data))
 		if err != nil { // the file stays in the message
 			as.log.Warn("cannot store a file from a mail; it stays in the message", "ref", ref, "err", err)
 			continue

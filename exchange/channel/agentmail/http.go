@@ -27,15 +27,15 @@ const (
 
 // Serve accepts a message of an actor (POST), returns the messages for it (GET), or ends
 // reservations (DELETE).
-func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
-	from := peer{name: who.ID, who: who, http: true, gives: true}
+func (d *Adapter) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	from := peer{name: actor.ID, actor: actor, http: true, gives: true}
 	switch r.Method {
 	case http.MethodPost:
 		d.servePost(from, w, r)
 	case http.MethodGet, http.MethodHead:
 		d.serveFetch(from, w, r)
 	case http.MethodDelete:
-		d.serveRelease(who, w, r)
+		d.serveRelease(actor, w, r)
 	default:
 		w.Header().Set("Allow", "DELETE, GET, HEAD, POST")
 		answer(w, http.StatusMethodNotAllowed, problem{Error: "method_not_allowed", Details: "use POST for a message, GET for the answers, DELETE for a reservation"})
@@ -43,18 +43,18 @@ func (d *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Reque
 }
 
 // serveRelease ends the reservations of a device for an operator.
-func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (d *Adapter) serveRelease(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	device := r.URL.Query().Get("device")
-	if !who.Has(exchange.Operator) {
-		answer(w, http.StatusForbidden, problem{Error: "only an operator may free what others have reserved", Why: mess.Forbidden})
+	if !actor.Has(exchange.Operator) {
+		answer(w, http.StatusForbidden, problem{Error: "only an operator may free what others have reserved", Code: mess.Forbidden})
 		return
 	}
 	by, err := d.Release(device)
 	switch {
 	case err != nil:
-		answer(w, http.StatusServiceUnavailable, problem{Error: "the exchange cannot store it now; try again", Why: mess.Unavailable})
+		answer(w, http.StatusServiceUnavailable, problem{Error: "the exchange cannot store it now; try again", Code: mess.Unavailable})
 	case len(by) == 0:
-		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("no agent has reserved %.60q", device), Why: mess.NotFound})
+		answer(w, http.StatusNotFound, problem{Error: fmt.Sprintf("no agent has reserved %.60q", device), Code: mess.NotFound})
 	default:
 		answer(w, http.StatusOK, map[string][]string{"by": by})
 	}
@@ -64,7 +64,7 @@ func (d *Adapter) serveRelease(who exchange.Actor, w http.ResponseWriter, r *htt
 type problem struct {
 	Error     string          `json:"error"`
 	Details   string          `json:"details,omitempty"`
-	Why       mess.ErrorCode  `json:"why,omitempty"`
+	Code      mess.ErrorCode  `json:"why,omitempty"`
 	MessageID string          `json:"message_id,omitempty"`
 	Report    json.RawMessage `json:"report,omitempty"`
 }

@@ -185,7 +185,7 @@ func TestZones(t *testing.T) {
 	h := overHTTP(t)
 	bert := exchange.Actor{ID: "bert", Roles: exchange.Requester}
 	for i, one := range []struct {
-		who           exchange.Actor
+		actor         exchange.Actor
 		mode, pattern string
 		more          string
 		code          int
@@ -199,7 +199,7 @@ func TestZones(t *testing.T) {
 		{anna, "exclusive", "zone/hall", "", 409, "door is reserved by bert"},
 		{anna, "exclusive", "src/**/*.go", "", 422, "there is no such zone or device; zones: hall, kitchen"},
 	} {
-		code, text := h.calls(one.who, http.MethodPost, "", reservation(one.who.ID, fmt.Sprint("r-", i), one.mode, one.pattern, 30, one.more))
+		code, text := h.calls(one.actor, http.MethodPost, "", reservation(one.actor.ID, fmt.Sprint("r-", i), one.mode, one.pattern, 30, one.more))
 		if code != one.code || !strings.Contains(text, one.wantText) {
 			t.Errorf("%d: %d %s", i, code, text)
 		}

@@ -43,14 +43,14 @@ func (ms *mailboxSync) status() Health {
 }
 
 func (ms *mailboxSync) setHealth(err error) {
-	why := ""
+	reason := ""
 	if err != nil {
-		why = ms.redacted(err.Error())
+		reason = ms.redacted(err.Error())
 	}
 	ms.healthMu.Lock()
 	defer ms.healthMu.Unlock()
 	if err != nil {
-		ms.health.Err = why
+		ms.health.Err = reason
 		return
 	}
 	ms.health.Since, ms.health.Err = ms.now(), ""
@@ -206,7 +206,7 @@ func (ms *mailboxSync) peer(name string) (peer, bool) {
 	if works && !gives {
 		sender = a.Name
 	}
-	return peer{name: sender, who: mailActor(sender), gives: gives, agent: a}, gives || works
+	return peer{name: sender, actor: mailActor(sender), gives: gives, agent: a}, gives || works
 }
 
 // reject records a rejected message, and reports the error to the sender, unless the message is an

@@ -23,7 +23,7 @@ var self = exchange.Actor{ID: channel, Roles: exchange.Observer}
 // peer is the sender of a message.
 type peer struct {
 	name  string
-	who   exchange.Actor // its actor at the exchange
+	actor exchange.Actor // its actor at the exchange
 	http  bool           // it fetches its messages over HTTP
 	gives bool           // it may assign tasks
 	agent Agent          // its settings as an executor; Name is "" if it is none

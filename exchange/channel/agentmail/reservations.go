@@ -162,7 +162,7 @@ const maxZones = 64
 // reserveAll stores all of some reservations, or none. An actor that may request nothing may
 // reserve nothing either.
 func (z *zones) reserveAll(from peer, r Reservation, want []format.Alternative) (note string, err error) {
-	if from.who.Roles&(exchange.Requester|exchange.Operator) == 0 {
+	if from.actor.Roles&(exchange.Requester|exchange.Operator) == 0 {
 		return "", reject(codeForbidden, "%s may not ask for anything here, and so reserve nothing", from.name)
 	}
 	byMode := map[bool][]string{}
@@ -179,12 +179,12 @@ func (z *zones) reserveAll(from peer, r Reservation, want []format.Alternative) 
 		if len(unknown) > 0 {
 			return "", reject(codeUnknownZone, "%s: there is no such zone or device; zones: %s", strings.Join(unknown, ", "), z.zoneNames())
 		}
-		r.Actor, r.By, r.Patterns, r.Devices, r.Exclusive = from.who.ID, from.name, patterns, devices, exclusive
+		r.Actor, r.By, r.Patterns, r.Devices, r.Exclusive = from.actor.ID, from.name, patterns, devices, exclusive
 		rows = append(rows, r)
 	}
 	var conflicts []string
 	change := func(s *state) {
-		if n := s.others(from.who.ID, r.Message); n+len(rows) > maxZones {
+		if n := s.others(from.actor.ID, r.Message); n+len(rows) > maxZones {
 			conflicts = []string{fmt.Sprintf("%s has %d reservations already; end some with a task_completion", from.name, n)}
 			return
 		}
@@ -194,7 +194,7 @@ func (z *zones) reserveAll(from peer, r Reservation, want []format.Alternative) 
 		if len(conflicts) > 0 {
 			return
 		}
-		s.Zones = slices.DeleteFunc(s.Zones, func(old Reservation) bool { return old.Actor == from.who.ID && old.Message == r.Message })
+		s.Zones = slices.DeleteFunc(s.Zones, func(old Reservation) bool { return old.Actor == from.actor.ID && old.Message == r.Message })
 		s.Zones = append(s.Zones, rows...)
 	}
 	if err := z.change(change); err != nil {
@@ -271,7 +271,7 @@ func (z *zones) releaseDevice(device string) (by []string, err error) {
 // completed ends the reservations for a task that its agent reports as completed.
 func (z *zones) completed(from peer, c *format.TaskCompletion) (receipt, error) {
 	n := 0
-	err := z.change(func(s *state) { n = s.release(from.who.ID, c.TaskID) })
+	err := z.change(func(s *state) { n = s.release(from.actor.ID, c.TaskID) })
 	if err == nil && n == 0 {
 		err = reject(codeUnknownTask, "%s has no task %q from here, and no reservation for it", from.name, c.TaskID)
 	}

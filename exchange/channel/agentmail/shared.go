@@ -38,10 +38,10 @@ func (h *shared) isCapability(id string) bool {
 }
 
 // post posts a message of an actor. It finishes even if ctx ends.
-func (h *shared) post(ctx context.Context, who exchange.Actor, m mess.Message) (mess.Message, error) {
+func (h *shared) post(ctx context.Context, actor exchange.Actor, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), postTimeout)
 	defer cancel()
-	return h.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m, DependsOnLater: true})
+	return h.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Message: m, DependsOnLater: true})
 }
 
 // postTimeout is the time limit of the exchange for one message.

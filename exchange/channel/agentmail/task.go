@@ -60,7 +60,7 @@ func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *forma
 	if err := (mess.Message{Items: []mess.Item{&req}}).Validate(); err != nil {
 		return receipt{}, reject(format.CodeInvalidFormat, "%v", err)
 	}
-	answer, err := ts.post(ctx, l.from.who, mess.Message{Items: []mess.Item{&req}})
+	answer, err := ts.post(ctx, l.from.actor, mess.Message{Items: []mess.Item{&req}})
 	if err != nil {
 		return receipt{}, err
 	}
@@ -74,7 +74,7 @@ func (ts *tasks) accept(ctx context.Context, l email, m format.Message, a *forma
 		note, _ = v.(string)
 	}
 	t := task{
-		Peer: l.from.name, Actor: l.from.who.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
+		Peer: l.from.name, Actor: l.from.actor.ID, HTTP: l.from.http, ID: a.TaskID, Thread: cmp.Or(l.mail.ThreadID, a.TaskID),
 		From: m.MessageID, Reported: reported, At: ts.now(),
 	}
 	var first []outboxEntry
@@ -145,7 +145,7 @@ func (ts *tasks) task(from peer, id string) (ref string, t *task) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for ref, t := range ts.s.Tasks {
-		if t.Actor == from.who.ID && (t.ID == id || ref == id) && id != "" {
+		if t.Actor == from.actor.ID && (t.ID == id || ref == id) && id != "" {
 			return ref, new(*t)
 		}
 	}
@@ -157,7 +157,7 @@ func (ts *tasks) inThread(from peer, thread string) (ref string, t *task) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	for ref, t := range ts.s.Tasks {
-		if t.Actor == from.who.ID && thread != "" && (t.Thread == thread || threadID(t.ID) == thread) {
+		if t.Actor == from.actor.ID && thread != "" && (t.Thread == thread || threadID(t.ID) == thread) {
 			return ref, new(*t)
 		}
 	}
@@ -185,7 +185,7 @@ func (ts *tasks) overview(ctx context.Context, from peer) string {
 	ts.mu.Lock()
 	var refs []string
 	for ref, t := range ts.s.Tasks {
-		if t.Actor == from.who.ID {
+		if t.Actor == from.actor.ID {
 			refs = append(refs, ref)
 		}
 	}
@@ -204,7 +204,7 @@ func (ts *tasks) overview(ctx context.Context, from peer) string {
 
 // noteIn writes an arrangement by mail into a thread, once for each id.
 func (ts *tasks) noteIn(ctx context.Context, from peer, ref, id, kind string, what mess.Object) {
-	_, err := ts.post(ctx, from.who, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
+	_, err := ts.post(ctx, from.actor, mess.Message{ID: id, Re: mess.Refs{ref}, Items: []mess.Item{&mess.Other{Type: mess.Kind(kind), Value: what}}})
 	if err != nil {
 		ts.log.Warn("cannot write an arrangement into its thread", "ref", ref, "kind", kind, "err", err)
 	}
@@ -220,7 +220,7 @@ func (ts *tasks) noteReservations(ctx context.Context, from peer, task string) {
 	ts.mu.Lock()
 	var rows []Reservation
 	for _, r := range ts.s.Zones {
-		if r.Actor == from.who.ID && r.Task == task {
+		if r.Actor == from.actor.ID && r.Task == task {
 			rows = append(rows, r)
 		}
 	}

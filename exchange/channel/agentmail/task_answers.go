@@ -29,7 +29,7 @@ func (ts *tasks) postItems(ctx context.Context, l email, m format.Message, ref s
 		}
 		said.Items = append(said.Items, one)
 	}
-	if _, err := ts.post(ctx, l.from.who, said); err != nil {
+	if _, err := ts.post(ctx, l.from.actor, said); err != nil {
 		return receipt{}, err
 	}
 	return ts.receipt(ctx, ref, t.ID)
@@ -139,9 +139,9 @@ func (ts *tasks) acceptText(ctx context.Context, l email) (receipt, error) {
 	case th.Status == mess.NeedsConfirmation:
 		return refuse("the question wants a confirmation; answer yes, no or cancel")
 	case th.Status == mess.NeedsInput:
-		answers, why := answersIn(text, openKeys(th.Questions))
-		if why != "" {
-			return refuse(why)
+		answers, reason := answersIn(text, openKeys(th.Questions))
+		if reason != "" {
+			return refuse(reason)
 		}
 		item = &mess.Reply{Answers: answers}
 	default:

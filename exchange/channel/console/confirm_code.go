@@ -14,11 +14,11 @@ func (g *request) confirmCode() error {
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
-	text, ends, err := g.x.ConfirmCode(g.who, exchange.ProofIn(g.r.Context()), in.Ref)
+	text, ends, err := g.x.ConfirmCode(g.actor, exchange.ProofIn(g.r.Context()), in.Ref)
 	if err != nil {
 		return err
 	}
-	g.log.Info("confirmation code shown", "actor", g.who.ID, "ref", in.Ref)
+	g.log.Info("confirmation code shown", "actor", g.actor.ID, "ref", in.Ref)
 	writeJSON(g.w, http.StatusCreated, map[string]string{"code": text, "until": ends.UTC().Format(time.RFC3339)})
 	return nil
 }

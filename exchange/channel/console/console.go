@@ -44,7 +44,7 @@ type Config struct {
 type Notifier interface {
 	// Log returns the results of the last notifications to an actor, the newest first, as a
 	// value for JSON.
-	Log(who exchange.Actor) any
+	Log(actor exchange.Actor) any
 	// SendTest sends a test notification to each address of an executor now. It returns the
 	// results as a value for JSON, and a *mess.Error if the last test is too recent.
 	SendTest(ctx context.Context, executor string) (any, error)
@@ -58,15 +58,15 @@ type LocalExecutor interface {
 	// holds the answers to its questions in order, each by field.
 	Plan(intent string, requires []string, answers []mess.Object) any
 	// Stop stops everything at once. It needs neither the exchange nor a disk.
-	Stop(by, why string)
+	Stop(by, reason string)
 	// ResetStop resets the stop. The caller has checked that by is on the host. If some devices
 	// may be unsafe and anyway is false, it returns an error that names them.
 	ResetStop(by string, anyway bool) (cleared []string, err error)
 	// Arm enables a risk class or a device ("" means everything). Disarm disables it.
 	Arm(what string) error
-	Disarm(what, why string) error
+	Disarm(what, reason string) error
 	// Lock sets a lockout on a device, and Unlock releases it.
-	Lock(device, why string) error
+	Lock(device, reason string) error
 	Unlock(device string) error
 }
 
@@ -126,8 +126,8 @@ func (c *Console) MountedPaths() []string {
 const StopPath = pathStop
 
 // Serve answers a request of an authenticated actor.
-func (c *Console) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
-	g := &request{Console: c, who: who, w: w, r: r}
+func (c *Console) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	g := &request{Console: c, actor: actor, w: w, r: r}
 	if err := g.serve(); err != nil {
 		g.writeError(err)
 	}

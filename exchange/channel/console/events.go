@@ -59,10 +59,10 @@ func (g *request) executors() []executor {
 		if n := len(e.UnconfirmedStops); n > 0 {
 			one.StopOrder = &e.UnconfirmedStops[n-1]
 		}
-		if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
-			one.Disarmed = why
+		if reason, _ := e.Extra.Get("disarmed"); reason != nil && reason != "" {
+			one.Disarmed = reason
 		}
-		if g.who.Has(exchange.Operator) {
+		if g.actor.Has(exchange.Operator) {
 			one.Failing = e.FailingDevices()
 		}
 		list = append(list, one)
@@ -72,7 +72,7 @@ func (g *request) executors() []executor {
 
 // programState returns the status of the program and of the local executor, for operators.
 func (g *request) programState() (s state) {
-	if g.who.Has(exchange.Operator) {
+	if g.actor.Has(exchange.Operator) {
 		if g.cfg.Status != nil {
 			s.Status = g.cfg.Status()
 		}
@@ -119,10 +119,10 @@ func (g *request) streamEvents() error {
 		return nil
 	}
 	group.Go(func() error {
-		return g.x.FollowFrom(ctx, g.who, g.r.Header.Get("Last-Event-ID"), hello, s.event)
+		return g.x.FollowFrom(ctx, g.actor, g.r.Header.Get("Last-Event-ID"), hello, s.event)
 	})
 	if err := group.Wait(); err != nil && g.r.Context().Err() == nil && !errors.Is(err, errGone) {
-		g.log.Debug("console: events ended", "actor", g.who.ID, "err", err) // the browser connects again
+		g.log.Debug("console: events ended", "actor", g.actor.ID, "err", err) // the browser connects again
 	}
 	return nil
 }
@@ -270,13 +270,13 @@ type lastImage struct {
 
 // lastImages lists the last image of each device, from the threads that the caller may see.
 func (g *request) lastImages() error {
-	page, err := g.x.List(g.r.Context(), g.who, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: imageThreads})
+	page, err := g.x.List(g.r.Context(), g.actor, exchange.Filter{Status: []mess.Code{mess.Completed, mess.Partial, mess.Failed, mess.InProgress}, Limit: imageThreads})
 	if err != nil {
 		return err
 	}
 	list, seen := []lastImage{}, map[string]bool{}
 	for _, e := range page.Threads {
-		t, err := g.x.Thread(g.r.Context(), g.who, e.Ref)
+		t, err := g.x.Thread(g.r.Context(), g.actor, e.Ref)
 		if err != nil {
 			continue // the thread does not exist any more
 		}

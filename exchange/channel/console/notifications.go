@@ -45,7 +45,7 @@ func (g *request) notifications() error {
 		if g.cfg.Notifier == nil {
 			return mess.Errorf(mess.NotYet, "this exchange sends no notifications")
 		}
-		tried, err := g.cfg.Notifier.SendTest(g.r.Context(), g.who.ID)
+		tried, err := g.cfg.Notifier.SendTest(g.r.Context(), g.actor.ID)
 		if err != nil {
 			return err
 		}
@@ -56,10 +56,10 @@ func (g *request) notifications() error {
 
 // profile returns the caller's own registration.
 func (g *request) profile() (exchange.ExecutorInfo, error) {
-	if e, ok := g.x.Executor(g.who.ID); ok {
+	if e, ok := g.x.Executor(g.actor.ID); ok {
 		return e, nil
 	}
-	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is no registered executor", g.who.ID)
+	return exchange.ExecutorInfo{}, mess.Errorf(mess.NotYet, "%q is no registered executor", g.actor.ID)
 }
 
 func addressesIn(e exchange.ExecutorInfo) []any {
@@ -87,7 +87,7 @@ func (g *request) showNotifications(tried any) error {
 	}
 	out.Preferences, _ = e.Extra.Get(prefsKey)
 	if g.cfg.Notifier != nil {
-		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.who.ID, Roles: exchange.ExecutorRole}) // its own entries only
+		out.Log = g.cfg.Notifier.Log(exchange.Actor{ID: g.actor.ID, Roles: exchange.ExecutorRole}) // its own entries only
 	}
 	writeJSON(g.w, http.StatusOK, out)
 	return nil
@@ -127,8 +127,8 @@ func (g *request) removeAddress(address string) error {
 }
 
 func (g *request) saveAddresses(list []any) error {
-	e := mess.Executor{ID: g.who.ID, Extra: mess.Object{{Key: notificationsKey, Value: list}}}
-	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.who, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
+	e := mess.Executor{ID: g.actor.ID, Extra: mess.Object{{Key: notificationsKey, Value: list}}}
+	_, err := g.x.Post(g.r.Context(), exchange.Inbound{Actor: g.actor, Channel: channel, Message: mess.Message{Items: []mess.Item{&mess.Config{Executor: &e}}}})
 	if err != nil {
 		return err
 	}

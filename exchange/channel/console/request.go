@@ -21,9 +21,9 @@ import (
 // request is one request of an authenticated actor.
 type request struct {
 	*Console
-	who exchange.Actor
-	w   http.ResponseWriter
-	r   *http.Request
+	actor exchange.Actor
+	w     http.ResponseWriter
+	r     *http.Request
 }
 
 // serve calls the handler of the path, after it has checked the method and the role.
@@ -64,7 +64,7 @@ func (g *request) allow(method bool, role exchange.Role, serve func() error) err
 		writeJSON(g.w, http.StatusMethodNotAllowed, map[string]string{"error": "this path has no " + g.r.Method})
 		return nil
 	}
-	if !g.who.Has(role) {
+	if !g.actor.Has(role) {
 		return mess.Errorf(mess.Forbidden, "only an %s may do this", strings.Join(keys.Names(role), " "))
 	}
 	return serve()
@@ -86,7 +86,7 @@ func identityOf(exchangeID string, a exchange.Actor) identity {
 }
 
 func (g *request) writeIdentity() error {
-	w := identityOf(g.x.ID(), g.who)
+	w := identityOf(g.x.ID(), g.actor)
 	w.Here, w.AtPlace = g.cfg.LocalExecutor != nil, isLocal(g.r)
 	w.Confirm, w.Person = string(g.x.ConfirmBy()), g.isByPerson()
 	writeJSON(g.w, http.StatusOK, w)
@@ -179,7 +179,7 @@ func (g *request) createInvite() error {
 	if err != nil {
 		return err
 	}
-	g.log.Info("person invited", "actor", g.who.ID, "name", in.Name)
+	g.log.Info("person invited", "actor", g.actor.ID, "name", in.Name)
 	return g.writeLinks("/me#"+token, in.At, ends)
 }
 
@@ -191,11 +191,11 @@ func (g *request) createLink() error {
 		return err
 	}
 	key := cmp.Or(in.Key, g.SessionKey(g.r))
-	if who, err := g.keys.Authenticate(key); err != nil || who.ID != g.who.ID {
+	if actor, err := g.keys.Authenticate(key); err != nil || actor.ID != g.actor.ID {
 		return mess.Errorf(mess.Forbidden, "a link works only for its maker; send your own key, as key")
 	}
 	token, ends, err := g.newLink(linkTime, func(secret [32]byte) link {
-		return link{by: g.who.ID, sealed: seal(secret, key), person: g.isByPerson()}
+		return link{by: g.actor.ID, sealed: seal(secret, key), person: g.isByPerson()}
 	})
 	if err != nil {
 		return err

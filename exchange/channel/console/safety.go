@@ -22,9 +22,9 @@ const exchangeTime = 300 * time.Millisecond
 // stop stops everything: {why}, or the form of the page. Every actor that sees the page may
 // stop, with any role. If the exchange hangs, stop still stops the local executor.
 func (g *request) stop() error {
-	by := g.who
+	by := g.actor
 	by.Roles |= exchange.Requester
-	why, form := g.readReason()
+	reason, form := g.readReason()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.r.Context()), 30*time.Second)
 	type taken struct {
 		stop mess.Stop
@@ -33,7 +33,7 @@ func (g *request) stop() error {
 	done := make(chan taken, 1)
 	go func() { // the goroutine may outlive this call
 		defer cancel()
-		s, err := g.x.Stop(ctx, by, mess.Stop{Reason: why})
+		s, err := g.x.Stop(ctx, by, mess.Stop{Reason: reason})
 		done <- taken{s, err}
 	}()
 	var t taken
@@ -48,9 +48,9 @@ func (g *request) stop() error {
 	}
 	if t.err != nil {
 		if g.cfg.LocalExecutor != nil { // before the log call, which may hang as well
-			g.cfg.LocalExecutor.Stop(g.who.ID, why)
+			g.cfg.LocalExecutor.Stop(g.actor.ID, reason)
 		}
-		g.log.Error("the exchange did not take a stop", "actor", g.who.ID, "err", t.err)
+		g.log.Error("the exchange did not take a stop", "actor", g.actor.ID, "err", t.err)
 		text = "The exchange could not pass the stop on (" + t.err.Error() + ")."
 		if g.cfg.LocalExecutor == nil {
 			return mess.Errorf(mess.Unavailable, "%s Stop each executor on its host: messkit stop", text)
@@ -66,7 +66,7 @@ func (g *request) stop() error {
 }
 
 // readReason reads the reason of a stop, and whether a form has sent it. No reason is invalid.
-func (g *request) readReason() (why string, form bool) {
+func (g *request) readReason() (reason string, form bool) {
 	data, err := io.ReadAll(g.r.Body)
 	if err != nil {
 		return "", false
@@ -77,10 +77,10 @@ func (g *request) readReason() (why string, form bool) {
 		return values.Get("why"), true
 	}
 	var in struct {
-		Why string `json:"why"`
+		Reason string `json:"why"`
 	}
 	_ = json.Unmarshal(data, &in)
-	return in.Why, false
+	return in.Reason, false
 }
 
 // writeText answers a form, where no script runs.
@@ -117,12 +117,12 @@ func (g *request) resetStop() error {
 	}
 	var cleared []string
 	if err := g.permitActing(in.Code, func() (err error) {
-		cleared, err = g.cfg.LocalExecutor.ResetStop(g.who.ID+" on the host", in.Anyway)
+		cleared, err = g.cfg.LocalExecutor.ResetStop(g.actor.ID+" on the host", in.Anyway)
 		return err
 	}); err != nil {
 		return err
 	}
-	g.log.Warn("stop released", "actor", g.who.ID)
+	g.log.Warn("stop released", "actor", g.actor.ID)
 	writeJSON(g.w, http.StatusOK, map[string]any{"cleared": cleared})
 	return nil
 }
@@ -142,15 +142,18 @@ func asConflict(err error) error {
 // arm takes {do: arm, disarm, lock or unlock, what, why, code}. arm and unlock need a person on
 // the host.
 func (g *request) arm() error {
-	var in struct{ Do, What, Why, Code string }
+	var in struct {
+		Do, What, Code string
+		Reason         string `json:"why"`
+	}
 	if err := g.readBody(&in); err != nil {
 		return err
 	}
 	if g.cfg.LocalExecutor == nil {
 		return errNoLocalExecutor
 	}
-	if len(in.Why) > 200 {
-		return mess.Errorf(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Why))
+	if len(in.Reason) > 200 {
+		return mess.Errorf(mess.Invalid, "why: %d bytes are too much; write 200 at most", len(in.Reason))
 	}
 	if in.Do == "arm" || in.Do == "unlock" {
 		if err := g.requireLocal("messkit " + in.Do); err != nil {
@@ -162,9 +165,9 @@ func (g *request) arm() error {
 	case "arm":
 		err = g.permitActing(in.Code, func() error { return g.cfg.LocalExecutor.Arm(in.What) })
 	case "disarm":
-		err = asConflict(g.cfg.LocalExecutor.Disarm(in.What, in.Why))
+		err = asConflict(g.cfg.LocalExecutor.Disarm(in.What, in.Reason))
 	case "lock":
-		err = asConflict(g.cfg.LocalExecutor.Lock(in.What, in.Why))
+		err = asConflict(g.cfg.LocalExecutor.Lock(in.What, in.Reason))
 	case "unlock":
 		err = g.permitActing(in.Code, func() error { return g.cfg.LocalExecutor.Unlock(in.What) })
 	default:
@@ -173,7 +176,7 @@ func (g *request) arm() error {
 	if err != nil {
 		return err
 	}
-	g.log.Warn(in.Do, "actor", g.who.ID, "device", in.What)
+	g.log.Warn(in.Do, "actor", g.actor.ID, "device", in.What)
 	writeJSON(g.w, http.StatusOK, map[string]bool{"done": true})
 	return nil
 }

@@ -167,21 +167,21 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) error {
 			return c.countFailure(w, err)
 		}
 	}
-	who, err := c.keys.Authenticate(key)
+	actor, err := c.keys.Authenticate(key)
 	if err != nil {
 		return c.countFailure(w, err)
 	}
 	id := rand.Text()
 	name, secret := deriveSecret(id)
-	if err := c.storeSession(r.Context(), name, session{who.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
+	if err := c.storeSession(r.Context(), name, session{actor.ID, seal(secret, key), time.Now().UTC(), person}); err != nil {
 		return err
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName(r), Value: id, Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
 		SameSite: http.SameSiteStrictMode, Secure: c.secure(r),
 	})
-	c.log.Info("browser signed in", "actor", who.ID)
-	writeJSON(w, http.StatusOK, identityOf(c.x.ID(), who))
+	c.log.Info("browser signed in", "actor", actor.ID)
+	writeJSON(w, http.StatusOK, identityOf(c.x.ID(), actor))
 	return nil
 }
 

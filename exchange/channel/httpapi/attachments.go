@@ -26,7 +26,7 @@ var inlineTypes = []string{
 }
 
 func (c *call) download(ref, name string) error {
-	data, a, err := c.x.Attachment(c.r.Context(), c.who, ref, name)
+	data, a, err := c.x.Attachment(c.r.Context(), c.actor, ref, name)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (c *call) upload(ref, name string) error {
 	if f.size != "" {
 		data = &f
 	}
-	media, err := c.x.Attach(c.r.Context(), c.who, ref, name, kind, data)
+	media, err := c.x.Attach(c.r.Context(), c.actor, ref, name, kind, data)
 	if f.mime != "" && f.mime != media.MIME {
 		media.MIME, media.File = f.mime, strings.TrimSuffix(media.File, path.Ext(media.File))+messeaf.Extension(f.mime)
 	}

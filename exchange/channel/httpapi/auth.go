@@ -18,17 +18,17 @@ import (
 
 // authenticate identifies the caller and checks that the key belongs to this exchange.
 func (c *caller) authenticate(exchangeID string) error {
-	who, key, err := c.identify()
+	actor, key, err := c.identify()
 	if err != nil {
 		return err
 	}
 	if exchangeID != c.x.ID() {
 		return mess.Errorf(mess.Forbidden, "this key is not for the exchange %q", exchangeID)
 	}
-	c.who, c.key = who, key
-	c.x.MarkAlive(who)
+	c.actor, c.key = actor, key
+	c.x.MarkAlive(actor)
 	c.noteModel()
-	return c.spendRate(who)
+	return c.spendRate(actor)
 }
 
 // identify returns the actor of the key or session of a request.
@@ -38,9 +38,9 @@ func (c *caller) identify() (exchange.Actor, string, error) {
 			if err := c.checkOwnPage(); err != nil {
 				return exchange.Actor{}, "", err
 			}
-			who, err := c.keys.Authenticate(key)
+			actor, err := c.keys.Authenticate(key)
 			c.session = err == nil
-			return who, key, err
+			return actor, key, err
 		}
 	}
 	scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
@@ -48,8 +48,8 @@ func (c *caller) identify() (exchange.Actor, string, error) {
 		return exchange.Actor{}, "", mess.Errorf(mess.Unauthorized, "a key is missing; send Authorization: Bearer KEY")
 	}
 	key = strings.TrimSpace(key)
-	who, err := c.keys.Authenticate(key)
-	return who, key, err
+	actor, err := c.keys.Authenticate(key)
+	return actor, key, err
 }
 
 // checkOwnPage rejects requests that another page makes with the session of a browser. Pages on
@@ -72,8 +72,8 @@ func (c *caller) checkOwnPage() error {
 }
 
 func (c *caller) isCallerOperator() bool {
-	who, _, err := c.identify()
-	return err == nil && who.Has(exchange.Operator)
+	actor, _, err := c.identify()
+	return err == nil && actor.Has(exchange.Operator)
 }
 
 // checkHost rejects unknown names of a server on this machine (DNS rebinding).

@@ -24,8 +24,8 @@ type transport struct {
 // caller is the authenticated actor of a request.
 type caller struct {
 	*transport
-	who exchange.Actor
-	key string
+	actor exchange.Actor
+	key   string
 
 	session bool // a signed-in browser has sent the request, without a key
 }
@@ -133,7 +133,7 @@ func (c *caller) waitContext() (context.Context, context.CancelFunc) {
 // onRevoked calls end when the key of the request ends or the server stops. unwatch prevents
 // that, and may be called twice. It does not keep the request.
 func (c *caller) onRevoked(end func()) (unwatch func()) {
-	unwatchKey := c.keys.Watch(c.key, c.who, end)
+	unwatchKey := c.keys.Watch(c.key, c.actor, end)
 	run, ok := c.r.Context().Value(serverContextKey{}).(*running)
 	if !ok {
 		return unwatchKey
@@ -147,5 +147,5 @@ func (c *caller) onRevoked(end func()) (unwatch func()) {
 func (c *call) post(m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.r.Context()), workTime)
 	defer cancel()
-	return c.x.Post(ctx, exchange.Inbound{Actor: c.who, Channel: channel, Proof: c.proof(), Message: m})
+	return c.x.Post(ctx, exchange.Inbound{Actor: c.actor, Channel: channel, Proof: c.proof(), Message: m})
 }

@@ -53,7 +53,7 @@ func (c *call) addDenied(code int, text string) {
 	path, now := c.r.URL.EscapedPath(), time.Now().UTC()
 	c.denied.add(DeniedRequest{
 		First: now, At: now, Count: 1, Code: code, Method: c.r.Method[:min(len(c.r.Method), 16)], Path: path[:min(len(path), maxDeniedPath)],
-		Actor: c.who.ID, From: from, Error: text,
+		Actor: c.actor.ID, From: from, Error: text,
 	})
 }
 

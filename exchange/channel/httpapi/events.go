@@ -38,7 +38,7 @@ type eventData struct {
 type subscription struct {
 	*Server
 	id       string // of the request, for the log
-	who      exchange.Actor
+	actor    exchange.Actor
 	executor bool   // the client gets the messages to the executor
 	after    string // the last event that the client has
 }
@@ -49,7 +49,7 @@ func (c *call) newSubscription(q url.Values) (*subscription, error) {
 			return nil, mess.Errorf(mess.Invalid, "as: %.60q is no way to follow; write as=executor, or leave it out to follow all threads", as)
 		}
 	}
-	f := &subscription{Server: c.Server, id: c.id, who: c.who, executor: q.Has("as")}
+	f := &subscription{Server: c.Server, id: c.id, actor: c.actor, executor: q.Has("as")}
 	if f.after = c.r.Header.Get("Last-Event-ID"); f.after == "" {
 		f.after = q.Get("after")
 	}
@@ -64,7 +64,7 @@ func (f *subscription) render(e exchange.Event) (event, bool, error) {
 	switch {
 	case e.Kind == exchange.EventReset:
 	case f.executor:
-		m, ok := e.Delivery(f.who.ID)
+		m, ok := e.Delivery(f.actor.ID)
 		if !ok {
 			return out, false, nil
 		}
@@ -121,9 +121,9 @@ func (f *subscription) run(ctx context.Context, broken func(), out eventWriter) 
 	}
 	s.begin(broken)
 	defer s.end()
-	err := f.x.Follow(ctx, f.who, f.after, func(e exchange.Event) error { return f.send(s, e) })
+	err := f.x.Follow(ctx, f.actor, f.after, func(e exchange.Event) error { return f.send(s, e) })
 	if err != nil && ctx.Err() == nil {
-		f.log.Debug("event stream ended", "request", f.id, "actor", f.who.ID, "err", err)
+		f.log.Debug("event stream ended", "request", f.id, "actor", f.actor.ID, "err", err)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func withUnknown(answer map[string]any, body mess.Object, meant []string) map[st
 
 // updateProfile changes the caller's own registration. {} is a heartbeat.
 func (c *call) updateProfile(id string) error {
-	if id != c.who.ID {
+	if id != c.actor.ID {
 		return mess.Errorf(mess.Forbidden, "Can only update your own profile")
 	}
 	body, err := c.readObject()
@@ -126,7 +126,7 @@ func executorCard(e mess.Executor) mess.Executor {
 // executorEntry returns an executor as the caller may see it.
 func (c *call) executorEntry(e exchange.ExecutorInfo) map[string]any {
 	v := executorJSON(e)
-	if failing := e.FailingDevices(); failing != nil && c.who.Has(exchange.Operator) {
+	if failing := e.FailingDevices(); failing != nil && c.actor.Has(exchange.Operator) {
 		v[mess.FailingField] = failing
 	}
 	return v
@@ -135,7 +135,7 @@ func (c *call) executorEntry(e exchange.ExecutorInfo) map[string]any {
 // deregister removes an executor from the lists. stopping is the number of stops that it has
 // not confirmed, and gets if it comes back.
 func (c *call) deregister(id string) error {
-	stops, err := c.x.Deregister(c.r.Context(), c.who, id)
+	stops, err := c.x.Deregister(c.r.Context(), c.actor, id)
 	if err == nil {
 		c.writeJSON(http.StatusOK, map[string]any{"executor_id": id, "forgotten": true, "stopping": stops})
 	}
@@ -169,8 +169,8 @@ func executorJSON(e exchange.ExecutorInfo) map[string]any {
 	if e.Availability != "" {
 		v["availability"] = e.Availability
 	}
-	if why, _ := e.Extra.Get("disarmed"); why != nil && why != "" {
-		v["disarmed"] = why
+	if reason, _ := e.Extra.Get("disarmed"); reason != nil && reason != "" {
+		v["disarmed"] = reason
 	}
 	if e.Schedule != "" {
 		v["schedule"] = e.Schedule

@@ -28,7 +28,7 @@ func (c *call) export(ref string) error {
 	if format != "" && format != "v1" && format != "v2" {
 		return mess.Errorf(mess.Invalid, "format: %.20q is unknown; write v1 or v2", format)
 	}
-	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	t, err := c.x.Thread(c.r.Context(), c.actor, ref)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *call) export(ref string) error {
 }
 
 func (c *call) exportAttachment(t exchange.Thread, name string) (transferFile, error) {
-	data, _, err := c.x.Attachment(c.r.Context(), c.who, t.Ref, name)
+	data, _, err := c.x.Attachment(c.r.Context(), c.actor, t.Ref, name)
 	if err != nil {
 		return transferFile{}, err
 	}
@@ -69,7 +69,7 @@ func (c *call) exportAttachment(t exchange.Thread, name string) (transferFile, e
 // importThread imports a thread of another exchange: YAML, {content} with YAML, or {files:
 // [{name, content, encoding}]}. Only operators may, because a thread says who has requested it.
 func (c *call) importThread() error {
-	if !c.who.Has(exchange.Operator) {
+	if !c.actor.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "only an operator may import threads: they say who has asked for what")
 	}
 	if c.cfg.Import == nil {
@@ -101,7 +101,7 @@ func (c *call) importThread() error {
 	if err := c.cfg.Import(e.Ref, byName); err != nil {
 		return err
 	}
-	c.log().Info("imported", "ref", e.Ref, "by", c.who.ID)
+	c.log().Info("imported", "ref", e.Ref, "by", c.actor.ID)
 	thread := map[string]any{"ref": e.Ref, "status": e.Status}
 	c.writeJSON(http.StatusCreated, map[string]any{"imported": 1, "threads": []any{thread}})
 	return nil

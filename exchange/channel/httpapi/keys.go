@@ -14,7 +14,7 @@ const shownOnce = "Keep this key; the exchange shows it only once."
 
 // requireOperator rejects a caller that is no operator.
 func (c *caller) requireOperator() error {
-	if !c.who.Has(exchange.Operator) {
+	if !c.actor.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "only an operator may manage keys")
 	}
 	return nil
@@ -66,7 +66,7 @@ func (c *call) issueKey() error {
 	if err != nil {
 		return err
 	}
-	c.log().Info("key issued", "actor", actor, "by", c.who.ID)
+	c.log().Info("key issued", "actor", actor, "by", c.actor.ID)
 	c.writeJSON(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
@@ -90,7 +90,7 @@ func (c *call) rotateKey(actor string) error {
 	if err != nil {
 		return err
 	}
-	c.log().Info("key rotated", "actor", actor, "by", c.who.ID, "overlap", overlap)
+	c.log().Info("key rotated", "actor", actor, "by", c.actor.ID, "overlap", overlap)
 	c.writeJSON(http.StatusCreated, map[string]any{"actor": actor, "api_key": key, "message": shownOnce})
 	return nil
 }
@@ -113,7 +113,7 @@ func (c *call) setRoles(actor string) error {
 	if err := c.keys.SetRoles(actor, roles); err != nil {
 		return err
 	}
-	c.log().Info("roles changed", "actor", actor, "by", c.who.ID, "roles", keys.Names(roles))
+	c.log().Info("roles changed", "actor", actor, "by", c.actor.ID, "roles", keys.Names(roles))
 	c.writeJSON(http.StatusOK, map[string]any{"actor": actor, "updated": true})
 	return nil
 }
@@ -129,7 +129,7 @@ func (c *call) revokeKey(actor string) error {
 	if !was {
 		return mess.Errorf(mess.NotFound, "%.60q has no key here; messkit keys list shows all keys", actor)
 	}
-	c.log().Info("key revoked", "actor", actor, "by", c.who.ID)
+	c.log().Info("key revoked", "actor", actor, "by", c.actor.ID)
 	c.writeJSON(http.StatusOK, map[string]any{"actor": actor, "revoked": true})
 	return nil
 }
@@ -161,7 +161,7 @@ func (c *call) newEnrollmentCode() error {
 	if err != nil {
 		return err
 	}
-	c.log().Info("enrollment code made", "actor", actor, "by", c.who.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
+	c.log().Info("enrollment code made", "actor", actor, "by", c.actor.ID, "until", ends, "roles", keys.Names(g.Roles), "capabilities", g.Capabilities)
 	v := map[string]any{"enrol": code, "until": formatTime(ends), "roles": keys.Names(g.Roles)}
 	if g.Capabilities != nil {
 		v["capabilities"] = g.Capabilities

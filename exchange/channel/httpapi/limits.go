@@ -114,11 +114,11 @@ func (l *limits) spend(actor string) (wait time.Duration) {
 }
 
 // spendRate counts this request. The local operator has no limit.
-func (c *caller) spendRate(who exchange.Actor) error {
-	if who.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.isProxied() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
+func (c *caller) spendRate(actor exchange.Actor) error {
+	if actor.Has(exchange.Operator) && loopback(c.r.RemoteAddr) && !c.isProxied() || slices.Contains(c.cfg.Unlimited, c.r.URL.EscapedPath()) {
 		return nil
 	}
-	wait := c.limits.spend(who.ID)
+	wait := c.limits.spend(actor.ID)
 	if wait <= 0 {
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 // MountedHandler serves paths of another channel. The server authenticates and counts its callers,
 // and does not pass on their keys.
 type MountedHandler interface {
-	Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request)
+	Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request)
 }
 
 // RejectionExplainer is a MountedHandler that explains its errors to operators. RejectionReason
@@ -54,11 +54,11 @@ func (c *call) serveMounted(g MountedHandler) error {
 	r.Header.Del("Authorization")
 	r = r.WithContext(exchange.WithProof(r.Context(), c.proof()))
 	w := &errorWriter{streamWriter: streamWriter{c.w, rc}}
-	g.Serve(c.who, w, r)
+	g.Serve(c.actor, w, r)
 	w.finish(c)
 	if e, ok := g.(RejectionExplainer); ok && w.status >= http.StatusBadRequest {
-		if why := e.RejectionReason(r, w.status); why != "" {
-			c.addDenied(w.status, why)
+		if reason := e.RejectionReason(r, w.status); reason != "" {
+			c.addDenied(w.status, reason)
 		}
 	}
 	return nil

@@ -12,10 +12,10 @@ import (
 
 // mountedHandler is a mounted handler that records its caller.
 type mountedHandler struct {
-	who  exchange.Actor
-	head http.Header
-	body string
-	says string // an error that it answers with
+	actor exchange.Actor
+	head  http.Header
+	body  string
+	says  string // an error that it answers with
 }
 
 func (v *mountedHandler) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
@@ -23,7 +23,7 @@ func (v *mountedHandler) Serve(actor exchange.Actor, w http.ResponseWriter, r *h
 	if err != nil {
 		panic(err)
 	}
-	v.who, v.head, v.body = actor, r.Header, string(data)
+	v.actor, v.head, v.body = actor, r.Header, string(data)
 	if v.says != "" {
 		http.Error(w, v.says, http.StatusBadRequest)
 		return
@@ -40,7 +40,7 @@ func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
 	if r := h.do("POST", "/tea", key, "hello", "X-Other", "1"); r.code != http.StatusTeapot || r.head.Get("X-Request-Id") == "" || r.head.Get("Cache-Control") != "no-store" || r.field("error") != "i'm a teapot" {
 		t.Errorf("%d %v", r.code, r.head)
 	}
-	if v.who.ID != "phone" || v.who.Roles != exchange.Requester|exchange.ExecutorRole || v.body != "hello" || v.head.Get("X-Other") != "1" {
+	if v.actor.ID != "phone" || v.actor.Roles != exchange.Requester|exchange.ExecutorRole || v.body != "hello" || v.head.Get("X-Other") != "1" {
 		t.Errorf("%+v", v)
 	}
 	if v.head.Get("Authorization") != "" {
@@ -55,7 +55,7 @@ func TestMountedHandlerGetsActorWithoutKey(t *testing.T) {
 	h.wantReadableError("another path", h.do("POST", "/tea/", key, "hello"), http.StatusNotFound)
 	h.do("GET", "/tea", key, "")
 	h.wantReadableError("too many", h.do("GET", "/tea", key, ""), http.StatusTooManyRequests)
-	if v.body != "" || v.who.ID != "phone" {
+	if v.body != "" || v.actor.ID != "phone" {
 		t.Errorf("it came through: %+v", v)
 	}
 }

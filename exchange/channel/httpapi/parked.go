@@ -104,7 +104,7 @@ func (p *parkedPoll) write(err error) error {
 		r.Header.Set(name, p.asked[i])
 	}
 	c := p.newCall(w, r, p.id)
-	c.who = p.who
+	c.actor = p.actor
 	c.setCommonHeaders()
 	if err := c.answerPoll(p.pollCollector, err); err != nil {
 		c.writeError(err)

@@ -17,7 +17,7 @@ func (c *call) patchThread(ref string) error {
 	if err != nil {
 		return err
 	}
-	t, unseen := c.x.Envelope(c.r.Context(), c.who, ref)
+	t, unseen := c.x.Envelope(c.r.Context(), c.actor, ref)
 	if unseen != nil {
 		t.Ref = ref // a caller that may not see it still gets the error of a taken claim
 	}
@@ -158,7 +158,7 @@ func (c *call) withStatus(t exchange.Envelope, m mess.Message, code mess.Code, n
 // isRequestCancel reports whether the caller's status cancelled cancels the request. From the
 // holder it reports that the work has stopped.
 func (c *call) isRequestCancel(t exchange.Envelope) bool {
-	return c.who.ID != t.Executor || c.who.ID == t.Requester && t.CancelBy == ""
+	return c.actor.ID != t.Executor || c.actor.ID == t.Requester && t.CancelBy == ""
 }
 
 // withCancel returns m with one cancel, and without the status cancelled.

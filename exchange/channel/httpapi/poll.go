@@ -46,7 +46,7 @@ func (c *call) poll(f *subscription) error {
 	if after == "" && !f.executor {
 		after, p.skipReset = fromNow, true
 	}
-	events, err := c.x.Subscribe(ctx, c.who, after, p.add, end)
+	events, err := c.x.Subscribe(ctx, c.actor, after, p.add, end)
 	if err != nil {
 		return c.answerPoll(p, err)
 	}

@@ -29,7 +29,7 @@ func (c *caller) proof() exchange.Proof {
 		if err == nil {
 			return exchange.AtTerminal
 		}
-		c.log().Warn("a client says that a person has typed this at a terminal, and it is not so", "actor", c.who.ID, "remote", c.r.RemoteAddr, "err", err)
+		c.log().Warn("a client says that a person has typed this at a terminal, and it is not so", "actor", c.actor.ID, "remote", c.r.RemoteAddr, "err", err)
 	}
 	return exchange.ByKey
 }
@@ -62,10 +62,10 @@ func (c *caller) requireTerminal() error {
 	return mess.Errorf(mess.Forbidden, "operator: only a person at a terminal of the exchange's own machine makes a key with this role; run the command there, and type the answer that it asks for")
 }
 
-// isOperator reports whether an actor has the role operator.
-func (c *caller) isOperator(actor string) bool {
-	who, _, ok := c.keys.Shared(actor)
-	return ok && who.Has(exchange.Operator)
+// isOperator reports whether the actor with this id has the role operator.
+func (c *caller) isOperator(id string) bool {
+	actor, _, ok := c.keys.Shared(id)
+	return ok && actor.Has(exchange.Operator)
 }
 
 // noteEvery is the least time between two calls of ModelSeen.

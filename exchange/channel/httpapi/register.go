@@ -68,7 +68,7 @@ func (c *call) registerActor(id string, g keys.Grant, body mess.Object) error {
 	if err != nil {
 		return err
 	}
-	c.who = exchange.Actor{ID: id, Roles: g.Roles}
+	c.actor = exchange.Actor{ID: id, Roles: g.Roles}
 	if len(e.Capabilities) > 0 { // without capabilities, the actor is only a requester
 		if _, err := c.post(mess.Message{Items: []mess.Item{&mess.Config{Executor: e}}}); err != nil {
 			_, revoked := c.keys.Revoke(id)

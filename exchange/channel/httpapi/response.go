@@ -42,7 +42,7 @@ const retryUnavailable = "1"
 // errorBody is the body of an error.
 type errorBody struct {
 	Error    string         `json:"error"`
-	Why      mess.ErrorCode `json:"why,omitempty"`
+	Code     mess.ErrorCode `json:"why,omitempty"`
 	Ref      string         `json:"ref,omitempty"`
 	Status   mess.Code      `json:"status,omitempty"`
 	Executor string         `json:"executor_id,omitempty"`
@@ -72,13 +72,13 @@ func (c *call) writeError(err error) {
 		return
 	}
 	if _, ok := errors.AsType[mess.Problems](err); ok {
-		c.writeJSON(http.StatusBadRequest, errorBody{Error: err.Error(), Why: mess.Invalid})
+		c.writeJSON(http.StatusBadRequest, errorBody{Error: err.Error(), Code: mess.Invalid})
 		return
 	}
 	if c.r.Context().Err() == nil { // the client is still connected
 		c.log().Warn("request failed", "path", c.r.URL.Path, "err", err)
 	}
-	c.writeJSON(http.StatusServiceUnavailable, errorBody{Error: "the exchange cannot do this now; try again", Why: mess.Unavailable})
+	c.writeJSON(http.StatusServiceUnavailable, errorBody{Error: "the exchange cannot do this now; try again", Code: mess.Unavailable})
 }
 
 // writeJSON answers with a value.

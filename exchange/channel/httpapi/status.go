@@ -22,7 +22,7 @@ func (c *call) webhooks() error {
 	if c.cfg.Webhooks == nil {
 		return errNoPath
 	}
-	c.writeJSON(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.who)})
+	c.writeJSON(http.StatusOK, map[string]any{"deliveries": c.cfg.Webhooks(c.actor)})
 	return nil
 }
 
@@ -31,7 +31,7 @@ func (c *call) status() error {
 	if c.cfg.Status == nil {
 		return errNoPath
 	}
-	if !c.who.Has(exchange.Operator) {
+	if !c.actor.Has(exchange.Operator) {
 		return mess.Errorf(mess.Forbidden, "only an operator may read the status of the program")
 	}
 	c.writeJSON(http.StatusOK, c.cfg.Status())

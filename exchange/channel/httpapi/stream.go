@@ -160,7 +160,7 @@ func (h *hijackedStream) begin(ctx context.Context, end func()) (err error) {
 		return err // the client has disconnected
 	}
 	h.stream.begin(end)
-	h.events, err = h.x.Subscribe(ctx, h.who, h.after, func(e exchange.Event) error { return h.send(&h.stream, e) }, end)
+	h.events, err = h.x.Subscribe(ctx, h.actor, h.after, func(e exchange.Event) error { return h.send(&h.stream, e) }, end)
 	return err
 }
 
@@ -179,7 +179,7 @@ func (h *hijackedStream) close(err error) {
 	h.release()
 	h.stream.end()
 	if err != nil {
-		h.log.Debug("event stream ended", "request", h.id, "actor", h.who.ID, "err", err)
+		h.log.Debug("event stream ended", "request", h.id, "actor", h.actor.ID, "err", err)
 		return
 	}
 	_ = h.conn.SetWriteDeadline(time.Now().Add(time.Second)) // do not wait for a client that does not read

@@ -66,7 +66,7 @@ type attachment struct {
 }
 
 func (c *call) thread(ref string) error {
-	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	t, err := c.x.Thread(c.r.Context(), c.actor, ref)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func attachmentsOf(list []exchange.Attachment) []attachment {
 
 // threadYAML returns the messages of a thread as YAML.
 func (c *call) threadYAML(ref string) error {
-	t, err := c.x.Thread(c.r.Context(), c.who, ref)
+	t, err := c.x.Thread(c.r.Context(), c.actor, ref)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *call) listThreads() error {
 	if err != nil {
 		return err
 	}
-	page, err := c.x.List(c.r.Context(), c.who, f)
+	page, err := c.x.List(c.r.Context(), c.actor, f)
 	if err != nil {
 		return err
 	}

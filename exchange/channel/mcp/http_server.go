@@ -119,9 +119,9 @@ func (d *HTTPServer) takeIdle(now time.Time) []*actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []*actorServer
-	for who, one := range d.actors {
+	for actor, one := range d.actors {
 		if one.isIdle(now.Add(-d.cfg.Idle)) {
-			delete(d.actors, who)
+			delete(d.actors, actor)
 			list = append(list, one)
 		}
 	}
@@ -129,8 +129,8 @@ func (d *HTTPServer) takeIdle(now time.Time) []*actorServer {
 }
 
 // Serve serves one request of an actor.
-func (d *HTTPServer) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
-	one := d.serverOf(who)
+func (d *HTTPServer) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
+	one := d.serverOf(actor)
 	if one == nil {
 		writeRejection(w, http.StatusServiceUnavailable, "the exchange ends; come back when it runs again")
 		return
@@ -147,23 +147,23 @@ func (d *HTTPServer) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Re
 
 // serverOf returns the server of an actor, and makes it if there is none. It returns nil after
 // close.
-func (d *HTTPServer) serverOf(who exchange.Actor) *actorServer {
+func (d *HTTPServer) serverOf(actor exchange.Actor) *actorServer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil
 	}
-	if one := d.actors[who]; one != nil {
+	if one := d.actors[actor]; one != nil {
 		one.touch()
 		return one
 	}
-	one := &actorServer{Server: New(LocalExchange(d.x, who), d.version, d.log), maxSessions: d.cfg.Sessions, last: time.Now(), use: map[string]*sessionUse{}}
+	one := &actorServer{Server: New(LocalExchange(d.x, actor), d.version, d.log), maxSessions: d.cfg.Sessions, last: time.Now(), use: map[string]*sessionUse{}}
 	one.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return one.mcp }, &sdk.StreamableHTTPOptions{
 		SessionTimeout: d.cfg.Idle, Logger: slog.New(slog.DiscardHandler),
 		MaxRequestBodyBytes:        -1,   // the HTTP API has read the body within its limit
 		DisableLocalhostProtection: true, // the HTTP API knows more names than localhost, and has checked the name
 	})
-	d.actors[who] = one
+	d.actors[actor] = one
 	d.unfollowed = append(d.unfollowed, one)
 	wait.Notify(d.added)
 	return one

@@ -17,11 +17,13 @@ const channel = "mcp"
 const sendTime = 30 * time.Second
 
 // LocalExchange returns the exchange of this process as one actor sees it.
-func LocalExchange(x *exchange.Exchange, who exchange.Actor) Exchange { return &localExchange{x, who} }
+func LocalExchange(x *exchange.Exchange, actor exchange.Actor) Exchange {
+	return &localExchange{x, actor}
+}
 
 type localExchange struct {
-	x   *exchange.Exchange
-	who exchange.Actor
+	x     *exchange.Exchange
+	actor exchange.Actor
 }
 
 // Send does not stop when the client disconnects, because the exchange may have stored the
@@ -29,13 +31,13 @@ type localExchange struct {
 func (l *localExchange) Send(ctx context.Context, m mess.Message) (mess.Message, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
-	return l.x.Post(ctx, exchange.Inbound{Actor: l.who, Channel: channel, Message: m})
+	return l.x.Post(ctx, exchange.Inbound{Actor: l.actor, Channel: channel, Message: m})
 }
 
 func (l *localExchange) ConfirmBy(context.Context) exchange.ConfirmBy { return l.x.ConfirmBy() }
 
 func (l *localExchange) Thread(ctx context.Context, ref string) (Thread, error) {
-	t, err := l.x.Thread(ctx, l.who, ref)
+	t, err := l.x.Thread(ctx, l.actor, ref)
 	if err != nil {
 		return Thread{}, err
 	}
@@ -52,7 +54,7 @@ func threadOf(e exchange.Envelope) Thread {
 }
 
 func (l *localExchange) List(ctx context.Context, n int) ([]Thread, error) {
-	page, err := l.x.List(ctx, l.who, exchange.Filter{Limit: n})
+	page, err := l.x.List(ctx, l.actor, exchange.Filter{Limit: n})
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ const startEvent = "start"
 func (l *localExchange) Follow(ctx context.Context, handle func(Event)) error {
 	after := startEvent
 	for {
-		err := l.x.Follow(ctx, l.who, after, func(e exchange.Event) error {
+		err := l.x.Follow(ctx, l.actor, after, func(e exchange.Event) error {
 			if e.ID != "" {
 				after = e.ID
 			}
@@ -89,6 +91,6 @@ func (l *localExchange) Follow(ctx context.Context, handle func(Event)) error {
 }
 
 func (l *localExchange) Attachment(ctx context.Context, ref, name string) (io.ReadCloser, string, error) {
-	data, a, err := l.x.Attachment(ctx, l.who, ref, name)
+	data, a, err := l.x.Attachment(ctx, l.actor, ref, name)
 	return data, a.MIME, err
 }

@@ -55,11 +55,11 @@ func addOrigins(list *strictyaml.Value) {
 		return
 	}
 	for _, one := range list.List {
-		who := ""
+		sender := ""
 		if v := one.Get("requestor"); v != nil {
-			who = v.Text
+			sender = v.Text
 		}
-		addText(one, originKey, originOf(who, ""))
+		addText(one, originKey, originOf(sender, ""))
 	}
 }
 

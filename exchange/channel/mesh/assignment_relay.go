@@ -220,14 +220,14 @@ func answerText(v any) string {
 
 // withdraw cancels a task. A task that has not reached the peer ends at once. Otherwise the
 // adapter asks the peer to cancel, and the peer reports the end.
-func (as *assignments) withdraw(ctx context.Context, p *peers.Agent, g assignment, why string) error {
+func (as *assignments) withdraw(ctx context.Context, p *peers.Agent, g assignment, reason string) error {
 	if l, ok, err := as.store.RemoveDeadLetter(g.Ask, p.Name); err != nil {
 		return err
 	} else if ok && l.Attempts == 0 {
 		err := as.post(ctx, p, g, "", as.withdrawnStatus(ctx, p, g))
 		return errors.Join(err, as.forget(ctx, g.Ref))
 	}
-	s := Sending{To: p.Name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+why, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
+	s := Sending{To: p.Name, Type: wire.Notification, Subject: strings.TrimSuffix("cancel: "+reason, ": "), Body: "cancel", Correlation: g.Ask, Priority: wire.High}
 	_, err := as.requests.sendOne(ctx, p, s)
 	return err
 }

@@ -152,8 +152,8 @@ func (fs *fileServer) attachment(ctx context.Context, p *peers.Agent, ref, name 
 	return b.Bytes(), err
 }
 
-func (fs *fileServer) attachmentAs(ctx context.Context, who exchange.Actor, ref, name string) (_ []byte, err error) {
-	r, _, err := fs.x.Attachment(ctx, who, ref, name)
+func (fs *fileServer) attachmentAs(ctx context.Context, actor exchange.Actor, ref, name string) (_ []byte, err error) {
+	r, _, err := fs.x.Attachment(ctx, actor, ref, name)
 	if err != nil {
 		return nil, err
 	}

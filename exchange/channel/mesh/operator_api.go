@@ -48,14 +48,14 @@ type Report struct {
 
 // Asked is the state of a request of this agent.
 type Asked struct {
-	ID        string     `json:"id"`
-	To        string     `json:"to"`
-	Delivery  string     `json:"delivery,omitempty"`
-	Why       string     `json:"why,omitempty"`
-	Acked     string     `json:"acked,omitempty"`
-	Questions []Question `json:"questions,omitempty"`
-	Result    *Result    `json:"result,omitempty"`
-	Failed    string     `json:"failed,omitempty"`
+	ID          string     `json:"id"`
+	To          string     `json:"to"`
+	Delivery    string     `json:"delivery,omitempty"`
+	DeliveryErr string     `json:"why,omitempty"`
+	Acked       string     `json:"acked,omitempty"`
+	Questions   []Question `json:"questions,omitempty"`
+	Result      *Result    `json:"result,omitempty"`
+	Failed      string     `json:"failed,omitempty"`
 }
 
 // Lost reports whether delivery of the message has failed.
@@ -97,13 +97,13 @@ type PeerStatus struct {
 const maxOrder = 64 << 20
 
 // Serve answers a call of an operator.
-func (a *Adapter) Serve(who exchange.Actor, w http.ResponseWriter, r *http.Request) {
+func (a *Adapter) Serve(actor exchange.Actor, w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		reply(w, http.StatusMethodNotAllowed, map[string]string{"error": "use POST"})
 		return
 	}
-	if !who.Has(exchange.Operator) {
+	if !actor.Has(exchange.Operator) {
 		reply(w, http.StatusForbidden, map[string]string{"error": "only an operator may use the mesh in the name of this agent"})
 		return
 	}

@@ -211,7 +211,7 @@ func (b *outbox) awaitDelivery(ctx context.Context, id, to string) (*Asked, erro
 	defer end.Stop()
 	select {
 	case <-one.over:
-		return &Asked{ID: id, To: to, Delivery: one.out.Status, Why: one.out.Err}, nil
+		return &Asked{ID: id, To: to, Delivery: one.out.Status, DeliveryErr: one.out.Err}, nil
 	case <-end.C:
 	case <-ctx.Done():
 	}

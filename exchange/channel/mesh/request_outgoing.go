@@ -27,7 +27,7 @@ type outgoingRequest struct {
 	Made         time.Time         `json:"made"`
 	Expires      time.Time         `json:"expires"`
 	Delivery     string            `json:"delivery,omitempty"` // outcome of the delivery; "" while it is pending
-	Why          string            `json:"why,omitempty"`      // why the delivery failed
+	DeliveryErr  string            `json:"why,omitempty"`      // why the delivery failed
 	Acked        string            `json:"acked,omitempty"`    // last ack of the peer
 	Questions    []counterQuestion `json:"questions,omitempty"`
 	Text         string            `json:"text,omitempty"`   // response as received
@@ -197,9 +197,9 @@ func (rq *requests) watch(a *outgoingRequest) {
 }
 
 // fail ends a request without a response.
-func (rq *requests) fail(ctx context.Context, a *outgoingRequest, why string) {
-	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: why})
-	if err := rq.change(ctx, a, func() { a.Failed = why }); err != nil {
+func (rq *requests) fail(ctx context.Context, a *outgoingRequest, reason string) {
+	rq.store.Audit(state.Line{From: rq.cfg.Agent, To: a.To, Type: string(wire.Request), ID: a.ID, Subject: a.Subject, ConversationID: a.Conversation, Status: "no_response", Detail: reason})
+	if err := rq.change(ctx, a, func() { a.Failed = reason }); err != nil {
 		rq.log.Warn("mesh: not written down", "err", err)
 	}
 }
@@ -212,7 +212,7 @@ func (rq *requests) recordDelivery(ctx context.Context, o outgoing, out delivery
 	if a == nil {
 		return
 	}
-	if err := rq.change(ctx, a, func() { a.Delivery, a.Why = out.Status, out.Err }); err != nil {
+	if err := rq.change(ctx, a, func() { a.Delivery, a.DeliveryErr = out.Status, out.Err }); err != nil {
 		rq.log.Warn("mesh: not written down", "err", err)
 	}
 	if a.Conversation != "" {
@@ -375,7 +375,7 @@ func (rq *requests) await(ctx context.Context, id string, seen int) (*Asked, err
 const awaitTime = 20 * time.Second
 
 func askedOf(a outgoingRequest) Asked {
-	now := Asked{ID: a.ID, To: a.To, Delivery: a.Delivery, Why: a.Why, Acked: a.Acked, Result: a.Result, Failed: a.Failed}
+	now := Asked{ID: a.ID, To: a.To, Delivery: a.Delivery, DeliveryErr: a.DeliveryErr, Acked: a.Acked, Result: a.Result, Failed: a.Failed}
 	for _, q := range a.Questions {
 		now.Questions = append(now.Questions, Question{q.ID, q.Text, q.Answered})
 	}

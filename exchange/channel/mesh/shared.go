@@ -97,9 +97,9 @@ func (s *shared) notify(p mess.Priority, subject, body string) {
 const maxNotice = 1000
 
 // escalate notifies people of a message that the agent gives up.
-func (s *shared) escalate(l state.DeadLetter, why string) {
-	s.log.Warn("mesh: delivery of a message has failed for good", "to", l.To, "id", l.ID, "why", why)
-	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+why, "messkit mesh audit --id "+l.ID+" shows it")
+func (s *shared) escalate(l state.DeadLetter, reason string) {
+	s.log.Warn("mesh: delivery of a message has failed for good", "to", l.To, "id", l.ID, "why", reason)
+	s.notify(mess.Elevated, "A message to "+l.To+" was not delivered: "+reason, "messkit mesh audit --id "+l.ID+" shows it")
 }
 
 func (s *shared) inSession(key string, m state.InSession) error {

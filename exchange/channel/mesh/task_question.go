@@ -144,7 +144,7 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 	if in.Payload.Metadata.Get("status") == string(mess.Failed) { // the peer could not accept the question
 		return "answer_refused", true, nil
 	}
-	r, why := ts.replyOf(in, q)
+	r, reason := ts.replyOf(in, q)
 	if r != nil {
 		r.Re = mess.Refs{q.Ref}
 		_, err := ts.x.Post(ctx, exchange.Inbound{Actor: in.peer.Actor(), Channel: channel, Message: mess.Message{ID: in.ID, Items: []mess.Item{r}}})
@@ -154,14 +154,14 @@ func (ts *tasks) acceptAnswer(ctx context.Context, in *incoming) (status string,
 		if unavailable(err) {
 			return "", true, err
 		}
-		why = err.Error()
+		reason = err.Error()
 	}
-	ts.audit(in, "answer_refused", why)
-	return "answer_not_taken", true, ts.askAgain(ctx, in.peer, t, q, why)
+	ts.audit(in, "answer_refused", reason)
+	return "answer_not_taken", true, ts.askAgain(ctx, in.peer, t, q, reason)
 }
 
 // askAgain repeats an unanswered question, at most maxTries times.
-func (ts *tasks) askAgain(ctx context.Context, p *peers.Agent, t *task, q question, why string) error {
+func (ts *tasks) askAgain(ctx context.Context, p *peers.Agent, t *task, q question, reason string) error {
 	th, err := ts.x.Thread(ctx, p.Actor(), t.Ref)
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (ts *tasks) askAgain(ctx context.Context, p *peers.Agent, t *task, q questi
 		return err
 	}
 	s, _ := mess.LastStatus(th.Messages)
-	return ts.sendQuestion(ctx, p, t, q, "The answer is not valid: "+why+"\n"+text, s)
+	return ts.sendQuestion(ctx, p, t, q, "The answer is not valid: "+reason+"\n"+text, s)
 }
 
 // replyOf converts an answer to a reply, or returns why it is invalid.

@@ -216,11 +216,11 @@ func (ts *tasks) submit(ctx context.Context, p *peers.Agent, req *mess.Request, 
 }
 
 // sendRejection responds that the exchange rejects a request.
-func (ts *tasks) sendRejection(ctx context.Context, p *peers.Agent, w *pendingRequest, why error) error {
+func (ts *tasks) sendRejection(ctx context.Context, p *peers.Agent, w *pendingRequest, cause error) error {
 	for _, a := range w.Asked {
 		e := ts.outbox.answerTo(p, a, wire.Response)
 		e.ID = newID()
-		e.Payload.Body = "Not done: " + why.Error()
+		e.Payload.Body = "Not done: " + cause.Error()
 		e.Payload.Metadata = wire.Object{}.With("status", string(mess.Failed))
 		if err := ts.outbox.enqueue(ctx, ts.outbox.answer(p, e, a)); err != nil {
 			return err

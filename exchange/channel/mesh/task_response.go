@@ -158,8 +158,8 @@ func statusText(code mess.Code, s *mess.Status) string {
 		text += ": " + s.Message
 	}
 	if r := s.Reason; r != nil {
-		if why := cmp.Or(r.Detail, r.Type); why != "" {
-			text += ": " + why
+		if reason := cmp.Or(r.Detail, r.Type); reason != "" {
+			text += ": " + reason
 		}
 		switch r.Effect {
 		case mess.EffectUnknown:

@@ -70,12 +70,12 @@ func (h *brokerHook) OnConnectAuthenticate(cl *broker.Client, pk packets.Packet)
 			return false
 		}
 	default:
-		who, err := e.keys.Authenticate(key)
-		if err != nil || who.ID != user || actorOf(cl.ID) != user || !topic.ValidID(user) {
+		actor, err := e.keys.Authenticate(key)
+		if err != nil || actor.ID != user || actorOf(cl.ID) != user || !topic.ValidID(user) {
 			e.logRefused(cl, "the key, the user and the client's id do not agree")
 			return false
 		}
-		c.Actor = who
+		c.Actor = actor
 	}
 	if pk.Connect.WillFlag && !e.rules.mayWill(c.subject, pk.Connect.WillTopic) {
 		e.logRefused(cl, "it may not have such a will")
@@ -101,9 +101,9 @@ func isLocalUser(cl *broker.Client) (bool, error) {
 	return peer.Same(cl.Net.Conn.LocalAddr().String(), cl.Net.Conn.RemoteAddr().String())
 }
 
-func (e *Embedded) logRefused(cl *broker.Client, why string) {
+func (e *Embedded) logRefused(cl *broker.Client, reason string) {
 	if n := e.adapter.counters.refused.Add(1); isLogged(n) {
-		e.log.Warn("the broker rejects an MQTT client", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", why, "count", n)
+		e.log.Warn("the broker rejects an MQTT client", "client", printable(cl.ID), "remote", cl.Net.Remote, "err", reason, "count", n)
 	}
 }
 

@@ -70,11 +70,11 @@ func (d *Adapter) receive(ctx context.Context, in inbound) {
 
 // requesterActor returns a requester with the roles of its key. Without a key it has no other
 // role.
-func requesterActor(id string, who *exchange.Actor) exchange.Actor {
-	if who == nil {
+func requesterActor(id string, actor *exchange.Actor) exchange.Actor {
+	if actor == nil {
 		return exchange.Actor{ID: id, Roles: exchange.Requester}
 	}
-	return exchange.Actor{ID: id, Roles: who.Roles &^ exchange.ExecutorRole}
+	return exchange.Actor{ID: id, Roles: actor.Roles &^ exchange.ExecutorRole}
 }
 
 // discard ignores a retained command, because its sender may not want it any more. It removes the
@@ -90,21 +90,21 @@ func (d *Adapter) discard(ctx context.Context, in inbound) {
 }
 
 // post passes a message to the exchange, and sends the reply.
-func (d *Adapter) post(ctx context.Context, who exchange.Actor, in inbound, back string) {
+func (d *Adapter) post(ctx context.Context, actor exchange.Actor, in inbound, back string) {
 	m, err := d.parse(in)
 	if err != nil {
 		d.reply(ctx, back, m.ID, rejection(err))
 		return
 	}
 	before := d.inbox.Position()
-	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: who, Channel: channel, Message: m})
+	answer, err := d.x.Post(ctx, exchange.Inbound{Actor: actor, Channel: channel, Message: m})
 	if err != nil {
 		d.counters.refused.Add(1)
 		answer = rejection(err)
 	} else {
 		d.counters.taken.Add(1)
-		if who.Has(exchange.Requester) && isAboutThreads(m) {
-			d.followRequester(ctx, who.ID, before, answer)
+		if actor.Has(exchange.Requester) && isAboutThreads(m) {
+			d.followRequester(ctx, actor.ID, before, answer)
 		}
 	}
 	d.reply(ctx, back, m.ID, answer)

@@ -38,11 +38,11 @@ type threadStates struct {
 
 // run publishes the state of each thread that changes, until ctx ends.
 func (s *threadStates) run(ctx context.Context, to publisher) {
-	who := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
-	inbox.Events(ctx, s.x, who, inbox.OnlyNew, s.log, func(e exchange.Event) error {
+	actor := exchange.Actor{ID: exchange.Self, Roles: exchange.Observer}
+	inbox.Events(ctx, s.x, actor, inbox.OnlyNew, s.log, func(e exchange.Event) error {
 		switch e.Kind {
 		case exchange.EventReset:
-			return s.publishAll(ctx, to, who)
+			return s.publishAll(ctx, to, actor)
 		case exchange.EventMessage:
 			if err := s.publish(ctx, to, e.Thread); err != nil {
 				return err
@@ -54,10 +54,10 @@ func (s *threadStates) run(ctx context.Context, to publisher) {
 }
 
 // publishAll publishes the open threads, the newest first, and those that have ended recently.
-func (s *threadStates) publishAll(ctx context.Context, to publisher, who exchange.Actor) error {
+func (s *threadStates) publishAll(ctx context.Context, to publisher, actor exchange.Actor) error {
 	f := exchange.Filter{Status: exchange.OpenCodes(), Limit: 1000}
 	for {
-		page, err := s.x.List(ctx, who, f)
+		page, err := s.x.List(ctx, actor, f)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *threadStates) publishAll(ctx context.Context, to publisher, who exchang
 	}
 	s.mu.Unlock()
 	for _, ref := range open { // one may have ended without an event to this session
-		if t, err := s.x.Thread(ctx, who, ref); err == nil && t.Status.Terminal() {
+		if t, err := s.x.Thread(ctx, actor, ref); err == nil && t.Status.Terminal() {
 			if err := s.publish(ctx, to, t.Envelope); err != nil {
 				return err
 			}

@@ -26,15 +26,15 @@ func (d *Adapter) applyLatch(ctx context.Context, in inbound) {
 		return
 	}
 	if on {
-		who := exchange.Actor{ID: "operator", Roles: exchange.Operator}
+		actor := exchange.Actor{ID: "operator", Roles: exchange.Operator}
 		if in.sender != nil {
-			who = *in.sender
+			actor = *in.sender
 		}
-		why := "the stop latch at the broker"
+		reason := "the stop latch at the broker"
 		if by != "" {
-			why = fmt.Sprintf("the stop latch at the broker, by %.64s", by)
+			reason = fmt.Sprintf("the stop latch at the broker, by %.64s", by)
 		}
-		if _, err := d.x.Stop(ctx, who, mess.Stop{Reason: why}); err != nil {
+		if _, err := d.x.Stop(ctx, actor, mess.Stop{Reason: reason}); err != nil {
 			d.log.Error("passing on the stop latch failed", "err", err)
 			return
 		}

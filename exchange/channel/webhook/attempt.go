@@ -170,8 +170,8 @@ func (h *Dispatcher) body(ctx context.Context, n notification) ([]byte, error) {
 }
 
 func (h *Dispatcher) messages(ctx context.Context, n notification) (list []sentMessage) {
-	who, _, _ := h.keys.Shared(n.Executor)
-	t, err := h.x.Thread(ctx, who, n.Thread.Ref)
+	actor, _, _ := h.keys.Shared(n.Executor)
+	t, err := h.x.Thread(ctx, actor, n.Thread.Ref)
 	if err != nil {
 		return nil // the executor may not see the thread any more
 	}

@@ -109,11 +109,11 @@ func (h *Dispatcher) load(resumed bool) error {
 }
 
 // logLost logs a possible loss of notifications.
-func (h *Dispatcher) logLost(why string) {
+func (h *Dispatcher) logLost(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
-	h.appendLog(Entry{Made: now, At: now, State: Lost, Err: why})
+	h.appendLog(Entry{Made: now, At: now, State: Lost, Err: reason})
 }
 
 // logState records the state of a notification. The caller holds h.mu.
@@ -157,12 +157,12 @@ func originOf(address string) string {
 
 // Deliveries returns the entries that an actor may see, the newest first: all for an operator,
 // its own for an executor.
-func (h *Dispatcher) Deliveries(who exchange.Actor) []Entry {
+func (h *Dispatcher) Deliveries(actor exchange.Actor) []Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	list := []Entry{}
 	for _, e := range slices.Backward(h.recent) {
-		if who.Has(exchange.Operator) || e.Executor == who.ID {
+		if actor.Has(exchange.Operator) || e.Executor == actor.ID {
 			list = append(list, e)
 		}
 	}

@@ -24,8 +24,8 @@ func (h *Dispatcher) Broadcast(p mess.Priority, text string) {
 		if len(addresses) == 0 || !wantsNow(ex.Extra, p, now) {
 			continue
 		}
-		who, _, ok := h.keys.Shared(ex.ID)
-		if !ok || !exchange.IsPerson(ex.Executor) && !who.Has(exchange.Observer) && !who.Has(exchange.Operator) {
+		actor, _, ok := h.keys.Shared(ex.ID)
+		if !ok || !exchange.IsPerson(ex.Executor) && !actor.Has(exchange.Observer) && !actor.Has(exchange.Operator) {
 			continue
 		}
 		for _, a := range addresses {

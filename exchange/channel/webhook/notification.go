@@ -111,8 +111,8 @@ func (h *Dispatcher) queueEvent(e exchange.Event) {
 		if len(addresses) == 0 || exchange.IsPerson(ex.Executor) || event == createdEvent && ex.ID == e.Thread.Requester || !wantsNow(ex.Extra, thread.Priority, now) {
 			continue
 		}
-		who, _, ok := h.keys.Shared(ex.ID)
-		if !ok || !who.Has(exchange.ExecutorRole) || !h.x.MaySee(who, e.Thread) {
+		actor, _, ok := h.keys.Shared(ex.ID)
+		if !ok || !actor.Has(exchange.ExecutorRole) || !h.x.MaySee(actor, e.Thread) {
 			continue
 		}
 		for _, a := range addresses {

@@ -52,7 +52,7 @@ func (c Config) Validate() error {
 // Keys returns the roles of an actor and the secret that it shares with the exchange. ok is
 // false if the actor has no key.
 type Keys interface {
-	Shared(actor string) (who exchange.Actor, secret []byte, ok bool)
+	Shared(id string) (actor exchange.Actor, secret []byte, ok bool)
 }
 
 // Dispatcher sends the notifications of one exchange. Make it with Open and keep Run running.

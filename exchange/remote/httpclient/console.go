@@ -31,9 +31,9 @@ func (c *Client) ConsoleLink(ctx context.Context, key Secret, at string) (Link, 
 // ConfirmBy returns the way in which a person confirms a plan with risk at this exchange
 // (exchange: confirm:).
 func (c *Client) ConfirmBy(ctx context.Context) (string, error) {
-	var who struct{ Confirm string }
-	err := c.Fetch(ctx, Request{Method: http.MethodGet, URL: c.base + "/console/who"}, &who)
-	return who.Confirm, err
+	var identity struct{ Confirm string }
+	err := c.Fetch(ctx, Request{Method: http.MethodGet, URL: c.base + "/console/who"}, &identity)
+	return identity.Confirm, err
 }
 
 // Release resets the stop of the executor in the exchange's process, with the code from its

@@ -18,7 +18,7 @@ const maxRefusal = 64 << 10
 func (c *Client) refusal(res *http.Response) error {
 	var v struct {
 		Error    string         `json:"error"`
-		Why      mess.ErrorCode `json:"why"`
+		Code     mess.ErrorCode `json:"why"`
 		Ref      string         `json:"ref"`
 		Status   mess.Code      `json:"status"`
 		Executor string         `json:"executor_id"`
@@ -36,10 +36,10 @@ func (c *Client) refusal(res *http.Response) error {
 	if unread {
 		return c.unexpectedResponse(res)
 	}
-	if v.Why == "" {
-		v.Why = errorCodeOf(res.StatusCode)
+	if v.Code == "" {
+		v.Code = errorCodeOf(res.StatusCode)
 	}
-	e := &mess.Error{Code: v.Why, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
+	e := &mess.Error{Code: v.Code, Text: v.Error, Ref: v.Ref, Status: v.Status, Holder: v.Executor, Allowed: v.Legal}
 	if res.StatusCode >= http.StatusInternalServerError {
 		e.Code = mess.Unavailable
 		return classified{e, ErrUnable}
@@ -64,15 +64,15 @@ func (c classified) Unwrap() []error { return []error{c.error, c.class} }
 // message, so the executor must keep its report. The error is temporary except for statuses that
 // a retry cannot change.
 func (c *Client) unexpectedResponse(res *http.Response) error {
-	why := mess.Unavailable
+	code := mess.Unavailable
 	switch res.StatusCode {
 	case http.StatusUnauthorized, http.StatusRequestEntityTooLarge:
-		why = errorCodeOf(res.StatusCode)
+		code = errorCodeOf(res.StatusCode)
 	}
 	if to := res.Header.Get("Location"); to != "" {
-		return mess.Errorf(why, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
+		return mess.Errorf(code, "the server at %s answers %.60s and points to %.200q; if the exchange is there, give that address", c.name, res.Status, to)
 	}
-	return mess.Errorf(why, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
+	return mess.Errorf(code, "the server at %s answers %.60s, which no exchange does; is this the right address?", c.name, res.Status)
 }
 
 // errorCodeOf returns the error code for an HTTP status without further details.

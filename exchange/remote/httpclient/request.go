@@ -166,8 +166,8 @@ func (c *Client) unavailable(ctx context.Context, limit time.Duration, what stri
 	case cause != nil:
 		return fmt.Errorf("the exchange at %s: %w", c.name, cause)
 	}
-	if why := untrusted(err); why != nil {
-		return classified{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, why), ErrUntrusted}
+	if certificateErr := untrusted(err); certificateErr != nil {
+		return classified{mess.Errorf(mess.Unavailable, "the exchange at %s %s: %v", c.name, what, certificateErr), ErrUntrusted}
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // the text of u has the whole address, with the query

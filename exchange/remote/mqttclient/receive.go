@@ -191,8 +191,8 @@ func (c *Client) publishStatusOf(ctx context.Context, e *mess.Executor) {
 		if e.Holding != nil {
 			s.Queue = len(e.Holding)
 		}
-		if why, ok := e.Extra.Get("disarmed"); ok {
-			c.disarmed = why != ""
+		if reason, ok := e.Extra.Get("disarmed"); ok {
+			c.disarmed = reason != ""
 		}
 		if e.Stopped != nil {
 			c.stopped = e.Stopped.Reason != ""

@@ -236,8 +236,8 @@ func refusalIn(m mess.Message) error {
 	if !ok {
 		return nil
 	}
-	why, _ := a.Extra.Get("why")
-	word, ok := why.(string)
+	code, _ := a.Extra.Get("why")
+	word, ok := code.(string)
 	if !ok {
 		return nil
 	}

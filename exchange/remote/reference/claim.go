@@ -158,8 +158,8 @@ func cancelledBefore() *mess.Status {
 	return &mess.Status{Code: mess.Cancelled, Reason: &mess.Reason{Type: "cancelled", Detail: "the cancel came before the executor did anything", Effect: mess.EffectNone}}
 }
 
-func notAtThisTime(why string) *mess.Status {
-	return &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_ready", Detail: why, Effect: mess.EffectNone}}
+func notAtThisTime(reason string) *mess.Status {
+	return &mess.Status{Code: mess.Failed, Recoverable: new(true), Reason: &mess.Reason{Type: "not_ready", Detail: reason, Effect: mess.EffectNone}}
 }
 
 // over ends a thread without an action, because the server does not end it.
@@ -175,7 +175,7 @@ func (s *statusUpdate) over(ctx context.Context, t httpclient.Thread, status *me
 // giveUp withdraws this executor's start, because another executor has also started, or the
 // server has lost the start. If no other executor continues, giveUp ends the thread: of two that
 // withdraw before they read, at least one sees that.
-func (s *statusUpdate) giveUp(ctx context.Context, why error) error {
+func (s *statusUpdate) giveUp(ctx context.Context, cause error) error {
 	back := &mess.Status{Code: mess.Delegated, Executor: s.cfg.Executor, Reason: &mess.Reason{
 		Type: "not_started", Detail: "another executor began it at the same moment; this executor has not acted", Effect: mess.EffectNone,
 	}}
@@ -195,5 +195,5 @@ func (s *statusUpdate) giveUp(ctx context.Context, why error) error {
 		}
 	}
 	s.drop(s.ref)
-	return why
+	return cause
 }

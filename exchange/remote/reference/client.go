@@ -177,8 +177,8 @@ func (s *statusUpdate) send(ctx context.Context) (mess.Ack, error) {
 }
 
 // refuse returns an error with the status and holder of the thread.
-func (s *statusUpdate) refuse(why mess.ErrorCode, t httpclient.Thread, format string, args ...any) error {
-	r := mess.Errorf(why, format, args...)
+func (s *statusUpdate) refuse(code mess.ErrorCode, t httpclient.Thread, format string, args ...any) error {
+	r := mess.Errorf(code, format, args...)
 	r.Ref, r.Status, r.Holder = s.ref, t.Status, t.Executor
 	return r
 }

@@ -51,8 +51,8 @@ func begunBy(t httpclient.Thread, but string) string {
 			begun[m.From] = true
 		}
 	}
-	for who := range begun {
-		return who
+	for executor := range begun {
+		return executor
 	}
 	return ""
 }

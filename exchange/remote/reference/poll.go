@@ -114,30 +114,30 @@ func (f *Client) offer(ctx context.Context, row httpclient.Thread, handle func(m
 	}
 	r, ok := asked(t)
 	from, until := window(t, r)
-	why := ""
+	reason := ""
 	switch c := r.Constraints; {
 	case t.Status != mess.Pending:
 		return nil // another executor was faster
 	case !ok:
-		why = "there is no request in it"
+		reason = "there is no request in it"
 	case (&mess.Message{Items: []mess.Item{&r}}).Validate() != nil:
-		why = "the request is not one"
+		reason = "the request is not one"
 	case begunBy(t, "") != "":
-		why = "an executor began it before; to repeat it, send a new request"
+		reason = "an executor began it before; to repeat it, send a new request"
 	case cancelledAfter(t, f.cfg.Executor, 0):
-		why = "it was cancelled"
+		reason = "it was cancelled"
 	case c != nil && len(c.DependsOn) > 0:
-		why = "it depends on other threads, and the server does not see to that"
+		reason = "it depends on other threads, and the server does not see to that"
 	case !until.IsZero() && !now.IsZero() && now.After(until):
-		why = "it is too late"
+		reason = "it is too late"
 	case !from.IsZero() && (now.IsZero() || now.Before(from)):
 		return nil // not yet
 	}
 	f.mu.Lock()
 	f.offered[t.Ref] = row.Updated
 	f.mu.Unlock()
-	if why != "" {
-		f.log.Info("not taken", "ref", t.Ref, "err", why)
+	if reason != "" {
+		f.log.Info("not taken", "ref", t.Ref, "err", reason)
 		return nil
 	}
 	handle(mess.Message{From: t.Requester, Re: mess.Refs{t.Ref}, Items: []mess.Item{&r}})

@@ -161,7 +161,7 @@ func (s *Store) isFree(ref string) bool {
 
 // setAside moves files to the folder set-aside that block a thread and that the store cannot
 // repair.
-func (s *Store) setAside(p messeaf.Place, why error) error {
+func (s *Store) setAside(p messeaf.Place, cause error) error {
 	if err := tree.MakeDir(s.root, "set-aside"); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (s *Store) setAside(p messeaf.Place, why error) error {
 	if err := s.root.Rename(p.Path, to); err != nil {
 		return err
 	}
-	s.cfg.Log.Warn("moved a thread's files to set-aside", "ref", p.Ref, "from", filepath.Join(s.dir, p.Path), "to", filepath.Join(s.dir, to), "err", why)
+	s.cfg.Log.Warn("moved a thread's files to set-aside", "ref", p.Ref, "from", filepath.Join(s.dir, p.Path), "to", filepath.Join(s.dir, to), "err", cause)
 	return nil
 }
 

@@ -57,9 +57,9 @@ func (s *Store) checkEnded(ref string) error {
 
 // setAsideStale sets aside a copy of a thread that has ended. It returns errBusy while another
 // program may still write to the copy.
-func (s *Store) setAsideStale(p messeaf.Place, why error) error {
+func (s *Store) setAsideStale(p messeaf.Place, cause error) error {
 	if s.changedWithin(p, quiet) {
 		return errBusy
 	}
-	return s.setAside(p, why)
+	return s.setAside(p, cause)
 }

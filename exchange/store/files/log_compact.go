@@ -73,8 +73,8 @@ func (s *Store) compact(ctx context.Context) (err error) {
 		if len(c.lost) == 0 {
 			return err
 		}
-		for ref, why := range c.lost {
-			if err := s.restoreUnreadable(context.WithoutCancel(ctx), ref, why); err != nil {
+		for ref, cause := range c.lost {
+			if err := s.restoreUnreadable(context.WithoutCancel(ctx), ref, cause); err != nil {
 				return err
 			}
 		}
@@ -182,7 +182,7 @@ var errLost = errors.New("threads have lost records")
 
 // restoreUnreadable stores a thread with an unreadable record anew, from the cache or from its
 // folder.
-func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) error {
+func (s *Store) restoreUnreadable(ctx context.Context, ref string, cause error) error {
 	defer s.locks.Lock(ref)()
 	k, ok := s.index.thread(ref)
 	if _, err := s.readRaw(&k); !ok || !k.inLog() || err == nil {
@@ -200,7 +200,7 @@ func (s *Store) restoreUnreadable(ctx context.Context, ref string, why error) er
 			t.Ver = k.Ver + 1
 		}
 	}
-	s.cfg.Log.Error("a thread had lost records", "ref", ref, "it", how, "status", t.Status, "err", why)
+	s.cfg.Log.Error("a thread had lost records", "ref", ref, "it", how, "status", t.Status, "err", cause)
 	records, err := s.wholeRecords(t, k.bound())
 	if err != nil {
 		return err

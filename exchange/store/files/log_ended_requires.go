@@ -44,7 +44,7 @@ func (s *Store) ReadCapabilities(ctx context.Context, fn func(of map[string][]st
 		}
 	}
 	if r.unread > 0 {
-		s.cfg.Log.Warn("cannot read the capabilities of threads that have ended; lists by capability lack them until messkit can read their folders at a start", "threads", r.unread, "ref", r.ref, "err", r.why)
+		s.cfg.Log.Warn("cannot read the capabilities of threads that have ended; lists by capability lack them until messkit can read their folders at a start", "threads", r.unread, "ref", r.ref, "err", r.err)
 	}
 	return r.failed
 }
@@ -57,7 +57,7 @@ type capabilityReading struct {
 
 	unread int    // number of threads that it cannot read
 	ref    string // of the first of them
-	why    error
+	err    error
 }
 
 // relearned has the live entries of a block with what their folders say.
@@ -123,7 +123,7 @@ func (r *capabilityReading) read(ref string) (ids []string, ok bool) {
 	t, err := r.s.thread(ref)
 	if err != nil {
 		if r.unread++; r.unread == 1 {
-			r.ref, r.why = ref, err
+			r.ref, r.err = ref, err
 		}
 		return nil, false
 	}

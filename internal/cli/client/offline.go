@@ -17,18 +17,18 @@ const (
 )
 
 // recordAbsence records that the exchange did not answer. An error ends the waiting.
-func (f *Follower) recordAbsence(ctx context.Context, why error) error {
+func (f *Follower) recordAbsence(ctx context.Context, cause error) error {
 	longest := cmp.Or(f.w.Absent, longestAbsent)
 	switch {
 	case ctx.Err() != nil:
-		return why
+		return cause
 	case f.Away.IsZero():
 		f.Away = time.Now()
-		return f.note("the exchange does not answer: %v; trying again", why)
+		return f.note("the exchange does not answer: %v; trying again", cause)
 	case time.Since(f.Away) < longest:
 		return nil
 	}
-	return output.Hint(fmt.Errorf("%s: the exchange did not answer for %s: %v", f.ref, longest, why),
+	return output.Hint(fmt.Errorf("%s: the exchange did not answer for %s: %v", f.ref, longest, cause),
 		"the request is not withdrawn; messkit show %s shows the result when the exchange is there", f.ref)
 }
 

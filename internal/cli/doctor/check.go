@@ -81,9 +81,9 @@ func runCheck(a *output.Env, file string) error {
 func printIgnoredSentences(c *config.Config, file string, out io.Writer) {
 	left := map[string][]string{}
 	for _, one := range c.Opened.Catalog.Skipped() {
-		left[one.Why] = append(left[one.Why], one.Sentence)
+		left[one.Reason] = append(left[one.Reason], one.Sentence)
 	}
-	for _, why := range output.SortedKeys(left) {
-		fmt.Fprintf(out, "%s: %s of Home Assistant left out: %s; like %s\n", file, output.Count(len(left[why]), "sentence"), output.Printable(why), output.Printable(left[why][0]))
+	for _, reason := range output.SortedKeys(left) {
+		fmt.Fprintf(out, "%s: %s of Home Assistant left out: %s; like %s\n", file, output.Count(len(left[reason]), "sentence"), output.Printable(reason), output.Printable(left[reason][0]))
 	}
 }

@@ -19,8 +19,8 @@ func checkPeople(data string) (found []output.CheckResult) {
 		found = append(found, output.CheckResult{What: "stop", Says: fmt.Sprintf("a stop is in effect: %s; inspect the devices, then run on that machine: messkit clear", o)})
 	}
 	l := localpolicy.In(data).Decisions()
-	if why := localpolicy.BlockReason(l); why != "" {
-		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", why)})
+	if unknown := localpolicy.BlockReason(l); unknown != "" {
+		found = append(found, output.CheckResult{What: "people", Says: fmt.Sprintf("nothing acts: %s; look, and then: messkit arm --reset", unknown)})
 	}
 	for _, class := range output.SortedKeys(l.Disarmed) {
 		note("people", "nothing of risk %s acts: %s; look what state things are in, and then: messkit arm %[1]s", class, l.Disarmed[class])
@@ -29,15 +29,15 @@ func checkPeople(data string) (found []output.CheckResult) {
 		note(name, "does not act: %s; look, and then: messkit arm %s", l.DisarmedDevices[name], name)
 	}
 	for _, name := range output.SortedKeys(l.LockedOut) {
-		note(name, "does not act: a lockout here%s, until: messkit unlock %s", reason(l.LockedOut[name]), name)
+		note(name, "does not act: a lockout here%s, until: messkit unlock %s", inBrackets(l.LockedOut[name]), name)
 	}
 	return found
 }
 
-// reason returns a reason in brackets; "" without one.
-func reason(why string) string {
-	if why == "" {
+// inBrackets returns a reason with a space and brackets; "" without a reason.
+func inBrackets(reason string) string {
+	if reason == "" {
 		return ""
 	}
-	return " (" + why + ")"
+	return " (" + reason + ")"
 }

@@ -34,12 +34,12 @@ func capabilities(ctx context.Context, x *httpclient.Client) ([]capability, erro
 	if err != nil {
 		return nil, err
 	}
-	who, err := x.Executors(ctx)
+	executors, err := x.Executors(ctx)
 	if err != nil {
 		return nil, err
 	}
 	offered := map[string][]string{}
-	for _, e := range who {
+	for _, e := range executors {
 		for _, one := range e.Capabilities {
 			offered[one.ID] = append(offered[one.ID], e.ID)
 		}

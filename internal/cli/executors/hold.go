@@ -37,14 +37,14 @@ waited meanwhile.`
 
 // drainCommand returns a command that starts or ends a drain at the exchange.
 func drainCommand(a *output.Env, verb, short string, order func(*mess.DrainOrder) mess.Config) *cobra.Command {
-	var why string
+	var reason string
 	c := client.Command(&cobra.Command{
 		Use:   verb + " [EXECUTOR...]",
 		Short: short,
 	}, func(ctx context.Context, x *httpclient.Client, names []string) error {
-		return sendOrder(ctx, a, x, order(&mess.DrainOrder{Reason: why, Executors: names}), verb)
+		return sendOrder(ctx, a, x, order(&mess.DrainOrder{Reason: reason, Executors: names}), verb)
 	})
-	c.Flags().StringVar(&why, "why", "", "the reason, which requesters see")
+	c.Flags().StringVar(&reason, "why", "", "the reason, which requesters see")
 	return c
 }
 

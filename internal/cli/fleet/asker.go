@@ -66,8 +66,8 @@ func send(ctx, live context.Context, askers []*asker, c Config, run string, l *l
 			got, err := persist(live, a.line, name, request(name, c.capability(i)), l.failed("create"))
 			switch {
 			case err != nil: // counted
-			case got.Why != "":
-				l.failed("create")(got.Why)
+			case got.ErrorCode != "":
+				l.failed("create")(got.ErrorCode)
 			default:
 				l.asked(got.Ref, due)
 			}

@@ -85,8 +85,8 @@ func (l *httpLine) post(ctx context.Context, _ string, text []byte) (answer, err
 		if r.code == http.StatusTooManyRequests || r.code >= 500 {
 			return answer{}, &countedError{fmt.Sprintf("HTTP %d", r.code), err}
 		}
-		if r.Why == "" {
-			r.Why = fmt.Sprintf("HTTP %d", r.code)
+		if r.ErrorCode == "" {
+			r.ErrorCode = fmt.Sprintf("HTTP %d", r.code)
 		}
 		return r.answer, nil
 	}

@@ -22,11 +22,11 @@ type incoming struct {
 
 // answer is an acknowledgement or a refusal of the exchange.
 type answer struct {
-	Ref    string `json:"ref"`
-	Status string `json:"status"`
-	Epoch  uint64 `json:"epoch"`
-	Why    string `json:"why"` // "": no refusal
-	Error  string `json:"error"`
+	Ref       string `json:"ref"`
+	Status    string `json:"status"`
+	Epoch     uint64 `json:"epoch"`
+	ErrorCode string `json:"why"` // "": no refusal
+	Error     string `json:"error"`
 }
 
 // parse reads a message, and reports false if it is none.

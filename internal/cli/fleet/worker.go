@@ -62,8 +62,8 @@ func (w *worker) run(ctx context.Context, up func()) error {
 	ready := func(ctx context.Context) error {
 		name := fmt.Sprintf("up-%d-%s", ups.Add(1), w.id)
 		a, err := persist(ctx, w.line, name, profile(name, w.id, w.capability, w.holding()), w.ledger.failed("register"))
-		if err == nil && a.Why != "" {
-			w.ledger.failed("register")(a.Why)
+		if err == nil && a.ErrorCode != "" {
+			w.ledger.failed("register")(a.ErrorCode)
 			err = errors.New(a.Error)
 		}
 		if err == nil {
@@ -88,11 +88,11 @@ func (w *worker) take(ctx context.Context, ref string) {
 		switch {
 		case err != nil:
 			return // the report has it
-		case a.Why == "taken" || code == "claimed" && a.Why == "illegal": // another executor has the request
+		case a.ErrorCode == "taken" || code == "claimed" && a.ErrorCode == "illegal": // another executor has the request
 			w.ledger.lostRace()
 			return
-		case a.Why != "":
-			w.ledger.failed(code)(a.Why)
+		case a.ErrorCode != "":
+			w.ledger.failed(code)(a.ErrorCode)
 			return
 		}
 		if code == "claimed" {
@@ -135,8 +135,8 @@ func beat(ctx context.Context, workers []*worker, every time.Duration, l *ledger
 			case ctx.Err() != nil:
 			case err != nil:
 				l.failed("heartbeat")(kindOf(err))
-			case a.Why != "":
-				l.failed("heartbeat")(a.Why)
+			case a.ErrorCode != "":
+				l.failed("heartbeat")(a.ErrorCode)
 			}
 		})
 	}

@@ -67,8 +67,8 @@ func runMCP(ctx context.Context, a *output.Env, k *client.Client, r *daemon.RunF
 		return err
 	}
 	d := &remoteExchange{x, k, own}
-	if why := own.missing(); why != nil {
-		fmt.Fprintf(a.Err, "messkit: %v\n", why)
+	if missing := own.missing(); missing != nil {
+		fmt.Fprintf(a.Err, "messkit: %v\n", missing)
 	}
 	if h, err := x.Health(ctx); err != nil {
 		fmt.Fprintf(a.Err, "messkit: %v\n", withRemedy(k.Unreachable(err)))
@@ -119,8 +119,8 @@ func (o *ownKey) missing() error {
 
 // refused returns an error with a remedy for a key that the exchange does not know.
 func (o *ownKey) refused() error {
-	if why := o.missing(); why != nil || !o.makes() {
-		return why
+	if missing := o.missing(); missing != nil || !o.makes() {
+		return missing
 	}
 	if _, err := os.Stat(o.file); err != nil { // making it failed
 		return fmt.Errorf("the model has no key, and %s does not make one: it is of another exchange; give --url, or --key-file", o.by.KeyFile)
@@ -213,11 +213,11 @@ func withRemedy(err error) error {
 }
 
 func (d *remoteExchange) localError(err error) error {
-	switch why := d.own.refused(); {
+	switch refused := d.own.refused(); {
 	case err == nil:
 		return nil
-	case errors.Is(err, mess.Unauthorized) && why != nil:
-		return mess.Errorf(mess.Unauthorized, "%v", why)
+	case errors.Is(err, mess.Unauthorized) && refused != nil:
+		return mess.Errorf(mess.Unauthorized, "%v", refused)
 	}
 	return withRemedy(d.k.Unreachable(err))
 }

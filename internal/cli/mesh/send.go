@@ -179,7 +179,7 @@ func meshDelivered(ctx context.Context, a *output.Env, x *httpclient.Client, s *
 			return one, nil
 		}
 		if one.Lost() {
-			_, err = fmt.Fprintf(a.Out, "%s to %s: not delivered: %s: %s\n", t.ID, t.To, output.Printable(one.Delivery), output.Printable(one.Why))
+			_, err = fmt.Fprintf(a.Out, "%s to %s: not delivered: %s: %s\n", t.ID, t.To, output.Printable(one.Delivery), output.Printable(one.DeliveryErr))
 			return one, errors.Join(err, output.ErrQuiet)
 		}
 		_, err = fmt.Fprintf(a.Out, "%s to %s: %s\n", t.ID, t.To, strings.ReplaceAll(output.Printable(one.Delivery), "_", " "))
@@ -218,7 +218,7 @@ func meshAnswer(ctx context.Context, a *output.Env, x *httpclient.Client, s *mes
 			fmt.Fprintf(a.Err, "%s: %s\n", t.To, output.Printable(one.Failed))
 			return one, output.ErrQuiet
 		case one.Lost() && one.Delivery != "":
-			fmt.Fprintf(a.Err, "%s: not delivered: %s: %s\n", t.To, output.Printable(one.Delivery), output.Printable(one.Why))
+			fmt.Fprintf(a.Err, "%s: not delivered: %s: %s\n", t.To, output.Printable(one.Delivery), output.Printable(one.DeliveryErr))
 			return one, output.ErrQuiet
 		}
 	}

@@ -83,8 +83,8 @@ func (p *Printer) status(m mess.Message, s *mess.Status) {
 	}
 	for _, text := range []string{s.Message, TimeLeft(s, m.Received, time.Time{}), ReasonOf(s)} {
 		if m.From == exchange.Self { // do not repeat the lines above
-			for by, why := range p.Declined {
-				text = strings.Replace(text, by+": "+why, by, 1)
+			for by, reason := range p.Declined {
+				text = strings.Replace(text, by+": "+reason, by, 1)
 			}
 		}
 		if text != "" {

@@ -117,18 +117,18 @@ classes. messkit still switches devices off.`,
 			if err != nil {
 				return err
 			}
-			why := cmp.Or(o.why, "by hand")
+			reason := cmp.Or(o.reason, "by hand")
 			if len(args) == 0 {
-				return a.Done("disarmed", "everything", f.Disarm(why, time.Now(), localpolicy.EveryClass...))
+				return a.Done("disarmed", "everything", f.Disarm(reason, time.Now(), localpolicy.EveryClass...))
 			}
 			class, err := localpolicy.ClassOrDevice(args[0], devices)
 			switch {
 			case err != nil:
 				return err
 			case class != "":
-				return a.Done("disarmed", args[0], f.Disarm(why, time.Now(), class))
+				return a.Done("disarmed", args[0], f.Disarm(reason, time.Now(), class))
 			}
-			return a.Done("disarmed", args[0], f.DisarmDevice(args[0], why, time.Now()))
+			return a.Done("disarmed", args[0], f.DisarmDevice(args[0], reason, time.Now()))
 		},
 	}
 	o.flags(c)

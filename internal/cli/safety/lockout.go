@@ -16,9 +16,9 @@ import (
 // localFlags has the flags of the commands for local operators. These commands write to the
 // executor's data folder.
 type localFlags struct {
-	file string
-	data string
-	why  string
+	file   string
+	data   string
+	reason string
 }
 
 func (o *localFlags) flags(c *cobra.Command) {
@@ -27,7 +27,7 @@ func (o *localFlags) flags(c *cobra.Command) {
 }
 
 func (o *localFlags) addReasonFlag(c *cobra.Command) {
-	c.Flags().StringVar(&o.why, "why", "", "the reason, which requesters see")
+	c.Flags().StringVar(&o.reason, "why", "", "the reason, which requesters see")
 }
 
 // maxReason is the longest reason, in bytes. Requesters read it.
@@ -35,8 +35,8 @@ const maxReason = 200
 
 // open returns the folder and the names of the devices.
 func (o *localFlags) open(cmd *cobra.Command) (localpolicy.Folder, []string, error) {
-	if len(o.why) > maxReason {
-		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.why), maxReason)
+	if len(o.reason) > maxReason {
+		return localpolicy.Folder{}, nil, output.Usagef(cmd, "--why: %d bytes are too much; write %d at most", len(o.reason), maxReason)
 	}
 	data, devices := config.DataDir(), []string(nil)
 	if o.file != "" {
@@ -87,7 +87,7 @@ Without a device it lists the lockouts and disarmed classes.`,
 			if err := localpolicy.CheckDevice(args[0], devices); err != nil {
 				return err
 			}
-			return a.Done("locked", args[0], f.LockOut(args[0], o.why, time.Now()))
+			return a.Done("locked", args[0], f.LockOut(args[0], o.reason, time.Now()))
 		},
 	}
 	o.flags(c)

@@ -61,7 +61,7 @@ hurt a person needs a switch that works without messkit.`,
 			case show:
 				return showStop(a, &o, asJSON)
 			case all:
-				return stopAll(cmd.Context(), a, &k, o.why)
+				return stopAll(cmd.Context(), a, &k, o.reason)
 			}
 			return stopHere(cmd.Context(), a, &o)
 		},
@@ -81,7 +81,7 @@ func stopHere(ctx context.Context, a *output.Env, o *localFlags) error {
 	if err != nil {
 		return err
 	}
-	order := stop.Order{ID: rand.Text(), Reason: o.why, By: localUser(), At: time.Now()}
+	order := stop.Order{ID: rand.Text(), Reason: o.reason, By: localUser(), At: time.Now()}
 	if err := stop.WriteOrder(dir, order); err != nil {
 		return stopUnwritten(ctx, a, dir, order, err)
 	}
@@ -99,10 +99,10 @@ func stopHere(ctx context.Context, a *output.Env, o *localFlags) error {
 }
 
 // stopUnwritten stops the running executor if the disk does not accept the order.
-func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, why error) error {
+func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Order, cause error) error {
 	h, err := stop.SendStop(dir, order)
 	if err != nil {
-		return output.Hint(why, "this stopped nothing, and no executor runs there; check the folder (--data) and its permissions")
+		return output.Hint(cause, "this stopped nothing, and no executor runs there; check the folder (--data) and its permissions")
 	}
 	ctx, cancel := context.WithTimeout(ctx, ReportWithin)
 	defer cancel()
@@ -119,7 +119,7 @@ func stopUnwritten(ctx context.Context, a *output.Env, dir string, order stop.Or
 		return err
 	}
 	p := output.Printer{Out: a.Out}
-	p.Printf("stopped until messkit clear, or until the program ends: the disk does not accept it (%s)\n", output.Printable(why.Error()))
+	p.Printf("stopped until messkit clear, or until the program ends: the disk does not accept it (%s)\n", output.Printable(cause.Error()))
 	return printDevices(&p, h.Devices)
 }
 

@@ -14,9 +14,9 @@ import (
 )
 
 // stopAll stops every executor of an exchange, and prints the confirmations.
-func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) error {
+func stopAll(ctx context.Context, a *output.Env, k *client.Client, reason string) error {
 	return k.WithKeys(func(x *httpclient.Client) error {
-		answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: why}}}})
+		answer, err := x.Send(ctx, mess.Message{Items: []mess.Item{&mess.Config{Stop: &mess.Stop{Reason: reason}}}})
 		if err != nil {
 			return err
 		}
@@ -24,11 +24,11 @@ func stopAll(ctx context.Context, a *output.Env, k *client.Client, why string) e
 		if !ok {
 			return errors.New("the exchange does not know how to stop; messkit stop works at each executor's own place")
 		}
-		who, err := awaitConfirmed(ctx, x, s.ID)
+		executors, err := awaitConfirmed(ctx, x, s.ID)
 		if err != nil {
 			return err
 		}
-		return printStopped(a, who, s)
+		return printStopped(a, executors, s)
 	})
 }
 
@@ -48,15 +48,15 @@ func awaitConfirmed(ctx context.Context, x *httpclient.Client, id string) ([]htt
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(ReportWithin); ; {
-		who, err := x.Executors(ctx)
-		open := slices.ContainsFunc(who, func(e httpclient.Executor) bool { return awaits(e, id) || halts(e) })
+		executors, err := x.Executors(ctx)
+		open := slices.ContainsFunc(executors, func(e httpclient.Executor) bool { return awaits(e, id) || halts(e) })
 		if err != nil || !open || time.Now().After(end) {
-			return who, err
+			return executors, err
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return who, nil
+			return executors, nil
 		}
 	}
 }
@@ -73,13 +73,13 @@ func halts(e httpclient.Executor) bool {
 
 // printStopped prints for each executor whether it has stopped. It returns an error if one has
 // not.
-func printStopped(a *output.Env, who []httpclient.Executor, s mess.Stop) error {
+func printStopped(a *output.Env, executors []httpclient.Executor, s mess.Stop) error {
 	p := output.Printer{Out: a.Out}
 	var failed bool
 	if s.Ending > 0 {
 		p.Printf("%s that waited: still ending; none of them can begin\n", output.Count(int(s.Ending), "request"))
 	}
-	for _, e := range who {
+	for _, e := range executors {
 		switch {
 		case !slices.Contains(s.Executors, e.ID):
 		case awaits(e, s.ID):

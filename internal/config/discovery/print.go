@@ -203,15 +203,15 @@ func PrintHardware(out io.Writer) {
 		names, _ := filepath.Glob(i.pattern) // the patterns are correct
 		list := slices.DeleteFunc(strings.Split(i.drivers, ", "), func(d string) bool { return !known[d] && !strings.HasSuffix(d, "...") })
 		for _, name := range names {
-			who := ""
+			driverNote := ""
 			if len(list) > 0 {
-				who = " (driver: " + strings.Join(list, ", ") + ")"
+				driverNote = " (driver: " + strings.Join(list, ", ") + ")"
 			}
 			note := i.note
 			if strings.Contains(note, "%q") {
 				note = fmt.Sprintf(note, strings.TrimPrefix(name, "/dev/i2c-"))
 			}
-			fmt.Fprintf(out, "# %s%s%s\n", name, who, note)
+			fmt.Fprintf(out, "# %s%s%s\n", name, driverNote, note)
 		}
 	}
 }
@@ -219,10 +219,10 @@ func PrintHardware(out io.Writer) {
 // PrintBrokers lists brokers, each with the command that asks it for devices.
 func PrintBrokers(out io.Writer, list []FoundBroker) {
 	for _, b := range list {
-		who := "an MQTT broker on this machine, which may be messkit's own"
+		name := "an MQTT broker on this machine, which may be messkit's own"
 		if b.Name != "" {
-			who = "the MQTT broker " + line(b.Name)
+			name = "the MQTT broker " + line(b.Name)
 		}
-		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s lists its devices)\n", who, b.URL)
+		fmt.Fprintf(out, "# %s: %s (messkit discover --mqtt %[2]s lists its devices)\n", name, b.URL)
 	}
 }

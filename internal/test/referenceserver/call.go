@@ -18,7 +18,7 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	names map[string]string
-	who   string
+	actor string
 	body  map[string]any
 }
 
@@ -107,7 +107,7 @@ func (c *call) authenticate(exchange string) error {
 			if e.exchange != exchange {
 				return rejection(403, "other_exchange")
 			}
-			c.who = fmt.Sprint(e.doc["id"])
+			c.actor = fmt.Sprint(e.doc["id"])
 			return nil
 		}
 	}

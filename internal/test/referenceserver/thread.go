@@ -39,13 +39,13 @@ func (c *call) register() (int, any, error) {
 }
 
 func (c *call) profile() (int, any, error) {
-	if c.names["id"] != c.who {
+	if c.names["id"] != c.actor {
 		return 0, nil, rejection(403, "not_yours")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.executors {
-		if e.doc["id"] != c.who {
+		if e.doc["id"] != c.actor {
 			continue
 		}
 		for _, k := range []string{"display_name", "capabilities"} {
@@ -55,7 +55,7 @@ func (c *call) profile() (int, any, error) {
 		}
 		e.doc["last_seen"] = c.stamp()
 	}
-	return 200, map[string]any{"executor_id": c.who, "updated": true}, nil
+	return 200, map[string]any{"executor_id": c.actor, "updated": true}, nil
 }
 
 func (c *call) executorList() (int, any, error) {
@@ -97,14 +97,14 @@ func (c *call) create() (int, any, error) {
 	c.serial++
 	now := c.stamp()
 	t := &thread{
-		Ref: fmt.Sprintf("%s-%04X", c.now().UTC().Format("2006-01-02"), c.serial), Status: "pending", Intent: c.body["intent"], Requester: c.who,
+		Ref: fmt.Sprintf("%s-%04X", c.now().UTC().Format("2006-01-02"), c.serial), Status: "pending", Intent: c.body["intent"], Requester: c.actor,
 		Priority: priority, Created: now, Updated: now, order: c.serial,
 	}
 	items := []any{map[string]any{"request": request}}
 	if c.q.Version != "" {
 		items = slices.Insert(items, 0, any(map[string]any{"v": c.q.Version}))
 	}
-	t.Messages = append(t.Messages, message{c.who, now, items})
+	t.Messages = append(t.Messages, message{c.actor, now, items})
 	if c.q.Acks {
 		t.Messages = append(t.Messages, message{"exchange", now, []any{map[string]any{"ack": map[string]any{"re": "last", "ref": t.Ref}}}})
 	}
@@ -163,18 +163,18 @@ func (c *call) update() (int, any, error) {
 	if set {
 		t.Status, t.Executor = status, was.Executor
 		if slices.Contains(c.q.ExecutorOn, word) {
-			t.Executor = &c.who
+			t.Executor = &c.actor
 		}
 		if c.q.SaysStatus {
 			s := map[string]any{"re": t.Ref, "code": word}
 			if note, ok := c.body["message"].(string); ok {
 				s["message"] = note
 			}
-			t.Messages = append(t.Messages, message{c.who, now, []any{map[string]any{"status": s}}})
+			t.Messages = append(t.Messages, message{c.actor, now, []any{map[string]any{"status": s}}})
 		}
 	}
 	if said != nil {
-		t.Messages = append(t.Messages, message{c.who, now, said})
+		t.Messages = append(t.Messages, message{c.actor, now, said})
 	}
 	if set || said != nil || c.q.Bumps {
 		c.serial++

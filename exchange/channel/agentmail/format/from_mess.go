@@ -171,8 +171,8 @@ func (t ReportContext) progress(s *mess.Status, carried mess.Object) Body {
 // ended it under an earlier claim.
 func (t ReportContext) ExecutorStopped(from, ref string, s *mess.Status) Body {
 	summary := from + " says " + strings.ReplaceAll(string(s.Code), "_", " ")
-	if why := reason(s); why != "" {
-		summary += " (" + why + ")"
+	if text := reason(s); text != "" {
+		summary += " (" + text + ")"
 	}
 	return t.update("progress", summary+"; the task has not ended", t.with(mess.Object{{Key: "ref", Value: ref}}, TypeTaskCompletion))
 }
@@ -185,9 +185,9 @@ func lines(list []any) (words []string) {
 	return words
 }
 
-func (t ReportContext) blocker(code mess.Code, why []string, carried mess.Object) Body {
-	u := t.update("blocker", strings.ReplaceAll(string(code), "_", " ")+": "+strings.Join(why, "; "), carried)
-	u.Blockers = append(u.Blockers, listOf(why)...)
+func (t ReportContext) blocker(code mess.Code, reason []string, carried mess.Object) Body {
+	u := t.update("blocker", strings.ReplaceAll(string(code), "_", " ")+": "+strings.Join(reason, "; "), carried)
+	u.Blockers = append(u.Blockers, listOf(reason)...)
 	return u
 }
 
@@ -266,22 +266,22 @@ func summary(s *mess.Status, r *mess.Response) string {
 	if s.Evidence != "" {
 		text += " (" + strings.ReplaceAll(string(s.Evidence), "_", " ") + ")"
 	}
-	said := []string{text}
-	if why := reason(s); why != "" {
-		said = append(said, why)
+	lines := []string{text}
+	if detail := reason(s); detail != "" {
+		lines = append(lines, detail)
 	}
 	if r != nil {
 		for i, e := range r.Content {
 			if e.Type == "structured" && i > 0 {
 				continue // it repeats the first entry for programs
 			}
-			said = append(said, describeEntry(e))
+			lines = append(lines, describeEntry(e))
 		}
 		if r.Notes != "" {
-			said = append(said, r.Notes)
+			lines = append(lines, r.Notes)
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(lines, "\n")
 }
 
 // describeEntry describes an entry of content.

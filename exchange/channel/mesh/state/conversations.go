@@ -215,9 +215,9 @@ func (s *Store) InSession(key string, m InSession) error {
 		s.removeOldest(sessionsDir, maxSessions-1)
 		c = Session{Key: key, Created: now}
 	}
-	for _, who := range []string{m.From, m.To} {
-		if !slices.Contains(c.Participants, who) {
-			c.Participants = append(c.Participants, who)
+	for _, peer := range []string{m.From, m.To} {
+		if !slices.Contains(c.Participants, peer) {
+			c.Participants = append(c.Participants, peer)
 		}
 	}
 	c.Status, c.LastActivity = active, now
